@@ -14,6 +14,7 @@ import { benchKannel } from './kannel.ts';
 import { type NotRun, type Report, formatReport } from './lib/report.ts';
 import { benchMixed } from './mixed.ts';
 import { benchSend } from './send.ts';
+import { benchSmppServer } from './smpp-server.ts';
 import { benchStats } from './stats.ts';
 import { benchWebhooks } from './webhooks.ts';
 
@@ -23,6 +24,7 @@ import { benchWebhooks } from './webhooks.ts';
 const BENCHES: Readonly<Record<string, () => Promise<Report | NotRun>>> = {
   engine: benchEngine,
   send: benchSend,
+  'smpp-server': benchSmppServer,
   front: benchFront,
   mixed: benchMixed,
   kannel: benchKannel,

@@ -1216,6 +1216,9 @@ CREATE TABLE message (
   keeps_reserve boolean DEFAULT false NOT NULL,
   route_reason text,
   asked_sender text,
+  smpp_credential_id bigint,
+  data_coding smallint,
+  tlvs bytea,
   CONSTRAINT message_pkey PRIMARY KEY (account_id, id)
 ) PARTITION BY RANGE (id);
 ALTER TABLE message ENABLE ROW LEVEL SECURITY;
@@ -1772,6 +1775,11 @@ CREATE TABLE smpp_bind (
   mode text NOT NULL,
   address text NOT NULL,
   bound_at timestamp with time zone DEFAULT now() NOT NULL,
+  interface_version smallint DEFAULT 52 NOT NULL,
+  submits bigint DEFAULT 0 NOT NULL,
+  throttled bigint DEFAULT 0 NOT NULL,
+  per_second integer DEFAULT 0 NOT NULL,
+  unanswered integer DEFAULT 0 NOT NULL,
   CONSTRAINT smpp_bind_pkey PRIMARY KEY (id),
   CONSTRAINT smpp_bind_mode_check CHECK ((mode = ANY (ARRAY['transmitter'::text, 'receiver'::text, 'transceiver'::text])))
 );
@@ -1858,6 +1866,16 @@ CREATE TABLE smpp_receipt (
 ALTER TABLE smpp_receipt ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON smpp_receipt AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
 COMMENT ON TABLE smpp_receipt IS 'queue';
+
+CREATE TABLE smpp_replacement (
+  account_id bigint NOT NULL,
+  message_id uuid NOT NULL,
+  replaced_by uuid NOT NULL,
+  CONSTRAINT smpp_replacement_pkey PRIMARY KEY (account_id, message_id)
+);
+ALTER TABLE smpp_replacement ENABLE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON smpp_replacement AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
+COMMENT ON TABLE smpp_replacement IS 'queue';
 
 CREATE TABLE social_profile (
   account_id bigint NOT NULL,

@@ -56,12 +56,13 @@ async function prove(run: Run, way: Way): Promise<Findings> {
     settings: limitsOf(way, { tps: TPS, window: 50 }),
   });
   const { client: other } = await stage.newAccount({ plan: 'unlimited' });
-  const idle = await measure(run, stage, other, numbers(0, singles));
+  const send = (phoneNumber: string) => other.send({ phoneNumber, message: 'Your code is 123456' });
+  const idle = await measure(run, stage, send, numbers(0, singles));
   run.log(`alone: p50 ${idle.p50} ms, p99 ${idle.p99} ms`);
 
   await sendBulk(stage, numbers(singles, queued), 'One of very many');
   run.log(`${queued} messages of another account are queued, at ${TPS} a second`);
-  const busy = await measure(run, stage, other, numbers(singles + queued, singles));
+  const busy = await measure(run, stage, send, numbers(singles + queued, singles));
   run.log(`next to them: p50 ${busy.p50} ms, p99 ${busy.p99} ms`);
 
   const { submits } = await stage.carrier.counts();
@@ -86,17 +87,23 @@ async function prove(run: Run, way: Way): Promise<Findings> {
   });
 }
 
-const numbers = (first: number, count: number): string[] =>
+/** Numbers of the messages of a run. */
+export const numbers = (first: number, count: number): string[] =>
   Array.from({ length: count }, (_, n) => destinationOf(first + n));
 
 /** Sends single messages at random intervals; returns the latencies in ms from the request to the carrier, and how
  * many other messages the carrier got meanwhile, at most. */
-async function measure(run: Run, stage: Stage, client: Stage['client'], destinations: readonly string[]) {
+export async function measure(
+  run: Run,
+  stage: Stage,
+  send: (phoneNumber: string) => Promise<unknown>,
+  destinations: readonly string[],
+) {
   const sentAt = new Map<string, number>();
   const sends: Promise<unknown>[] = [];
   for (const phoneNumber of destinations) {
     sentAt.set(phoneNumber, Date.now());
-    sends.push(client.send({ phoneNumber, message: 'Your code is 123456' }));
+    sends.push(send(phoneNumber));
     await delay(between(run, 0, (2 * 1000) / SINGLES_PER_SECOND));
   }
   await Promise.all(sends);

@@ -24,6 +24,8 @@ const OPTIONS = {
   http: { type: 'boolean', default: false },
   'rls-only': { type: 'boolean', default: false },
   'app-only': { type: 'boolean', default: false },
+  smpp: { type: 'boolean', default: false },
+  server: { type: 'boolean', default: false },
 } as const;
 
 const parse = () => parseArgs({ allowPositionals: true, options: OPTIONS });
@@ -32,7 +34,7 @@ type Values = ReturnType<typeof parse>['values'];
 /** Returns the full name of a proof, which may contain options. */
 function proofName(wanted: string, values: Values): string {
   const policy = values.policy === undefined ? [] : [`--policy ${values.policy}`];
-  const flags = (['pg', 'campaign', 'rls-only', 'app-only', 'http'] as const).filter((each) => values[each]);
+  const flags = (['pg', 'campaign', 'rls-only', 'app-only', 'http', 'smpp', 'server'] as const).filter((each) => values[each]);
   return [wanted, ...policy, ...flags.map((flag) => `--${flag}`)].join(' ');
 }
 

@@ -9,6 +9,10 @@ import { consoleProof } from './console/index.ts';
 import { crash, crashHttp, crashPostgres } from './crash/index.ts';
 import { crashCampaign } from './crash/campaign.ts';
 import { csv } from './csv/index.ts';
+import { crashOfCustomers } from './customers/crash.ts';
+import { fairToCustomers } from './customers/fair.ts';
+import { receiptsOfCustomers } from './customers/receipts.ts';
+import { resubmitOfCustomers } from './customers/resubmit.ts';
 import { exportsProof } from './exports.ts';
 import { deleteRace } from './delete-race.ts';
 import { failover } from './failover.ts';
@@ -34,6 +38,7 @@ import { scale } from './scale.ts';
 import { settle } from './settle.ts';
 import { soak } from './soak/index.ts';
 import { smpp } from './smpp/index.ts';
+import { smppServer } from './smpp/server.ts';
 import { ssrf } from './ssrf/index.ts';
 import { tenants, tenantsAppOnly, tenantsRlsOnly } from './tenants/index.ts';
 import { throttle } from './throttle/index.ts';
@@ -46,24 +51,29 @@ export const PROOFS: Readonly<Record<string, Proof>> = {
   'crash --pg': crashPostgres,
   'crash --campaign': crashCampaign,
   'crash --http': crashHttp,
+  'crash --smpp': crashOfCustomers,
   failover,
   scale,
   'cell-lost': cellLost,
   move,
   'crash --policy resubmit': resubmit,
   'crash --policy resubmit --http': resubmitHttp,
+  'crash --policy resubmit --smpp': resubmitOfCustomers,
   accept,
   settle,
   receipts,
   'receipts --http': receiptsHttp,
+  'receipts --smpp': receiptsOfCustomers,
   throttle,
   smpp,
+  'smpp --server': smppServer,
   money,
   'delete-race': deleteRace,
   fallback,
   'fallback-sends': fallbackSends,
   fair,
   'fair --http': fairHttp,
+  'fair --smpp': fairToCustomers,
   clock,
   restore,
   backup,

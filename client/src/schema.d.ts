@@ -4334,6 +4334,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/operator/v1/smpp/binds": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the open binds of customers, the latest first
+         * @description For operators of the gateway.
+         */
+        get: operations["operatorListBinds"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/operator/v1/smpp/deliveries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Count what waits for the receivers of customers
+         * @description For operators of the gateway.
+         */
+        get: operations["operatorFindDeliveries"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/operator/v1/unknowns": {
         parameters: {
             query?: never;
@@ -22130,6 +22170,103 @@ export interface operations {
                 };
             };
             409: components["responses"]["Error409"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    operatorListBinds: {
+        parameters: {
+            query?: {
+                /** @description Page number, from 0. */
+                page?: number;
+                /** @description Entries per page. */
+                limit?: number;
+                accountId?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            id: number;
+                            accountId: number;
+                            account: string;
+                            systemId: string;
+                            /** @description The name of the credential. */
+                            name: string;
+                            /** @enum {string} */
+                            mode: "transmitter" | "receiver" | "transceiver";
+                            /** @description The address that it comes from. */
+                            address: string;
+                            /** @description interface_version, in hexadecimal: 34 is SMPP 3.4. */
+                            version: string;
+                            /**
+                             * Format: date-time
+                             * @description UTC
+                             */
+                            boundAt: string;
+                            /** @description Requests without an answer that it may have, in each direction. */
+                            window: number;
+                            /** @description Messages that it has submitted, as reported within ten seconds. */
+                            submits: number;
+                            /** @description Messages a second, in the ten seconds before the report. */
+                            perSecond: number;
+                            /** @description Requests that were refused with ESME_RTHROTTLED. */
+                            throttled: number;
+                            /** @description deliver_sm that it had not answered. */
+                            unanswered: number;
+                            /** @description Receipts that wait for any bind of its credential. */
+                            waiting: number;
+                        }[];
+                        page: number;
+                        limit: number;
+                        /** @description Exact number of entries on all pages. */
+                        total: number;
+                    };
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    operatorFindDeliveries: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description Receipts and inbound messages that wait for receivers, of all accounts. */
+                        waiting: number;
+                        oldestSeconds: number | null;
+                    };
+                };
+            };
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
             429: components["responses"]["Error429"];
             500: components["responses"]["Error500"];
             503: components["responses"]["Error503"];

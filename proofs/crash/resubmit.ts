@@ -63,7 +63,7 @@ async function prove(run: Run, way: Way): Promise<Findings> {
   await untilIdle(stage, STALL_TIMEOUT_MS);
   const { withheld } = await stage.carrier.counts();
   const bound = crew.kills * WINDOW + withheld;
-  const figures = { ...(await compare(stage, ids)), kills: crew.kills, withheld, bound };
+  const figures = { ...(await compareResubmitted(stage, ids)), kills: crew.kills, withheld, bound };
   return judge(figures, {
     'nothing is lost': figures.lost === 0,
     'every message sent twice is flagged': figures.notFlagged === 0,
@@ -87,7 +87,8 @@ async function sendSingles({ client }: Stage, count: number): Promise<string[]> 
   return ids;
 }
 
-async function compare(stage: Stage, ids: readonly string[]) {
+/** Compares what the gateway says of messages on a route that resubmits with the carrier's ledger. */
+export async function compareResubmitted(stage: Stage, ids: readonly string[]) {
   const records = await exportStatuses(stage, ids, (r) => r.deliveryStatus === 'DELIVERED', STALL_TIMEOUT_MS);
   const taken = takenByDestination(await stage.carrier.ledger());
   const doubled = records.filter(({ destination }) => (taken.get(destination)?.length ?? 0) > 1);

@@ -23,6 +23,8 @@ export type Ground = {
   /** The gateway, for example `http://127.0.0.1:1234`. */
   readonly origin: string;
   readonly port: number;
+  /** Where customers bind by SMPP. */
+  readonly smppPort: number;
   /** The address that the attacker connects from. */
   readonly address: string;
   /** The address that the victim connects from: somebody behind the same router as the victim has it, too. */

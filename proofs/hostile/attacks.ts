@@ -5,6 +5,7 @@ import { FILE_ATTACKS } from './attacks/files.ts';
 import { GUESS_ATTACKS } from './attacks/guesses.ts';
 import { JSON_ATTACKS } from './attacks/json.ts';
 import { RECEIVER_ATTACKS } from './attacks/receivers.ts';
+import { SMPP_ATTACKS } from './attacks/smpp.ts';
 import { SOCKET_ATTACKS } from './attacks/sockets.ts';
 import { STREAM_ATTACKS } from './attacks/streams.ts';
 import { TEXT_ATTACKS } from './attacks/texts.ts';
@@ -15,6 +16,7 @@ export const ATTACKS: readonly Attack[] = [
   ...JSON_ATTACKS,
   ...TEXT_ATTACKS,
   ...SOCKET_ATTACKS,
+  ...SMPP_ATTACKS,
   ...GUESS_ATTACKS,
   ...CALLBACK_ATTACKS,
   ...CARRIER_ATTACKS,

@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { freePort } from '../../test/support/free-port.ts';
 import { TEST_CERT } from '../../test/support/http/certificate.ts';
 import { type Findings, judge, type Mode, type Proof, type Run } from '../lib/proof.ts';
 import { openStage, type Stage } from '../lib/stage.ts';
@@ -112,6 +113,7 @@ async function environmentOf(run: Run, { receiverPorts }: Attacker): Promise<Rec
     WEBHOOK_ALLOW_CIDRS: '127.0.0.1',
     WEBHOOK_PORTS: Object.values(receiverPorts).join(),
     WEBHOOK_CA_FILE: caFile,
+    SMPP_PORT: String(await freePort()),
   };
 }
 

@@ -35,7 +35,8 @@ export async function planAttacks(stage: Stage, { attacks, victimName, peerPorts
   const owner = tenants[attacks.findIndex(({ ownsNetworks }) => ownsNetworks)] ?? (await newTenant(stage, NOBODY));
   const callbacks = await connectNetworks(stage, owner);
   const origin = String(stage.gateway.ready['address']);
-  const shared = { origin, port: Number(new URL(origin).port), victimAddress: VICTIM_ADDRESS, victimName, callbacks };
+  const [port, smppPort] = [Number(new URL(origin).port), Number(stage.environment['SMPP_PORT'])];
+  const shared = { origin, port, smppPort, victimAddress: VICTIM_ADDRESS, victimName, callbacks };
   return attacks.flatMap((attack, i) => {
     const tenant = tenants[i];
     return tenant ? [{ attack, ground: { ...shared, address: `127.66.1.${i + 1}`, tenant } }] : [];

@@ -5,6 +5,8 @@ import { everyTick } from './requests.ts';
 type Octets = Buffer | string;
 
 export type SocketPlan = {
+  /** Whether they connect to the port for customers by SMPP. */
+  readonly smpp?: true;
   /** How many are kept open; one that the gateway closes is opened again. */
   readonly count: number;
   /** How many are opened per second, at most. */
@@ -52,7 +54,8 @@ async function keepOpen(
 }
 
 function openOne(ground: Ground, plan: SocketPlan, first: Octets, open: Set<net.Socket>): void {
-  const socket = net.connect({ port: ground.port, host: '127.0.0.1', localAddress: ground.address });
+  const port = plan.smpp ? ground.smppPort : ground.port;
+  const socket = net.connect({ port, host: '127.0.0.1', localAddress: ground.address });
   open.add(socket);
   socket.on('error', () => undefined);
   socket.once('close', () => {

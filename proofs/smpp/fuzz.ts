@@ -97,9 +97,9 @@ const MUTATIONS: readonly Mutation[] = [
   (frame) => frame,
 ];
 
-/** Returns a PDU with one or two mutations, or none, and a correct length field. */
-export function fuzzedPdu(chance: RandomSource, sequence: number): Buffer {
-  let frame: Buffer = Buffer.from(oneOf(chance, SAMPLES));
+/** Returns one of these PDUs, by default of a carrier, with one or two mutations, or none, and a correct length field. */
+export function fuzzedPdu(chance: RandomSource, sequence: number, samples = SAMPLES): Buffer {
+  let frame: Buffer = Buffer.from(oneOf(chance, samples));
   frame.writeUInt32BE(sequence >>> 0, SEQUENCE_OFFSET);
   for (let count = between(chance, 1, 2); count > 0; count--) frame = oneOf(chance, MUTATIONS)(frame, chance);
   if (frame.readUInt32BE(COMMAND_OFFSET) === COMMAND.unbind && !chance.random.chance(UNBIND_SHARE))
@@ -109,8 +109,8 @@ export function fuzzedPdu(chance: RandomSource, sequence: number): Buffer {
 }
 
 /** Returns a PDU after which the beginning of the next one is unknown. */
-export function misframedPdu(chance: RandomSource): Buffer {
-  const frame = fuzzedPdu(chance, between(chance, 1, 1000));
+export function misframedPdu(chance: RandomSource, samples = SAMPLES): Buffer {
+  const frame = fuzzedPdu(chance, between(chance, 1, 1000), samples);
   const wrong = [0, 15, MAX_BYTES + 1, 0xffffffff, between(chance, 0, 0xffffffff)];
   frame.writeUInt32BE(oneOf(chance, [...wrong, frame.length + between(chance, 1, 8)]), LENGTH_OFFSET);
   return frame;

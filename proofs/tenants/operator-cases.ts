@@ -70,6 +70,8 @@ const NAMES = [
   `GET ${OPERATOR}/schedules/missed`,
   `POST ${OPERATOR}/schedules/missed/:id/release`,
   `POST ${OPERATOR}/schedules/missed/:id/cancel`,
+  `GET ${OPERATOR}/smpp/binds`,
+  `GET ${OPERATOR}/smpp/deliveries`,
   `GET ${OPERATOR}/unknowns`,
   `POST ${OPERATOR}/unknowns/settle`,
   `GET ${OPERATOR}/fence`,

@@ -30,6 +30,9 @@ const IDLE = [
   'heliograph_webhook_events{state="waiting"} 0',
   'heliograph_webhook_events{state="dead"} 0',
   'heliograph_webhooks_disabled 0',
+  'heliograph_smpp_binds 0',
+  'heliograph_smpp_deliveries_waiting 0',
+  'heliograph_smpp_deliveries_oldest_seconds 0',
 ];
 
 test('an idle gateway shows its connections as down and nothing else', async () => {

@@ -1,6 +1,8 @@
 import type { Pool } from 'pg';
 import { Gauge, type Registry } from 'prom-client';
 import { countUnmatched } from '../messaging/receipts/sql.ts';
+import { countDeliveries } from '../messaging/smpp-outbox/sql.ts';
+import { countBinds } from '../messaging/smpp-server/sql.ts';
 import { countUnknowns } from '../messaging/unknown-outcomes/sql.ts';
 import { countEvents } from '../messaging/webhooks/delivery-log/sql.ts';
 import { countDisabled } from '../messaging/webhooks/delivery/targets/sql.ts';
@@ -15,6 +17,7 @@ type Names = ReadonlyMap<number, string>;
 export function registerGauges(registry: Registry, pool: Pool): void {
   registerConnectionGauges(registry, pool);
   registerWebhookGauges(registry, pool);
+  registerSmppGauges(registry, pool);
 }
 
 function registerWebhookGauges(registry: Registry, pool: Pool): void {
@@ -35,6 +38,30 @@ function registerWebhookGauges(registry: Registry, pool: Pool): void {
       this.set(await countDisabled(pool));
     },
   });
+}
+
+function registerSmppGauges(registry: Registry, pool: Pool): void {
+  const gauge = (name: string, help: string, read: () => Promise<number>): void => {
+    new Gauge({
+      name: `heliograph_smpp_${name}`,
+      help,
+      registers: [registry],
+      async collect() {
+        this.set(await read());
+      },
+    });
+  };
+  gauge('binds', 'Open binds of customers', () => countBinds(pool));
+  gauge(
+    'deliveries_waiting',
+    'Receipts and inbound messages that wait for receivers of customers',
+    async () => (await countDeliveries(pool)).count,
+  );
+  gauge(
+    'deliveries_oldest_seconds',
+    'Age of the oldest receipt or inbound message that waits for a receiver; 0 when none does',
+    async () => (await countDeliveries(pool)).oldestSeconds ?? 0,
+  );
 }
 
 function registerConnectionGauges(registry: Registry, pool: Pool): void {

@@ -214,7 +214,7 @@ async function openApi(
   });
   onStop('authentication', close);
   const inboxHub = createHub({ pool, log });
-  const smpp = openSmpp({ config, pool, log, limits: loginLimits, onStop });
+  const smpp = openSmpp({ config, pool, log, limits: loginLimits, metrics, onStop });
   const session = await openWorkerSession({
     connectionString,
     log,

@@ -3,8 +3,10 @@ import { ACCOUNTS_CHANNEL } from '../identity/accounts/sql.ts';
 import type { LoginLimits } from '../identity/users/login-limits.ts';
 import type { Accept } from '../messaging/sending/accept.ts';
 import { SMPP_CHANNEL } from '../messaging/smpp-outbox/sql.ts';
+import { countSubmits } from '../messaging/smpp-server/metrics.ts';
 import { type SmppServer, startSmppServer } from '../messaging/smpp-server/server.ts';
 import type { Config } from '../platform/config.ts';
+import type { Metrics } from '../platform/metrics.ts';
 import { createSharedLimiter } from '../platform/db/shared-limiter.ts';
 import { systemClock } from '../platform/lib/clock.ts';
 import type { Log } from '../platform/lib/log.ts';
@@ -17,11 +19,12 @@ type Parts = {
   readonly pool: Pool;
   readonly log: Log;
   readonly limits: LoginLimits;
+  readonly metrics: Pick<Metrics, 'registry'>;
   readonly onStop: Closers['add'];
 };
 
 /** The SMPP server of a process with the API. Without a port, it has no channels and listens nowhere. */
-export function openSmpp({ config, pool, log, limits, onStop }: Parts) {
+export function openSmpp({ config, pool, log, limits, metrics, onStop }: Parts) {
   const isWanted = config.smpp.port !== undefined || config.smpp.tlsPort !== undefined;
   const limiter = createSharedLimiter({ db: pool, log, channel: SENDS_CHANNEL });
   let server: SmppServer | null = null;
@@ -38,8 +41,10 @@ export function openSmpp({ config, pool, log, limits, onStop }: Parts) {
       if (!isWanted) return;
       onStop('SMPP sends', limiter.close);
       const { maxScheduleDays } = config;
-      const options = { listen: config.smpp, pool, accept, clock: systemClock, limits, limiter, maxScheduleDays };
-      const started = await startSmppServer({ ...options, owner, log });
+      const { passedTags } = config.smpp;
+      const limited = { limits, limiter, maxScheduleDays, passedTags };
+      const options = { listen: config.smpp, pool, accept, clock: systemClock, ...limited };
+      const started = await startSmppServer({ ...options, owner, log, answered: countSubmits(metrics) });
       server = started;
       onStop('SMPP server', () => started.close());
     },

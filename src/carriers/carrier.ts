@@ -22,8 +22,13 @@ export type Submission = {
   readonly file?: OwnFile;
   /** A user data header before the text, which then has one part. */
   readonly udh?: Uint8Array;
-  /** A binary message: `body` is empty, and these 8-bit octets are sent instead, with their own user data header. */
-  readonly binary?: { readonly udh: Uint8Array; readonly data: Uint8Array };
+  /**
+   * These octets are sent instead of `body`, with their own user data header: 8-bit data, or with a `dataCoding` of SMPP a
+   * part of a text that is none by itself, as a character is divided between two parts.
+   */
+  readonly binary?: { readonly udh: Uint8Array; readonly data: Uint8Array; readonly dataCoding?: number };
+  /** Optional parameters of SMPP, as on the wire, for carriers that take them. */
+  readonly tlvs?: Uint8Array;
   /** The carrier must not deliver the message after this instant; null leaves the limit to the carrier. */
   readonly validUntil: Date | null;
   readonly wantReceipt: boolean;

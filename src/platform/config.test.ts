@@ -40,7 +40,7 @@ test('without any variable the program serves this machine only, with its own da
     cells: { directoryUrl: undefined, databases: new Map() },
     processes: 1,
     workerPort: undefined,
-    smpp: { host: '127.0.0.1', port: undefined, tlsPort: undefined, tls: undefined },
+    smpp: { host: '127.0.0.1', port: undefined, tlsPort: undefined, tls: undefined, passedTags: new Set() },
     dataDir: resolve('data'),
     databaseUrl: undefined,
     databaseUrlRead: undefined,

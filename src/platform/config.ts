@@ -85,6 +85,8 @@ export type SmppListening = {
   readonly tlsPort: number | undefined;
   /** Absolute paths of PEM files. */
   readonly tls: { readonly certFile: string; readonly keyFile: string } | undefined;
+  /** The tags of optional parameters that are passed on to carriers. */
+  readonly passedTags: ReadonlySet<number>;
 };
 
 export type TelemetryConfig = {
@@ -217,6 +219,7 @@ function readSmpp(read: Read, tls: Config['tls']): SmppListening {
     port: read('SMPP_PORT', KEYS.SMPP_PORT),
     tlsPort: read('SMPP_TLS_PORT', KEYS.SMPP_TLS_PORT),
     tls: filesOf(read('SMPP_TLS_CERT', KEYS.SMPP_TLS_CERT), read('SMPP_TLS_KEY', KEYS.SMPP_TLS_KEY)) ?? tls,
+    passedTags: new Set(read('SMPP_PASSED_TLVS', KEYS.SMPP_PASSED_TLVS)),
   };
 }
 

@@ -15,6 +15,7 @@ import {
   scopesOf,
   secretKey,
   text,
+  tlvTags,
   url,
 } from './lib/setting-rules.ts';
 import type { Key } from './setting-key.ts';
@@ -117,6 +118,12 @@ export const KEYS = {
     fallback: '',
     help: 'PEM file with the private key of SMPP_TLS_CERT. If empty, TLS_KEY.',
     parse: text,
+  },
+  SMPP_PASSED_TLVS: {
+    type: 'list',
+    fallback: '',
+    help: 'Comma-separated tags of optional parameters that submits of customers by SMPP pass on to SMPP carriers, in hexadecimal: 0x1401,0x000d. Tags that the gateway itself writes or reads are not among them.',
+    parse: tlvTags,
   },
   DATA_DIR: {
     type: 'path',

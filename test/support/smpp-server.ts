@@ -60,6 +60,7 @@ export async function startServer(
     limits: createLoginLimits(createRateLimiter()),
     limiter: createRateLimiter(),
     maxScheduleDays: 366,
+    passedTags: new Set(),
     owner: session.owner,
     log: silentLog,
     ...options,

@@ -17,6 +17,7 @@ import {
   Megaphone,
   MessageCircleReply,
   MessageSquareText,
+  PlugZap,
   ScrollText,
   Send,
   Share2,
@@ -178,6 +179,13 @@ export const PAGES: readonly PageEntry[] = [
     nav: { group: 'access', label: 'apiKeys', icon: KeyRound },
   },
   {
+    path: '/smpp',
+    feature: 'smpp',
+    load: () => import('./smpp/page.tsx'),
+    need: { scope: 'keys' },
+    nav: { group: 'access', label: 'smpp', icon: PlugZap },
+  },
+  {
     path: '/webhooks',
     feature: 'webhooks',
     load: () => import('./webhooks/page.tsx'),
@@ -270,6 +278,13 @@ export const PAGES: readonly PageEntry[] = [
     load: () => import('./operator/queues/page.tsx'),
     need: { operator: true },
     nav: { group: 'operator', label: 'queues', icon: ListOrdered },
+  },
+  {
+    path: '/operator/binds',
+    feature: 'operator',
+    load: () => import('./operator/binds/page.tsx'),
+    need: { operator: true },
+    nav: { group: 'operator', label: 'binds', icon: PlugZap },
   },
   {
     path: '/operator/unknowns',

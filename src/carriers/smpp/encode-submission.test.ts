@@ -5,7 +5,7 @@ import { decodePdu, type PduOf } from './pdu.ts';
 import { parseSmppSettings } from './settings.ts';
 import { concatOf, textOf } from './text.ts';
 import { parseTime } from './times.ts';
-import { TAG } from './tlv.ts';
+import { encodeTlvs, TAG } from './tlv.ts';
 
 const GSM = `${'Hello {world} '.repeat(30)}€`;
 const UCS2 = 'Olá 😀 '.repeat(40);
@@ -97,4 +97,24 @@ test('addresses, receipts and data_coding follow submission and settings', () =>
 
 test('more parts than the header can count are refused', () => {
   expect(() => encode({ body: 'x'.repeat(153 * 256) })).toThrow(/parts/);
+});
+
+test('a part of a text that came as octets goes out with these, in its coding', () => {
+  const binary = {
+    udh: Uint8Array.of(5, 0, 3, 0x42, 2, 1),
+    data: Uint8Array.of(0x00, 0x48, 0xd8, 0x3d),
+    dataCoding: 8,
+  };
+  const [part] = encode({ body: 'H\ufffd', binary });
+  expect(part).toMatchObject({ esmClass: 0x40, dataCoding: 8 });
+  expect(Buffer.from(part?.shortMessage ?? []).toString('hex')).toBe('050003420201' + '0048d83d');
+});
+
+test("the sender's own parameters go out with each part, beside ours, and not to a carrier of SMPP 3.3", () => {
+  const tlvs = encodeTlvs(new Map([[0x1401, Buffer.from('mine')]]));
+  for (const part of encode({ body: GSM, tlvs }, { longMode: 'sar' })) {
+    expect(part.tlvs.get(0x1401)).toEqual(Buffer.from('mine'));
+    expect(part.tlvs.has(TAG.sar_msg_ref_num)).toBe(true);
+  }
+  expect(encode({ body: 'Hi', tlvs }, { interfaceVersion: 0x33 })[0]?.tlvs.size).toBe(0);
 });

@@ -4,10 +4,11 @@ import { encodePdu, type Tlvs } from './pdu.ts';
 import type { SmppSettings } from './settings.ts';
 import { countParts, type EncodedText, encodeText, roomBeside, udhConcat } from './text.ts';
 import { absoluteTime, relativeTime } from './times.ts';
-import { NO_TLVS, TAG, uint8, uint16 } from './tlv.ts';
+import { decodeTlvs, NO_TLVS, TAG, uint8, uint16 } from './tlv.ts';
 
 const UDH_INDICATOR = 0x40;
 const BINARY_DATA_CODING = 0x04;
+const VERSION_3_4 = 0x34;
 const MAX_BINARY_OCTETS = 140;
 const MAX_PARTS = 255;
 
@@ -34,6 +35,7 @@ export function encodeSubmission(
   validity = validityPeriod(submission.validUntil, settings.validity),
 ): Frames {
   const parts = partsOf(submission, settings, nextRef);
+  const passed = passedOn(submission, settings);
   const source = sourceAddress(submission.sender, settings);
   const destination = destinationAddress(submission.destination, settings);
   const encode = (part: Part): Buffer =>
@@ -58,12 +60,16 @@ export function encodeSubmission(
       dataCoding: part.dataCoding,
       defaultMessageId: 0,
       shortMessage: part.shortMessage,
-      tlvs: part.tlvs,
+      tlvs: passed.size === 0 ? part.tlvs : new Map([...passed, ...part.tlvs]),
     });
   const [first, ...others] = parts;
   if (!first) throw new RangeError('a message has at least one part');
   return [encode(first), ...others.map(encode)];
 }
+
+/** The sender's own parameters; a carrier of SMPP 3.3 gets none. */
+const passedOn = ({ tlvs }: Submission, { interfaceVersion }: SmppSettings): Tlvs =>
+  tlvs && interfaceVersion >= VERSION_3_4 ? decodeTlvs(tlvs) : NO_TLVS;
 
 function partsOf(
   submission: Submission,
@@ -85,13 +91,13 @@ function headedPart(udh: Uint8Array, body: string, settings: SmppSettings): Part
   return { esmClass: UDH_INDICATOR, dataCoding, shortMessage, tlvs: NO_TLVS };
 }
 
-function binaryPart({ udh, data }: { readonly udh: Uint8Array; readonly data: Uint8Array }): Part {
+function binaryPart({ udh, data, dataCoding = BINARY_DATA_CODING }: NonNullable<Submission['binary']>): Part {
   const shortMessage = Buffer.concat([udh, data]);
   if (shortMessage.length > MAX_BINARY_OCTETS) {
     throw new RangeError(`a binary message takes at most ${MAX_BINARY_OCTETS} octets, not ${shortMessage.length}`);
   }
   const esmClass = udh.length > 0 ? UDH_INDICATOR : 0;
-  return { esmClass, dataCoding: BINARY_DATA_CODING, shortMessage, tlvs: NO_TLVS };
+  return { esmClass, dataCoding, shortMessage, tlvs: NO_TLVS };
 }
 
 function textParts(

@@ -11,16 +11,20 @@ export type FrameReader = {
   invalidLength(): number | null;
 };
 
+/** The most octets of a PDU: a message_payload of 64 KiB and all that is around it. */
+export const MAX_FRAME = 70_000;
+
 const LENGTH_OCTETS = 4;
 const HEADER_OCTETS = 16;
 
 /**
  * Creates a reader that splits a byte stream into PDU frames by their `command_length` (protocol sheet smpp, section
  * 2). It copies each octet at most once, however small the chunks, and holds back at most one frame of `maxLength`
- * octets. The default limit leaves room for a `message_payload` of 64 KiB.
+ * octets. The default limit, `MAX_FRAME`, leaves room for a `message_payload` of 64 KiB; the limit is asked for with each
+ * frame, so that it may change.
  */
-export function createFrameReader(options: { maxLength?: number } = {}): FrameReader {
-  const maxLength = options.maxLength ?? 70_000;
+export function createFrameReader(options: { maxLength?: () => number } = {}): FrameReader {
+  const maxLength = options.maxLength ?? (() => MAX_FRAME);
   const lengthField: Uint8Array = Buffer.alloc(LENGTH_OCTETS);
   /** The buffer being filled: the length field, then the frame itself once its length is known. */
   let partial = lengthField;
@@ -29,7 +33,7 @@ export function createFrameReader(options: { maxLength?: number } = {}): FrameRe
 
   function readLength(bytes: Uint8Array, offset: number): number {
     const length = uint32(bytes, offset);
-    if (length < HEADER_OCTETS || length > maxLength) badLength = length;
+    if (length < HEADER_OCTETS || length > maxLength()) badLength = length;
     return length;
   }
 

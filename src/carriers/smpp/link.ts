@@ -5,8 +5,8 @@ import { STATUS } from './status.ts';
 
 /** What a link reports to its session. */
 export type LinkHandlers = {
-  /** A valid PDU arrived. */
-  pdu(pdu: Pdu): void;
+  /** A valid PDU of this many octets arrived. */
+  pdu(pdu: Pdu, octets: number): void;
   /** The peer sent invalid framing or an invalid PDU; a generic_nack was queued. */
   broken(reason: string): void;
   /** The connection has ended. Called once; nothing is received or sent after it. */
@@ -38,9 +38,9 @@ const CLOSE_MS = 500;
 
 /**
  * Creates a link that speaks PDUs over a socket: one write per tick, and a generic_nack for invalid PDUs. A PDU of more than
- * `maxLength` octets (by default, of a message_payload of 64 KiB and all that is around it) ends it.
+ * `maxLength` octets (by default `MAX_FRAME`), as that is when it begins, ends it.
  */
-export function createLink(socket: Socket, handlers: LinkHandlers, options: { maxLength?: number } = {}): Link {
+export function createLink(socket: Socket, handlers: LinkHandlers, options: { maxLength?: () => number } = {}): Link {
   const reader = createFrameReader(options);
   /** Frames that have arrived; those before `next` were passed on. */
   let arrived: Uint8Array[] = [];
@@ -104,7 +104,7 @@ export function createLink(socket: Socket, handlers: LinkHandlers, options: { ma
   function readFrame(frame: Uint8Array): void {
     const pdu = decodePdu(frame);
     if (!('failure' in pdu)) {
-      handlers.pdu(pdu);
+      handlers.pdu(pdu, frame.length);
       return;
     }
     const status = pdu.failure === 'unknown_command' ? STATUS.ESME_RINVCMDID : STATUS.ESME_RINVCMDLEN;

@@ -31,7 +31,7 @@ export function createSubmissionEncoder(
     if (known?.template) return [frameFor(known.template, submission.destination, settings)];
     const frames = encodeSubmission(submission, settings, nextRef, validity);
     if (known) known.template = templateOf(frames);
-    else last = kindOf(submission, validity);
+    else last = submission.tlvs ? null : kindOf(submission, validity);
     return frames;
   };
 }
@@ -44,13 +44,18 @@ const kindOf = ({ sender, body, wantReceipt }: Submission, validity: string): Ki
   template: null,
 });
 
-const isOfKind = (kind: Kind, { sender, body, wantReceipt, udh, binary }: Submission, validity: string): boolean =>
+const isOfKind = (
+  kind: Kind,
+  { sender, body, wantReceipt, udh, binary, tlvs }: Submission,
+  validity: string,
+): boolean =>
   kind.body === body &&
   kind.sender === sender &&
   kind.validity === validity &&
   kind.wantReceipt === wantReceipt &&
   udh === undefined &&
-  binary === undefined;
+  binary === undefined &&
+  tlvs === undefined;
 
 /** Null for a long message: its parts have a reference of their own. */
 function templateOf([frame, ...others]: Frames): Template | null {

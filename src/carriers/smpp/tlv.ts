@@ -69,6 +69,17 @@ function readTlvs(cursor: ReadCursor, name: string): Tlvs {
 /** All optional parameters up to the end of the PDU, so always the last field of a layout. */
 export const tlvField: Field<Tlvs> = { size: sizeOfTlvs, write: writeTlvs, read: readTlvs };
 
+/** Encodes parameters as they stand in a PDU. */
+export function encodeTlvs(tlvs: Tlvs): Buffer {
+  const bytes = Buffer.alloc(sizeOfTlvs('tlvs', tlvs));
+  writeTlvs({ bytes, offset: 0 }, tlvs);
+  return bytes;
+}
+
+/** Decodes what `encodeTlvs` has encoded. */
+export const decodeTlvs = (octets: Uint8Array): Tlvs =>
+  readTlvs({ bytes: Buffer.from(octets), offset: 0, fault: null }, 'tlvs');
+
 /** Encodes a parameter value of one octet. */
 export function uint8(value: number): Uint8Array {
   return Uint8Array.of(value);

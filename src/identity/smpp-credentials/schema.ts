@@ -26,8 +26,8 @@ const SETTINGS = {
       minimum: 1,
       maximum: 100_000,
       description:
-        'Messages a second on all binds together; more are refused with ESME_RTHROTTLED. Null, the default: as many as ' +
-        'an API key of the account may send requests.',
+        'Messages a second on all binds together; more are refused with ESME_RTHROTTLED. Never more than an API key of ' +
+        'the account may send requests, and as many where it is null, the default.',
     }),
   ),
   addresses: Type.Array(Type.String({ maxLength: 100 }), {

@@ -54,7 +54,7 @@ export async function loadRecentJobs(
 
 /** The job of a message without content of its own, which would have to be resolved. */
 function jobOf(message: NewMessage): Job {
-  const { id, destination, sender, body, udh, binaryBody, wantReceipt, parts, channel, campaignId } = message;
+  const { id, destination, sender, body, wantReceipt, parts, channel, campaignId } = message;
   const { priceMicros, refundUndelivered, keepsReserve } = message;
   const job: Job = {
     messageId: id,
@@ -70,13 +70,18 @@ function jobOf(message: NewMessage): Job {
     campaignId,
     keepsReserve,
   };
-  return withOctets(job, udh, binaryBody);
+  return withOctets(job, message);
 }
 
-/** Adds the user data header and the binary content of a message, which most do not have. */
-function withOctets(job: Job, udh: Uint8Array | null, data: Uint8Array | null): Job {
-  if (data) return { ...job, binary: { udh: udh ?? new Uint8Array(), data } };
-  return udh ? { ...job, udh } : job;
+type Octets = Pick<NewMessage, 'udh' | 'binaryBody' | 'dataCoding' | 'tlvs'>;
+
+/** Adds the user data header, the binary content and the parameters of a message, which most do not have. */
+function withOctets(job: Job, { udh, binaryBody: data, dataCoding, tlvs }: Octets): Job {
+  if (!udh && !data && !tlvs) return job;
+  const passed = tlvs ? { ...job, tlvs } : job;
+  if (data)
+    return { ...passed, binary: { udh: udh ?? new Uint8Array(), data, ...(dataCoding !== null && { dataCoding }) } };
+  return udh ? { ...passed, udh } : passed;
 }
 
 const NO_TEMPLATE: Outcome = {
@@ -110,7 +115,7 @@ function readRow(
     destination,
     body,
     udh,
-    data,
+    binaryBody,
     parts,
     wantReceipt,
     validUntil,
@@ -120,6 +125,8 @@ function readRow(
     channel,
     campaignId,
     keepsReserve,
+    dataCoding,
+    tlvs,
   ]: QueuedMessage,
 ): Loaded {
   const { accountId, id } = messages[n] as Key;
@@ -137,5 +144,5 @@ function readRow(
     campaignId,
     keepsReserve: keepsReserve ?? false,
   };
-  return { n, accountId, content, job: withOctets(job, udh, data) };
+  return { n, accountId, content, job: withOctets(job, { udh, binaryBody, dataCoding, tlvs }) };
 }

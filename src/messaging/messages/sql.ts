@@ -46,6 +46,8 @@ export type QueuedMessage = [
   channel: Channel | null,
   campaignId: number | null,
   keepsReserve: true | null,
+  dataCoding: number | null,
+  tlvs: Buffer | null,
 ];
 
 /**
@@ -60,7 +62,7 @@ export async function listQueuedMessages(
     db,
     sql`SELECT u.n, m.content, m.sender, m.destination, m.body, m.udh, m.binary_body, m.parts, m.want_receipt, m.valid_until,
                m.scheduled_at, m.price_micros, m.refund_undelivered, nullif(m.channel, 'SMS'), m.campaign_id,
-               nullif(m.keeps_reserve, false)
+               nullif(m.keeps_reserve, false), m.data_coding, m.tlvs
         FROM ${rowsOf(request.messages, {
           account_id: bigint((m) => m.accountId),
           id: uuid((m) => m.id),

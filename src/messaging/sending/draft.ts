@@ -22,8 +22,15 @@ export type Draft = {
   readonly body: string;
   /** What is sent on RCS and WhatsApp; `body` is then its readable text and may be empty. */
   readonly content?: StoredContent | null;
-  /** Octets that are sent in place of a text, with the user data header before them, which may be empty. */
-  readonly binary: { readonly udh: Uint8Array; readonly data: Uint8Array } | null;
+  /**
+   * Octets that are sent in place of a text, with the user data header before them, which may be empty: 8-bit data, or with
+   * a `dataCoding` a part of a text that is none by itself.
+   */
+  readonly binary: { readonly udh: Uint8Array; readonly data: Uint8Array; readonly dataCoding?: number } | null;
+  /** How a text came by SMPP, for one that replaces it. */
+  readonly dataCoding?: number;
+  /** Parameters of SMPP that are passed on to the carrier, as on the wire. */
+  readonly tlvs?: Uint8Array | null;
   /** A user data header before the text. */
   readonly udh: Uint8Array | null;
   readonly simulation: boolean;
@@ -118,11 +125,12 @@ export const reasonOf = ({ refusal, shortage }: Extract<Verdict, { kind: 'refuse
  * The SHA-256 of a draft's content: two drafts under one client id are the same message when their hashes are equal.
  */
 export function contentHash(draft: Draft): Buffer {
-  const { channel, destination, sender, body, content, binary, udh, simulation, hops } = draft;
+  const { channel, destination, sender, body, content, binary, tlvs, udh, simulation, hops } = draft;
   const hash = createHash('sha256').update(JSON.stringify([channel, destination, sender, body, simulation]));
   if (content) hash.update(JSON.stringify(content));
   if (hops) hash.update(JSON.stringify(hops));
   if (udh) hash.update(udh);
   if (binary) hash.update(binary.udh).update('\0').update(binary.data);
+  if (tlvs) hash.update('\0').update(tlvs);
   return hash.digest();
 }

@@ -151,8 +151,9 @@ export type Prepared = {
   readonly onUnknown: OnUnknown;
 };
 
-/** The account that sends with the rules for its numbers, and the API key or the person that asked for it. */
-export type Requester = Pick<Actor, 'accountId' | 'keyId' | 'userId'> & Partial<Pick<Actor, 'numberRules'>>;
+/** The account that sends with the rules for its numbers, and the API key, the person or the SMPP credential that asked for it. */
+export type Requester = Pick<Actor, 'accountId' | 'keyId' | 'userId'> &
+  Partial<Pick<Actor, 'numberRules'>> & { readonly smppCredentialId?: number };
 
 /**
  * Runs a draft through the steps and writes nothing. The first step that refuses gives the reason. `isOptedOut` and
@@ -256,6 +257,8 @@ const toMessage = (by: Requester, { draft, ...work }: Work): NewMessage => ({
   content: draft.content ?? null,
   udh: draft.binary?.udh ?? draft.udh ?? null,
   binaryBody: draft.binary?.data ?? null,
+  dataCoding: draft.binary?.dataCoding ?? draft.dataCoding ?? null,
+  tlvs: draft.tlvs ?? null,
   parts: work.parts,
   wantReceipt: draft.wantReceipt,
   validUntil: draft.validUntil,
@@ -264,6 +267,7 @@ const toMessage = (by: Requester, { draft, ...work }: Work): NewMessage => ({
   refundUndelivered: work.refundUndelivered,
   apiKeyId: by.keyId,
   userId: by.keyId === null ? by.userId : null,
+  smppCredentialId: by.smppCredentialId ?? null,
   campaignId: null,
   keepsReserve: false,
 });

@@ -1,6 +1,6 @@
 import { plainArray } from '../../platform/db/array.ts';
 import { bigint, int, insertRows, rowsOf, smallint, text, timestamptz, uuid } from '../../platform/db/columns.ts';
-import { constant, type Db, exec, many, onePlan, type Sql, sql } from '../../platform/db/query.ts';
+import { constant, type Db, exec, many, one, onePlan, type Sql, sql } from '../../platform/db/query.ts';
 import { as, columns, type RowOf } from '../../platform/db/select.ts';
 import { isOwnerAlive } from '../../platform/db/worker-session.ts';
 import { OPEN_STATES, STATUS } from '../states.ts';
@@ -259,10 +259,38 @@ export const deleteUnfetched = (db: Db, { before, limit }: { before: Date; limit
           LIMIT ${limit})`,
   );
 
+/** Deletes the request for receipts of a message. */
+export const deleteReceiptRequest = (
+  db: Db,
+  { accountId, messageId }: { accountId: number; messageId: string },
+): Promise<number> =>
+  exec(db, sql`DELETE FROM smpp_receipt WHERE account_id = ${accountId} AND message_id = ${messageId}`);
+
+/** Deletes what is known of replaced messages with an id below `beforeId`. */
+export const deleteOldReplacements = (
+  db: Db,
+  { beforeId, limit }: { beforeId: string; limit: number },
+): Promise<number> =>
+  exec(
+    db,
+    sql`DELETE FROM smpp_replacement WHERE (account_id, message_id) IN (
+          SELECT account_id, message_id FROM smpp_replacement WHERE message_id < ${beforeId}::uuid LIMIT ${limit})`,
+  );
+
 /** Deletes requests for receipts of messages with an id below `beforeId`: nothing is heard of these any more. */
 export const deleteOldRequests = (db: Db, { beforeId, limit }: { beforeId: string; limit: number }): Promise<number> =>
   exec(
     db,
     sql`DELETE FROM smpp_receipt WHERE (account_id, message_id) IN (
           SELECT account_id, message_id FROM smpp_receipt WHERE message_id < ${beforeId}::uuid LIMIT ${limit})`,
+  );
+
+/** What waits for receivers. */
+export type WaitingDeliveries = { readonly count: number; readonly oldestSeconds: number | null };
+
+/** Counts what waits for the receivers of all accounts. */
+export const countDeliveries = (db: Db): Promise<WaitingDeliveries> =>
+  one(
+    db,
+    sql`SELECT count(*) AS count, extract(epoch FROM now() - min(at))::float8 AS "oldestSeconds" FROM smpp_outbox`,
   );

@@ -3,7 +3,7 @@ import { every, type Task } from '../../platform/lib/background/task.ts';
 import type { Clock } from '../../platform/lib/clock.ts';
 import { firstIdAt } from '../../platform/lib/ids.ts';
 import { DAY_MS, HOUR_MS } from '../../platform/lib/time.ts';
-import { deleteOldRequests, deleteUnfetched } from './sql.ts';
+import { deleteOldReplacements, deleteOldRequests, deleteUnfetched } from './sql.ts';
 
 /** As long as receipts and inbound messages wait for a receiver that takes them. */
 const KEEP_MS = 7 * DAY_MS;
@@ -19,7 +19,8 @@ export const smppOutboxTasks = ({ pool, clock }: { readonly pool: Pool; readonly
       const now = clock.now().getTime();
       const deleted = await deleteUnfetched(pool, { before: new Date(now - KEEP_MS), limit: LIMIT });
       const beforeId = firstIdAt(new Date(now - KEEP_REQUESTS_MS));
-      return deleted + (await deleteOldRequests(pool, { beforeId, limit: LIMIT }));
+      const old = { beforeId, limit: LIMIT };
+      return deleted + (await deleteOldRequests(pool, old)) + (await deleteOldReplacements(pool, old));
     }),
   },
 ];

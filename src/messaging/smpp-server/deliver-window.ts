@@ -5,6 +5,8 @@ export type Settled = (status: number | null) => void;
 export type DeliverWindow = {
   /** How many more may be sent. */
   room(): number;
+  /** How many wait. */
+  count(): number;
   /** Adds a request that was sent under this sequence number. */
   add(sequence: number, settled: Settled): void;
   /** Settles a request; false when none with this sequence number waits. */
@@ -27,6 +29,7 @@ export function createDeliverWindow(size: () => number, timeoutMs: number): Deli
   };
   return {
     room: () => Math.max(0, size() - open.size),
+    count: () => open.size,
     add: (sequence, settled) => void open.set(sequence, { settled, sentAt: performance.now() }),
     answered: settle,
     expire(now) {

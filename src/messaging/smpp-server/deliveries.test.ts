@@ -109,6 +109,21 @@ describe('receipts', () => {
     expect(statesOf(client)).toEqual(['EXPIRED']);
   });
 
+  test('that are under way when the server stops are settled by the answers that come meanwhile', async () => {
+    const server = await startServer(database);
+    const client = await bindAs(server, await newCredential(pool, accountId));
+    client.answerWith = (pdu) => (pdu.command === 'deliver_sm' ? null : 0);
+    const { message_id } = await client.submit(NUMBER, { registered_delivery: 1 });
+    await reach(message_id, STATUS.DELIVERED);
+    await client.until(() => client.received.length === 1);
+    const stopped = server.stop();
+    const [receipt] = client.received;
+    if (receipt) client.answer(receipt, 0);
+    await stopped;
+    expect(await waiting()).toBe(0);
+    expect(client.log.at(-1)).toBe('unbind');
+  });
+
   test('that are not answered are sent again when the bind has ended, to another one', async () => {
     const server = await startServer(database);
     const credential = await newCredential(pool, accountId);

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { EMPTY_MESSAGE, type Message } from '../../carriers/smpp/pdu.ts';
 import { STATUS } from '../../carriers/smpp/status.ts';
 import { encodeGsm7 } from '../../carriers/smpp/gsm7.ts';
-import { cStringValue, TAG, uint16, uint8 } from '../../carriers/smpp/tlv.ts';
+import { cStringValue, decodeTlvs, TAG, uint16, uint8 } from '../../carriers/smpp/tlv.ts';
 import type { Draft } from '../sending/draft.ts';
 import { CLIENT_ID_TAG, readSubmit, type Submitter } from './read-submit.ts';
 
@@ -17,8 +17,9 @@ const submit = (more: Partial<Message> = {}): Message => ({
   shortMessage: Buffer.from('Hello'),
   ...more,
 });
+const OPTIONS = { now: NOW, maxScheduleDays: 366, passedTags: new Set([0x1401]) };
 const read = (more: Partial<Message> = {}, by: Partial<Submitter> = {}) =>
-  readSubmit(submit(more), { ...BY, ...by }, { now: NOW, maxScheduleDays: 366 });
+  readSubmit(submit(more), { ...BY, ...by }, OPTIONS);
 const draftOf = (more: Partial<Message> = {}, by: Partial<Submitter> = {}): Draft => {
   const one = read(more, by);
   if (!('draft' in one)) throw new Error(`refused with ${one.status}`);
@@ -201,4 +202,23 @@ test.each([
   ['esm_class', { esmClass: 0x04 }, 'ESME_RINVESMCLASS'],
 ] as const)('a %s that we do not serve is refused', (_, message, status) => {
   expect(statusOf(message)).toBe(STATUS[status]);
+});
+
+test('a part in UCS-2 keeps its octets, also where a character is divided, and has a text for people', () => {
+  const udh = Buffer.from('050003420201', 'hex');
+  const octets = ucs2('Hello 😀').subarray(0, -2);
+  const draft = draftOf({ esmClass: 0x40, dataCoding: 8, shortMessage: Buffer.concat([udh, octets]) });
+  expect(draft.body).toBe('Hello \ufffd');
+  expect(draft.udh).toBeNull();
+  expect(draft.binary?.dataCoding).toBe(8);
+  expect(Buffer.from(draft.binary?.udh ?? [])).toEqual(udh);
+  expect(Buffer.from(draft.binary?.data ?? [])).toEqual(Buffer.from(octets));
+});
+
+test('of the optional parameters those that the operator lets pass are kept, up to 1,024 octets', () => {
+  const value = Buffer.from('campaign-9');
+  const draft = draftOf({ tlvs: tlvs([0x1401, value], [0x1402, value]) });
+  expect(decodeTlvs(draft.tlvs ?? new Uint8Array())).toEqual(new Map([[0x1401, value]]));
+  expect(draftOf({ tlvs: tlvs([0x1402, value]) }).tlvs).toBeNull();
+  expect(statusOf({ tlvs: tlvs([0x1401, Buffer.alloc(1021)]) })).toBe(STATUS.ESME_RINVTLVLEN);
 });

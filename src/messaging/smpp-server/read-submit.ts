@@ -3,7 +3,7 @@ import { segmentStatus } from '../../carriers/smpp/segments.ts';
 import { STATUS } from '../../carriers/smpp/status.ts';
 import { concatOf, decodeText, readUdh, udhConcat, userData } from '../../carriers/smpp/text.ts';
 import { parseTime } from '../../carriers/smpp/times.ts';
-import { readText, readUint, TAG } from '../../carriers/smpp/tlv.ts';
+import { encodeTlvs, readText, readUint, TAG } from '../../carriers/smpp/tlv.ts';
 import type { CredentialSettings } from '../../identity/smpp-credentials/sql.ts';
 import type { NumberRules } from '../../platform/lib/phone/number-rules.ts';
 import { DAY_MS } from '../../platform/lib/time.ts';
@@ -13,7 +13,12 @@ import { type Draft, newDraft } from '../sending/draft.ts';
 export type Submitter = Pick<CredentialSettings, 'alphabet' | 'senders'> &
   Pick<NumberRules, 'defaultCountry'> & { readonly id: number };
 
-export type ReadOptions = { readonly now: Date; readonly maxScheduleDays: number };
+export type ReadOptions = {
+  readonly now: Date;
+  readonly maxScheduleDays: number;
+  /** The tags of optional parameters that are passed on to carriers. */
+  readonly passedTags: ReadonlySet<number>;
+};
 
 /** A submit as a draft, or the status with which it is refused. */
 export type ReadSubmit = { readonly draft: Draft } | { readonly status: number };
@@ -21,8 +26,11 @@ export type ReadSubmit = { readonly draft: Draft } | { readonly status: number }
 /** A client's own id of a message, as a C-octet string: our vendor's parameter for idempotent submits. */
 export const CLIENT_ID_TAG = 0x1400;
 const MAX_CLIENT_ID_LENGTH = 100;
+/** Of all parameters that are passed on: they are stored with the message. */
+const MAX_PASSED_OCTETS = 1024;
 
 const UDHI = 0x40;
+const UCS2 = 0x08;
 const MAX_PRIORITY = 3;
 const MAX_SERVICE_TYPE_LENGTH = 5;
 /** The bits of registered_delivery that SMPP reserves. */
@@ -47,6 +55,8 @@ export function readSubmit(message: Message, by: Submitter, options: ReadOptions
   if ('status' in times) return times;
   const clientId = readText(message.tlvs, CLIENT_ID_TAG) ?? '';
   if (clientId.length > MAX_CLIENT_ID_LENGTH) return { status: STATUS.ESME_RINVTLVLEN };
+  const tlvs = passedOn(message, options);
+  if (tlvs !== null && tlvs.length > MAX_PASSED_OCTETS) return { status: STATUS.ESME_RINVTLVLEN };
   const content = contentOf(message, by);
   if (content === null) return { status: STATUS.ESME_RINVDCS };
   const draft = newDraft({
@@ -57,9 +67,16 @@ export function readSubmit(message: Message, by: Submitter, options: ReadOptions
     sender: message.source,
     ...content,
     ...times,
+    tlvs,
     smpp: receiptsOf(message, by, content.body),
   });
   return { draft };
+}
+
+/** The parameters that the operator lets pass, as on the wire; null without any. */
+function passedOn({ tlvs }: Message, { passedTags }: ReadOptions): Buffer | null {
+  const passed = [...tlvs].filter(([tag]) => passedTags.has(tag));
+  return passed.length === 0 ? null : encodeTlvs(new Map(passed));
 }
 
 function fieldStatus(message: Message): number {
@@ -114,7 +131,7 @@ function instantOf(text: string, from: Date): Date | null | 'invalid' {
   return time instanceof Date ? time : new Date(from.getTime() + time.relativeMs);
 }
 
-type Content = Pick<Draft, 'body' | 'binary' | 'udh'>;
+type Content = Pick<Draft, 'body' | 'binary' | 'udh' | 'dataCoding'>;
 
 /** Returns the content of a message; null for a data_coding that we do not know. */
 function contentOf(message: Message, { alphabet }: Submitter): Content | null {
@@ -122,9 +139,12 @@ function contentOf(message: Message, { alphabet }: Submitter): Content | null {
   const kind = kindOfCoding(message.dataCoding);
   if (kind === null) return null;
   if (kind === 'binary') return { body: '', binary: { udh: udh ?? new Uint8Array(0), data: octets }, udh: null };
-  // A character that was split between two parts has no half in a text: it is lost, and the rest is kept.
   const body = decodeText(octets, message.dataCoding, alphabet).toWellFormed();
-  return { body, binary: null, udh };
+  // A character that is divided between two parts has no half in a text, and another part may be in UCS-2 too: the octets
+  // go to the carrier as they came.
+  if (udh && message.dataCoding === UCS2 && body !== '')
+    return { body, binary: { udh, data: octets, dataCoding: UCS2 }, udh: null };
+  return { body, binary: null, udh, dataCoding: message.dataCoding };
 }
 
 function splitUserData(message: Message): { readonly udh: Uint8Array | null; readonly octets: Uint8Array } {

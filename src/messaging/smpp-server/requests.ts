@@ -9,16 +9,17 @@ import {
 } from '../../carriers/smpp/pdu.ts';
 import type { Address } from '../../carriers/smpp/bodies.ts';
 import { STATUS } from '../../carriers/smpp/status.ts';
-import { NO_TLVS } from '../../carriers/smpp/tlv.ts';
+import { NO_TLVS, readText } from '../../carriers/smpp/tlv.ts';
 import type { Clock } from '../../platform/lib/clock.ts';
-import { newId } from '../../platform/lib/ids.ts';
+import { idFrom, newId } from '../../platform/lib/ids.ts';
 import type { Log } from '../../platform/lib/log.ts';
 import type { RateLimiter } from '../../platform/lib/limits/rate-limit.ts';
-import type { Accept, Sender } from '../sending/accept.ts';
+import type { Accept } from '../sending/accept.ts';
 import type { Draft } from '../sending/draft.ts';
 import { writeMessageId } from './message-id.ts';
 import { createStoredRequests } from './stored.ts';
-import { readSubmit, type Submitter } from './read-submit.ts';
+import { CLIENT_ID_TAG, readSubmit } from './read-submit.ts';
+import { senderOf, submitterOf } from './sender.ts';
 import type { Request } from './session.ts';
 import type { Client } from './sign-in.ts';
 import { statusOfError, statusOfVerdict } from './statuses.ts';
@@ -29,6 +30,8 @@ export type RequestDeps = {
   readonly clock: Clock;
   readonly limiter: RateLimiter;
   readonly maxScheduleDays: number;
+  /** The tags of optional parameters that are passed on to carriers. */
+  readonly passedTags: ReadonlySet<number>;
   readonly log: Log;
 };
 
@@ -39,7 +42,7 @@ type Submit = AnyPduOf<'submit_sm' | 'data_sm'>;
  * submit_sm_resp leaves when they are committed. The promise never rejects: a failure is a status that says "try again".
  */
 export function createRequests(deps: RequestDeps): (client: Client, request: Request) => Promise<Pdu> {
-  const { accept, clock, limiter, maxScheduleDays, log } = deps;
+  const { accept, clock, limiter, maxScheduleDays, passedTags, log } = deps;
   const { query, cancel, replace } = createStoredRequests(deps);
 
   async function answer(client: Client, request: Request): Promise<Pdu> {
@@ -54,13 +57,13 @@ export function createRequests(deps: RequestDeps): (client: Client, request: Req
       case 'cancel_sm':
         return cancel(client, request);
       case 'replace_sm':
-        return replace(client, request);
+        return take(client, 1) ? replace(client, request) : refused(request, STATUS.ESME_RTHROTTLED);
     }
   }
 
   async function submit(client: Client, request: Submit): Promise<Pdu> {
     if (!take(client, 1)) return refused(request, STATUS.ESME_RTHROTTLED);
-    const read = readSubmit(messageOf(request), submitterOf(client), { now: clock.now(), maxScheduleDays });
+    const read = readSubmit(messageOf(request), submitterOf(client), { now: clock.now(), maxScheduleDays, passedTags });
     if ('status' in read) return refused(request, read.status);
     const verdict = await accept.one(senderOf(client), read.draft);
     if (verdict.kind !== 'accepted') return refused(request, statusOfVerdict(verdict));
@@ -71,17 +74,20 @@ export function createRequests(deps: RequestDeps): (client: Client, request: Req
   async function submitMulti(client: Client, request: PduOf<'submit_multi'>): Promise<Pdu> {
     const { destinations } = request;
     if (destinations.length === 0) return refused(request, STATUS.ESME_RINVNUMDESTS);
+    // It would be throttled for ever.
+    if (client.rate !== null && destinations.length > client.rate.perSecond)
+      return refused(request, STATUS.ESME_RINVNUMDESTS);
     if (!take(client, destinations.length)) return refused(request, STATUS.ESME_RTHROTTLED);
     // Each destination has a message of its own; their receipts name the id of the answer.
-    const groupId = newId();
+    const groupId = groupIdOf(client, request);
     const by = submitterOf(client);
     const now = clock.now();
     const read = destinations.map((destination) =>
       'list' in destination
         ? { status: STATUS.ESME_RINVDLNAME }
-        : readSubmit(messageTo(request, destination), by, { now, maxScheduleDays }),
+        : readSubmit(messageTo(request, destination), by, { now, maxScheduleDays, passedTags }),
     );
-    const drafts = read.flatMap((one) => ('draft' in one ? [asGroup(one.draft, groupId)] : []));
+    const drafts = read.flatMap((one, at) => ('draft' in one ? [asGroup(one.draft, at, groupId)] : []));
     const verdicts = drafts.length > 0 ? await accept.many(senderOf(client), drafts) : [];
     let next = 0;
     const statuses = read.map((one) => {
@@ -129,20 +135,6 @@ export function createRequests(deps: RequestDeps): (client: Client, request: Req
 const refused = ({ command, sequence }: Request, status: number): Pdu =>
   withoutBody({ command: `${command}_resp`, status, sequence });
 
-const senderOf = ({ accountId, numberRules }: Client): Sender => ({
-  accountId,
-  numberRules,
-  keyId: null,
-  userId: null,
-});
-
-const submitterOf = ({ id, alphabet, senders, defaultCountry }: Client): Submitter => ({
-  id,
-  alphabet,
-  senders,
-  defaultCountry,
-});
-
 /** A data_sm has the fields of a submit_sm that its message needs. */
 const messageOf = (request: Submit): Message =>
   request.command === 'submit_sm' ? request : { ...EMPTY_MESSAGE, ...request };
@@ -154,9 +146,15 @@ const messageTo = (request: PduOf<'submit_multi'>, { ton, npi, address }: Addres
   destination: address,
 });
 
-const asGroup = (draft: Draft, groupId: string): Draft => ({
+/** The client's own id makes the id of the answer, so that a repeated submit_multi gets the same one. */
+function groupIdOf({ accountId }: Client, { tlvs }: PduOf<'submit_multi'>): string {
+  const clientId = readText(tlvs, CLIENT_ID_TAG) ?? '';
+  return clientId === '' ? newId() : idFrom(`submit_multi/${accountId}/${clientId}`);
+}
+
+const asGroup = (draft: Draft, at: number, groupId: string): Draft => ({
   ...draft,
   // One id for several messages would make all but the first a repeat.
-  clientId: null,
+  clientId: draft.clientId === null ? null : `${draft.clientId}/${at}`,
   smpp: draft.smpp ? { ...draft.smpp, shownId: groupId } : null,
 });

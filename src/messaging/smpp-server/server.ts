@@ -12,13 +12,14 @@ import type { RateLimiter } from '../../platform/lib/limits/rate-limit.ts';
 import type { Accept } from '../sending/accept.ts';
 import { startDeliveries } from './deliveries.ts';
 import { followCredentials } from './follow-credentials.ts';
+import { reportBinds } from './report-binds.ts';
 import { createRequests } from './requests.ts';
-import { createSession, type Session, TIMING, type Timing } from './session.ts';
+import { createSession, type Session, type SessionDeps, TIMING, type Timing } from './session.ts';
 import { createSignIn } from './sign-in.ts';
 import { createStrangers } from './strangers.ts';
 
 export type SmppServerOptions = {
-  readonly listen: Config['smpp'];
+  readonly listen: Omit<Config['smpp'], 'passedTags'>;
   readonly pool: Pool;
   readonly accept: Accept;
   readonly clock: Clock;
@@ -27,9 +28,13 @@ export type SmppServerOptions = {
   /** Counts messages by credential, together with other processes. */
   readonly limiter: RateLimiter;
   readonly maxScheduleDays: number;
+  /** The tags of optional parameters that are passed on to carriers. */
+  readonly passedTags: ReadonlySet<number>;
   /** The advisory lock that says that this process is alive. */
   readonly owner: number;
   readonly log: Log;
+  /** Called with the status with which each request is answered, for metrics. */
+  readonly answered?: SessionDeps['answered'];
   readonly timing?: Timing;
 };
 
@@ -62,6 +67,7 @@ export async function startSmppServer(options: SmppServerOptions): Promise<SmppS
   const answer = createRequests(options);
   const deliveries = startDeliveries({ pool, owner, log, sessions: () => sessions });
   const credentials = followCredentials({ pool, log, sessions: () => sessions });
+  const reports = reportBinds({ pool, log, sessions: () => sessions, everyMs: timing.reportMs });
   const context = secureContext(listen);
   /** Settled when the last session ends, once none begins any more. */
   let emptied = Promise.withResolvers<void>();
@@ -79,6 +85,7 @@ export async function startSmppServer(options: SmppServerOptions): Promise<SmppS
       log,
       signIn,
       answer,
+      answered: options.answered,
       bound() {
         known();
         deliveries.wake();
@@ -117,7 +124,7 @@ export async function startSmppServer(options: SmppServerOptions): Promise<SmppS
     clearTimeout(timer);
     await Promise.all(listeners.map((listener) => listener.drop()));
     clearInterval(sweeper);
-    await Promise.all([deliveries.stop(), credentials.stop()]);
+    await Promise.all([deliveries.stop(), reports.stop(), credentials.stop()]);
   }
 
   const sweeper = setInterval(() => sessions.forEach((session) => session.sweep()), SWEEP_MS);
@@ -138,7 +145,7 @@ export async function startSmppServer(options: SmppServerOptions): Promise<SmppS
   }
 }
 
-function secureContext({ tls: files, tlsPort }: Config['smpp']): tls.SecureContext | null {
+function secureContext({ tls: files, tlsPort }: SmppServerOptions['listen']): tls.SecureContext | null {
   if (!files || tlsPort === undefined) return null;
   try {
     const [cert, key] = [readFileSync(files.certFile), readFileSync(files.keyFile)];

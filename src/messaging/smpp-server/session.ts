@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net';
 import { withSequence } from '../../carriers/smpp/deliver-frame.ts';
+import { MAX_FRAME } from '../../carriers/smpp/frames.ts';
 import { createLink } from '../../carriers/smpp/link.ts';
 import { COMMAND, type CommandName, type AnyPduOf, type Pdu, withoutBody } from '../../carriers/smpp/pdu.ts';
 import { STATUS, statusName } from '../../carriers/smpp/status.ts';
@@ -21,9 +22,11 @@ export type Timing = {
   readonly enquireMs: number;
   /** For the answer to a deliver_sm. */
   readonly answerMs: number;
+  /** From one report about the binds to the next. */
+  readonly reportMs: number;
 };
 
-export const TIMING: Timing = { bindMs: 10_000, enquireMs: 30_000, answerMs: 30_000 };
+export const TIMING: Timing = { bindMs: 10_000, enquireMs: 30_000, answerMs: 30_000, reportMs: 10_000 };
 
 /** What a session needs from the server. */
 export type SessionDeps = {
@@ -32,6 +35,8 @@ export type SessionDeps = {
   signIn(shown: Shown): Promise<SignedIn>;
   /** Answers a request; never rejects. */
   answer(client: Client, request: Request): Promise<Pdu>;
+  /** Called with the status with which each request is answered. */
+  readonly answered?: ((request: Request, status: number) => void) | undefined;
   /** Called when the client has bound, before its bind is answered. */
   bound(session: Session): void;
   /** Called when the connection has ended; once more when a bind that was being checked opened only after that. */
@@ -48,6 +53,16 @@ export type Bind = {
   client: Client;
 };
 
+/** What a bind has done so far. */
+export type Activity = {
+  /** Messages that were submitted: answered or not, each destination of a submit_multi. */
+  readonly submits: number;
+  /** Requests that were refused with ESME_RTHROTTLED. */
+  readonly throttled: number;
+  /** deliver_sm without an answer. */
+  readonly unanswered: number;
+};
+
 /** One connection of a client, from its first octet to its end. */
 export type Session = {
   readonly address: string;
@@ -55,6 +70,7 @@ export type Session = {
   readonly bind: Bind | null;
   /** How many more deliver_sm it takes now: 0 for a transmitter, and for one that ends. */
   room(): number;
+  activity(): Activity;
   /**
    * Sends a delivery in one or more encoded deliver_sm, into which the sequence numbers are written; `settled` is called
    * once, with the first status that is not 0.
@@ -62,7 +78,7 @@ export type Session = {
   deliver(frames: readonly Buffer[], settled: Settled): void;
   /** Sets what the credential and the account are from now on. */
   follow(client: Client): void;
-  /** Reads nothing more, answers what it has read, and unbinds. */
+  /** Serves nothing more, answers what it has read, waits shortly for the answers to its deliver_sm, and unbinds. */
   leave(reason: string): void;
   /** Checks what has taken too long. */
   sweep(): void;
@@ -80,6 +96,12 @@ const MAX_FAULTS = { stranger: 3, bound: 100 };
 /** Rounds of deliver_sm without any answer after which other binds get them. */
 const MAX_UNANSWERED_ROUNDS = 2;
 const LEAVE_MS = 5000;
+/** The wait for answers to deliver_sm when a session ends: what stays unanswered is sent again on another bind. */
+const LAST_ANSWERS_MS = 1000;
+/** The most octets of a PDU before the bind: the fields of a bind take less than half of it. */
+const MAX_STRANGER_FRAME = 1024;
+/** Requests are read until those without an answer have so many octets, whatever the window is: they are in memory. */
+const MAX_UNANSWERED_OCTETS = 256 * 1024;
 
 /**
  * Runs the server side of SMPP 3.4 on a socket (protocol sheet smpp, sections 1 to 4): bind states, liveness, both windows.
@@ -88,16 +110,26 @@ const LEAVE_MS = 5000;
  */
 export function createSession(socket: Socket, address: string, deps: SessionDeps): Session {
   const { timing, log } = deps;
-  const link = createLink(socket, { pdu: receive, broken, closed });
+  const link = createLink(
+    socket,
+    { pdu: receive, broken, closed },
+    { maxLength: () => (bind ? MAX_FRAME : MAX_STRANGER_FRAME) },
+  );
   const startedAt = performance.now();
   let bind: Bind | null = null;
   let window: DeliverWindow | null = null;
   let signingIn = false;
   let ended = false;
   let leaving: string | null = null;
+  /** No answers to deliver_sm are waited for any more. */
+  let leftLate = false;
+  let left = false;
   /** The unbind to answer before the end; null without one. */
   let unbindSequence: number | null = null;
   let unanswered = 0;
+  let unansweredOctets = 0;
+  let submits = 0;
+  let throttled = 0;
   let enquiries = 0;
   let faults = 0;
   let unansweredRounds = 0;
@@ -109,13 +141,16 @@ export function createSession(socket: Socket, address: string, deps: SessionDeps
   }
 
   function updateHold(): void {
-    const full = bind !== null && unanswered >= bind.client.window;
-    link.hold(signingIn || leaving !== null || full);
+    const full = bind !== null && (unanswered >= bind.client.window || unansweredOctets >= MAX_UNANSWERED_OCTETS);
+    // Who leaves reads on: the answers to what it has delivered are behind the requests.
+    link.hold(leaving === null && (signingIn || full));
   }
 
-  function receive(pdu: Pdu): void {
+  function receive(pdu: Pdu, octets: number): void {
     enquiries = 0;
     if (COMMAND[pdu.command] >= RESPONSE_BIT) return receiveResponse(pdu);
+    // As if it had not arrived: it is not stored, and gets no answer.
+    if (leaving !== null && pdu.command !== 'unbind') return;
     switch (pdu.command) {
       case 'bind_transmitter':
         return bindAs('transmitter', pdu);
@@ -133,7 +168,7 @@ export function createSession(socket: Socket, address: string, deps: SessionDeps
       case 'query_sm':
       case 'cancel_sm':
       case 'replace_sm':
-        return serve(pdu);
+        return serve(pdu, octets);
       default:
         link.send({ command: 'generic_nack', status: STATUS.ESME_RINVCMDID, sequence: pdu.sequence });
         return countFault();
@@ -146,6 +181,7 @@ export function createSession(socket: Socket, address: string, deps: SessionDeps
     if (!isAnswer || !window) return;
     const status = pdu.command === 'generic_nack' && pdu.status === 0 ? STATUS.ESME_RUNKNOWNERR : pdu.status;
     if (window.answered(pdu.sequence, status)) unansweredRounds = 0;
+    leaveIfAnswered();
   }
 
   function bindAs(mode: BindMode, pdu: BindRequest): void {
@@ -153,7 +189,7 @@ export function createSession(socket: Socket, address: string, deps: SessionDeps
     signingIn = true;
     updateHold();
     const { systemId, password } = pdu;
-    void deps.signIn({ systemId, password, mode, address }).then((signedIn) => {
+    void deps.signIn({ systemId, password, mode, address, version: pdu.interfaceVersion }).then((signedIn) => {
       signingIn = false;
       if ('status' in signedIn) endBind(pdu, signedIn);
       else openBind(mode, pdu, signedIn);
@@ -182,16 +218,21 @@ export function createSession(socket: Socket, address: string, deps: SessionDeps
     updateHold();
   }
 
-  function serve(request: Request): void {
+  function serve(request: Request, octets: number): void {
     if (!bind || bind.mode === 'receiver') {
       refuse(request, STATUS.ESME_RINVBNDSTS);
       return countFault();
     }
     unanswered += 1;
+    unansweredOctets += octets;
+    submits += messagesIn(request);
     updateHold();
     void deps.answer(bind.client, request).then((response) => {
       link.send(response);
+      deps.answered?.(request, response.status);
+      if (response.status === STATUS.ESME_RTHROTTLED) throttled += 1;
       unanswered -= 1;
+      unansweredOctets -= octets;
       updateHold();
       leaveIfAnswered();
     });
@@ -214,7 +255,10 @@ export function createSession(socket: Socket, address: string, deps: SessionDeps
 
   function unbound(requestSequence: number): void {
     unbindSequence = requestSequence;
+    // It answers nothing any more.
+    leftLate = true;
     leave('the client unbound');
+    leaveIfAnswered();
   }
 
   function leave(reason: string): void {
@@ -222,18 +266,27 @@ export function createSession(socket: Socket, address: string, deps: SessionDeps
     leaving = reason;
     updateHold();
     setTimeout(link.destroy, LEAVE_MS).unref();
+    setTimeout(giveUpAnswers, LAST_ANSWERS_MS).unref();
+    leaveIfAnswered();
+  }
+
+  function giveUpAnswers(): void {
+    leftLate = true;
     leaveIfAnswered();
   }
 
   /** Ends the session when it is to end and owes no answer. After our own unbind the client still answers it. */
   function leaveIfAnswered(): void {
-    if (leaving === null || unanswered > 0) return;
+    if (leaving === null || left || unanswered > 0 || (!leftLate && unansweredDeliveries() > 0)) return;
+    left = true;
     if (unbindSequence !== null) {
       const status = bind ? STATUS.ESME_ROK : STATUS.ESME_RINVBNDSTS;
       link.send({ command: 'unbind_resp', status, sequence: unbindSequence });
     } else if (bind) link.send({ command: 'unbind', status: 0, sequence: nextSequence() });
     link.end();
   }
+
+  const unansweredDeliveries = (): number => window?.count() ?? 0;
 
   function deliver(frames: readonly Buffer[], settled: Settled): void {
     let open = frames.length;
@@ -252,7 +305,8 @@ export function createSession(socket: Socket, address: string, deps: SessionDeps
   function sweep(): void {
     const now = performance.now();
     if (!bind) {
-      if (now - startedAt > timing.bindMs) link.destroy();
+      // Whoever has sent a bind waits for us.
+      if (!signingIn && now - startedAt > timing.bindMs) link.destroy();
       return;
     }
     if (window && window.expire(now) > 0) unansweredRounds += 1;
@@ -282,6 +336,7 @@ export function createSession(socket: Socket, address: string, deps: SessionDeps
       return bind;
     },
     room: () => (leaving === null && !ended ? (window?.room() ?? 0) : 0),
+    activity: () => ({ submits, throttled, unanswered: unansweredDeliveries() }),
     deliver,
     follow(client) {
       if (bind) bind.client = client;
@@ -292,6 +347,12 @@ export function createSession(socket: Socket, address: string, deps: SessionDeps
     destroy: link.destroy,
   };
   return session;
+}
+
+/** How many messages a request submits. */
+export function messagesIn(request: Request): number {
+  if (request.command === 'submit_multi') return request.destinations.length;
+  return request.command === 'submit_sm' || request.command === 'data_sm' ? 1 : 0;
 }
 
 const isCommand = (name: string): name is CommandName => name in COMMAND;

@@ -25,6 +25,8 @@ export type Shown = {
   readonly password: string;
   readonly mode: BindMode;
   readonly address: string;
+  /** interface_version. */
+  readonly version: number;
 };
 
 /** A bind that is open in the database, or the status with which it is refused and the reason, for our log. */
@@ -39,9 +41,19 @@ const SECONDS = 60;
 export const toClient = (credential: LiveCredential): Client => ({
   ...credential,
   numberRules: numberRulesOf(credential),
-  rate:
-    credential.tps === null ? rateOf(credential) : { perSecond: credential.tps, perMinute: credential.tps * SECONDS },
+  rate: rateWithin(rateOf(credential), credential.tps),
 });
+
+/** The smaller of what the account may and what its credential says: an account sets the latter itself. */
+function rateWithin(account: Rate | null, tps: number | null): Rate | null {
+  if (tps === null) return account;
+  const own = { perSecond: tps, perMinute: tps * SECONDS };
+  if (account === null) return own;
+  return {
+    perSecond: Math.min(own.perSecond, account.perSecond),
+    perMinute: Math.min(own.perMinute, account.perMinute),
+  };
+}
 
 /** Why a client may not have a bind (any more); null when it may. The address is that of the bind. */
 export function refusalOf(credential: LiveCredential, address: string): string | null {
@@ -75,13 +87,13 @@ export function createSignIn({ pool, limits, owner }: { pool: Pool; limits: Logi
   }
 
   /** Opens the bind in the database; undefined when there are as many as there may be. */
-  function open(credential: LiveCredential, { mode, address }: Shown): Promise<number | undefined> {
+  function open(credential: LiveCredential, { mode, address, version }: Shown): Promise<number | undefined> {
     const { accountId, id, maxBinds } = credential;
     const key = { accountId, credentialId: id };
     return transaction(pool, async (tx) => {
       await lockCredential(tx, key);
-      await deleteDeadBinds(tx, key);
-      const bindId = await insertBind(tx, { ...key, owner, mode, address, maxBinds });
+      await deleteDeadBinds(tx, { accountId });
+      const bindId = await insertBind(tx, { ...key, owner, mode, address, version, maxBinds });
       if (bindId !== undefined) await updateLastBound(tx, { accountId, id, network: networkOf(address) });
       return bindId;
     });
@@ -94,7 +106,7 @@ export function createSignIn({ pool, limits, owner }: { pool: Pool; limits: Logi
       if (refusal !== null) return { status: STATUS.ESME_RBINDFAIL, reason: refusal };
       const bindId = await open(credential, shown);
       // Some clients take ESME_RALYBND for success.
-      if (bindId === undefined) return { status: STATUS.ESME_RBINDFAIL, reason: 'the credential has all its binds' };
+      if (bindId === undefined) return { status: STATUS.ESME_RBINDFAIL, reason: 'all its binds are open' };
       return { client: toClient(credential), bindId };
     } catch (error) {
       return refusedBy(error);

@@ -8,21 +8,35 @@ import type { Clock } from '../../platform/lib/clock.ts';
 import { cancelMessage } from '../cancellation/cancel.ts';
 import { isFinal, STATUS } from '../states.ts';
 import { findRecords } from '../tracking/status.ts';
+import type { Accept } from '../sending/accept.ts';
 import { readMessageId } from './message-id.ts';
+import type { ReadOptions } from './read-submit.ts';
+import { replaceMessage } from './replacements/replace.ts';
+import { findReplacement } from './replacements/sql.ts';
+import { senderOf, submitterOf } from './sender.ts';
 import type { Client } from './sign-in.ts';
 import { errorOfState, writtenState } from './statuses.ts';
 
 type Named = AnyPduOf<'query_sm' | 'cancel_sm' | 'replace_sm'>;
 
-type Deps = { readonly pool: Pool; readonly clock: Clock };
+type Deps = Pick<ReadOptions, 'maxScheduleDays' | 'passedTags'> & {
+  readonly pool: Pool;
+  readonly accept: Accept;
+  readonly clock: Clock;
+};
 
 /** Creates the answers to requests about messages that were submitted before, by whatever way, by the same account. */
-export function createStoredRequests({ pool, clock }: Deps) {
-  /** Finds the message that a request names with its id and its source address, which must be that of the submit. */
+export function createStoredRequests({ pool, accept, clock, maxScheduleDays, passedTags }: Deps) {
+  /**
+   * Finds the message that a request names with its id and its source address, which must be that of the submit. A message
+   * that was replaced is the one in its place.
+   */
   async function find({ accountId }: Client, { messageId, source }: Named) {
-    const id = readMessageId(messageId);
-    if (id === null) return undefined;
-    const [record] = await findRecords(tenant(pool, { accountId }), { accountId }, { ids: [id], clientIds: [] });
+    const knownId = readMessageId(messageId);
+    if (knownId === null) return undefined;
+    const db = tenant(pool, { accountId });
+    const id = (await findReplacement(db, { accountId, id: knownId })) ?? knownId;
+    const [record] = await findRecords(db, { accountId }, { ids: [id], clientIds: [] });
     return record?.channel === 'SMS' && (source === '' || record.sender === source) ? record : undefined;
   }
 
@@ -52,10 +66,14 @@ export function createStoredRequests({ pool, clock }: Deps) {
     return refused(request, cancelled ? SMPP.ESME_ROK : SMPP.ESME_RCANCELFAIL);
   }
 
-  /** A message may be on its way to the carrier as soon as it is accepted, so none is replaced. */
   async function replace(client: Client, request: PduOf<'replace_sm'>): Promise<Pdu> {
     const record = await find(client, request);
-    return refused(request, record ? SMPP.ESME_RREPLACEFAIL : SMPP.ESME_RINVMSGID);
+    const knownId = readMessageId(request.messageId);
+    if (!record || knownId === null) return refused(request, SMPP.ESME_RINVMSGID);
+    const options = { now: clock.now(), maxScheduleDays, passedTags };
+    const who = { sender: senderOf(client), submitter: submitterOf(client), systemId: client.systemId };
+    const input = { request, ...who, options, knownId, currentId: record.id };
+    return refused(request, await replaceMessage({ pool, accept }, input));
   }
 
   return { query, cancel, replace };

@@ -1,15 +1,20 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { EMPTY_MESSAGE, encodePdu } from '../../carriers/smpp/pdu.ts';
 import { STATUS } from '../../carriers/smpp/status.ts';
-import { cStringValue } from '../../carriers/smpp/tlv.ts';
+import { cStringValue, decodeTlvs } from '../../carriers/smpp/tlv.ts';
+import { operatorAuthor } from '../../identity/audit/record.ts';
+import { removeCredential } from '../../identity/smpp-credentials/change.ts';
 import { createWaker } from '../../network/dispatch/wake.ts';
 import { createAccount } from '../../operations/accounts/create.ts';
 import { many, one, sql } from '../../platform/db/query.ts';
+import { transaction } from '../../platform/db/transaction.ts';
 import { testDatabase } from '../../../test/support/database.ts';
 import { freeOver } from '../../../test/support/drafts.ts';
 import { bindAs, connectRaw, newCredential, startServer, storingAccept } from '../../../test/support/smpp-server.ts';
 import { until } from '../../../test/support/until.ts';
+import { loadJobs } from '../messages/load.ts';
 import { type Accept, createAccept } from '../sending/accept.ts';
+import { findTimeline } from '../tracking/timeline.ts';
 import { CLIENT_ID_TAG } from './read-submit.ts';
 import { OWN_STATUS } from './statuses.ts';
 
@@ -42,6 +47,40 @@ test('an id is answered when its message is committed, with what was submitted',
     destination: `+${NUMBER}`,
     source: 'API',
   });
+});
+
+test('the timeline of a message names the credential, also when that was deleted', async () => {
+  const server = await startServer(database);
+  const credential = await newCredential(pool, accountId);
+  const client = await bindAs(server, credential);
+  const { message_id } = await client.submit(NUMBER);
+  const actor = { accountId, operations: new Set<never>() };
+  const beginning = async () => (await findTimeline(pool, actor, String(message_id)))?.events[0]?.text;
+  expect(await beginning()).toBe(`by SMPP credential ${credential.id} (${credential.systemId})`);
+  await transaction(pool, (tx) => removeCredential(tx, operatorAuthor(accountId), credential));
+  expect(await beginning()).toBe(`by SMPP credential ${credential.id}`);
+});
+
+test('what a part holds, and the parameters that pass, are loaded for the carrier as they came', async () => {
+  const server = await startServer(database, { passedTags: new Set([0x1401]) });
+  const { systemId, password } = await newCredential(pool, accountId);
+  const client = await connectRaw(server.port);
+  const rest = { systemType: '', interfaceVersion: 0x34, addrTon: 0, addrNpi: 0, addressRange: '' };
+  client.send(encodePdu({ command: 'bind_transmitter', status: 0, sequence: 1, systemId, password, ...rest }));
+  await until('it is bound', () => client.received.length === 1);
+  const [udh, data] = [Buffer.from('050003420201', 'hex'), Buffer.from('0048d83d', 'hex')];
+  const fields = { source: 'ACME', destination: NUMBER, esmClass: 0x40, dataCoding: 8 };
+  const shortMessage = Buffer.concat([udh, data]);
+  const tlvs = new Map([[0x1401, Buffer.from('mine')]]);
+  client.send(
+    encodePdu({ ...EMPTY_MESSAGE, command: 'submit_sm', status: 0, sequence: 2, ...fields, shortMessage, tlvs }),
+  );
+  await until('it is answered', () => client.received.length === 2);
+  const [, answer] = client.received;
+  const id = answer && 'messageId' in answer ? answer.messageId : '';
+  const [[job] = []] = await loadJobs(pool, [{ accountId, ids: [id] } as never]);
+  expect(job).toMatchObject({ messageId: id, body: 'H\ufffd', binary: { udh, data, dataCoding: 8 } });
+  expect(decodeTlvs(job?.tlvs ?? new Uint8Array())).toEqual(tlvs);
 });
 
 test('ids are written as the credential says', async () => {
@@ -196,6 +235,30 @@ test('data_sm and submit_multi send, the latter to each number it can', async ()
   expect(sent.map(({ destination }) => destination)).toEqual(['+351912345001', '+351912345002']);
 });
 
+test("a client's own id makes a repeated submit_multi the same messages under the same id", async () => {
+  const server = await startServer(database);
+  const { systemId, password } = await newCredential(pool, accountId);
+  const client = await connectRaw(server.port);
+  const rest = { systemType: '', interfaceVersion: 0x34, addrTon: 0, addrNpi: 0, addressRange: '' };
+  client.send(encodePdu({ command: 'bind_transmitter', status: 0, sequence: 1, systemId, password, ...rest }));
+  await until('it is bound', () => client.received.length === 1);
+  const destinations = ['351912345011', '351912345012', '351912345011'].map((address) => ({ ton: 1, npi: 1, address }));
+  const submit = async (sequence: number, id: string) => {
+    const fields = { source: 'ACME', destinations, shortMessage: Buffer.from('to all, once') };
+    const tlvs = new Map([[CLIENT_ID_TAG, cStringValue(id)]]);
+    client.send(encodePdu({ ...EMPTY_MESSAGE, command: 'submit_multi', status: 0, sequence, ...fields, tlvs }));
+    await until('it is answered', () => client.received.some((pdu) => pdu.sequence === sequence));
+    return client.received.find((pdu) => pdu.sequence === sequence);
+  };
+  const first = await submit(2, 'multi-1');
+  expect(first).toMatchObject({ command: 'submit_multi_resp', status: 0, unsuccessful: [] });
+  expect(await submit(3, 'multi-1')).toEqual({ ...first, sequence: 3 });
+  const other = await submit(4, 'multi-2');
+  expect(other).not.toMatchObject({ messageId: first && 'messageId' in first ? first.messageId : '' });
+  const { n } = await one<{ n: number }>(pool, sql`SELECT count(*)::int AS n FROM message WHERE body = 'to all, once'`);
+  expect(n).toBe(6);
+});
+
 describe('a message that was submitted', () => {
   test('is found by its id and its sender, by its own account alone', async () => {
     const client = await bindNew();
@@ -230,11 +293,91 @@ describe('a message that was submitted', () => {
     );
   });
 
-  test('is not replaced', async () => {
-    const client = await bindNew();
-    const { message_id } = await client.submit(NUMBER);
-    expect((await client.request('replace_sm', { message_id, source_addr: 'ACME' })).command_status).toBe(
-      STATUS.ESME_RREPLACEFAIL,
-    );
+  describe('is replaced while it waits', () => {
+    const later = { schedule_delivery_time: '000000010000000R', registered_delivery: 1 };
+    const textOf = (id: string) => messageOf(id).then(({ body }) => body);
+    const latest = async (id: unknown) => {
+      const sent = await one<{ id: string }>(
+        pool,
+        sql`SELECT replaced_by AS id FROM smpp_replacement WHERE message_id = ${String(id)}::uuid`,
+      );
+      return sent.id;
+    };
+
+    test('by another one under its id, as often as it is asked for', async () => {
+      const client = await bindNew();
+      const { message_id } = await client.submit(NUMBER, later);
+      const replace = (text: string, more: object = {}) =>
+        client.request('replace_sm', { message_id, source_addr: 'ACME', short_message: Buffer.from(text), ...more });
+      expect((await replace('second')).command_status).toBe(0);
+      const second = await latest(message_id);
+      expect((await replace('third', { registered_delivery: 1 })).command_status).toBe(0);
+      const third = await latest(message_id);
+      expect([await textOf(second), await textOf(third)]).toEqual(['second', 'third']);
+      expect(await client.request('query_sm', { message_id, source_addr: 'ACME' })).toMatchObject({
+        message_state: 1,
+        message_id,
+      });
+      const states = await many<{ id: string; status: number }>(
+        pool,
+        sql`SELECT id, status FROM message_state WHERE id IN (${String(message_id)}::uuid, ${second}::uuid, ${third}::uuid)`,
+      );
+      expect(states.map(({ id }) => id).sort()).toEqual([String(message_id), second].sort());
+      expect(new Set(states.map(({ status }) => status))).toEqual(new Set([5]));
+      // Nothing is said of those that were replaced; the last one is cancelled under the id of the first.
+      expect(client.received).toEqual([]);
+      expect((await client.request('cancel_sm', { message_id, source_addr: 'ACME' })).command_status).toBe(0);
+      await client.until(() => client.received.length === 1);
+      expect(client.received[0]).toMatchObject({
+        receipted_message_id: message_id,
+        message_state: 4,
+        source_addr: NUMBER,
+      });
+      expect((await replace('fourth')).command_status).toBe(STATUS.ESME_RREPLACEFAIL);
+    });
+
+    test('and keeps its time where none is given, in the coding of its submit', async () => {
+      const client = await bindNew();
+      const text = Buffer.from('Привет', 'utf16le').swap16();
+      const { message_id } = await client.submit(NUMBER, { ...later, data_coding: 8, short_message: text });
+      const next = Buffer.from('Пока', 'utf16le').swap16();
+      const fields = { message_id, source_addr: 'ACME', short_message: next };
+      expect((await client.request('replace_sm', fields)).command_status).toBe(0);
+      const id = await latest(message_id);
+      expect(await textOf(id)).toBe('Пока');
+      const rows = await many<{ at: Date }>(
+        pool,
+        sql`SELECT scheduled_at AS at FROM message WHERE id IN (${id}::uuid, ${String(message_id)}::uuid)`,
+      );
+      expect(rows.map(({ at }) => at)[0]).toEqual(rows.map(({ at }) => at)[1]);
+    });
+
+    test('with the difference of their prices, or stays as it was', async () => {
+      const price = 5;
+      const payer = await createAccount(pool, { name: 'Payer', plan: 'production', creditMicros: 3 * price });
+      const tables = { ...freeOver(() => [1]), findPrice: () => ({ unitMicros: price, refundUndelivered: false }) };
+      const accept = createAccept({ pool, tables, waker: createWaker(pool), recentMessages: null });
+      const server = await startServer(database, { accept });
+      const client = await bindAs(server, await newCredential(pool, payer.accountId));
+      const { message_id } = await client.submit(NUMBER, later);
+      const available = async () =>
+        (
+          await one<{ available: number }>(
+            pool,
+            sql`SELECT available_micros AS available FROM credit_balance WHERE account_id = ${payer.accountId}`,
+          )
+        ).available;
+      expect(await available()).toBe(2 * price);
+      const replace = (text: string) =>
+        client.request('replace_sm', { message_id, source_addr: 'ACME', short_message: Buffer.from(text) });
+      // Two parts cost what is left, with what the first message returns.
+      expect((await replace('x'.repeat(153 * 2 - 60))).command_status).toBe(0);
+      expect(await available()).toBe(price);
+      const long = { message_payload: Buffer.from('x'.repeat(153 * 4)), short_message: Buffer.alloc(0) };
+      const refused = await client.request('replace_sm', { message_id, source_addr: 'ACME', ...long });
+      expect(refused.command_status).toBe(OWN_STATUS.no_credit);
+      expect(await available()).toBe(price);
+      expect(await textOf(await latest(message_id))).toHaveLength(153 * 2 - 60);
+    });
   });
 });

@@ -93,6 +93,9 @@ const MESSAGE_HISTORY = columns({
   keyName: as<string | null>('k.name'),
   userId: as<number | null>('m.user_id'),
   username: as<string | null>('p.username'),
+  credentialId: as<number | null>('m.smpp_credential_id'),
+  /** The system_id of that credential, unless it was deleted. */
+  systemId: as<string | null>('smpp.system_id'),
   /** The connection to which the message was queued. */
   queuedOn: as<string | null>('queue.name'),
   /** Why to that one, where it did not follow from the prefix alone. */
@@ -127,6 +130,7 @@ export const findHistory = (db: Db, { accountId, id }: OneMessage): Promise<Mess
         LEFT JOIN credit_balance b ON b.account_id = m.account_id
         LEFT JOIN api_key k ON k.id = m.api_key_id
         LEFT JOIN app_user p ON p.id = m.user_id
+        LEFT JOIN smpp_credential smpp ON smpp.account_id = m.account_id AND smpp.id = m.smpp_credential_id
         LEFT JOIN connection queue ON queue.id = m.connection_id
         LEFT JOIN connection c ON c.id = s.connection_id
         WHERE m.account_id = ${accountId} AND m.id = ${id}`,

@@ -105,8 +105,9 @@ function acceptedBy(history: MessageHistory): string {
   return `${what}${whoAsked(history)}${replaced}`;
 }
 
-function whoAsked({ keyId, keyName, userId, username }: MessageHistory): string {
+function whoAsked({ keyId, keyName, credentialId, systemId, userId, username }: MessageHistory): string {
   if (keyId !== null) return `by API key ${keyId}${keyName ? ` (${keyName})` : ''}`;
+  if (credentialId !== null) return `by SMPP credential ${credentialId}${systemId ? ` (${systemId})` : ''}`;
   return userId === null ? 'by the program' : `by user ${username ?? userId}`;
 }
 

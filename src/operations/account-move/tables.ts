@@ -113,6 +113,7 @@ export const CARRIED: Readonly<Record<string, OwnRows>> = {
   webhook_retry: { renewed: ['seq'], order: 'seq' },
   webhook_outbox: { renewed: ['id'], order: 'id' },
   smpp_receipt: {},
+  smpp_replacement: {},
   smpp_outbox: { renewed: ['id'], order: 'id', values: { owner: 'NULL::bigint' } },
   keyword_action: {},
   inbox_media: {},

@@ -13,6 +13,7 @@ import { operatorRestoreGuardRoutes } from './restore-guard/routes.ts';
 import { operatorRouteRoutes } from './routing/routes.ts';
 import { operatorSenderRuleRoutes } from './sender-rules/routes.ts';
 import { operatorSenderRoutes } from './senders/routes.ts';
+import { operatorSmppRoutes } from './smpp/routes.ts';
 import { operatorUnknownRoutes } from './unknowns/routes.ts';
 
 /**
@@ -31,6 +32,7 @@ export function operatorRoutes(app: App, deps: PlatformDeps): void {
   operatorSenderRoutes(app, deps);
   operatorSenderRuleRoutes(app, deps);
   operatorQueueRoutes(app, deps);
+  operatorSmppRoutes(app, deps);
   operatorUnknownRoutes(app, deps);
   operatorRestoreGuardRoutes(app, deps);
   operatorHealthRoutes(app, deps);

@@ -83,6 +83,7 @@ const TAGS = [
   { name: 'Operator: routes', description: 'Which connection sends to which numbers' },
   { name: 'Operator: senders', description: 'Senders, inbound numbers and templates of all accounts' },
   { name: 'Operator: queues', description: 'Waiting work and the workers that process it' },
+  { name: 'Operator: SMPP', description: 'Customers who are bound by SMPP, and what waits for them' },
   { name: 'Operator: open unknowns', description: 'Messages whose submission was never answered' },
   { name: 'Operator: sending', description: 'Pause and resume all sending' },
   { name: 'Operator: health', description: 'Overview, reconciliation, doctor, audit' },

@@ -1,6 +1,16 @@
 import { fc, test as propertyTest } from '@fast-check/vitest';
 import { expect, test } from 'vitest';
-import { firstIdAt, isSingleId, isUuid, newId, newOrderedId, newSingleId, timeOfId, traceMarkOf } from './ids.ts';
+import {
+  firstIdAt,
+  idFrom,
+  isSingleId,
+  isUuid,
+  newId,
+  newOrderedId,
+  newSingleId,
+  timeOfId,
+  traceMarkOf,
+} from './ids.ts';
 
 /** An id has 48 bits of milliseconds: until the year 10889. */
 const instants = fc.date({ min: new Date(0), max: new Date(2 ** 48 - 1), noInvalidDate: true });
@@ -82,5 +92,13 @@ propertyTest.prop([fc.uuid()])(
     expect(isUuid(id)).toBe(true);
     expect(isUuid(id.toUpperCase())).toBe(true);
     expect([`${id}0`, ` ${id}`, id.slice(1), id.replace('-', ''), `${id}\n`].some(isUuid)).toBe(false);
+  },
+);
+
+propertyTest.prop([fc.string(), fc.string()])(
+  'an id from a name is a UUID of version 8 that another name does not have',
+  (one, other) => {
+    expect(isUuid(idFrom(one)) && idFrom(one)[14] === '8' && '89ab'.includes(idFrom(one).charAt(19))).toBe(true);
+    expect(idFrom(one) === idFrom(other)).toBe(one === other);
   },
 );

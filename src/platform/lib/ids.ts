@@ -1,4 +1,4 @@
-import { randomFillSync } from 'node:crypto';
+import { createHash, randomFillSync } from 'node:crypto';
 
 const ID_LENGTH = 36;
 /** The random octets of one id: two behind the time, of which the version takes four bits, and eight more. */
@@ -116,6 +116,13 @@ function writeId(): void {
 }
 
 const hex12 = (ms: number): string => ms.toString(16).padStart(12, '0');
+
+/** Returns an id that follows from this name alone, as a UUIDv8 (RFC 9562, section 5.8) of its SHA-256. */
+export function idFrom(name: string): string {
+  const hex = createHash('sha256').update(name).digest('hex');
+  const variant = ((Number.parseInt(hex.charAt(16), 16) & 3) | 8).toString(16);
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
+}
 
 /** Returns the smallest id that can be created at this instant: the lower bound of a range of ids. */
 export function firstIdAt(at: Date): string {

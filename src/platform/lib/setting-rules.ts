@@ -83,6 +83,21 @@ export function ports(value: string): readonly number[] {
     : must('comma-separated ports from 1 to 65535');
 }
 
+/** Tags that the gateway itself writes or reads: payload, segments, receipts, and the client's own id of a message. */
+const OWN_TLV_TAGS: ReadonlySet<number> = new Set([
+  0x001e, 0x020c, 0x020e, 0x020f, 0x0423, 0x0424, 0x0425, 0x0427, 0x1400,
+]);
+
+/** Parses comma-separated tags of optional parameters in hexadecimal; empty for none. */
+export function tlvTags(value: string): readonly number[] {
+  const names = value.split(',').flatMap((name) => name.trim() || []);
+  const tags = names.map((name) => (/^0x[0-9a-f]{1,4}$/i.test(name) ? Number(name) : 0));
+  const wrong = names.find((_, i) => tags[i] === 0 || OWN_TLV_TAGS.has(tags[i] ?? 0));
+  return wrong === undefined
+    ? [...new Set(tags)]
+    : must(`comma-separated tags such as 0x1401, of parameters that the gateway leaves alone; "${wrong}" is none`);
+}
+
 /** Parses OAuth scopes, separated by commas or spaces: the required ones of the network must be among them. */
 export const scopesOf =
   (platform: Platform) =>

@@ -39,6 +39,10 @@ export type NewMessage = {
   readonly content: StoredContent | null;
   readonly udh: Uint8Array | null;
   readonly binaryBody: Uint8Array | null;
+  /** The data_coding of a text by SMPP: that of `binaryBody` where this is a part, or else as it came; null otherwise. */
+  readonly dataCoding: number | null;
+  /** Parameters of SMPP that are passed on to the carrier, as on the wire; null without any. */
+  readonly tlvs: Uint8Array | null;
   readonly parts: number;
   readonly wantReceipt: boolean;
   readonly validUntil: Date | null;
@@ -50,6 +54,8 @@ export type NewMessage = {
   readonly apiKeyId: number | null;
   /** The person who asked for the message; null when an API key did. */
   readonly userId: number | null;
+  /** The credential that submitted the message by SMPP, or null. */
+  readonly smppCredentialId: number | null;
   /** The campaign in whose totals the message counts. */
   readonly campaignId: number | null;
   /** A refund of the price goes to the reserve of the message's campaign, which returns it in the end. */
@@ -65,6 +71,9 @@ type WithDefault =
   | 'content'
   | 'udh'
   | 'binaryBody'
+  | 'dataCoding'
+  | 'tlvs'
+  | 'smppCredentialId'
   | 'parts'
   | 'wantReceipt'
   | 'validUntil'
@@ -87,6 +96,9 @@ export const newMessage = ({
   content = null,
   udh = null,
   binaryBody = null,
+  dataCoding = null,
+  tlvs = null,
+  smppCredentialId = null,
   parts = 1,
   wantReceipt = true,
   validUntil = null,
@@ -121,6 +133,8 @@ export const newMessage = ({
   content,
   udh,
   binaryBody,
+  dataCoding,
+  tlvs,
   parts,
   wantReceipt,
   validUntil,
@@ -129,6 +143,7 @@ export const newMessage = ({
   refundUndelivered,
   apiKeyId,
   userId,
+  smppCredentialId,
   campaignId,
   keepsReserve,
 });
@@ -177,6 +192,8 @@ export async function insertMessages(db: Db, rows: readonly NewMessage[]): Promi
         content: json((r) => r.content && JSON.stringify(r.content)),
         udh: bytea((r) => r.udh),
         binaryBody: bytea((r) => r.binaryBody),
+        dataCoding: smallint((r) => r.dataCoding),
+        tlvs: bytea((r) => r.tlvs),
         parts: smallint((r) => r.parts),
         wantReceipt: boolean((r) => r.wantReceipt),
         validUntil: timestamptz((r) => r.validUntil),
@@ -185,6 +202,7 @@ export async function insertMessages(db: Db, rows: readonly NewMessage[]): Promi
         refundUndelivered: boolean((r) => r.refundUndelivered),
         apiKeyId: bigint((r) => r.apiKeyId),
         userId: bigint((r) => r.userId),
+        smppCredentialId: bigint((r) => r.smppCredentialId),
         campaignId: bigint((r) => r.campaignId),
         keepsReserve: boolean((r) => r.keepsReserve),
       })} WHERE ${allServed(sql`${plainArray([...new Set(rows.map((r) => r.accountId))])}::bigint[]`)}`,

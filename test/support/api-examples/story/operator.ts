@@ -75,6 +75,8 @@ export const OPERATOR: readonly Step[] = [
 
   step('operatorFindQueues'),
   step('operatorListQueues', PAGE),
+  step('operatorListBinds', PAGE),
+  step('operatorFindDeliveries'),
   step('operatorListMissed', PAGE),
   step('operatorReleaseMissed', NOTHING_MISSED),
   step('operatorCancelMissed', NOTHING_MISSED),

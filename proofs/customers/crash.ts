@@ -1,0 +1,106 @@
+import { compare, hasEnded } from '../lib/compare.ts';
+import { killPoints, NEXT_SUBMIT_MS, startCrew, untilSubmits } from '../lib/kills.ts';
+import { destinationOf, exportStatuses, listEverUnknown, listUnknownOutcomes, untilIdle } from '../lib/messages.ts';
+import { type Findings, judge, type Mode, type Proof, type Run } from '../lib/proof.ts';
+import { openCustomerStage } from './stage.ts';
+import { compareReceipts, countMessages, ordersTo, submitAll, untilFetched } from './submit.ts';
+
+type Size = { readonly messages: number; readonly kills: number; readonly doorKills: number };
+
+const SIZES: Readonly<Record<Mode, Size>> = {
+  tiny: { messages: 1500, kills: 2, doorKills: 2 },
+  quick: { messages: 8000, kills: 8, doorKills: 6 },
+  full: { messages: 100_000, kills: 300, doorKills: 200 },
+};
+/** Of a bind to the carrier. */
+const WINDOW = 10;
+const WORKERS = 2;
+const DOORS = 2;
+const STALL_TIMEOUT_MS = 20_000;
+const REGISTERED = 0x11;
+
+const LOST = 'nothing that was answered is lost';
+
+export const crashOfCustomers: Proof = {
+  promise:
+    'A crash of the processes that serve SMPP, and of workers, loses and doubles nothing that a customer was answered, nor a receipt.',
+  sabotage: {
+    fault: 'a submit is answered before its commit',
+    file: new URL('../sabotage/customers-crash.ts', import.meta.url),
+    breaks: [LOST],
+    mode: 'tiny',
+  },
+  prove,
+};
+
+async function prove(run: Run): Promise<Findings> {
+  const size = SIZES[run.mode];
+  await using scene = await openCustomerStage(run, {
+    gateway: 'api',
+    script: {
+      responseDelayMs: 10,
+      reorderResponseShare: 0.3,
+      reorderMs: 10,
+      receiptDelayMs: 50,
+      earlyReceiptShare: 0.1,
+    },
+    settings: { window: WINDOW, binds: 1 },
+    doors: DOORS,
+    binds: 4,
+    window: 50,
+    registered: REGISTERED,
+  });
+  const { stage, doors, customer, accountId } = scene;
+  const crew = await startCrew(run, stage, WORKERS);
+  const destinations = Array.from({ length: size.messages }, (_, n) => destinationOf(n));
+  const submission = submitAll(
+    customer,
+    ordersTo(destinations, () => 'Through the crash'),
+  );
+
+  async function killDoors(): Promise<void> {
+    for (const point of killPoints(run, size.doorKills, size.messages)) {
+      await submission.untilAccepted(point);
+      await doors.killOne();
+      run.log(`killed a process that serves SMPP at ${point} accepted messages`);
+    }
+  }
+  async function killWorkers(): Promise<void> {
+    for (const point of killPoints(run, size.kills, size.messages)) {
+      if (!(await untilSubmits(stage, point, NEXT_SUBMIT_MS))) break;
+      await crew.killOne();
+    }
+  }
+  await Promise.all([submission.all, killDoors(), killWorkers()]);
+  await Promise.all([crew.allStarted(), doors.allStarted()]);
+  await untilIdle(stage, STALL_TIMEOUT_MS);
+  await untilFetched(stage, STALL_TIMEOUT_MS);
+
+  const ids = [...submission.ids.values()];
+  const records = await exportStatuses(stage, ids, hasEnded, STALL_TIMEOUT_MS);
+  const unknownOutcomes = await listUnknownOutcomes(stage);
+  const everUnknown = await listEverUnknown(stage);
+  const ledger = await stage.carrier.ledger();
+  const bound = crew.kills * WINDOW;
+  const figures = {
+    ...compare({ ids, records, unknownOutcomes, everUnknown, ledger }),
+    ...compareReceipts(records, customer.receipts),
+    ...customer.counts,
+    stored: await countMessages(stage, accountId),
+    unknownBound: bound,
+    kills: crew.kills,
+    doorKills: doors.kills,
+  };
+  return judge(figures, {
+    [LOST]: figures.lost === 0 && ids.length === size.messages,
+    'each reference makes one message': figures.stored === size.messages && new Set(ids).size === size.messages,
+    'nothing is sent twice': figures.duplicates === 0,
+    'unknown <= kills of workers x window': figures.inDoubt <= bound,
+    'every unknown outcome is listed with its reason': figures.notListed === 0,
+    'every receipt that was asked for reaches the customer': figures.noReceipt === 0,
+    'no receipt contradicts the API': figures.wrongReceipt === 0 && figures.strangeReceipts === 0,
+    'receipts of a message come in order': figures.outOfOrder === 0,
+    'some messages were submitted again': figures.again > 0,
+    'all kills took place': crew.kills === size.kills && doors.kills === size.doorKills,
+  });
+}

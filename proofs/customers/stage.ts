@@ -1,0 +1,76 @@
+import { createCredential } from '../../src/identity/smpp-credentials/create.ts';
+import { operatorAuthor } from '../../src/identity/audit/record.ts';
+import { transaction } from '../../src/platform/db/transaction.ts';
+import { freePort } from '../../test/support/free-port.ts';
+import { type Crew, startProcesses } from '../lib/kills.ts';
+import type { Process } from '../lib/processes.ts';
+import { oneOf, type Run } from '../lib/proof.ts';
+import { type CustomerOptions, type SmppCustomer, startSmppCustomer } from '../lib/smpp-customer.ts';
+import { type Account, openStage, type Stage, type StageOptions } from '../lib/stage.ts';
+
+/** A constant number of processes that serve customers by SMPP, each at a port of its own. */
+export type Doors = Pick<Crew, 'killOne' | 'kills' | 'allStarted'> & {
+  /** The port of one that is running. */
+  port(): number;
+};
+
+/** Starts the processes that serve customers by SMPP; they serve the API, too, and are killed and replaced like workers. */
+export async function startDoors(run: Run, stage: Stage, size: number): Promise<Doors> {
+  const ports = new Map<Process, number>();
+  const crew = await startProcesses(run, size, async () => {
+    const port = await freePort();
+    const process = await stage.startApi({ SMPP_PORT: String(port) });
+    ports.set(process, port);
+    return process;
+  });
+  return {
+    killOne: crew.killOne,
+    get kills() {
+      return crew.kills;
+    },
+    allStarted: crew.allStarted,
+    port() {
+      const running = [...ports].filter(([process]) => process.running());
+      // Nothing listens at port 1: the customer tries again.
+      return running.length === 0 ? 1 : oneOf(run, running)[1];
+    },
+  };
+}
+
+/** An account with a customer that is bound by SMPP. */
+export type Bound = { readonly account: Account; readonly customer: SmppCustomer };
+
+type Manners = Pick<CustomerOptions, 'port' | 'binds' | 'window' | 'registered' | 'answer'>;
+
+/** Makes an account with a credential, and binds its customer. The customer ends with `opened`. */
+export async function openCustomer(stage: Stage, opened: AsyncDisposableStack, manners: Manners): Promise<Bound> {
+  const account = await stage.newAccount({ plan: 'unlimited' });
+  const { binds, window } = manners;
+  const { systemId, password } = await transaction(stage.pool, (tx) =>
+    createCredential(tx, operatorAuthor(account.accountId), { maxBinds: Math.max(10, 2 * binds), window }),
+  );
+  const customer = startSmppCustomer({ systemId, password, ...manners });
+  opened.defer(customer.stop);
+  return { account, customer };
+}
+
+/** A stage with processes that serve customers by SMPP, and one customer that is bound to all of them. */
+export async function openCustomerStage(
+  run: Run,
+  { doors: size, ...options }: StageOptions & Omit<Manners, 'port'> & { readonly doors: number },
+) {
+  await using opened = new AsyncDisposableStack();
+  const stage = opened.use(await openStage(run, options));
+  const doors = await startDoors(run, stage, size);
+  const { binds, window, registered, answer } = options;
+  const manners = { port: doors.port, binds, window, registered, ...(answer && { answer }) };
+  const { account, customer } = await openCustomer(stage, opened, manners);
+  const all = opened.move();
+  return {
+    stage: { ...stage, client: account.client },
+    doors,
+    customer,
+    accountId: account.accountId,
+    [Symbol.asyncDispose]: () => all.disposeAsync(),
+  };
+}

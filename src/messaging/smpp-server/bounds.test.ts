@@ -1,0 +1,100 @@
+import { beforeAll, expect, test } from 'vitest';
+import { EMPTY_MESSAGE, encodePdu } from '../../carriers/smpp/pdu.ts';
+import { STATUS } from '../../carriers/smpp/status.ts';
+import { createAccount } from '../../operations/accounts/create.ts';
+import { testDatabase } from '../../../test/support/database.ts';
+import {
+  bindAs,
+  connectRaw,
+  newCredential,
+  type RawClient,
+  startServer,
+  storingAccept,
+} from '../../../test/support/smpp-server.ts';
+import { until } from '../../../test/support/until.ts';
+import type { IssuedCredential } from '../../identity/smpp-credentials/create.ts';
+import type { Accept } from '../sending/accept.ts';
+
+const database = testDatabase();
+const { pool } = database;
+
+let accountId: number;
+beforeAll(async () => {
+  ({ accountId } = await createAccount(pool, { name: 'Acme', plan: 'unlimited', ratePerMinute: 0 }));
+});
+
+const REST = { systemType: '', interfaceVersion: 0x34, addrTon: 0, addrNpi: 0, addressRange: '' };
+const bindOf = ({ systemId, password }: IssuedCredential): Buffer =>
+  encodePdu({ command: 'bind_transceiver', status: 0, sequence: 1, systemId, password, ...REST });
+
+async function bindRaw(port: number, credential: IssuedCredential): Promise<RawClient> {
+  const client = await connectRaw(port);
+  client.send(bindOf(credential));
+  await until('it is bound', () => client.received.length === 1);
+  return client;
+}
+
+test('whatever its window, a client has no more than 256 KiB and one request without an answer', async () => {
+  const storing = storingAccept(pool);
+  const gate = Promise.withResolvers<void>();
+  let begun = 0;
+  const accept: Accept = {
+    ...storing,
+    async one(...given) {
+      begun += 1;
+      await gate.promise;
+      return storing.one(...given);
+    },
+  };
+  const server = await startServer(database, { accept });
+  const client = await bindRaw(server.port, await newCredential(pool, accountId, { window: 1000 }));
+  const tlvs = new Map([[0x1500, Buffer.alloc(60_000)]]);
+  const fields = { source: 'ACME', destination: '351912345678', shortMessage: Buffer.from('Hello'), tlvs };
+  for (let n = 0; n < 40; n++)
+    client.send(encodePdu({ ...EMPTY_MESSAGE, command: 'submit_sm', status: 0, sequence: n + 2, ...fields }));
+  await until('five are read', () => begun === 5);
+  // Another client shows that the server works meanwhile.
+  const other = await bindAs(server, await newCredential(pool, accountId));
+  expect((await other.request('enquire_link')).command_status).toBe(0);
+  expect(begun).toBe(5);
+  gate.resolve();
+  await until('all are answered', () => client.received.length === 41);
+  expect(begun).toBe(40);
+});
+
+test('a stranger cannot begin a PDU that is larger than any bind', async () => {
+  const server = await startServer(database);
+  const stranger = await connectRaw(server.port);
+  const header = Buffer.alloc(16);
+  header.writeUInt32BE(1025, 0);
+  header.writeUInt32BE(0x15, 4);
+  stranger.send(header);
+  await stranger.closed;
+  expect(stranger.received).toMatchObject([{ command: 'generic_nack', status: STATUS.ESME_RINVCMDLEN }]);
+});
+
+test('a credential does not send faster than its account may', async () => {
+  const slow = await createAccount(pool, { name: 'Slow', plan: 'unlimited', ratePerMinute: 60 });
+  const server = await startServer(database);
+  const client = await bindAs(server, await newCredential(pool, slow.accountId, { tps: 1000 }));
+  const submits = Array.from({ length: 20 }, () => client.submit('351912345678'));
+  const accepted = (await Promise.all(submits)).filter(({ command_status }) => command_status === 0);
+  expect(accepted.length).toBeGreaterThan(0);
+  // Three a second by the limit of the account, and the clock may pass one second meanwhile.
+  expect(accepted.length).toBeLessThanOrEqual(6);
+});
+
+test('an account has 200 binds on all its credentials', async () => {
+  const { accountId: ours } = await createAccount(pool, { name: 'Many', plan: 'unlimited', ratePerMinute: 0 });
+  const server = await startServer(database);
+  const [one, other] = [await newCredential(pool, ours), await newCredential(pool, ours)];
+  const first = await bindAs(server, one);
+  await pool.query(
+    `INSERT INTO smpp_bind (account_id, credential_id, owner, mode, address)
+     SELECT account_id, -1, owner, mode, address FROM smpp_bind, generate_series(1, 199) WHERE account_id = $1`,
+    [ours],
+  );
+  expect((await bindAs(server, other)).bound.command_status).toBe(STATUS.ESME_RBINDFAIL);
+  await first.close();
+  await until('there is room for another one', async () => (await bindAs(server, other)).bound.command_status === 0);
+});

@@ -1,0 +1,25 @@
+import { Counter } from 'prom-client';
+import { STATUS } from '../../carriers/smpp/status.ts';
+import type { Metrics } from '../../platform/metrics.ts';
+import { messagesIn, type Request } from './session.ts';
+
+/** Registers the counter of submits by what became of them, and returns the function that counts an answer. */
+export function countSubmits({ registry }: Pick<Metrics, 'registry'>): (request: Request, status: number) => void {
+  const counter = new Counter({
+    name: 'heliograph_smpp_submits_total',
+    help: 'Messages that customers submitted by SMPP, by what they were answered',
+    labelNames: ['outcome'] as const,
+    registers: [registry],
+  });
+  return (request, status) => {
+    const messages = messagesIn(request);
+    if (messages > 0) counter.inc({ outcome: outcomeOf(status) }, messages);
+  };
+}
+
+/** `failed`: nothing is wrong with the message, and the client may send it again. */
+function outcomeOf(status: number): 'accepted' | 'throttled' | 'failed' | 'refused' {
+  if (status === STATUS.ESME_ROK) return 'accepted';
+  if (status === STATUS.ESME_RTHROTTLED) return 'throttled';
+  return status === STATUS.ESME_RSYSERR ? 'failed' : 'refused';
+}

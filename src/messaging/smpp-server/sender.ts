@@ -1,0 +1,20 @@
+import type { Sender } from '../sending/accept.ts';
+import type { Submitter } from './read-submit.ts';
+import type { Client } from './sign-in.ts';
+
+/** The account of a client, as the one that sends its messages. */
+export const senderOf = ({ accountId, id, numberRules }: Client): Sender => ({
+  accountId,
+  numberRules,
+  keyId: null,
+  userId: null,
+  smppCredentialId: id,
+});
+
+/** What of a client decides how its submits are read. */
+export const submitterOf = ({ id, alphabet, senders, defaultCountry }: Client): Submitter => ({
+  id,
+  alphabet,
+  senders,
+  defaultCountry,
+});
