@@ -42,6 +42,8 @@ CREATE TABLE account_move (
   arrived_at timestamp with time zone,
   since timestamp with time zone DEFAULT now() NOT NULL,
   has_directory boolean DEFAULT false NOT NULL,
+  is_complete boolean DEFAULT true NOT NULL,
+  was_here boolean DEFAULT false NOT NULL,
   CONSTRAINT account_move_pkey PRIMARY KEY (account_id),
   CONSTRAINT account_move_cell_check CHECK (((cell >= 0) AND (cell <= 8190))),
   CONSTRAINT account_move_state_check CHECK ((state = ANY (ARRAY['preparing'::text, 'leaving'::text, 'left'::text, 'arriving'::text])))

@@ -8,7 +8,14 @@ import { between, oneOf, type Run } from '../lib/proof.ts';
 const MAIN = fileURLToPath(new URL('../../src/app/main.ts', import.meta.url));
 
 /** After which of its steps a move is killed. */
-const STEPS = ['ending the background work', 'holding its requests', 'copying', 'switching'] as const;
+const STEPS = [
+  'copying ahead',
+  'catching up',
+  'ending the background work',
+  'holding its requests',
+  'copying',
+  'switching',
+] as const;
 /** After a step, a move is killed within this time. */
 const MAX_KILL_DELAY_MS = 400;
 

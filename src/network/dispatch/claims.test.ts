@@ -80,3 +80,33 @@ test('what one claim has taken is not put back when the one beside it fails', as
   await queueEmpty();
   expect(carrier.submitted).toEqual([...more, code, ...bulk]);
 });
+
+test('no more codes are claimed beside a claim of bulk than may wait here, and the others when these are written', async () => {
+  await queueMessages(pool, { priority: 1, count: 20 });
+  const { promise: isRead, resolve: read } = Promise.withResolvers<void>();
+  let isReading = false;
+  const load: PumpDeps['load'] = async (chunks) => {
+    isReading = true;
+    if (!chunks.some(isUrgent)) await isRead;
+    return loadJobs(pool, chunks);
+  };
+  let isOpen = false;
+  const pace = { ready: () => isOpen, take: () => undefined, waitMs: () => 5 };
+  const carrier = createScriptedCarrier({ window: 10, paceOf: () => pace });
+  const pump = pumpOn(pool, carrier, { load });
+  await until('bulk is claimed', () => isReading);
+  await queueMessages(pool, { priority: 0, count: 60, size: 1 });
+  await until('codes wait', () => {
+    pump.wake();
+    return pump.counts().held >= 20;
+  });
+  for (let n = 0; n < 20; n++) {
+    pump.wake();
+    await listChunks(pool);
+  }
+  expect(pump.counts().held, 'two windows').toBe(20);
+  isOpen = true;
+  read();
+  await until('all are written', () => carrier.submitted.length === 80);
+  await queueEmpty();
+});

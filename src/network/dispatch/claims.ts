@@ -42,7 +42,10 @@ export type Claimer = {
 export type Claims = {
   /** Looks at the queue now: something may have come. */
   wake(): void;
-  /** Looks at the queue now, unless enough waits here or the queue was empty a moment ago. */
+  /**
+   * Looks at the queue now, unless enough waits here or the queue was empty a moment ago; also for single sends that were left
+   * there, once those that waited here are written.
+   */
   wakeIfLow(): void;
   /** Returns what is left of a chunk to the queue, which is no longer held. */
   giveBack(chunk: HeldChunk): void;
@@ -61,8 +64,11 @@ const POLL_MS = 2000;
  * to the queue without waking anybody.
  */
 const EMPTY_QUEUE_MS = 200;
-/** How many single sends are claimed at a time beside a claim of bulk. */
-const URGENT_PER_CLAIM = 100;
+/**
+ * How many single sends may wait here, at most, when they are claimed beside a claim of bulk. More would only wait: behind a
+ * full window, and out of the reach of other workers.
+ */
+const MAX_URGENT = 100;
 
 export function createClaims(deps: ClaimDeps, pump: Claimer): Claims {
   const { pool, connectionId, owner } = deps;
@@ -78,6 +84,8 @@ export function createClaims(deps: ClaimDeps, pump: Claimer): Claims {
   /** Whether a claim is under way, with all that follows it, beside bulk that is held or was claimed. */
   let isBusyWithBulk = false;
   let isClaimingUrgent = false;
+  /** Whether single sends may wait in the queue that were not claimed because others wait here. */
+  let isUrgentLeft = false;
   let stopping = false;
 
   /**
@@ -91,6 +99,7 @@ export function createClaims(deps: ClaimDeps, pump: Claimer): Claims {
     const needsMore = held.waiting() < watermark;
     const belowPriority = needsMore ? NO_PRIORITY : held.bestPriority();
     const messages = needsMore ? 2 * watermark : 1;
+    if (belowPriority <= URGENT) isUrgentLeft = true;
     isBusyWithBulk = held.list().some(isBulk);
     const chunks = await db.claimChunks(pool, { connectionId, owner, messages, belowPriority });
     if (needsMore && chunks.length === 0 && deps.tps === 0) emptyUntil = performance.now() + EMPTY_QUEUE_MS;
@@ -102,13 +111,15 @@ export function createClaims(deps: ClaimDeps, pump: Claimer): Claims {
   }
 
   /**
-   * Claims single sends while `claim` is busy. A claim of bulk, whose messages are read, takes up to 0.3 s on a busy
-   * machine; one of single sends goes on until their intents are committed, and takes none beside those that wait here.
+   * Claims single sends while `claim` is busy: a claim of bulk, whose messages are read, takes up to 0.3 s on a busy machine,
+   * and one of single sends goes on until their intents are committed, and takes none while others wait here.
    */
   async function claimUrgent(): Promise<void> {
-    const messages = Math.min(2 * pump.lowWatermark(), URGENT_PER_CLAIM);
+    const messages = Math.min(2 * pump.lowWatermark(), MAX_URGENT) - held.waiting(isUrgent);
+    isUrgentLeft = true;
+    if (messages <= 0) return;
     const chunks = await db.claimChunks(pool, { connectionId, owner, messages, belowPriority: URGENT + 1 });
-    if (chunks.length === 0) return;
+    if (chunks.length === 0) return void (isUrgentLeft = false);
     await loadChunks(chunks);
     await pump.onClaimed();
   }
@@ -202,7 +213,9 @@ export function createClaims(deps: ClaimDeps, pump: Claimer): Claims {
     },
     wakeIfLow() {
       const isLow = held.waiting() < pump.lowWatermark() && performance.now() >= emptyUntil;
-      if (isLow || pump.isShut()) signal.raise();
+      const isUrgentDue = isUrgentLeft && held.bestPriority() > URGENT;
+      if (isUrgentDue) isUrgentLeft = false;
+      if (isLow || isUrgentDue || pump.isShut()) signal.raise();
     },
     giveBack(chunk) {
       if (!chunk.lost) returning.push(chunk);

@@ -175,3 +175,17 @@ test('the last outcomes finish a chunk, also when they come in one batch with th
   const settled = [...settledOf(found(1), 2), ...settledOf(found(2), 2), ...settledOf(found(3), 3)];
   expect(finishedBy(settled)).toEqual([1]);
 });
+
+test('a chunk that is no longer held is not dropped in place of another one', () => {
+  const { held, found } = holding(chunk(1), chunk(2));
+  const first = found(1);
+  held.drop(first);
+  held.drop(first);
+  expect(held.list()).toEqual([found(2)]);
+});
+
+test('what waits is counted of all chunks, or of some', () => {
+  const { held } = holding(chunk(1, { priority: 0 }), chunk(2), chunk(3));
+  expect(held.waiting()).toBe(9);
+  expect(held.waiting(({ priority }) => priority === 0)).toBe(3);
+});

@@ -77,11 +77,12 @@ export type Held = {
    * stops its chunk: those of senders with other limits are in other chunks (split/). Changes nothing.
    */
   pick(room: Room, allow: (job: Job, isUrgent: boolean) => boolean, isEligible?: (chunk: HeldChunk) => boolean): Pick[];
-  /** Returns how many messages wait. */
-  waiting(): number;
+  /** Returns how many messages wait, of these chunks or of all. */
+  waiting(isCounted?: (chunk: HeldChunk) => boolean): number;
   /** Returns the best (lowest) priority number of the waiting messages; `NO_PRIORITY` when none waits. */
   bestPriority(): number;
   list(): readonly HeldChunk[];
+  /** Drops a chunk if it is held. */
   drop(chunk: HeldChunk): void;
 };
 
@@ -111,11 +112,16 @@ export function createHeld(): Held {
       }
       return picks;
     },
-    waiting: () => open().reduce((sum, c) => sum + c.jobs.length - c.written, 0),
+    waiting: (isCounted = () => true) =>
+      open()
+        .filter(isCounted)
+        .reduce((sum, c) => sum + c.jobs.length - c.written, 0),
     bestPriority: () => open()[0]?.priority ?? NO_PRIORITY,
     list: () => chunks,
     drop(chunk) {
-      chunks.splice(chunks.indexOf(chunk), 1);
+      const at = chunks.indexOf(chunk);
+      // From -1 on, it would be the last one, which nobody would send then.
+      if (at !== -1) chunks.splice(at, 1);
     },
   };
 }

@@ -1,5 +1,5 @@
 import type { Client } from 'pg';
-import { moveAccountFromParked, countOwnedChunks } from '../../network/dispatch/parked/sql.ts';
+import { countOwnedChunks } from '../../network/dispatch/parked/sql.ts';
 import { type Between, betweenCells } from './between.ts';
 import { clearAccount } from './clear.ts';
 import { compareMoney, compareRows } from './compare.ts';
@@ -44,9 +44,8 @@ async function copyAccount(source: Client, target: Client, move: CarryOver): Pro
   if (mark?.state !== 'leaving') throw new Error(TOO_LATE);
   await lockAccountRows(source, { accountId });
   if ((await countOwnedChunks(source, { accountId })) > 0) throw new NotReady('a worker sends messages of the account');
-  await moveAccountFromParked(source, { accountId });
   await clearAccount(target, { accountId, keepsAhead: since !== undefined });
-  await markArriving(target, { accountId, cell: move.source.number });
+  await markArriving(target, { accountId, cell: move.source.number, isComplete: true });
   for (const [table, rows] of Object.entries(CARRIED)) await carryRows(source, target, { table, rows, accountId }, ids);
   const carried = await countParcelRows(target, { accountId });
   let copied = 0;

@@ -5,6 +5,7 @@ import { createPool, setUp, TYPES } from '../../platform/db/pool.ts';
 import { serversOf, waitForPrimary } from '../../platform/db/servers.ts';
 import { explainDatabaseError } from '../../platform/db/startup-error.ts';
 import type { Log } from '../../platform/lib/log.ts';
+import { COPY_SESSION } from './sql.ts';
 
 /** The database of a cell. */
 export type Cell = {
@@ -51,7 +52,7 @@ export async function openCell(number: number, connectionString: string, log: Lo
       const server = serversOf(connectionString).current();
       const client = new pg.Client(
         clientConfig(server, {
-          application_name: APPLICATION_NAME,
+          application_name: COPY_SESSION,
           connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
           keepAlive: true,
           types: TYPES,

@@ -74,6 +74,8 @@ async function findThere({ source, target, accountId }: Between): Promise<string
   const there = await findMove(target.pool, { accountId });
   if (there?.state === 'preparing' || there?.state === 'leaving')
     return `The account is leaving cell ${target.number}: complete or abort that move first.`;
+  if (there?.state === 'left' && !there.arrived)
+    return `The move of the account from cell ${target.number} is not over: run it again there, or wait for a worker.`;
   return there === undefined && (await hasAccount(target.pool, accountId))
     ? `Cell ${target.number} serves an account ${accountId} already.`
     : null;

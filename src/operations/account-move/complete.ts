@@ -3,16 +3,23 @@ import { notifyRoutingChange } from '../../network/connections/sql.ts';
 import { wakeAccount } from '../../network/dispatch/parked/sql.ts';
 import { WEBHOOKS_CHANNEL } from '../../messaging/webhooks/outbox/sql.ts';
 import { type Db, exec, sql } from '../../platform/db/query.ts';
-import { transaction } from '../../platform/db/transaction.ts';
+import { setStatementTimeoutMinutes, transaction } from '../../platform/db/transaction.ts';
 import { lockAccountCell, moveAccount } from '../directory/sql.ts';
 import { putRows } from './rows.ts';
-import { deleteMove, deleteNextParcels, findMove, isServed, type Move, updateArrived } from './sql.ts';
+import {
+  deleteMove,
+  deleteParcels,
+  findMove,
+  findMoveForUpdate,
+  isServed,
+  listParcelTables,
+  type Move,
+  updateArrived,
+} from './sql.ts';
 import { CARRIED } from './tables.ts';
 
 /** The two cells of a move, and the directory in front of them if there is one. */
 export type Ends = { readonly source: Pool; readonly target: Pool; readonly directory: Pool | null };
-
-const PARCELS_AT_A_TIME = 100;
 
 /**
  * Has an account that has left its source served in its target: puts its work into the queues there, and sends its requests
@@ -53,17 +60,18 @@ const tellDirectory = (
 export const isKnown = async (db: Db, account: { accountId: number }): Promise<boolean> =>
   (await isServed(db, account)) || (await findMove(db, account))?.state === 'left';
 
+/** Puts the work of an account into the queues, and ends the mark. Nothing when it is served already, or not all here. */
 async function beginService(tx: Db, accountId: number): Promise<void> {
-  if ((await deleteMove(tx, { accountId, states: ['arriving'] })) === 0) return;
-  for (;;) {
-    const parcels = await deleteNextParcels(tx, { accountId, limit: PARCELS_AT_A_TIME });
-    if (parcels.length === 0) break;
-    for (const { table, rows: texts } of parcels) {
-      const rows = CARRIED[table];
-      if (rows === undefined) throw new Error(`a parcel for the unknown table ${table}`);
-      await putRows(tx, { table, rows, texts });
-    }
+  const mark = await findMoveForUpdate(tx, { accountId });
+  if (mark?.state !== 'arriving' || !mark.isComplete) return;
+  await setStatementTimeoutMinutes(tx, 60);
+  for (const table of await listParcelTables(tx, { accountId })) {
+    const rows = CARRIED[table];
+    if (rows === undefined) throw new Error(`a parcel for the unknown table ${table}`);
+    await putRows(tx, { table, rows, accountId });
   }
+  await deleteParcels(tx, { accountId });
+  await deleteMove(tx, { accountId, states: ['arriving'] });
   await wakeAccount(tx, { accountId });
   await notifyRoutingChange(tx);
   await exec(tx, sql`SELECT pg_notify(${WEBHOOKS_CHANNEL}, '')`);

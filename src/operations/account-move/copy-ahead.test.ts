@@ -1,13 +1,18 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { queueMessages } from '../../../test/support/queue.ts';
-import { openTwoCells, type TwoCells } from '../../../test/support/two-cells.ts';
+import { openTwoCells, runMoveTasks, type TwoCells } from '../../../test/support/two-cells.ts';
+import { listOpenMessages } from '../../messaging/expiry/sql.ts';
+import { STATUS } from '../../messaging/states.ts';
 import { exec, many, raw, sql } from '../../platform/db/query.ts';
+import { firstIdAt } from '../../platform/lib/ids.ts';
 import { createAccount } from '../accounts/create.ts';
 import { carryOver } from './carry-over.ts';
 import { matchConnections } from './check.ts';
-import { copyAhead } from './copy-ahead.ts';
+import { completeMove } from './complete.ts';
+import { catchUp, copyAhead } from './copy-ahead.ts';
 import { freeze } from './leave.ts';
-import { findMove } from './sql.ts';
+import { measureAccount } from './measure.ts';
+import { findMove, tryMoveLock } from './sql.ts';
 
 let opened: AsyncDisposableStack;
 let cells: TwoCells;
@@ -68,6 +73,84 @@ test('what is new or has changed since the first copy is in the second, and noth
   });
   expect(await expectSame('message')).toBe(8);
   expect(await expectSame('contact')).toBe(1);
+});
+
+test('what changes during the first copy and after it is caught up with, before the account is held', async () => {
+  const { a, mainOfA } = cells;
+  const queue = (count: number) => queueMessages(a.pool, { accountId, connectionId: mainOfA, count });
+  const [changed] = await queue(2);
+  await addContact(1, '351912345678');
+  const move = await between();
+  const first = await copyAhead(move);
+  await exec(a.pool, sql`UPDATE message SET body = 'changed' WHERE id = ${changed}`);
+  await queue(1);
+  await exec(a.pool, sql`DELETE FROM contact`);
+  const second = await catchUp({ ...move, since: first });
+  expect(BigInt(second)).toBeGreaterThan(BigInt(first));
+  expect(await expectSame('message')).toBe(3);
+  expect(await expectSame('contact')).toBe(0);
+  await exec(a.pool, sql`UPDATE message SET body = 'later' WHERE id = ${changed}`);
+  await freeze(a.pool, { accountId, cell: 1, hasDirectory: false, seconds: 60 });
+  await carryOver({ ...move, since: second });
+  expect(await expectSame('message')).toBe(3);
+});
+
+test('rows that have not changed are not written again when others were deleted', async () => {
+  const { a, b } = cells;
+  await addContact(1, '351912345678');
+  await addContact(2, '351912345679');
+  const places = () => many(b.pool, sql`SELECT id, xmin::text AS xmin FROM contact WHERE id = 2`);
+  let before: unknown;
+  await moveWith(async () => {
+    before = await places();
+    await exec(a.pool, sql`DELETE FROM contact WHERE id = 1`);
+  });
+  expect(await expectSame('contact')).toBe(1);
+  expect(await places()).toEqual(before);
+});
+
+test('a part of a copy is never served, and no message of it ends there', async () => {
+  const { a, b, mainOfA } = cells;
+  const [id = ''] = await queueMessages(a.pool, { accountId, connectionId: mainOfA });
+  await exec(
+    a.pool,
+    sql`INSERT INTO message_state (account_id, id, status, attempts, updated_at, credit_held, channel)
+        VALUES (${accountId}, ${id}, ${STATUS.ACCEPTED}, 1, now(), false, 1)`,
+  );
+  await copyAhead(await between());
+  const ends = { source: a.pool, target: b.pool, directory: null };
+  const completing = completeMove(ends, { accountId, cell: 1, hasDirectory: false });
+  await expect(completing).rejects.toThrow('Cell 1 does not have the account');
+  expect(await findMove(b.pool, { accountId })).toMatchObject({ state: 'arriving', isComplete: false });
+  const range = { firstId: firstIdAt(new Date(0)), endId: firstIdAt(new Date(Date.now() + 60_000)) };
+  expect(await listOpenMessages(a.pool, range)).toHaveLength(1);
+  expect(await listOpenMessages(b.pool, range)).toEqual([]);
+});
+
+test('a worker removes a copy whose command was killed before the account was to leave, and no other', async () => {
+  const { a, b, urls: databases } = cells;
+  await addContact(1, '351912345678');
+  await copyAhead(await between());
+  const runTask = () => runMoveTasks(b, { databases });
+  const isHere = async () => (await findMove(b.pool, { accountId })) !== undefined;
+  await runTask();
+  expect(await isHere(), 'it is young').toBe(true);
+  await exec(b.pool, sql`UPDATE account_move SET since = now() - interval '2 minutes'`);
+  const command = await a.openSession();
+  await tryMoveLock(command, { accountId });
+  await runTask();
+  expect(await isHere(), 'a command moves it').toBe(true);
+  await command.end();
+  await exec(
+    a.pool,
+    sql`INSERT INTO account_move (account_id, state, cell, ends_at) VALUES (${accountId}, 'leaving', 1, now() + interval '1 hour')`,
+  );
+  await runTask();
+  expect(await isHere(), 'it is leaving').toBe(true);
+  await exec(a.pool, sql`DELETE FROM account_move`);
+  await runTask();
+  expect(await isHere()).toBe(false);
+  expect((await measureAccount(b.pool, accountId)).rows).toBe(0);
 });
 
 test('what was in a transaction during the first copy is in the second', async () => {

@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { receiveIntoInbox } from '../../engagement/inbox/receive-inbound.ts';
 import { createAuthenticator } from '../../identity/authentication/authenticate.ts';
 import { createInboundInbox } from '../../messaging/inbound/receive.ts';
@@ -19,11 +19,13 @@ import { listChunks, newMessage, queueMessages, resultOf, statesOf } from '../..
 import { receipt } from '../../../test/support/receipts.ts';
 import { openTwoCells, runMoveTasks } from '../../../test/support/two-cells.ts';
 import { createAccount, type NewAccount } from '../accounts/create.ts';
+import { reconcile } from '../operator/reconciliation/reconcile.ts';
 import { carryOver } from './carry-over.ts';
 import type { Cell } from './cells.ts';
 import { listObstacles, matchConnections } from './check.ts';
+import { copyAhead } from './copy-ahead.ts';
 import { finishMove } from './finish.ts';
-import { freeze } from './leave.ts';
+import { freeze, prepare } from './leave.ts';
 import { measureAccount } from './measure.ts';
 import { moveAccountTo, removeAccount, undo } from './move.ts';
 import { passOn } from './pass-on.ts';
@@ -145,13 +147,128 @@ test('it does not leave while a worker holds messages of it, or an older transac
     'Workers still send 1 chunks',
   );
   await exec(a.pool, sql`UPDATE dispatch_chunk SET owner = NULL`);
-  const reader = await a.openSession();
+  const reader = await a.pool.connect();
   await reader.query('BEGIN');
   await reader.query('SELECT 1');
   await expect(freeze(a.pool, { accountId, cell: 1, hasDirectory: false, seconds: 0.2 })).rejects.toThrow(
     '1 transactions that began before',
   );
-  await reader.end();
+  reader.release(true);
+});
+
+test('the copy of another account, which may take an hour, does not keep it from leaving', async () => {
+  const copying = await a.openSession();
+  await copying.query('BEGIN ISOLATION LEVEL REPEATABLE READ');
+  await copying.query('SELECT FROM message');
+  await freeze(a.pool, { accountId: account.accountId, cell: 1, hasDirectory: false, seconds: 0.2 });
+  await copying.end();
+});
+
+test('the backlog is parked before its requests are held, and what is sent meanwhile is not', async () => {
+  const { accountId } = account;
+  const leaving = { accountId, cell: 1, hasDirectory: false };
+  await queue();
+  await prepare(a.pool, leaving);
+  const [later] = await queue();
+  const claim = () => claimChunks(a.pool, { connectionId: mainOfA, owner: 7, messages: 9, belowPriority: 9 });
+  expect((await claim()).map(({ ids }) => ids)).toEqual([[later]]);
+  await admit(a.pool);
+  await undo({ source: a.pool, target: b.pool, directory: null }, accountId);
+  expect(await claim()).toHaveLength(1);
+});
+
+test('many chunks follow one another in the queue that they arrive in', async () => {
+  const ids = await queue({ count: 450, size: 1 });
+  await exec(a.pool, sql`UPDATE dispatch_chunk SET available_at = now() + interval '1 hour' WHERE id % 2 = 0`);
+  await move(a, b);
+  const chunks = await listChunks(b.pool);
+  expect(chunks.map(({ round }) => round)).toEqual(ids.map((_, n) => n));
+  expect(chunks.flatMap((chunk) => chunk.ids)).toEqual(ids);
+});
+
+test('chunks of a paused campaign arrive parked, and those of others as they were before they were parked', async () => {
+  const { accountId } = account;
+  await queue({ campaignId: 7 });
+  await queue();
+  await exec(
+    a.pool,
+    sql`INSERT INTO campaign (account_id, id, name, status, sending_mode, confirmed_at, paused_at) OVERRIDING SYSTEM VALUE
+        VALUES (${accountId}, 7, 'Spring', 2, 'SMS', now(), now())`,
+  );
+  await move(a, b);
+  const rows = await many(
+    b.pool,
+    sql`SELECT campaign_id AS "campaignId", parked_until IS NOT NULL AS parked, available_at = 'infinity' AS never
+        FROM dispatch_chunk ORDER BY id`,
+  );
+  expect(rows).toEqual([
+    { campaignId: 7, parked: true, never: true },
+    { campaignId: null, parked: false, never: false },
+  ]);
+});
+
+test('an account that has left with messages in its queue is not in the differences of a reconciliation', async () => {
+  await queue({ count: 3 });
+  const differences = async () =>
+    (await reconcile(a.pool, { hours: 1, now: new Date() })).flatMap(({ ok, data }) => (ok ? [] : data));
+  await move(a, b);
+  expect(await differences()).toEqual([]);
+});
+
+describe('a move back that is given up', () => {
+  const number = '4400';
+  const send = () => {
+    const inbound = {
+      source: '393331234567',
+      destination: number,
+      text: 'Ciao',
+      concat: null,
+      raw: Buffer.from('Ciao'),
+    };
+    return createInboundInbox({ pool: a.pool, onInbound: receiveIntoInbox })({ connectionId: mainOfA, inbound });
+  };
+  const listInbound = ({ pool }: Cell) => many(pool, sql`SELECT account_id AS "accountId", body FROM inbound_message`);
+  let back: Parameters<typeof copyAhead>[0];
+
+  beforeEach(async () => {
+    const { accountId } = account;
+    await exec(
+      a.pool,
+      sql`INSERT INTO inbound_number (connection_id, number, account_id) VALUES (${mainOfA}, ${number}, ${accountId})`,
+    );
+    await queue();
+    await move(a, b);
+    back = { source: b, target: a, accountId, ids: await matchConnections(b.pool, a.pool) };
+  });
+  const giveUp = () => undo({ source: b.pool, target: a.pool, directory: null }, account.accountId);
+
+  test('passes on what carriers of the former cell have sent during it, and what they send later', async () => {
+    await copyAhead(back);
+    await send();
+    expect(await giveUp()).toBe(true);
+    expect(await findMove(a.pool, account)).toMatchObject({ state: 'left', cell: 1, arrived: true });
+    await runTasks(a);
+    expect(await listInbound(b)).toEqual([{ accountId: account.accountId, body: 'Ciao' }]);
+    expect(await listInbound(a)).toEqual([]);
+    await removeAccount(a.pool, account.accountId);
+  });
+
+  test('leaves none of the work that it had brought', async () => {
+    await copyAhead(back);
+    await freeze(b.pool, { accountId: account.accountId, cell: 0, hasDirectory: false, seconds: 60 });
+    await carryOver(back);
+    // As when the commit in the source is lost.
+    await exec(b.pool, sql`UPDATE account_move SET state = 'leaving'`);
+    expect(await giveUp()).toBe(true);
+    expect(await many(a.pool, sql`SELECT FROM account_parcel`)).toEqual([]);
+  });
+
+  test('is not begun before the move to that cell is over', async () => {
+    await exec(a.pool, sql`UPDATE account_move SET arrived_at = NULL`);
+    expect(await listObstacles(back)).toEqual([
+      'The move of the account from cell 0 is not over: run it again there, or wait for a worker.',
+    ]);
+  });
 });
 
 test('when the copy fails, the account is served in the source as before', async () => {
@@ -298,7 +415,7 @@ test('what was kept during a move that was given up is taken where the account i
 test('a change of the credit during the copy makes it begin again', async () => {
   const { accountId } = account;
   await freeze(a.pool, { accountId, cell: 1, hasDirectory: false, seconds: 60 });
-  const holder = await a.openSession();
+  const holder = await a.pool.connect();
   await holder.query('BEGIN');
   await holder.query(
     `UPDATE credit_balance SET available_micros = available_micros + 1 WHERE account_id = ${accountId}`,
@@ -307,7 +424,7 @@ test('a change of the credit during the copy makes it begin again', async () => 
   copying.catch(() => undefined);
   await expect.poll(() => many(a.pool, sql`SELECT FROM pg_locks WHERE NOT granted`)).toHaveLength(1);
   await holder.query('COMMIT');
-  await holder.end();
+  holder.release();
   await expect(copying).rejects.toMatchObject({ code: '40001' });
 });
 

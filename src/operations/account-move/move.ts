@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Pool } from 'pg';
 import { createPartitions, listEndedDays } from '../../platform/db/partitions.ts';
+import type { Db } from '../../platform/db/query.ts';
 import { setStatementTimeoutMinutes, transaction } from '../../platform/db/transaction.ts';
 import { AppError } from '../../platform/errors.ts';
 import { holdAccount, releaseAccount } from '../directory/sql.ts';
@@ -8,10 +9,10 @@ import { type CarriedOver, carryOver, NotReady } from './carry-over.ts';
 import type { Cell } from './cells.ts';
 import { clearAccount } from './clear.ts';
 import { completeMove, type Ends } from './complete.ts';
-import { copyAhead } from './copy-ahead.ts';
+import { catchUp, copyAhead } from './copy-ahead.ts';
 import { freeze, prepare, thawNow } from './leave.ts';
 import type { ConnectionIds } from './rows.ts';
-import { deleteMove, findMove } from './sql.ts';
+import { deleteMove, deleteParcels, findMove, findMoveForUpdate, moveBackToLeft } from './sql.ts';
 
 export type MoveInput = {
   readonly source: Cell;
@@ -26,7 +27,10 @@ export type MoveInput = {
 /** `pauseMs` is how long the account was not served; null when an earlier run of the command had ended its service. */
 export type Moved = CarriedOver & { readonly pauseMs: number | null };
 
-/** How long an account may be without service at most: after that its source serves it again. */
+/**
+ * How long an account may be without service at most before it is copied: after that its source serves it again. While it is
+ * copied, the source waits for the end of the copy.
+ */
 const HOLD_SECONDS = 60;
 const RETRY_MS = 100;
 const MAX_TRIES = 40;
@@ -49,11 +53,12 @@ export async function moveAccountTo(move: MoveInput): Promise<Moved> {
   }
   // An earlier run that was killed may have left it held.
   if (before) await undo(ends, accountId);
-  onStep('making room in the target');
-  await makeRoom(move);
+  await createPartitions(target.pool, await listEndedDays(source.pool, new Date()));
   try {
     onStep('copying ahead');
-    const since = await copyAhead(move);
+    const copied = await copyAhead(move);
+    onStep('catching up');
+    const since = await catchUp({ ...move, since: copied });
     onStep('ending the background work');
     await prepare(source.pool, leaving);
     const frozenAt = performance.now();
@@ -88,26 +93,25 @@ export async function undo(ends: Ends, accountId: number): Promise<boolean> {
   return true;
 }
 
-/** Deletes the copy of an account whose move was given up. Only while no command moves it: that copy may be about to count. */
-export async function removeArriving(target: Pool, accountId: number): Promise<void> {
-  if ((await findMove(target, { accountId }))?.state === 'arriving') await removeAccount(target, accountId);
-}
+/**
+ * Removes the copy of an account whose move was given up. Where the account had been before, it has left again: its rows stay,
+ * by which late receipts and inbound messages are passed on. Only while no command moves it: that copy may be about to count.
+ */
+export const removeArriving = (target: Pool, accountId: number): Promise<void> =>
+  transaction(target, async (tx) => {
+    if ((await findMoveForUpdate(tx, { accountId }))?.state !== 'arriving') return;
+    if ((await moveBackToLeft(tx, { accountId })) > 0) return void (await deleteParcels(tx, { accountId }));
+    await removeRows(tx, accountId);
+  });
 
 /** Deletes all rows of an account that is not served in this database, and forgets that it was here. */
 export const removeAccount = (pool: Pool, accountId: number): Promise<void> =>
-  transaction(pool, async (tx) => {
-    await setStatementTimeoutMinutes(tx, 60);
-    await clearAccount(tx, { accountId });
-    await deleteMove(tx, { accountId, states: ['arriving', 'left'] });
-  });
+  transaction(pool, (tx) => removeRows(tx, accountId));
 
-/** Removes what an earlier stay or attempt has left in the target, and makes the partitions of the source's days there. */
-async function makeRoom({ source, target, accountId }: MoveInput): Promise<void> {
-  await createPartitions(target.pool, await listEndedDays(source.pool, new Date()));
-  await transaction(target.pool, async (tx) => {
-    await setStatementTimeoutMinutes(tx, 60);
-    await clearAccount(tx, { accountId });
-  });
+async function removeRows(tx: Db, accountId: number): Promise<void> {
+  await setStatementTimeoutMinutes(tx, 60);
+  await clearAccount(tx, { accountId });
+  await deleteMove(tx, { accountId, states: ['arriving', 'left'] });
 }
 
 /** Repeats the copy while workers have the account in hand. */

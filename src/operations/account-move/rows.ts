@@ -28,7 +28,7 @@ async function listColumns(db: Db, table: string): Promise<string[]> {
 /** The value of a column as the target stores it. */
 function valueOf(column: string, { values = {} }: OwnRows, ids: ConnectionIds): Sql {
   const expression = values[column];
-  if (expression !== undefined) return raw(expression);
+  if (expression !== undefined) return expression;
   if (column === 'connection_id') return translated(column, ids);
   if (column === 'alternates')
     return sql`ARRAY(SELECT ${translated('a.id', ids)} FROM unnest(alternates) WITH ORDINALITY AS a (id, n) ORDER BY a.n)`;
@@ -127,34 +127,77 @@ export async function carryRows(source: Client, target: Client, reading: Reading
 }
 
 /**
+ * The first round of those that wait at each connection to which chunks arrive. Once for each, and not for each chunk: it is
+ * found behind all those that wait for their time.
+ */
+const FIRST_ROUNDS = sql`first AS MATERIALIZED (
+    SELECT k.connection_id, k.priority,
+           (SELECT min(q.round) FROM dispatch_chunk q WHERE q.connection_id = k.connection_id
+              AND q.priority = k.priority AND q.owner IS NULL AND q.available_at <= now()) AS round
+    FROM (SELECT DISTINCT (m.r).connection_id, (m.r).priority FROM m) AS k)`;
+
+/**
  * Where an arriving chunk stands in the queue of its connection: with the first of those that wait there, and after the
  * chunks that arrive before it.
  */
-const ROUND = sql`coalesce((SELECT min(q.round) FROM dispatch_chunk q WHERE q.connection_id = (m.r).connection_id
-      AND q.priority = (m.r).priority AND q.owner IS NULL AND q.available_at <= now()), 0)
+const ROUND = sql`coalesce((SELECT f.round FROM first f WHERE f.connection_id = (m.r).connection_id
+      AND f.priority = (m.r).priority), 0)
     + sum((m.r).size) OVER (PARTITION BY (m.r).connection_id, (m.r).priority ORDER BY m.n) - (m.r).size`;
 
-/** Inserts the rows of a parcel. Columns that are renewed get values of this database. */
-export async function putRows(
-  db: Db,
-  { table, rows, texts }: { table: string; rows: OwnRows; texts: readonly string[] },
-): Promise<number> {
+/**
+ * Inserts the rows of a table that have arrived with an account, in their order. Columns that are renewed get values of this
+ * database. In one statement: the turns of chunks follow one another over all parcels.
+ */
+export async function putRows(db: Db, { table, rows, accountId }: Reading): Promise<number> {
   const renewed = rows.renewed ?? [];
   const columns = (await listColumns(db, table)).filter((column) => !renewed.includes(column));
-  const extra = renewed.includes('round') ? { names: ['round'], values: [ROUND] } : { names: [], values: [] };
-  const values = join([...columns.map((column) => sql`(m.r).${quoted(column)}`), ...extra.values]);
+  const isQueued = renewed.includes('round');
+  const values = [...columns.map((column) => sql`(m.r).${quoted(column)}`), ...(isQueued ? [ROUND] : [])];
   return exec(
     db,
-    sql`INSERT INTO ${raw(table)} (${listOf([...columns, ...extra.names])}) OVERRIDING SYSTEM VALUE
-        SELECT ${values}
-        FROM (SELECT x.r::${raw(table)} AS r, x.n FROM unnest(${texts}::text[]) WITH ORDINALITY AS x (r, n) OFFSET 0) AS m
-        ORDER BY m.n`,
+    sql`WITH m AS MATERIALIZED (
+          SELECT x.r::${raw(table)} AS r, row_number() OVER (ORDER BY p.id, x.n) AS n
+          FROM account_parcel p CROSS JOIN unnest(p.rows) WITH ORDINALITY AS x (r, n)
+          WHERE p.account_id = ${accountId} AND p.table_name = ${table})${isQueued ? sql`, ${FIRST_ROUNDS}` : sql``}
+        INSERT INTO ${raw(table)} (${listOf([...columns, ...(isQueued ? ['round'] : [])])}) OVERRIDING SYSTEM VALUE
+        SELECT ${join(values)} FROM m ORDER BY m.n`,
   );
 }
 
 /** Deletes rows; returns their number. */
 export const deleteRows = (db: Db, reading: Reading): Promise<number> =>
   exec(db, sql`DELETE FROM ${raw(reading.table)} WHERE ${own(reading)}`);
+
+/**
+ * Deletes the rows that an earlier copy of a table has put into the target and that the source has no more, between two
+ * transactions as `copyRows` does. Only keys are read.
+ */
+export async function deleteMissing(
+  source: Client,
+  target: Client,
+  reading: Reading,
+  ids: ConnectionIds,
+): Promise<void> {
+  const { table, rows } = reading;
+  const key = await listKey(source, table);
+  const kept = quoted(`kept_${table}`);
+  await exec(
+    target,
+    sql`CREATE TEMPORARY TABLE ${kept} ON COMMIT DROP AS SELECT ${listOf(key)} FROM ${raw(table)} LIMIT 0`,
+  );
+  const values = join(key.map((column) => valueOf(column, rows, ids)));
+  const query = inlineValues(sql`SELECT ${values} FROM ${raw(table)} WHERE ${own(reading)}`);
+  await pipeline(source.query(to(`COPY (${query}) TO STDOUT`)), target.query(from(`COPY ${kept.sql} FROM STDIN`)));
+  await exec(target, sql`ANALYZE ${kept}`);
+  const isSame = join(
+    key.map((name) => sql`t.${quoted(name)} = k.${quoted(name)}`),
+    ' AND ',
+  );
+  await exec(
+    target,
+    sql`DELETE FROM ${raw(table)} t WHERE ${own(reading)} AND NOT EXISTS (SELECT FROM ${kept} k WHERE ${isSame})`,
+  );
+}
 
 /** Counts rows. */
 export const countRows = async (db: Db, reading: Reading): Promise<number> =>

@@ -1,6 +1,9 @@
 import { type Db, exec, many, maybeOne, one, sql } from '../../platform/db/query.ts';
 import { as, columns, type RowOf } from '../../platform/db/select.ts';
 
+/** The name of the sessions that copy an account: they write for no other one. */
+export const COPY_SESSION = 'heliograph account copy';
+
 type AccountKey = { readonly accountId: number };
 
 /**
@@ -16,6 +19,8 @@ const MOVE = columns({
   arrived: as<boolean>('v.arrived_at IS NOT NULL'),
   /** Whether there is a directory, which must know the new cell before the account has arrived. */
   hasDirectory: as<boolean>('v.has_directory'),
+  /** Whether all of an arriving account is here, and not only what was copied ahead. */
+  isComplete: as<boolean>('v.is_complete'),
 });
 export type Move = RowOf<typeof MOVE>;
 
@@ -43,12 +48,36 @@ export const markMove = (
           WHERE v.state IN ('preparing', 'leaving')`,
   );
 
-/** Marks an account as arriving from `cell`: it is not served yet. */
-export const markArriving = (db: Db, { accountId, cell }: AccountKey & { cell: number }): Promise<number> =>
+/** Marks an account as arriving from `cell`: it is not served yet. With `isComplete`, all of it is here. */
+export const markArriving = (
+  db: Db,
+  { accountId, cell, isComplete }: AccountKey & { cell: number; isComplete: boolean },
+): Promise<number> =>
   exec(
     db,
-    sql`INSERT INTO account_move (account_id, state, cell) VALUES (${accountId}, 'arriving', ${cell})
-        ON CONFLICT (account_id) DO UPDATE SET state = excluded.state, cell = excluded.cell, arrived_at = NULL, since = now()`,
+    sql`INSERT INTO account_move AS v (account_id, state, cell, is_complete)
+        VALUES (${accountId}, 'arriving', ${cell}, ${isComplete})
+        ON CONFLICT (account_id) DO UPDATE SET state = 'arriving', cell = excluded.cell, arrived_at = NULL, since = now(),
+          is_complete = excluded.is_complete, was_here = v.was_here OR v.state = 'left'`,
+  );
+
+/**
+ * Has an account that was arriving, and that had left this cell before, be as it was: it has left, for the cell that it was
+ * to come from. Returns 0 when it had not been here, or is not arriving.
+ */
+export const moveBackToLeft = (db: Db, { accountId }: AccountKey): Promise<number> =>
+  exec(
+    db,
+    sql`UPDATE account_move SET state = 'left', arrived_at = now(), since = now(), is_complete = true, was_here = false
+        WHERE account_id = ${accountId} AND state = 'arriving' AND was_here`,
+  );
+
+/** Lists the accounts that have been arriving for more than `seconds`. */
+export const listOldArrivals = (db: Db, { seconds }: { seconds: number }): Promise<Move[]> =>
+  many(
+    db,
+    sql`SELECT ${MOVE} FROM account_move v
+        WHERE v.state = 'arriving' AND v.since < now() - ${seconds} * interval '1 second'`,
   );
 
 /** Decides that a leaving account has left. */
@@ -131,13 +160,16 @@ export const isServed = async (db: Db, { accountId }: AccountKey): Promise<boole
           SELECT FROM account_move v WHERE v.account_id = a.id AND v.state IN ('left', 'arriving'))`,
   )) !== undefined;
 
-/** Counts the transactions of this database that began before `instant` and may write. */
+/**
+ * Counts the transactions of this database that began before `instant` and may write for an account that leaves. Exports only
+ * read, and so does the copy of another account, which may take an hour.
+ */
 export async function countOlderTransactions(db: Db, { instant }: { instant: string }): Promise<number> {
   const row = await one<{ count: number }>(
     db,
     sql`SELECT count(*) AS count FROM pg_stat_activity
         WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'
-          AND xact_start <= ${instant}::timestamptz AND application_name <> 'heliograph export'`,
+          AND xact_start <= ${instant}::timestamptz AND application_name NOT IN ('heliograph export', ${COPY_SESSION})`,
   );
   return row.count;
 }
@@ -167,21 +199,16 @@ export async function countParcelRows(db: Db, { accountId }: AccountKey): Promis
   return row.count;
 }
 
-/** Takes the next `limit` parcels that have arrived with an account, in their order. */
-export const deleteNextParcels = (
-  db: Db,
-  { accountId, limit }: AccountKey & { limit: number },
-): Promise<{ table: string; rows: string[] }[]> =>
-  many(
+/** Lists the tables of the rows that have arrived with an account, in the order in which they were packed. */
+export async function listParcelTables(db: Db, { accountId }: AccountKey): Promise<string[]> {
+  const rows = await many<{ table: string }>(
     db,
-    sql`WITH gone AS (
-          DELETE FROM account_parcel
-          WHERE id IN (SELECT id FROM account_parcel WHERE account_id = ${accountId} ORDER BY id LIMIT ${limit})
-          RETURNING *)
-        SELECT table_name AS "table", rows FROM gone ORDER BY id`,
+    sql`SELECT table_name AS "table" FROM account_parcel WHERE account_id = ${accountId} GROUP BY 1 ORDER BY min(id)`,
   );
+  return rows.map(({ table }) => table);
+}
 
-/** Deletes the parcels of an account that does not arrive. */
+/** Deletes the parcels of an account: their rows are in their tables, or it does not arrive. */
 export const deleteParcels = (db: Db, { accountId }: AccountKey): Promise<number> =>
   exec(db, sql`DELETE FROM account_parcel WHERE account_id = ${accountId}`);
 

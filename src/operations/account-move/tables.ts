@@ -1,3 +1,4 @@
+import { unparked } from '../../network/dispatch/parked/sql.ts';
 import { type Sql, sql } from '../../platform/db/query.ts';
 
 /** How the rows of an account in one table are found and read. */
@@ -5,7 +6,7 @@ export type OwnRows = {
   /** The condition for them; by default that `account_id` is the account. */
   readonly where?: (accountId: number) => Sql;
   /** SQL expressions in place of columns, by column. */
-  readonly values?: Readonly<Record<string, string>>;
+  readonly values?: Readonly<Record<string, Sql>>;
   /** Columns that the target sets itself. */
   readonly renewed?: readonly string[];
   /** The order in which rows are written, where it matters. */
@@ -13,6 +14,8 @@ export type OwnRows = {
   /** There may be many: they are copied while the account is served, and what has changed since while it is held. */
   readonly ahead?: true;
 };
+
+const NOBODY = sql`NULL::bigint`;
 
 const ownedBy = (accountId: number): Sql => sql`owner_id = ${accountId}`;
 
@@ -29,7 +32,7 @@ export const COPIED: Readonly<Record<string, OwnRows>> = {
   login_network: {
     where: (accountId) => sql`user_id IN (SELECT id FROM app_user WHERE account_id = ${accountId})`,
   },
-  user_session: { values: { acting_account_id: 'NULL::bigint' } },
+  user_session: { values: { acting_account_id: NOBODY } },
   invitation: {},
   password_reset: {},
   pending_sign_in: {},
@@ -100,7 +103,7 @@ export const COPIED: Readonly<Record<string, OwnRows>> = {
  * after that transaction. What numbers it within the target is given there.
  */
 export const CARRIED: Readonly<Record<string, OwnRows>> = {
-  dispatch_chunk: { renewed: ['round'], order: 'priority, round, id' },
+  dispatch_chunk: { renewed: ['round'], order: 'priority, round, id', values: unparked(sql`gone`) },
   lost_chunk: {},
   message_deadline: {},
   message_fallback: {},
@@ -108,13 +111,13 @@ export const CARRIED: Readonly<Record<string, OwnRows>> = {
   campaign_job: {},
   campaign_outcome: { order: 'id' },
   contact_import_job: {},
-  export_job: { values: { owner: 'NULL::bigint' } },
+  export_job: { values: { owner: NOBODY } },
   // Before the outbox: what waits for another attempt is older than what was never tried.
   webhook_retry: { renewed: ['seq'], order: 'seq' },
   webhook_outbox: { renewed: ['id'], order: 'id' },
   smpp_receipt: {},
   smpp_replacement: {},
-  smpp_outbox: { renewed: ['id'], order: 'id', values: { owner: 'NULL::bigint' } },
+  smpp_outbox: { renewed: ['id'], order: 'id', values: { owner: NOBODY } },
   keyword_action: {},
   inbox_media: {},
   inbox_watch: {},

@@ -5,7 +5,7 @@ import { transaction } from '../../platform/db/transaction.ts';
 import { every, type Task } from '../../platform/lib/background/task.ts';
 import type { Config } from '../../platform/config.ts';
 import type { Log } from '../../platform/lib/log.ts';
-import { HOUR_MS, SECOND_MS } from '../../platform/lib/time.ts';
+import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../platform/lib/time.ts';
 import { openDirectory } from '../directory/open.ts';
 import { releaseAccount } from '../directory/sql.ts';
 import { type Cell, openCell } from './cells.ts';
@@ -16,6 +16,7 @@ import { removeArriving } from './move.ts';
 import {
   findMove,
   listCellsLeftFor,
+  listOldArrivals,
   listOverdueMoves,
   listUnarrivedMoves,
   type Move,
@@ -32,6 +33,8 @@ export type MoveTaskDeps = {
 
 /** A cell may still pass something on for this long after it was taken and its commit there was lost. */
 const SEEN_DAYS = 30;
+/** A command marks an account in the source within a moment after its copy ahead, or has been killed. */
+const ABANDONED_SECONDS = 60;
 
 /**
  * What the cell that an account leaves does for it when the command does not: it serves it again when the move takes too
@@ -57,6 +60,14 @@ export function moveTasks({ pool, cells: settings, onInbound, log }: MoveTaskDep
         );
         await forAll(thawed, (move) => inCell(move.cell, (target) => removeCopy(pool, target.pool, move)));
       }),
+    },
+    {
+      name: 'abandoned copies',
+      work: every(MINUTE_MS, async () =>
+        forAll(await listOldArrivals(pool, { seconds: ABANDONED_SECONDS }), (move) =>
+          inCell(move.cell, (source) => removeCopy(source.pool, pool, move)),
+        ),
+      ),
     },
     {
       name: 'passing on',
@@ -103,7 +114,10 @@ async function thawOverdue(pool: Pool, open: () => Promise<Pool | null>, log: Lo
   return thawed;
 }
 
-/** Deletes what a move that took too long has left in the other cell, unless a command moves the account again. */
+/**
+ * Deletes what a move that was given up has left in the target, unless a command moves the account again, or the source knows
+ * of a move: then it is completed from there, or given up there first.
+ */
 const removeCopy = (source: Pool, target: Pool, { accountId }: Move): Promise<void> =>
   transaction(source, async (tx) => {
     if ((await tryMoveLockOfTransaction(tx, { accountId })) && !(await findMove(tx, { accountId })))

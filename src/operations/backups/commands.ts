@@ -5,6 +5,7 @@ import type { CommandContext } from '../../platform/cli.ts';
 import { createBackup } from '../../platform/db/embedded/backups/create.ts';
 import { pruneArchive } from '../../platform/db/embedded/backups/prune.ts';
 import { type Restored, restoreBackup } from '../../platform/db/embedded/backups/restore.ts';
+import type { Db } from '../../platform/db/query.ts';
 import { StartupError } from '../../platform/db/startup-error.ts';
 import { silentLog } from '../../platform/lib/log.ts';
 import { quotablePath } from '../../platform/lib/setting-rules.ts';
@@ -36,9 +37,9 @@ export function registerBackupCommands(program: Command, context: CommandContext
     .action(async ({ from, wal, toTime: time }: RestoreFlags) => {
       const { dataDir, walArchive } = embeddedOnly(context);
       const folders = { dataDir, from, wal: wal ?? walArchive, walArchive };
-      const restored = await restoreBackup({ ...folders, time, log: silentLog });
       const reason = `restored from the backup ${from}${time === undefined ? '' : ` to ${time.toISOString()}`}`;
-      await context.withDatabase((pool) => moveToPaused(pool, { reason }));
+      const beforeUse = (db: Db): Promise<boolean> => moveToPaused(db, { reason });
+      const restored = await restoreBackup({ ...folders, time, beforeUse, log: silentLog });
       context.report(restored, showRestored);
     });
 

@@ -1,5 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 import type { Pool } from 'pg';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { testDatabase } from '../../../test/support/database.ts';
@@ -141,6 +143,24 @@ test('while a cell is away the callers of the others are found, and only strange
   expect(await directory.find(user(accounts[1].username))).toEqual(inCell(1));
   expect(await directory.find(hashed(accounts[0].apiKey))).toMatchObject({ kind: 'later' });
   expect(cells.silent()).toEqual([0]);
+});
+
+test('callers about whom a cell has been asked count among those that may wait', async () => {
+  const sockets: Socket[] = [];
+  const asked = Promise.withResolvers<void>();
+  const silent = createServer((socket) => {
+    sockets.push(socket.on('error', () => undefined));
+    asked.resolve();
+  }).listen(0, '127.0.0.1');
+  await once(silent, 'listening');
+  const { port } = silent.address() as AddressInfo;
+  const { cells } = directoryOf({ 0: `postgres://nobody@127.0.0.1:${port}/none` });
+  const waiting = Array.from({ length: 20_000 }, (_, n) => cells.find(user(`user-${n}`)));
+  await asked.promise;
+  expect(await cells.find(user('one more'))).toEqual({ kind: 'unsure' });
+  silent.close();
+  for (const socket of sockets) socket.destroy();
+  expect(new Set((await Promise.all(waiting)).map(({ kind }) => kind))).toEqual(new Set(['unsure']));
 });
 
 test('a known caller stays known when the cell is lost', async () => {

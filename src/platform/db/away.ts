@@ -18,6 +18,10 @@ export const NOT_SERVED = sql`v.state <> 'preparing'`;
 export const allServed = (accountIds: Sql): Sql => sql`NOT EXISTS (
   SELECT FROM account_move v WHERE v.account_id = ANY(${accountIds}) AND ${NOT_SERVED} AND refuse_away(v.account_id))`;
 
+/** A condition that is true when this account is served in this database: its rows change here, and agree with each other. */
+export const isServedHere = (accountId: Sql): Sql =>
+  sql`NOT EXISTS (SELECT FROM account_move v WHERE v.account_id = ${accountId} AND ${NOT_SERVED})`;
+
 /** Lists those of these accounts that are not served in this database. */
 export async function listAway(db: Db, accountIds: readonly number[]): Promise<Set<number>> {
   if (accountIds.length === 0) return new Set();

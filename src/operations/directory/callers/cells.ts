@@ -27,7 +27,7 @@ export type Cells = {
  * are, is all that unknown callers can cost.
  */
 const COLLECT_MS = 10;
-/** How many callers may wait for the cells. */
+/** How many callers may wait for an answer of the cells: those who are collected, and those whom the cells are asked about. */
 const MAX_WAITING = 20_000;
 const MAX_BATCH = 1000;
 /** A cell that has not answered by then is silent. */
@@ -51,6 +51,7 @@ type Waiting = { readonly caller: Caller; resolve(answer: Answer): void };
 export function createCells(databases: ReadonlyMap<number, string>, log: Log, answerMs = ANSWER_MS): Cells {
   const readers = [...databases].map(([cell, url]) => createReader({ cell, url, answerMs }, log));
   let waiting: Waiting[] = [];
+  let unanswered = 0;
   let isCollecting = false;
 
   async function askAll(): Promise<void> {
@@ -69,7 +70,9 @@ export function createCells(databases: ReadonlyMap<number, string>, log: Log, an
     const lists = readers.map((reader) => reader.list(kind, ids));
     // The first cell that knows a key or a token is the only one. Several may have users of the same name.
     if (kind === 'hash') for (const list of lists) void list.then((owners) => settle(those, owners ?? new Map()));
+    // Until then these hold memory, also those who were answered before.
     void Promise.all(lists).then((all) => {
+      unanswered -= those.length;
       for (const owners of all) settle(those, owners ?? new Map());
       for (const { resolve } of those) resolve({ kind: all.includes(null) ? 'unsure' : 'nobody' });
     });
@@ -77,8 +80,9 @@ export function createCells(databases: ReadonlyMap<number, string>, log: Log, an
 
   return {
     find(caller) {
-      if (waiting.length >= MAX_WAITING) return Promise.resolve({ kind: 'unsure' });
+      if (unanswered >= MAX_WAITING) return Promise.resolve({ kind: 'unsure' });
       const { promise, resolve } = Promise.withResolvers<Answer>();
+      unanswered++;
       waiting.push({ caller, resolve });
       if (!isCollecting) void askAll();
       return promise;

@@ -24,6 +24,20 @@ test('cells with the same connections, routes and prices are fine', async () => 
   ]);
 });
 
+test('names with which people of two cells sign in are listed, but not those of an account that has left one of them', async () => {
+  const { accountId } = await createAccount(first.pool, { name: 'Acme', plan: 'trial' });
+  const cells = () => examine([0, first.connectionString], [1, second.connectionString]);
+  expect((await cells()).map(({ faults }) => faults)).toEqual([
+    [],
+    ['has names that cell 0 has too: rename user acme'],
+  ]);
+  await exec(first.pool, sql`INSERT INTO account_move (account_id, state, cell) VALUES (${accountId}, 'left', 1)`);
+  expect(await cells()).toMatchObject([
+    { faults: [], accounts: 0 },
+    { faults: [], accounts: 1 },
+  ]);
+});
+
 test('a cell that is away, of another number or of other prices is named with what is wrong', async () => {
   await exec(second.pool, sql`INSERT INTO price (channel, prefix, unit_micros) VALUES ('SMS', '999', 1)`);
   const cells = await examine([7, NOWHERE], [0, first.connectionString], [3, second.connectionString]);

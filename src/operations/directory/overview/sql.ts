@@ -1,11 +1,13 @@
-import { type Db, one, sql } from '../../../platform/db/query.ts';
+import { isServedHere } from '../../../platform/db/away.ts';
+import { type Db, many, one, sql } from '../../../platform/db/query.ts';
 import { as, columns, type RowOf } from '../../../platform/db/select.ts';
 import { ALL_ROUTES } from '../../../network/routing/sql.ts';
 
 const FIGURES = columns({
   /** The number of the cell that the database is; null before its first start. */
   number: as<number | null>('(SELECT number FROM cell)'),
-  accounts: as<number>('(SELECT count(*) FROM account)'),
+  /** Those that it serves. */
+  accounts: as<number>(sql`(SELECT count(*) FROM account a WHERE ${isServedHere(sql`a.id`)})`),
   /** Messages in the queue, scheduled ones included. */
   waiting: as<number>('(SELECT coalesce(sum(size - intent), 0) FROM dispatch_chunk)::bigint'),
   /** Active connections that no worker has up. */
@@ -24,6 +26,23 @@ const FIGURES = columns({
   ),
 });
 export type CellFigures = RowOf<typeof FIGURES>;
+
+/**
+ * Lists the names with which people of the accounts that a cell serves sign in: users, and the short names and mail domains
+ * of their companies.
+ */
+export async function listNames(db: Db): Promise<string[]> {
+  const rows = await many<{ name: string }>(
+    db,
+    sql`SELECT 'user ' || u.username AS name FROM app_user u WHERE ${isServedHere(sql`u.account_id`)}
+      UNION ALL
+      SELECT 'company ' || s.short_name FROM single_sign_on s WHERE ${isServedHere(sql`s.account_id`)}
+      UNION ALL
+      SELECT 'mail domain ' || d.domain FROM single_sign_on_domain d WHERE ${isServedHere(sql`d.account_id`)}
+      ORDER BY 1`,
+  );
+  return rows.map(({ name }) => name);
+}
 
 /** Finds what operators want to know about a cell, in its own database. */
 export const findCellFigures = (db: Db): Promise<CellFigures> => one(db, sql`SELECT ${FIGURES}`);

@@ -1,4 +1,5 @@
 import { STATUS } from '../../../messaging/states.ts';
+import { isServedHere } from '../../../platform/db/away.ts';
 import { type Db, many, sql } from '../../../platform/db/query.ts';
 import { as, columns, type RowOf } from '../../../platform/db/select.ts';
 
@@ -36,7 +37,7 @@ export type Difference = {
 
 const FROZEN = sql`(SELECT account_id, sum(micros)::bigint AS micros FROM credit_frozen GROUP BY account_id)`;
 
-/** Lists balances that do not match the ledger. A single statement, so that both sides are of the same instant. */
+/** Lists balances, of accounts that are served here, that do not match the ledger. A single statement, so that both sides are of the same instant. */
 export async function listBalanceDifferences(db: Db): Promise<Difference[]> {
   return many(
     db,
@@ -52,13 +53,14 @@ export async function listBalanceDifferences(db: Db): Promise<Difference[]> {
           UNION ALL
           SELECT b.account_id, 'frozen', coalesce(k.frozen, 0), coalesce(f.micros, 0)
           FROM credit_balance b LEFT JOIN books k USING (account_id) LEFT JOIN ${FROZEN} AS f USING (account_id))
-        SELECT account_id AS "accountId", of, expected, found FROM both_sides WHERE expected <> found
+        SELECT account_id AS "accountId", of, expected, found FROM both_sides
+        WHERE expected <> found AND ${isServedHere(sql`both_sides.account_id`)}
         ORDER BY account_id, of LIMIT ${MAX_LISTED}`,
   );
 }
 
 /**
- * Lists accounts whose frozen credit is not the sum of what it is reserved for: waiting messages, messages whose price a
+ * Lists accounts that are served here and whose frozen credit is not the sum of what it is reserved for: waiting messages, messages whose price a
  * receipt may still return, and what is left of the reserves of campaigns. In a campaign with one channel the price of each
  * message is frozen on its own. A combined campaign keeps its reserve, which only earned amounts leave.
  */
@@ -87,13 +89,14 @@ export async function listFrozenDifferences(db: Db): Promise<Difference[]> {
         expected AS (SELECT account_id, sum(micros)::bigint AS micros FROM reserved GROUP BY account_id)
         SELECT account_id AS "accountId", 'frozen' AS of, coalesce(e.micros, 0) AS expected, coalesce(f.micros, 0) AS found
         FROM expected e FULL JOIN ${FROZEN} AS f USING (account_id)
-        WHERE coalesce(e.micros, 0) <> coalesce(f.micros, 0) ORDER BY account_id LIMIT ${MAX_LISTED}`,
+        WHERE coalesce(e.micros, 0) <> coalesce(f.micros, 0) AND ${isServedHere(sql`coalesce(e.account_id, f.account_id)`)}
+        ORDER BY account_id LIMIT ${MAX_LISTED}`,
   );
 }
 
 type Hours = { readonly from: Date; readonly to: Date; readonly firstId: string; readonly endId: string };
 
-/** Lists accounts whose hourly figures do not match the states of the messages accepted from `from` until `to`. */
+/** Lists accounts that are served here and whose hourly figures do not match the states of the messages accepted from `from` until `to`. */
 export async function listFigureDifferences(db: Db, { from, to, firstId, endId }: Hours): Promise<Difference[]> {
   return many(
     db,
@@ -114,7 +117,8 @@ export async function listFigureDifferences(db: Db, { from, to, firstId, endId }
           ('delivered', coalesce(s.delivered, 0), coalesce(c.delivered, 0)),
           ('failed', coalesce(s.failed, 0), coalesce(c.failed, 0)),
           ('read', coalesce(s.read, 0), coalesce(c.read, 0))) AS v (of, expected, found)
-        WHERE v.expected <> v.found ORDER BY account_id, v.of LIMIT ${MAX_LISTED}`,
+        WHERE v.expected <> v.found AND ${isServedHere(sql`coalesce(s.account_id, c.account_id)`)}
+        ORDER BY account_id, v.of LIMIT ${MAX_LISTED}`,
   );
 }
 

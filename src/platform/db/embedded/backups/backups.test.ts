@@ -103,6 +103,20 @@ describe('a backup taken while rows are written, and WAL that is archived afterw
     expect(await onServer(await restore({ from, wal: walArchive }), listWritten)).toEqual([1, 2, 3, 4]);
   });
 
+  test('what is done before its use is in the restored database, and when that fails there is none', async () => {
+    const dataDir = newPath();
+    const options = { dataDir, from, wal: undefined, walArchive: undefined, time: undefined, log: silentLog };
+    const fail = () => Promise.reject(new Error('not paused'));
+    await expect(restoreBackup({ ...options, durable: false, beforeUse: fail })).rejects.toThrow('not paused');
+    expect(await readdir(dataDir)).toEqual(['postgres.log']);
+    await restoreBackup({
+      ...options,
+      durable: false,
+      beforeUse: (db) => exec(db, sql`INSERT INTO written VALUES (7)`),
+    });
+    expect(await onServer(dataDir, listWritten)).toContain(7);
+  });
+
   test('the backup is restored without any archive to the time at which it was finished', async () => {
     expect((await onServer(await restore({ from }), listWritten)).slice(0, 1)).toEqual([1]);
   });

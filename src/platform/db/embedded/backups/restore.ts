@@ -3,6 +3,7 @@ import { basename, join, resolve } from 'node:path';
 import pg from 'pg';
 import type { Log } from '../../../lib/log.ts';
 import { createDataDir } from '../../data-dir.ts';
+import type { Db } from '../../query.ts';
 import { StartupError } from '../../startup-error.ts';
 import { findBinaries } from '../binaries.ts';
 import { clusterPath, hasCluster, installCluster, passwordPath } from '../cluster.ts';
@@ -26,6 +27,8 @@ export type RestoreOptions = {
   /** The time to restore to; if absent, everything that was archived. */
   readonly time: Date | undefined;
   readonly log: Log;
+  /** Is given a session of the restored database, which nobody else uses yet: the database appears once this has resolved. */
+  readonly beforeUse?: (db: Db) => Promise<unknown>;
   /** False (only in tests) means that a power cut may lose data. */
   readonly durable?: boolean;
 };
@@ -38,8 +41,8 @@ const REPLAY_TIMEOUT_MS = 7 * 86_400_000;
 
 /**
  * Makes the backup `from` the database of `dataDir`, which must have none, and replays archived WAL up to `time`. The
- * database appears when it is complete, and its server has stopped. Whether it may send what is queued in it is not decided
- * here.
+ * database appears when it is complete, `beforeUse` has resolved, and its server has stopped. Whether it may send what is
+ * queued in it is for the caller to decide, in `beforeUse`: a program may start the moment that the database is there.
  *
  * Throws a StartupError when the time is outside what backup and archive cover, when a part of the archive could not be
  * read, or when there is a database already; then nothing has changed.
@@ -75,7 +78,7 @@ async function giveTo(user: ServerUser, dir: string): Promise<void> {
 
 /** Runs the server on the copy until it has replayed the WAL, and ends it. */
 async function replay(dir: string, user: ServerUser | undefined, options: RestoreOptions): Promise<Restored> {
-  const { dataDir, from, wal, walArchive, time, durable = true } = options;
+  const { dataDir, from, wal, walArchive, time, beforeUse, durable = true } = options;
   const archived = wal === undefined ? [] : (await listWal(wal)).segments;
   if (walArchive !== undefined) await prepareArchive(walArchive, user);
   const site: Site = {
@@ -90,8 +93,10 @@ async function replay(dir: string, user: ServerUser | undefined, options: Restor
   };
   try {
     const { port } = await ensureRunning(site);
-    const { timeline, lastCommit } = await askServer(port, await readFile(passwordPath(from), 'utf8'));
+    const password = await readFile(passwordPath(from), 'utf8');
+    const { timeline, lastCommit } = await onServer(port, password, findRecovery);
     if (time === undefined) await checkEnd(join(dir, 'pg_wal'), timeline, archived);
+    if (beforeUse) await onServer(port, password, beforeUse);
     return { lastCommit };
   } catch (error) {
     throw explain(error, time);
@@ -112,12 +117,12 @@ const recoverySettings = (wal: string | undefined, time: Date | undefined): Reco
   ...(time !== undefined && { recovery_target_time: time.toISOString().replace('Z', '+00') }),
 });
 
-async function askServer(port: number, password: string): ReturnType<typeof findRecovery> {
+async function onServer<T>(port: number, password: string, work: (db: Db) => Promise<T>): Promise<T> {
   const client = new pg.Client({ host: '127.0.0.1', port, user: SUPERUSER, password, database: 'postgres' });
   client.on('error', () => undefined);
   try {
     await client.connect();
-    return await findRecovery(client);
+    return await work(client);
   } finally {
     await client.end();
   }
