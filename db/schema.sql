@@ -460,6 +460,15 @@ CREATE TABLE connection_notice (
 );
 COMMENT ON TABLE connection_notice IS 'queue';
 
+CREATE TABLE connection_poll (
+  connection_id bigint NOT NULL,
+  cursor text,
+  due_at timestamp with time zone NOT NULL,
+  CONSTRAINT connection_poll_pkey PRIMARY KEY (connection_id),
+  CONSTRAINT connection_poll_connection_id_fkey FOREIGN KEY (connection_id) REFERENCES connection(id) ON DELETE CASCADE
+);
+COMMENT ON TABLE connection_poll IS 'queue';
+
 CREATE TABLE connection_quality (
   connection_id bigint NOT NULL,
   country text NOT NULL,
@@ -471,14 +480,6 @@ CREATE TABLE connection_quality (
 );
 CREATE INDEX connection_quality_slot ON connection_quality USING btree (slot);
 COMMENT ON TABLE connection_quality IS 'queue';
-CREATE TABLE connection_poll (
-  connection_id bigint NOT NULL,
-  cursor text,
-  due_at timestamp with time zone NOT NULL,
-  CONSTRAINT connection_poll_pkey PRIMARY KEY (connection_id),
-  CONSTRAINT connection_poll_connection_id_fkey FOREIGN KEY (connection_id) REFERENCES connection(id) ON DELETE CASCADE
-);
-COMMENT ON TABLE connection_poll IS 'queue';
 
 CREATE TABLE connection_status (
   connection_id bigint NOT NULL,

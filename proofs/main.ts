@@ -34,7 +34,9 @@ type Values = ReturnType<typeof parse>['values'];
 /** Returns the full name of a proof, which may contain options. */
 function proofName(wanted: string, values: Values): string {
   const policy = values.policy === undefined ? [] : [`--policy ${values.policy}`];
-  const flags = (['pg', 'campaign', 'rls-only', 'app-only', 'http', 'smpp', 'server'] as const).filter((each) => values[each]);
+  const flags = (['pg', 'campaign', 'rls-only', 'app-only', 'http', 'smpp', 'server'] as const).filter(
+    (each) => values[each],
+  );
   return [wanted, ...policy, ...flags.map((flag) => `--${flag}`)].join(' ');
 }
 

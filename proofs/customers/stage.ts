@@ -15,7 +15,7 @@ export type Doors = Pick<Crew, 'killOne' | 'kills' | 'allStarted'> & {
 };
 
 /** Starts the processes that serve customers by SMPP; they serve the API, too, and are killed and replaced like workers. */
-export async function startDoors(run: Run, stage: Stage, size: number): Promise<Doors> {
+async function startDoors(run: Run, stage: Stage, size: number): Promise<Doors> {
   const ports = new Map<Process, number>();
   const crew = await startProcesses(run, size, async () => {
     const port = await freePort();

@@ -1,8 +1,9 @@
 import net from 'node:net';
+import { withSequence } from '../../src/carriers/smpp/deliver-frame.ts';
 import { createFrameReader } from '../../src/carriers/smpp/frames.ts';
 import { decodePdu, encodePdu, type Pdu } from '../../src/carriers/smpp/pdu.ts';
 import { between, type RandomSource } from '../lib/proof.ts';
-import { bindBody, CUSTOMER_SAMPLES } from './customer-pdus.ts';
+import { bindBody, CUSTOMER_SAMPLES, VALID_SUBMIT } from './customer-pdus.ts';
 import { fuzzedPdu, misframedPdu } from './fuzz.ts';
 
 const ANSWER_WITHIN_MS = 1000;
@@ -43,6 +44,7 @@ export async function attackOnce(
   const socket = net.connect({ port, host: '127.0.0.1', localAddress: from });
   const reader = createFrameReader();
   const bound = Promise.withResolvers<void>();
+  const answered = Promise.withResolvers<void>();
   let onResponse: (answered: number | 'nack' | 'close') => void = () => undefined;
   attack.connections++;
 
@@ -53,6 +55,7 @@ export async function attackOnce(
     }
     if (pdu.command === 'submit_sm_resp' || pdu.command === 'data_sm_resp')
       if (pdu.status === 0) attack.accepted.add(pdu.messageId);
+    if (pdu.command === 'submit_sm_resp') answered.resolve();
     if (pdu.command === 'enquire_link_resp') onResponse(pdu.sequence);
     if (pdu.command === 'generic_nack') onResponse('nack');
   }
@@ -89,6 +92,7 @@ export async function attackOnce(
   socket.once('close', () => {
     onResponse('close');
     bound.resolve();
+    answered.resolve();
   });
   socket.on('data', (chunk: Buffer) => {
     for (const frame of reader.push(chunk)) {
@@ -101,6 +105,9 @@ export async function attackOnce(
     const body = bindBody(credential.systemId, credential.password);
     socket.write(encodePdu({ command: 'bind_transceiver', status: 0, sequence: 1, ...body }));
     await bound.promise;
+    // What is accepted must be stored, and of broken PDUs hardly one is accepted.
+    if (!socket.destroyed) socket.write(withSequence(Buffer.from(VALID_SUBMIT), 2));
+    await answered.promise;
   }
   while (!isOver() && !socket.destroyed) {
     burst();

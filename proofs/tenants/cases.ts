@@ -100,7 +100,7 @@ export const CASES: Readonly<Record<string, Case>> = {
   [`DELETE ${PG}/authentication/:id`]: { ids: { 'path.id': 'key' } },
 
   [`GET ${PG}/keyword-rules`]: {},
-  [`POST ${PG}/keyword-rules`]: { body: ({ token }) => ({ keyword: token, answer: token }) },
+  [`POST ${PG}/keyword-rules`]: { body: ({ token }) => ({ keyword: `${token} ${randomUUID()}`, answer: token }) },
   [`PATCH ${PG}/keyword-rules/:id`]: { ids: { 'path.id': 'keywordRule' }, body: ({ token }) => ({ answer: token }) },
   [`DELETE ${PG}/keyword-rules/:id`]: { ids: { 'path.id': 'keywordRule' } },
 

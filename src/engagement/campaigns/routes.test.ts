@@ -135,13 +135,13 @@ describe('creating', () => {
     const foreign = await newList(stranger.apiKey);
     const gone = await newList();
     await api.call(account.apiKey, 'DELETE', `/contacts/list?ids=${gone}`);
-    const wrong = { smsSender: 'far too long a sender', smsBody: 'Hi {{nick}}, {{first name}}' };
+    const wrong = { smsSender: 'this is far too long a sender', smsBody: 'Hi {{nick}}, {{first name}}' };
     expect(
       await faultsOf(call('POST', '', { ...SMS, ...wrong, contactListIds: [foreign, gone, 999_999_999] })),
     ).toEqual([
       400,
       {
-        smsSender: 'must have at most 20 characters',
+        smsSender: 'must have at most 25 characters',
       },
     ]);
     expect(

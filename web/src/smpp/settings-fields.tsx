@@ -3,7 +3,7 @@ import type { useForm } from '@mantine/form';
 import { useTranslation } from 'react-i18next';
 import { ALPHABETS, ID_FORMATS, type Settings } from './credential.ts';
 
-type SettingsFieldsProps = { readonly form: ReturnType<typeof useForm<Settings>> };
+type SettingsFieldsProps = { readonly form: Pick<ReturnType<typeof useForm<Settings>>, 'getInputProps'> };
 
 const FIGURE = { min: 1, allowDecimal: false, hideControls: true } as const;
 const LINES = { autosize: true, minRows: 1, maxRows: 8 } as const;

@@ -66,8 +66,6 @@ export type NewMessage = {
 type WithDefault =
   | 'clientId'
   | 'simulation'
-  | 'routeReason'
-  | 'askedSender'
   | 'content'
   | 'udh'
   | 'binaryBody'
@@ -91,8 +89,6 @@ type Given = Omit<NewMessage, WithDefault> & Partial<Pick<NewMessage, WithDefaul
 export const newMessage = ({
   clientId = null,
   simulation = false,
-  routeReason = null,
-  askedSender = null,
   content = null,
   udh = null,
   binaryBody = null,
@@ -110,7 +106,9 @@ export const newMessage = ({
   channel,
   source,
   connectionId,
+  routeReason,
   sender,
+  askedSender,
   destination,
   body,
   priceMicros,

@@ -3,6 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Inbox, PlugZap } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
 import { EmptyState } from '../../ui/empty-state.tsx';
+import { ButtonLink } from '../../ui/link.tsx';
 import { Page as Frame } from '../../ui/page.tsx';
 import { DataTable } from '../../ui/table/data-table.tsx';
 import { useListQuery } from '../../ui/table/use-list-query.ts';
@@ -36,7 +37,11 @@ export function Page() {
         rowId={({ id }) => String(id)}
         search={search}
         onSearch={setSearch}
-        empty={<EmptyState icon={PlugZap} title={t('bind.none.title')} text={t('bind.none.text')} />}
+        empty={
+          <EmptyState icon={PlugZap} title={t('bind.none.title')} text={t('bind.none.text')}>
+            <ButtonLink to="/operator/accounts">{t('account.title')}</ButtonLink>
+          </EmptyState>
+        }
       />
     </Frame>
   );
