@@ -29,7 +29,7 @@ const ENDINGS = ['0001', '0002', '0003', '0004', '9901', '9902', '9903', '9904',
 const ALL_ARRIVE = 'every receipt that was asked for reaches the customer';
 
 export const receiptsOfCustomers: Proof = {
-  promise: 'Every receipt that a customer asked for arrives and is kept until then, whoever is killed meanwhile.',
+  promise: 'Every receipt that a customer asked for is kept until it arrives, even if processes are killed.',
   sabotage: {
     fault: 'a receipt is forgotten when it is sent, not when it is answered',
     file: new URL('../sabotage/customers-receipts.ts', import.meta.url),

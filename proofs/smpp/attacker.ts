@@ -11,7 +11,7 @@ const REPROBE_MS = 100;
 const MAX_BURST = 100;
 const CUT_SHARE = 0.1;
 const MISFRAMED_SHARE = 0.1;
-/** More octets than any PDU may have: whoever waits for the rest of a PDU gets it. */
+/** More octets than any PDU may have, so that a server that waits for the rest of a PDU gets it. */
 const FLOOD_OCTETS = 80_000;
 
 /** What the attackers have done, and how the server reacted. */

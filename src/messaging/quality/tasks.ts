@@ -7,7 +7,7 @@ import { deleteOldQuality, insertSamples, judgeSamples } from './sql.ts';
 
 /**
  * A message is judged so long after its carrier has answered: most receipts come within seconds, and one that comes later is
- * of no use to whoever waits for a code.
+ * of no use to a person who waits for a code.
  */
 const JUDGED_AFTER_MS = 5 * MINUTE_MS;
 /** Few enough that the statement takes some 20 ms. */
