@@ -5,14 +5,11 @@ import { decodePdu, encodePdu, type Pdu } from '../../src/carriers/smpp/pdu.ts';
 import { between, type RandomSource } from '../lib/proof.ts';
 import { bindBody, CUSTOMER_SAMPLES, VALID_SUBMIT } from './customer-pdus.ts';
 import { fuzzedPdu, misframedPdu } from './fuzz.ts';
+import { createProbe } from './probe.ts';
 
-const ANSWER_WITHIN_MS = 1000;
-const REPROBE_MS = 100;
 const MAX_BURST = 100;
 const CUT_SHARE = 0.1;
 const MISFRAMED_SHARE = 0.1;
-/** More octets than any PDU may have, so that a server that waits for the rest of a PDU gets it. */
-const FLOOD_OCTETS = 80_000;
 
 /** What the attackers have done, and how the server reacted. */
 export type Attack = {
@@ -45,7 +42,7 @@ export async function attackOnce(
   const reader = createFrameReader();
   const bound = Promise.withResolvers<void>();
   const answered = Promise.withResolvers<void>();
-  let onResponse: (answered: number | 'nack' | 'close') => void = () => undefined;
+  const probe = createProbe(chance, socket);
   attack.connections++;
 
   function receive(pdu: Pdu): void {
@@ -56,8 +53,8 @@ export async function attackOnce(
     if (pdu.command === 'submit_sm_resp' || pdu.command === 'data_sm_resp')
       if (pdu.status === 0) attack.accepted.add(pdu.messageId);
     if (pdu.command === 'submit_sm_resp') answered.resolve();
-    if (pdu.command === 'enquire_link_resp') onResponse(pdu.sequence);
-    if (pdu.command === 'generic_nack') onResponse('nack');
+    if (pdu.command === 'enquire_link_resp') probe.heard(pdu.sequence);
+    if (pdu.command === 'generic_nack') probe.heard('nack');
   }
 
   function burst(): void {
@@ -67,30 +64,9 @@ export async function attackOnce(
     socket.write(Buffer.concat(Array.from({ length: count }, frame)));
   }
 
-  async function answersOrCloses(): Promise<boolean> {
-    if (socket.destroyed) return true;
-    const answer = Promise.withResolvers<boolean>();
-    const probe = between(chance, 1, 0x7fffffff);
-    const enquiry = encodePdu({ command: 'enquire_link', status: 0, sequence: probe });
-    let flooded = false;
-    onResponse = (what) => {
-      if (what === probe || what === 'close' || (what === 'nack' && flooded)) answer.resolve(true);
-    };
-    socket.write(enquiry);
-    const reprobe = setTimeout(() => {
-      flooded = true;
-      socket.write(Buffer.concat(Array.from({ length: FLOOD_OCTETS / enquiry.length }, () => enquiry)));
-    }, REPROBE_MS);
-    const late = setTimeout(() => answer.resolve(false), ANSWER_WITHIN_MS);
-    const result = await answer.promise;
-    clearTimeout(reprobe);
-    clearTimeout(late);
-    return result;
-  }
-
   socket.on('error', () => undefined);
   socket.once('close', () => {
-    onResponse('close');
+    probe.heard('close');
     bound.resolve();
     answered.resolve();
   });
@@ -114,7 +90,7 @@ export async function attackOnce(
     if (chance.random.chance(CUT_SHARE)) break;
     if (chance.random.chance(MISFRAMED_SHARE)) socket.write(misframedPdu(chance, CUSTOMER_SAMPLES));
     const begun = performance.now();
-    const isAlive = await answersOrCloses();
+    const isAlive = await probe.answersOrCloses();
     attack.slowestMs = Math.max(attack.slowestMs, Math.round(performance.now() - begun));
     if (!isAlive) {
       attack.wedged++;

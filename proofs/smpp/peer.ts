@@ -7,9 +7,8 @@ import { pollUntilDone } from '../lib/poll.ts';
 import { between, type Run } from '../lib/proof.ts';
 import { indexOf } from './client.ts';
 import { answeredBy, fuzzedPdu, misframedPdu } from './fuzz.ts';
+import { createProbe } from './probe.ts';
 
-const ANSWER_WITHIN_MS = 1000;
-const REPROBE_MS = 100;
 const GONE_AFTER_MS = 5000;
 const POLL_MS = 10;
 const MAX_BURST = 200;
@@ -18,8 +17,6 @@ const CUT_SHARE = 0.1;
 const MISFRAMED_SHARE = 0.1;
 /** The share of fuzzed PDUs that carry the sequence number of an unanswered request. */
 const TARGETED_SHARE = 0.02;
-/** More bytes than any PDU may have: a client that waits for the rest of a PDU gets it. */
-const FLOOD_BYTES = 80_000;
 
 /** What the peer knows of the messages that it was sent. */
 export type Known = {
@@ -113,7 +110,7 @@ function createSession(run: Run, socket: net.Socket, known: Known) {
   const bound = Promise.withResolvers<void>();
   /** Message number by sequence number, for submits without an answer. */
   const waiting = new Map<number, number>();
-  let onResponse: (answered: number | 'nack' | 'close') => void = () => undefined;
+  const probe = createProbe(run, socket);
   const send = (pdu: Pdu): void => void socket.write(encodePdu(pdu));
 
   function receive(pdu: Pdu): void {
@@ -127,9 +124,9 @@ function createSession(run: Run, socket: net.Socket, known: Known) {
       case 'enquire_link':
         return send({ command: `${pdu.command}_resp`, status: 0, sequence: pdu.sequence });
       case 'enquire_link_resp':
-        return onResponse(pdu.sequence);
+        return probe.heard(pdu.sequence);
       case 'generic_nack':
-        return onResponse('nack');
+        return probe.heard('nack');
       default:
     }
   }
@@ -150,34 +147,9 @@ function createSession(run: Run, socket: net.Socket, known: Known) {
     return frame;
   }
 
-  /**
-   * Probes with enquire_link. If it is not answered, sends so many that an incomplete PDU before them becomes complete.
-   * The client then reads them from the wrong byte on, where they are not PDUs, and generic_nack is the right answer.
-   */
-  async function answersOrCloses(): Promise<boolean> {
-    if (socket.closed) return true;
-    const answer = Promise.withResolvers<boolean>();
-    const probe = between(run, 1_000_000, 0x7fffffff);
-    const enquiry = encodePdu({ command: 'enquire_link', status: 0, sequence: probe });
-    let flooded = false;
-    onResponse = (what) => {
-      if (what === probe || what === 'close' || (what === 'nack' && flooded)) answer.resolve(true);
-    };
-    socket.write(enquiry);
-    const reprobe = setTimeout(() => {
-      flooded = true;
-      socket.write(Buffer.concat(Array.from({ length: FLOOD_BYTES / enquiry.length }, () => enquiry)));
-    }, REPROBE_MS);
-    const late = setTimeout(() => answer.resolve(false), ANSWER_WITHIN_MS);
-    const result = await answer.promise;
-    clearTimeout(reprobe);
-    clearTimeout(late);
-    return result;
-  }
-
   socket.on('error', () => undefined);
   socket.once('close', () => {
-    onResponse('close');
+    probe.heard('close');
     bound.resolve();
   });
   socket.on('data', (chunk: Buffer) => {
@@ -196,7 +168,7 @@ function createSession(run: Run, socket: net.Socket, known: Known) {
       for (const n of waiting.values()) known.answered.add(n);
       socket.write(misframedPdu(run));
     },
-    answersOrCloses,
+    answersOrCloses: probe.answersOrCloses,
     cut: () => void socket.destroy(),
   };
 }
