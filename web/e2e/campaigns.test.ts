@@ -125,6 +125,18 @@ test(
   LONG_MS,
 );
 
+test('a campaign that somebody else confirms is shown as it goes on, without a reload', async () => {
+  const list = await listOf('Shared', numbers(2));
+  const id = await draft({ name: 'From elsewhere', contactListIds: [list], readyToSend: true });
+  await call('POST', `/campaigns/${id}/calculateGoal`);
+  const { page, watch } = await site.signIn();
+  await page.goto(site.url(`/campaigns/${id}`));
+  await untilItIs(page, 'Ready');
+  await call('PUT', `/campaigns/${id}/confirm`);
+  await untilItIs(page, 'Completed');
+  expect(watch.problems()).toEqual([]);
+});
+
 test('a campaign is scheduled in a time zone, and deleted before it starts', async () => {
   const id = await draft({ name: 'Greetings', destinations: numbers(3) });
   const { page, watch } = await site.signIn();

@@ -45,7 +45,7 @@ export function registerRouteCommands(program: Command, context: CommandContext)
     .addOption(
       new Option('--channel <channel>', 'SMS; on RCS and WhatsApp the sender determines the connection')
         .choices(['SMS'])
-        .makeOptionMandatory(),
+        .default('SMS'),
     )
     .option('--prefix <digits>', 'leading digits without the plus; the longest matching prefix is used', '')
     .requiredOption('--connection <name>', 'name of the connection')

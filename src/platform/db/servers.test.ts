@@ -31,7 +31,9 @@ test('the host that accepts writes is found, wherever it stands in the list', as
   const [primary, standby] = replicated.servers;
   if (!primary || !standby) throw new Error('two servers');
   const url = primary.url.replace(/@[^/]+/, `@127.0.0.1:${portOf(standby.url)},127.0.0.1:${portOf(primary.url)}`);
-  expect(portOf(await serversOf(url).find())).toBe(portOf(primary.url));
+  expect(portOf(serversOf(url).current())).toBe(portOf(standby.url));
+  expect(portOf(await serversOf(url).primary())).toBe(portOf(primary.url));
+  expect(await serversOf(url).find()).toBe(serversOf(url).current());
 });
 
 test('when the primary dies, pool and worker session go on with the promoted standby', async () => {

@@ -19,6 +19,8 @@ export type Servers = {
    * and does not know it, the one that was promoted last is used, and never again an earlier one.
    */
   find(): Promise<string>;
+  /** Resolves with `current()` once a server has been found that accepts writes: at once, but for the first time. */
+  primary(): Promise<string>;
   /**
    * Watches the socket of a session with the server `url`. When it closes, the servers are asked again; when they name
    * another server, the socket is destroyed: what a replaced primary is sent waits for its standbys forever, or is lost.
@@ -51,6 +53,7 @@ function createServers(urls: readonly string[]): Servers {
   let [current = ''] = urls;
   let fault: unknown;
   let newestTimeline = 0;
+  let isFound = urls.length === 1;
   let search: Promise<string> | null = null;
   const followed = new Map<Socket, string>();
 
@@ -64,6 +67,7 @@ function createServers(urls: readonly string[]): Servers {
       const found = urls[timelines.indexOf(newest)];
       if (found !== undefined && newest >= newestTimeline) {
         [current, newestTimeline] = [found, newest];
+        isFound = true;
         for (const [socket, url] of followed) if (url !== found) socket.destroy();
         return found;
       }
@@ -83,6 +87,7 @@ function createServers(urls: readonly string[]): Servers {
     fault: () => fault,
     current: () => current,
     find,
+    primary: () => (isFound ? Promise.resolve(current) : find()),
     follow(socket, url) {
       if (urls.length === 1) return;
       followed.set(socket, url);
@@ -152,7 +157,7 @@ async function findWritableTimeline(connectionString: string): Promise<number> {
 
 /** Rejects when the server of a new session is a standby or set to read-only, so that the session is not used. */
 export async function refuseReadOnly(client: pg.ClientBase): Promise<void> {
-  if (await isReadOnly(client)) throw new Error('this server of DATABASE_URL does not accept writes');
+  if (await isReadOnly(client)) throw new Error('this database server does not accept writes');
 }
 
 async function isReadOnly(client: pg.ClientBase): Promise<boolean> {

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { createPool } from '../../../platform/db/pool.ts';
 import type { Db } from '../../../platform/db/query.ts';
+import { serversOf } from '../../../platform/db/servers.ts';
 import type { Log } from '../../../platform/lib/log.ts';
 import type { Caller } from './caller.ts';
 import { listOwnersOfCompanies, listOwnersOfHashes, listOwnersOfUsers, type Owner } from './sql.ts';
@@ -105,6 +106,7 @@ function settle(those: readonly Waiting[], owners: ReadonlyMap<string, number>):
 /** Asks one cell. `list` resolves with null when the cell does not answer, and at once when it recently did not. */
 function createReader({ cell, url, answerMs }: { cell: number; url: string; answerMs: number }, log: Log) {
   const pool = createPool(url, { max: 2, applicationName: 'heliograph directory', log });
+  const servers = serversOf(url);
   let isSilent = false;
   let againAt = 0;
 
@@ -125,7 +127,8 @@ function createReader({ cell, url, answerMs }: { cell: number; url: string; answ
         throw new Error(`no answer within ${answerMs} ms`);
       });
       try {
-        const owners = await Promise.race([LISTS[kind](pool, { ids }), late]);
+        const asked = servers.primary().then(() => LISTS[kind](pool, { ids }));
+        const owners = await Promise.race([asked, late]);
         note(false);
         return new Map(owners.map(({ id, accountId }) => [id, accountId]));
       } catch (error) {

@@ -1,4 +1,5 @@
 import { createPool } from '../../../platform/db/pool.ts';
+import { serversOf } from '../../../platform/db/servers.ts';
 import { endsWithin } from '../../../platform/lib/background/ends-within.ts';
 import { silentLog } from '../../../platform/lib/log.ts';
 import { type CellFigures, findCellFigures, listNames } from './sql.ts';
@@ -59,7 +60,9 @@ type Answer = CellFigures & { readonly names: readonly string[] };
 async function askCell(url: string): Promise<Answer> {
   const pool = createPool(url, { max: 1, applicationName: 'heliograph command', log: silentLog });
   try {
-    const asked = Promise.all([findCellFigures(pool), listNames(pool)]);
+    const asked = serversOf(url)
+      .primary()
+      .then(() => Promise.all([findCellFigures(pool), listNames(pool)]));
     if (!(await endsWithin(asked, ANSWER_MS))) throw new Error(`no answer within ${ANSWER_MS / 1000} s`);
     const [figures, names] = await asked;
     return { ...figures, names };

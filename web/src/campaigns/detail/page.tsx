@@ -16,12 +16,12 @@ import { PlannedGoal } from './planned-goal.tsx';
 import { RecipientsTable } from './recipients-table.tsx';
 import { Settings } from './settings.tsx';
 
-/** While the campaign is being sent. */
 const SENDING_POLL_MS = 2000;
+/** A colleague, or a program by its key, may confirm, change or delete a campaign while its page is open. */
 const WAITING_POLL_MS = 10_000;
 
 function pollOf(campaign: Campaign | undefined): number | false {
-  if (campaign === undefined || isEditable(campaign)) return false;
+  if (campaign === undefined) return false;
   if (isSending(campaign)) return SENDING_POLL_MS;
   return isDeletable(campaign) ? WAITING_POLL_MS : false;
 }

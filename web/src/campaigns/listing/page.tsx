@@ -15,7 +15,9 @@ import { Filters, isFiltered, LIST_FIELDS, NO_FILTERS, queryOf } from './filters
 import { RowMenu } from './row-menu.tsx';
 
 /** Poll interval while a campaign is being sent. */
-const POLL_MS = 5000;
+const SENDING_POLL_MS = 5000;
+/** Others may create, confirm or delete campaigns meanwhile. */
+const WAITING_POLL_MS = 15_000;
 
 /** The page of the account's campaigns, newest first. */
 export function Page() {
@@ -43,7 +45,7 @@ function CampaignTable({ create, onDelete }: CampaignTableProps) {
   const navigate = useNavigate();
   const columns = useCampaignColumns();
   const query = useListQuery(['campaigns', search], (signal) => listCampaigns(queryOf(search), signal), {
-    refetchInterval: ({ state }) => (state.data?.data.some(isSending) ? POLL_MS : false),
+    refetchInterval: ({ state }) => (state.data?.data.some(isSending) ? SENDING_POLL_MS : WAITING_POLL_MS),
   });
   const clear = (): void => setSearch(NO_FILTERS);
   return (

@@ -15,7 +15,7 @@ export function ChartDrawing({ rows, series, kind = 'area', height = 260 }: Char
     gridAxis: 'x' as const,
     tickLine: 'none' as const,
     withLegend: false,
-    yAxisProps: { width: 44, allowDecimals: false },
+    yAxisProps: { width: 'auto' as const, allowDecimals: false },
     xAxisProps: { minTickGap: 24 },
   };
   if (kind === 'area') return <AreaChart {...shared} curveType="monotone" withDots={false} fillOpacity={0.15} />;
