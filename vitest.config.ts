@@ -12,7 +12,7 @@ const TIMED = ['proofs/timed.full.test.ts'];
 const BROWSER = ['web/e2e/**/*.test.ts'];
 /** The pages of administration and of operators in a browser: a seventh of the time of all tests, for few changes. */
 const ADMINISTRATION = [
-  'web/e2e/{account,account-links,operator,second-factors,security,single-sign-on,social,users}.test.ts',
+  'web/e2e/{account,account-links,http-connection,operator,second-factors,security,single-sign-on,social,users}.test.ts',
 ];
 
 const project = (

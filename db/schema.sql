@@ -1927,8 +1927,10 @@ CREATE TABLE sticky_sender (
   pool text NOT NULL,
   destination text NOT NULL,
   sender text NOT NULL,
+  used_at timestamp with time zone DEFAULT now() NOT NULL,
   CONSTRAINT sticky_sender_pkey PRIMARY KEY (account_id, pool, destination)
 );
+CREATE INDEX sticky_sender_used ON sticky_sender USING btree (used_at);
 ALTER TABLE sticky_sender ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON sticky_sender AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
 COMMENT ON TABLE sticky_sender IS 'facts';

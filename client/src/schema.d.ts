@@ -2213,7 +2213,7 @@ export interface paths {
         head?: never;
         /**
          * Change a keyword rule
-         * @description What is left out stays.
+         * @description What is left out stays. A rule that answers or copies by SMS needs the scope `SMS`.
          *
          *     Scope: `inbox` (write), and `webhooks` (write). Roles: manager, admin.
          */
@@ -3907,7 +3907,7 @@ export interface paths {
         };
         /**
          * List the services that know the networks of numbers
-         * @description The first is asked.
+         * @description The first is asked, for numbers whose network changes which connection they go to.
          *
          *     For operators of the gateway.
          */
@@ -3915,11 +3915,33 @@ export interface paths {
         put?: never;
         /**
          * Add a service that knows the networks of numbers
-         * @description It is asked for numbers of whose prefix a route or a cost names a network.
+         * @description It is asked for numbers whose network changes which connection they go to.
          *
          *     For operators of the gateway.
          */
         post: operations["operatorAddLookup"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/operator/v1/lookups/{name}/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Ask a service for the network of a number
+         * @description Nothing is stored, and no look-up is counted, but the service may charge for it.
+         *
+         *     For operators of the gateway.
+         */
+        post: operations["operatorTestLookup"];
         delete?: never;
         options?: never;
         head?: never;
@@ -19482,6 +19504,7 @@ export interface operations {
                             connection: string;
                             /** @description The prefix of the route. */
                             routePrefix: string;
+                            conditions: string | null;
                             /** @description The numbers of the route with the largest loss. */
                             prefix: string;
                             network: string | null;
@@ -20923,6 +20946,8 @@ export interface operations {
                             /** @description What they cost, in currency units. */
                             cost: number;
                         }[];
+                        /** @description The services whose protocol is known. */
+                        presets: string[];
                     };
                 };
             };
@@ -20984,6 +21009,63 @@ export interface operations {
             };
             401: components["responses"]["Error401"];
             403: components["responses"]["Error403"];
+            409: components["responses"]["Error409"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    operatorTestLookup: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Your identifier of this request: printable ASCII, unique in your account for 24 hours. Repeating the request with the same key does nothing and returns the first response, with `Idempotency-Replayed: true`. Using the key for a different request, or while the first is in progress, is 409. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description The name of a look-up service. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    phoneNumber: string;
+                };
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        ok: boolean;
+                        network: string | null;
+                        ported: boolean | null;
+                        reason: string | null;
+                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        warnings?: string[];
+                    };
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
             409: components["responses"]["Error409"];
             413: components["responses"]["Error413"];
             415: components["responses"]["Error415"];

@@ -1,11 +1,9 @@
 import { compare, hasEnded } from '../lib/compare.ts';
-import { killPoints, NEXT_SUBMIT_MS, startCrew, untilSubmits } from '../lib/kills.ts';
-import { destinationOf, exportStatuses, listEverUnknown, listUnknownOutcomes, untilIdle } from '../lib/messages.ts';
+import { destinationOf, exportStatuses, listEverUnknown, listUnknownOutcomes } from '../lib/messages.ts';
 import { type Findings, judge, type Mode, type Proof, type Run } from '../lib/proof.ts';
+import { type Size, submitThroughKills } from './kills.ts';
 import { openCustomerStage } from './stage.ts';
-import { compareReceipts, countMessages, ordersTo, submitAll, untilFetched } from './submit.ts';
-
-type Size = { readonly messages: number; readonly kills: number; readonly doorKills: number };
+import { compareReceipts, countMessages, ordersTo, untilFetched } from './submit.ts';
 
 const SIZES: Readonly<Record<Mode, Size>> = {
   tiny: { messages: 1500, kills: 2, doorKills: 2 },
@@ -14,8 +12,6 @@ const SIZES: Readonly<Record<Mode, Size>> = {
 };
 /** Of a bind to the carrier. */
 const WINDOW = 10;
-const WORKERS = 2;
-const DOORS = 2;
 const STALL_TIMEOUT_MS = 20_000;
 const REGISTERED = 0x11;
 
@@ -45,51 +41,29 @@ async function prove(run: Run): Promise<Findings> {
       earlyReceiptShare: 0.1,
     },
     settings: { window: WINDOW, binds: 1 },
-    doors: DOORS,
     binds: 4,
     window: 50,
     registered: REGISTERED,
   });
-  const { stage, doors, customer, accountId } = scene;
-  const crew = await startCrew(run, stage, WORKERS);
+  const { stage, customer, accountId } = scene;
   const destinations = Array.from({ length: size.messages }, (_, n) => destinationOf(n));
-  const submission = submitAll(
-    customer,
-    ordersTo(destinations, () => 'Through the crash'),
-  );
-
-  async function killDoors(): Promise<void> {
-    for (const point of killPoints(run, size.doorKills, size.messages)) {
-      await submission.untilAccepted(point);
-      await doors.killOne();
-      run.log(`killed a process that serves SMPP at ${point} accepted messages`);
-    }
-  }
-  async function killWorkers(): Promise<void> {
-    for (const point of killPoints(run, size.kills, size.messages)) {
-      if (!(await untilSubmits(stage, point, NEXT_SUBMIT_MS))) break;
-      await crew.killOne();
-    }
-  }
-  await Promise.all([submission.all, killDoors(), killWorkers()]);
-  await Promise.all([crew.allStarted(), doors.allStarted()]);
-  await untilIdle(stage, STALL_TIMEOUT_MS);
+  const orders = ordersTo(destinations, () => 'Through the crash');
+  const plan = { size, orders, doorsFallBy: 'accepted', stallTimeoutMs: STALL_TIMEOUT_MS } as const;
+  const { ids, counts, allKilled } = await submitThroughKills(run, scene, plan);
   await untilFetched(stage, STALL_TIMEOUT_MS);
 
-  const ids = [...submission.ids.values()];
   const records = await exportStatuses(stage, ids, hasEnded, STALL_TIMEOUT_MS);
   const unknownOutcomes = await listUnknownOutcomes(stage);
   const everUnknown = await listEverUnknown(stage);
   const ledger = await stage.carrier.ledger();
-  const bound = crew.kills * WINDOW;
+  const bound = counts.kills * WINDOW;
   const figures = {
     ...compare({ ids, records, unknownOutcomes, everUnknown, ledger }),
     ...compareReceipts(records, customer.receipts),
     ...customer.counts,
     stored: await countMessages(stage, accountId),
     unknownBound: bound,
-    kills: crew.kills,
-    doorKills: doors.kills,
+    ...counts,
   };
   return judge(figures, {
     [LOST]: figures.lost === 0 && ids.length === size.messages,
@@ -101,6 +75,6 @@ async function prove(run: Run): Promise<Findings> {
     'no receipt contradicts the API': figures.wrongReceipt === 0 && figures.strangeReceipts === 0,
     'receipts of a message come in order': figures.outOfOrder === 0,
     'some messages were submitted again': figures.again > 0,
-    'all kills took place': crew.kills === size.kills && doors.kills === size.doorKills,
+    'all kills took place': allKilled,
   });
 }

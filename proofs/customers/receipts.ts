@@ -1,20 +1,16 @@
 import { STATUS } from '../../src/carriers/smpp/status.ts';
 import { hasEnded } from '../lib/compare.ts';
-import { killPoints, NEXT_SUBMIT_MS, startCrew, untilSubmits } from '../lib/kills.ts';
-import { exportStatuses, listUnknownOutcomes, untilIdle } from '../lib/messages.ts';
+import { exportStatuses, listUnknownOutcomes } from '../lib/messages.ts';
 import { type Findings, judge, type Mode, oneOf, type Proof, type Run } from '../lib/proof.ts';
+import { type Size, submitThroughKills } from './kills.ts';
 import { openCustomerStage } from './stage.ts';
-import { compareReceipts, ordersTo, submitAll, untilFetched } from './submit.ts';
+import { compareReceipts, ordersTo, untilFetched } from './submit.ts';
 
-type Size = { readonly messages: number; readonly kills: number; readonly doorKills: number; readonly cuts: number };
-
-const SIZES: Readonly<Record<Mode, Size>> = {
+const SIZES: Readonly<Record<Mode, Size & { readonly cuts: number }>> = {
   tiny: { messages: 600, kills: 1, doorKills: 1, cuts: 3 },
   quick: { messages: 10_000, kills: 4, doorKills: 4, cuts: 30 },
   full: { messages: 200_000, kills: 100, doorKills: 100, cuts: 1000 },
 };
-const WORKERS = 2;
-const DOORS = 2;
 const STALL_TIMEOUT_MS = 30_000;
 /** All final states, and intermediate notifications. */
 const REGISTERED = 0x11;
@@ -52,34 +48,19 @@ async function prove(run: Run): Promise<Findings> {
       reorderMs: 300,
     },
     settings: { window: 20, binds: 1 },
-    doors: DOORS,
     binds: 3,
     window: 20,
     registered: REGISTERED,
     answer: () => (run.random.chance(REFUSED_SHARE) ? STATUS.ESME_RX_T_APPN : STATUS.ESME_ROK),
   });
-  const { stage, doors, customer } = scene;
-  const crew = await startCrew(run, stage, WORKERS);
+  const { stage, customer } = scene;
   const destinations = Array.from({ length: size.messages }, (_, n) => `+39${3_000_000 + n}${oneOf(run, ENDINGS)}`);
-  const textOf = (n: number): string => (n % LONG_EVERY === 0 ? LONG : 'Short');
-  const submission = submitAll(customer, ordersTo(destinations, textOf));
-  const at = async (kills: number, act: () => Promise<void> | void): Promise<void> => {
-    for (const point of killPoints(run, kills, size.messages)) {
-      if (!(await untilSubmits(stage, point, NEXT_SUBMIT_MS))) break;
-      await act();
-    }
-  };
-  await Promise.all([
-    submission.all,
-    at(size.kills, crew.killOne),
-    at(size.doorKills, doors.killOne),
-    at(size.cuts, customer.cutOne),
-  ]);
-  await Promise.all([crew.allStarted(), doors.allStarted()]);
-  await untilIdle(stage, STALL_TIMEOUT_MS);
+  const orders = ordersTo(destinations, (n) => (n % LONG_EVERY === 0 ? LONG : 'Short'));
+  const { cuts } = size;
+  const plan = { size, orders, doorsFallBy: 'taken', cuts, stallTimeoutMs: STALL_TIMEOUT_MS } as const;
+  const { ids, counts, allKilled } = await submitThroughKills(run, scene, plan);
   const isFetched = await untilFetched(stage, STALL_TIMEOUT_MS);
 
-  const ids = [...submission.ids.values()];
   const records = await exportStatuses(stage, ids, hasEnded, STALL_TIMEOUT_MS);
   const figures = {
     messages: ids.length,
@@ -87,8 +68,7 @@ async function prove(run: Run): Promise<Findings> {
     ...customer.counts,
     unknown: (await listUnknownOutcomes(stage)).length,
     notEnded: records.filter((record) => !hasEnded(record)).length,
-    kills: crew.kills,
-    doorKills: doors.kills,
+    ...counts,
   };
   return judge(figures, {
     [ALL_ARRIVE]: figures.noReceipt === 0 && isFetched,
@@ -96,6 +76,6 @@ async function prove(run: Run): Promise<Findings> {
     'receipts of a message come in order': figures.outOfOrder === 0,
     'every message ends': records.length === size.messages && figures.notEnded === 0,
     'some receipts were refused and sent again': figures.refusedReceipts > 0 && figures.receiptsTwice > 0,
-    'all kills took place': crew.kills === size.kills && doors.kills === size.doorKills,
+    'all kills took place': allKilled,
   });
 }

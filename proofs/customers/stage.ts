@@ -54,14 +54,16 @@ export async function openCustomer(stage: Stage, opened: AsyncDisposableStack, m
   return { account, customer };
 }
 
+/** Processes that serve customers by SMPP. */
+const DOORS = 2;
+
+export type CustomerScene = Awaited<ReturnType<typeof openCustomerStage>>;
+
 /** A stage with processes that serve customers by SMPP, and one customer that is bound to all of them. */
-export async function openCustomerStage(
-  run: Run,
-  { doors: size, ...options }: StageOptions & Omit<Manners, 'port'> & { readonly doors: number },
-) {
+export async function openCustomerStage(run: Run, options: StageOptions & Omit<Manners, 'port'>) {
   await using opened = new AsyncDisposableStack();
   const stage = opened.use(await openStage(run, options));
-  const doors = await startDoors(run, stage, size);
+  const doors = await startDoors(run, stage, DOORS);
   const { binds, window, registered, answer } = options;
   const manners = { port: doors.port, binds, window, registered, ...(answer && { answer }) };
   const { account, customer } = await openCustomer(stage, opened, manners);

@@ -75,15 +75,20 @@ const STATE_OF: Readonly<Record<string, number>> = {
   REJECTED: 8,
 };
 
-/** Compares the receipts that a customer got with what the API says of its messages. */
+/**
+ * Compares the receipts that a customer got with what the API says of its messages. One that it could not take then has not
+ * arrived.
+ */
 export function compareReceipts(records: readonly StatusRecord[], receipts: readonly CustomerReceipt[]) {
   const statesById = Map.groupBy(receipts, ({ id }) => id);
   const figures = { receipts: receipts.length, noReceipt: 0, wrongReceipt: 0, receiptsTwice: 0, outOfOrder: 0 };
   for (const { messageId, deliveryStatus } of records) {
-    const states = (statesById.get(messageId) ?? []).map(({ state }) => state);
+    const got = statesById.get(messageId) ?? [];
+    const states = got.map(({ state }) => state);
     const finals = states.filter((state) => state !== ENROUTE);
     const expected = STATE_OF[deliveryStatus];
-    if (expected !== undefined && finals.length === 0) figures.noReceipt++;
+    const hasArrived = got.some(({ state, isTaken }) => isTaken && state !== ENROUTE);
+    if (expected !== undefined && !hasArrived) figures.noReceipt++;
     if (finals.some((state) => state !== expected)) figures.wrongReceipt++;
     figures.receiptsTwice += states.length - new Set(states).size;
     if (states.lastIndexOf(ENROUTE) > states.findIndex((state) => state !== ENROUTE) && finals.length > 0)

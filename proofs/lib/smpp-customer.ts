@@ -9,8 +9,8 @@ import { CLIENT_ID_TAG } from '../../src/messaging/smpp-server/read-submit.ts';
 /** A message of a customer, under the customer's own reference. */
 export type Order = { readonly reference: string; readonly destination: string; readonly text: string };
 
-/** A receipt as the customer got it, whatever it was answered. */
-export type CustomerReceipt = { readonly id: string; readonly state: number };
+/** A receipt as the customer got it, and whether it was answered with `ESME_ROK`. */
+export type CustomerReceipt = { readonly id: string; readonly state: number; readonly isTaken: boolean };
 
 /** A customer that binds to the gateway by SMPP. */
 export type SmppCustomer = {
@@ -168,9 +168,10 @@ function openLane({ options, waiting, receipts, counts, wake }: Shared): Lane {
   function deliver({ sequence: number, tlvs }: PduOf<'deliver_sm'>): void {
     const id = readText(tlvs, TAG.receipted_message_id);
     const state = readUint(tlvs, TAG.message_state, 1);
-    if (id !== null && state !== null) receipts.push({ id, state });
     const status = options.answer?.() ?? STATUS.ESME_ROK;
-    if (status !== STATUS.ESME_ROK) counts.refusedReceipts++;
+    const isTaken = status === STATUS.ESME_ROK;
+    if (id !== null && state !== null) receipts.push({ id, state, isTaken });
+    if (!isTaken) counts.refusedReceipts++;
     link.send({ command: 'deliver_sm_resp', status, sequence: number, messageId: '', tlvs: NO_TLVS });
   }
 

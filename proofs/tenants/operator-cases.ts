@@ -42,6 +42,7 @@ const NAMES = [
   `GET ${OPERATOR}/routes/explain`,
   `GET ${OPERATOR}/lookups`,
   `POST ${OPERATOR}/lookups`,
+  `POST ${OPERATOR}/lookups/:name/test`,
   `DELETE ${OPERATOR}/lookups/:name`,
   `GET ${OPERATOR}/route-policies`,
   `POST ${OPERATOR}/route-policies`,

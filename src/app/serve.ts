@@ -134,11 +134,16 @@ type Routing = {
 
 async function openRouting({ pool, log, secretKey, outbound, onStop }: Base): Promise<Routing> {
   const costs = createCostList(pool);
-  const router = createRouter(pool, costs.find);
+  const router = createRouter(pool, costs.find, costs.dependsOnNetwork);
   const prices = createPriceList(pool);
   const senderRules = createSenderRules(pool);
   const outside = { secretKey, guard: outbound.guard };
-  const networks = createNetworkFinder({ pool, log, open: (service) => openService(service, outside) });
+  const networks = createNetworkFinder({
+    pool,
+    log,
+    networkUse: router.networkUse,
+    open: (service) => openService(service, outside),
+  });
   onStop('look-ups', networks.close);
   const receivers = createReceivers({ pool, secretKey, log });
   const reload = (): Promise<unknown> =>

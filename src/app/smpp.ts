@@ -3,7 +3,7 @@ import { ACCOUNTS_CHANNEL } from '../identity/accounts/sql.ts';
 import type { LoginLimits } from '../identity/users/login-limits.ts';
 import type { Accept } from '../messaging/sending/accept.ts';
 import { SMPP_CHANNEL } from '../messaging/smpp-outbox/sql.ts';
-import { countSubmits } from '../messaging/smpp-server/metrics.ts';
+import { countRefusedConnections, countSubmits } from '../messaging/smpp-server/metrics.ts';
 import { type SmppServer, startSmppServer } from '../messaging/smpp-server/server.ts';
 import type { Config } from '../platform/config.ts';
 import type { Metrics } from '../platform/metrics.ts';
@@ -41,10 +41,11 @@ export function openSmpp({ config, pool, log, limits, metrics, onStop }: Parts) 
       if (!isWanted) return;
       onStop('SMPP sends', limiter.close);
       const { maxScheduleDays } = config;
-      const { passedTags } = config.smpp;
-      const limited = { limits, limiter, maxScheduleDays, passedTags };
+      const { passedTags, strangersPerMinute } = config.smpp;
+      const limited = { limits, limiter, maxScheduleDays, passedTags, strangersPerMinute };
       const options = { listen: config.smpp, pool, accept, clock: systemClock, ...limited };
-      const started = await startSmppServer({ ...options, owner, log, answered: countSubmits(metrics) });
+      const counters = { answered: countSubmits(metrics), refused: countRefusedConnections(metrics) };
+      const started = await startSmppServer({ ...options, owner, log, ...counters });
       server = started;
       onStop('SMPP server', () => started.close());
     },

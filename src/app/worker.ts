@@ -20,6 +20,7 @@ import { settleOutcomes } from '../messaging/messages/settle-outcomes.ts';
 import { loadRecentJobs } from '../messaging/messages/load.ts';
 import type { RecentMessages } from '../messaging/messages/new/recent.ts';
 import { withMedia } from '../messaging/messages/with-media.ts';
+import { withNetworks } from '../messaging/messages/with-networks.ts';
 import { createSampler, type Sampler } from '../messaging/quality/sampler.ts';
 import { qualityTasks } from '../messaging/quality/tasks.ts';
 import { pollingTasks } from '../messaging/polling/tasks.ts';
@@ -261,7 +262,9 @@ function supervise(deps: WorkerDeps, { owner, guard, takeReceipt, sampler }: Sup
       return trace ? trace.carrier(connection.name, carrier) : carrier;
     },
     startPump(connection, carrier) {
-      const load: PumpDeps['load'] = (chunks) => loadRecentJobs(pool, chunks, { recent: recentMessages, resolver });
+      const priced = { connectionId: connection.id, costs: deps.costs };
+      const load: PumpDeps['load'] = async (chunks) =>
+        withNetworks(pool, await loadRecentJobs(pool, chunks, { recent: recentMessages, resolver }), priced);
       const pump = startPump({
         pool,
         connectionId: connection.id,

@@ -87,6 +87,8 @@ export type SmppListening = {
   readonly tls: { readonly certFile: string; readonly keyFile: string } | undefined;
   /** The tags of optional parameters that are passed on to carriers. */
   readonly passedTags: ReadonlySet<number>;
+  /** Connections of one network in a minute that do not lead to a bind; 0: any number. */
+  readonly strangersPerMinute: number;
 };
 
 export type TelemetryConfig = {
@@ -220,6 +222,7 @@ function readSmpp(read: Read, tls: Config['tls']): SmppListening {
     tlsPort: read('SMPP_TLS_PORT', KEYS.SMPP_TLS_PORT),
     tls: filesOf(read('SMPP_TLS_CERT', KEYS.SMPP_TLS_CERT), read('SMPP_TLS_KEY', KEYS.SMPP_TLS_KEY)) ?? tls,
     passedTags: new Set(read('SMPP_PASSED_TLVS', KEYS.SMPP_PASSED_TLVS)),
+    strangersPerMinute: read('SMPP_STRANGERS_PER_MINUTE', KEYS.SMPP_STRANGERS_PER_MINUTE),
   };
 }
 

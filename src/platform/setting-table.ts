@@ -125,6 +125,12 @@ export const KEYS = {
     help: 'Comma-separated tags of optional parameters that submits of customers by SMPP pass on to SMPP carriers, in hexadecimal: 0x1401,0x000d. Tags that the gateway itself writes or reads are not among them.',
     parse: tlvTags,
   },
+  SMPP_STRANGERS_PER_MINUTE: {
+    type: 'number',
+    fallback: '120',
+    help: 'Connections to the SMPP server that one network (an IPv4 address, an IPv6 /64) may open in a minute without binding; beyond that they are closed at once, before TLS. All networks from which nobody has bound yet may open 20 times as many together. Each process counts for itself; 0 means any number.',
+    parse: integer(0, 1_000_000),
+  },
   DATA_DIR: {
     type: 'path',
     fallback: './data',

@@ -8,7 +8,10 @@ import { newCredential } from '../support/smpp-server.ts';
 import { listTaken } from '../support/taken.ts';
 import { until } from '../support/until.ts';
 
-const COUNT = 500;
+/** Messages through a transceiver, and through a pair of binds. */
+const COUNTS = { trx: 10_000, other: 500 };
+const TIMEOUT_MS = 600_000;
+const WITHIN_MS = 300_000;
 const AT_ONCE = 50;
 const LONG = 'This text is longer than a single part of a message can hold. '.repeat(4).trim();
 const LONG_PARTS = 2;
@@ -19,9 +22,11 @@ const outsideScript = (n: number): number => Math.floor(n / 9000) * 10_000 + (n 
 
 test.for(KANNEL.binds)(
   'Kannel, bound as %s, gets a receipt for each message, and the counts agree',
+  { timeout: TIMEOUT_MS },
   async (bind, { skip }) => {
     const missing = kannelIsMissing();
     if (missing !== undefined) return skip(missing);
+    const count = bind === 'trx' ? COUNTS.trx : COUNTS.other;
     const port = await freePort();
     await using program = await startTestProgram({ environment: { SMPP_PORT: String(port) } });
     const { id } = await newCredential(program.pool, program.account.accountId, { tps: 100_000, maxBinds: 4 });
@@ -32,18 +37,22 @@ test.for(KANNEL.binds)(
     );
     const session = await KANNEL.connect({ port, bind, window: 20 });
     try {
-      const numbers = Array.from({ length: COUNT }, (_, n) => `39333${1_000_000 + outsideScript(n)}`);
-      for (let from = 0; from < COUNT; from += AT_ONCE)
+      const numbers = Array.from({ length: count }, (_, n) => `39333${1_000_000 + outsideScript(n)}`);
+      for (let from = 0; from < count; from += AT_ONCE)
         await Promise.all(numbers.slice(from, from + AT_ONCE).map((number) => session.send(number, `To ${number}`)));
       await session.send('393339990001', LONG);
       await session.send('393339990002', UNICODE);
       const wanted = new Set([...numbers, '393339990001', '393339990002']);
       const missed = (seen: Iterable<string>): number => wanted.difference(new Set(seen)).size;
-      await until('all at the carrier', () => program.smsc.ledger.submits().length === COUNT + LONG_PARTS + 1);
+      await until(
+        'all at the carrier',
+        () => program.smsc.ledger.submits().length === count + LONG_PARTS + 1,
+        WITHIN_MS,
+      );
       // Kannel looks for the message of a receipt among those of the same bind, and a pair of binds is two.
-      if (bind === 'trx') await until('a receipt for each', () => missed(session.delivered()) === 0);
+      if (bind === 'trx') await until('a receipt for each', () => missed(session.delivered()) === 0, WITHIN_MS);
       const taken = listTaken(program.smsc);
-      expect(taken.filter(({ text }) => text.startsWith('To '))).toHaveLength(COUNT);
+      expect(taken.filter(({ text }) => text.startsWith('To '))).toHaveLength(count);
       const textTo = (number: string) =>
         taken.filter(({ destination }) => destination === number).map(({ text }) => text);
       expect(textTo('393339990001').join('')).toBe(LONG);

@@ -35,6 +35,22 @@ export const storingAccept = (pool: Pool): Accept =>
     recentMessages: createRecentMessages(),
   });
 
+/** The same, but nothing is stored before `release`. */
+export function gatedAccept(pool: Pool) {
+  const storing = storingAccept(pool);
+  const gate = Promise.withResolvers<void>();
+  let begun = 0;
+  const accept: Accept = {
+    ...storing,
+    async one(...given) {
+      begun += 1;
+      await gate.promise;
+      return storing.one(...given);
+    },
+  };
+  return { accept, begun: () => begun, release: gate.resolve };
+}
+
 export type TestServer = SmppServer & { readonly port: number; stop(): Promise<void> };
 
 /** Starts an SMPP server like a process does, with a session of its own for notifications. It ends with the test. */
@@ -59,6 +75,7 @@ export async function startServer(
     clock: systemClock,
     limits: createLoginLimits(createRateLimiter()),
     limiter: createRateLimiter(),
+    strangersPerMinute: 0,
     maxScheduleDays: 366,
     passedTags: new Set(),
     owner: session.owner,
@@ -100,9 +117,9 @@ export type RawClient = {
   readonly socket: net.Socket;
 };
 
-/** Connects a client that sends any octets. It ends with the test. */
-export async function connectRaw(port: number): Promise<RawClient> {
-  const socket = net.connect({ host: '127.0.0.1', port });
+/** Connects a client that sends any octets, from this address. It ends with the test. */
+export async function connectRaw(port: number, localAddress = '127.0.0.1'): Promise<RawClient> {
+  const socket = net.connect({ host: '127.0.0.1', port, localAddress });
   const reader = createFrameReader();
   const received: Pdu[] = [];
   const closed = Promise.withResolvers<void>();
@@ -119,7 +136,8 @@ export async function connectRaw(port: number): Promise<RawClient> {
     closed.resolve();
   });
   onTestFinished(() => void socket.destroy());
-  await once(socket, 'connect');
+  // A connection may be reset before it is seen to be open.
+  await Promise.race([once(socket, 'connect').catch(() => closed.promise), closed.promise]);
   return {
     send: (octets) => void socket.write(octets),
     received,

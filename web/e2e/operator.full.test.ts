@@ -56,6 +56,7 @@ const DIALOGS = [
   ['operator-account-new', '/operator/accounts', 'New account'],
   ['operator-price-new', '/operator/prices', 'New price'],
   ['operator-route-new', '/operator/routes', 'New route'],
+  ['operator-lookup-new', '/operator/routes', 'New service'],
   ['operator-sender-new', '/operator/senders', 'Assign sender'],
   ['operator-number-new', '/operator/senders?tab=numbers', 'Assign number'],
   ['operator-cost-new', '/operator/prices?tab=costs', 'New charge'],

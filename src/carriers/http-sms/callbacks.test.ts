@@ -41,6 +41,51 @@ const request = (body: object | string, more: Partial<CallbackRequest> = {}): Ca
   ...more,
 });
 
+test('of several places of a state, the first that is known counts', () => {
+  const states = { TO_OPERATOR: 'ACCEPTED', OK: 'DELIVERED' };
+  const read = reader({ receipts: { ids: ['/id'], state: '/name | /group', states }, inbound: undefined });
+  const stateOf = (body: object) => {
+    const got = read(request({ id: 'a', ...body }));
+    return got.kind === 'events' ? got.receipts[0]?.state : got.kind;
+  };
+  expect(stateOf({ name: 'to_operator', group: 'ok' })).toBe('ACCEPTED');
+  expect(stateOf({ name: 'anything else', group: 'ok' })).toBe('DELIVERED');
+  expect(stateOf({ name: 'anything else', group: 'new' })).toBe('UNKNOWN');
+});
+
+test('none of too many events is left out: all are refused', () => {
+  const receipts = { list: '/events', ids: ['/id'], state: '/state', states: { ok: 'DELIVERED' } };
+  const read = reader({ receipts, inbound: undefined });
+  const body = (count: number) => ({ events: Array.from({ length: count }, (_, id) => ({ id: id + 1, state: 'ok' })) });
+  expect(read(request(body(20_001)))).toEqual({ kind: 'malformed' });
+  const all = read(request(body(20_000)));
+  expect(all.kind === 'events' && all.receipts.length).toBe(20_000);
+});
+
+test('an event that is nested without end is read like any other', () => {
+  const receipts = { list: '/events', ids: ['/id'], state: '/state', states: { ok: 'DELIVERED' } };
+  const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
+  const body = Buffer.from(`{"events":[{"id":"a","state":"ok","more":${deep}}]}`);
+  const got = reader({ receipts, inbound: undefined })(request({}, { body }));
+  expect(got).toMatchObject({ kind: 'events', receipts: [{ carrierIds: ['a'], state: 'DELIVERED' }] });
+});
+
+test('events in a query are only taken if the signature covers it', () => {
+  const signed = (over: string, text: string) => {
+    const read = reader({ verify: { by: 'signature', name: 'x-signature', over } });
+    const signature = createHmac('sha256', 'signing-key').update(text).digest('hex');
+    const query = { id: 'a', state: 'ok' };
+    return read({
+      url: 'https://us.example/cb?id=a',
+      query,
+      headers: { 'x-signature': signature },
+      body: Buffer.alloc(0),
+    });
+  };
+  expect(signed('{{body}}', '')).toEqual({ kind: 'malformed' });
+  expect(signed('{{url}}', 'https://us.example/cb?id=a')).toMatchObject({ receipts: [{ carrierIds: ['a'] }] });
+});
+
 test('a receipt is read with all of its ids, its state in any case, its time and its error', () => {
   const body = { id: 7, ref: 'ours', state: 'BAD', err: 31, at: '2026-11-26 11:00:00', to: '+351912345678' };
   expect(reader()(request(body))).toMatchObject({

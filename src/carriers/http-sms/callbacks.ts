@@ -9,7 +9,7 @@ import { MAX_ID_LENGTH } from './verdict.ts';
 export type HttpSmsCallback =
   /** It does not come from the carrier. */
   | { readonly kind: 'forged' }
-  /** It is neither JSON nor a form. */
+  /** It is neither JSON nor a form, or has more events than a carrier sends at a time. */
   | { readonly kind: 'malformed' }
   | {
       readonly kind: 'events';
@@ -28,12 +28,13 @@ const DEFAULT_VERIFY = {
   prefix: '',
   separator: '',
   key: 'signingKey',
+  anyPort: false,
   keyEncoding: 'text',
   maxAgeSeconds: 600,
 } as const;
 
-/** More events than this in one request are no callback of a carrier. */
-const MAX_EVENTS = 10_000;
+/** More events than this at a time are not read at all: none may be left out of what is answered with success. */
+const MAX_EVENTS = 20_000;
 
 /**
  * Compiles the reader of a carrier's callbacks. The proof that a request comes from the carrier is checked before anything
@@ -47,13 +48,16 @@ export function compileCallbacks(
   const isGenuine = compileVerifier(verify, secrets);
   const confirm = at('confirm' in verify ? verify.confirm : undefined);
   const readEvents = compileEvents({ receipts, inbound });
+  // A signature that does not cover the query proves nothing about it.
+  const isQueryProven = verify.by !== 'signature' || verify.over.includes('{{url}}');
   return (request) => {
     if (!isGenuine(request)) return { kind: 'forged' };
     const document = toDocument(request.body, request.headers, request.query);
     // By GET, everything is in the query.
-    const read = request.body.length === 0 ? { ...document, json: request.query } : document;
-    if (read.json === undefined) return { kind: 'malformed' };
-    const events = readEvents(read);
+    const isInQuery = request.body.length === 0 && isQueryProven;
+    const read = isInQuery ? { ...document, json: request.query } : document;
+    const events = read.json === undefined ? null : readEvents(read);
+    if (events === null) return { kind: 'malformed' };
     const notes = events.receipts.length + events.inbounds.length === 0 ? [noteOn(confirm(read))] : [];
     return { kind: 'events', ...events, notes };
   };
@@ -62,20 +66,27 @@ export function compileCallbacks(
 /** The receipts and inbound messages in a document of a carrier. */
 export type HttpSmsEvents = { readonly receipts: readonly Receipt[]; readonly inbounds: readonly Inbound[] };
 
-/** Compiles the reader of events, in callbacks and in answers to requests for them. What is neither is left out. */
+/**
+ * Compiles the reader of events, in callbacks and in answers to requests for them. What is neither is left out. Null when there
+ * are more than 20,000, of which none is read.
+ */
 export function compileEvents({
   receipts,
   inbound,
-}: Pick<Callbacks, 'receipts' | 'inbound'>): (document: Document) => HttpSmsEvents {
+}: Pick<Callbacks, 'receipts' | 'inbound'>): (document: Document) => HttpSmsEvents | null {
   const readReceipts = receipts && compileList(receipts.list, compileReceipt(receipts));
   const readInbounds = inbound && compileList(inbound.list, compileInbound(inbound));
-  return (document) => ({ receipts: readReceipts?.(document) ?? [], inbounds: readInbounds?.(document) ?? [] });
+  return (document) => {
+    const [found, came] = [readReceipts ? readReceipts(document) : [], readInbounds ? readInbounds(document) : []];
+    return found === null || came === null ? null : { receipts: found, inbounds: came };
+  };
 }
 
 const noteOn = (url: string): string =>
   url === '' ? 'a callback without a receipt or a message' : `open this URL to confirm the subscription: ${url}`;
 
-type ReadAll<T> = (document: Document) => T[];
+/** Null for a list that is too long. */
+type ReadAll<T> = (document: Document) => T[] | null;
 
 /** Applies `read` to each member of the list at `list`, or to the whole document. */
 function compileList<T>(list: string | undefined, read: (document: Document) => T | null): ReadAll<T> {
@@ -85,10 +96,18 @@ function compileList<T>(list: string | undefined, read: (document: Document) => 
   return (document) => {
     const items = follow(document.json, steps);
     if (!Array.isArray(items)) return [];
-    return items
-      .slice(0, MAX_EVENTS)
-      .flatMap((json) => toList(read({ ...document, json, text: JSON.stringify(json) })));
+    if (items.length > MAX_EVENTS) return null;
+    return items.flatMap((json) => toList(read({ ...document, json, text: textOf(json) })));
   };
+}
+
+/** The text of a member, for the record only. Nested a hundred thousand levels deep, it would overflow the stack. */
+function textOf(json: unknown): string {
+  try {
+    return JSON.stringify(json);
+  } catch {
+    return '';
+  }
 }
 
 const NOTHING: Read = () => '';
@@ -106,16 +125,18 @@ function compileWhen(when: ReceiptMap['when']): (document: Document) => boolean 
 function compileReceipt(map: ReceiptMap): (document: Document) => Receipt | null {
   const applies = compileWhen(map.when);
   const ids = map.ids.map(compilePlace);
-  const [state, code, time, to, from] = [at(map.state), at(map.code), at(map.at), at(map.to), at(map.from)];
+  const [code, time, to, from] = [at(map.code), at(map.at), at(map.to), at(map.from)];
+  const named = map.state.split(' | ').map(compilePlace);
   const states = new Map<string, ReceiptState>(
     Object.entries(map.states).map(([name, meant]) => [name.toUpperCase(), meant]),
   );
   return (document) => {
     if (!applies(document)) return null;
     const carrierIds = ids.map((read) => read(document)).filter((id) => id !== '' && id.length <= MAX_ID_LENGTH);
-    const said = state(document);
-    if (carrierIds.length === 0 || said === '') return null;
-    const meant = states.get(said.toUpperCase()) ?? 'UNKNOWN';
+    const said = named.map((read) => read(document).toUpperCase()).filter((text) => text !== '');
+    if (carrierIds.length === 0 || said.length === 0) return null;
+    const known = said.find((text) => states.has(text));
+    const meant = (known !== undefined && states.get(known)) || 'UNKNOWN';
     return {
       carrierIds: [...new Set(carrierIds)],
       state: meant,

@@ -116,6 +116,18 @@ test('a message in doubt is refused when its repeat is refused for what is in it
   });
 });
 
+test('a carrier that repeats our request in its error shows no secret to anybody', async () => {
+  const { carrier, sent } = await carrierFacing(
+    { ...PROTOCOL, request: { ...PROTOCOL.request, query: { key: '{{apiKey}}' } } },
+    (request) => ({ status: 400, body: `No: ${request.query} ${request.headers.authorization}` }),
+    { apiKey: 'se/cret+key' },
+  );
+  const outcome = await carrier.submit(message());
+  expect(sent[0]?.query.get('key')).toBe('se/cret+key');
+  expect(outcome).toMatchObject({ kind: 'refused', text: expect.stringContaining('Bearer <apiKey>') });
+  expect(JSON.stringify(outcome)).not.toMatch(/cret/);
+});
+
 test('a pause that the carrier asks for is kept', async () => {
   const { carrier } = await carrierFacing(PROTOCOL, () => ({ status: 429, headers: { 'retry-after': '7' }, body: '' }));
   expect(await carrier.submit(message())).toMatchObject({ kind: 'retry', counts: false, code: 'HTTP_429' });

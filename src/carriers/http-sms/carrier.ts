@@ -5,6 +5,7 @@ import { createGate } from '../http/gate.ts';
 import { createLink } from '../http/link.ts';
 import type { Outcome } from '../outcome.ts';
 import { createThrottle, HTTP_FIRST_RATE } from '../throttle.ts';
+import { createHider } from './hide-secrets.ts';
 import { probeCarrier } from './probe.ts';
 import { compileRequests } from './request.ts';
 import { type HttpSmsSecrets, type HttpSmsSettings, resolveSettings } from './settings.ts';
@@ -85,13 +86,14 @@ export function createHttpSmsCarrier(
     link.verify();
   }
 
-  const { idempotent } = resolved.request;
-  const { resends } = resolved;
+  const { idempotent, username } = resolved.request;
+  const { resends, account } = resolved;
+  const hide = createHider(secrets, { account, username });
   const deps = {
     http,
     gate,
     throttle,
-    judge: compileJudge(resolved.answer),
+    judge: compileJudge(resolved.answer, hide),
     idempotent,
     resends,
     timing: times,
@@ -100,9 +102,9 @@ export function createHttpSmsCarrier(
 
   function submit(submission: Submission): Promise<Outcome> {
     if (submission.udh || submission.binary || submission.content) return Promise.resolve(NOT_A_TEXT);
-    return gate.pass(submission, async (next) => {
+    return gate.pass(submission, (next) => {
       const request = requests.send(valuesOf(shared, resolved.request, next, Date.now()));
-      return request === null ? BAD_HEADER : sendMessage(deps, next, request);
+      return request === null ? Promise.resolve(BAD_HEADER) : sendMessage(deps, next, request);
     });
   }
 

@@ -1,4 +1,5 @@
 import type { Callbacks, Poll, Request, Verify } from './protocol.ts';
+import { splitPlaceholders } from '../../platform/lib/placeholders.ts';
 import { variablesIn } from './template.ts';
 
 /** The variables of a message and of its connection, as templates of a request name them. */
@@ -44,21 +45,30 @@ const SIGNED = /^(body|url|path|params|bodySha256|bodyHash|header:[A-Za-z0-9-]+)
 export function checkTemplates({
   request,
   verify,
+  probePath,
 }: {
   readonly request: Request;
   readonly verify?: Verify | undefined;
+  readonly probePath?: string | undefined;
 }): void {
   const { path, query, headers, username, body, format, method, auth, idempotent } = request;
   for (const [field, template] of Object.entries({ path, query, headers, username, body }))
     checkVariables(`request.${field}`, template, (name) => Object.hasOwn(VARIABLES, name));
   checkVariables('verify.over', verify?.over, (name) => SIGNED.test(name));
-  Object.keys(headers).forEach(checkHeader);
+  checkVariables('probePath', probePath, isOfConnection);
+  checkPath('request.path', path);
+  checkPath('probePath', probePath);
+  Object.entries(headers).forEach(checkHeader);
   if (format === 'form' && !isFields(body)) throw new Error('request.body: must have the fields of a form, as texts');
   if (method === 'GET' && format !== 'none') throw new Error('request.format: must be none with GET');
   if (auth === 'aws' && Object.keys(query).length > 0) throw new Error('request.query: must be empty with aws');
   if (idempotent && !variablesIn([path, query, headers, body]).includes('messageId'))
     throw new Error('request.idempotent: needs {{messageId}} in the request, by which the carrier knows a repeat');
 }
+
+/** Whether a variable has the same value in all requests of a connection. */
+export const isOfConnection = (name: string): boolean => CONNECTION_VARIABLES.includes(name);
+const CONNECTION_VARIABLES: readonly string[] = ['account', 'apiKey', 'signingKey', 'callbackToken', 'callbackUrl'];
 
 /** The variables of requests that fetch events. */
 const POLL_VARIABLES: readonly string[] = ['account', 'apiKey', 'cursor'];
@@ -76,6 +86,8 @@ export function checkPoll({
   if (!poll) return;
   for (const [field, template] of Object.entries({ path: poll.path, confirm: poll.confirm }))
     checkVariables(`poll.${field}`, template, (name) => POLL_VARIABLES.includes(name));
+  for (const [field, template] of Object.entries({ path: poll.path, confirm: poll.confirm }))
+    checkPath(`poll.${field}`, template);
   if (!variablesIn(poll.path).includes('cursor'))
     throw new Error('poll.path: needs {{cursor}}, or all would be fetched again');
   if (!receipts && !inbound) throw new Error('poll: needs receipts or inbound, which say how events are read');
@@ -92,7 +104,26 @@ function checkVariables(field: string, template: unknown, isKnown: (name: string
 /** A name of a header as RFC 9110 allows it. */
 const HEADER_NAME = /^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$/;
 
-function checkHeader(name: string): void {
+/** What stands between the variables of a template. */
+const fixedTextIn = (template: string): string =>
+  splitPlaceholders(template, { defaults: false })
+    .filter((part) => typeof part === 'string')
+    .join('');
+
+/** What a request line can have, a fragment excepted: anything else would never be sent. */
+const IN_PATH = /^[\x21\x22\x24-\x7e]*$/;
+
+function checkPath(field: string, template: string | undefined): void {
+  if (template !== undefined && !IN_PATH.test(fixedTextIn(template)))
+    throw new Error(`${field}: has characters that must be percent-encoded`);
+}
+
+/** What a header may contain (RFC 9110, section 5.5): no line breaks, which would begin another header. */
+export const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
+
+function checkHeader([name, template]: [string, string]): void {
+  if (!HEADER_VALUE.test(fixedTextIn(template)))
+    throw new Error(`request.headers: ${name} has characters that no header can have`);
   if (!HEADER_NAME.test(name)) throw new Error(`request.headers: ${name} is not the name of a header`);
   if (OWN_HEADERS.includes(name.toLowerCase())) throw new Error(`request.headers: ${name} cannot be set`);
 }

@@ -1,5 +1,6 @@
 import { createHttpClient, type HttpAnswer, type HttpRequest } from '../http/client.ts';
 import type { HttpSmsContext } from './carrier.ts';
+import { createHider } from './hide-secrets.ts';
 import { compileRequests } from './request.ts';
 import { type HttpSmsSecrets, type HttpSmsSettings, resolveSettings } from './settings.ts';
 import { sharedValues, valuesOf } from './values.ts';
@@ -35,7 +36,7 @@ export async function showExchange(
     ...(lookup && { lookup }),
     ...(isAllowed && { isAllowed }),
   });
-  const hide = hider(secrets, resolved.account ?? '', resolved.request.username);
+  const hide = createHider(secrets, { account: resolved.account, username: resolved.request.username });
   const probe = requests.probe(shared);
   const answer = await http.request(probe);
   await http.close();
@@ -57,33 +58,3 @@ const showAnswer = (answer: HttpAnswer): string =>
   answer.kind === 'failed'
     ? answer.reason
     : `${answer.status}\n\n${answer.body.toString('utf8').replaceAll('\0', '').slice(0, SHOWN_LENGTH)}`.trim();
-
-/** Replaces each secret by its name, in every form in which a request can have it. */
-function hider(secrets: HttpSmsSecrets, account: string, username: string): (text: string) => string {
-  const user = username.replaceAll('{{account}}', account);
-  const forms = Object.entries(secrets)
-    .filter(([, value]) => value !== '')
-    .flatMap(([name, value]) => formsOf(user, value).map((form) => [name, form] as const))
-    // A form may contain another one.
-    .toSorted(([, a], [, b]) => b.length - a.length);
-  return (text) => forms.reduce((shown, [name, form]) => shown.replaceAll(form, `<${name}>`), text);
-}
-
-/** A secret as texts, queries, forms and URLs write it, and as they write a URL that contains it. */
-function formsOf(user: string, value: string): string[] {
-  const plain = [value, encodeURIComponent(value), inForm(value), inUserInfo(value)];
-  const nested = plain.flatMap((form) => [form, encodeURIComponent(form), inForm(form)]);
-  const all = [...nested, ...nested.map((form) => JSON.stringify(form).slice(1, -1))];
-  return [...new Set([...all, basic(user, value), basic('', value)])];
-}
-
-/** Forms and the parameters of a URL encode more characters than `encodeURIComponent`. */
-const inForm = (value: string): string => new URLSearchParams([['', value]]).toString().slice(1);
-
-function inUserInfo(value: string): string {
-  const url = new URL('https://localhost');
-  url.password = value;
-  return url.password;
-}
-
-const basic = (username: string, password: string): string => Buffer.from(`${username}:${password}`).toString('base64');

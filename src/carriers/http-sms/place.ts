@@ -111,15 +111,27 @@ function endOfRun(text: string, from: number): number {
   return length < 0 ? text.length : from + length;
 }
 
+/** Whether a body is a form, by its content type. */
+export const isForm = (headers: IncomingHttpHeaders): boolean =>
+  headers['content-type']?.startsWith('application/x-www-form-urlencoded') === true;
+
 /** Returns an HTTP body as a document: JSON, or a form when its content type says so. */
 export function toDocument(
   body: Uint8Array,
   headers: IncomingHttpHeaders,
   query: Readonly<Record<string, unknown>> = {},
 ): Document {
-  const text = Buffer.from(body).toString('utf8');
-  const isForm = headers['content-type']?.startsWith('application/x-www-form-urlencoded') === true;
-  return { json: isForm ? formFields(text) : parseJson(text), headers, query, text };
+  const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('utf8');
+  // Not parsed for places in headers and the query alone.
+  let parsed: { readonly json: unknown } | undefined;
+  return {
+    get json() {
+      return (parsed ??= { json: isForm(headers) ? formFields(text) : parseJson(text) }).json;
+    },
+    headers,
+    query,
+    text,
+  };
 }
 
 /** Returns the fields of a form; of several with one name, the first. */

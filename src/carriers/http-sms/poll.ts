@@ -72,8 +72,12 @@ export function createPoller(
       if (answer.kind === 'failed') return answer;
       if (!isTaken(answer.status)) return { kind: 'failed', reason: `The carrier answered ${answer.status}` };
       const document = toDocument(answer.body, answer.headers);
-      const { receipts, inbounds } = readEvents(document);
-      const next = readCursor(document) || from;
+      const events = readEvents(document);
+      if (events === null) return { kind: 'failed', reason: 'The answer has too many events' };
+      const { receipts, inbounds } = events;
+      const named = readCursor(document);
+      if (document.json === undefined && named === '') return { kind: 'failed', reason: 'The answer is not JSON' };
+      const next = named || from;
       return {
         kind: 'events',
         receipts,

@@ -148,7 +148,7 @@ export const Receipts = Type.Object(
       minItems: 1,
       maxItems: 5,
     }),
-    state: Place('Where the state stands.'),
+    state: Place('Where the state stands; of several places, the first whose text is in `states` counts.'),
     states: Type.Record(Type.String(), Type.Enum([...STATES]), {
       description: 'What the states mean, in any case; others change nothing.',
     }),
@@ -203,6 +203,11 @@ export const Verify = Type.Object(
         'What is signed: `{{body}}`, `{{url}}`, `{{path}}` (the URL without its query), `{{params}}` (names and values of a form, sorted), `{{bodySha256}}` (in hex), `{{bodyHash}}` (its octets), `{{header:name}}`.',
       maxLength: 500,
       default: '{{body}}',
+    }),
+    anyPort: Type.Boolean({
+      description:
+        'The carrier may sign `{{url}}` with the standard port or without any: both fit, besides the URL as it is configured.',
+      default: false,
     }),
     prefix: Type.String({ description: 'What stands before the signature.', maxLength: 50, default: '' }),
     separator: Type.String({

@@ -4,7 +4,7 @@ import { message } from '../../../test/support/carriers/http-sms-harness.ts';
 import type { Submission } from '../carrier.ts';
 import { compilePlace, toDocument } from './place.ts';
 import { compileRequests } from './request.ts';
-import { parseHttpSmsSecrets, parseHttpSmsSettings, resolveSettings } from './settings.ts';
+import { checkSecrets, parseHttpSmsSecrets, parseHttpSmsSettings, resolveSettings } from './settings.ts';
 import { sharedValues, valuesOf } from './values.ts';
 
 const SECRETS = parseHttpSmsSecrets({ apiKey: 'se"cret', callbackToken: 'our-callback-token' });
@@ -57,6 +57,12 @@ test('a value in a query or a path is one parameter or one segment, whatever it 
   ]);
 });
 
+test('fixed text in a query is text, too, and need not be encoded', () => {
+  const request = { method: 'GET', format: 'none', query: { text: 'From A&B: {{text}} 100%' } };
+  const url = new URL(`https://sms.example.com${requestOf(request, { body: 'Olá' })?.path}`);
+  expect([...url.searchParams]).toEqual([['text', 'From A&B: Olá 100%']]);
+});
+
 test('a value cannot add a header: the message is not sent', () => {
   const request = { headers: { 'X-Text': '{{text}}' }, body: {} };
   expect(requestOf(request, { body: 'one\r\nX-Other: two' })).toBeNull();
@@ -94,11 +100,26 @@ test.each([
   ['a variable that does not exist', { body: { a: '{{nothing}}' } }, 'request.body: has no variable {{nothing}}'],
   ['a header that the client writes', { headers: { 'Content-Length': '1' } }, 'request.headers'],
   ['a name that is no header', { headers: { 'a b': '1' } }, 'request.headers'],
+  ['a path that no request can have', { path: '/send message/{{ to }}' }, 'request.path: has characters'],
+  ['a path with a fragment', { path: '/send#{{to}}' }, 'request.path: has characters'],
+  ['a header that no request can have', { headers: { 'X-Name': 'Zoë – {{text}}' } }, 'request.headers: X-Name'],
   ['a form that is no list of fields', { format: 'form', body: { a: 1 } }, 'request.body'],
   ['a GET with a body', { method: 'GET' }, 'request.format'],
   ['repeats that the carrier cannot recognise', { idempotent: true, body: { a: '{{text}}' } }, 'request.idempotent'],
 ])('settings with %s are refused by their field', (_, request, fault) => {
   expect(() => requestOf(request)).toThrow(fault);
+});
+
+test('a path for checks has only variables of the connection', () => {
+  expect(() => requestOf({}, {}, { probePath: '/{{account}}/state?key={{apiKey}}' })).not.toThrow();
+  expect(() => requestOf({}, {}, { probePath: '/state/{{to}}' })).toThrow('probePath: has no variable {{to}}');
+});
+
+test('a key with a line break is refused where it would be sent in a header', () => {
+  const settings = parseHttpSmsSettings({ baseUrl: 'https://a.example', request: { path: '/', auth: 'bearer' } });
+  const withKey = (apiKey: string) => parseHttpSmsSecrets({ apiKey, callbackToken: 'our-callback-token' });
+  expect(() => checkSecrets(settings, withKey('key\n'))).toThrow('apiKey: must have no line breaks');
+  expect(() => checkSecrets(settings, withKey('key'))).not.toThrow();
 });
 
 const polling = { path: '/events?since={{cursor}}', cursor: '/next' };

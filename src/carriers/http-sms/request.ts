@@ -1,10 +1,10 @@
 import { parseBaseUrl } from '../http/base-url.ts';
 import type { HttpRequest } from '../http/client.ts';
 import { signForAws } from './aws-signature.ts';
-import { isFields } from './check.ts';
+import { HEADER_VALUE, isFields, isOfConnection } from './check.ts';
 import type { Request } from './protocol.ts';
 import type { HttpSmsSecrets, Resolved } from './settings.ts';
-import { compileFields, compileJson, compileText, type Values } from './template.ts';
+import { compileFields, compileJson, compileText, type Values, variablesIn } from './template.ts';
 
 /** Makes requests to a carrier from the variables of messages. */
 export type Requests = {
@@ -13,9 +13,6 @@ export type Requests = {
   /** Makes the request that sends nothing, by which the carrier is found. */
   probe(values: Values): HttpRequest;
 };
-
-/** What a header may contain (RFC 9110, section 5.5): no line breaks, which would begin another header. */
-const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
 /**
  * Compiles the requests of a connection. Values are written as each place needs it: in JSON as members of the tree, in
@@ -26,7 +23,7 @@ export function compileRequests(resolved: Resolved, { apiKey }: HttpSmsSecrets):
   const { origin, prefix } = parseBaseUrl('baseUrl', resolved.baseUrl);
   const path = compileText(request.path, encode);
   const probe = compileText(probePath, encode);
-  const query = compileFields(request.query, encode);
+  const query = compileFields(request.query);
   const headers = compileFields(lowerCase(request.headers));
   const user = compileText(request.username);
   const body = compileBody(request);
@@ -36,12 +33,21 @@ export function compileRequests(resolved: Resolved, { apiKey }: HttpSmsSecrets):
     return Object.fromEntries([...(auth === null ? [] : [['authorization', auth] as const]), ...headers(values)]);
   }
 
+  /** Those of a message; null when one would get characters that it cannot have. */
+  function messageHeaders(values: Values, type: string | undefined): Record<string, string> | null {
+    const all = { ...(type !== undefined && { 'content-type': type }), ...headersOf(values) };
+    return Object.values(all).every((value) => HEADER_VALUE.test(value)) ? all : null;
+  }
+  const isFixed = variablesIn([request.headers, request.username]).every(isOfConnection);
+  let fixed: Record<string, string> | null | undefined;
+
   return {
     send(values) {
       const written = body(values);
-      const all = { ...(written !== null && { 'content-type': written.type }), ...headersOf(values) };
-      if (!Object.values(all).every((value) => HEADER_VALUE.test(value))) return null;
-      const pairs = query(values).map(([name, value]) => `${encode(name)}=${value}`);
+      // Most carriers get the same headers with every message.
+      const all = isFixed ? (fixed ??= messageHeaders(values, written?.type)) : messageHeaders(values, written?.type);
+      if (all === null) return null;
+      const pairs = query(values).map(([name, value]) => `${encode(name)}=${encode(value)}`);
       const sent: HttpRequest = {
         method: request.method,
         origin,

@@ -150,4 +150,8 @@ export function checkSecrets(settings: HttpSmsSettings, secrets: HttpSmsSecrets)
   ];
   for (const name of ['apiKey', 'signingKey'] as const)
     if (secrets[name] === '' && (needs.includes(name) || used.includes(name))) throw new Error(`${name}: is required`);
+  const inHeaders = [...(request.auth === 'bearer' ? ['apiKey'] : []), ...variablesIn(request.headers)];
+  for (const name of ['apiKey', 'signingKey'] as const)
+    if (inHeaders.includes(name) && /[\r\n]/.test(secrets[name]))
+      throw new Error(`${name}: must have no line breaks, because it is sent in a header`);
 }

@@ -1,10 +1,10 @@
 import { createHash, createHmac, createPublicKey, type KeyObject, verify as verifySignature } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { constantTimeEqual } from '../../platform/lib/constant-time-equal.ts';
-import { compilePlace, toDocument } from './place.ts';
+import { compilePlace, isForm, toDocument } from './place.ts';
 import type { Verify } from './protocol.ts';
 import type { HttpSmsSecrets } from './settings.ts';
-import { compileText } from './template.ts';
+import { compileText, variablesIn } from './template.ts';
 
 /** A request of a carrier to our callback URL. */
 export type CallbackRequest = {
@@ -67,14 +67,29 @@ function compileSignature(verify: Verify, secrets: HttpSmsSecrets): Verifier {
   const names = verify.name.toLowerCase().split(' | ');
   const check = compileCheck(verify, keyOf(verify, secrets));
   const over = compileText(verify.over);
+  const urlsOf = ({ url }: CallbackRequest): string[] => (verify.anyPort ? [url, ...withOtherPort(url)] : [url]);
+  const parts = variablesIn(verify.over).map((name) => [name, partOf(name)] as const);
+  const signedText = (request: CallbackRequest): string | undefined =>
+    over(Object.fromEntries(parts.map(([name, read]) => [name, read(request)])));
   return (request) => {
-    const signed = over(signedValues(request));
+    const texts = urlsOf(request).map((url) => signedText({ ...request, url }));
     const given = names.reduce((found, name) => found || textOf(request.headers[name]), '');
     const signatures = separator === '' ? [given] : given.split(separator).slice(0, MAX_SIGNATURES);
     return signatures.some(
-      (one) => one.startsWith(prefix) && signed !== undefined && check(signed, one.slice(prefix.length).trim()),
+      (one) =>
+        one.startsWith(prefix) &&
+        texts.some((signed) => signed !== undefined && check(signed, one.slice(prefix.length).trim())),
     );
   };
+}
+
+/** The same URL without its port, or with that of its scheme if it has none. */
+function withOtherPort(url: string): string[] {
+  const [, scheme = '', host = '', port, rest = ''] =
+    /^(https?:\/\/)([^/?#:]+|\[[^/?#\]]+\])(:\d+)?(.*)$/s.exec(url) ?? [];
+  if (scheme === '') return [];
+  if (port !== undefined) return [`${scheme}${host}${rest}`];
+  return [`${scheme}${host}:${scheme === 'https://' ? 443 : 80}${rest}`];
 }
 
 /** More than any rotation of keys leaves valid. */
@@ -111,22 +126,30 @@ function ed25519Key(key: Buffer): KeyObject {
   return createPublicKey({ key: Buffer.concat([ED25519_DER, octets]), format: 'der', type: 'spki' });
 }
 
-/** The parts of a request that can be signed, by their names in templates; each octet is one character. */
-function signedValues({ url, headers, body }: CallbackRequest): Record<string, string> {
-  const octets = Buffer.from(body);
-  const hash = createHash('sha256').update(body).digest();
-  const isForm = headers['content-type']?.startsWith('application/x-www-form-urlencoded') === true;
-  const own = Object.entries(headers).map(([name, value]) => [`header:${name}`, textOf(value)] as const);
-  return {
-    ...Object.fromEntries(own),
-    url,
-    path: url.replace(/\?.*$/s, ''),
-    body: octets.toString('latin1'),
-    bodySha256: hash.toString('hex'),
-    bodyHash: hash.toString('latin1'),
-    params: isForm ? Buffer.from(sortedParams(octets.toString())).toString('latin1') : '',
-  };
+/** Returns how a part of a request is read that can be signed, by its name in templates; each octet is one character. */
+function partOf(name: string): (request: CallbackRequest) => string | null {
+  switch (name) {
+    case 'url':
+      return ({ url }) => url;
+    case 'path':
+      return ({ url }) => url.split('?', 1)[0] ?? '';
+    case 'body':
+      return ({ body }) => octetsOf(body).toString('latin1');
+    case 'bodySha256':
+      return ({ body }) => createHash('sha256').update(body).digest('hex');
+    case 'bodyHash':
+      return ({ body }) => createHash('sha256').update(body).digest().toString('latin1');
+    case 'params':
+      return ({ headers, body }) => (isForm(headers) ? latin1Of(sortedParams(octetsOf(body).toString())) : '');
+    default:
+      return ({ headers }) => headerIn(headers, name.slice('header:'.length).toLowerCase());
+  }
 }
+
+const octetsOf = (body: Uint8Array): Buffer => Buffer.from(body.buffer, body.byteOffset, body.byteLength);
+const latin1Of = (text: string): string => Buffer.from(text).toString('latin1');
+const headerIn = (headers: IncomingHttpHeaders, name: string): string | null =>
+  headers[name] === undefined ? null : textOf(headers[name]);
 
 /** The fields of a form, sorted by name and value, each name directly before its value; a pair that repeats counts once. */
 function sortedParams(text: string): string {

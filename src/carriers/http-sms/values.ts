@@ -30,9 +30,11 @@ export function valuesOf(
 ): Readonly<Record<Variable, Value>> {
   const { messageId, destination, body, validUntil, wantReceipt } = submission;
   const sender = withoutPlus(submission.sender);
-  const { alphabet, parts } = countParts(body);
   const ownMs = validUntil === null ? null : Math.max(1000, validUntil.getTime() - now);
   const validityMs = ownMs === null ? null : Math.min(ownMs, maxValiditySeconds * 1000);
+  // Few requests contain those that take time.
+  let counted: ReturnType<typeof countParts> | undefined;
+  const count = () => (counted ??= countParts(body));
   return {
     ...shared,
     to: destination,
@@ -40,13 +42,19 @@ export function valuesOf(
     from: orNull(withPlus(sender)),
     fromPlain: orNull(sender),
     text: body,
-    parts,
-    encoding: alphabet === 'gsm7' ? gsm : ucs2,
+    get parts() {
+      return count().parts;
+    },
+    get encoding() {
+      return count().alphabet === 'gsm7' ? gsm : ucs2;
+    },
     messageId,
     wantReceipt,
     validityMs,
     validitySeconds: validityMs === null ? null : Math.ceil(validityMs / 1000),
     validityMinutes: validityMs === null ? null : Math.ceil(validityMs / 60_000),
-    validUntil: validityMs === null ? null : new Date(now + validityMs).toISOString(),
+    get validUntil() {
+      return validityMs === null ? null : new Date(now + validityMs).toISOString();
+    },
   };
 }

@@ -39,9 +39,10 @@ export const MAX_ID_LENGTH = 200;
  * Compiles the rules by which the answers of a carrier are read: the first that fits applies, then what the HTTP status
  * means. By that, 2xx is taken, 401 a fault, 429 throttled, other 3xx and 4xx refused. 408 and 5xx are unknown, because a
  * proxy in front of the carrier answers so too, after it has passed the message on; so is 409, with which carriers answer a
- * message that they have already. A 2xx without the id that is expected is unknown.
+ * message that they have already. A 2xx without the id that is expected is unknown. Codes and texts pass through `hide`, which
+ * takes secrets out of them.
  */
-export function compileJudge(answer: Answer): Judge {
+export function compileJudge(answer: Answer, hide: (text: string) => string = (said) => said): Judge {
   const ids = answer.id === undefined ? null : compilePlaces(answer.id);
   const [code, text] = [answer.code, answer.text].map((place) =>
     place === undefined ? undefined : compilePlace(place),
@@ -57,8 +58,8 @@ export function compileJudge(answer: Answer): Judge {
     const rule = known ?? meaningOf(got.status);
     if (rule.outcome === 'accepted') return accepted(ids && ids(document));
     const fault = {
-      code: (code ? code(document) : '').slice(0, 100) || `HTTP_${got.status}`,
-      text: (text ? text(document) : '').slice(0, MAX_TEXT_LENGTH) || explain(got.status, document.text),
+      code: hide(code ? code(document) : '').slice(0, 100) || `HTTP_${got.status}`,
+      text: hide(text ? text(document) : '').slice(0, MAX_TEXT_LENGTH) || explain(got.status, hide(document.text)),
     };
     if (rule.outcome === 'refused')
       return { act: 'refused', status: rule.as, elsewhere: rule.elsewhere, byStatus: known === undefined, ...fault };

@@ -114,6 +114,42 @@ test('connections are reused', async () => {
   expect(sockets.size).toBe(1);
 });
 
+test('requests beyond the number of connections are sent in their order, and none is lost', async () => {
+  const bodies: string[] = [];
+  let open = 0;
+  let most = 0;
+  const origin = await serve((request, response) => {
+    most = Math.max(most, ++open);
+    request.on('data', (octets) => bodies.push(String(octets)));
+    request.on('end', () => setImmediate(() => response.end(() => open--)));
+  });
+  const request = client({ connections: 2 });
+  const answers = await Promise.all(Array.from({ length: 20 }, (_, n) => request({ origin, body: String(n) })));
+  expect(answers.every(({ kind }) => kind === 'answered')).toBe(true);
+  expect(bodies.map(Number).toSorted((a, b) => a - b)).toEqual(Array.from({ length: 20 }, (_, n) => n));
+  expect(most).toBeLessThanOrEqual(2);
+});
+
+test('a connection serves the next request after one that timed out, was cut or was too long', async () => {
+  const origin = await serve((request, response) => {
+    if (request.url === '/cut') request.socket.destroy();
+    else if (request.url === '/long') response.end('x'.repeat(1000));
+    else if (request.url !== '/silent') response.end('fine');
+  });
+  const request = client({ connections: 1, maxBytes: 100 });
+  for (const path of ['/silent', '/cut', '/long']) {
+    expect(await request({ origin, path, timeoutMs: 100 })).toMatchObject({ kind: 'failed', written: true });
+    expect(await request({ origin, path: '/fine' })).toMatchObject({ kind: 'answered', status: 200 });
+  }
+});
+
+test('a request after the client was closed fails, and was not written', async () => {
+  const http = createHttpClient({ connections: 1, connectTimeoutMs: 1000, timeoutMs: 1000 });
+  await http.close();
+  const answer = await http.request({ method: 'GET', origin: 'http://127.0.0.1:9', path: '/', headers: {} });
+  expect(answer).toMatchObject({ kind: 'failed', written: false });
+});
+
 test.each([
   ['7', 7000],
   ['Thu, 01 Jan 2026 00:00:09 GMT', 9000],

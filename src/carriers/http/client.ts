@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { isIP, type LookupFunction } from 'node:net';
-import { Agent, type Dispatcher } from 'undici';
+import { buildConnector, Client, type Dispatcher } from 'undici';
 import { USER_AGENT } from '../../platform/lib/user-agent.ts';
 
 /** One HTTP request of a carrier. */
@@ -59,100 +59,186 @@ export type HttpClientOptions = {
 const MAX_BODY_BYTES = 1 << 20;
 const MAX_HEADER_BYTES = 16 * 1024;
 
+/** Origins that are remembered: a carrier has one or two, besides hosts of files. */
+const MAX_ORIGINS = 100;
+
 /**
  * Creates an HTTP/1.1 client for carriers: it keeps connections alive, verifies certificates, decompresses nothing, and
  * ends each request by its deadline, which covers the whole response.
  */
 export function createHttpClient(options: HttpClientOptions): HttpClient {
-  const { connections, connectTimeoutMs, timeoutMs, maxBytes = MAX_BODY_BYTES, lookup, isAllowed } = options;
-  const agent = new Agent({
-    connections,
-    pipelining: 1,
-    allowH2: false,
-    connect: { timeout: connectTimeoutMs, ...(lookup && { lookup }) },
-    maxHeaderSize: MAX_HEADER_BYTES,
-    // One deadline covers the whole exchange.
-    headersTimeout: 0,
-    bodyTimeout: 0,
-    keepAliveTimeout: 30_000,
-    keepAliveMaxTimeout: 120_000,
-  });
+  const { timeoutMs, maxBytes = MAX_BODY_BYTES, isAllowed } = options;
+  /** Null for an origin whose address is not allowed. */
+  const lanes = new Map<string, Lane | null>();
+  let closed = false;
+
+  function laneOf(origin: string): Lane | null {
+    const known = lanes.get(origin);
+    if (known !== undefined) return known;
+    if (lanes.size >= MAX_ORIGINS) dropIdle(lanes);
+    const lane = isAllowed && !isAddressAllowed(origin, isAllowed) ? null : createLane(origin, options);
+    lanes.set(origin, lane);
+    return lane;
+  }
+
   return {
-    request: (request) =>
-      isAllowed && !isAddressAllowed(request.origin, isAllowed)
-        ? Promise.resolve(REFUSED_ADDRESS)
-        : exchange(agent, { timeoutMs, maxBytes, ...request }),
-    close: () => agent.destroy(),
+    request(request) {
+      if (closed) return Promise.resolve(CLOSED);
+      const lane = laneOf(request.origin);
+      if (lane === null) return Promise.resolve(REFUSED_ADDRESS);
+      return exchange(lane, request, request.timeoutMs ?? timeoutMs, request.maxBytes ?? maxBytes);
+    },
+    async close() {
+      closed = true;
+      await Promise.all([...lanes.values()].flatMap((lane) => (lane === null ? [] : [lane.destroy()])));
+    },
   };
 }
 
 const REFUSED_ADDRESS: HttpAnswer = { kind: 'failed', written: false, reason: 'the host has a non-public address' };
+const CLOSED = { kind: 'failed', written: false, reason: 'the client is closed' } as const;
 
 function isAddressAllowed(origin: string, isAllowed: (address: string) => boolean): boolean {
   const host = new URL(origin).hostname.replace(/^\[|\]$/g, '');
   return isIP(host) === 0 || isAllowed(host);
 }
 
-type Bounded = HttpRequest & { readonly timeoutMs: number; readonly maxBytes: number };
+function dropIdle(lanes: Map<string, Lane | null>): void {
+  for (const [origin, lane] of lanes) {
+    if (lane?.isBusy()) continue;
+    lanes.delete(origin);
+    void lane?.destroy();
+  }
+}
 
-function exchange(agent: Agent, { timeoutMs, maxBytes, ...given }: Bounded): Promise<HttpAnswer> {
-  const request = { ...given, headers: { 'user-agent': USER_AGENT, ...given.headers } };
+/** The connections to one origin; each has one request at a time. */
+type Lane = {
+  /** Calls `use` with a free connection, now or when there is one, in the order of the calls; with null after `destroy`. */
+  take(use: (connection: Client | null) => void): void;
+  /** Gives a connection back that `take` gave. */
+  release(connection: Client): void;
+  isBusy(): boolean;
+  /** Closes all connections; requests on them fail. */
+  destroy(): Promise<unknown>;
+};
+
+/**
+ * Creates the connections to one origin. undici's own pool looks through all of its connections for a free one, and tells
+ * listeners of each that becomes free.
+ */
+function createLane(origin: string, { connections, connectTimeoutMs, lookup }: HttpClientOptions): Lane {
+  const connect = buildConnector({
+    timeout: connectTimeoutMs,
+    allowH2: false,
+    // Whatever NODE_TLS_REJECT_UNAUTHORIZED says: the requests carry credentials.
+    rejectUnauthorized: true,
+    ...(lookup && { lookup }),
+  });
+  const all: Client[] = [];
+  const free: Client[] = [];
+  const waiting: ((connection: Client | null) => void)[] = [];
+
+  function open(): Client {
+    const connection = new Client(origin, {
+      pipelining: 1,
+      allowH2: false,
+      connect,
+      maxHeaderSize: MAX_HEADER_BYTES,
+      // One deadline covers the whole exchange.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+      keepAliveTimeout: 30_000,
+      keepAliveMaxTimeout: 120_000,
+    });
+    all.push(connection);
+    return connection;
+  }
+
+  return {
+    take(use) {
+      // The one that was used last: those that are not needed close.
+      const connection = free.pop() ?? (all.length < connections ? open() : undefined);
+      if (connection) use(connection);
+      else waiting.push(use);
+    },
+    release(connection) {
+      const next = waiting.shift();
+      if (next) next(connection);
+      else free.push(connection);
+    },
+    isBusy: () => free.length < all.length,
+    destroy() {
+      for (const use of waiting.splice(0)) use(null);
+      return Promise.all(all.map((connection) => connection.destroy()));
+    },
+  };
+}
+
+function exchange(
+  lane: Lane,
+  { method, origin, path, headers, body }: HttpRequest,
+  timeoutMs: number,
+  maxBytes: number,
+): Promise<HttpAnswer> {
   return new Promise((resolve) => {
     const timer = setTimeout(() => fail(`no answer within ${timeoutMs / 1000} s`), timeoutMs);
-    const answer = createCollector(maxBytes);
+    let connection: Client | undefined;
     let controller: Dispatcher.DispatchController | undefined;
     let over = false;
+    let status = 0;
+    let answered: IncomingHttpHeaders = {};
+    const chunks: Buffer[] = [];
+    let bytes = 0;
 
     function end(result: HttpAnswer): void {
       over = true;
       clearTimeout(timer);
       resolve(result);
+      if (connection) lane.release(connection);
     }
     function fail(reason: string, tooLarge = false): void {
       if (over) return;
-      end({ kind: 'failed', written: controller !== undefined, reason, ...(tooLarge && { tooLarge }) });
+      over = true;
+      const written = controller !== undefined;
       controller?.abort(new Error(reason));
+      end({ kind: 'failed', written, reason, ...(tooLarge && { tooLarge }) });
     }
-    agent.dispatch(request, {
+
+    const handler: Dispatcher.DispatchHandler = {
       // undici calls this right before the first octet: a request that fails earlier has not gone out.
       onRequestStart(started) {
         if (over) started.abort(new Error('too late'));
         else controller = started;
       },
-      onResponseStart: (_, status, headers) => answer.begin(status, headers),
-      onResponseData(_, chunk) {
-        if (!answer.add(chunk)) fail(`the answer exceeds ${maxBytes} bytes`, true);
+      // Interim responses arrive here too; the last one counts.
+      onResponseStart(_, code, fields) {
+        status = code;
+        answered = fields;
       },
-      onResponseEnd: () => (over ? undefined : end(answer.done())),
+      onResponseData(_, chunk) {
+        bytes += chunk.length;
+        chunks.push(chunk);
+        if (bytes > maxBytes) fail(`the answer exceeds ${maxBytes} bytes`, true);
+      },
+      onResponseEnd() {
+        if (!over) end({ kind: 'answered', status, headers: answered, body: joined(chunks, bytes) });
+      },
       onResponseError: (_, error) => fail(error.message),
+    };
+    lane.take((free) => {
+      if (free === null) return fail(CLOSED.reason);
+      if (over) return lane.release(free);
+      connection = free;
+      const sent = { 'user-agent': USER_AGENT, ...headers };
+      free.dispatch({ method, origin, path, headers: sent, body: body ?? null }, handler);
     });
   });
 }
 
-type Collector = {
-  begin(status: number, headers: IncomingHttpHeaders): void;
-  /** Returns false when the body is too long. */
-  add(chunk: Buffer): boolean;
-  done(): HttpAnswer;
+const joined = (chunks: readonly Buffer[], bytes: number): Buffer => {
+  const [only] = chunks;
+  return only && chunks.length === 1 ? only : Buffer.concat(chunks, bytes);
 };
-
-function createCollector(maxBytes: number): Collector {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  let head: { status: number; headers: IncomingHttpHeaders } = { status: 0, headers: {} };
-  return {
-    // Interim responses arrive here too; the last one counts.
-    begin(status, headers) {
-      head = { status, headers };
-    },
-    add(chunk) {
-      bytes += chunk.length;
-      chunks.push(chunk);
-      return bytes <= maxBytes;
-    },
-    done: () => ({ kind: 'answered', ...head, body: Buffer.concat(chunks, bytes) }),
-  };
-}
 
 const MAX_RETRY_AFTER_MS = 3_600_000;
 

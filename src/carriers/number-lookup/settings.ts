@@ -34,6 +34,11 @@ export const LookupSettings = Type.Object(
       maximum: 5000,
       default: 500,
     }),
+    margins: Type.Boolean({
+      description:
+        'Whether numbers are also looked up of which only the cost depends on the network. No message waits for that.',
+      default: false,
+    }),
     price: Type.Number({ description: 'What an answered look-up costs, in currency units.', minimum: 0, default: 0 }),
     maxAgeHours: Type.Integer({
       description: 'How long a network counts as known.',

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { ANY, anyPdu } from '../../../test/support/carriers/pdu.arbitrary.ts';
-import { COMMAND, decodePdu, EMPTY_MESSAGE, encodePdu, type Message, type Pdu } from './pdu.ts';
+import { COMMAND, decodePdu, EMPTY_MESSAGE, encodePdu, type Message, type Pdu, withoutBody } from './pdu.ts';
 import { cStringValue, NO_TLVS, TAG, uint8 } from './tlv.ts';
 
 const hex = (text: string): Buffer => Buffer.from(text.replaceAll(/\s/g, ''), 'hex');
@@ -137,6 +137,13 @@ describe('encode and decode', () => {
 });
 
 describe('encode', () => {
+  test('a query_sm_resp has all its fields, also with an error status', () => {
+    const head = { command: 'query_sm_resp', status: 12, sequence: 7 } as const;
+    const octets = encodePdu(withoutBody(head));
+    expect(octets.toString('hex')).toBe('00000014800000030000000c0000000700000000');
+    expect(decodePdu(octets)).toMatchObject(head);
+  });
+
   test('a response with an error status is only a header', () => {
     const pdu: Pdu = { command: 'submit_sm_resp', status: 0x58, sequence: 4, messageId: 'ignored', tlvs: NO_TLVS };
     expect(encodePdu(pdu).toString('hex')).toBe('00000010800000040000005800000004');

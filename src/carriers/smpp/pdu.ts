@@ -196,13 +196,14 @@ const RESPONSE_BIT = 0x80000000;
 const NOTHING = Buffer.alloc(0);
 
 /**
- * Encodes a PDU. A response with a status other than 0 is only its header, whatever the body holds. Throws RangeError
- * naming the field whose value does not fit (too long, a NUL or a non-Latin-1 character, an integer out of range): the
+ * Encodes a PDU. A response with a status other than 0 is only its header, whatever the body holds, except for
+ * query_sm_resp: SMPP 3.4 leaves its fields out in no case (4.8.2), and there are clients that read them before the status.
+ * Throws RangeError naming the field whose value does not fit (too long, a NUL or a non-Latin-1 character, an integer out of range): the
  * caller validates first.
  */
 export function encodePdu(pdu: Pdu): Buffer {
   const commandId = COMMAND[pdu.command];
-  const headerOnly = pdu.status !== 0 && commandId >= RESPONSE_BIT;
+  const headerOnly = pdu.status !== 0 && commandId >= RESPONSE_BIT && pdu.command !== 'query_sm_resp';
   const codec = codecOf(pdu.command);
   const length = headerOnly ? HEADER_OCTETS : HEADER_OCTETS + codec.size(pdu);
   const bytes = Buffer.allocUnsafe(length);

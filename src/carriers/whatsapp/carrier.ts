@@ -64,7 +64,8 @@ export function createWhatsappCarrier(
     link.verify();
   }
 
-  const deps = { client, gate, timing: times, tokenRefused: link.refused, verifyLink, alert };
+  const { refused: tokenRefused, messageAccepted } = link;
+  const deps = { client, gate, timing: times, tokenRefused, messageAccepted, verifyLink, alert };
 
   function start(newHost: CarrierHost): void {
     host = newHost;
@@ -77,11 +78,9 @@ export function createWhatsappCarrier(
     if (submission.content && submission.content.channel !== 'WHATSAPP') {
       return Promise.resolve(notSendable('The content does not belong to this channel'));
     }
-    return gate.pass(submission, async (next) => {
-      const outcome = await sendWithCopy(copies, number.id, next, (message) => sendMessage(deps, number, message));
-      if (outcome.kind === 'accepted') link.messageAccepted();
-      return outcome;
-    });
+    return gate.pass(submission, (next) =>
+      sendWithCopy(copies, number.id, next, (message) => sendMessage(deps, number, message)),
+    );
   }
 
   function state(): CarrierState {

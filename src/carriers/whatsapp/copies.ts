@@ -102,16 +102,29 @@ const FILE_CODES: readonly string[] = ['100', '131009', '131052', '131053'];
  * Sends a message with a copy of its file, if it has one: uploads the file first if necessary. When the network does not
  * accept the message with the copy, it is sent once more with the link, and the next message gets a new copy.
  */
-export async function sendWithCopy(
+export function sendWithCopy(
   copies: Copies,
   phoneNumberId: string,
   submission: Submission,
-  send: (submission: Submission) => Promise<Outcome>,
+  send: Send,
 ): Promise<Outcome> {
   const { file } = submission;
-  const id = file ? await copies.idOf(phoneNumberId, file) : null;
+  // Most messages have none, and need no promise of their own.
+  return file ? sendCopyOf(file, copies, phoneNumberId, submission, send) : send(submission);
+}
+
+type Send = (submission: Submission) => Promise<Outcome>;
+
+async function sendCopyOf(
+  file: OwnFile,
+  copies: Copies,
+  phoneNumberId: string,
+  submission: Submission,
+  send: Send,
+): Promise<Outcome> {
+  const id = await copies.idOf(phoneNumberId, file);
   const copied = id === null ? null : withCopy(submission, id);
-  if (!file || id === null || copied === null) return send(submission);
+  if (id === null || copied === null) return send(submission);
   const outcome = await send(copied);
   if (outcome.kind !== 'refused' || !FILE_CODES.includes(outcome.code)) return outcome;
   await copies.forget(phoneNumberId, file, id);

@@ -17,6 +17,8 @@ export type SubmitDeps = {
   readonly timing: Timing;
   /** Called when the network does not accept the token any more. */
   readonly tokenRefused: (text: string) => void;
+  /** Called when the network took a message. */
+  readonly messageAccepted: () => void;
   /** Called when no answer came: the link must be probed before more is sent. */
   readonly verifyLink: (reason: string) => void;
   /** Called when a person must act on a number or on the account. */
@@ -152,6 +154,7 @@ function finish(
   if (outcome.kind === 'accepted') {
     number.messageAccepted(destination, ticket);
     deps.gate.messageAccepted();
+    deps.messageAccepted();
   } else if (outcome.kind === 'unknown' || outcome === NOT_SENT) {
     deps.verifyLink(outcome.text);
   }

@@ -1,7 +1,8 @@
 import { Type } from 'typebox';
-import { tenant, tenantTransaction } from '../../platform/db/tenant.ts';
+import { tenant } from '../../platform/db/tenant.ts';
 import { AppError } from '../../platform/errors.ts';
 import { requireScope } from '../../platform/http/auth.ts';
+import { removalTx } from '../../platform/http/removal.ts';
 import type { PlatformDeps, App } from '../../platform/http/app.ts';
 import { idempotentTx } from '../../platform/http/idempotency.ts';
 import { pageFields, pageOf, PageOf } from '../../platform/http/page.ts';
@@ -123,9 +124,6 @@ export function apiKeyRoutes(app: App, { pool, answers }: PlatformDeps): void {
       params: KeyId,
       response: { 204: Type.Null({ description: 'Revoked' }) },
     },
-    handler: async ({ actor, params }, reply) => {
-      await tenantTransaction(pool, actor, (tx) => revokeKey(tx, actor, params));
-      return reply.code(204).send(null);
-    },
+    handler: removalTx({ pool }, ({ actor, params }, tx) => revokeKey(tx, actor, params)),
   });
 }

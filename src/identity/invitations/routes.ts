@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
-import { tenant, tenantTransaction } from '../../platform/db/tenant.ts';
+import { tenant } from '../../platform/db/tenant.ts';
 import type { App, PlatformDeps } from '../../platform/http/app.ts';
+import { removalTx } from '../../platform/http/removal.ts';
 import { requireScope } from '../../platform/http/auth.ts';
 import { idempotentTx } from '../../platform/http/idempotency.ts';
 import { offsetOf, pageOf, PageOf, PageQuery } from '../../platform/http/page.ts';
@@ -95,10 +96,7 @@ export function invitationRoutes(app: App, { config, pool, answers, secretKey }:
       params: InvitationId,
       response: { 204: Type.Null({ description: 'Revoked' }) },
     },
-    handler: async ({ actor, params }, reply) => {
-      await tenantTransaction(pool, actor, (tx) => revokeInvitation(tx, actor, params));
-      return reply.code(204).send(null);
-    },
+    handler: removalTx({ pool }, ({ actor, params }, tx) => revokeInvitation(tx, actor, params)),
   });
 }
 

@@ -2,6 +2,7 @@ import { Type } from 'typebox';
 import { tenant, tenantTransaction } from '../../platform/db/tenant.ts';
 import { AppError } from '../../platform/errors.ts';
 import type { App, PlatformDeps } from '../../platform/http/app.ts';
+import { removalTx } from '../../platform/http/removal.ts';
 import { requireCredentials, requireScope } from '../../platform/http/auth.ts';
 import { idempotentHandler } from '../../platform/http/idempotency.ts';
 import {
@@ -104,10 +105,7 @@ function totpRoutes(app: App, deps: PlatformDeps): void {
       description: `${ENDS_OTHERS} 409 if it is your last second factor and the account requires one.`,
       response: Removed,
     },
-    handler: async ({ actor }, reply) => {
-      await tenantTransaction(pool, actor, (tx) => removeOwnFactor(tx, actor, { kind: 'totp' }));
-      return reply.code(204).send(null);
-    },
+    handler: removalTx({ pool }, ({ actor }, tx) => removeOwnFactor(tx, actor, { kind: 'totp' })),
   });
 }
 
@@ -164,10 +162,7 @@ function passkeyRoutes(app: App, deps: PlatformDeps): void {
       params: schema.FactorId,
       response: Removed,
     },
-    handler: async ({ actor, params }, reply) => {
-      await tenantTransaction(pool, actor, (tx) => removeOwnFactor(tx, actor, { kind: 'passkey', ...params }));
-      return reply.code(204).send(null);
-    },
+    handler: removalTx({ pool }, ({ actor, params }, tx) => removeOwnFactor(tx, actor, { kind: 'passkey', ...params })),
   });
 }
 
@@ -200,9 +195,6 @@ function recoveryRoutes(app: App, { pool, answers }: PlatformDeps): void {
       params: schema.FactorId,
       response: Removed,
     },
-    handler: async ({ actor, params }, reply) => {
-      await tenantTransaction(pool, actor, (tx) => removeFactorsOf(tx, actor, params));
-      return reply.code(204).send(null);
-    },
+    handler: removalTx({ pool }, ({ actor, params }, tx) => removeFactorsOf(tx, actor, params)),
   });
 }

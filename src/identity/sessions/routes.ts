@@ -4,6 +4,7 @@ import { tenant, tenantTransaction } from '../../platform/db/tenant.ts';
 import { transaction } from '../../platform/db/transaction.ts';
 import { AppError } from '../../platform/errors.ts';
 import { assertScope, requireCredentials, requireOperator } from '../../platform/http/auth.ts';
+import { removalTx } from '../../platform/http/removal.ts';
 import type { PlatformDeps, App } from '../../platform/http/app.ts';
 import { offsetOf, pageFields, pageOf, PageOf } from '../../platform/http/page.ts';
 import { isSecure, sessionCookie } from '../../platform/lib/session-cookie.ts';
@@ -123,10 +124,7 @@ export function sessionRoutes(app: App, { pool }: PlatformDeps): void {
       params: SessionParams,
       response: Ended,
     },
-    handler: async ({ actor, params }, reply) => {
-      await tenantTransaction(pool, actor, (tx) => endSession(tx, actor, params));
-      return reply.code(204).send(null);
-    },
+    handler: removalTx({ pool }, ({ actor, params }, tx) => endSession(tx, actor, params)),
   });
 }
 

@@ -3,6 +3,7 @@ import { Type } from 'typebox';
 import { tenant, tenantTransaction } from '../../platform/db/tenant.ts';
 import { AppError } from '../../platform/errors.ts';
 import type { App, PlatformDeps } from '../../platform/http/app.ts';
+import { removalTx } from '../../platform/http/removal.ts';
 import { requireCredentials, requireScope } from '../../platform/http/auth.ts';
 import { idempotentHandler } from '../../platform/http/idempotency.ts';
 import { requireSameOrigin } from '../../platform/http/same-origin.ts';
@@ -83,10 +84,7 @@ export function singleSignOnRoutes(app: App, deps: SignOnRouteDeps): void {
       description: 'Its users stay, and sign in with passwords.',
       response: { 204: Type.Null({ description: 'Removed' }) },
     },
-    handler: async ({ actor }, reply) => {
-      await tenantTransaction(pool, actor, (tx) => removeSettings(tx, actor));
-      return reply.code(204).send(null);
-    },
+    handler: removalTx({ pool }, ({ actor }, tx) => removeSettings(tx, actor)),
   });
 
   app.post(`${SETTINGS}/trial`, {

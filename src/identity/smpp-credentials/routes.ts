@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
 import { tenant, tenantTransaction } from '../../platform/db/tenant.ts';
 import type { App, PlatformDeps } from '../../platform/http/app.ts';
+import { removalTx } from '../../platform/http/removal.ts';
 import { requireScope } from '../../platform/http/auth.ts';
 import { idempotentTx } from '../../platform/http/idempotency.ts';
 import { pageFields, PageOf, pageOf } from '../../platform/http/page.ts';
@@ -110,9 +111,6 @@ export function smppCredentialRoutes(app: App, { pool, answers }: PlatformDeps):
       params: CredentialId,
       response: { 204: Type.Null({ description: 'Deleted' }) },
     },
-    handler: async ({ actor, params }, reply) => {
-      await tenantTransaction(pool, actor, (tx) => removeCredential(tx, actor, params));
-      return reply.code(204).send(null);
-    },
+    handler: removalTx({ pool }, ({ actor, params }, tx) => removeCredential(tx, actor, params)),
   });
 }

@@ -4,6 +4,7 @@ import { AppError } from '../../platform/errors.ts';
 import { requireCredentials, requireScope } from '../../platform/http/auth.ts';
 import type { PlatformDeps, App } from '../../platform/http/app.ts';
 import { idempotentTx } from '../../platform/http/idempotency.ts';
+import { removalTx } from '../../platform/http/removal.ts';
 import { offsetOf, pageOf, PageOf, PageQuery } from '../../platform/http/page.ts';
 import { addUser } from './add.ts';
 import { changeOwnPassword } from './change-own-password.ts';
@@ -98,10 +99,7 @@ export function userRoutes(app: App, { pool, answers, checkPassword }: PlatformD
       params: UserId,
       response: { 204: Type.Null({ description: 'Removed' }) },
     },
-    handler: async ({ actor, params }, reply) => {
-      await tenantTransaction(pool, actor, (tx) => removeUser(tx, actor, params));
-      return reply.code(204).send(null);
-    },
+    handler: removalTx({ pool }, ({ actor, params }, tx) => removeUser(tx, actor, params)),
   });
 
   app.put(`${PATH}/me/password`, {

@@ -6,10 +6,13 @@ import { toE164 } from '../../platform/lib/phone/phone.ts';
 import type { SecretKey } from '../../platform/lib/secret-box.ts';
 import { DAY_MS } from '../../platform/lib/time.ts';
 import { queueMail } from '../../platform/mail/queue.ts';
-import type { Poster } from '../../platform/outbound/post.ts';
+import type { Poster, PostResult } from '../../platform/outbound/post.ts';
 import type { Accept } from '../sending/accept.ts';
 import { newDraft, REFUSALS } from '../sending/draft.ts';
 import { retryDelayMs } from '../webhooks/delivery/retry-delay.ts';
+import { openSecrets } from '../webhooks/secrets.ts';
+import { signedHeaders, timestampOf } from '../webhooks/sign.ts';
+import { type Endpoint, findEndpoint } from '../webhooks/sql.ts';
 import * as db from './sql.ts';
 
 export type KeywordDeps = {
@@ -21,17 +24,25 @@ export type KeywordDeps = {
 };
 
 const CLAIMED = 20;
+/** Copies to URLs of one account: they wait for their receiver, and those of other accounts must not. */
+const POSTS_PER_ACCOUNT = 5;
 /** Longer than a POST may take, and than a transaction. */
 const LEASE_SECONDS = 60;
 const MAIL_VALID_MS = DAY_MS;
 
+/** The kinds that leave with a transaction, and those that wait for a receiver outside. */
+export const INNER_KINDS: readonly db.ActionKind[] = ['answer', 'sms', 'mail'];
+export const OUTER_KINDS: readonly db.ActionKind[] = ['post'];
+
 /**
- * Carries out the answers and copies that are due, and returns how many there were. An answer and a copy by SMS are made in
- * the transaction that deletes them, so each is made once, whatever fails and however many workers try; so is a mail. A copy
- * to a URL is posted at least once, and for about two days.
+ * Carries out the answers and copies of these kinds that are due, and returns how many there were. An answer and a copy by
+ * SMS are made in the transaction that deletes them, so each is made once, whatever fails and however many workers try; so is
+ * a mail. A copy to a URL is posted at least once, and for about two days.
  */
-export async function carryOutActions(deps: KeywordDeps): Promise<number> {
-  const actions = await db.claimActions(deps.pool, { limit: CLAIMED, leaseSeconds: LEASE_SECONDS });
+export async function carryOutActions(deps: KeywordDeps, kinds: readonly db.ActionKind[]): Promise<number> {
+  const perAccount = kinds.includes('post') ? POSTS_PER_ACCOUNT : CLAIMED;
+  const claim = { kinds, perAccount, limit: CLAIMED, leaseSeconds: LEASE_SECONDS };
+  const actions = await db.claimActions(deps.pool, claim);
   const results = await Promise.allSettled(actions.map((action) => carryOut(deps, action)));
   for (const result of results)
     if (result.status === 'rejected') deps.log.error({ err: result.reason }, 'an answer to a keyword failed');
@@ -82,12 +93,9 @@ async function mailCopy({ pool, secretKey }: KeywordDeps, action: db.Action): Pr
   });
 }
 
-async function postCopy({ pool, poster }: KeywordDeps, action: db.Action): Promise<void> {
-  const posted = await poster.post({
-    url: action.target,
-    headers: { 'content-type': 'application/json', 'idempotency-key': action.inboundId },
-    body: JSON.stringify(toCopy(action)),
-  });
+async function postCopy(deps: KeywordDeps, action: db.Action): Promise<void> {
+  const { pool } = deps;
+  const posted = await post(deps, action);
   if (posted.kind === 'answered' && posted.status >= 200 && posted.status < 300) {
     await db.deleteAction(pool, action);
     return;
@@ -99,6 +107,33 @@ async function postCopy({ pool, poster }: KeywordDeps, action: db.Action): Promi
     if (delayMs === null) await db.deleteAction(tx, action);
     else await db.moveActionToLater(tx, { ...action, delayMs });
   });
+}
+
+/**
+ * Posts a copy, signed like the account's webhooks and with their secrets; without a webhook there is none to sign with.
+ */
+async function post({ pool, poster, secretKey }: KeywordDeps, action: db.Action): Promise<PostResult> {
+  const { accountId, inboundId: id, target: url } = action;
+  const body = JSON.stringify(toCopy(action));
+  const at = new Date();
+  const endpoint = await findEndpoint(pool, { accountId });
+  const secrets = endpoint ? secretsOf(secretKey, endpoint, at) : [];
+  if (secrets === null)
+    return { kind: 'failed', reason: 'the gateway cannot open its secret: rotate it', durationMs: 0 };
+  const headers =
+    secrets.length > 0
+      ? signedHeaders({ id, timestamp: timestampOf(at), body, secrets })
+      : { 'content-type': 'application/json' };
+  return poster.post({ url, headers: { ...headers, 'idempotency-key': id }, body });
+}
+
+/** Null if they were sealed with another SECRET_KEY. */
+function secretsOf(key: SecretKey, endpoint: Endpoint, at: Date): readonly string[] | null {
+  try {
+    return openSecrets(key, endpoint, at);
+  } catch {
+    return null;
+  }
 }
 
 /** The body of a copy to a URL. */

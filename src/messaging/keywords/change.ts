@@ -4,7 +4,7 @@ import { AppError, type FieldError, invalidFields } from '../../platform/errors.
 import type { Guard } from '../../platform/outbound/guard.ts';
 import { findUrlFault } from '../webhooks/check-url.ts';
 import { consentWordOf } from '../consent/words.ts';
-import { ANY_KEYWORD, plainText } from './match.ts';
+import { ANY_KEYWORD, MAX_KEYWORD_LENGTH, plainText } from './match.ts';
 import * as db from './sql.ts';
 import { kindOfTarget } from './target.ts';
 
@@ -80,6 +80,10 @@ async function checked({ number, keyword, answer, forwardTo }: RuleInput, contex
   const targetFault = forwardTo === null ? null : await findTargetFault(forwardTo, context);
   const faults: FieldError[] = [
     ...(rule.keyword === '' ? [{ field: 'keyword', message: 'must not be empty' }] : []),
+    // A letter may become two in lower case.
+    ...(Array.from(rule.keyword).length > MAX_KEYWORD_LENGTH
+      ? [{ field: 'keyword', message: `must have at most ${MAX_KEYWORD_LENGTH} characters in lower case` }]
+      : []),
     ...(rule.keyword !== ANY_KEYWORD && consentWordOf(rule.keyword) === 'stop'
       ? [{ field: 'keyword', message: 'is a word by which people opt out: it is never answered' }]
       : []),

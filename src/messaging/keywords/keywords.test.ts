@@ -2,10 +2,13 @@ import { beforeAll, beforeEach, expect, test } from 'vitest';
 import { testDatabase } from '../../../test/support/database.ts';
 import { freeOver } from '../../../test/support/drafts.ts';
 import { reset } from '../../../test/support/reset.ts';
+import { systemAuthor } from '../../identity/audit/record.ts';
 import { insertConnection } from '../../network/connections/sql.ts';
 import { createWaker } from '../../network/dispatch/wake.ts';
 import { createAccount } from '../../operations/accounts/create.ts';
-import { many, one, sql } from '../../platform/db/query.ts';
+import { exec, many, one, sql } from '../../platform/db/query.ts';
+import { transaction } from '../../platform/db/transaction.ts';
+import { newId } from '../../platform/lib/ids.ts';
 import { silentLog } from '../../platform/lib/log.ts';
 import { createSecretKey } from '../../platform/lib/secret-box.ts';
 import { openMail } from '../../platform/mail/queue.ts';
@@ -13,8 +16,10 @@ import type { PostRequest, PostResult } from '../../platform/outbound/post.ts';
 import { createInboundInbox } from '../inbound/receive.ts';
 import { insertNumber } from '../inbound/sql.ts';
 import { createAccept } from '../sending/accept.ts';
-import { carryOutActions, type KeywordDeps } from './carry-out.ts';
-import { MAX_PER_HOUR } from './react.ts';
+import { registerEndpoint, removeEndpoint } from '../webhooks/endpoint.ts';
+import { signedHeaders } from '../webhooks/sign.ts';
+import { carryOutActions, INNER_KINDS, type KeywordDeps, OUTER_KINDS } from './carry-out.ts';
+import { MAX_PER_HOUR, reactToKeywords } from './react.ts';
 import * as db from './sql.ts';
 
 const { pool } = testDatabase();
@@ -62,6 +67,12 @@ function deps(more: Partial<KeywordDeps> = {}): KeywordDeps {
   return { pool, accept, poster: { post: post({}) }, secretKey, log: silentLog, ...more };
 }
 
+/** Carries out what is due of every kind, as both tasks do. */
+const carryOut = async (all: KeywordDeps): Promise<number> =>
+  (await carryOutActions(all, INNER_KINDS)) + (await carryOutActions(all, OUTER_KINDS));
+
+const CLAIM = { kinds: INNER_KINDS, limit: 5, perAccount: 5, leaseSeconds: 0 };
+
 const sent = async (): Promise<string[]> =>
   (
     await many<{ text: string }>(pool, sql`SELECT sender || '>' || destination || ': ' || body AS text FROM message`)
@@ -75,8 +86,8 @@ test('a message with a keyword is answered once, from the number that it was wri
   await arrive('hello');
   expect(await waiting()).toBe(1);
   const all = deps();
-  await Promise.all([carryOutActions(all), carryOutActions(all)]);
-  await carryOutActions(all);
+  await Promise.all([carryOut(all), carryOut(all)]);
+  await carryOut(all);
   expect(await sent()).toEqual([`+${NUMBER}>+${PERSON}: We are open`]);
   expect(await waiting()).toBe(0);
 });
@@ -84,8 +95,8 @@ test('a message with a keyword is answered once, from the number that it was wri
 test('a worker that dies after it has claimed an answer leaves it to another one', async () => {
   await rule('hours', { answer: 'We are open' });
   await arrive('hours');
-  expect(await db.claimActions(pool, { limit: 5, leaseSeconds: 0 })).toHaveLength(1);
-  await carryOutActions(deps());
+  expect(await db.claimActions(pool, CLAIM)).toHaveLength(1);
+  await carryOut(deps());
   expect(await sent()).toHaveLength(1);
 });
 
@@ -95,7 +106,7 @@ test('a message that says STOP is never answered or passed on', async () => {
   expect(await waiting()).toBe(0);
   // And who has opted out gets no answer to anything else either.
   await arrive('hours');
-  await carryOutActions(deps());
+  await carryOut(deps());
   expect(await sent()).toEqual([]);
   expect(await db.listRulesOf(pool, { accountIds: [accountId] })).toMatchObject([
     { fault: 'the number has opted out of messages on this channel' },
@@ -107,10 +118,46 @@ test('two machines that answer each other end at the limit of the hour', async (
   for (let n = 0; n < MAX_PER_HOUR + 3; n++) await arrive(`hello ${n}`);
   await arrive('hello', '393331234568');
   const all = deps();
-  while ((await carryOutActions(all)) > 0);
+  while ((await carryOut(all)) > 0);
   const answers = await sent();
   expect(answers.filter((text) => text.includes(PERSON))).toHaveLength(MAX_PER_HOUR);
   expect(answers).toHaveLength(MAX_PER_HOUR + 1);
+});
+
+test('the limit of an hour holds although the messages of a person come over several connections at a time', async () => {
+  await rule('*', { answer: 'Hello' });
+  const message = () => ({
+    accountId,
+    id: newId(),
+    channel: 'SMS' as const,
+    source: PERSON,
+    destination: NUMBER,
+    body: 'hello',
+  });
+  const batch = () => transaction(pool, (tx) => reactToKeywords(tx, [message(), message(), message()]));
+  await Promise.all([batch(), batch(), batch(), batch()]);
+  expect(await waiting()).toBe(MAX_PER_HOUR);
+});
+
+test('what waits for a message that was deleted meanwhile keeps nothing else waiting', async () => {
+  await rule('hours', { answer: 'We are open' });
+  for (let n = 0; n < 30; n++) await arrive('hours', `3933312300${10 + n}`);
+  await exec(pool, sql`DELETE FROM inbound_message`);
+  await arrive('hours');
+  await carryOut(deps());
+  expect(await sent()).toEqual([`+${NUMBER}>+${PERSON}: We are open`]);
+});
+
+test('copies to a receiver that is slow leave room for those of other accounts', async () => {
+  await rule('*', { forwardTo: 'https://slow.example.com/copy' });
+  for (let n = 0; n < 25; n++) await arrive(`hello ${n}`);
+  const other = await createAccount(pool, { name: 'Other', plan: 'production' });
+  await insertNumber(pool, { connectionId, number: '393399957021', accountId: other.accountId });
+  await rule('*', { accountId: other.accountId, forwardTo: 'https://quick.example.com/copy' });
+  await arrive('hello', PERSON, '393399957021');
+  await carryOut(deps());
+  expect(posts.map(({ url }) => url)).toContain('https://quick.example.com/copy');
+  expect(posts.filter(({ url }) => url.includes('slow'))).toHaveLength(5);
 });
 
 test('senders that are no numbers are not answered', async () => {
@@ -124,14 +171,14 @@ test('a copy goes to another number, but not to the one who wrote', async () => 
   await rule('order', { forwardTo: '+393487654321' });
   await arrive('Order 2 pizzas');
   await arrive('Order for myself', '393487654321');
-  await carryOutActions(deps());
+  await carryOut(deps());
   expect(await sent()).toEqual([`+${NUMBER}>+393487654321: +${PERSON}: Order 2 pizzas`]);
 });
 
 test('a copy is mailed', async () => {
   await rule('order', { forwardTo: 'orders@example.com' });
   await arrive('Order 2 pizzas');
-  await carryOutActions(deps());
+  await carryOut(deps());
   const row = await one<{ id: string; sealed: Buffer }>(pool, sql`SELECT id, sealed FROM outgoing_mail`);
   expect(openMail(secretKey, row)).toEqual({
     to: 'orders@example.com',
@@ -143,14 +190,14 @@ test('a copy is mailed', async () => {
 test('a copy is posted until the receiver takes it, under the same key', async () => {
   await rule('order', { forwardTo: 'https://example.com/copy' });
   await arrive('Order 2 pizzas');
-  await carryOutActions(deps({ poster: { post: post({ status: 503 }) } }));
+  await carryOut(deps({ poster: { post: post({ status: 503 }) } }));
   const [first] = posts;
   expect(await waiting()).toBe(1);
   expect(await db.listRulesOf(pool, { accountIds: [accountId] })).toMatchObject([
     { fault: 'the receiver answered 503' },
   ]);
   await pool.query('UPDATE keyword_action SET due_at = now()');
-  await carryOutActions(deps());
+  await carryOut(deps());
   expect(posts).toEqual([first]);
   expect(JSON.parse(first?.body ?? '{}')).toMatchObject({
     from: `+${PERSON}`,
@@ -162,15 +209,35 @@ test('a copy is posted until the receiver takes it, under the same key', async (
   expect(await waiting()).toBe(0);
 });
 
+test('a copy to a URL is signed like webhooks, with the secrets of the account, if it has a webhook', async () => {
+  await rule('order', { forwardTo: 'https://example.com/copy' });
+  await arrive('Order 2 pizzas');
+  await carryOut(deps());
+  expect(posts[0]?.headers).not.toHaveProperty('webhook-signature');
+  const author = systemAuthor(accountId);
+  const { plainSecret } = await transaction(pool, (tx) =>
+    registerEndpoint(tx, author, { url: 'https://example.com/hook', form: 'A', secretKey }),
+  );
+  await arrive('Order 3 pizzas');
+  await carryOut(deps());
+  const [posted] = posts;
+  const { headers, body } = posted ?? { headers: {}, body: '' };
+  const id = posted?.headers['webhook-id'] ?? '';
+  const timestamp = Number(posted?.headers['webhook-timestamp']);
+  expect(JSON.parse(body)).toMatchObject({ messageId: id, text: 'Order 3 pizzas' });
+  expect(headers).toMatchObject(signedHeaders({ id, timestamp, body, secrets: [plainSecret] }));
+  await transaction(pool, (tx) => removeEndpoint(tx, author));
+});
+
 test('a suspended account answers nothing until it is active again', async () => {
   await rule('hours', { answer: 'We are open' });
   await arrive('hours');
   await pool.query("UPDATE account SET status = 'suspended'");
-  expect(await carryOutActions(deps())).toBe(0);
-  expect(await db.findNextActionMs(pool)).toBeNull();
+  expect(await carryOut(deps())).toBe(0);
+  expect(await db.findNextActionMs(pool, CLAIM)).toBeNull();
   await pool.query("UPDATE account SET status = 'active'");
-  expect(await db.findNextActionMs(pool)).toBeLessThanOrEqual(0);
-  await carryOutActions(deps());
+  expect(await db.findNextActionMs(pool, CLAIM)).toBeLessThanOrEqual(0);
+  await carryOut(deps());
   expect(await sent()).toHaveLength(1);
 });
 

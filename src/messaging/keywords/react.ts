@@ -64,19 +64,22 @@ function actionsOf(message: Received, rules: readonly db.KeywordRule[]): Wanted[
 /** Whether an action sends a message, which may be answered by a machine. */
 const isMessage = ({ action }: Wanted): boolean => action.kind === 'answer' || action.kind === 'sms';
 
-/** Leaves out messages beyond the limit of their pair. */
+/** Leaves out messages beyond the limit of their pair. All count, so that workers need not wait for one another. */
 async function withinLimit(tx: Db, wanted: readonly Wanted[], now: Date): Promise<Wanted[]> {
   const counted = Map.groupBy(wanted.filter(isMessage), ({ pair }) => keyOf(pair));
   if (counted.size === 0) return [...wanted];
   const hour = new Date(Math.floor(now.getTime() / HOUR_MS) * HOUR_MS);
-  const pairs = [...counted.values()].flatMap(([first]) => first?.pair ?? []);
-  const before = new Map((await db.listCounts(tx, { pairs, hour })).map((row) => [keyOf(row), row.messages]));
-  const counts = pairs.map((pair) => {
-    const own = counted.get(keyOf(pair))?.length ?? 0;
-    return { ...pair, messages: Math.min(MAX_PER_HOUR, (before.get(keyOf(pair)) ?? 0) + own) };
+  const own = [...counted.values()].flatMap((list) => {
+    const [first] = list;
+    return first ? [{ ...first.pair, messages: list.length }] : [];
   });
-  await db.insertCounts(tx, { counts, hour });
-  const left = new Map(counts.map((row) => [keyOf(row), row.messages - (before.get(keyOf(row)) ?? 0)]));
+  const counts = await db.insertCounts(tx, { counts: own.toSorted(byKey), hour });
+  const left = new Map(
+    counts.map((row) => {
+      const before = row.messages - (counted.get(keyOf(row))?.length ?? 0);
+      return [keyOf(row), MAX_PER_HOUR - before];
+    }),
+  );
   return wanted.filter((one) => {
     if (!isMessage(one)) return true;
     const rest = left.get(keyOf(one.pair)) ?? 0;
@@ -84,5 +87,7 @@ async function withinLimit(tx: Db, wanted: readonly Wanted[], now: Date): Promis
     return rest > 0;
   });
 }
+
+const byKey = (a: db.Pair, b: db.Pair): number => (keyOf(a) < keyOf(b) ? -1 : 1);
 
 const keyOf = ({ accountId, number, person }: db.Pair): string => JSON.stringify([accountId, number, person]);

@@ -39,6 +39,7 @@ test('a number and keyword have one rule', async () => {
 test.each([
   [{ keyword: ' ', answer: 'x' }, 'keyword'],
   [{ keyword: 'Stop', answer: 'x' }, 'keyword'],
+  [{ keyword: 'İ'.repeat(100), answer: 'x' }, 'keyword'],
   [{ keyword: 'hours' }, 'answer'],
   [{ keyword: 'hours', answer: 'x', number: 'ACME' }, 'number'],
   [{ keyword: 'hours', forwardTo: 'http://example.com/x' }, 'forwardTo'],
@@ -76,5 +77,9 @@ test('rules are read with the scope of the inbox, and changed with that of webho
   expect(await post(both, RULE)).toBe(403);
   expect(await post(both, { keyword: 'copy', forwardTo: '+393331234567' })).toBe(403);
   expect(await post(both, { keyword: 'copy', forwardTo: 'https://127.0.0.1/copy' })).toBe(201);
-  expect(await post(all, RULE)).toBe(201);
+  const made = await call('POST', PATH, RULE, all);
+  expect(made.status).toBe(201);
+  // A rule that sends is not made to send to everybody without the scope either.
+  const patch = async (as: string) => (await call('PATCH', `${PATH}/${made.body.id}`, { keyword: '*' }, as)).status;
+  expect([await patch(both), await patch(all)]).toEqual([403, 200]);
 });

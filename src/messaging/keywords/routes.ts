@@ -71,17 +71,19 @@ export function keywordRoutes(app: App, { pool, answers, config, outbound }: Key
       tags,
       operationId: 'changeKeywordRule',
       summary: 'Change a keyword rule',
-      description: 'What is left out stays.',
+      description: 'What is left out stays. A rule that answers or copies by SMS needs the scope `SMS`.',
       params: RuleId,
       body: withExamples(RulePatch, { answer: 'We are open from 10 to 18.' }),
       response: { 200: RuleOut },
     },
     handler: async (request) => {
       const { actor, params, body } = request;
-      if (sends(body)) assertScope(request, 'SMS');
-      const changed = await tenantTransaction(pool, actor, (tx) =>
-        changeRule(tx, actor, { ...body, ...params, context }),
-      );
+      const changed = await tenantTransaction(pool, actor, async (tx) => {
+        const rule = await changeRule(tx, actor, { ...body, ...params, context });
+        // Another keyword makes a rule send to other people: what it comes to counts, not what the body names.
+        if (sends(rule)) assertScope(request, 'SMS');
+        return rule;
+      });
       return toRuleOut(changed);
     },
   });

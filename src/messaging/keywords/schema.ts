@@ -27,8 +27,8 @@ const ForwardTo = orNull(
     minLength: 3,
     maxLength: 2048,
     description:
-      'Where a copy goes: a URL that begins with https:// (a POST with JSON, repeated until it is answered with 2xx, for ' +
-      'about two days), a mail address, or a number in E.164 form (an SMS at your price).',
+      'Where a copy goes: a URL that begins with https:// (a POST with JSON, signed like an event of the webhook if the ' +
+      'account has one, and repeated until it is answered with 2xx, for about two days), a mail address, or a number in E.164 form (an SMS at your price).',
   }),
 );
 

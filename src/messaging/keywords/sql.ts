@@ -1,5 +1,5 @@
-import { plainArray } from '../../platform/db/array.ts';
-import { bigint, insertRows, rowsOf, smallint, text, uuid } from '../../platform/db/columns.ts';
+import { plainArray, textArray } from '../../platform/db/array.ts';
+import { bigint, insertRows, smallint, text, uuid } from '../../platform/db/columns.ts';
 import { type Db, exec, many, maybeOne, one, sql } from '../../platform/db/query.ts';
 import { as, columns, type RowOf } from '../../platform/db/select.ts';
 import type { Channel } from '../../platform/lib/channel.ts';
@@ -108,38 +108,29 @@ const COUNT = columns({
 /** How many messages keywords made for a pair in an hour. */
 export type PairCount = RowOf<typeof COUNT>;
 
-/** Lists how many messages keywords made for these pairs in the hour that begins at `hour`. */
-export async function listCounts(
-  db: Db,
-  { pairs, hour }: { pairs: readonly Pair[]; hour: Date },
-): Promise<PairCount[]> {
-  return many(
-    db,
-    sql`SELECT ${COUNT}
-        FROM ${rowsOf(pairs, {
-          account_id: bigint((p) => p.accountId),
-          number: text((p) => p.number),
-          person: text((p) => p.person),
-        })} AS u
-        JOIN keyword_count c ON c.account_id = u.account_id AND c.number = u.number AND c.person = u.person
-        WHERE c.hour = ${hour}`,
-  );
-}
+/** No pair has more messages in an hour than the column holds. */
+const MAX_COUNTED = 30_000;
 
-/** Stores the counts of an hour. No pair may occur twice. */
+/**
+ * Adds messages to the counts of the hour that begins at `hour`, and returns the counts with them. No pair may occur twice,
+ * and the pairs must be in the order of their keys, because they are locked in that order.
+ */
 export async function insertCounts(
   db: Db,
   { counts, hour }: { counts: readonly PairCount[]; hour: Date },
-): Promise<void> {
-  await exec(
+): Promise<PairCount[]> {
+  return many(
     db,
     sql`${insertRows(
-      'keyword_count',
+      'keyword_count AS c',
       counts,
       { accountId: bigint, number: text, person: text, messages: smallint },
       { hour: sql`${hour}` },
     )}
-        ON CONFLICT (account_id, number, person) DO UPDATE SET hour = excluded.hour, messages = excluded.messages`,
+        ON CONFLICT (account_id, number, person) DO UPDATE SET hour = excluded.hour,
+          messages = least(${MAX_COUNTED}::int,
+                           CASE WHEN c.hour = excluded.hour THEN c.messages ELSE 0 END + excluded.messages)
+        RETURNING ${COUNT}`,
   );
 }
 
@@ -199,20 +190,40 @@ const ACTION = columns({
 /** An answer or a copy that is due, with its inbound message. */
 export type Action = RowOf<typeof ACTION>;
 
+/** Beyond so many due actions, those of an account with a slow receiver can keep others waiting. */
+const LOOKED_AT = 1000;
+
 /**
- * Claims due answers and copies of active accounts for `leaseSeconds`: until then no other worker gets them. What is not
+ * Claims due answers and copies of these kinds and of active accounts for `leaseSeconds`: until then no other worker gets
+ * them. At most `perAccount` are of one account, so that one whose receiver is slow leaves room for the others. What is not
  * deleted by then is due again.
  */
 export async function claimActions(
   db: Db,
-  { limit, leaseSeconds }: { limit: number; leaseSeconds: number },
+  {
+    kinds,
+    limit,
+    perAccount,
+    leaseSeconds,
+  }: {
+    kinds: readonly ActionKind[];
+    limit: number;
+    perAccount: number;
+    leaseSeconds: number;
+  },
 ): Promise<Action[]> {
   return many(
     db,
-    sql`WITH due AS (
-          SELECT d.account_id, d.inbound_id, d.kind FROM keyword_action d
-          JOIN account a ON a.id = d.account_id AND a.status = 'active'
-          WHERE d.due_at <= now() ORDER BY d.due_at LIMIT ${limit} FOR UPDATE OF d SKIP LOCKED)
+    sql`WITH first AS MATERIALIZED (
+          SELECT f.account_id, f.inbound_id, f.kind, f.due_at,
+                 row_number() OVER (PARTITION BY f.account_id ORDER BY f.due_at) AS place
+          FROM (SELECT k.* FROM ${waitingActions(kinds)} WHERE k.due_at <= now()
+                ORDER BY k.due_at LIMIT ${LOOKED_AT}) AS f),
+        due AS (
+          SELECT d.account_id, d.inbound_id, d.kind
+          FROM keyword_action d JOIN first f USING (account_id, inbound_id, kind)
+          WHERE f.place <= ${perAccount} AND d.due_at <= now()
+          ORDER BY f.due_at LIMIT ${limit} FOR UPDATE OF d SKIP LOCKED)
         UPDATE keyword_action k SET due_at = now() + ${leaseSeconds}::int * interval '1 second'
         FROM due, inbound_message m
         WHERE k.account_id = due.account_id AND k.inbound_id = due.inbound_id AND k.kind = due.kind
@@ -221,13 +232,19 @@ export async function claimActions(
   );
 }
 
-/** Finds in how many ms the next answer or copy is due; null when none waits. */
-export async function findNextActionMs(db: Db): Promise<number | null> {
+/**
+ * Actions `k` that can be carried out, for the FROM of a statement: their account is active, and their message has not been
+ * deleted meanwhile.
+ */
+const waitingActions = (kinds: readonly ActionKind[]) => sql`keyword_action k
+  JOIN account a ON a.id = k.account_id AND a.status = 'active' AND k.kind = ANY(${textArray(kinds)}::text[])
+  JOIN inbound_message i ON i.account_id = k.account_id AND i.id = k.inbound_id`;
+
+/** Finds in how many ms the next answer or copy of these kinds is due; null when none waits. */
+export async function findNextActionMs(db: Db, { kinds }: { kinds: readonly ActionKind[] }): Promise<number | null> {
   const next = await one<{ ms: number | null }>(
     db,
-    sql`SELECT (extract(epoch FROM min(k.due_at) - now()) * 1000)::float8 AS ms
-        FROM keyword_action k JOIN account a ON a.id = k.account_id AND a.status = 'active'
-        WHERE EXISTS (SELECT FROM inbound_message m WHERE m.account_id = k.account_id AND m.id = k.inbound_id)`,
+    sql`SELECT (extract(epoch FROM min(k.due_at) - now()) * 1000)::float8 AS ms FROM ${waitingActions(kinds)}`,
   );
   return next.ms;
 }

@@ -1,8 +1,8 @@
 import { always, every, type Task, whenDue } from '../../platform/lib/background/task.ts';
 import { firstIdAt } from '../../platform/lib/ids.ts';
 import { DAY_MS, HOUR_MS, SECOND_MS } from '../../platform/lib/time.ts';
-import { carryOutActions, type KeywordDeps } from './carry-out.ts';
-import { deleteOldActions, deleteOldCounts, findNextActionMs, KEYWORDS_CHANNEL } from './sql.ts';
+import { carryOutActions, INNER_KINDS, type KeywordDeps, OUTER_KINDS } from './carry-out.ts';
+import { type ActionKind, deleteOldActions, deleteOldCounts, findNextActionMs, KEYWORDS_CHANNEL } from './sql.ts';
 
 const KEEP_MS = 3 * DAY_MS;
 
@@ -10,16 +10,9 @@ type Deps = KeywordDeps & { readonly now: () => Date };
 
 /** Answers and passes on inbound messages with keywords, and forgets what no longer counts. */
 export const keywordTasks = (deps: Deps): Task[] => [
-  {
-    name: 'keywords',
-    pausable: true,
-    work: whenDue(
-      () => carryOutActions(deps),
-      () => findNextActionMs(deps.pool),
-      5 * SECOND_MS,
-    ),
-    wakeOn: { [KEYWORDS_CHANNEL]: always },
-  },
+  carrying('keywords', INNER_KINDS, deps),
+  // Apart, so that no answer waits behind a slow receiver.
+  carrying('copies to URLs', OUTER_KINDS, deps),
   {
     name: 'old keywords',
     work: every(HOUR_MS, async () => {
@@ -29,3 +22,14 @@ export const keywordTasks = (deps: Deps): Task[] => [
     }),
   },
 ];
+
+const carrying = (name: string, kinds: readonly ActionKind[], deps: Deps): Task => ({
+  name,
+  pausable: true,
+  work: whenDue(
+    () => carryOutActions(deps, kinds),
+    () => findNextActionMs(deps.pool, { kinds }),
+    5 * SECOND_MS,
+  ),
+  wakeOn: { [KEYWORDS_CHANNEL]: always },
+});

@@ -70,6 +70,8 @@ export type Traits = {
   readonly campaignId: number | null;
   readonly destination: string;
   readonly parts: number;
+  /** MCC and MNC of the network of its number; null or left out where it is not known. */
+  readonly network?: string | null;
 };
 
 /** What becomes of a message's price with an outcome; `held`: it is still open. */

@@ -10,6 +10,7 @@ import { createCostList } from '../../network/costs/cost-list.ts';
 import { insertCosts } from '../../network/costs/sql.ts';
 import { insertConnection } from '../../network/connections/sql.ts';
 import type { Result } from '../../network/dispatch/commit.ts';
+import { insertKnown } from '../../network/number-lookups/sql.ts';
 import { many, sql } from '../../platform/db/query.ts';
 import { transaction } from '../../platform/db/transaction.ts';
 import { loadJobs } from './load.ts';
@@ -17,6 +18,7 @@ import type { NewMessage } from './new/sql.ts';
 import { insertMessages } from './new/sql.ts';
 import { receiveReceipts } from './receive-receipt.ts';
 import { settleOutcomes } from './settle-outcomes.ts';
+import { withNetworks } from './with-networks.ts';
 
 const { pool } = testDatabase();
 
@@ -50,7 +52,8 @@ async function settle(world: World, id: string, outcome: Outcome, more: Partial<
   const { accountId, connectionId, costs } = world;
   const chunk = { id: 1, accountId, priority: 0, round: 0, attempt: 0, tries: 0, alternates: [], intent: 0 };
   const [jobs] = await loadJobs(pool, [{ ...chunk, onUnknown: 'hold', campaignId: null, ids: [id] }]);
-  const result = resultOf(id, outcome, { accountId, connectionId, job: jobs?.[0] ?? null, ...rest });
+  const [[job] = []] = await withNetworks(pool, [jobs ?? []], { connectionId, costs });
+  const result = resultOf(id, outcome, { accountId, connectionId, job: job ?? null, ...rest });
   await transaction(pool, (tx) => settleOutcomes(tx, [result], again, costs));
 }
 
@@ -160,4 +163,23 @@ test('a commit that is repeated because its answer was lost counts nothing twice
   await settle(world, id, TAKEN);
   await settle(world, id, TAKEN, { again: true });
   expect(await marginsOf(world)).toEqual(['39: 1 1 0 50 20']);
+});
+
+test('a message costs what its network costs where that is known when it is submitted', async () => {
+  const world = await newWorld();
+  const { connectionId, costs } = world;
+  await insertCosts(pool, { costs: [{ connectionId, prefix: '', network: '22201', unitMicros: 7 }] });
+  await costs.reload();
+  const destination = '+393331234568';
+  await settle(world, await waiting(world, { destination }), TAKEN);
+  expect(await marginsOf(world)).toEqual(['39: 1 1 0 50 20']);
+  const validUntil = new Date(Date.now() + 60_000);
+  await insertKnown(pool, [{ number: destination, network: '22201', ported: null, validUntil }]);
+  await settle(world, await waiting(world, { destination }), TAKEN);
+  expect(await marginsOf(world)).toEqual(['39: 2 2 0 100 27']);
+  // What a dead worker leaves is counted as the message of a living one.
+  const id = await waiting(world, { destination });
+  await settle(world, id, UNKNOWN, { job: null, again: true });
+  await settle(world, id, TAKEN, { again: true });
+  expect(await marginsOf(world)).toEqual(['39: 3 3 0 150 34']);
 });

@@ -33,7 +33,7 @@ export const marginsOfOutcomes = (
     const earnedMicros = isEarned ? (job?.priceMicros ?? 0) : 0;
     if (units === 0 && messages === 0 && earnedMicros === 0) return [];
     const destination = job?.destination ?? traits.destination;
-    const unitMicros = findCost(connectionId, destination);
+    const unitMicros = findCost(connectionId, destination, networkOf(job, traits));
     const uncosted = unitMicros === null ? messages : 0;
     const costMicros = (unitMicros ?? 0) * units;
     return [
@@ -41,10 +41,36 @@ export const marginsOfOutcomes = (
     ];
   });
 
+const networkOf = (job: Result['job'], traits: Traits): string | null => job?.network ?? traits.network ?? null;
+
 /** How many units a carrier charges after an outcome, of `whole` for the whole message. */
 function unitsOf({ outcome }: Result, whole: number): number {
   if (outcome.kind === 'retry') return 0;
   return outcome.kind === 'refused' ? Math.min(outcome.carrierIds.length, whole) : whole;
+}
+
+type Unsent = {
+  readonly accountId: number;
+  readonly connectionId: number;
+  readonly traits: Traits & { readonly id: string };
+};
+
+/** Returns what it adds to the margins that a carrier never got a message of which it might have had all parts. */
+export function marginOfNothing({ accountId, connectionId, traits }: Unsent, findCost: FindCost): MarginDelta {
+  const { id, channel, destination, parts, network } = traits;
+  const units = chargedUnits(channel, parts);
+  const unitMicros = findCost(connectionId, destination, network);
+  return {
+    accountId,
+    id,
+    connectionId,
+    destination,
+    messages: -1,
+    units: -units,
+    uncosted: unitMicros === null ? -1 : 0,
+    earnedMicros: 0,
+    costMicros: -(unitMicros ?? 0) * units,
+  };
 }
 
 type Earning = { readonly accountId: number; readonly id: string; readonly micros: number };

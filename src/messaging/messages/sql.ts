@@ -387,6 +387,9 @@ const MESSAGE_TRAITS = columns({
   campaignId: as<number | null>('m.campaign_id'),
   destination: as<string>('m.destination'),
   parts: as<number>('m.parts'),
+  network: as<string | null>(
+    '(SELECT n.network FROM number_network n WHERE n.number = m.destination AND n.valid_until > now())',
+  ),
 });
 /** What the outcome of a message has to know of the message. */
 export type MessageTraits = RowOf<typeof MESSAGE_TRAITS>;

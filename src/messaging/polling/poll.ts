@@ -48,8 +48,8 @@ async function pollOne(deps: PollDeps, connection: Connection): Promise<boolean>
 }
 
 function open({ config, secretKey }: PollDeps, connection: Connection): Poller | null {
-  const { createPoller } = kindOf(connection);
-  if (!createPoller) return null;
+  const { polls, createPoller } = kindOf(connection);
+  if (!createPoller || polls?.(connection.settings) !== true) return null;
   return createPoller(connection.settings, secretOf(connection, secretKey), carrierContext(config, connection));
 }
 

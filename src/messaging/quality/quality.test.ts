@@ -5,6 +5,7 @@ import { transaction } from '../../platform/db/transaction.ts';
 import type { Result } from '../../network/dispatch/commit.ts';
 import { insertConnection, ROUTING_CHANNEL } from '../../network/connections/sql.ts';
 import { setPolicy, type PolicyInput } from '../../network/routing/policies/change.ts';
+import { explainRoute } from '../../network/routing/explain-route.ts';
 import { insertRoute } from '../../network/routing/sql.ts';
 import { createRouter } from '../../network/routing/router.ts';
 import { createAccount } from '../../operations/accounts/create.ts';
@@ -120,6 +121,23 @@ test('a cheap connection that does not deliver loses the numbers to one that doe
   await answer(cheap, delivered(20));
   await judgeQuality({ pool, now });
   expect(await way()).toEqual([cheap, good]);
+});
+
+test('a connection that stops to deliver is noticed by its newest samples, however good it was before', async () => {
+  await policy();
+  for (const connectionId of [good, cheap])
+    await insertRoute(pool, { channel: 'SMS', prefix: '39', connectionId, priority: 100 });
+  for (const minutesAgo of [46, 36, 26, 16]) await answer(cheap, delivered(40), minutesAgo);
+  await answer(good, delivered(20));
+  await judgeQuality({ pool, now });
+  expect(await way()).toEqual([cheap, good]);
+  // Of all 190 samples, 84 % were delivered.
+  await answer(cheap, lost(30));
+  await judgeQuality({ pool, now });
+  expect(await way()).toEqual([good, cheap]);
+  const question = { destination: '+393331234567', accountId: null, sender: null, network: null, at: null };
+  const shown = (await explainRoute(pool, question)).routes.find(({ connectionId }) => connectionId === cheap);
+  expect(shown).toMatchObject({ standing: 'below', quality: { messages: 110, delivered: 80 } });
 });
 
 test('figures that are older than a policy looks back do not count', async () => {

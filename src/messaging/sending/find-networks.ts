@@ -10,7 +10,7 @@ import type { Lookups, Requester } from './prepare.ts';
  */
 export async function findNetworks(
   { networks }: Pick<Lookups, 'networks'>,
-  { numberRules = DEFAULT_NUMBER_RULES }: Pick<Requester, 'numberRules'>,
+  { accountId, numberRules = DEFAULT_NUMBER_RULES }: Pick<Requester, 'accountId' | 'numberRules'>,
   drafts: readonly Draft[],
 ): Promise<NetworkOf> {
   if (!networks.isNeeded()) return NO_NETWORK;
@@ -19,5 +19,5 @@ export async function findNetworks(
     const read = readDestination(draft, numberRules);
     return 'fault' in read ? [] : [read.e164];
   });
-  return networks.find(numbers, { wait: true });
+  return networks.find(numbers, { accountId, wait: true });
 }

@@ -1,5 +1,3 @@
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
 import { operatorAuthor } from '../../identity/audit/record.ts';
 import { changeStatus } from '../../identity/accounts/change-status.ts';
@@ -10,11 +8,9 @@ import { many, sql } from '../../platform/db/query.ts';
 import { transaction } from '../../platform/db/transaction.ts';
 import { connectLibrary } from '../../../test/support/carriers/smpp-library-client.ts';
 import { testDatabase } from '../../../test/support/database.ts';
-import { TEST_CERT, TEST_KEY } from '../../../test/support/http/certificate.ts';
-import { bindAs, newCredential, startServer, storingAccept } from '../../../test/support/smpp-server.ts';
-import { temporaryFolder } from '../../../test/support/temporary-folder.ts';
+import { writeTestCertificate } from '../../../test/support/http/certificate-files.ts';
+import { bindAs, gatedAccept, newCredential, startServer } from '../../../test/support/smpp-server.ts';
 import { until } from '../../../test/support/until.ts';
-import type { Accept } from '../sending/accept.ts';
 
 const database = testDatabase();
 const { pool } = database;
@@ -143,23 +139,13 @@ test('a change of the password, of the addresses, a deletion and a suspension un
 });
 
 test('a server that stops unbinds its clients after it has answered them', async () => {
-  const storing = storingAccept(pool);
-  const gate = Promise.withResolvers<void>();
-  let begun = 0;
-  const accept: Accept = {
-    ...storing,
-    async one(...given) {
-      begun += 1;
-      await gate.promise;
-      return storing.one(...given);
-    },
-  };
-  const server = await startServer(database, { accept });
+  const gate = gatedAccept(pool);
+  const server = await startServer(database, { accept: gate.accept });
   const client = await bindAs(server, await newCredential(pool, accountId));
   const submits = Array.from({ length: 20 }, () => client.submit('351912345678'));
-  await until('all are read', () => begun === 20);
+  await until('all are read', () => gate.begun() === 20);
   const stopped = server.stop();
-  gate.resolve();
+  gate.release();
   expect((await Promise.all(submits)).map((pdu) => pdu.command_status)).toEqual(submits.map(() => 0));
   await stopped;
   await client.closed;
@@ -168,10 +154,8 @@ test('a server that stops unbinds its clients after it has answered them', async
 });
 
 test('clients bind over TLS', async () => {
-  const folder = await temporaryFolder('heliograph-smpp-');
-  const [certFile, keyFile] = [join(folder, 'cert.pem'), join(folder, 'key.pem')];
-  await Promise.all([writeFile(certFile, TEST_CERT), writeFile(keyFile, TEST_KEY)]);
-  const listen = { host: '127.0.0.1', port: undefined, tlsPort: 0, tls: { certFile, keyFile } };
+  const tls = await writeTestCertificate();
+  const listen = { host: '127.0.0.1', port: undefined, tlsPort: 0, tls };
   const server = await startServer(database, { listen });
   const { systemId, password } = await newCredential(pool, accountId);
   const client = await connectLibrary(server.tlsPort ?? 0, { tls: true, rejectUnauthorized: false });

@@ -6,14 +6,14 @@ import { testDatabase } from '../../../test/support/database.ts';
 import {
   bindAs,
   connectRaw,
+  gatedAccept,
   newCredential,
   type RawClient,
   startServer,
-  storingAccept,
 } from '../../../test/support/smpp-server.ts';
+import { writeTestCertificate } from '../../../test/support/http/certificate-files.ts';
 import { until } from '../../../test/support/until.ts';
 import type { IssuedCredential } from '../../identity/smpp-credentials/create.ts';
-import type { Accept } from '../sending/accept.ts';
 
 const database = testDatabase();
 const { pool } = database;
@@ -35,31 +35,21 @@ async function bindRaw(port: number, credential: IssuedCredential): Promise<RawC
 }
 
 test('whatever its window, a client has no more than 256 KiB and one request without an answer', async () => {
-  const storing = storingAccept(pool);
-  const gate = Promise.withResolvers<void>();
-  let begun = 0;
-  const accept: Accept = {
-    ...storing,
-    async one(...given) {
-      begun += 1;
-      await gate.promise;
-      return storing.one(...given);
-    },
-  };
-  const server = await startServer(database, { accept });
+  const gate = gatedAccept(pool);
+  const server = await startServer(database, { accept: gate.accept });
   const client = await bindRaw(server.port, await newCredential(pool, accountId, { window: 1000 }));
   const tlvs = new Map([[0x1500, Buffer.alloc(60_000)]]);
   const fields = { source: 'ACME', destination: '351912345678', shortMessage: Buffer.from('Hello'), tlvs };
   for (let n = 0; n < 40; n++)
     client.send(encodePdu({ ...EMPTY_MESSAGE, command: 'submit_sm', status: 0, sequence: n + 2, ...fields }));
-  await until('five are read', () => begun === 5);
+  await until('five are read', () => gate.begun() === 5);
   // Another client shows that the server works meanwhile.
   const other = await bindAs(server, await newCredential(pool, accountId));
   expect((await other.request('enquire_link')).command_status).toBe(0);
-  expect(begun).toBe(5);
-  gate.resolve();
+  expect(gate.begun()).toBe(5);
+  gate.release();
   await until('all are answered', () => client.received.length === 41);
-  expect(begun).toBe(40);
+  expect(gate.begun()).toBe(40);
 });
 
 test('a stranger cannot begin a PDU that is larger than any bind', async () => {
@@ -71,6 +61,24 @@ test('a stranger cannot begin a PDU that is larger than any bind', async () => {
   stranger.send(header);
   await stranger.closed;
   expect(stranger.received).toMatchObject([{ command: 'generic_nack', status: STATUS.ESME_RINVCMDLEN }]);
+});
+
+test('a network that does not bind has so many connections a minute, which end before TLS begins', async () => {
+  const tls = await writeTestCertificate();
+  const listen = { host: '127.0.0.1', port: 0, tlsPort: 0, tls };
+  const bounds: string[] = [];
+  const server = await startServer(database, { listen, strangersPerMinute: 3, refused: (bound) => bounds.push(bound) });
+  const tlsPort = server.tlsPort ?? 0;
+  for (let n = 0; n < 3; n++) {
+    const client = await connectRaw(tlsPort, '127.0.0.2');
+    client.send(Buffer.from('no TLS'));
+    await client.closed;
+  }
+  expect(bounds).toEqual([]);
+  for (const port of [tlsPort, server.port]) await (await connectRaw(port, '127.0.0.2')).closed;
+  expect(bounds).toEqual(['attempts_of_network', 'attempts_of_network']);
+  const credential = await newCredential(pool, accountId, { maxBinds: 10 });
+  for (let n = 0; n < 10; n++) expect((await bindAs(server, credential)).bound.command_status).toBe(0);
 });
 
 test('a credential does not send faster than its account may', async () => {

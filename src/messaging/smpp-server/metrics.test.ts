@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { EMPTY_MESSAGE } from '../../carriers/smpp/pdu.ts';
 import { STATUS } from '../../carriers/smpp/status.ts';
 import { createMetrics } from '../../platform/metrics.ts';
-import { countSubmits } from './metrics.ts';
+import { countRefusedConnections, countSubmits } from './metrics.ts';
 
 test('messages are counted by what they were answered, and other requests are not', async () => {
   const metrics = createMetrics();
@@ -24,4 +24,12 @@ test('messages are counted by what they were answered, and other requests are no
     ['refused', 1],
   ] as const)
     expect(text).toContain(`heliograph_smpp_submits_total{outcome="${outcome}"} ${n}`);
+});
+
+test('connections that were closed at once are counted by their bound', async () => {
+  const metrics = createMetrics();
+  const count = countRefusedConnections(metrics);
+  count('attempts');
+  count('attempts');
+  expect(await metrics.scrape()).toContain('heliograph_smpp_refused_total{bound="attempts"} 2');
 });

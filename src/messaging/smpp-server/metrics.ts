@@ -2,6 +2,7 @@ import { Counter } from 'prom-client';
 import { STATUS } from '../../carriers/smpp/status.ts';
 import type { Metrics } from '../../platform/metrics.ts';
 import { messagesIn, type Request } from './session.ts';
+import type { StrangerBound } from './strangers.ts';
 
 /** Registers the counter of submits by what became of them, and returns the function that counts an answer. */
 export function countSubmits({ registry }: Pick<Metrics, 'registry'>): (request: Request, status: number) => void {
@@ -22,4 +23,15 @@ function outcomeOf(status: number): 'accepted' | 'throttled' | 'failed' | 'refus
   if (status === STATUS.ESME_ROK) return 'accepted';
   if (status === STATUS.ESME_RTHROTTLED) return 'throttled';
   return status === STATUS.ESME_RSYSERR ? 'failed' : 'refused';
+}
+
+/** Registers the counter of connections that were closed at once, by their bound, and returns the function that counts one. */
+export function countRefusedConnections({ registry }: Pick<Metrics, 'registry'>): (bound: StrangerBound) => void {
+  const counter = new Counter({
+    name: 'heliograph_smpp_refused_total',
+    help: 'Connections to the SMPP server that were closed before anything was read, by the bound that they exceeded',
+    labelNames: ['bound'] as const,
+    registers: [registry],
+  });
+  return (bound) => counter.inc({ bound });
 }

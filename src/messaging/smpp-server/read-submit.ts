@@ -93,11 +93,12 @@ function fieldStatus(message: Message): number {
 function addressStatus({ source, destTon, destination }: Message, { senders }: Submitter): number {
   if (destTon === ALPHANUMERIC) return STATUS.ESME_RINVDSTTON;
   if (!NUMBER.test(destination)) return STATUS.ESME_RINVDSTADR;
-  const isAllowed = senders.length === 0 || senders.some((sender) => bare(sender) === bare(source));
+  const isAllowed = senders.length === 0 || senders.some((sender) => isSameSender(sender, source));
   return isAllowed ? STATUS.ESME_ROK : STATUS.ESME_RINVSRCADR;
 }
 
 /** Numbers are the same with and without their plus. */
+export const isSameSender = (one: string, other: string): boolean => bare(one) === bare(other);
 const bare = (sender: string): string => sender.replace(/^\+(?=\d+$)/, '');
 
 /**

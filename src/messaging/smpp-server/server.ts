@@ -16,10 +16,10 @@ import { reportBinds } from './report-binds.ts';
 import { createRequests } from './requests.ts';
 import { createSession, type Session, type SessionDeps, TIMING, type Timing } from './session.ts';
 import { createSignIn } from './sign-in.ts';
-import { createStrangers } from './strangers.ts';
+import { createStrangers, type StrangerBound } from './strangers.ts';
 
 export type SmppServerOptions = {
-  readonly listen: Omit<Config['smpp'], 'passedTags'>;
+  readonly listen: Omit<Config['smpp'], 'passedTags' | 'strangersPerMinute'>;
   readonly pool: Pool;
   readonly accept: Accept;
   readonly clock: Clock;
@@ -27,6 +27,8 @@ export type SmppServerOptions = {
   readonly limits: LoginLimits;
   /** Counts messages by credential, together with other processes. */
   readonly limiter: RateLimiter;
+  /** Connections of one network in a minute that do not lead to a bind; 0: any number. */
+  readonly strangersPerMinute: number;
   readonly maxScheduleDays: number;
   /** The tags of optional parameters that are passed on to carriers. */
   readonly passedTags: ReadonlySet<number>;
@@ -35,6 +37,8 @@ export type SmppServerOptions = {
   readonly log: Log;
   /** Called with the status with which each request is answered, for metrics. */
   readonly answered?: SessionDeps['answered'];
+  /** Called with the bound for which a connection was closed at once, for metrics. */
+  readonly refused?: (bound: StrangerBound) => void;
   readonly timing?: Timing;
 };
 
@@ -62,7 +66,7 @@ const CLOSE_MS = 2000;
 export async function startSmppServer(options: SmppServerOptions): Promise<SmppServer> {
   const { listen, pool, owner, log, timing = TIMING } = options;
   const sessions = new Set<Session>();
-  const strangers = createStrangers();
+  const strangers = createStrangers({ attemptsPerMinute: options.strangersPerMinute });
   const signIn = createSignIn({ pool, limits: options.limits, owner });
   const answer = createRequests(options);
   const deliveries = startDeliveries({ pool, owner, log, sessions: () => sessions });
@@ -74,11 +78,15 @@ export async function startSmppServer(options: SmppServerOptions): Promise<SmppS
 
   function connect(raw: net.Socket, secure: tls.SecureContext | null): void {
     const address = raw.remoteAddress ?? '';
-    const known = strangers.admit(address);
-    if (!known) return void raw.destroy();
+    const admitted = strangers.admit(address);
+    // A reset leaves nothing behind, not even an ended connection that waits in our kernel.
+    if (typeof admitted === 'string') {
+      options.refused?.(admitted);
+      return void raw.resetAndDestroy();
+    }
     // 'close' follows every error.
     raw.on('error', () => undefined);
-    raw.once('close', known);
+    raw.once('close', admitted.ended);
     const socket = secure ? new tls.TLSSocket(raw, { isServer: true, secureContext: secure }) : raw;
     const session = createSession(socket, address, {
       timing,
@@ -87,7 +95,7 @@ export async function startSmppServer(options: SmppServerOptions): Promise<SmppS
       answer,
       answered: options.answered,
       bound() {
-        known();
+        admitted.bound();
         deliveries.wake();
         credentials.bound();
       },

@@ -10,7 +10,7 @@ import { isFinal, STATUS } from '../states.ts';
 import { findRecords } from '../tracking/status.ts';
 import type { Accept } from '../sending/accept.ts';
 import { readMessageId } from './message-id.ts';
-import type { ReadOptions } from './read-submit.ts';
+import { isSameSender, type ReadOptions } from './read-submit.ts';
 import { replaceMessage } from './replacements/replace.ts';
 import { findReplacement } from './replacements/sql.ts';
 import { senderOf, submitterOf } from './sender.ts';
@@ -28,8 +28,8 @@ type Deps = Pick<ReadOptions, 'maxScheduleDays' | 'passedTags'> & {
 /** Creates the answers to requests about messages that were submitted before, by whatever way, by the same account. */
 export function createStoredRequests({ pool, accept, clock, maxScheduleDays, passedTags }: Deps) {
   /**
-   * Finds the message that a request names with its id and its source address, which must be that of the submit. A message
-   * that was replaced is the one in its place.
+   * Finds the message that a request names with its id and its source address, which must be that of the submit, whatever
+   * sender the rules of a country have put in its place. A message that was replaced is the one in its place.
    */
   async function find({ accountId }: Client, { messageId, source }: Named) {
     const knownId = readMessageId(messageId);
@@ -37,7 +37,9 @@ export function createStoredRequests({ pool, accept, clock, maxScheduleDays, pas
     const db = tenant(pool, { accountId });
     const id = (await findReplacement(db, { accountId, id: knownId })) ?? knownId;
     const [record] = await findRecords(db, { accountId }, { ids: [id], clientIds: [] });
-    return record?.channel === 'SMS' && (source === '' || record.sender === source) ? record : undefined;
+    if (record?.channel !== 'SMS') return undefined;
+    const isNamed = source === '' || isSameSender(source, record.askedSender ?? record.sender);
+    return isNamed ? record : undefined;
   }
 
   async function query(client: Client, request: PduOf<'query_sm'>): Promise<Pdu> {

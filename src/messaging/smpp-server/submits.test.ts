@@ -10,7 +10,14 @@ import { many, one, sql } from '../../platform/db/query.ts';
 import { transaction } from '../../platform/db/transaction.ts';
 import { testDatabase } from '../../../test/support/database.ts';
 import { freeOver } from '../../../test/support/drafts.ts';
-import { bindAs, connectRaw, newCredential, startServer, storingAccept } from '../../../test/support/smpp-server.ts';
+import {
+  bindAs,
+  connectRaw,
+  gatedAccept,
+  newCredential,
+  startServer,
+  storingAccept,
+} from '../../../test/support/smpp-server.ts';
 import { until } from '../../../test/support/until.ts';
 import { loadJobs } from '../messages/load.ts';
 import { type Accept, createAccept } from '../sending/accept.ts';
@@ -167,27 +174,17 @@ test('beyond its rate a client is throttled, and another one is not', async () =
 });
 
 test('no more requests are read than the window holds before they are answered', async () => {
-  const storing = storingAccept(pool);
-  const gate = Promise.withResolvers<void>();
-  let begun = 0;
-  const accept: Accept = {
-    ...storing,
-    async one(...given) {
-      begun += 1;
-      await gate.promise;
-      return storing.one(...given);
-    },
-  };
-  const client = await bindNew({ window: 5 }, { accept });
+  const gate = gatedAccept(pool);
+  const client = await bindNew({ window: 5 }, { accept: gate.accept });
   const submits = Array.from({ length: 200 }, () => client.submit(NUMBER));
-  await until('five are read', () => begun === 5);
+  await until('five are read', () => gate.begun() === 5);
   // A second client shows that the server works meanwhile; what the first sent has long arrived.
   const enquiry = (await bindNew()).request('enquire_link');
   expect((await enquiry).command_status).toBe(0);
-  expect(begun).toBe(5);
-  gate.resolve();
+  expect(gate.begun()).toBe(5);
+  gate.release();
   expect(new Set((await Promise.all(submits)).map((pdu) => pdu.command_status))).toEqual(new Set([0]));
-  expect(begun).toBe(200);
+  expect(gate.begun()).toBe(200);
 });
 
 test('a failure of the database is temporary, and the bind stays', async () => {
@@ -279,6 +276,18 @@ describe('a message that was submitted', () => {
     expect((await client.request('query_sm', { message_id, source_addr: 'OTHER' })).command_status).toBe(
       STATUS.ESME_RINVMSGID,
     );
+  });
+
+  test('is found by the sender that its customer gave it, whatever rules have made of that', async () => {
+    const client = await bindNew({ senders: ['ACME'] });
+    const { message_id } = await client.submit(NUMBER, { schedule_delivery_time: '000000010000000R' });
+    // As a rule for senders leaves it.
+    await pool.query(`UPDATE message SET asked_sender = sender, sender = '+351910000000' WHERE id = $1`, [message_id]);
+    const ask = (command: string, more: object = {}) =>
+      client.request(command, { message_id, source_addr: 'ACME', ...more }).then((answer) => answer.command_status);
+    expect(await ask('query_sm')).toBe(0);
+    expect(await ask('replace_sm', { short_message: Buffer.from('another') })).toBe(0);
+    expect(await ask('cancel_sm')).toBe(0);
   });
 
   test('is cancelled while it waits, once', async () => {

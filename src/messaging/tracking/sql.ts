@@ -10,6 +10,8 @@ const RECORD = columns({
   channel: as<Channel>('m.channel'),
   destination: as<string>('m.destination'),
   sender: as<string>('m.sender'),
+  /** The sender that was asked for, if another one took its place. */
+  askedSender: as<string | null>('m.asked_sender'),
   parts: as<number>('m.parts'),
   /** What it costs: 0 once its price was returned. */
   costMicros: as<number>('CASE WHEN s.credit_returned THEN 0 ELSE m.price_micros END'),

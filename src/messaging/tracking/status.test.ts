@@ -80,6 +80,7 @@ const record = (more: Partial<MessageRecord> = {}): MessageRecord => ({
   channel: 'SMS',
   destination: '+351912345678',
   sender: 'ACME',
+  askedSender: null,
   parts: 2,
   costMicros: 61_500,
   campaignId: null,

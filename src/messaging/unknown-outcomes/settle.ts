@@ -1,14 +1,18 @@
 import { operatorAuthor, recordAudit } from '../../identity/audit/record.ts';
 import type { Pool, PoolClient } from 'pg';
 import { transaction } from '../../platform/db/transaction.ts';
+import { createCostList } from '../../network/costs/cost-list.ts';
 import { insertRetryChunk } from '../../network/dispatch/sql.ts';
 import { AppError } from '../../platform/errors.ts';
 import { isUuid } from '../../platform/lib/ids.ts';
 import { endMessages } from '../messages/end.ts';
+import { marginOfNothing } from '../messages/margins.ts';
+import { listTraits } from '../messages/sql.ts';
 import { insertEvents } from '../messages/events/sql.ts';
 import { STATUS } from '../states.ts';
 import { countTraffic } from '../traffic/count.ts';
 import { moveToNameless } from '../messages/unknown/sql.ts';
+import { countMargins } from '../traffic/margins/count.ts';
 import * as db from './sql.ts';
 
 /** What a person may know about an unknown outcome: its final state, or that the carrier never got the message. */
@@ -96,4 +100,13 @@ async function sendAgain(tx: PoolClient, unknown: db.Unknown, reason: string): P
   await insertRetryChunk(tx, { accountId, connectionId, campaignId, attempt, ...turn, ids: [messageId] });
   // The message was not sent after all, unless an earlier attempt may have reached somebody.
   if (!possibleDuplicate) await countTraffic(tx, [{ accountId, id: messageId, campaignId, channel, sent: -1 }]);
+  await takeBackCost(tx, unknown);
+}
+
+/** Takes back from the margin what was counted for a message that its carrier never got, at the cost of today. */
+async function takeBackCost(tx: PoolClient, { accountId, messageId, connectionId }: db.Unknown): Promise<void> {
+  const costs = createCostList(tx);
+  await costs.reload();
+  const [traits] = costs.isPriced(connectionId) ? await listTraits(tx, [{ accountId, id: messageId }]) : [];
+  if (traits) await countMargins(tx, [marginOfNothing({ accountId, connectionId, traits }, costs.find)]);
 }

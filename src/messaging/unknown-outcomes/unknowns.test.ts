@@ -1,6 +1,8 @@
 import { insertMessages } from '../messages/new/sql.ts';
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { exec, many, sql } from '../../platform/db/query.ts';
+import { exec, many, one, sql } from '../../platform/db/query.ts';
+import { type Costs, createCostList } from '../../network/costs/cost-list.ts';
+import { insertCosts } from '../../network/costs/sql.ts';
 import { transaction } from '../../platform/db/transaction.ts';
 import { newId } from '../../platform/lib/ids.ts';
 import { settleOutcomes } from '../messages/settle-outcomes.ts';
@@ -32,13 +34,19 @@ beforeEach(() =>
 const NUMBER = '351912345678';
 
 /** A message that was written to connection 1 and never answered. */
-async function inDoubt(more: Parameters<typeof newMessage>[0] = {}): Promise<string> {
+async function inDoubt(more: Parameters<typeof newMessage>[0] = {}, costs?: Costs): Promise<string> {
   const message = newMessage(more);
   await insertMessages(pool, [message]);
   const outcome = { kind: 'unknown', text: 'no answer', carrierIds: [] } as const;
-  await transaction(pool, (tx) => settleOutcomes(tx, [resultOf(message.id, outcome)], false));
+  await transaction(pool, (tx) => settleOutcomes(tx, [resultOf(message.id, outcome)], costs !== undefined, costs));
   return message.id;
 }
+const margin = () =>
+  one<{ messages: number; units: number; uncosted: number; cost: number }>(
+    pool,
+    sql`SELECT sum(messages)::int AS messages, sum(units)::int AS units, sum(uncosted)::int AS uncosted,
+               sum(cost_micros)::int AS cost FROM margin_day`,
+  );
 const statusOf = async (id: string): Promise<number | undefined> => (await statesOf(pool, [id])).get(id)?.status;
 
 async function receive(carrierId: string, more: { destination: string; sender: string }): Promise<void> {
@@ -88,6 +96,17 @@ describe('a late receipt with an unknown id', () => {
 });
 
 describe('a person', () => {
+  test('who says that a message was not sent takes back its cost, and the next attempt costs once', async () => {
+    await insertCosts(pool, { costs: [{ connectionId: 1, prefix: '351', network: null, unitMicros: 20 }] });
+    const costs = createCostList(pool);
+    await costs.reload();
+    const id = await inDoubt({ parts: 2 }, costs);
+    expect(await margin()).toEqual({ messages: 1, units: 2, uncosted: 0, cost: 40 });
+    await settleUnknown(pool, { messageId: id, as: 'not-sent', by: 'Ada' }, new Date());
+    expect(await margin()).toEqual({ messages: 0, units: 0, uncosted: 0, cost: 0 });
+    await exec(pool, sql`DELETE FROM connection_cost`);
+  });
+
   const settle = (messageId: string, as: Verdict) => settleUnknown(pool, { messageId, as, by: 'op' }, new Date());
 
   test.each([

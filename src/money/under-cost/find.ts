@@ -1,17 +1,20 @@
 import { listCosts } from '../../network/costs/sql.ts';
+import { type Conditions, describeConditions } from '../../network/routing/conditions/conditions.ts';
 import { listRoutes } from '../../network/routing/sql.ts';
 import type { Db } from '../../platform/db/query.ts';
 import type { Channel } from '../../platform/lib/channel.ts';
 import { fromMicros } from '../../platform/lib/money.ts';
+import { prefixesIn } from '../../platform/lib/phone/mobile-countries.ts';
 import { prefixTable } from '../../platform/lib/phone/prefix-table.ts';
 import { listPrices } from '../pricing/sql.ts';
 
-type PricedRoute = {
+type PricedRoute = Conditions & {
   readonly id: number;
   readonly channel: Channel;
   readonly prefix: string;
   readonly connection: string;
   readonly connectionId: number;
+  readonly weight: number | null;
 };
 type PricedNumbers = { readonly channel: Channel; readonly prefix: string; readonly unitMicros: number };
 type CostedNumbers = {
@@ -27,6 +30,8 @@ export type UnderCost = {
   readonly connection: string;
   /** The prefix of the route. */
   readonly routePrefix: string;
+  /** Which of the messages to them it takes, in words; null if all. */
+  readonly conditions: string | null;
   /** The numbers with the largest loss: their prefix, and the network where the cost is that of one. */
   readonly prefix: string;
   readonly network: string | null;
@@ -49,51 +54,97 @@ type Lists = {
 
 /**
  * Compares price and cost of all numbers that a route takes: those with its prefix and with each longer one for which a
- * price or a cost is stated, unless a longer route takes these.
+ * price or a cost is stated, unless a longer route without conditions takes these. A route with conditions is compared like
+ * one without: whether anything meets them is not known. The work for a route grows with the lists, not with their product.
  */
 export function findUnderCost({ routes, prices, costs }: Lists): UnderCost[] {
-  const routePrefixes = prefixTable(routes.map(({ channel: group, prefix }) => ({ group, prefix, value: prefix })));
+  const taken = prefixTable(
+    routes.filter(takesAll).map(({ channel: group, prefix }) => ({ group, prefix, value: prefix.length })),
+  );
   const priceTable = prefixTable(
     prices.map(({ channel: group, prefix, unitMicros: value }) => ({ group, prefix, value })),
   );
+  const costsOf = new Map(
+    [...Map.groupBy(costs, (cost) => cost.connectionId)].map(([id, own]) => [id, costIndex(own)]),
+  );
   const found = routes.flatMap((route) => {
-    const { channel, connectionId } = route;
-    const own = costs.filter((cost) => cost.connectionId === connectionId);
-    const pricesOfChannel = prices.filter((price) => price.channel === channel);
-    const stated = [...own, ...pricesOfChannel].map(({ prefix }) => prefix);
-    const prefixes = new Set([route.prefix, ...stated.filter((prefix) => prefix.startsWith(route.prefix))]);
+    const { channel } = route;
+    const own = costsOf.get(route.connectionId);
+    if (own === undefined) return [];
+    const stated = [...own.keys(), ...prices.filter((price) => price.channel === channel).map(({ prefix }) => prefix)];
+    const begins = route.network === null ? [route.prefix] : prefixesIn(route.network, route.prefix);
+    const prefixes = new Set(
+      begins.flatMap((begin) => [begin, ...stated.filter((prefix) => prefix.startsWith(begin))]),
+    );
     const losses = [...prefixes]
-      .filter((prefix) => routePrefixes.find(channel, `+${prefix}`) === route.prefix)
-      .flatMap((prefix) => lossOf(prefix, priceTable.find(channel, `+${prefix}`), own));
-    const [worst] = losses.toSorted(byLoss);
+      .filter((prefix) => (taken.find(channel, `+${prefix}`) ?? 0) <= route.prefix.length)
+      .flatMap((prefix) => lossOf(prefix, priceTable.find(channel, `+${prefix}`), costsAt(own, prefix, route.network)));
+    const worst = worstOf(losses);
     const { id: routeId, connection, prefix: routePrefix } = route;
-    return worst ? [{ routeId, connection, routePrefix, ...worst }] : [];
+    return worst ? [{ routeId, connection, routePrefix, conditions: conditionsOf(route), ...worst }] : [];
   });
   return found.toSorted(byLoss);
+}
+
+const takesAll = ({ network, accountId, sender, hours }: PricedRoute): boolean =>
+  network === null && accountId === null && sender === null && hours === null;
+
+function conditionsOf(route: PricedRoute): string | null {
+  const share = route.weight === null ? [] : [`weight ${route.weight}`];
+  return [describeConditions(route), ...share].filter((text) => text !== '').join(', ') || null;
+}
+
+/** The costs of a connection, by the prefix of the numbers that they are for. */
+type CostIndex = ReadonlyMap<string, readonly CostedNumbers[]>;
+
+/** A cost by network alone is for the countries of the network. */
+function costIndex(costs: readonly CostedNumbers[]): CostIndex {
+  const rows = costs.flatMap((cost) =>
+    (cost.network === null ? [cost.prefix] : prefixesIn(cost.network, cost.prefix)).map((begin) => ({ begin, cost })),
+  );
+  const grouped = Map.groupBy(rows, ({ begin }) => begin);
+  return new Map([...grouped].map(([begin, own]) => [begin, own.map(({ cost }) => cost).toSorted(byPrefix)]));
+}
+
+const byPrefix = (a: CostedNumbers, b: CostedNumbers): number => b.prefix.length - a.prefix.length;
+
+/** The cost of each network for numbers with a prefix, or only of the network that a route names. */
+function costsAt(index: CostIndex, prefix: string, only: string | null): ReadonlyMap<string | null, number> {
+  const found = new Map<string | null, number>();
+  for (let length = prefix.length; length >= 0; length--)
+    for (const { network, unitMicros } of index.get(prefix.slice(0, length)) ?? [])
+      if (!found.has(network)) found.set(network, unitMicros);
+  if (only === null) return found;
+  const own = found.get(only) ?? found.get(null);
+  return new Map(own === undefined ? [] : [[only, own]]);
 }
 
 type Loss = Pick<UnderCost, 'prefix' | 'network' | 'priceMicros' | 'costMicros'>;
 
 /** The largest loss on numbers with a prefix: at the cost without a network, or in one of the networks. */
-function lossOf(prefix: string, priceMicros: number | undefined, costs: readonly CostedNumbers[]): Loss[] {
+function lossOf(prefix: string, priceMicros: number | undefined, costs: ReadonlyMap<string | null, number>): Loss[] {
   if (priceMicros === undefined) return [];
-  const fitting = costs.filter((cost) => prefix.startsWith(cost.prefix));
-  const byNetwork = Map.groupBy(fitting, ({ network }) => network);
-  const losses = [...byNetwork].map(([network, list]) => {
-    const longest = list.reduce((a, b) => (b.prefix.length > a.prefix.length ? b : a));
-    return { prefix, network, priceMicros, costMicros: longest.unitMicros };
-  });
-  return losses
-    .filter(({ costMicros }) => costMicros > priceMicros)
-    .toSorted(byLoss)
-    .slice(0, 1);
+  const losses = [...costs].map(([network, costMicros]) => ({ prefix, network, priceMicros, costMicros }));
+  const worst = worstOf(losses.filter(({ costMicros }) => costMicros > priceMicros));
+  return worst ? [worst] : [];
 }
+
+const worstOf = (losses: readonly Loss[]): Loss | undefined =>
+  losses.reduce<Loss | undefined>((worst, loss) => (worst && byLoss(worst, loss) <= 0 ? worst : loss), undefined);
 
 const byLoss = (a: Loss, b: Loss): number => b.costMicros - b.priceMicros - (a.costMicros - a.priceMicros);
 
 /** Says in a sentence what a route sells under cost, with amounts in currency units. */
-export function describeUnderCost({ connection, routePrefix, prefix, network, ...amounts }: UnderCost): string {
-  const route = `${routePrefix === '' ? 'all numbers' : `+${routePrefix}`} over ${connection}`;
+export function describeUnderCost({
+  connection,
+  routePrefix,
+  conditions,
+  prefix,
+  network,
+  ...amounts
+}: UnderCost): string {
+  const own = conditions === null ? '' : ` (${conditions})`;
+  const route = `${routePrefix === '' ? 'all numbers' : `+${routePrefix}`} over ${connection}${own}`;
   const numbers = prefix === '' ? 'all numbers' : `+${prefix}`;
   const where = network === null ? numbers : `${numbers} in network ${network}`;
   return `${route}: ${where} sell for ${fromMicros(amounts.priceMicros)} and cost ${fromMicros(amounts.costMicros)}`;

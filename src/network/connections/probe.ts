@@ -1,7 +1,8 @@
 import { lookup } from 'node:dns/promises';
-import net from 'node:net';
+import net, { type LookupFunction } from 'node:net';
 import type { Carrier } from '../../carriers/carrier.ts';
 import type { SecretKey } from '../../platform/lib/secret-box.ts';
+import { guardedLookup } from '../../platform/outbound/connect.ts';
 import type { Guard } from '../../platform/outbound/guard.ts';
 import type { CarrierContext, Kind } from './kinds/kind.ts';
 import { type ConnectionKind, kindOf } from './kinds/kinds.ts';
@@ -36,9 +37,10 @@ export async function probeConnection(
 ): Promise<ProbeResult> {
   const { addressOf, createCarrier, forTest, isGuarded, showExchange } = kindOf(connection);
   const { host, port } = addressOf(connection.settings);
+  const guard = isGuarded ? context.guard : null;
   const steps = await inOrder([
-    ['resolve', () => resolve(host, isGuarded ? context.guard : null)],
-    ['connect', () => connect(host, port)],
+    ['resolve', () => resolve(host, guard)],
+    ['connect', () => connect(host, port, guard === null ? undefined : guardedLookup(guard))],
     ['bind', () => signIn(createCarrier(forTest(connection.settings), connection.secret, context))],
   ]);
   const shown = showExchange === null ? [] : [await exchange(showExchange, connection, context)];
@@ -112,9 +114,10 @@ async function resolve(host: string, guard: Guard | null): Promise<string> {
   return addresses.map(({ address }) => address).join(', ');
 }
 
-function connect(host: string, port: number): Promise<string> {
+/** Dials what `allowed` returns for a name: a name server may answer differently than a moment before. */
+function connect(host: string, port: number, allowed: LookupFunction | undefined): Promise<string> {
   return new Promise((done, fail) => {
-    const socket = net.connect({ host, port, timeout: CONNECT_MS });
+    const socket = net.connect({ host, port, timeout: CONNECT_MS, ...(allowed && { lookup: allowed }) });
     const end = (): void => void socket.destroy();
     socket.once('connect', () => done(`port ${port} is open`)).once('connect', end);
     socket.once('timeout', () => fail(new Error(`no answer from port ${port} within ${CONNECT_MS / 1000} s`)));

@@ -52,7 +52,7 @@ export function superviseConnections(deps: SuperviseDeps): Supervisor {
   let reloading = Promise.resolve();
   let stopped = false;
 
-  const seen = new Map<number, string>();
+  const seen = new Map<number, CarrierState>();
   async function reportOne({ connection, carrier }: Running): Promise<void> {
     const { up, bindsUp, bindsWanted, fault } = carrier.state();
     await db.insertConnectionStatus(deps.pool, {
@@ -98,8 +98,9 @@ export function superviseConnections(deps: SuperviseDeps): Supervisor {
 
   /** Most changes are free window slots; only a change of the state itself is stored. */
   function noteChange(run: Running): void {
-    const state = describe(run.carrier.state());
-    if (seen.get(run.connection.id) === state) return run.pump.wakeForRoom();
+    const state = run.carrier.state();
+    const before = seen.get(run.connection.id);
+    if (before && isSame(before, state)) return run.pump.wakeForRoom();
     seen.set(run.connection.id, state);
     run.pump.wake();
     reportSoon(run);
@@ -191,4 +192,6 @@ export function superviseConnections(deps: SuperviseDeps): Supervisor {
 
 const MAX_ERROR_LENGTH = 300;
 
-const describe = ({ up, bindsUp, fault }: CarrierState): string => `${up}/${bindsUp}/${fault}`;
+/** Asked twice for each message, so nothing is built for it. */
+const isSame = (a: CarrierState, b: CarrierState): boolean =>
+  a.up === b.up && a.bindsUp === b.bindsUp && a.fault === b.fault;

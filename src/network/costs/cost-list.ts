@@ -1,7 +1,8 @@
-import type { Pool } from 'pg';
+import type { Db } from '../../platform/db/query.ts';
+import { prefixesIn } from '../../platform/lib/phone/mobile-countries.ts';
 import { type PrefixTable, prefixTable } from '../../platform/lib/phone/prefix-table.ts';
 import { numberForPrefix } from '../../platform/lib/phone/user-id.ts';
-import { listCosts } from './sql.ts';
+import { type Cost, listCosts } from './sql.ts';
 
 /**
  * Returns what the carrier of a connection charges for a number, in millionths: per part on SMS, per message elsewhere. Null
@@ -15,14 +16,17 @@ export type Costs = {
   readonly find: FindCost;
   /** Whether any cost is stated for a connection: margins are kept for those alone. */
   isPriced(connectionId: number): boolean;
+  /** Whether what a connection costs for a number, in E.164 with its plus, depends on the network of the number. */
+  dependsOnNetwork(connectionId: number, destination: string): boolean;
 };
 
 /** Nothing is known of any cost. */
-export const NO_COSTS: Costs = { find: () => null, isPriced: () => false };
+export const NO_COSTS: Costs = { find: () => null, isPriced: () => false, dependsOnNetwork: () => false };
 
 /** Creates a list of the costs in memory, because it is needed for every message; `reload` it after each change. */
-export function createCostList(pool: Pool): Costs & { reload(): Promise<void> } {
+export function createCostList(db: Db): Costs & { reload(): Promise<void> } {
   let table: PrefixTable<number> = prefixTable([]);
+  let byNetwork: PrefixTable<true> = prefixTable([]);
   let priced: ReadonlySet<number> = new Set();
   return {
     find(connectionId, destination, network = null) {
@@ -32,8 +36,9 @@ export function createCostList(pool: Pool): Costs & { reload(): Promise<void> } 
       return ofNetwork ?? table.find(groupOf(connectionId, null), number) ?? null;
     },
     isPriced: (connectionId) => priced.has(connectionId),
+    dependsOnNetwork: (connectionId, destination) => byNetwork.find(`${connectionId}`, destination) === true,
     async reload() {
-      const costs = await listCosts(pool);
+      const costs = await listCosts(db);
       priced = new Set(costs.map(({ connectionId }) => connectionId));
       table = prefixTable(
         costs.map(({ connectionId, network, prefix, unitMicros }) => ({
@@ -42,8 +47,15 @@ export function createCostList(pool: Pool): Costs & { reload(): Promise<void> } 
           value: unitMicros,
         })),
       );
+      byNetwork = prefixTable(costs.flatMap(numbersInNetwork));
     },
   };
 }
+
+/** The numbers for which a cost of a network can count: a list by network alone is for the countries of its networks. */
+const numbersInNetwork = ({ connectionId, network, prefix }: Cost) =>
+  network === null
+    ? []
+    : prefixesIn(network, prefix).map((own) => ({ group: `${connectionId}`, prefix: own, value: true as const }));
 
 const groupOf = (connectionId: number, network: string | null): string => `${connectionId}/${network ?? ''}`;

@@ -17,6 +17,8 @@ export type Job = Submission & {
   readonly refundUndelivered: boolean;
   readonly channel: Channel;
   readonly campaignId: number | null;
+  /** MCC and MNC of the network of its number, where the cost depends on it and it is known. */
+  readonly network?: string;
   /** Whether its price, when it is returned, stays reserved for its campaign. */
   readonly keepsReserve: boolean;
   /** The outcome of a message that cannot be sent; it is not submitted to the carrier. */

@@ -24,7 +24,7 @@ export function registerLookupCommands(program: Command, context: CommandContext
 
   lookup
     .command('add')
-    .description('add a service; it is asked for numbers of whose prefix a route or a cost names a network')
+    .description('add a service; it is asked for numbers whose network changes which connection they go to')
     .requiredOption('--name <name>', 'name of the service')
     .option('--preset <name>', `a service whose protocol is known: ${LOOKUP_PRESET_NAMES.join(', ')}`)
     .option('--account <id>', 'the account there; for twilio the account SID')

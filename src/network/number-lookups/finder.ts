@@ -3,8 +3,8 @@ import type { Found, NumberLookup } from '../../carriers/number-lookup/lookup.ts
 import { groupCommit } from '../../platform/db/group-commit.ts';
 import type { Log } from '../../platform/lib/log.ts';
 import { toMicros } from '../../platform/lib/money.ts';
-import { type PrefixTable, prefixTable } from '../../platform/lib/phone/prefix-table.ts';
 import { HOUR_MS, SECOND_MS } from '../../platform/lib/time.ts';
+import type { Router } from '../routing/router.ts';
 import type { LookupSettings } from '../../carriers/number-lookup/settings.ts';
 import * as db from './sql.ts';
 
@@ -15,10 +15,11 @@ export type NetworkFinder = {
   /** Whether any number may have to be looked up: if not, nobody need ask. */
   isNeeded(): boolean;
   /**
-   * Finds the networks of numbers: those that are known, and with `wait` those that the service answers within its time.
-   * The others are looked up in the background, for the next message. Never rejects because of the service.
+   * Finds the networks of numbers that an account sends to: those that are known, and with `wait` those that decide which
+   * connection a message goes to, if the service answers within its time. The others are looked up in the background, for
+   * the next message. Never rejects because of the service.
    */
-  find(numbers: readonly string[], options: { readonly wait: boolean }): Promise<NetworkOf>;
+  find(numbers: readonly string[], options: { readonly accountId: number; readonly wait: boolean }): Promise<NetworkOf>;
 };
 
 export const NO_NETWORK: NetworkOf = () => null;
@@ -44,6 +45,8 @@ const PAUSE_MS = 30 * SECOND_MS;
 type FinderDeps = {
   readonly pool: Pool;
   readonly log: Log;
+  /** Says what the network of a number changes. */
+  readonly networkUse: Router['networkUse'];
   /** Opens a stored service; throws when its settings or its secret cannot be read. */
   readonly open: (service: db.LookupService) => OpenService;
   readonly now?: () => number;
@@ -51,14 +54,14 @@ type FinderDeps = {
 
 /**
  * Creates a finder of networks: what services have said is kept in the database with its age, numbers without a network too.
- * Only numbers are looked up of whose prefix a route or a cost names a network. A number that several messages wait for is
- * asked for once, and of many numbers as many at a time as the service's settings allow.
+ * Only numbers are looked up whose network changes which connection they go to, and with the setting `margins` those where
+ * it changes what that costs; no message waits for the latter. A number that several messages wait for is asked for once, and
+ * of many numbers as many at a time as the service's settings allow.
  */
-export function createNetworkFinder({ pool, log, open, now = Date.now }: FinderDeps): NetworkFinder & {
+export function createNetworkFinder({ pool, log, networkUse, open, now = Date.now }: FinderDeps): NetworkFinder & {
   reload(): Promise<void>;
   close(): Promise<void>;
 } {
-  let prefixes: PrefixTable<true> = prefixTable([]);
   let service: OpenService | null = null;
   let isNeeded = false;
   let running = 0;
@@ -92,7 +95,9 @@ export function createNetworkFinder({ pool, log, open, now = Date.now }: FinderD
     }
   }
 
-  function count({ name }: OpenService, found: Found): void {
+  function count({ id, version, name }: OpenService, found: Found): void {
+    // A service that was removed or changed ends what it was asked as failed: that says nothing about its successor.
+    if (id !== service?.id || version !== service.version) return;
     failures = found.kind === 'failed' ? failures + 1 : 0;
     if (found.kind !== 'failed' || failures < FAILURES_BEFORE_PAUSE) return;
     failures = 0;
@@ -117,16 +122,23 @@ export function createNetworkFinder({ pool, log, open, now = Date.now }: FinderD
 
   return {
     isNeeded: () => isNeeded,
-    async find(numbers, { wait }) {
-      const wanted = [...new Set(numbers)].filter((number) => prefixes.find('', number));
-      if (service === null || wanted.length === 0) return NO_NETWORK;
-      const { waitMs } = service.settings;
+    async find(numbers, { accountId, wait }) {
+      if (service === null) return NO_NETWORK;
+      const { waitMs, margins } = service.settings;
+      const uses = new Map(
+        [...new Set(numbers)].flatMap((number) => {
+          const use = networkUse({ accountId, destination: number });
+          return use === null || (use === 'cost' && !margins) ? [] : [[number, use] as const];
+        }),
+      );
+      if (uses.size === 0) return NO_NETWORK;
+      const wanted = [...uses.keys()];
       const found = await Promise.all(wanted.map(listKnown));
       const networks = new Map(wanted.map((number, i) => [number, found[i]]));
       const missing = wanted.filter((number) => networks.get(number) === undefined);
       const asked = missing.flatMap((number) => {
         const answer = lookUp(number);
-        return answer === null
+        return answer === null || uses.get(number) === 'cost'
           ? []
           : [answer.then((got) => void networks.set(number, got.kind === 'answered' ? got.network : null))];
       });
@@ -134,8 +146,7 @@ export function createNetworkFinder({ pool, log, open, now = Date.now }: FinderD
       return (number) => networks.get(number) ?? null;
     },
     async reload() {
-      const [services, named] = await Promise.all([db.listServices(pool), db.listNetworkPrefixes(pool)]);
-      prefixes = prefixTable(named.map(({ prefix }) => ({ group: '', prefix, value: true as const })));
+      const [services, isNamed] = await Promise.all([db.listServices(pool), db.hasNamedNetwork(pool)]);
       const [first] = services;
       if (first?.id !== service?.id || first?.version !== service?.version) {
         const former = service;
@@ -143,7 +154,7 @@ export function createNetworkFinder({ pool, log, open, now = Date.now }: FinderD
         pausedUntil = 0;
         await former?.lookup.close();
       }
-      isNeeded = service !== null && named.length > 0;
+      isNeeded = service !== null && isNamed;
     },
     close: async () => service?.lookup.close(),
   };

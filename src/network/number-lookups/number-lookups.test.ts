@@ -7,16 +7,20 @@ import { silentLog } from '../../platform/lib/log.ts';
 import { createSecretKey } from '../../platform/lib/secret-box.ts';
 import { createGuard } from '../../platform/outbound/guard.ts';
 import { insertConnection } from '../connections/sql.ts';
-import { insertConditionalRoute } from '../routing/sql.ts';
+import { createCostList } from '../costs/cost-list.ts';
+import { insertCosts } from '../costs/sql.ts';
+import { createRouter } from '../routing/router.ts';
+import { insertConditionalRoute, insertRoute } from '../routing/sql.ts';
 import { testDatabase } from '../../../test/support/database.ts';
 import { reset } from '../../../test/support/reset.ts';
 import { createNetworkFinder } from './finder.ts';
 import { addService, openService, removeService, testService } from './services.ts';
-import { deleteOldKnown, listCounts } from './sql.ts';
+import { deleteOldKnown, listCounts, type LookupService } from './sql.ts';
 
 const { pool } = testDatabase();
 const KEY = createSecretKey(Buffer.alloc(32, 1));
 const outside = { secretKey: KEY, guard: createGuard({ allowedBlocks: ['127.0.0.0/8'], ports: [443] }) };
+const WAIT = { accountId: 7, wait: true };
 const NUMBERS = ['+393331234501', '+393331234502', '+393331234503'] as const;
 const [NUMBER] = NUMBERS;
 
@@ -76,15 +80,31 @@ const add = (settings: object = {}) =>
       name: 'service',
       apiKey: 'secret',
       by: 'Ada',
-      settings: { preset: 'twilio', account: 'AC1', baseUrl: url(), timeoutSeconds: 2, price: 0.004, ...settings },
+      // Long enough for a busy machine.
+      settings: {
+        preset: 'twilio',
+        account: 'AC1',
+        baseUrl: url(),
+        timeoutSeconds: 5,
+        waitMs: 5000,
+        price: 0.004,
+        ...settings,
+      },
     }),
   );
 
 /** A finder after a reload, closed at the end of the test. */
 async function finder(now?: () => number) {
-  const made = createNetworkFinder({ pool, log: silentLog, open: (s) => openService(s, outside), ...(now && { now }) });
-  await made.reload();
-  return { ...made, [Symbol.asyncDispose]: made.close };
+  const costs = createCostList(pool);
+  const router = createRouter(pool, costs.find, costs.dependsOnNetwork);
+  const { networkUse } = router;
+  const openOne = (service: LookupService) => openService(service, outside);
+  const made = createNetworkFinder({ pool, log: silentLog, networkUse, open: openOne, ...(now && { now }) });
+  const reload = async (): Promise<void> => {
+    await Promise.all([costs.reload(), router.reload(), made.reload()]);
+  };
+  await reload();
+  return { ...made, reload, [Symbol.asyncDispose]: made.close };
 }
 
 const stored = () =>
@@ -99,23 +119,41 @@ test('a number is looked up once, and its network known from then on in every pr
   await nameNetwork();
   await add();
   await using first = await finder();
-  expect((await first.find([NUMBER], { wait: true }))(NUMBER)).toBe('22201');
+  expect((await first.find([NUMBER], WAIT))(NUMBER)).toBe('22201');
   expect(asked).toEqual([`/v2/PhoneNumbers/${encodeURIComponent(NUMBER)}?Fields=line_type_intelligence`]);
   await using second = await finder();
-  expect((await second.find([NUMBER], { wait: true }))(NUMBER)).toBe('22201');
+  expect((await second.find([NUMBER], WAIT))(NUMBER)).toBe('22201');
   expect(asked).toHaveLength(1);
   expect(await counts()).toEqual([[1, 0, 4000]]);
 });
 
-test('only numbers are looked up of whose prefix a route or a cost names a network', async () => {
+test('only numbers are looked up whose route depends on the network', async () => {
   await add();
   await using idle = await finder();
   expect(idle.isNeeded()).toBe(false);
   await nameNetwork();
   await idle.reload();
   expect(idle.isNeeded()).toBe(true);
-  const networkOf = await idle.find([NUMBER, '+33612345678'], { wait: true });
+  const networkOf = await idle.find([NUMBER, '+33612345678'], WAIT);
   expect([networkOf(NUMBER), networkOf('+33612345678')]).toEqual(['22201', null]);
+  expect(asked).toHaveLength(1);
+});
+
+test('where only the cost depends on the network, numbers are looked up if margins are to be exact, and no message waits', async () => {
+  const connectionId =
+    (await insertConnection(pool, { name: 'main', kind: 'smpp', sandbox: false, settings: {} }))?.id ?? 0;
+  await insertRoute(pool, { channel: 'SMS', prefix: '', connectionId, priority: 100 });
+  await insertCosts(pool, { costs: [{ connectionId, prefix: '', network: '22201', unitMicros: 20 }] });
+  await add();
+  await using frugal = await finder();
+  await frugal.find([NUMBER], WAIT);
+  await transaction(pool, (tx) => removeService(tx, { name: 'service', by: 'Ada' }));
+  await add({ margins: true });
+  await using exact = await finder();
+  const networkOf = await exact.find([NUMBER, '+491711234567'], WAIT);
+  expect(networkOf(NUMBER)).toBeNull();
+  await expect.poll(stored).toEqual([{ number: NUMBER, network: '22201' }]);
+  expect((await exact.find([NUMBER], WAIT))(NUMBER)).toBe('22201');
   expect(asked).toHaveLength(1);
 });
 
@@ -124,12 +162,12 @@ test('a number without a network is not asked for again until that is too old', 
   await add();
   behave = answer({ line_type_intelligence: null });
   await using made = await finder();
-  expect((await made.find([NUMBER], { wait: true }))(NUMBER)).toBeNull();
-  expect((await made.find([NUMBER], { wait: true }))(NUMBER)).toBeNull();
+  expect((await made.find([NUMBER], WAIT))(NUMBER)).toBeNull();
+  expect((await made.find([NUMBER], WAIT))(NUMBER)).toBeNull();
   expect(asked).toHaveLength(1);
   await exec(pool, sql`UPDATE number_network SET valid_until = now() - interval '1 second'`);
   behave = known;
-  expect((await made.find([NUMBER], { wait: true }))(NUMBER)).toBe('22201');
+  expect((await made.find([NUMBER], WAIT))(NUMBER)).toBe('22201');
   await exec(pool, sql`UPDATE number_network SET valid_until = now() - interval '1 second'`);
   expect(await deleteOldKnown(pool)).toBe(1);
 });
@@ -140,11 +178,11 @@ test('a message waits no longer than the service is given, and its answer serves
   behave = (request, response) => void held.push(() => known(request, response));
   await using made = await finder();
   const began = performance.now();
-  expect((await made.find([NUMBER], { wait: true }))(NUMBER)).toBeNull();
+  expect((await made.find([NUMBER], WAIT))(NUMBER)).toBeNull();
   expect(performance.now() - began).toBeLessThan(1000);
   for (const release of held) release();
   await expect.poll(stored).toEqual([{ number: NUMBER, network: '22201' }]);
-  expect((await made.find([NUMBER], { wait: true }))(NUMBER)).toBe('22201');
+  expect((await made.find([NUMBER], WAIT))(NUMBER)).toBe('22201');
   expect(asked).toHaveLength(1);
 });
 
@@ -152,9 +190,9 @@ test('messages that do not wait are routed with what is known, and the others ar
   await nameNetwork();
   await add();
   await using made = await finder();
-  expect((await made.find([NUMBER], { wait: false }))(NUMBER)).toBeNull();
+  expect((await made.find([NUMBER], { ...WAIT, wait: false }))(NUMBER)).toBeNull();
   await expect.poll(stored).toHaveLength(1);
-  expect((await made.find([NUMBER], { wait: false }))(NUMBER)).toBe('22201');
+  expect((await made.find([NUMBER], { ...WAIT, wait: false }))(NUMBER)).toBe('22201');
 });
 
 test.each([
@@ -167,11 +205,11 @@ test.each([
   await add();
   behave = fault;
   await using made = await finder();
-  expect((await made.find([NUMBER], { wait: true }))(NUMBER)).toBeNull();
+  expect((await made.find([NUMBER], WAIT))(NUMBER)).toBeNull();
   expect(await stored()).toEqual([]);
   expect(await counts()).toEqual([[0, 1, 0]]);
   behave = known;
-  expect((await made.find([NUMBER], { wait: true }))(NUMBER)).toBe('22201');
+  expect((await made.find([NUMBER], WAIT))(NUMBER)).toBe('22201');
 });
 
 test('a service that does not answer in its time has failed', async () => {
@@ -179,7 +217,7 @@ test('a service that does not answer in its time has failed', async () => {
   await add({ timeoutSeconds: 0.1, waitMs: 5000 });
   behave = () => undefined;
   await using made = await finder();
-  expect((await made.find([NUMBER], { wait: true }))(NUMBER)).toBeNull();
+  expect((await made.find([NUMBER], WAIT))(NUMBER)).toBeNull();
   expect(await counts()).toEqual([[0, 1, 0]]);
 });
 
@@ -189,11 +227,11 @@ test('a service that fails again and again is left alone for half a minute', asy
   behave = answer({}, 503);
   let time = Date.now();
   await using made = await finder(() => time);
-  for (let i = 0; i < 10; i++) await made.find([`+39333000000${i}`], { wait: true });
+  for (let i = 0; i < 10; i++) await made.find([`+39333000000${i}`], WAIT);
   expect(asked).toHaveLength(5);
   time += 31_000;
   behave = known;
-  expect((await made.find([NUMBER], { wait: true }))(NUMBER)).toBe('22201');
+  expect((await made.find([NUMBER], WAIT))(NUMBER)).toBe('22201');
 });
 
 test('no more look-ups are under way than the service is to have at a time, and one for each number', async () => {
@@ -201,7 +239,7 @@ test('no more look-ups are under way than the service is to have at a time, and 
   await add({ concurrency: 2, waitMs: 5000 });
   await using made = await finder();
   const numbers = Array.from({ length: 12 }, (_, i) => `+3933300000${10 + i}`);
-  await Promise.all([made.find(numbers, { wait: true }), made.find(numbers, { wait: true })]);
+  await Promise.all([made.find(numbers, WAIT), made.find(numbers, WAIT)]);
   expect(asked).toHaveLength(12);
   expect(most).toBeLessThanOrEqual(2);
   expect(await counts()).toEqual([[12, 0, 48_000]]);
@@ -214,15 +252,30 @@ test('a changed or removed service is followed', async () => {
   await transaction(pool, (tx) => removeService(tx, { name: 'service', by: 'Ada' }));
   await made.reload();
   expect(made.isNeeded()).toBe(false);
-  expect((await made.find([NUMBER], { wait: true }))(NUMBER)).toBeNull();
+  expect((await made.find([NUMBER], WAIT))(NUMBER)).toBeNull();
   expect(asked).toEqual([]);
   await add({ preset: 'telnyx' });
   await made.reload();
   behave = answer({
     data: { carrier: { mobile_country_code: '222', mobile_network_code: 1 }, portability: { ported_status: 'Y' } },
   });
-  expect((await made.find([NUMBER], { wait: true }))(NUMBER)).toBe('22201');
+  expect((await made.find([NUMBER], WAIT))(NUMBER)).toBe('22201');
   expect(await many(pool, sql`SELECT ported FROM number_network`)).toEqual([{ ported: true }]);
+});
+
+test('what a service that is exchanged leaves unanswered is no failure of its successor', async () => {
+  await nameNetwork();
+  await add({ waitMs: 0 });
+  behave = () => undefined;
+  await using made = await finder();
+  const numbers = Array.from({ length: 10 }, (_, i) => `+393330000${100 + i}`);
+  await made.find(numbers, WAIT);
+  await expect.poll(() => asked.length).toBe(10);
+  await transaction(pool, (tx) => removeService(tx, { name: 'service', by: 'Ada' }));
+  await add();
+  behave = known;
+  await made.reload();
+  expect((await made.find([NUMBER], WAIT))(NUMBER)).toBe('22201');
 });
 
 test('a test of a service shows what it answers and stores nothing', async () => {

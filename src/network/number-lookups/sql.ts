@@ -1,6 +1,6 @@
 import { textArray } from '../../platform/db/array.ts';
 import { boolean, insertRows, text, timestamptz } from '../../platform/db/columns.ts';
-import { type Db, exec, many, maybeOne, sql } from '../../platform/db/query.ts';
+import { type Db, exec, many, maybeOne, one, sql } from '../../platform/db/query.ts';
 import { as, columns, type RowOf } from '../../platform/db/select.ts';
 
 const SERVICE = columns({
@@ -39,13 +39,14 @@ export async function deleteService(db: Db, { name }: { name: string }): Promise
   return exec(db, sql`DELETE FROM lookup_service WHERE name = ${name}`);
 }
 
-/** Lists the prefixes of which a route or a cost names a network: only their numbers have to be looked up. */
-export async function listNetworkPrefixes(db: Db): Promise<{ prefix: string }[]> {
-  return many(
+/** Whether any route or cost names a network: otherwise no number need be looked up. */
+export async function hasNamedNetwork(db: Db): Promise<boolean> {
+  const { named } = await one<{ named: boolean }>(
     db,
-    sql`SELECT prefix FROM conditional_route WHERE network IS NOT NULL
-        UNION SELECT prefix FROM connection_cost WHERE network IS NOT NULL`,
+    sql`SELECT EXISTS (SELECT FROM conditional_route WHERE network IS NOT NULL)
+            OR EXISTS (SELECT FROM connection_cost WHERE network IS NOT NULL) AS named`,
   );
+  return named;
 }
 
 const KNOWN = columns({ number: as<string>('n.number'), network: as<string | null>('n.network') });

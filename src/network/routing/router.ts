@@ -3,10 +3,11 @@ import type { Channel } from '../../platform/lib/channel.ts';
 import { type PrefixTable, prefixTable } from '../../platform/lib/phone/prefix-table.ts';
 import { isRoutedBySender } from '../connections/kinds/kind.ts';
 import { listRegisteredSenders } from '../senders/sql.ts';
-import { type FindCost, NO_COSTS } from '../costs/cost-list.ts';
+import { type Costs, NO_COSTS } from '../costs/cost-list.ts';
 import { findWay } from './choice/choose.ts';
 import type { Traffic } from './conditions/conditions.ts';
 import { economicsOf } from './choice/economics.ts';
+import { type NetworkUse, networkUseOf, type Recipient } from './choice/network-use.ts';
 import { NO_WAY, type Plan, planRoutes, type Way } from './choice/plan.ts';
 import { type Explanation, explain, type Question } from './explain.ts';
 import { listPolicies } from './policies/sql.ts';
@@ -30,15 +31,21 @@ export type Router = {
   readonly maySend: MaySend;
   /** Explains how a message on SMS would be routed. */
   explain(question: Question): Explanation;
+  /** Returns what the network of a number changes for an SMS; null if nothing, so that it need not be looked up. */
+  networkUse(recipient: Recipient): NetworkUse | null;
   reload(): Promise<void>;
 };
 
 /**
  * Creates a router that works from memory: the longest prefix wins, and its routes are ordered by their priority numbers, or
  * by the policy of the number. The tables are small and read for every message, so they are kept in memory and reloaded
- * after each change. `findCost` is from a list of costs that is reloaded with it.
+ * after each change. `findCost` and `dependsOnNetwork` are from a list of costs that is reloaded with it.
  */
-export function createRouter(pool: Pool, findCost: FindCost = NO_COSTS.find): Router {
+export function createRouter(
+  pool: Pool,
+  findCost: Costs['find'] = NO_COSTS.find,
+  dependsOnNetwork: Costs['dependsOnNetwork'] = NO_COSTS.dependsOnNetwork,
+): Router {
   let economics = economicsOf([], [], findCost);
   let plans: PrefixTable<Plan> = prefixTable([]);
   let senders: ReadonlyMap<string, SenderRoute> = new Map();
@@ -59,6 +66,8 @@ export function createRouter(pool: Pool, findCost: FindCost = NO_COSTS.find): Ro
         economics,
         traffic: { accountId: accountId ?? 0, sender: sender ?? '', network, at, key: destination, salt: 0 },
       }),
+    networkUse: (recipient) =>
+      networkUseOf(plans.find('SMS', recipient.destination), recipient, { economics, dependsOnNetwork }),
     async reload() {
       const [routes, registered, policies, standings] = await Promise.all([
         listRoutes(pool),

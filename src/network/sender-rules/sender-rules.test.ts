@@ -5,14 +5,16 @@ import { newMessage } from '../../../test/support/queue.ts';
 import { reset } from '../../../test/support/reset.ts';
 import { insertMessages } from '../../messaging/messages/new/sql.ts';
 import { createAccount } from '../../operations/accounts/create.ts';
-import { sql } from '../../platform/db/query.ts';
+import { deleteStickySenders } from '../../operations/retention/sql.ts';
+import { exec, sql } from '../../platform/db/query.ts';
 import { transaction } from '../../platform/db/transaction.ts';
+import { DAY_MS } from '../../platform/lib/time.ts';
 import * as change from './change.ts';
 import { registerSenderRuleCommands } from './commands.ts';
 import { pickNumber } from './pick-number.ts';
 import { createSenderRules, NO_STICKY } from './rules.ts';
 import { listPools, listRules } from './sql.ts';
-import { createStickyLookup, findStickySenders } from './sticky.ts';
+import { createStickyLookup, endStickyPools, findStickySenders } from './sticky.ts';
 
 const database = testDatabase();
 const { pool } = database;
@@ -150,6 +152,25 @@ test('who was written to keeps the number when others join or leave the pool; on
   for (const [to, sender] of first)
     if (sender !== '+12025550142') expect(last.get(to)).toBe(sender);
     else expect(last.get(to)).not.toBe(sender);
+});
+
+test('who is written to again keeps the number for as long as messages are kept, and then nobody asks for it any more', async () => {
+  const { id } = await transaction(pool, (tx) =>
+    change.addPool(tx, { name: 'us', ownerId: null, numbers: NUMBERS, by: 'Ada' }),
+  );
+  await sendAll();
+  const { kept } = await transaction(pool, (tx) => change.addPoolNumber(tx, { id, number: '+12025550144', by: 'Ada' }));
+  await exec(pool, sql`UPDATE sticky_sender SET used_at = now() - interval '40 days'`);
+  // Two requests at the same moment note it as well as one.
+  await Promise.all([sendAll(), sendAll()]);
+  const before = new Date(Date.now() - DAY_MS);
+  expect(await deleteStickySenders(pool, { before, limit: 10_000 })).toBe(0);
+  expect(await endStickyPools(pool)).toBe(0);
+  await exec(pool, sql`UPDATE sticky_sender SET used_at = now() - interval '2 days'`);
+  expect(await deleteStickySenders(pool, { before, limit: 1 })).toBe(1);
+  expect(await deleteStickySenders(pool, { before, limit: 10_000 })).toBe(kept - 1);
+  expect([await endStickyPools(pool), await endStickyPools(pool)]).toEqual([1, 0]);
+  expect((await loaded()).anySticky()).toBe(false);
 });
 
 test('another account does not keep numbers for this one', async () => {

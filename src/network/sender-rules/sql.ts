@@ -1,4 +1,5 @@
 import { bigint, rowsOf, text } from '../../platform/db/columns.ts';
+import { timeOf } from '../../platform/db/id-time.ts';
 import { type Db, exec, many, maybeOne, one, sql } from '../../platform/db/query.ts';
 import { as, columns, type RowOf } from '../../platform/db/select.ts';
 
@@ -129,11 +130,14 @@ export async function insertSticky(
 ): Promise<number> {
   return exec(
     db,
-    sql`INSERT INTO sticky_sender (account_id, pool, destination, sender)
-        SELECT DISTINCT ON (m.account_id, m.destination) m.account_id, ${pool.name}, m.destination, m.sender
+    sql`INSERT INTO sticky_sender (account_id, pool, destination, sender, used_at)
+        SELECT DISTINCT ON (m.account_id, m.destination) m.account_id, ${pool.name}, m.destination, m.sender,
+               ${timeOf(sql`m.id`)}
         FROM message m
         WHERE m.sender = ANY(${[...pool.numbers]}::text[]) AND m.asked_sender IS NOT NULL AND m.channel = 'SMS'
-          AND (${pool.ownerId}::bigint IS NULL OR m.account_id = ${pool.ownerId})
+          AND CASE WHEN ${pool.ownerId}::bigint IS NULL
+                THEN NOT EXISTS (SELECT FROM number_pool o WHERE o.name = ${pool.name} AND o.owner_id = m.account_id)
+                ELSE m.account_id = ${pool.ownerId} END
           AND NOT EXISTS (SELECT FROM unnest(${[...pool.numbers]}::text[]) AS n (number)
                           WHERE md5(m.destination || '/' || n.number) > md5(m.destination || '/' || ${added}))
         ORDER BY m.account_id, m.destination, m.id DESC
@@ -172,16 +176,50 @@ const STICKY = columns({
 /** The number that a recipient keeps. */
 export type StickySender = RowOf<typeof STICKY>;
 
-/** Lists the numbers that these recipients keep. */
+/**
+ * Lists the numbers that these recipients keep, because messages to them are about to be made, and notes that once a day. What
+ * another transaction is noting is left to it.
+ */
 export async function listSticky(db: Db, keys: readonly Omit<StickySender, 'sender'>[]): Promise<StickySender[]> {
   return many(
     db,
-    sql`SELECT ${STICKY}
-        FROM ${rowsOf(keys, {
-          account_id: bigint((k) => k.accountId),
-          pool: text((k) => k.pool),
-          destination: text((k) => k.destination),
-        })} AS u
-        JOIN sticky_sender s ON s.account_id = u.account_id AND s.pool = u.pool AND s.destination = u.destination`,
+    sql`WITH found AS MATERIALIZED (
+          SELECT s.account_id, s.pool, s.destination, s.sender, s.used_at
+          FROM ${rowsOf(keys, {
+            account_id: bigint((k) => k.accountId),
+            pool: text((k) => k.pool),
+            destination: text((k) => k.destination),
+          })} AS u
+          JOIN sticky_sender s ON s.account_id = u.account_id AND s.pool = u.pool AND s.destination = u.destination),
+        free AS (
+          SELECT s.account_id, s.pool, s.destination FROM found f
+          JOIN sticky_sender s ON s.account_id = f.account_id AND s.pool = f.pool AND s.destination = f.destination
+          WHERE f.used_at < now() - interval '1 day' FOR UPDATE OF s SKIP LOCKED),
+        noted AS (
+          UPDATE sticky_sender s SET used_at = now() FROM free f
+          WHERE s.account_id = f.account_id AND s.pool = f.pool AND s.destination = f.destination)
+        SELECT ${STICKY} FROM found s`,
+  );
+}
+
+/** Lists the pools that are marked as having recipients who keep a number. */
+export async function listStickyPools(db: Db): Promise<{ id: number }[]> {
+  return many(db, sql`SELECT id FROM number_pool WHERE sticky`);
+}
+
+/**
+ * Updates a locked pool of which no recipient keeps a number any more, so that nobody need ask. Returns 0 if some do, or if
+ * that is known.
+ */
+export async function updatePoolNotSticky(
+  db: Db,
+  { id, name, ownerId }: Pick<NumberPool, 'id' | 'name' | 'ownerId'>,
+): Promise<number> {
+  return exec(
+    db,
+    sql`UPDATE number_pool SET sticky = false
+        WHERE id = ${id} AND sticky
+          AND NOT EXISTS (SELECT FROM sticky_sender s
+                          WHERE s.pool = ${name} AND (${ownerId}::bigint IS NULL OR s.account_id = ${ownerId}))`,
   );
 }

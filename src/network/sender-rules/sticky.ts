@@ -1,7 +1,10 @@
 import { groupCommit } from '../../platform/db/group-commit.ts';
+import type { Pool } from 'pg';
 import type { Db } from '../../platform/db/query.ts';
+import { transaction } from '../../platform/db/transaction.ts';
+import { notifyRoutingChange } from '../connections/sql.ts';
 import { type AskedSender, type FindSticky, NO_STICKY, type SenderRules } from './rules.ts';
-import { listSticky, type StickySender } from './sql.ts';
+import { listSticky, listStickyPools, lockPool, type StickySender, updatePoolNotSticky } from './sql.ts';
 
 type Key = Omit<StickySender, 'sender'>;
 type Rules = Pick<SenderRules, 'stickyPoolOf'>;
@@ -13,8 +16,8 @@ export async function findStickySenders(db: Db, rules: Rules, asked: readonly As
 }
 
 /**
- * Creates a function that looks up which of these recipients of one account keep the number of a pool that they know. All requests of the
- * moment share one statement; messages from no pool, or from one in which nobody keeps a number, need none.
+ * Creates a function that looks up which of these recipients of one account keep the number of a pool that they know. All
+ * requests of the moment share one statement; messages from no pool, or from one in which nobody keeps a number, need none.
  */
 export function createStickyLookup(db: Db, rules: Rules): (asked: readonly AskedSender[]) => Promise<FindSticky> {
   const find = groupCommit<readonly Key[], ReadonlyMap<string, string>>({
@@ -29,6 +32,23 @@ export function createStickyLookup(db: Db, rules: Rules): (asked: readonly Asked
     const keys = keysOf(rules, asked);
     return keys.length === 0 ? NO_STICKY : finderIn(keys, await find(keys));
   };
+}
+
+/**
+ * Notes which pools have no recipients any more who keep a number, so that messages from them ask nobody; running processes
+ * follow at once. Returns how many there were.
+ */
+export async function endStickyPools(pool: Pool): Promise<number> {
+  let ended = 0;
+  // The lock comes first: a number that joins meanwhile may bring new ones.
+  for (const { id } of await listStickyPools(pool))
+    ended += await transaction(pool, async (tx) => {
+      const locked = await lockPool(tx, { id });
+      const changed = locked ? await updatePoolNotSticky(tx, locked) : 0;
+      if (changed > 0) await notifyRoutingChange(tx);
+      return changed;
+    });
+  return ended;
 }
 
 const keysOf = (rules: Rules, asked: readonly AskedSender[]): Key[] =>

@@ -72,6 +72,7 @@ type Parameters = { readonly index: number; readonly parameters: readonly object
 /** Returns the text parameters of one place, by button. */
 function parametersOf(template: Sendable, { values }: Filling, place: string): Parameters[] {
   const own = placeholdersOf(template).flatMap((p, i) => (p.place === place ? [{ ...p, text: values[i] ?? '' }] : []));
+  if (own.length === 0) return [];
   const byButton = Map.groupBy(own, ({ index }) => index);
   return [...byButton].map(([index, items]) => ({
     index,

@@ -2,6 +2,7 @@ import type { Pool } from 'pg';
 import { claimInboxes } from '../../engagement/inbox/sql.ts';
 import { findExpiryProgress } from '../../messaging/expiry/sql.ts';
 import { dropDay, listEndedDays } from '../../platform/db/partitions.ts';
+import { endStickyPools } from '../../network/sender-rules/sticky.ts';
 import { transaction } from '../../platform/db/transaction.ts';
 import { firstIdAt } from '../../platform/lib/ids.ts';
 import type { Log } from '../../platform/lib/log.ts';
@@ -15,7 +16,7 @@ type Deps = { readonly pool: Pool; readonly log: Log; readonly now: () => Date }
 /**
  * Deletes what is older than `days`. Messages, their states, parts and events, and the log of webhooks go with the
  * partitions of their day. Deleted in batches are what belongs to them elsewhere, what people wrote, and the recipients
- * of campaigns. The audit log, the ledger, the figures, contacts, consent, and what people edit are kept.
+ * of campaigns, and the numbers of pools that recipients keep. The audit log, the ledger, the figures, contacts, consent, and what people edit are kept.
  *
  * A day is kept as long as one of its messages is scheduled for later or may still hold credit.
  *
@@ -56,6 +57,7 @@ async function deleteBatch(pool: Pool, before: Date): Promise<number> {
     await db.deleteInboxMessages(pool, old),
     await deleteConversations(pool, old),
     await deleteRecipients(pool, old),
+    await deleteStickySenders(pool, old),
     await db.deleteRetries(pool, { beforeId }),
     await db.deleteOutbox(pool, { beforeId }),
     await db.deleteLostChunks(pool, { beforeId }),
@@ -79,4 +81,10 @@ async function deleteRecipients(pool: Pool, { before, limit }: Batch): Promise<n
   const campaign = await db.findOldCampaign(pool, { before });
   if (!campaign) return 0;
   return (await db.deleteRecipients(pool, { ...campaign, limit })) || db.deleteCampaignSteps(pool, campaign);
+}
+
+async function deleteStickySenders(pool: Pool, batch: Batch): Promise<number> {
+  const deleted = await db.deleteStickySenders(pool, batch);
+  if (deleted > 0) await endStickyPools(pool);
+  return deleted;
 }

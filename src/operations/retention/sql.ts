@@ -85,6 +85,15 @@ export async function deleteConversations(
   return gone;
 }
 
+/** Deletes which numbers of pools recipients keep who have not been written to from them since `before`. */
+export const deleteStickySenders = (db: Db, { before, limit }: Old): Promise<number> =>
+  exec(
+    db,
+    sql`DELETE FROM sticky_sender WHERE (account_id, pool, destination) IN (
+          SELECT account_id, pool, destination FROM sticky_sender WHERE used_at < ${before} LIMIT ${limit})
+        AND used_at < ${before}`,
+  );
+
 /** Deletes retries of events that are not in the log any more. */
 export const deleteRetries = (db: Db, { beforeId }: { beforeId: string }): Promise<number> =>
   exec(

@@ -71,6 +71,10 @@ test('a message without a limit has no option of it', async () => {
 test.each([
   [rejected('REJECTED_NOT_ENOUGH_CREDITS'), { kind: 'retry', counts: false, text: 'Not enough credits' }],
   [rejected('REJECTED_SENDER'), { kind: 'refused', elsewhere: true, code: 'REJECTED_SENDER' }],
+  [rejected('REJECTED_PREPAID_PACKAGE_EXPIRED'), { kind: 'retry', counts: false }],
+  [rejected('REJECTED_DUPLICATE_MESSAGE_ID'), { kind: 'unknown' }],
+  [rejected('REJECTED_DND'), { kind: 'refused', status: 'REJECTED', elsewhere: false }],
+  [rejected('REJECTED_DESTINATION'), { kind: 'refused', status: 'UNDELIVERABLE', elsewhere: false }],
   [rejected('REJECTED_PREFIX_MISSING'), { kind: 'refused', status: 'UNDELIVERABLE', elsewhere: false }],
   [
     { status: 400, body: { errorCode: 'E400', description: 'Request cannot be processed.', violations: [] } },
@@ -130,6 +134,17 @@ test('all receipts of a report are read, and none without the token', () => {
     ],
   });
   expect(readCallback(CALLED, {}, { body: REPORT, query: {} })).toEqual(FORGED);
+});
+
+test.each([
+  ['DELIVERED', 'DELIVERED_TO_OPERATOR', 'ACCEPTED'],
+  ['EXPIRED', 'EXPIRED_EXPIRED', 'EXPIRED'],
+  ['EXPIRED', 'EXPIRED_DLR_UNKNOWN', 'UNKNOWN'],
+  ['REJECTED', 'REJECTED_NETWORK', 'REJECTED'],
+  ['PENDING', 'PENDING_ENROUTE', 'ACCEPTED'],
+])('%s with the name %s means %s', (groupName, name, state) => {
+  const body = { results: [{ messageId: 'a', to: '41793026727', status: { groupName, name } }] };
+  expect(readCallback(CALLED, {}, { body })).toMatchObject({ receipts: [{ state }] });
 });
 
 test('inbound messages are read with their ids', () => {

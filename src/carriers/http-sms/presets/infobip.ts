@@ -1,8 +1,11 @@
 import { definePreset } from '../preset.ts';
 
 /**
- * Infobip SMS API v3 (infobip.com/docs/api/channels/sms, in November 2026). The base URL is that of the account there. Callbacks
- * prove their origin by the token in their URL. Inbound messages need the callback URL with the token at the number there.
+ * Infobip SMS API v3 (infobip.com/docs/api/channels/sms and …/developer-resources/api-fundamentals/message-status-codes, in November
+ * 2026; infobip-api-java-client 6.4.0). The base URL is that of the account there. Callbacks prove their origin by the token in
+ * their URL. Inbound messages need the callback URL with the token at the number there.
+ *
+ * DELIVERED_TO_OPERATOR is of the group DELIVERED, but not final: the network has the message, the handset has it not yet.
  */
 export const infobip = definePreset({
   needs: ['baseUrl', 'apiKey'],
@@ -38,8 +41,10 @@ export const infobip = definePreset({
         is: ['PENDING', 'ACCEPTED', 'DELIVERED'],
         outcome: 'accepted',
       },
-      { status: '200', is: ['REJECTED_NOT_ENOUGH_CREDITS'], outcome: 'fault' },
+      { status: '200', is: ['REJECTED_NOT_ENOUGH_CREDITS', 'REJECTED_PREPAID_PACKAGE_EXPIRED'], outcome: 'fault' },
       { status: '200', is: ['REJECTED_SYSTEM_ERROR'], outcome: 'later' },
+      // An earlier attempt of ours, whose answer may have been lost; its receipt names our id.
+      { status: '200', is: ['REJECTED_DUPLICATE_MESSAGE_ID'], outcome: 'unknown' },
       {
         status: '200',
         at: '/messages/0/status/groupName',
@@ -47,15 +52,36 @@ export const infobip = definePreset({
         outcome: 'refused',
         as: 'UNDELIVERABLE',
       },
-      { status: '200', is: ['REJECTED_PREFIX_MISSING'], outcome: 'refused', as: 'UNDELIVERABLE' },
+      {
+        status: '200',
+        is: ['REJECTED_PREFIX_MISSING', 'REJECTED_DESTINATION', 'MISSING_TO'],
+        outcome: 'refused',
+        as: 'UNDELIVERABLE',
+      },
+      // The recipient wants no messages, or gets too many; a text that is too long.
+      {
+        status: '200',
+        is: [
+          'REJECTED_DND',
+          'REJECTED_DESTINATION_BLOCKLISTED',
+          'REJECTED_FLOODING_FILTER',
+          'REJECTED_MESSAGE_TOO_LONG',
+          'SIGNALS_BLOCKED',
+        ],
+        outcome: 'refused',
+      },
       { status: '200', at: '/messages/0/status/groupName', is: ['REJECTED'], outcome: 'refused', elsewhere: true },
     ],
   },
   receipts: {
     list: '/results',
     ids: ['/messageId', '/callbackData'],
-    state: '/status/groupName',
+    state: '/status/name | /status/groupName',
     states: {
+      DELIVERED_TO_OPERATOR: 'ACCEPTED',
+      // No operator said what became of it.
+      EXPIRED_DLR_UNKNOWN: 'UNKNOWN',
+      SIGNALS_BLOCKED: 'REJECTED',
       PENDING: 'ACCEPTED',
       ACCEPTED: 'ACCEPTED',
       DELIVERED: 'DELIVERED',

@@ -1,7 +1,7 @@
 import { definePreset } from '../preset.ts';
 
 /**
- * Sinch SMS API, XMS v1 (developers.sinch.com/docs/sms/api-reference, in November 2026). The account is the service plan id, the
+ * Sinch SMS API, XMS v1 (developers.sinch.com/docs/sms/api-reference, in November 2026; sinch-sdk-node 1.5). The account is the service plan id, the
  * API key its token. The base URL is that of the region, `https://us.sms.api.sinch.com` by default. Callbacks prove their
  * origin by the token in their URL, because Sinch signs none of SMS. Inbound messages need the callback URL with the token at
  * the service plan.

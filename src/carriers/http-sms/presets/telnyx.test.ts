@@ -59,6 +59,7 @@ test.each([
   [error(400, '40300'), { kind: 'refused', elsewhere: false }],
   [error(400, '40305'), { kind: 'refused', elsewhere: true }],
   [error(403, '20100'), { kind: 'retry', counts: false }],
+  [error(429, '40333'), { kind: 'retry', counts: false, code: '40333' }],
   [error(401, '10009'), { kind: 'retry', counts: false }],
   [error(500, '10007'), { kind: 'unknown' }],
 ])('answer %#: %j', async (got, outcome) => {

@@ -1,8 +1,8 @@
 import { definePreset } from '../preset.ts';
 
 /**
- * Telnyx Messaging API v2 (developers.telnyx.com/api-reference/messages, …/docs/messaging/messages/receiving-webhooks, in
- * November 2026). The account, which senders with letters need, is the messaging profile id. The signing key is the public key
+ * Telnyx Messaging API v2 (developers.telnyx.com/api-reference/messages, …/docs/messaging/messages/receiving-webhooks and
+ * …/error-codes, in November 2026; telnyx-node 7.17). The account, which senders with letters need, is the messaging profile id. The signing key is the public key
  * of the account there. Inbound messages need the callback URL at the messaging profile.
  */
 export const telnyx = definePreset({
@@ -27,8 +27,8 @@ export const telnyx = definePreset({
     text: '/errors/0/detail | /errors/0/title',
     rules: [
       { is: ['10009'], outcome: 'fault' },
-      // Insufficient funds.
-      { is: ['20100'], outcome: 'fault' },
+      // Insufficient funds; the spending limit of the day, which is answered with 429 until midnight.
+      { is: ['20100', '40333'], outcome: 'fault' },
       { is: ['10011', '40318'], outcome: 'throttled' },
       // Not a number, not a mobile number; opted out; expired.
       { is: ['40310', '40001'], outcome: 'refused', as: 'UNDELIVERABLE' },

@@ -66,6 +66,9 @@ test.each([
   [error(400, 21_610), { kind: 'refused', status: 'REJECTED', elsewhere: false }],
   [error(400, 21_606), { kind: 'refused', elsewhere: true }],
   [error(400, 99_999), { kind: 'refused', elsewhere: false }],
+  [error(400, 21_612), { kind: 'refused', elsewhere: true }],
+  [error(400, 21_635), { kind: 'refused', status: 'UNDELIVERABLE', elsewhere: false }],
+  [error(429, 63_038), { kind: 'retry', counts: false, code: '63038' }],
   [error(400, 21_611), { kind: 'retry', counts: false }],
   [error(401, 20_003), { kind: 'retry', counts: false, code: '20003' }],
   [error(500, 20_500), { kind: 'unknown' }],
@@ -77,10 +80,10 @@ test.each([
 const URL = 'https://sms.example.com/api/callbacks/http/acme?token=our-callback-token';
 
 /** Signs as twilio.com/docs/usage/webhooks/webhooks-security describes it. */
-function sign(form: string, key: string): string {
+function sign(form: string, key: string, url = URL): string {
   const pairs = [...new URLSearchParams(form)].toSorted(([a], [b]) => (a < b ? -1 : 1));
   return createHmac('sha1', key)
-    .update(`${URL}${pairs.flat().join('')}`)
+    .update(`${url}${pairs.flat().join('')}`)
     .digest('base64');
 }
 
@@ -99,6 +102,18 @@ test('a signed receipt is read, one that another key has signed is not', () => {
   });
   expect(deliver(STATUS.replaceAll('undelivered', 'delivered'))).toMatchObject({ receipts: [{ state: 'DELIVERED' }] });
   expect(deliver(STATUS, 'another-key')).toEqual(FORGED);
+});
+
+test('the signature may cover the URL with its standard port, but no other', () => {
+  const withPort = (port: number) => URL.replace('example.com', `example.com:${port}`);
+  const called = (url: string, signedUrl: string) => {
+    const headers = { 'x-twilio-signature': sign(STATUS, 'the-api-key', signedUrl) };
+    return readCallback(SETTINGS, {}, { body: STATUS, url, query: {}, headers });
+  };
+  expect(called(URL, withPort(443))).toMatchObject({ kind: 'events' });
+  expect(called(withPort(8443), URL)).toMatchObject({ kind: 'events' });
+  expect(called(URL, withPort(8443))).toEqual(FORGED);
+  expect(called(URL, URL.replace('/acme', '/other'))).toEqual(FORGED);
 });
 
 test('an inbound message is read with its id', () => {

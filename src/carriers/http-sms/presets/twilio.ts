@@ -2,7 +2,7 @@ import { definePreset } from '../preset.ts';
 
 /**
  * Twilio Programmable Messaging, API 2010-04-01 (twilio.com/docs/messaging/api/message-resource, twilio.com/docs/api/errors,
- * in November 2026). The account is the account SID, the API key its auth token, which signs the callbacks, too. Inbound
+ * in November 2026; twilio-oai of April and twilio-node of July 2026). The account is the account SID, the API key its auth token, which signs the callbacks, too. Inbound
  * messages need the callback URL at the number or the messaging service there.
  */
 export const twilio = definePreset({
@@ -30,14 +30,15 @@ export const twilio = definePreset({
     rules: [
       // Too many messages are queued for the sender, or requests came too fast.
       { is: ['21611', '14107', '20429'], outcome: 'throttled' },
-      { is: ['20003', '20005', '20008'], outcome: 'fault' },
+      // The last one is the limit of a day, which is answered with 429 until the next.
+      { is: ['20003', '20005', '20008', '63038'], outcome: 'fault' },
       // Not a number, not a mobile number, not reachable.
-      { is: ['21211', '21214', '21217', '21265', '21612', '21614'], outcome: 'refused', as: 'UNDELIVERABLE' },
-      // The recipient has opted out; the text is empty or too long.
-      { is: ['21610', '21602', '21617'], outcome: 'refused' },
-      // A sender or a country that our account there may not use.
+      { is: ['21211', '21214', '21217', '21265', '21614', '21635'], outcome: 'refused', as: 'UNDELIVERABLE' },
+      // The recipient has opted out; the text is empty or too long; the recipient is the sender.
+      { is: ['21610', '21602', '21617', '21266'], outcome: 'refused' },
+      // A sender or a country that our account there may not use, or a recipient that this sender does not reach.
       {
-        is: ['21212', '21408', '21603', '21606', '21607', '21608', '21659', '21660'],
+        is: ['21212', '21408', '21601', '21603', '21606', '21607', '21608', '21612', '21659', '21660'],
         outcome: 'refused',
         elsewhere: true,
       },
@@ -75,6 +76,7 @@ export const twilio = definePreset({
     algorithm: 'hmac-sha1',
     encoding: 'base64',
     over: '{{url}}{{params}}',
+    anyPort: true,
     key: 'apiKey',
   },
 });

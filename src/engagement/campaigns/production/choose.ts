@@ -119,7 +119,10 @@ export async function findKnownOf({ tx, campaign, tables }: Step, candidates: re
   const asked = numbers.map((destination) => ({ accountId, destination, sender: smsSender }));
   const findSticky = await findStickySenders(tx, tables.senderRules, asked);
   const { networks } = tables;
-  return { findSticky, networkOf: networks.isNeeded() ? await networks.find(numbers, { wait: false }) : NO_NETWORK };
+  return {
+    findSticky,
+    networkOf: networks.isNeeded() ? await networks.find(numbers, { accountId, wait: false }) : NO_NETWORK,
+  };
 }
 
 const senderOf = (campaign: RunningCampaign, channel: Channel): string =>

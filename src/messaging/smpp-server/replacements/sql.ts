@@ -24,7 +24,8 @@ export const insertReplacement = (
   );
 
 const REPLACEABLE = columns({
-  sender: as<string>('m.sender'),
+  /** As it was asked for: a rule may have put another one in its place, and does so again. */
+  sender: as<string>('coalesce(m.asked_sender, m.sender)'),
   destination: as<string>('m.destination'),
   /** How its text was coded in the submit; null: it did not come by SMPP. */
   dataCoding: as<number | null>('m.data_coding'),

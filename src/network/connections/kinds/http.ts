@@ -11,6 +11,7 @@ import {
   parseHttpSmsSettings,
   resolveSettings,
 } from '../../../carriers/http-sms/settings.ts';
+import { getMember } from '../../../carriers/json.ts';
 import { guardedLookup } from '../../../platform/outbound/connect.ts';
 import type { CallbackAnswer, CallbackRequest } from './callback.ts';
 import { addressOfUrl } from './address.ts';
@@ -81,6 +82,7 @@ export const httpKind: Kind = {
       return (request) => eventsOf(read, request);
     },
   },
+  polls: (settings) => getMember(settings, 'poll') !== undefined,
   createPoller: (settings, secret, context) =>
     createPoller(parseHttpSmsSettings(settings), secretsOf(secret), contextOf(settings, secret, context)),
   createFileSource: null,

@@ -49,6 +49,8 @@ export type Kind = {
   readonly setup: CarrierSetup | null;
   /** What the carrier posts to us; null when it posts nothing. */
   readonly callbacks: Callbacks | null;
+  /** Whether these settings ask for events; cheap, because all connections are asked every few seconds. Missing where all carriers call. */
+  readonly polls?: (settings: unknown) => boolean;
   /** Opens what fetches events from a carrier that does not call; missing where all call, null for settings that do not poll. */
   readonly createPoller?: (settings: unknown, secret: string, context: CarrierContext) => Poller | null;
   /** Opens the source of files in inbound messages, from stored settings and secret; null when there are none. */

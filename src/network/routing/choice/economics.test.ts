@@ -108,6 +108,17 @@ test('of the messages, the share that explores goes first to those on trial or b
   expect(ask(explorer)).toEqual({ ids: [3, 1, 2], reason: 'route 3: prefix 39, to try it' });
 });
 
+test('the connection of the very first route gets no more of the messages that explore than the others', () => {
+  const ask = market({
+    policies: [{ ...POLICY, explore: 100 }],
+    costs: { 1: 1, 2: 2, 3: 9 },
+    stands: { 1: ['below', 10], 2: ['below', 20], 3: ['good', 95] },
+  });
+  const first = Array.from({ length: 20_000 }, () => ask().ids[0]);
+  // Five standard deviations of a twentieth of the messages.
+  for (const id of [1, 2]) expect(Math.abs(first.filter((each) => each === id).length - 1000)).toBeLessThan(154);
+});
+
 test('without exploration no message goes first to a connection below the floor while another is good', () => {
   const ask = market({ costs: { 1: 9, 2: 1 }, stands: { 1: ['good', 95], 2: ['below', 10] } });
   expect(new Set(Array.from({ length: 500 }, () => ask().ids[0]))).toEqual(new Set([1]));

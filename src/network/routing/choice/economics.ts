@@ -54,8 +54,8 @@ export type Offer = {
 };
 
 const STANDINGS: readonly Standing[] = ['good', 'trial', 'below'];
-/** So that what explores is independent of what shares by weight. */
-const EXPLORING = 1;
+/** No id of a route, so that whether a message explores says nothing about which route it then tries. */
+const EXPLORING = -1;
 
 /**
  * Orders interchangeable routes by a policy: the cheapest of those at or above the floor of quality first, then the cheapest

@@ -27,26 +27,39 @@ export async function claimStandings(db: Db): Promise<boolean> {
 }
 
 const FIGURES = columns({
-  policyId: as<number>('p.id'),
-  connectionId: as<number>('q.connection_id'),
-  country: as<string>('q.country'),
-  messages: as<number>('sum(q.messages)::bigint'),
-  delivered: as<number>('sum(q.delivered)::bigint'),
-  receiptMs: as<number>('sum(q.receipt_ms)::bigint'),
+  policyId: as<number>('f.policy_id'),
+  connectionId: as<number>('f.connection_id'),
+  country: as<string>('f.country'),
+  messages: as<number>('sum(f.messages)::bigint'),
+  delivered: as<number>('sum(f.delivered)::bigint'),
+  receiptMs: as<number>('sum(f.receipt_ms)::bigint'),
 });
 export type FiguresRow = RowOf<typeof FIGURES>;
 
-/** Lists the quality of connections by each policy by cost, in the countries that its prefix has numbers of. */
+/**
+ * So many times the least number of samples decide: of 500 samples, chance moves a share of 80 % by two points, of fewer by
+ * more; with all of three hours, a carrier that delivers nothing any more would stay above a floor of 80 % for half an hour.
+ */
+const NEWEST = 10;
+
+/**
+ * Lists the quality of connections by each policy by cost, in the countries that its prefix has numbers of: that of their
+ * newest samples, in whole slots of ten minutes, as far as the policy looks back.
+ */
 export async function listFigures(db: Db): Promise<FiguresRow[]> {
   return many(
     db,
     sql`SELECT ${FIGURES}
-        FROM route_policy p
-        JOIN connection_quality q ON q.slot > now() - make_interval(hours => p.hours)
-          AND (starts_with(q.country, p.prefix) OR starts_with(p.prefix, q.country))
-        JOIN connection c ON c.id = q.connection_id
-        WHERE p.policy = 'least-cost'
-        GROUP BY p.id, q.connection_id, q.country`,
+        FROM (SELECT p.id AS policy_id, p.min_samples, q.connection_id, q.country, q.messages, q.delivered, q.receipt_ms,
+                     sum(q.messages) OVER (PARTITION BY p.id, q.connection_id, q.country ORDER BY q.slot DESC)
+                       - q.messages AS newer
+              FROM route_policy p
+              JOIN connection_quality q ON q.slot > now() - make_interval(hours => p.hours)
+                AND (starts_with(q.country, p.prefix) OR starts_with(p.prefix, q.country))
+              JOIN connection c ON c.id = q.connection_id
+              WHERE p.policy = 'least-cost') AS f
+        WHERE f.newer < ${NEWEST}::int * f.min_samples
+        GROUP BY f.policy_id, f.connection_id, f.country`,
   );
 }
 
@@ -89,7 +102,7 @@ const COUNTRY_QUALITY = columns({
   delivered: as<number>('sum(q.delivered)::bigint'),
   receiptMs: as<number>('sum(q.receipt_ms)::bigint'),
 });
-export type CountryQuality = RowOf<typeof COUNTRY_QUALITY>;
+type CountryQuality = RowOf<typeof COUNTRY_QUALITY>;
 
 /** Lists what samples of the last hours tell about each connection in a country, by its calling code. */
 export async function listQualityIn(

@@ -1,13 +1,16 @@
 import { Type } from 'typebox';
+import { LOOKUP_PRESET_NAMES } from '../../../carriers/number-lookup/presets.ts';
 import type { LookupSettings } from '../../../carriers/number-lookup/settings.ts';
-import { addService, removeService } from '../../../network/number-lookups/services.ts';
+import { addService, removeService, testService } from '../../../network/number-lookups/services.ts';
 import { listCounts, listServices } from '../../../network/number-lookups/sql.ts';
 import { transaction } from '../../../platform/db/transaction.ts';
 import type { App, PlatformDeps } from '../../../platform/http/app.ts';
 import { requireOperator } from '../../../platform/http/auth.ts';
-import { idempotentGlobal } from '../../../platform/http/idempotency.ts';
+import { idempotentGlobal, idempotentHandler } from '../../../platform/http/idempotency.ts';
 import { withExamples } from '../../../platform/http/schema.ts';
 import { fromMicros } from '../../../platform/lib/money.ts';
+import { orNull } from '../../../platform/lib/schema.ts';
+import { createGuard } from '../../../platform/outbound/guard.ts';
 import { operatorNameOf } from '../author.ts';
 import { amount, Done, OPERATOR_PATH } from '../fields.ts';
 
@@ -34,9 +37,23 @@ const LookupIn = Type.Object({
   apiKey: Type.Optional(Type.String({ maxLength: 4000, description: 'The key of the API; it is never shown again.' })),
 });
 
+const Tried = Type.Object({
+  ok: Type.Boolean(),
+  network: orNull(Type.String({ description: 'MCC and MNC; null if the service knows none.' })),
+  ported: orNull(Type.Boolean()),
+  reason: orNull(Type.String({ description: 'Why the look-up failed.' })),
+});
+
+const TryIn = Type.Object({
+  phoneNumber: Type.String({
+    pattern: String.raw`^\+[1-9]\d{6,14}$`,
+    'x-message': 'must be a number in E.164 form, such as +393331234567',
+  }),
+});
+
 /** The routes for services that know the networks of numbers. Running programs follow every change at once. */
 export function operatorLookupRoutes(app: App, deps: PlatformDeps): void {
-  const { pool, secretKey } = deps;
+  const { pool, secretKey, config } = deps;
   const onRequest = requireOperator();
 
   app.get(LOOKUPS, {
@@ -45,13 +62,19 @@ export function operatorLookupRoutes(app: App, deps: PlatformDeps): void {
       tags,
       operationId: 'operatorListLookups',
       summary: 'List the services that know the networks of numbers',
-      description: 'The first is asked.',
-      response: { 200: Type.Object({ data: Type.Array(LookupOut) }) },
+      description: 'The first is asked, for numbers whose network changes which connection they go to.',
+      response: {
+        200: Type.Object({
+          data: Type.Array(LookupOut),
+          presets: Type.Array(Type.String(), { description: 'The services whose protocol is known.' }),
+        }),
+      },
     },
     handler: async () => {
       const [services, counts] = await Promise.all([listServices(pool), listCounts(pool)]);
       const countsOf = new Map(counts.map((row) => [row.serviceId, row]));
       return {
+        presets: [...LOOKUP_PRESET_NAMES],
         data: services.map(({ id, name, settings }) => {
           const { answered = 0, failed = 0, costMicros = 0 } = countsOf.get(id) ?? {};
           return { id, name, settings: settings as LookupSettings, answered, failed, cost: fromMicros(costMicros) };
@@ -66,7 +89,7 @@ export function operatorLookupRoutes(app: App, deps: PlatformDeps): void {
       tags,
       operationId: 'operatorAddLookup',
       summary: 'Add a service that knows the networks of numbers',
-      description: 'It is asked for numbers of whose prefix a route or a cost names a network.',
+      description: 'It is asked for numbers whose network changes which connection they go to.',
       body: withExamples(LookupIn, {
         name: 'twilio',
         settings: { preset: 'twilio', account: 'AC00000000000000000000000000000000', price: 0.008 },
@@ -77,6 +100,26 @@ export function operatorLookupRoutes(app: App, deps: PlatformDeps): void {
     handler: idempotentGlobal(deps, 201, async ({ actor, body: { apiKey = '', ...body } }, tx) => {
       const { id } = await addService(tx, secretKey, { ...body, apiKey, by: operatorNameOf(actor) });
       return { id, name: body.name };
+    }),
+  });
+
+  app.post(`${LOOKUPS}/:name/test`, {
+    onRequest,
+    schema: {
+      tags,
+      operationId: 'operatorTestLookup',
+      summary: 'Ask a service for the network of a number',
+      description: 'Nothing is stored, and no look-up is counted, but the service may charge for it.',
+      params: Type.Object({ name: Name }),
+      body: withExamples(TryIn, { phoneNumber: '+4236601234' }),
+      response: { 200: Tried },
+    },
+    handler: idempotentHandler(deps, async ({ params: { name }, body: { phoneNumber: number } }) => {
+      const outside = { secretKey, guard: createGuard(config.webhooks) };
+      const found = await testService(pool, outside, { name, number });
+      return found.kind === 'answered'
+        ? { ok: true, network: found.network, ported: found.ported, reason: null }
+        : { ok: false, network: null, ported: null, reason: found.reason };
     }),
   });
 

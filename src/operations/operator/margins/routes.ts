@@ -43,6 +43,9 @@ const UnderCostOut = Type.Object({
   routeId: Type.Integer(),
   connection: Type.String(),
   routePrefix: Type.String({ description: 'The prefix of the route.' }),
+  conditions: orNull(
+    Type.String({ description: 'Which of the messages to these numbers the route takes; null if it takes all.' }),
+  ),
   prefix: Type.String({ description: 'The numbers of the route with the largest loss.' }),
   network: orNull(Type.String({ description: 'MCC and MNC, if the loss is that of one network.' })),
   price: amount('The selling price of a part.'),

@@ -131,5 +131,18 @@ test('a look-up service is added, listed without its key, and deleted', async ()
   expect(JSON.stringify(listed)).not.toContain('secret');
   const refused = await operator.request('POST', '/lookups', { ...service, name: 'two', settings: { preset: 'none' } });
   expect([refused.status, JSON.stringify(refused.body)]).toEqual([400, expect.stringContaining('settings.preset')]);
+  expect(listed).toMatchObject({ presets: expect.arrayContaining(['telnyx']) });
   expect((await operator.request('DELETE', '/lookups/hlr')).status).toBe(204);
+});
+
+test('a look-up service is tried with a number, and says why it fails', async () => {
+  const settings = { preset: 'telnyx', baseUrl: 'http://127.0.0.1:1' };
+  await operator.ask('POST', '/lookups', { name: 'dead', settings, apiKey: 'a secret key' });
+  const tried = await operator.ask('POST', '/lookups/dead/test', { phoneNumber: '+393331234567' });
+  expect(tried).toMatchObject({ ok: false, network: null, reason: expect.stringMatching(/./) });
+  const bad = await operator.request('POST', '/lookups/dead/test', { phoneNumber: '333' });
+  expect(bad).toMatchObject({ status: 400, body: { details: [{ field: 'phoneNumber' }] } });
+  const unknown = await operator.request('POST', '/lookups/none/test', { phoneNumber: '+393331234567' });
+  expect(unknown.status).toBe(404);
+  await operator.request('DELETE', '/lookups/dead');
 });

@@ -10,7 +10,8 @@ export function prefixTable<T>(
 ): PrefixTable<T> {
   const table = new Map<string, T>();
   for (const { group, prefix, value } of rows.toReversed()) table.set(`${group}/${prefix}`, value);
-  const longest = Math.max(0, ...rows.map((row) => row.prefix.length));
+  // Price lists of carriers have more rows than a call may have arguments.
+  const longest = rows.reduce((length, { prefix }) => Math.max(length, prefix.length), 0);
   return {
     find(group, destination) {
       for (let length = Math.min(longest, destination.length - 1); length >= 0; length--) {

@@ -9,6 +9,14 @@ const POOL = { id: from('operatorAddNumberPool.id') };
 const PAGE = { query: { limit: 1 } };
 const NOTHING_MISSED = { path: { id: 1 }, status: 404, because: 'no message has missed its time' };
 
+/** At an address that is never dialled, so that trying it asks nobody. */
+const UNREACHABLE_LOOKUP = {
+  preset: 'twilio',
+  account: 'AC00000000000000000000000000000000',
+  baseUrl: 'https://10.0.0.1',
+  price: 0.008,
+};
+
 /** The gateway as a whole. */
 export const OPERATOR: readonly Step[] = [
   step('operatorFindOverview'),
@@ -47,8 +55,9 @@ export const OPERATOR: readonly Step[] = [
   step('operatorListRoutePolicies'),
   step('operatorExplainRoute', { query: { number: '+4236601234' } }),
   step('operatorDeleteRoutePolicy', { path: { id: from('operatorSetRoutePolicy.id') } }),
-  step('operatorAddLookup'),
+  step('operatorAddLookup', { body: { settings: UNREACHABLE_LOOKUP } }),
   step('operatorListLookups'),
+  step('operatorTestLookup', { path: { name: 'twilio' } }),
   step('operatorDeleteLookup', { path: { name: 'twilio' } }),
   step('operatorDeleteRoute', { path: { id: from('operatorAddRoute.id') } }),
   step('operatorDeleteConnection', { path: SMSC }),

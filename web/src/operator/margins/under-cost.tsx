@@ -17,10 +17,10 @@ export function UnderCost() {
   return (
     <Alert color="amber" title={t('margin.underCost')}>
       <List size="sm">
-        {data.data.map(({ routeId, connection, routePrefix, prefix, network, price, cost }) => (
+        {data.data.map(({ routeId, connection, routePrefix, conditions, prefix, network, price, cost }) => (
           <List.Item key={routeId}>
             {t(network === null ? 'margin.loss' : 'margin.lossInNetwork', {
-              route: numbersOf(routePrefix),
+              route: conditions === null ? numbersOf(routePrefix) : `${numbersOf(routePrefix)} (${conditions})`,
               connection,
               numbers: numbersOf(prefix),
               network,

@@ -8,6 +8,7 @@ import { Page as Frame } from '../../ui/page.tsx';
 import { listFields, text, useUrlState } from '../../ui/url-state.ts';
 import { useListQuery } from '../../ui/table/use-list-query.ts';
 import { ConnectionFilterBar } from '../connections/connection-choice.tsx';
+import { Lookups } from '../lookups/lookups.tsx';
 import { Policies } from '../route-policies/policies.tsx';
 import { OPERATOR } from '../shared/need.ts';
 import { useRouteColumns } from './columns.tsx';
@@ -54,6 +55,7 @@ export function Page() {
         }
       />
       <Policies />
+      <Lookups />
       <RouteCheck asked={search} onChange={setSearch} />
       <Suspense>
         {search.add !== '' && (
