@@ -64,6 +64,95 @@ ALTER TABLE account_parcel ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON account_parcel AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
 COMMENT ON TABLE account_parcel IS 'queue';
 
+CREATE TABLE alert (
+  id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
+  kind text NOT NULL,
+  place text NOT NULL,
+  state text DEFAULT 'pending'::text NOT NULL,
+  severity text NOT NULL,
+  told_severity text,
+  subject text,
+  subject_id bigint,
+  count bigint,
+  accounts bigint,
+  compared integer,
+  detail text,
+  found_at timestamp with time zone DEFAULT now() NOT NULL,
+  seen_at timestamp with time zone DEFAULT now() NOT NULL,
+  since timestamp with time zone NOT NULL,
+  fired_at timestamp with time zone,
+  told_at timestamp with time zone,
+  acknowledged_at timestamp with time zone,
+  acknowledged_by text,
+  resolved_at timestamp with time zone,
+  CONSTRAINT alert_pkey PRIMARY KEY (id),
+  CONSTRAINT alert_severity_check CHECK ((severity = ANY (ARRAY['error'::text, 'warning'::text, 'info'::text]))),
+  CONSTRAINT alert_state_check CHECK ((state = ANY (ARRAY['pending'::text, 'firing'::text, 'acknowledged'::text, 'resolved'::text])))
+);
+CREATE UNIQUE INDEX alert_open ON alert USING btree (kind, place) WHERE (state <> 'resolved'::text);
+CREATE INDEX alert_resolved ON alert USING btree (resolved_at) WHERE (state = 'resolved'::text);
+COMMENT ON TABLE alert IS 'queue';
+
+CREATE TABLE alert_evaluation (
+  single boolean DEFAULT true NOT NULL,
+  evaluated_at timestamp with time zone NOT NULL,
+  CONSTRAINT alert_evaluation_pkey PRIMARY KEY (single),
+  CONSTRAINT alert_evaluation_single_check CHECK (single)
+);
+COMMENT ON TABLE alert_evaluation IS 'queue';
+
+CREATE TABLE alert_notice (
+  id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
+  target_id bigint NOT NULL,
+  alert_id bigint NOT NULL,
+  event text NOT NULL,
+  batch uuid,
+  created_at timestamp with time zone DEFAULT now() NOT NULL,
+  CONSTRAINT alert_notice_pkey PRIMARY KEY (id),
+  CONSTRAINT alert_notice_event_check CHECK ((event = ANY (ARRAY['fired'::text, 'reminder'::text, 'resolved'::text]))),
+  CONSTRAINT alert_notice_alert_id_fkey FOREIGN KEY (alert_id) REFERENCES alert(id) ON DELETE CASCADE,
+  CONSTRAINT alert_notice_target_id_fkey FOREIGN KEY (target_id) REFERENCES alert_target(id) ON DELETE CASCADE
+);
+CREATE INDEX alert_notice_alert ON alert_notice USING btree (alert_id);
+CREATE INDEX alert_notice_target ON alert_notice USING btree (target_id, batch);
+COMMENT ON TABLE alert_notice IS 'queue';
+
+CREATE TABLE alert_rule (
+  kind text NOT NULL,
+  enabled boolean NOT NULL,
+  for_seconds integer NOT NULL,
+  threshold double precision,
+  CONSTRAINT alert_rule_pkey PRIMARY KEY (kind),
+  CONSTRAINT alert_rule_for_seconds_check CHECK (((for_seconds >= 0) AND (for_seconds <= 86400))),
+  CONSTRAINT alert_rule_threshold_check CHECK ((threshold > (0)::double precision))
+);
+COMMENT ON TABLE alert_rule IS 'shared';
+
+CREATE TABLE alert_target (
+  id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
+  kind text NOT NULL,
+  address text NOT NULL,
+  sealed bytea,
+  severity text NOT NULL,
+  language text NOT NULL,
+  quiet_from smallint,
+  quiet_to smallint,
+  time_zone text NOT NULL,
+  breaks_quiet boolean NOT NULL,
+  due_at timestamp with time zone DEFAULT now() NOT NULL,
+  attempts integer DEFAULT 0 NOT NULL,
+  failing_since timestamp with time zone,
+  last_error text,
+  created_at timestamp with time zone DEFAULT now() NOT NULL,
+  CONSTRAINT alert_target_pkey PRIMARY KEY (id),
+  CONSTRAINT alert_target_check CHECK (((quiet_from IS NULL) = (quiet_to IS NULL))),
+  CONSTRAINT alert_target_kind_check CHECK ((kind = ANY (ARRAY['mail'::text, 'webhook'::text, 'owners'::text]))),
+  CONSTRAINT alert_target_quiet_from_check CHECK (((quiet_from >= 0) AND (quiet_from <= 1439))),
+  CONSTRAINT alert_target_quiet_to_check CHECK (((quiet_to >= 0) AND (quiet_to <= 1439))),
+  CONSTRAINT alert_target_severity_check CHECK ((severity = ANY (ARRAY['error'::text, 'warning'::text, 'info'::text])))
+);
+COMMENT ON TABLE alert_target IS 'shared';
+
 CREATE TABLE api_key (
   id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
   account_id bigint NOT NULL,
@@ -334,6 +423,21 @@ CREATE TABLE campaign_run (
 ALTER TABLE campaign_run ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON campaign_run AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
 COMMENT ON TABLE campaign_run IS 'facts';
+
+CREATE TABLE canned_answer (
+  account_id bigint NOT NULL,
+  id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
+  shortcut text NOT NULL,
+  text text NOT NULL,
+  CONSTRAINT canned_answer_pkey PRIMARY KEY (account_id, id),
+  CONSTRAINT canned_answer_account_id_shortcut_key UNIQUE (account_id, shortcut),
+  CONSTRAINT canned_answer_shortcut_check CHECK ((shortcut ~ '^[a-z0-9][a-z0-9_-]{0,39}$'::text)),
+  CONSTRAINT canned_answer_text_check CHECK (((length(text) >= 1) AND (length(text) <= 4096))),
+  CONSTRAINT canned_answer_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id)
+);
+ALTER TABLE canned_answer ENABLE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON canned_answer AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
+COMMENT ON TABLE canned_answer IS 'facts';
 
 CREATE TABLE cell (
   only_row boolean DEFAULT true NOT NULL,
@@ -667,6 +771,8 @@ CREATE TABLE conversation (
   last_text text NOT NULL,
   last_at timestamp with time zone NOT NULL,
   created_at timestamp with time zone DEFAULT now() NOT NULL,
+  snoozed_until timestamp with time zone,
+  answered_period text,
   CONSTRAINT conversation_pkey PRIMARY KEY (account_id, chat_id),
   CONSTRAINT conversation_channel_check CHECK ((channel = ANY (ARRAY['SMS'::text, 'RCS'::text, 'WHATSAPP'::text]))),
   CONSTRAINT conversation_unread_check CHECK ((unread >= 0))
@@ -677,10 +783,22 @@ CREATE UNIQUE INDEX conversation_peer ON conversation USING btree (account_id, p
 CREATE INDEX conversation_recent ON conversation USING btree (account_id, archived, last_at, chat_id);
 CREATE INDEX conversation_search ON conversation USING gin (lower(((peer || '
 '::text) || profile_name)) gin_trgm_ops);
+CREATE INDEX conversation_snoozed ON conversation USING btree (snoozed_until) WHERE (snoozed_until IS NOT NULL);
 CREATE INDEX conversation_unread ON conversation USING btree (account_id, archived, last_at, chat_id) WHERE (unread > 0);
 ALTER TABLE conversation ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON conversation AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
 COMMENT ON TABLE conversation IS 'facts';
+
+CREATE TABLE conversation_label (
+  account_id bigint NOT NULL,
+  label_id bigint NOT NULL,
+  chat_id uuid NOT NULL,
+  CONSTRAINT conversation_label_pkey PRIMARY KEY (account_id, label_id, chat_id)
+);
+CREATE INDEX conversation_label_chat ON conversation_label USING btree (account_id, chat_id);
+ALTER TABLE conversation_label ENABLE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON conversation_label AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
+COMMENT ON TABLE conversation_label IS 'facts';
 
 CREATE TABLE credit_balance (
   account_id bigint NOT NULL,
@@ -915,6 +1033,30 @@ ALTER TABLE inbox ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON inbox AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
 COMMENT ON TABLE inbox IS 'facts';
 
+CREATE TABLE inbox_agent (
+  account_id bigint NOT NULL,
+  user_id bigint NOT NULL,
+  available boolean NOT NULL,
+  assigned_at timestamp with time zone,
+  CONSTRAINT inbox_agent_pkey PRIMARY KEY (account_id, user_id)
+);
+ALTER TABLE inbox_agent ENABLE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON inbox_agent AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
+COMMENT ON TABLE inbox_agent IS 'facts';
+
+CREATE TABLE inbox_auto_answer (
+  account_id bigint NOT NULL,
+  chat_id uuid NOT NULL,
+  text text NOT NULL,
+  due_at timestamp with time zone DEFAULT now() NOT NULL,
+  created_at timestamp with time zone DEFAULT now() NOT NULL,
+  CONSTRAINT inbox_auto_answer_pkey PRIMARY KEY (account_id, chat_id)
+);
+CREATE INDEX inbox_auto_answer_due ON inbox_auto_answer USING btree (due_at);
+ALTER TABLE inbox_auto_answer ENABLE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON inbox_auto_answer AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
+COMMENT ON TABLE inbox_auto_answer IS 'queue';
+
 CREATE TABLE inbox_count (
   account_id bigint NOT NULL,
   archived boolean NOT NULL,
@@ -935,12 +1077,27 @@ CREATE TABLE inbox_event (
   message_id uuid,
   created_at timestamp with time zone DEFAULT now() NOT NULL,
   CONSTRAINT inbox_event_pkey PRIMARY KEY (account_id, id),
-  CONSTRAINT inbox_event_kind_check CHECK ((kind = ANY (ARRAY['message'::text, 'status'::text, 'conversation'::text])))
+  CONSTRAINT inbox_event_kind_check CHECK ((kind = ANY (ARRAY['message'::text, 'status'::text, 'conversation'::text, 'note'::text])))
 );
 CREATE INDEX inbox_event_created ON inbox_event USING brin (created_at);
 ALTER TABLE inbox_event ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON inbox_event AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
 COMMENT ON TABLE inbox_event IS 'facts';
+
+CREATE TABLE inbox_label (
+  account_id bigint NOT NULL,
+  id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
+  name text NOT NULL,
+  color text NOT NULL,
+  CONSTRAINT inbox_label_pkey PRIMARY KEY (account_id, id),
+  CONSTRAINT inbox_label_color_check CHECK ((color = ANY (ARRAY['gray'::text, 'red'::text, 'orange'::text, 'yellow'::text, 'green'::text, 'teal'::text, 'blue'::text, 'purple'::text, 'pink'::text]))),
+  CONSTRAINT inbox_label_name_check CHECK (((length(name) >= 1) AND (length(name) <= 40))),
+  CONSTRAINT inbox_label_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id)
+);
+CREATE UNIQUE INDEX inbox_label_name ON inbox_label USING btree (account_id, lower(name));
+ALTER TABLE inbox_label ENABLE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON inbox_label AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
+COMMENT ON TABLE inbox_label IS 'facts';
 
 CREATE TABLE inbox_media (
   account_id bigint NOT NULL,
@@ -972,9 +1129,41 @@ CREATE TABLE inbox_message (
   CONSTRAINT inbox_message_direction_check CHECK ((direction = ANY (ARRAY['INBOUND'::text, 'OUTBOUND'::text])))
 );
 CREATE INDEX inbox_message_age ON inbox_message USING brin (at);
+CREATE INDEX inbox_message_newest ON inbox_message USING btree (account_id, id);
+CREATE INDEX inbox_message_words ON inbox_message USING gin (inbox_words(account_id, text));
 ALTER TABLE inbox_message ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON inbox_message AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
 COMMENT ON TABLE inbox_message IS 'facts';
+
+CREATE TABLE inbox_note (
+  account_id bigint NOT NULL,
+  chat_id uuid NOT NULL,
+  id uuid NOT NULL,
+  author_id bigint,
+  author text NOT NULL,
+  text text NOT NULL,
+  created_at timestamp with time zone DEFAULT now() NOT NULL,
+  CONSTRAINT inbox_note_pkey PRIMARY KEY (account_id, chat_id, id),
+  CONSTRAINT inbox_note_text_check CHECK (((length(text) >= 1) AND (length(text) <= 4096)))
+);
+CREATE INDEX inbox_note_age ON inbox_note USING brin (created_at);
+ALTER TABLE inbox_note ENABLE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON inbox_note AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
+COMMENT ON TABLE inbox_note IS 'facts';
+
+CREATE TABLE inbox_settings (
+  account_id bigint NOT NULL,
+  assignment text DEFAULT 'MANUAL'::text NOT NULL,
+  closed_answer text,
+  time_zone text DEFAULT 'UTC'::text NOT NULL,
+  open_hours jsonb DEFAULT '[]'::jsonb NOT NULL,
+  CONSTRAINT inbox_settings_pkey PRIMARY KEY (account_id),
+  CONSTRAINT inbox_settings_assignment_check CHECK ((assignment = ANY (ARRAY['MANUAL'::text, 'ROUND_ROBIN'::text]))),
+  CONSTRAINT inbox_settings_closed_answer_check CHECK (((length(closed_answer) >= 1) AND (length(closed_answer) <= 1000)))
+);
+ALTER TABLE inbox_settings ENABLE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON inbox_settings AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
+COMMENT ON TABLE inbox_settings IS 'facts';
 
 CREATE TABLE inbox_watch (
   account_id bigint NOT NULL,
@@ -2176,9 +2365,20 @@ CREATE TABLE worker_process (
   started_at timestamp with time zone DEFAULT now() NOT NULL,
   seen_at timestamp with time zone DEFAULT now() NOT NULL,
   tasks jsonb DEFAULT '[]'::jsonb NOT NULL,
+  free_bytes bigint,
+  certificate_ends_at timestamp with time zone,
   CONSTRAINT worker_process_pkey PRIMARY KEY (owner)
 );
 COMMENT ON TABLE worker_process IS 'queue';
+
+CREATE OR REPLACE FUNCTION inbox_words(account bigint, written text)
+ RETURNS tsvector
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE STRICT
+AS $function$
+  SELECT to_tsvector('simple'::regconfig, 'ofaccount' || account || ' ' ||
+    translate(left(written, 4096), '.,:;@/\-_+*#''"&=?!()[]{}<>|~^%€', repeat(' ', 40)))
+$function$;
 
 CREATE OR REPLACE FUNCTION refuse_away(account bigint)
  RETURNS boolean
@@ -2218,6 +2418,35 @@ AS $function$
   WHERE c.account_id = NULLIF(current_setting('app.account_id', true), '')::bigint
     AND lower(c.full_name || E'\n' || coalesce(c.phone_number, '') || E'\n' || coalesce(c.email, '')) LIKE pattern
 $function$;
+
+CREATE OR REPLACE FUNCTION search_inbox_messages(words text, most integer)
+ RETURNS TABLE(chat_id uuid, id uuid)
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+ SET plan_cache_mode TO 'force_custom_plan'
+AS $function$
+DECLARE
+  own    bigint := NULLIF(current_setting('app.account_id', true), '')::bigint;
+  asked  tsquery := to_tsquery('simple'::regconfig, words);
+  looked integer;
+  hits   uuid[];
+BEGIN
+  SELECT count(*), array_agg(n.id ORDER BY n.id DESC) FILTER (WHERE inbox_words(own, n.text) @@ asked) INTO looked, hits
+  FROM (SELECT m.id, m.text FROM inbox_message m WHERE m.account_id = own ORDER BY m.id DESC LIMIT 3000) AS n;
+  IF looked < 3000 OR cardinality(hits) >= most THEN
+    RETURN QUERY
+      SELECT m.chat_id, m.id FROM inbox_message m
+      WHERE m.account_id = own AND m.id = ANY(hits[1:most]) ORDER BY m.id DESC;
+  ELSE
+    -- The sum keeps the planner from walking all messages of the account in their order.
+    RETURN QUERY
+      SELECT m.chat_id, m.id FROM inbox_message m
+      WHERE inbox_words(m.account_id, m.text) @@ (to_tsquery('simple'::regconfig, 'ofaccount' || own) && asked)
+        AND m.account_id + 0 = own
+      ORDER BY m.id DESC LIMIT most;
+  END IF;
+END $function$;
 
 CREATE OR REPLACE FUNCTION sms_parts(body text)
  RETURNS integer

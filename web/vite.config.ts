@@ -7,7 +7,7 @@ const NONCE = 'CSP_NONCE';
 /**
  * The first load of a page in about twenty files: without these groups, whatever two pages share is a file of its own,
  * often below 1 kB, and a page needs more than a hundred. Packages that change seldom have files of their own: a new
- * version of the console leaves them in the browser's cache.
+ * version of the console leaves them in the browser's cache. An icon of a single page travels with it.
  */
 const GROUPS = [
   { name: 'react', test: /node_modules\/(react|react-dom|scheduler)\// },
@@ -17,7 +17,7 @@ const GROUPS = [
     test: /node_modules\/(@mantine\/(core|hooks)|@floating-ui|clsx|react-remove-scroll|i18next|react-i18next)\//,
     minShareCount: 12,
   },
-  { name: 'icons', test: /node_modules\/lucide-react\// },
+  { name: 'icons', test: /node_modules\/lucide-react\//, minShareCount: 2 },
   { name: 'shared', test: /web\/src\/(ui|api|app)\/.*\.tsx?$/, minShareCount: 6 },
 ];
 

@@ -1992,6 +1992,282 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/partner-gateway/v1/inbox/labels": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the labels of conversations
+         * @description All of them (up to 200), by name.
+         *
+         *     Scope: `inbox` (read). Roles: viewer, sender, manager, admin.
+         */
+        get: operations["listInboxLabels"];
+        put?: never;
+        /**
+         * Add a label for conversations
+         * @description Names are unique in any case.
+         *
+         *     Scope: `inbox` (write). Roles: sender, manager, admin.
+         */
+        post: operations["addInboxLabel"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/partner-gateway/v1/inbox/labels/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Delete a label
+         * @description Its conversations lose it.
+         *
+         *     Scope: `inbox` (write). Roles: sender, manager, admin.
+         */
+        delete: operations["deleteInboxLabel"];
+        options?: never;
+        head?: never;
+        /**
+         * Change a label
+         * @description What is left out stays.
+         *
+         *     Scope: `inbox` (write). Roles: sender, manager, admin.
+         */
+        patch: operations["changeInboxLabel"];
+        trace?: never;
+    };
+    "/api/partner-gateway/v1/inbox/conversations/{chatId}/labels": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Set the labels of a conversation
+         * @description Replaces those that it has.
+         *
+         *     Scope: `inbox` (write). Roles: sender, manager, admin.
+         */
+        put: operations["labelConversation"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/partner-gateway/v1/inbox/conversations/{chatId}/presence": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Tell colleagues that you look at a conversation or type in it
+         * @description Their streams get the event `presence`. It is stored nowhere and counts for 25 seconds, so report it again every ten. Keys have no name, so what they report is not shown.
+         *
+         *     Scope: `inbox` (write). Roles: sender, manager, admin.
+         */
+        put: operations["reportPresence"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/partner-gateway/v1/inbox/settings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the settings of the inbox
+         * @description How conversations are assigned, when the account is open, and its automatic answer while it is closed.
+         *
+         *     Scope: `inbox` (read). Roles: viewer, sender, manager, admin.
+         */
+        get: operations["findInboxSettings"];
+        /**
+         * Change the settings of the inbox
+         * @description Replaces all of them. Also needs the scope `webhooks`.
+         *
+         *     Scope: `inbox` (write), and `webhooks` (write). Roles: manager, admin.
+         */
+        put: operations["changeInboxSettings"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/partner-gateway/v1/inbox/availability": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get whether you are available for new conversations
+         * @description Scope: `inbox` (read). Roles: viewer, sender, manager, admin.
+         */
+        get: operations["findAvailability"];
+        /**
+         * Say whether you are available for new conversations
+         * @description For users of the account who may reply; others and API keys get 403.
+         *
+         *     Scope: `inbox` (write). Roles: sender, manager, admin.
+         */
+        put: operations["changeAvailability"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/partner-gateway/v1/inbox/messages": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Search the texts of all conversations
+         * @description The newest messages with these words, each with its conversation, archived ones included.
+         *
+         *     Scope: `inbox` (read). Roles: viewer, sender, manager, admin.
+         */
+        get: operations["searchInboxMessages"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/partner-gateway/v1/inbox/conversations/{chatId}/notes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the notes about a conversation
+         * @description The newest 500, the oldest of them first. Notes are for colleagues and never sent.
+         *
+         *     Scope: `inbox` (read). Roles: viewer, sender, manager, admin.
+         */
+        get: operations["listConversationNotes"];
+        put?: never;
+        /**
+         * Write a note about a conversation
+         * @description Only colleagues see it.
+         *
+         *     Scope: `inbox` (write). Roles: sender, manager, admin.
+         */
+        post: operations["addConversationNote"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/partner-gateway/v1/inbox/conversations/{chatId}/notes/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Delete a note
+         * @description Scope: `inbox` (write). Roles: sender, manager, admin.
+         */
+        delete: operations["deleteConversationNote"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/partner-gateway/v1/inbox/canned-answers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the canned answers
+         * @description All of them (up to 500), by shortcut.
+         *
+         *     Scope: `inbox` (read). Roles: viewer, sender, manager, admin.
+         */
+        get: operations["listCannedAnswers"];
+        put?: never;
+        /**
+         * Add a canned answer
+         * @description Scope: `inbox` (write). Roles: sender, manager, admin.
+         */
+        post: operations["addCannedAnswer"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/partner-gateway/v1/inbox/canned-answers/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Delete a canned answer
+         * @description Scope: `inbox` (write). Roles: sender, manager, admin.
+         */
+        delete: operations["deleteCannedAnswer"];
+        options?: never;
+        head?: never;
+        /**
+         * Change a canned answer
+         * @description What is left out stays.
+         *
+         *     Scope: `inbox` (write). Roles: sender, manager, admin.
+         */
+        patch: operations["changeCannedAnswer"];
+        trace?: never;
+    };
     "/api/partner-gateway/v1/inbox/conversations/assignable-users": {
         parameters: {
             query?: never;
@@ -2096,6 +2372,48 @@ export interface paths {
          * @description Scope: `inbox` (write). Roles: sender, manager, admin.
          */
         patch: operations["readConversation"];
+        trace?: never;
+    };
+    "/api/partner-gateway/v1/inbox/conversations/{chatId}/unread": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Mark a conversation as unread
+         * @description Scope: `inbox` (write). Roles: sender, manager, admin.
+         */
+        patch: operations["unreadConversation"];
+        trace?: never;
+    };
+    "/api/partner-gateway/v1/inbox/conversations/{chatId}/snooze": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Snooze a conversation
+         * @description Archives it until a time, at which it returns to the list as unread. If the person writes before, it returns then. Unarchiving ends it.
+         *
+         *     Scope: `inbox` (write). Roles: sender, manager, admin.
+         */
+        put: operations["snoozeConversation"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
         trace?: never;
     };
     "/api/partner-gateway/v1/inbox/conversations/{chatId}/archive": {
@@ -3274,6 +3592,160 @@ export interface paths {
         get: operations["operatorFindOverview"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/operator/v1/alerts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List alerts
+         * @description Those of which nobody has taken note come first, then problems, then the newest. Resolved ones are kept for RETENTION_DAYS.
+         *
+         *     For operators of the gateway.
+         */
+        get: operations["operatorListAlerts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/operator/v1/alerts/{id}/acknowledge": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Acknowledge an alert
+         * @description Nobody is reminded of it any more. It stays open until its condition no longer holds.
+         *
+         *     For operators of the gateway.
+         */
+        post: operations["operatorAcknowledgeAlert"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/operator/v1/alert-rules": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List when each kind of condition is an alert
+         * @description For operators of the gateway.
+         */
+        get: operations["operatorListAlertRules"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/operator/v1/alert-rules/{kind}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Set when a kind of condition is an alert
+         * @description For operators of the gateway.
+         */
+        put: operations["operatorSetAlertRule"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/operator/v1/alert-targets": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List who is told of alerts
+         * @description For operators of the gateway.
+         */
+        get: operations["operatorListAlertTargets"];
+        put?: never;
+        /**
+         * Add a recipient of alerts
+         * @description Messages to a webhook are signed according to Standard Webhooks and delivered at least once.
+         *
+         *     For operators of the gateway.
+         */
+        post: operations["operatorAddAlertTarget"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/operator/v1/alert-targets/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Change what a recipient is told and when
+         * @description For operators of the gateway.
+         */
+        put: operations["operatorChangeAlertTarget"];
+        post?: never;
+        /**
+         * Delete a recipient of alerts
+         * @description For operators of the gateway.
+         */
+        delete: operations["operatorDeleteAlertTarget"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/operator/v1/alert-targets/{id}/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send a test to a recipient of alerts, and say how that went
+         * @description For operators of the gateway.
+         */
+        post: operations["operatorTestAlertTarget"];
         delete?: never;
         options?: never;
         head?: never;
@@ -4665,7 +5137,7 @@ export interface paths {
         };
         /**
          * Stream the changes of the inbox as server-sent events
-         * @description The events are `message` (a message with its chatId), `status` (chatId, messageId, deliveryStatus) and `conversation`; `ready` comes first. With `Last-Event-ID`, the stream resumes after that event, at any process; `reload` comes first if that event is older than stored events (a day). With an Accept header that does not allow text/event-stream, such as application/json, or without one, the response has the missed events and ends. Credentials are checked again every 15 seconds.
+         * @description The events are `message` (a message with its chatId), `status` (chatId, messageId, deliveryStatus), `conversation`, `note` (its chatId and id alone: it was deleted) and `presence` (chatId, username, activity; without an id); `ready` comes first. With `Last-Event-ID`, the stream resumes after that event, at any process; `reload` comes first if that event is older than stored events (a day). With an Accept header that does not allow text/event-stream, such as application/json, or without one, the response has the missed events and ends. Credentials are checked again every 15 seconds.
          *
          *     Scope: `inbox` (read). Roles: viewer, sender, manager, admin.
          */
@@ -13844,7 +14316,7 @@ export interface operations {
                         /** @description Worst first. Failures of the last seven days, as far as the scopes of the caller cover them. */
                         attention: {
                             /** @enum {string} */
-                            kind: "carrier_down" | "sending_paused" | "webhook_failing" | "webhook_disabled" | "low_credit" | "unknown_outcomes" | "campaign_failed" | "campaign_paused" | "import_failed" | "export_failed" | "social_disconnected" | "template_rejected";
+                            kind: "carrier_down" | "carrier_paused" | "sending_paused" | "webhook_failing" | "webhook_disabled" | "low_credit" | "unknown_outcomes" | "campaign_failed" | "campaign_paused" | "import_failed" | "export_failed" | "social_disconnected" | "template_rejected";
                             /** @enum {string} */
                             severity: "error" | "warning" | "info";
                             count: number | null;
@@ -14338,6 +14810,10 @@ export interface operations {
                 unreadOnly?: boolean;
                 /** @description True: only archived conversations. False: only those that are not archived. */
                 archived?: boolean;
+                /** @description With `archived`. True: only those that come back at a time. False: only those that do not. */
+                snoozed?: boolean;
+                /** @description Conversations with this label. */
+                labelId?: number;
                 /** @description Conversations assigned to this user (a userId), or with `none` to nobody. */
                 assignee?: string;
                 /** @description A part of the name, number or e-mail address, case-insensitive. */
@@ -14395,7 +14871,15 @@ export interface operations {
                              * @description UTC
                              */
                             lastMessageDate: string;
+                            /** @description Whether it is out of the list; so is a snoozed one. */
                             archived: boolean;
+                            snoozedUntil: string | null;
+                            labels: {
+                                id: number;
+                                name: string;
+                                /** @enum {string} */
+                                color: "gray" | "red" | "orange" | "yellow" | "green" | "teal" | "blue" | "purple" | "pink";
+                            }[];
                             assignee: {
                                 userId: number;
                                 username: string;
@@ -14412,6 +14896,845 @@ export interface operations {
             400: components["responses"]["Error400"];
             401: components["responses"]["Error401"];
             403: components["responses"]["Error403"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    listInboxLabels: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        id: number;
+                        name: string;
+                        /** @enum {string} */
+                        color: "gray" | "red" | "orange" | "yellow" | "green" | "teal" | "blue" | "purple" | "pink";
+                    }[];
+                };
+            };
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    addInboxLabel: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Your identifier of this request: printable ASCII, unique in your account for 24 hours. Repeating the request with the same key does nothing and returns the first response, with `Idempotency-Replayed: true`. Using the key for a different request, or while the first is in progress, is 409. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    name: string;
+                    /** @enum {string} */
+                    color: "gray" | "red" | "orange" | "yellow" | "green" | "teal" | "blue" | "purple" | "pink";
+                };
+            };
+        };
+        responses: {
+            /** @description Created */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        id: number;
+                        name: string;
+                        /** @enum {string} */
+                        color: "gray" | "red" | "orange" | "yellow" | "green" | "teal" | "blue" | "purple" | "pink";
+                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        warnings?: string[];
+                    };
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            409: components["responses"]["Error409"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    deleteInboxLabel: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Deleted */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    changeInboxLabel: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    name?: string;
+                    /** @enum {string} */
+                    color?: "gray" | "red" | "orange" | "yellow" | "green" | "teal" | "blue" | "purple" | "pink";
+                };
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        id: number;
+                        name: string;
+                        /** @enum {string} */
+                        color: "gray" | "red" | "orange" | "yellow" | "green" | "teal" | "blue" | "purple" | "pink";
+                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        warnings?: string[];
+                    };
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    labelConversation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                chatId: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description All labels of the conversation. */
+                    labelIds: number[];
+                };
+            };
+        };
+        responses: {
+            /** @description Done, or nothing had to be changed */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    reportPresence: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                chatId: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @enum {string} */
+                    activity: "LOOKING" | "TYPING" | "LEFT";
+                };
+            };
+        };
+        responses: {
+            /** @description Passed on */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    findInboxSettings: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /**
+                         * @description ROUND_ROBIN: a conversation that nobody has goes to the available user who has waited longest, when the person writes.
+                         * @enum {string}
+                         */
+                        assignment: "MANUAL" | "ROUND_ROBIN";
+                        closedAnswer: string | null;
+                        /** @description Of the IANA database, such as Europe/Rome. */
+                        timeZone: string;
+                        /** @description When the account is open. None: always. */
+                        openHours: {
+                            /** @description 1 is Monday, 7 Sunday. */
+                            weekday: number;
+                            /** @description The minute of the day at which it opens. */
+                            from: number;
+                            /** @description The minute of the day at which it closes; 1440 is the end of the day. */
+                            to: number;
+                        }[];
+                    };
+                };
+            };
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    changeInboxSettings: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /**
+                     * @description ROUND_ROBIN: a conversation that nobody has goes to the available user who has waited longest, when the person writes.
+                     * @enum {string}
+                     */
+                    assignment: "MANUAL" | "ROUND_ROBIN";
+                    closedAnswer: string | null;
+                    /** @description Of the IANA database, such as Europe/Rome. */
+                    timeZone: string;
+                    /** @description When the account is open. None: always. */
+                    openHours: {
+                        /** @description 1 is Monday, 7 Sunday. */
+                        weekday: number;
+                        /** @description The minute of the day at which it opens. */
+                        from: number;
+                        /** @description The minute of the day at which it closes; 1440 is the end of the day. */
+                        to: number;
+                    }[];
+                };
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /**
+                         * @description ROUND_ROBIN: a conversation that nobody has goes to the available user who has waited longest, when the person writes.
+                         * @enum {string}
+                         */
+                        assignment: "MANUAL" | "ROUND_ROBIN";
+                        closedAnswer: string | null;
+                        /** @description Of the IANA database, such as Europe/Rome. */
+                        timeZone: string;
+                        /** @description When the account is open. None: always. */
+                        openHours: {
+                            /** @description 1 is Monday, 7 Sunday. */
+                            weekday: number;
+                            /** @description The minute of the day at which it opens. */
+                            from: number;
+                            /** @description The minute of the day at which it closes; 1440 is the end of the day. */
+                            to: number;
+                        }[];
+                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        warnings?: string[];
+                    };
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    findAvailability: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description Whether new conversations may be assigned to you by the rule. */
+                        available: boolean;
+                    };
+                };
+            };
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    changeAvailability: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description Whether new conversations may be assigned to you by the rule. */
+                    available: boolean;
+                };
+            };
+        };
+        responses: {
+            /** @description Done */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    searchInboxMessages: {
+        parameters: {
+            query: {
+                /** @description Words, of which each message must have all, in any order and case; the beginning of a word is enough. */
+                search: string;
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        message: {
+                            /**
+                             * Format: uuid
+                             * @description For a reply, this is its messageId.
+                             */
+                            id: string;
+                            /**
+                             * @description INBOUND: sent by the person.
+                             * @enum {string}
+                             */
+                            direction: "INBOUND" | "OUTBOUND";
+                            text: string;
+                            /** @description TEXT, IMAGE, VIDEO, AUDIO, DOCUMENT, STICKER, LOCATION, CONTACTS, REACTION, BUTTON, TEMPLATE or OTHER. */
+                            messageType: string;
+                            media: {
+                                id: number | null;
+                                /**
+                                 * @description PENDING: being fetched from the network. FAILED: not available.
+                                 * @enum {string}
+                                 */
+                                state: "PENDING" | "STORED" | "FAILED";
+                                url: string | null;
+                                thumbnailUrl: string | null;
+                                mimeType: string | null;
+                                fileName: string | null;
+                                sizeBytes: number | null;
+                            } | null;
+                            deliveryStatus: ("UNKNOWN" | "ACCEPTED" | "REJECTED" | "DELIVERED" | "EXPIRED" | "DELETED" | "UNDELIVERABLE" | "ERROR" | "DISABLED" | "UNSUPPORTED" | "CONVERSATION_CLOSED" | "READ") | null;
+                            consent: ("OPTED_OUT" | "OPTED_IN") | null;
+                            /**
+                             * Format: date-time
+                             * @description UTC
+                             */
+                            timestamp: string;
+                        };
+                        conversation: {
+                            /** Format: uuid */
+                            chatId: string;
+                            /** @enum {string} */
+                            channel: "SMS" | "RCS" | "WHATSAPP";
+                            contact: {
+                                id: number | null;
+                                /** @description The name of the contact (with the scope `contacts`), or else on the network, or else the number. */
+                                name: string;
+                                phoneNumber: string | null;
+                                /** @description Whether the person has opted out of this channel. */
+                                optedOut: boolean;
+                            };
+                            /** @description Your number, agent or phone number id in the newest message. */
+                            channelIdentity: string;
+                            unreadCount: number;
+                            lastMessage: {
+                                /** @description Its first 1,000 characters. */
+                                text: string;
+                                /**
+                                 * @description INBOUND: sent by the person.
+                                 * @enum {string}
+                                 */
+                                direction: "INBOUND" | "OUTBOUND";
+                                /**
+                                 * Format: date-time
+                                 * @description UTC
+                                 */
+                                timestamp: string;
+                                /** @description TEXT, IMAGE, VIDEO, AUDIO, DOCUMENT, STICKER, LOCATION, CONTACTS, REACTION, BUTTON, TEMPLATE or OTHER. */
+                                messageType: string;
+                            };
+                            /**
+                             * Format: date-time
+                             * @description UTC
+                             */
+                            lastMessageDate: string;
+                            /** @description Whether it is out of the list; so is a snoozed one. */
+                            archived: boolean;
+                            snoozedUntil: string | null;
+                            labels: {
+                                id: number;
+                                name: string;
+                                /** @enum {string} */
+                                color: "gray" | "red" | "orange" | "yellow" | "green" | "teal" | "blue" | "purple" | "pink";
+                            }[];
+                            assignee: {
+                                userId: number;
+                                username: string;
+                            } | null;
+                            windowExpiresAt: string | null;
+                        };
+                    }[];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    listConversationNotes: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                chatId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** Format: uuid */
+                        id: string;
+                        text: string;
+                        author: {
+                            userId: number | null;
+                            /** @description The name at the time of the note. */
+                            name: string;
+                        };
+                        /**
+                         * Format: date-time
+                         * @description UTC
+                         */
+                        timestamp: string;
+                    }[];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    addConversationNote: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Your identifier of this request: printable ASCII, unique in your account for 24 hours. Repeating the request with the same key does nothing and returns the first response, with `Idempotency-Replayed: true`. Using the key for a different request, or while the first is in progress, is 409. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                chatId: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    text: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Created */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** Format: uuid */
+                        id: string;
+                        text: string;
+                        author: {
+                            userId: number | null;
+                            /** @description The name at the time of the note. */
+                            name: string;
+                        };
+                        /**
+                         * Format: date-time
+                         * @description UTC
+                         */
+                        timestamp: string;
+                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        warnings?: string[];
+                    };
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            409: components["responses"]["Error409"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    deleteConversationNote: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                chatId: string;
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Deleted */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    listCannedAnswers: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        id: number;
+                        shortcut: string;
+                        text: string;
+                    }[];
+                };
+            };
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    addCannedAnswer: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Your identifier of this request: printable ASCII, unique in your account for 24 hours. Repeating the request with the same key does nothing and returns the first response, with `Idempotency-Replayed: true`. Using the key for a different request, or while the first is in progress, is 409. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description The name after the slash that inserts it. It is stored in lower case. */
+                    shortcut: string;
+                    /** @description May contain `{{firstName}}`, `{{lastName}}`, `{{fullName}}` and `{{agent}}`, which the console fills in before the text is sent. */
+                    text: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Created */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        id: number;
+                        shortcut: string;
+                        text: string;
+                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        warnings?: string[];
+                    };
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            409: components["responses"]["Error409"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    deleteCannedAnswer: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Deleted */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    changeCannedAnswer: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description The name after the slash that inserts it. It is stored in lower case. */
+                    shortcut?: string;
+                    /** @description May contain `{{firstName}}`, `{{lastName}}`, `{{fullName}}` and `{{agent}}`, which the console fills in before the text is sent. */
+                    text?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        id: number;
+                        shortcut: string;
+                        text: string;
+                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        warnings?: string[];
+                    };
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
             429: components["responses"]["Error429"];
             500: components["responses"]["Error500"];
             503: components["responses"]["Error503"];
@@ -14615,7 +15938,15 @@ export interface operations {
                          * @description UTC
                          */
                         lastMessageDate: string;
+                        /** @description Whether it is out of the list; so is a snoozed one. */
                         archived: boolean;
+                        snoozedUntil: string | null;
+                        labels: {
+                            id: number;
+                            name: string;
+                            /** @enum {string} */
+                            color: "gray" | "red" | "orange" | "yellow" | "green" | "teal" | "blue" | "purple" | "pink";
+                        }[];
                         assignee: {
                             userId: number;
                             username: string;
@@ -14724,6 +16055,77 @@ export interface operations {
             401: components["responses"]["Error401"];
             403: components["responses"]["Error403"];
             404: components["responses"]["Error404"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    unreadConversation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                chatId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done, or nothing had to be changed */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    snoozeConversation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                chatId: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description When the conversation returns to the list, as unread; within a year. ISO 8601 with an offset. */
+                    until: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Done, or nothing had to be changed */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
             429: components["responses"]["Error429"];
             500: components["responses"]["Error500"];
             503: components["responses"]["Error503"];
@@ -18465,11 +19867,16 @@ export interface operations {
                             sent: number;
                         }[];
                         attention: {
-                            /** @description sending_paused, no_worker, connection_down, connection_fault, queue_stuck (for 5 minutes), unknown_outcomes, receipts_unmatched (for an hour), webhook_failing (for an hour), webhook_disabled, low_credit (less than the cost of the last 24 hours), sold_under_cost, missed_schedules or agents_requested. */
-                            kind: string;
+                            /**
+                             * @description From where on each kind needs attention is listed by `operatorListAlertRules`.
+                             * @enum {string}
+                             */
+                            kind: "sending_paused" | "no_worker" | "worker_missing" | "connection_down" | "connection_fault" | "connection_paused" | "queue_stuck" | "delivery_falling" | "unknown_outcomes" | "receipts_unmatched" | "missed_schedules" | "low_credit" | "webhook_failing" | "webhook_disabled" | "disk_low" | "certificate_expiring" | "token_expiring" | "sold_under_cost" | "agents_requested";
                             /** @enum {string} */
                             severity: "error" | "warning" | "info";
                             count: number | null;
+                            accounts: number | null;
+                            compared: number | null;
                             subject: string | null;
                             subjectId: number | null;
                             since: string | null;
@@ -18480,6 +19887,465 @@ export interface operations {
             };
             401: components["responses"]["Error401"];
             403: components["responses"]["Error403"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    operatorListAlerts: {
+        parameters: {
+            query?: {
+                /** @description Page number, from 0. */
+                page?: number;
+                /** @description Entries per page. */
+                limit?: number;
+                /** @description `open`: firing or acknowledged. `firing`: nobody has taken note yet. */
+                state?: "open" | "firing" | "resolved";
+                /** @description The language of `title`. */
+                language?: "en" | "it";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            id: number;
+                            /** @enum {string} */
+                            kind: "sending_paused" | "no_worker" | "worker_missing" | "connection_down" | "connection_fault" | "connection_paused" | "queue_stuck" | "delivery_falling" | "unknown_outcomes" | "receipts_unmatched" | "missed_schedules" | "low_credit" | "webhook_failing" | "webhook_disabled" | "disk_low" | "certificate_expiring" | "token_expiring" | "sold_under_cost" | "agents_requested";
+                            /** @enum {string} */
+                            state: "pending" | "firing" | "acknowledged" | "resolved";
+                            /** @enum {string} */
+                            severity: "error" | "warning" | "info";
+                            /** @description What is the matter, in one sentence without a full stop. */
+                            title: string;
+                            detail: string | null;
+                            subject: string | null;
+                            subjectId: number | null;
+                            /**
+                             * Format: date-time
+                             * @description Since when it has been so.
+                             */
+                            since: string;
+                            firedAt: string | null;
+                            acknowledgedAt: string | null;
+                            acknowledgedBy: string | null;
+                            resolvedAt: string | null;
+                        }[];
+                        page: number;
+                        limit: number;
+                        /** @description Exact number of entries on all pages. */
+                        total: number;
+                    };
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    operatorAcknowledgeAlert: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Your identifier of this request: printable ASCII, unique in your account for 24 hours. Repeating the request with the same key does nothing and returns the first response, with `Idempotency-Replayed: true`. Using the key for a different request, or while the first is in progress, is 409. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            409: components["responses"]["Error409"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    operatorListAlertRules: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            /** @enum {string} */
+                            kind: "sending_paused" | "no_worker" | "worker_missing" | "connection_down" | "connection_fault" | "connection_paused" | "queue_stuck" | "delivery_falling" | "unknown_outcomes" | "receipts_unmatched" | "missed_schedules" | "low_credit" | "webhook_failing" | "webhook_disabled" | "disk_low" | "certificate_expiring" | "token_expiring" | "sold_under_cost" | "agents_requested";
+                            /** @description Whether recipients are told, and the alert is listed. */
+                            enabled: boolean;
+                            /** @description How long the condition must hold. */
+                            forSeconds: number;
+                            threshold: number | null;
+                            unit: ("seconds" | "hours" | "days" | "points" | "messages" | "gibibytes") | null;
+                        }[];
+                    };
+                };
+            };
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    operatorSetAlertRule: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                kind: "sending_paused" | "no_worker" | "worker_missing" | "connection_down" | "connection_fault" | "connection_paused" | "queue_stuck" | "delivery_falling" | "unknown_outcomes" | "receipts_unmatched" | "missed_schedules" | "low_credit" | "webhook_failing" | "webhook_disabled" | "disk_low" | "certificate_expiring" | "token_expiring" | "sold_under_cost" | "agents_requested";
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description Whether recipients are told, and the alert is listed. */
+                    enabled: boolean;
+                    /** @description How long the condition must hold. */
+                    forSeconds: number;
+                    threshold: number | null;
+                };
+            };
+        };
+        responses: {
+            /** @description Done */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    operatorListAlertTargets: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            id: number;
+                            /**
+                             * @description `mail`; `webhook`: a signed POST in the form of Slack’s incoming webhooks; `owners`: by mail, the administrators of the account that an alert is about.
+                             * @enum {string}
+                             */
+                            kind: "mail" | "webhook" | "owners";
+                            /** @description Of a webhook only the origin, because the path may be a secret. */
+                            address: string;
+                            /**
+                             * @description The mildest severity that is told.
+                             * @enum {string}
+                             */
+                            severity: "error" | "warning" | "info";
+                            /**
+                             * @description The language of the messages.
+                             * @default en
+                             * @enum {string}
+                             */
+                            language: "en" | "it";
+                            quiet: {
+                                /** @description A time of day, such as 22:00. */
+                                from: string;
+                                /** @description A time of day, such as 22:00. */
+                                to: string;
+                            } | null;
+                            /** @description A time zone of the IANA database, such as Europe/Rome. */
+                            timeZone: string;
+                            /** @description Whether problems are told in quiet times too. */
+                            breaksQuiet: boolean;
+                            /** @description What it has not been told yet. */
+                            waiting: number;
+                            failingSince: string | null;
+                            lastError: string | null;
+                            /**
+                             * Format: date-time
+                             * @description UTC
+                             */
+                            createdAt: string;
+                        }[];
+                        /** @description Whether the program has a mail server (SMTP_URL). */
+                        canMail: boolean;
+                    };
+                };
+            };
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    operatorAddAlertTarget: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Your identifier of this request: printable ASCII, unique in your account for 24 hours. Repeating the request with the same key does nothing and returns the first response, with `Idempotency-Replayed: true`. Using the key for a different request, or while the first is in progress, is 409. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /**
+                     * @description `mail`; `webhook`: a signed POST in the form of Slack’s incoming webhooks; `owners`: by mail, the administrators of the account that an alert is about.
+                     * @enum {string}
+                     */
+                    kind: "mail" | "webhook" | "owners";
+                    /** @description The mail address, or the URL of the webhook as for accounts; empty for `owners`. */
+                    address: string;
+                    /**
+                     * @description The mildest severity that is told.
+                     * @enum {string}
+                     */
+                    severity: "error" | "warning" | "info";
+                    /**
+                     * @description The language of the messages.
+                     * @default en
+                     * @enum {string}
+                     */
+                    language: "en" | "it";
+                    quiet: {
+                        /** @description A time of day, such as 22:00. */
+                        from: string;
+                        /** @description A time of day, such as 22:00. */
+                        to: string;
+                    } | null;
+                    /** @description A time zone of the IANA database, such as Europe/Rome. */
+                    timeZone: string;
+                    /** @description Whether problems are told in quiet times too. */
+                    breaksQuiet: boolean;
+                };
+            };
+        };
+        responses: {
+            /** @description Created */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        id: number;
+                        secret: string | null;
+                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        warnings?: string[];
+                    };
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            409: components["responses"]["Error409"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    operatorChangeAlertTarget: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /**
+                     * @description The mildest severity that is told.
+                     * @enum {string}
+                     */
+                    severity: "error" | "warning" | "info";
+                    /**
+                     * @description The language of the messages.
+                     * @default en
+                     * @enum {string}
+                     */
+                    language: "en" | "it";
+                    quiet: {
+                        /** @description A time of day, such as 22:00. */
+                        from: string;
+                        /** @description A time of day, such as 22:00. */
+                        to: string;
+                    } | null;
+                    /** @description A time zone of the IANA database, such as Europe/Rome. */
+                    timeZone: string;
+                    /** @description Whether problems are told in quiet times too. */
+                    breaksQuiet: boolean;
+                };
+            };
+        };
+        responses: {
+            /** @description Done */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    operatorDeleteAlertTarget: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    operatorTestAlertTarget: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Your identifier of this request: printable ASCII, unique in your account for 24 hours. Repeating the request with the same key does nothing and returns the first response, with `Idempotency-Replayed: true`. Using the key for a different request, or while the first is in progress, is 409. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        ok: boolean;
+                        detail: string | null;
+                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        warnings?: string[];
+                    };
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            409: components["responses"]["Error409"];
             429: components["responses"]["Error429"];
             500: components["responses"]["Error500"];
             503: components["responses"]["Error503"];
@@ -19689,6 +21555,8 @@ export interface operations {
                             queued: number;
                             /** @description How long the oldest that is due has waited. */
                             oldestSeconds: number;
+                            /** @description How many accounts they are of. */
+                            waitingAccounts: number;
                             /** @description Messages whose outcome nobody knows. */
                             unknowns: number;
                             /** @description Receipts that fit no message, or several. */
@@ -19825,6 +21693,8 @@ export interface operations {
                         queued: number;
                         /** @description How long the oldest that is due has waited. */
                         oldestSeconds: number;
+                        /** @description How many accounts they are of. */
+                        waitingAccounts: number;
                         /** @description Messages whose outcome nobody knows. */
                         unknowns: number;
                         /** @description Receipts that fit no message, or several. */
@@ -19955,6 +21825,8 @@ export interface operations {
                         queued: number;
                         /** @description How long the oldest that is due has waited. */
                         oldestSeconds: number;
+                        /** @description How many accounts they are of. */
+                        waitingAccounts: number;
                         /** @description Messages whose outcome nobody knows. */
                         unknowns: number;
                         /** @description Receipts that fit no message, or several. */
@@ -20087,6 +21959,8 @@ export interface operations {
                         queued: number;
                         /** @description How long the oldest that is due has waited. */
                         oldestSeconds: number;
+                        /** @description How many accounts they are of. */
+                        waitingAccounts: number;
                         /** @description Messages whose outcome nobody knows. */
                         unknowns: number;
                         /** @description Receipts that fit no message, or several. */

@@ -4,7 +4,7 @@ import { sabotage } from './replace.ts';
 sabotage([
   {
     file: 'src/engagement/inbox/sql.ts',
-    find: 'c.account_id = ${accountId} AND c.chat_id = ${chatId} AND c.archived <> ${archived}',
-    put: 'c.chat_id = ${chatId} AND c.archived <> ${archived}',
+    find: 'c.account_id = ${accountId} AND c.chat_id = ${chatId} AND (c.archived <> ${archived}',
+    put: 'c.chat_id = ${chatId} AND (c.archived <> ${archived}',
   },
 ]);

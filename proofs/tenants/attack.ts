@@ -80,11 +80,19 @@ function formOf(fields: object, fileName: string): string {
   return `${parts.join('')}--${BOUNDARY}--\r\n`;
 }
 
-/** Makes own things for all id fields of one request, which may delete them. Ids that a client chooses are left out. */
+/**
+ * Makes own things for all id fields of one request, which may delete them; a later one may belong to an earlier one. Ids that
+ * a client chooses are left out.
+ */
 export async function freshThings(by: Party, { ids = {} }: Case): Promise<Record<string, Thing>> {
   const values: Record<string, Thing> = {};
-  for (const [field, name] of Object.entries(ids))
-    if (!CHOSEN_THINGS.has(name)) values[field] = await MAKERS[name].make(by);
+  const things = new Map(by.things);
+  for (const [field, name] of Object.entries(ids)) {
+    if (CHOSEN_THINGS.has(name)) continue;
+    const made = await MAKERS[name].make({ ...by, things });
+    values[field] = made;
+    things.set(name, made);
+  }
   return values;
 }
 

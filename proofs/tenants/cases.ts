@@ -293,6 +293,52 @@ export const CASES: Readonly<Record<string, Case>> = {
   },
   [`DELETE ${PG}/inbox/conversations/:chatId/assignee`]: { ids: { 'path.chatId': 'conversation' } },
 
+  [`PATCH ${PG}/inbox/conversations/:chatId/unread`]: { ids: { 'path.chatId': 'conversation' } },
+  [`PUT ${PG}/inbox/conversations/:chatId/snooze`]: {
+    ids: { 'path.chatId': 'conversation' },
+    body: () => ({ until: new Date(Date.now() + 3_600_000).toISOString() }),
+  },
+  [`PUT ${PG}/inbox/conversations/:chatId/presence`]: {
+    ids: { 'path.chatId': 'conversation' },
+    body: () => ({ activity: 'LOOKING' }),
+  },
+  [`GET ${PG}/inbox/conversations/:chatId/notes`]: { ids: { 'path.chatId': 'conversation' } },
+  [`POST ${PG}/inbox/conversations/:chatId/notes`]: {
+    ids: { 'path.chatId': 'conversation' },
+    body: ({ token }) => ({ text: token }),
+  },
+  [`DELETE ${PG}/inbox/conversations/:chatId/notes/:id`]: {
+    ids: { 'path.chatId': 'conversation', 'path.id': 'inboxNote' },
+  },
+  [`PUT ${PG}/inbox/conversations/:chatId/labels`]: {
+    ids: { 'path.chatId': 'conversation' },
+    body: () => ({ labelIds: [] }),
+  },
+  [`GET ${PG}/inbox/messages`]: { query: ({ token }) => ({ search: token }) },
+  [`GET ${PG}/inbox/labels`]: NO_IDS,
+  [`POST ${PG}/inbox/labels`]: { body: () => ({ name: randomUUID(), color: 'blue' }) },
+  [`PATCH ${PG}/inbox/labels/:id`]: { ids: { 'path.id': 'inboxLabel' }, body: () => ({ color: 'red' }) },
+  [`DELETE ${PG}/inbox/labels/:id`]: { ids: { 'path.id': 'inboxLabel' } },
+  [`GET ${PG}/inbox/canned-answers`]: NO_IDS,
+  [`POST ${PG}/inbox/canned-answers`]: { body: ({ token }) => ({ shortcut: randomUUID(), text: token }) },
+  [`PATCH ${PG}/inbox/canned-answers/:id`]: {
+    ids: { 'path.id': 'cannedAnswer' },
+    body: ({ token }) => ({ text: token }),
+  },
+  [`DELETE ${PG}/inbox/canned-answers/:id`]: { ids: { 'path.id': 'cannedAnswer' } },
+  [`GET ${PG}/inbox/settings`]: NO_IDS,
+  [`PUT ${PG}/inbox/settings`]: {
+    body: ({ token }) => ({
+      assignment: 'MANUAL',
+      closedAnswer: token,
+      timeZone: 'UTC',
+      openHours: [{ weekday: 1, from: 0, to: 1440 }],
+    }),
+  },
+  [`GET ${PG}/inbox/availability`]: NO_IDS,
+  // Keys are not available: only users are.
+  [`PUT ${PG}/inbox/availability`]: { body: () => ({ available: true }), answers: [403] },
+
   [`POST ${PG}/webhooks/delivery-status`]: { body: webhookOf },
   [`GET ${PG}/webhooks/delivery-status`]: NO_IDS,
   [`PUT ${PG}/webhooks/delivery-status`]: { body: webhookOf },

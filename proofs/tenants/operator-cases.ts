@@ -7,6 +7,15 @@ const OPERATORS_ONLY = { operatorsOnly: true, answers: [403] } as const;
 
 const NAMES = [
   `GET ${OPERATOR}/overview`,
+  `GET ${OPERATOR}/alerts`,
+  `POST ${OPERATOR}/alerts/:id/acknowledge`,
+  `GET ${OPERATOR}/alert-rules`,
+  `PUT ${OPERATOR}/alert-rules/:kind`,
+  `GET ${OPERATOR}/alert-targets`,
+  `POST ${OPERATOR}/alert-targets`,
+  `PUT ${OPERATOR}/alert-targets/:id`,
+  `DELETE ${OPERATOR}/alert-targets/:id`,
+  `POST ${OPERATOR}/alert-targets/:id/test`,
   `GET ${OPERATOR}/accounts`,
   `POST ${OPERATOR}/accounts`,
   `GET ${OPERATOR}/accounts/:id`,

@@ -1,4 +1,4 @@
-import { randomBytes, randomInt, randomUUIDv7 } from 'node:crypto';
+import { randomBytes, randomInt, randomUUID, randomUUIDv7 } from 'node:crypto';
 import type { Pool } from 'pg';
 import { BULK, type Client, SEND } from '../../test/support/client.ts';
 import { agentOf, connectionOf, numberOf } from './networks.ts';
@@ -289,6 +289,28 @@ export const MAKERS = {
       return chatId;
     },
     unknown: () => randomUUIDv7(),
+  },
+  /** A note about the conversation that was made before. */
+  inboxNote: {
+    async make({ pool, accountId, token, things }) {
+      const id = randomUUIDv7();
+      await pool.query(`INSERT INTO inbox_note (account_id, chat_id, id, author, text) VALUES ($1, $2, $3, $4, $4)`, [
+        accountId,
+        things.get('conversation') ?? randomUUIDv7(),
+        id,
+        token,
+      ]);
+      return id;
+    },
+    unknown: () => randomUUIDv7(),
+  },
+  inboxLabel: {
+    make: (p) => create(p, `${PG}/inbox/labels`, { name: randomName(p), color: 'blue' }, 'id'),
+    unknown: unknownNumber,
+  },
+  cannedAnswer: {
+    make: (p) => create(p, `${PG}/inbox/canned-answers`, { shortcut: randomUUID(), text: randomName(p) }, 'id'),
+    unknown: unknownNumber,
   },
   /** One that can be requested again. */
   export: {

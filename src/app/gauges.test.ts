@@ -33,6 +33,8 @@ const IDLE = [
   'heliograph_smpp_binds 0',
   'heliograph_smpp_deliveries_waiting 0',
   'heliograph_smpp_deliveries_oldest_seconds 0',
+  'heliograph_alert_notices_waiting 0',
+  expect.stringMatching(/^heliograph_alerts_evaluated_seconds \d/),
 ];
 
 test('an idle gateway shows its connections as down and nothing else', async () => {

@@ -9,6 +9,8 @@ import { countDisabled } from '../messaging/webhooks/delivery/targets/sql.ts';
 import { listConnectionStatus } from '../network/connections/sql.ts';
 import { countLost } from '../network/dispatch/lost/sql.ts';
 import { listQueueDepths } from '../network/dispatch/sql.ts';
+import { countNotices } from '../operations/operator/alerts/notices/sql.ts';
+import { countOpen, findEvaluation } from '../operations/operator/alerts/sql.ts';
 
 type Reading = { readonly connection: string; readonly value: number };
 type Names = ReadonlyMap<number, string>;
@@ -18,6 +20,7 @@ export function registerGauges(registry: Registry, pool: Pool): void {
   registerConnectionGauges(registry, pool);
   registerWebhookGauges(registry, pool);
   registerSmppGauges(registry, pool);
+  registerAlertGauges(registry, pool);
 }
 
 function registerWebhookGauges(registry: Registry, pool: Pool): void {
@@ -36,6 +39,35 @@ function registerWebhookGauges(registry: Registry, pool: Pool): void {
     registers: [registry],
     async collect() {
       this.set(await countDisabled(pool));
+    },
+  });
+}
+
+function registerAlertGauges(registry: Registry, pool: Pool): void {
+  new Gauge({
+    name: 'heliograph_alerts',
+    help: 'Open alerts, by kind: firing, or acknowledged by a person',
+    labelNames: ['kind', 'state'],
+    registers: [registry],
+    async collect() {
+      this.reset();
+      for (const { count, ...labels } of await countOpen(pool)) this.set(labels, count);
+    },
+  });
+  new Gauge({
+    name: 'heliograph_alert_notices_waiting',
+    help: 'What recipients of alerts have not been told yet',
+    registers: [registry],
+    async collect() {
+      this.set(await countNotices(pool));
+    },
+  });
+  new Gauge({
+    name: 'heliograph_alerts_evaluated_seconds',
+    help: 'Time of the last evaluation of all conditions, in seconds since 1970',
+    registers: [registry],
+    async collect() {
+      this.set((await findEvaluation(pool)).at.getTime() / 1000);
     },
   });
 }

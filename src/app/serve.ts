@@ -1,5 +1,6 @@
 import type { Pool } from 'pg';
 import { Registry } from 'prom-client';
+import { createPresence, PRESENCE_CHANNEL } from '../engagement/inbox/presence/presence.ts';
 import { createHub } from '../engagement/inbox/stream/hub.ts';
 import { INBOX_CHANNEL } from '../engagement/inbox/stream/sql.ts';
 import { createAuthenticator } from '../identity/authentication/authenticate.ts';
@@ -17,6 +18,7 @@ import { openService } from '../network/number-lookups/services.ts';
 import { createRouter } from '../network/routing/router.ts';
 import { createSenderRules } from '../network/sender-rules/rules.ts';
 import type { NewAccount } from '../operations/accounts/create.ts';
+import { alertTasks } from '../operations/operator/alerts/tasks.ts';
 import type { Config } from '../platform/config.ts';
 import { createReports } from '../platform/db/reports.ts';
 import { openWorkerSession } from '../platform/db/worker-session.ts';
@@ -44,6 +46,7 @@ import { FOLLOWERS } from './followers.ts';
 import { registerGauges } from './gauges.ts';
 import type { Member } from './member.ts';
 import { createPeersProbe, createProbes } from './probes.ts';
+import { createTaskRunner } from './run-tasks.ts';
 import { openSmpp } from './smpp.ts';
 import { startWith } from './start.ts';
 import type { Tracing } from '../platform/telemetry/tracing.ts';
@@ -109,7 +112,7 @@ async function open(
   const recentMessages = roles.worker ? createRecentMessages() : null;
   stopping.signal.throwIfAborted();
   if (recentMessages) await openWorker(base, { waker, recentMessages, routing, sandbox: apps !== undefined, tracing });
-  else await followRouteChanges(base, routing);
+  else await runWithoutWorker(base, routing);
   stopping.signal.throwIfAborted();
   const parts = { waker, recentMessages, routing, sandbox, member, metrics, tracing };
   const address = roles.api ? await openApi(base, parts) : null;
@@ -191,11 +194,18 @@ async function openWorker(
   onStop('worker', () => worker.stop(5000));
 }
 
-/** Reloads routes and prices when they change. For a process without a worker, which would listen for changes itself. */
-async function followRouteChanges({ connectionString, log, onStop }: Base, { reloadSoon }: Routing): Promise<void> {
+/**
+ * Reloads routes and prices when they change, and watches for alerts, such as that no worker runs at all: for a process
+ * without a worker, which would do both itself.
+ */
+async function runWithoutWorker(base: Base, { reloadSoon }: Routing): Promise<void> {
+  const { connectionString, log, onStop } = base;
   const channels = [ROUTING_CHANNEL];
   const session = await openWorkerSession({ connectionString, channels, onNotify: reloadSoon, log });
   onStop('notifications', session.close);
+  const tasks = createTaskRunner(alertTasks({ ...base, now: systemClock.now }), { paused: () => false, log });
+  tasks.start();
+  onStop('alerts', tasks.stop);
 }
 
 type ApiParts = {
@@ -219,14 +229,16 @@ async function openApi(
   });
   onStop('authentication', close);
   const inboxHub = createHub({ pool, log });
+  const presence = createPresence(pool);
   const smpp = openSmpp({ config, pool, log, limits: loginLimits, metrics, onStop });
   const session = await openWorkerSession({
     connectionString,
     log,
-    channels: [...counts.channels, INBOX_CHANNEL, ...smpp.channels],
+    channels: [...counts.channels, INBOX_CHANNEL, PRESENCE_CHANNEL, ...smpp.channels],
     onNotify(channel, payload) {
       if (smpp.channels.includes(channel)) smpp.onNotify(channel, payload);
       else if (channel === INBOX_CHANNEL) inboxHub.wake(payload === '' ? null : Number(payload));
+      else if (channel === PRESENCE_CHANNEL) presence.hear(payload);
       else counts.onNotify(channel, payload);
     },
   });
@@ -263,6 +275,7 @@ async function openApi(
     storage,
     links,
     inboxHub,
+    presence,
     socialPage: sandbox?.social.page ?? (member?.sandbox ? remotePage(member.sandbox.socialUrl) : null),
     onTemplatesChange: FOLLOWERS.onTemplatesChange,
   });

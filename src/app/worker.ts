@@ -52,6 +52,7 @@ import { lookupTasks } from '../network/number-lookups/tasks.ts';
 import { createResolver } from '../network/templates/resolve.ts';
 import { templateTasks } from '../network/templates/tasks.ts';
 import { moveTasks } from '../operations/account-move/tasks.ts';
+import { alertTasks } from '../operations/operator/alerts/tasks.ts';
 import { retentionTasks } from '../operations/retention/tasks.ts';
 import { workerTasks } from '../operations/workers/tasks.ts';
 import type { Config } from '../platform/config.ts';
@@ -151,7 +152,7 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
   // Tasks start in this order and are closed in the reverse order, so that the restore guard is closed last.
   const tasks: readonly Task[] = [
     ...restoreGuardTasks(guard),
-    ...workerTasks({ pool, owner, states: () => runner.states() }),
+    ...workerTasks({ config, pool, owner, states: () => runner.states() }),
     ...receiptTasks(parts),
     ...simulationTasks(parts),
     ...inboundTasks(parts),
@@ -175,11 +176,12 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
     ...passwordResetTasks(parts),
     ...invitationTasks(parts),
     ...mailTasks(parts),
+    ...alertTasks(parts),
     ...idempotencyTasks(parts),
     ...importTasks(parts),
     ...exportTasks(parts),
     ...templateTasks(parts),
-    ...inboxTasks(parts),
+    ...inboxTasks({ ...parts, accept }),
     ...storageTasks(parts),
     ...mediaTasks(parts),
     ...sendingTasks(parts),

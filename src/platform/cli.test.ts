@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { access, readdir, rm } from 'node:fs/promises';
+import { access, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
@@ -7,6 +7,7 @@ import { COMMANDS } from '../app/commands.ts';
 import { createAuthenticator } from '../identity/authentication/authenticate.ts';
 import { createDemoAccount } from '../operations/accounts/create.ts';
 import { runCommand, table } from './cli.ts';
+import { nameOfDatabase } from './lib/database-url.ts';
 import { silentLog } from './lib/log.ts';
 import { SCOPES } from './lib/scope.ts';
 import { removeDataDir } from '../../test/support/data-dir.ts';
@@ -63,7 +64,11 @@ test('the program itself runs the commands, with their output and exit codes', a
   expect([made.code, made.stderr]).toEqual([0, '']);
   const { accountId, apiKey } = JSON.parse(made.stdout);
   expect(await withKey(apiKey)).toMatchObject({ accountId });
-  expect(failed).toEqual({ code: 1, stdout: '', stderr: 'There is no account Nobody\n' });
+  expect(failed).toMatchObject({
+    code: 1,
+    stdout: '',
+    stderr: expect.stringMatching(/^Database: .*\nThere is no account Nobody\n$/),
+  });
   expect([wrong.code, wrong.stdout]).toEqual([2, '']);
 });
 
@@ -90,7 +95,7 @@ test('without DATABASE_URL the commands start the PostgreSQL in DATA_DIR and lea
   try {
     await run(['migrate'], { DATA_DIR: dir });
     const made = await run(['account', 'create', '--name', 'At home'], { DATA_DIR: dir });
-    expect([made.code, made.stderr]).toEqual([0, '']);
+    expect([made.code, made.stderr]).toEqual([0, `Database: the built-in PostgreSQL in ${dir}\n`]);
     expect((await run(['account', 'list'], { DATA_DIR: dir })).stdout).toContain('At home');
     await expect(access(join(dir, 'postgres', 'postmaster.pid'))).rejects.toThrow('ENOENT');
   } finally {
@@ -118,7 +123,7 @@ describe('account', () => {
     const second = await runJson('account', 'create', '--name', 'Twin');
     expect(first['username']).toBe('twin');
     expect(second['username']).toMatch(/^twin-[0-9a-f]{4}$/);
-    const { code, stderr } = await run(['account', 'suspend', 'Twin']);
+    const { code, stderr } = await run(['account', 'suspend', 'Twin', '--json']);
     expect([code, stderr]).toEqual([
       1,
       `Several accounts have the name Twin: use an id (${first['accountId']}, ${second['accountId']})\n`,
@@ -216,8 +221,18 @@ describe('errors', () => {
   test('a database that does not answer is explained in one sentence', async () => {
     const { code, stdout, stderr } = await run(['account', 'list'], { DATABASE_URL: 'postgres://u:p@127.0.0.1:1/x' });
     expect([code, stdout]).toEqual([1, '']);
-    expect(stderr).toMatch(/^Nothing answers at the address in DATABASE_URL.*\n$/);
+    expect(stderr).toMatch(/^Database: x at 127.0.0.1:1\nNothing answers at the address in DATABASE_URL.*\n$/);
   });
+});
+
+test('settings that the environment lacks come from the file in HELIOGRAPH_ENV_FILE', async () => {
+  const file = join(await temporaryFolder('heliograph-env-'), 'heliograph.env');
+  await writeFile(file, `DATABASE_URL=${database.connectionString}\n`);
+  const { code, stderr } = await run(['account', 'list'], { HELIOGRAPH_ENV_FILE: file });
+  expect([code, stderr]).toEqual([0, `Database: ${nameOfDatabase(database.connectionString)}\n`]);
+  const lacking = await run(['account', 'list'], { HELIOGRAPH_ENV_FILE: `${file}.none` });
+  expect([lacking.code, lacking.stdout]).toEqual([1, '']);
+  expect(lacking.stderr).toMatch(/^The file in HELIOGRAPH_ENV_FILE cannot be read: /);
 });
 
 test('a table aligns its columns and has no trailing blanks', () => {

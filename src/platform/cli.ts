@@ -9,6 +9,8 @@ import { migrate, MIGRATIONS_DIR } from './db/migrate.ts';
 import { createPool } from './db/pool.ts';
 import { waitForPrimary } from './db/servers.ts';
 import { explainDatabaseError, StartupError } from './db/startup-error.ts';
+import { addEnvFile } from './env-file.ts';
+import { nameOfDatabase } from './lib/database-url.ts';
 import { silentLog } from './lib/log.ts';
 
 /** What commands use. */
@@ -18,7 +20,8 @@ export type CommandContext = {
   /**
    * Runs `work` on the program's database: DATABASE_URL, or the PostgreSQL in DATA_DIR, which is started for the
    * duration of the command if it is not running. Applies pending migrations first. If DATA_DIR has no database, it is
-   * created with `create`, and otherwise a StartupError names the folder: most likely it is the wrong one.
+   * created with `create`, and otherwise a StartupError names the folder: most likely it is the wrong one. On stderr it
+   * says first which database that is, unless the output is JSON.
    */
   withDatabase<T>(work: (pool: Pool) => Promise<T>, options?: { readonly create: boolean }): Promise<T>;
   /**
@@ -36,7 +39,8 @@ export type CommandGroup = (program: Command, context: CommandContext) => void;
 /** The parts of a process that commands need. */
 type Process = {
   readonly argv: readonly string[];
-  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Settings of the file in HELIOGRAPH_ENV_FILE are added to it. */
+  readonly env: Record<string, string | undefined>;
   readonly stdout: { write(text: string): unknown };
   readonly stderr: { write(text: string): unknown };
 };
@@ -49,17 +53,23 @@ export async function runCommand(groups: readonly CommandGroup[], process: Proce
   const program = createProgram(process);
   let ok = true;
   const print = (text: string): unknown => process.stdout.write(`${text}\n`);
+  const isJson = (): boolean => program.opts()['json'] === true;
+  const progress = (line: string): void => void process.stderr.write(`${line}\n`);
   const context: CommandContext = {
     config: () => loadConfig(process.env),
-    withDatabase: (work, { create } = { create: false }) => withDatabase(loadConfig(process.env), work, create),
+    withDatabase(work, { create } = { create: false }) {
+      const say = (database: string): void => (isJson() ? undefined : progress(`Database: ${database}`));
+      return withDatabase(loadConfig(process.env), work, { create, say });
+    },
     report(result, human, good = true) {
-      print(program.opts()['json'] === true ? JSON.stringify(result) : human(result));
+      print(isJson() ? JSON.stringify(result) : human(result));
       ok &&= good;
     },
-    progress: (line) => void process.stderr.write(`${line}\n`),
+    progress,
   };
   for (const register of groups) register(program, context);
   try {
+    await addEnvFile(process.env);
     await program.parseAsync(process.argv);
     return ok ? 0 : 1;
   } catch (error) {
@@ -79,12 +89,19 @@ function createProgram({ stdout, stderr }: Process): Command {
     .exitOverride();
 }
 
+type Opening = {
+  readonly create: boolean;
+  /** Is told which database it is, before anything happens there. */
+  say(database: string): void;
+};
+
 async function withDatabase<T>(
   { databaseUrl, dataDir, walArchive, cell }: Config,
   work: (pool: Pool) => Promise<T>,
-  create: boolean,
+  { create, say }: Opening,
 ): Promise<T> {
   if (databaseUrl !== undefined) {
+    say(nameOfDatabase(databaseUrl));
     await waitForPrimary(databaseUrl);
     return withPool(databaseUrl, cell, work);
   }
@@ -92,6 +109,7 @@ async function withDatabase<T>(
     throw new StartupError(
       `There is no installation in ${resolve(dataDir)}: set DATA_DIR or DATABASE_URL as for the program, or create one with serve or migrate.`,
     );
+  say(`the built-in PostgreSQL in ${resolve(dataDir)}`);
   const server = await attachEmbedded({ dataDir, walArchive, log: silentLog });
   try {
     return await withPool(server.connectionString, cell, work);

@@ -3,7 +3,7 @@ import net from 'node:net';
 /** A relay in front of the database that loses the answer to a commit: the worst moment for a connection to end. */
 export type LostAnswers = AsyncDisposable & {
   readonly connectionString: string;
-  /** Discards the answer to the next transaction of several statements and closes its connection. */
+  /** Discards the answer to the next transaction of several statements, but for that of alerts, and closes its connection. */
   loseNext(): void;
   lost(): number;
 };
@@ -28,6 +28,8 @@ export async function startLostAnswers(connectionString: string): Promise<LostAn
   function relay(client: net.Socket): void {
     const server = net.connect(Number(target.port), target.hostname);
     let cut = false;
+    /** In a transaction of alerts, which every process evaluates and tells. */
+    let isEvaluation = false;
     const end = (): void => {
       for (const socket of [client, server]) {
         socket.destroy();
@@ -36,7 +38,11 @@ export async function startLostAnswers(connectionString: string): Promise<LostAn
     };
     for (const socket of [client, server]) sockets.add(socket.on('error', end).on('close', end));
     client.on('data', (octets: Buffer) => {
-      if (armed && endsTransaction(octets)) [armed, cut] = [false, true];
+      isEvaluation ||= octets.includes('alert_');
+      if (endsTransaction(octets)) {
+        if (armed && !isEvaluation) [armed, cut] = [false, true];
+        isEvaluation = false;
+      }
       server.write(octets);
     });
     server.on('data', (octets) => {

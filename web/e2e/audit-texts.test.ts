@@ -10,7 +10,19 @@ const sources = globSync('src/**/*.ts', { cwd: ROOT })
   .map((file) => readFileSync(join(ROOT, file), 'utf8'));
 
 /** What operators do to the gateway itself is in no account's log. */
-const OF_THE_GATEWAY = ['connection', 'cost', 'lookup', 'price', 'route', 'route-policy', 'sender-rule', 'sending'];
+const OF_THE_GATEWAY = [
+  'alert',
+  'alert-rule',
+  'alert-target',
+  'connection',
+  'cost',
+  'lookup',
+  'price',
+  'route',
+  'route-policy',
+  'sender-rule',
+  'sending',
+];
 /** The actions whose last part is a variable in the source. */
 const COMPOSED: Readonly<Record<string, readonly string[]>> = {
   consent: ['in', 'out'],

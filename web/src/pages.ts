@@ -1,6 +1,7 @@
 import {
   Activity,
   AtSign,
+  BellRing,
   Building2,
   Cable,
   CalendarClock,
@@ -89,6 +90,12 @@ export const PAGES: readonly PageEntry[] = [
     load: () => import('./inbox/page.tsx'),
     need: { scope: 'inbox' },
     nav: { group: 'traffic', label: 'inbox', icon: Inbox },
+  },
+  {
+    path: '/inbox/settings',
+    feature: 'inbox',
+    load: () => import('./inbox/settings/page.tsx'),
+    need: { scope: 'inbox' },
   },
   {
     path: '/keywords',
@@ -218,6 +225,13 @@ export const PAGES: readonly PageEntry[] = [
     load: () => import('./operator/overview/page.tsx'),
     need: { operator: true },
     nav: { group: 'operator', label: 'operator', icon: Activity },
+  },
+  {
+    path: '/operator/alerts',
+    feature: 'alerts',
+    load: () => import('./alerts/page.tsx'),
+    need: { operator: true },
+    nav: { group: 'operator', label: 'alerts', icon: BellRing },
   },
   {
     path: '/operator/accounts',

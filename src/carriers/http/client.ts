@@ -185,7 +185,7 @@ function exchange(
     let connection: Client | undefined;
     let controller: Dispatcher.DispatchController | undefined;
     let over = false;
-    let status = 0;
+    let statusCode = 0;
     let answered: IncomingHttpHeaders = {};
     const chunks: Buffer[] = [];
     let bytes = 0;
@@ -212,7 +212,7 @@ function exchange(
       },
       // Interim responses arrive here too; the last one counts.
       onResponseStart(_, code, fields) {
-        status = code;
+        statusCode = code;
         answered = fields;
       },
       onResponseData(_, chunk) {
@@ -221,7 +221,7 @@ function exchange(
         if (bytes > maxBytes) fail(`the answer exceeds ${maxBytes} bytes`, true);
       },
       onResponseEnd() {
-        if (!over) end({ kind: 'answered', status, headers: answered, body: joined(chunks, bytes) });
+        if (!over) end({ kind: 'answered', status: statusCode, headers: answered, body: joined(chunks, bytes) });
       },
       onResponseError: (_, error) => fail(error.message),
     };

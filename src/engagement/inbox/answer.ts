@@ -3,6 +3,8 @@ import type { Actor } from '../../platform/lib/actor.ts';
 import type { StatusName } from '../../messaging/states.ts';
 import { findRecords, statusOf } from '../../messaging/tracking/status.ts';
 import type { ConversationRow } from './listing/sql.ts';
+import type { NoteOut } from './notes/schema.ts';
+import type { Note } from './notes/sql.ts';
 import type { ConversationOut, MessageOut } from './schema.ts';
 import type { ThreadMedia, ThreadMessage } from './thread/sql.ts';
 
@@ -29,11 +31,21 @@ export const toConversationOut = (
   },
   lastMessageDate: row.lastAt.toISOString(),
   archived: row.archived,
+  snoozedUntil: row.snoozedUntil?.toISOString() ?? null,
+  labels: row.labels,
   assignee:
     row.assigneeId === null || row.assigneeName === null
       ? null
       : { userId: row.assigneeId, username: row.assigneeName },
   windowExpiresAt: row.windowExpiresAt?.toISOString() ?? null,
+});
+
+/** Converts a note to its form in the API. */
+export const toNoteOut = ({ id, text, authorId, author, createdAt }: Note): NoteOut => ({
+  id,
+  text,
+  author: { userId: authorId, name: author },
+  timestamp: createdAt.toISOString(),
 });
 
 /** Finds links to stored files, by their ids. */

@@ -3,10 +3,36 @@ import type { Db } from '../../platform/db/query.ts';
 import { AppError, invalidFields } from '../../platform/errors.ts';
 import * as db from './sql.ts';
 import { publishInboxChanges } from './publish.ts';
+import { DAY_MS } from '../../platform/lib/time.ts';
 
 /** Marks a conversation as read; no error if it was read already. Errors: 404. */
 export const markRead = (tx: Db, actor: Author, chatId: string): Promise<void> =>
   changeConversation(tx, actor, chatId, (key) => db.moveToRead(tx, key));
+
+/** Marks a conversation as unread; no error if it was unread already. Errors: 404. */
+export const markUnread = (tx: Db, actor: Author, chatId: string): Promise<void> =>
+  changeConversation(tx, actor, chatId, (key) => db.moveToUnread(tx, key));
+
+/**
+ * Archives a conversation until an instant, or until the person writes again before it, with an audit entry.
+ * Errors: 404; 400 when the instant is not within the next year.
+ */
+export async function snooze(
+  tx: Db,
+  actor: Author,
+  chatId: string,
+  { until, now }: { until: Date | null; now: Date },
+): Promise<void> {
+  const inMs = (until?.getTime() ?? 0) - now.getTime();
+  if (until === null || inMs <= 0 || inMs > MAX_SNOOZE_MS)
+    throw invalidFields([{ field: 'until', message: 'must be in the future, and within a year' }]);
+  await changeConversation(tx, actor, chatId, (key) => db.updateSnoozed(tx, { ...key, until }), {
+    action: 'conversation.snooze',
+    detail: { until: until.toISOString() },
+  });
+}
+
+const MAX_SNOOZE_MS = 366 * DAY_MS;
 
 /** Archives or unarchives a conversation, with an audit entry. Errors: 404. */
 export const setArchived = (tx: Db, actor: Author, chatId: string, archived: boolean): Promise<void> =>
@@ -27,15 +53,19 @@ export async function assign(tx: Db, actor: Author, chatId: string, userId: numb
   });
 }
 
-type Key = { readonly accountId: number; readonly chatId: string };
+export type ConversationKey = { readonly accountId: number; readonly chatId: string };
 type Audited = { readonly action: string; readonly detail?: Readonly<Record<string, unknown>> };
 
-/** Changes a conversation. If it has that state already, nothing is written and nobody is notified. */
-async function changeConversation(
+/**
+ * Changes a conversation in a transaction that has claimed no inbox yet, with an audit entry if `audited`. When `move`
+ * answers undefined because the conversation has that state already, nothing is written and nobody is notified.
+ * Errors: 404.
+ */
+export async function changeConversation(
   tx: Db,
   actor: Author,
   chatId: string,
-  move: (key: Key) => Promise<db.ChangedConversation | undefined>,
+  move: (key: ConversationKey) => Promise<db.ChangedConversation | undefined>,
   audited?: Audited,
 ): Promise<void> {
   const { accountId } = actor;

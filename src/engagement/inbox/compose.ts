@@ -24,6 +24,7 @@ export type ComposedReply = {
   readonly file: FileLink | null;
 };
 
+type Tenant = Pick<Actor, 'accountId'>;
 type Deps = { readonly pool: Pool; readonly clock: Clock; readonly findFile: FindFile };
 type Content = Pick<ReplyIn, 'text' | 'mediaId' | 'template'>;
 
@@ -31,7 +32,7 @@ type Content = Pick<ReplyIn, 'text' | 'mediaId' | 'template'>;
 const MAX_RCS_CHARACTERS = 3072;
 
 /** Composes a reply for the channel of its conversation. Errors: 400 naming the faulty fields. */
-export async function composeReply(deps: Deps, actor: Actor, ends: Endpoints, input: Content): Promise<ComposedReply> {
+export async function composeReply(deps: Deps, actor: Tenant, ends: Endpoints, input: Content): Promise<ComposedReply> {
   const { text, mediaId, template } = input;
   const given = Object.entries({ text, mediaId, template }).filter(([, value]) => value !== undefined);
   if (given.length !== 1)
@@ -52,7 +53,7 @@ const fromInbox = (draft: Draft): Draft => ({ ...draft, source: 'INBOX', isKnown
 
 async function composeTextOrTemplate(
   deps: Deps,
-  actor: Actor,
+  actor: Tenant,
   ends: Endpoints,
   { text = '', template }: Content,
 ): Promise<Draft> {
@@ -77,7 +78,7 @@ function toRcsTemplate({ id, variables }: NonNullable<ReplyIn['template']>) {
 const smsDraft = ({ peer, identity }: Endpoints, body: string): Draft =>
   newDraft({ channel: 'SMS', source: 'INBOX', destination: peer, isKnownNumber: true, sender: identity, body });
 
-async function composeMedia(deps: Deps, actor: Actor, ends: Endpoints, mediaId: number): Promise<ComposedReply> {
+async function composeMedia(deps: Deps, actor: Tenant, ends: Endpoints, mediaId: number): Promise<ComposedReply> {
   const file = await deps.findFile(actor.accountId, mediaId);
   if (!file) throw invalidFields([{ field: 'mediaId', message: 'does not exist' }]);
   const messageType = file.mimeType.startsWith('video/') ? 'VIDEO' : 'IMAGE';

@@ -8,11 +8,21 @@ const DAY = /^\d{4}-\d{2}-\d{2}$/;
 
 /** Reads the filter of a list of conversations. Errors: 400 when `dateFrom` is not a date. */
 export function readFilter(accountId: number, query: ConversationQuery): ConversationFilter {
-  const { archived, unreadOnly, dateFrom, channelIds, assignee, search } = query;
+  const { archived, snoozed, labelId, unreadOnly, dateFrom, channelIds, assignee, search } = query;
   const named = channelIds?.flatMap((list) => list.split(','));
   const channels = named && CHANNELS.filter((channel) => named.includes(channel));
   const assigneeId = assignee === undefined || assignee === 'none' ? assignee : Number(assignee);
-  return { accountId, archived, unreadOnly, channels, assigneeId, search, since: readSince(dateFrom) };
+  return {
+    accountId,
+    archived,
+    snoozed,
+    labelId,
+    unreadOnly,
+    channels,
+    assigneeId,
+    search,
+    since: readSince(dateFrom),
+  };
 }
 
 function readSince(dateFrom: string | undefined): Date | undefined {

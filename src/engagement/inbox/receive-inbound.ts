@@ -12,6 +12,7 @@ import { parsePhone } from '../../platform/lib/phone/phone-details.ts';
 import { insertInboxMedia } from './media/sql.ts';
 import { type ChangedConversation, claimInboxes, insertConversations, type ConversationUpdate } from './sql.ts';
 import { publishInboxChanges } from './publish.ts';
+import { applyRules } from './rules/apply.ts';
 import { insertThreadMessages, type ThreadMedia } from './thread/sql.ts';
 import { DAY_MS } from '../../platform/lib/time.ts';
 
@@ -52,6 +53,7 @@ export async function receiveIntoInbox(tx: Db, arrivals: readonly Arrival[]): Pr
   );
   const withMedia = messages.flatMap(({ media, ...message }) => (media ? [{ ...message, media }] : []));
   if (withMedia.length > 0) await insertInboxMedia(tx, withMedia);
+  await applyRules(tx, { messages, changed, now: new Date() });
   await publishInboxChanges(tx, { changed, events: eventsOf(messages, changed) });
 }
 

@@ -53,7 +53,7 @@ export async function reply(
     },
     async record(tx, [verdict]) {
       const id = acceptedId(verdict, input);
-      answer = await insertIntoThread(tx, { accountId, id, ends, composed, at: deps.clock.now() });
+      answer = await insertReply(tx, { accountId, id, ends, composed, at: deps.clock.now() });
       await answerStore?.store(tx, answer);
     },
   });
@@ -107,7 +107,8 @@ type Sent = {
   readonly at: Date;
 };
 
-async function insertIntoThread(tx: Db, { accountId, id, ends, composed, at }: Sent): Promise<SentOut> {
+/** Adds an accepted reply to its thread and follows its status, in the transaction of its message, which has claimed the inbox. */
+export async function insertReply(tx: Db, { accountId, id, ends, composed, at }: Sent): Promise<SentOut> {
   const { messageType, media, file, draft } = composed;
   const text = draft.body;
   const [changed] = await db.insertConversations(tx, {

@@ -73,6 +73,8 @@ describe('an inbound message', () => {
       },
       lastMessageDate: expect.any(String),
       archived: false,
+      snoozedUntil: null,
+      labels: [],
       assignee: null,
       windowExpiresAt: null,
     });

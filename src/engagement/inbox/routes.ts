@@ -1,4 +1,5 @@
 import { Type } from 'typebox';
+import { parseInstant } from '../../platform/lib/instant.ts';
 import { tenant, tenantTransaction } from '../../platform/db/tenant.ts';
 import { AppError } from '../../platform/errors.ts';
 import { assertScope, requireScope } from '../../platform/http/auth.ts';
@@ -7,13 +8,20 @@ import type { Accept } from '../../messaging/sending/accept.ts';
 import { type PendingAnswer, idempotentHandler, idempotentTx } from '../../platform/http/idempotency.ts';
 import { offsetOf, pageFields, PageOf, PageQuery, pageOf } from '../../platform/http/page.ts';
 import { toMessagesOut, toConversationOut } from './answer.ts';
-import { setArchived, assign, markRead } from './change.ts';
+import { setArchived, assign, markRead, markUnread, snooze } from './change.ts';
+import { cannedAnswerRoutes } from './desk/canned-answers/routes.ts';
+import { labelRoutes } from './desk/labels/routes.ts';
+import { noteRoutes } from './desk/notes/routes.ts';
 import { createFileLookup } from './files.ts';
 import { readFilter, readOrder } from './read-filter.ts';
 import { countConversations, findConversation, listConversations } from './listing/sql.ts';
 import { type ReplyAnswerStore, reply } from './reply.ts';
 import * as schema from './schema.ts';
 import { countAssignableUsers, findEndpoints, listAssignableUsers } from './sql.ts';
+import type { Presence } from './presence/presence.ts';
+import { presenceRoutes } from './presence/routes.ts';
+import { ruleRoutes } from './rules/routes.ts';
+import { searchRoutes } from './search/routes.ts';
 import type { Hub } from './stream/hub.ts';
 import { streamRoutes } from './stream/routes.ts';
 import { listThread } from './thread/sql.ts';
@@ -28,6 +36,8 @@ export type InboxRouteDeps = PlatformDeps & {
   readonly accept: Accept;
   /** Notifies open streams of changes. */
   readonly inboxHub: Hub;
+  /** Tells open streams who looks at which conversation. */
+  readonly presence: Presence;
 };
 
 /** Registers the routes of contract 9: conversations, their messages, and the stream of changes. */
@@ -63,6 +73,12 @@ export function inboxRoutes(app: App, deps: InboxRouteDeps): void {
     },
   });
 
+  labelRoutes(app, deps);
+  presenceRoutes(app, deps);
+  ruleRoutes(app, deps);
+  searchRoutes(app, { ...deps, findFiles: files.findMany });
+  noteRoutes(app, deps);
+  cannedAnswerRoutes(app, deps);
   streamRoutes(app, PATH, { ...deps, findFiles: files.findMany });
 
   app.get(`${PATH}/assignable-users`, {
@@ -157,6 +173,41 @@ export function inboxRoutes(app: App, deps: InboxRouteDeps): void {
     },
     handler: async ({ actor, params }, answer) => {
       await tenantTransaction(pool, actor, (tx) => markRead(tx, actor, params.chatId));
+      return answer.code(204).send(null);
+    },
+  });
+
+  app.patch(`${PATH}/:chatId/unread`, {
+    onRequest,
+    schema: {
+      tags,
+      params: schema.ChatId,
+      response: { 204: Done },
+      operationId: 'unreadConversation',
+      summary: 'Mark a conversation as unread',
+    },
+    handler: async ({ actor, params }, answer) => {
+      await tenantTransaction(pool, actor, (tx) => markUnread(tx, actor, params.chatId));
+      return answer.code(204).send(null);
+    },
+  });
+
+  app.put(`${PATH}/:chatId/snooze`, {
+    onRequest,
+    schema: {
+      tags,
+      operationId: 'snoozeConversation',
+      summary: 'Snooze a conversation',
+      description:
+        'Archives it until a time, at which it returns to the list as unread. If the person writes before, it returns then. ' +
+        'Unarchiving ends it.',
+      params: schema.ChatId,
+      body: withExamples(schema.SnoozeIn, { until: '2027-09-01T07:00:00Z' }),
+      response: { 204: Done },
+    },
+    handler: async ({ actor, params, body }, answer) => {
+      const input = { until: parseInstant(body.until), now: deps.clock.now() };
+      await tenantTransaction(pool, actor, (tx) => snooze(tx, actor, params.chatId, input));
       return answer.code(204).send(null);
     },
   });

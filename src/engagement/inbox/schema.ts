@@ -3,7 +3,9 @@ import { CHANNELS } from '../../platform/lib/channel.ts';
 import { STATUS_NAMES } from '../../messaging/states.ts';
 import { CONVERSATION_ORDERS } from './listing/sql.ts';
 import { MAX_USER_ID_LENGTH } from '../../platform/lib/phone/user-id.ts';
+import { instantField } from '../../platform/lib/instant.ts';
 import { channelName, id, instant, orNull } from '../../platform/lib/schema.ts';
+import { LabelOut } from './labels/schema.ts';
 
 const oneOf = (values: readonly string[], description: string) =>
   Type.Enum([...values], { type: 'string', description });
@@ -40,6 +42,12 @@ export const conversationFields = {
     default: false,
     description: 'True: only archived conversations. False: only those that are not archived.',
   }),
+  snoozed: Type.Optional(
+    Type.Boolean({
+      description: 'With `archived`. True: only those that come back at a time. False: only those that do not.',
+    }),
+  ),
+  labelId: Type.Optional(id('Conversations with this label.')),
   assignee: Type.Optional(
     Type.String({
       pattern: '^(none|[1-9]\\d{0,14})$',
@@ -83,7 +91,11 @@ export const ConversationOut = Type.Object({
     messageType: MessageType,
   }),
   lastMessageDate: instant('UTC'),
-  archived: Type.Boolean(),
+  archived: Type.Boolean({ description: 'Whether it is out of the list; so is a snoozed one.' }),
+  snoozedUntil: orNull(
+    instant('When it returns to the list, if the person does not write before. Null: it is not snoozed.'),
+  ),
+  labels: Type.Array(LabelOut),
   assignee: orNull(Type.Object({ userId: UserId, username: Type.String() })),
   windowExpiresAt: orNull(
     instant('WhatsApp: until when a free-form reply reaches the person. After that, only templates do.'),
@@ -156,6 +168,10 @@ export const ReplyIn = Type.Object({
   ),
 });
 export type ReplyIn = Static<typeof ReplyIn>;
+
+export const SnoozeIn = Type.Object({
+  until: instantField('When the conversation returns to the list, as unread; within a year.'),
+});
 
 export const AssigneeIn = Type.Object({ userId: UserId });
 export const AssignableOut = Type.Object({

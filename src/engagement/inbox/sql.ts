@@ -1,5 +1,6 @@
+import { isServedHere } from '../../platform/db/away.ts';
 import { bigint, boolean, input, insertRows, int, rowsOf, text, timestamptz, uuid } from '../../platform/db/columns.ts';
-import { type Db, exec, many, maybeOne, sql } from '../../platform/db/query.ts';
+import { type Db, exec, many, maybeOne, one, sql } from '../../platform/db/query.ts';
 import { as, columns, type RowOf } from '../../platform/db/select.ts';
 import type { Channel } from '../../platform/lib/channel.ts';
 
@@ -50,6 +51,7 @@ const CHANGED_CONVERSATION = columns({
   peer: as<string>('c.peer'),
   archived: as<boolean>('c.archived'),
   unread: as<number>('c.unread'),
+  assigneeId: as<number | null>('c.assignee_id'),
   /** Whether it was archived before; null: it is new. */
   wasArchived: as<boolean | null>(`(SELECT o.archived ${BEFORE})`),
   /** How many messages were unread before; null: it is new. */
@@ -103,6 +105,7 @@ export const insertConversations = (
           profile_name = coalesce(nullif(excluded.profile_name, ''), c.profile_name),
           unread = c.unread + excluded.unread,
           archived = ${unarchive ? sql`false` : sql`c.archived`},
+          snoozed_until = ${unarchive ? sql`NULL` : sql`c.snoozed_until`},
           window_expires_at = CASE WHEN c.identity = excluded.identity
             THEN greatest(c.window_expires_at, excluded.window_expires_at) ELSE excluded.window_expires_at END,
           last_direction = excluded.last_direction, last_type = excluded.last_type, last_text = excluded.last_text,
@@ -112,6 +115,13 @@ export const insertConversations = (
 
 type One = { readonly accountId: number; readonly chatId: string };
 
+/** Finds a conversation as one that was changed without another state, so that the counts stay as they are. */
+export const findChanged = (db: Db, { accountId, chatId }: One): Promise<ChangedConversation | undefined> =>
+  maybeOne(
+    db,
+    sql`SELECT ${CHANGED_CONVERSATION} FROM conversation c WHERE c.account_id = ${accountId} AND c.chat_id = ${chatId}`,
+  );
+
 /** Marks a conversation as read. Undefined: it does not exist, or nothing is unread. */
 export const moveToRead = (db: Db, { accountId, chatId }: One): Promise<ChangedConversation | undefined> =>
   maybeOne(
@@ -120,16 +130,69 @@ export const moveToRead = (db: Db, { accountId, chatId }: One): Promise<ChangedC
         WHERE c.account_id = ${accountId} AND c.chat_id = ${chatId} AND c.unread > 0 RETURNING ${CHANGED_CONVERSATION}`,
   );
 
-/** Archives or unarchives a conversation. Undefined: it does not exist, or has this state already. */
+/** Marks a conversation as unread. Undefined: it does not exist, or is unread. */
+export const moveToUnread = (db: Db, { accountId, chatId }: One): Promise<ChangedConversation | undefined> =>
+  maybeOne(
+    db,
+    sql`UPDATE conversation c SET unread = 1
+        WHERE c.account_id = ${accountId} AND c.chat_id = ${chatId} AND c.unread = 0 RETURNING ${CHANGED_CONVERSATION}`,
+  );
+
+/** Archives or unarchives a conversation for good. Undefined: it does not exist, or has this state already. */
 export const updateArchived = (
   db: Db,
   { accountId, chatId, archived }: One & { archived: boolean },
 ): Promise<ChangedConversation | undefined> =>
   maybeOne(
     db,
-    sql`UPDATE conversation c SET archived = ${archived}
-        WHERE c.account_id = ${accountId} AND c.chat_id = ${chatId} AND c.archived <> ${archived} RETURNING ${CHANGED_CONVERSATION}`,
+    sql`UPDATE conversation c SET archived = ${archived}, snoozed_until = NULL
+        WHERE c.account_id = ${accountId} AND c.chat_id = ${chatId} AND (c.archived <> ${archived} OR c.snoozed_until IS NOT NULL)
+        RETURNING ${CHANGED_CONVERSATION}`,
   );
+
+/** Archives a conversation until an instant. Undefined: it does not exist, or is snoozed until then already. */
+export const updateSnoozed = (
+  db: Db,
+  { accountId, chatId, until }: One & { until: Date },
+): Promise<ChangedConversation | undefined> =>
+  maybeOne(
+    db,
+    sql`UPDATE conversation c SET archived = true, snoozed_until = ${until}
+        WHERE c.account_id = ${accountId} AND c.chat_id = ${chatId} AND c.snoozed_until IS DISTINCT FROM ${until}
+        RETURNING ${CHANGED_CONVERSATION}`,
+  );
+
+/** Returns the snoozed conversations of an account whose time has come to the list, up to `limit` of them, as unread. */
+export const moveToAwake = (
+  db: Db,
+  { accountId, limit }: { accountId: number; limit: number },
+): Promise<ChangedConversation[]> =>
+  many(
+    db,
+    sql`UPDATE conversation c SET archived = false, snoozed_until = NULL, unread = greatest(c.unread, 1)
+        WHERE c.account_id = ${accountId} AND c.chat_id IN (
+          SELECT d.chat_id FROM conversation d
+          WHERE d.account_id = ${accountId} AND d.snoozed_until <= now() ORDER BY d.snoozed_until LIMIT ${limit})
+        RETURNING ${CHANGED_CONVERSATION}`,
+  );
+
+/** Finds an account that is served here and has a snoozed conversation whose time has come. */
+export const findAccountToWake = (db: Db): Promise<{ accountId: number } | undefined> =>
+  maybeOne(
+    db,
+    sql`SELECT c.account_id AS "accountId" FROM conversation c
+        WHERE c.snoozed_until <= now() AND ${isServedHere(sql`c.account_id`)} ORDER BY c.snoozed_until LIMIT 1`,
+  );
+
+/** Returns in how many ms the next snoozed conversation comes back; null when none is snoozed. */
+export async function findNextWakeMs(db: Db): Promise<number | null> {
+  const { ms } = await one<{ ms: number | null }>(
+    db,
+    sql`SELECT (extract(epoch FROM min(c.snoozed_until) - now()) * 1000)::float8 AS ms FROM conversation c
+        WHERE c.snoozed_until IS NOT NULL AND ${isServedHere(sql`c.account_id`)}`,
+  );
+  return ms;
+}
 
 /** Assigns a conversation to a user, or to nobody (null). Undefined: it does not exist, or is assigned so already. */
 export const updateAssignee = (

@@ -72,6 +72,12 @@ export const COPIED: Readonly<Record<string, OwnRows>> = {
   inbox_event: { ahead: true },
   inbox_message: { ahead: true },
   conversation: {},
+  inbox_note: {},
+  inbox_label: {},
+  conversation_label: {},
+  canned_answer: {},
+  inbox_settings: {},
+  inbox_agent: {},
   opt_out: {},
   media: {},
   media_copy: {},
@@ -121,6 +127,7 @@ export const CARRIED: Readonly<Record<string, OwnRows>> = {
   keyword_action: {},
   inbox_media: {},
   inbox_watch: {},
+  inbox_auto_answer: {},
   outgoing_mail: {},
   social_profile: {},
 };
@@ -135,11 +142,16 @@ export const SHARED: Readonly<Record<string, string>> = {
   lookup_service: 'what this cell asks for the networks of numbers',
   sender_rule: 'what carriers and countries allow this cell',
   price: 'compared',
+  alert_rule: 'what operators of this cell decided',
+  alert_target: 'whom operators of this cell tell',
   cell: 'says which cell it is',
 };
 
 /** Rows that stay where they are, with the reason. */
 export const LEFT_BEHIND: Readonly<Record<string, string>> = {
+  alert: 'about this cell',
+  alert_evaluation: 'about this cell',
+  alert_notice: 'about this cell',
   account_move: 'says that the account is away',
   account_parcel: 'what arrived and was begun',
   passed_on: 'goes to the cell of its account by itself',

@@ -1,4 +1,3 @@
-import { statfs } from 'node:fs/promises';
 import type { Pool } from 'pg';
 import { findGuardStatus } from '../../messaging/restore-guard/sql.ts';
 import { secretOf } from '../../network/connections/save.ts';
@@ -11,25 +10,27 @@ import type { Config } from '../../platform/config.ts';
 import { loadSecretKey } from '../../platform/secret-key.ts';
 import { findStorageFault } from '../../platform/storage/check.ts';
 import { openStorage } from '../../platform/storage/open.ts';
+import { DAY_MS } from '../../platform/lib/time.ts';
 import { sharesSessions } from '../../platform/db/check-server.ts';
 import { findWritability } from '../../platform/db/replication.ts';
 import { findMissingRights } from '../../platform/db/rights.ts';
 import { checkArchive } from './check-archive.ts';
 import { checkReadStandbys, checkStandbys } from './check-standbys.ts';
 import type { Finding } from './finding.ts';
-import { findClock, findDurability } from './sql.ts';
+import { findCertificateEnd, findFreeBytes } from './machine.ts';
+import { countAlertTargets, findClock, findDurability } from './sql.ts';
 
 const MIN_FREE_BYTES = 2 * 1024 ** 3;
 const MAX_CLOCK_GAP_MS = 2000;
+const MIN_CERTIFICATE_MS = 14 * DAY_MS;
 
 /** Makes a server as the program does, and throws when that fails. */
 type MakeServer = (config: Config) => unknown;
 type Installation = { readonly config: Config; readonly pool: Pool; readonly makeServer: MakeServer };
 
 /**
- * Checks database, rights, standbys, archive, restore guard, queue, clock, disk, stored files, TLS, secrets and carriers, and
- * what has to be
- * set up at carriers, as this machine sees them.
+ * Checks database, rights, standbys, archive, restore guard, queue, clock, disk, stored files, TLS, mail, alerts, secrets and
+ * carriers, and what has to be set up at carriers, as this machine sees them.
  */
 export async function examine({ config, pool, makeServer }: Installation): Promise<Finding[]> {
   return [
@@ -43,10 +44,12 @@ export async function examine({ config, pool, makeServer }: Installation): Promi
     await checkClock(pool),
     await checkDisk(config),
     await checkFiles(config),
-    checkTls(config, makeServer),
+    await checkTls(config, makeServer),
     await checkSecrets(config, pool),
     await checkQueue(pool),
     await checkCosts(pool),
+    checkMail(config),
+    await checkAlerts(config, pool),
     ...(await checkCarriers(pool)),
     ...(await checkSetups(config, pool)),
     ...(await checkNotices(pool)),
@@ -127,6 +130,27 @@ async function checkCosts(pool: Pool): Promise<Finding> {
   };
 }
 
+/** Says whether the program can send mails. Without a mail server nothing is wrong. */
+const checkMail = ({ mail }: Config): Finding => ({
+  name: 'mail',
+  ok: true,
+  detail: mail ? `from ${mail.from}` : 'off: SMTP_URL is not set',
+});
+
+/** Checks that alerts reach those who are to be told. That nobody is to be told is a decision. */
+async function checkAlerts({ mail }: Config, pool: Pool): Promise<Finding> {
+  const { all, byMail, failing } = await countAlertTargets(pool);
+  const noServer = byMail > 0 && mail === undefined;
+  return {
+    name: 'alerts',
+    ok: failing === 0 && !noServer,
+    detail: all === 0 ? 'nobody is told' : `${all} recipients, of whom ${failing} cannot be reached`,
+    advice: noServer
+      ? 'Set SMTP_URL and MAIL_FROM: some are to be told by mail.'
+      : 'See what `alerts test` says. Events wait for three days.',
+  };
+}
+
 async function checkClock(pool: Pool): Promise<Finding> {
   const before = Date.now();
   const { now } = await findClock(pool);
@@ -140,11 +164,9 @@ async function checkClock(pool: Pool): Promise<Finding> {
 }
 
 async function checkDisk({ dataDir }: Config): Promise<Finding> {
-  const disk = await statfs(dataDir).catch(() => null);
+  const free = await findFreeBytes(dataDir);
   const advice = 'Set DATA_DIR to the folder that the program uses, and run this as its user.';
-  if (disk === null) return { name: 'disk', ok: false, detail: `${dataDir} does not exist or cannot be read`, advice };
-  const { bavail, bsize } = disk;
-  const free = bavail * bsize;
+  if (free === null) return { name: 'disk', ok: false, detail: `${dataDir} does not exist or cannot be read`, advice };
   return {
     name: 'disk',
     ok: free > MIN_FREE_BYTES,
@@ -167,14 +189,20 @@ async function checkFiles(config: Config): Promise<Finding> {
   };
 }
 
-function checkTls(config: Config, makeServer: MakeServer): Finding {
+async function checkTls(config: Config, makeServer: MakeServer): Promise<Finding> {
   if (!config.tls) {
     const detail = config.trustProxy.length > 0 ? 'ends at a proxy in front' : 'none, loopback only';
     return { name: 'tls', ok: true, detail };
   }
   try {
     makeServer(config);
-    return { name: 'tls', ok: true, detail: config.tls.certFile };
+    const endsAt = await findCertificateEnd(config);
+    return {
+      name: 'tls',
+      ok: endsAt === null || endsAt.getTime() - Date.now() > MIN_CERTIFICATE_MS,
+      detail: `${config.tls.certFile}${endsAt === null ? '' : `, until ${endsAt.toISOString()}`}`,
+      advice: 'Renew the certificate and restart the program.',
+    };
   } catch (error) {
     return {
       name: 'tls',

@@ -30,3 +30,13 @@ export type Archiving = RowOf<typeof ARCHIVING>;
 
 /** Finds whether the server archives its WAL, and how that went last. */
 export const findArchiving = (db: Db): Promise<Archiving> => one(db, sql`SELECT ${ARCHIVING} FROM pg_stat_archiver`);
+
+const ALERT_TARGETS = columns({
+  all: as<number>('count(*)'),
+  byMail: as<number>("count(*) FILTER (WHERE kind <> 'webhook')"),
+  failing: as<number>('count(failing_since)'),
+});
+
+/** Counts the recipients of alerts, those who are told by mail, and those who could not be told last. */
+export const countAlertTargets = (db: Db): Promise<RowOf<typeof ALERT_TARGETS>> =>
+  one(db, sql`SELECT ${ALERT_TARGETS} FROM alert_target`);

@@ -1,5 +1,6 @@
-import type { App, PlatformDeps } from '../../platform/http/app.ts';
+import type { App } from '../../platform/http/app.ts';
 import { operatorAccountRoutes } from './accounts/routes.ts';
+import { type AlertRouteDeps, operatorAlertRoutes } from './alerts/routes.ts';
 import { operatorAuditRoutes } from './audit/routes.ts';
 import { operatorConnectionRoutes } from './connections/routes.ts';
 import { operatorCostRoutes } from './costs/routes.ts';
@@ -20,8 +21,9 @@ import { operatorUnknownRoutes } from './unknowns/routes.ts';
  * The routes for the operators of the gateway, which do the same as the commands. Every route requires an operator (403
  * for all others, including API keys), runs with the rights of the program, and records who changed what.
  */
-export function operatorRoutes(app: App, deps: PlatformDeps): void {
+export function operatorRoutes(app: App, deps: AlertRouteDeps): void {
   operatorOverviewRoutes(app, deps);
+  operatorAlertRoutes(app, deps);
   operatorAccountRoutes(app, deps);
   operatorPriceRoutes(app, deps);
   operatorCostRoutes(app, deps);

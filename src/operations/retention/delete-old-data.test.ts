@@ -173,7 +173,7 @@ const insertInboxMessage = (chatId: string, at: Date) =>
         VALUES (${accountId}, ${chatId}, ${idAt(at)}, 'INBOUND', 'TEXT', 'hello', ${at})`,
   );
 
-test('old messages of an active conversation are deleted, and whole inactive conversations with their counts', async () => {
+test('old messages and notes of an active conversation are deleted, and whole inactive ones with counts and labels', async () => {
   const [silent, lively] = [idAt(THEN), idAt(ago(3))];
   await insertConversation(silent, THEN, 2);
   await insertConversation(lively, ago(3), 1);
@@ -191,8 +191,28 @@ test('old messages of an active conversation are deleted, and whole inactive con
             parts_received, received_at)
           VALUES (${account}, ${idAt(at)}, 1, '39333', '390', 'hello', '', 1, 1, ${at})`,
     );
+  for (const [chatId, at] of [
+    [silent, ago(3)],
+    [lively, THEN],
+    [lively, ago(3)],
+  ] as const) {
+    await exec(
+      pool,
+      sql`INSERT INTO inbox_note (account_id, chat_id, id, author, text, created_at)
+          VALUES (${accountId}, ${chatId}, ${idAt(at)}, 'ada', 'a note', ${at})`,
+    );
+    await exec(
+      pool,
+      sql`INSERT INTO conversation_label (account_id, label_id, chat_id) VALUES (${accountId}, 1, ${chatId})
+          ON CONFLICT DO NOTHING`,
+    );
+  }
   await removeAll();
   expect(await many(pool, sql`SELECT chat_id AS id FROM conversation`)).toEqual([{ id: lively }]);
+  expect(await many(pool, sql`SELECT chat_id AS id, created_at AS at FROM inbox_note`)).toEqual([
+    { id: lively, at: ago(3) },
+  ]);
+  expect(await many(pool, sql`SELECT chat_id AS id FROM conversation_label`)).toEqual([{ id: lively }]);
   expect(await many(pool, sql`SELECT unread, conversations FROM inbox_count ORDER BY 1`)).toEqual([
     { unread: true, conversations: 1 },
   ]);

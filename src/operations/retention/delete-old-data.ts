@@ -15,8 +15,9 @@ type Deps = { readonly pool: Pool; readonly log: Log; readonly now: () => Date }
 
 /**
  * Deletes what is older than `days`. Messages, their states, parts and events, and the log of webhooks go with the
- * partitions of their day. Deleted in batches are what belongs to them elsewhere, what people wrote, and the recipients
- * of campaigns, and the numbers of pools that recipients keep. The audit log, the ledger, the figures, contacts, consent, and what people edit are kept.
+ * partitions of their day. Deleted in batches are what belongs to them elsewhere, what people wrote, the recipients of
+ * campaigns, the numbers of pools that recipients keep, and resolved alerts. The audit log, the ledger, the figures, contacts,
+ * consent, and what people edit are kept.
  *
  * A day is kept as long as one of its messages is scheduled for later or may still hold credit.
  *
@@ -55,12 +56,14 @@ async function deleteBatch(pool: Pool, before: Date): Promise<number> {
     await db.deleteClientIds(pool, old),
     await db.deleteInboundMessages(pool, old),
     await db.deleteInboxMessages(pool, old),
+    await db.deleteInboxNotes(pool, old),
     await deleteConversations(pool, old),
     await deleteRecipients(pool, old),
     await deleteStickySenders(pool, old),
     await db.deleteRetries(pool, { beforeId }),
     await db.deleteOutbox(pool, { beforeId }),
     await db.deleteLostChunks(pool, { beforeId }),
+    await db.deleteAlerts(pool, old),
   ];
   return counts.reduce((sum, count) => sum + count, 0);
 }

@@ -33,6 +33,14 @@ export const deleteClientIds = (db: Db, { before, limit }: Old): Promise<number>
 export const deleteLostChunks = (db: Db, { beforeId }: { beforeId: string }): Promise<number> =>
   exec(db, sql`DELETE FROM lost_chunk WHERE NOT EXISTS (SELECT FROM unnest(ids) AS id WHERE id >= ${beforeId}::uuid)`);
 
+/** Deletes alerts that were resolved long ago. */
+export const deleteAlerts = (db: Db, { before, limit }: Old): Promise<number> =>
+  exec(
+    db,
+    sql`DELETE FROM alert WHERE id IN (
+          SELECT id FROM alert WHERE state = 'resolved' AND resolved_at < ${before} LIMIT ${limit})`,
+  );
+
 export const deleteInboundMessages = (db: Db, { before, limit }: Old): Promise<number> =>
   exec(
     db,
@@ -45,6 +53,13 @@ export const deleteInboxMessages = (db: Db, { before, limit }: Old): Promise<num
     db,
     sql`DELETE FROM inbox_message WHERE (account_id, chat_id, id) IN (
           SELECT account_id, chat_id, id FROM inbox_message WHERE at < ${before} LIMIT ${limit})`,
+  );
+
+export const deleteInboxNotes = (db: Db, { before, limit }: Old): Promise<number> =>
+  exec(
+    db,
+    sql`DELETE FROM inbox_note WHERE (account_id, chat_id, id) IN (
+          SELECT account_id, chat_id, id FROM inbox_note WHERE created_at < ${before} LIMIT ${limit})`,
   );
 
 /** Finds an account with conversations that have no message since `before`. */
@@ -74,7 +89,11 @@ export async function deleteConversations(
           DELETE FROM conversation WHERE account_id = ${accountId} AND chat_id IN (
             SELECT chat_id FROM conversation
             WHERE account_id = ${accountId} AND archived IN (true, false) AND last_at < ${before} LIMIT ${limit})
-          RETURNING archived, channel, unread > 0 AS unread),
+          RETURNING chat_id, archived, channel, unread > 0 AS unread),
+        noted AS (
+          DELETE FROM inbox_note WHERE account_id = ${accountId} AND chat_id IN (SELECT chat_id FROM gone)),
+        labelled AS (
+          DELETE FROM conversation_label WHERE account_id = ${accountId} AND chat_id IN (SELECT chat_id FROM gone)),
         counted AS (
           UPDATE inbox_count n SET conversations = n.conversations - g.conversations
           FROM (SELECT archived, channel, unread, count(*) AS conversations FROM gone GROUP BY 1, 2, 3) AS g

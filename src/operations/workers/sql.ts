@@ -10,15 +10,21 @@ export type NewWorker = {
   readonly host: string;
   readonly pid: number;
   readonly tasks: readonly TaskReport[];
+  /** What its machine has left for the data, in bytes; null: not known. */
+  readonly freeBytes: number | null;
+  /** When the TLS certificate of its machine ends; null: it has none. */
+  readonly certificateEndsAt: Date | null;
 };
 
 /** Inserts a worker, or renews the report of one that is already known. */
-export async function insertWorker(db: Db, { owner, host, pid, tasks }: NewWorker): Promise<void> {
+export async function insertWorker(db: Db, { owner, host, pid, tasks, ...machine }: NewWorker): Promise<void> {
   await exec(
     db,
-    sql`INSERT INTO worker_process (owner, host, pid, tasks)
-        VALUES (${owner}, ${host}, ${pid}, ${JSON.stringify(tasks)}::jsonb)
-        ON CONFLICT (owner) DO UPDATE SET tasks = excluded.tasks, seen_at = now()`,
+    sql`INSERT INTO worker_process (owner, host, pid, tasks, free_bytes, certificate_ends_at)
+        VALUES (${owner}, ${host}, ${pid}, ${JSON.stringify(tasks)}::jsonb, ${machine.freeBytes},
+                ${machine.certificateEndsAt})
+        ON CONFLICT (owner) DO UPDATE SET tasks = excluded.tasks, free_bytes = excluded.free_bytes,
+          certificate_ends_at = excluded.certificate_ends_at, seen_at = now()`,
   );
 }
 
@@ -38,6 +44,8 @@ const WORKER = columns({
   startedAt: as<Date>('started_at'),
   seenAt: as<Date>('seen_at'),
   tasks: as<readonly TaskReport[]>('tasks'),
+  freeBytes: as<number | null>('free_bytes'),
+  certificateEndsAt: as<Date | null>('certificate_ends_at'),
   alive: as<boolean>(isOwnerAlive(raw('worker_process.owner'))),
 });
 export type WorkerRow = RowOf<typeof WORKER>;

@@ -1,14 +1,17 @@
 import { hostname } from 'node:os';
 import type { Pool } from 'pg';
+import type { Config } from '../../platform/config.ts';
 import type { LastRun } from '../../platform/lib/background/loop.ts';
 import { every, type Task } from '../../platform/lib/background/task.ts';
 import { SECOND_MS } from '../../platform/lib/time.ts';
+import { findCertificateEnd, findFreeBytes } from '../diagnosis/machine.ts';
 import { deleteWorkers, insertWorker } from './sql.ts';
 
 /** A task of a worker and how its last run went. */
 type TaskState = { readonly name: string; readonly last: LastRun };
 
 type WorkerReportDeps = {
+  readonly config: Pick<Config, 'dataDir' | 'tls'>;
   readonly pool: Pool;
   /** The advisory lock key of this worker. */
   readonly owner: number;
@@ -16,15 +19,17 @@ type WorkerReportDeps = {
   readonly states: () => readonly TaskState[];
 };
 
-/** The task that reports this worker and the state of its tasks. */
-export const workerTasks = ({ pool, owner, states }: WorkerReportDeps): Task[] => [
+/** The task that reports this worker, its machine and the state of its tasks. */
+export const workerTasks = ({ config, pool, owner, states }: WorkerReportDeps): Task[] => [
   {
     name: 'worker report',
-    work: every(10 * SECOND_MS, () =>
+    work: every(10 * SECOND_MS, async () =>
       insertWorker(pool, {
         owner,
         host: hostname(),
         pid: process.pid,
+        freeBytes: await findFreeBytes(config.dataDir),
+        certificateEndsAt: await findCertificateEnd(config),
         tasks: states().map(({ name, last: { ranAt, error } }) => ({
           name,
           ranAt: ranAt?.toISOString() ?? null,

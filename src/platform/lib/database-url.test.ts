@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { readTls, splitHosts } from './database-url.ts';
+import { nameOfDatabase, readTls, splitHosts } from './database-url.ts';
 
 test.each([
   ['postgres://u:p@db:5432/x', ['postgres://u:p@db:5432/x']],
@@ -16,6 +16,16 @@ test.each([
   ],
 ])('%s names its hosts', (url, hosts) => {
   expect(splitHosts(url)).toEqual(hosts);
+});
+
+test.each([
+  ['postgres://u:p@db/x', 'x at db:5432'],
+  ['postgres://u:p@a:1,[::1]:2,c/x%20y?sslmode=verify-full', 'x y at a:1, [::1]:2, c:5432'],
+  ['postgres://u:p@db', 'u at db:5432'],
+  ['postgres://u:p@%2Fvar%2Frun%2Fpostgresql/x', 'x at /var/run/postgresql'],
+  ['postgres://u:p@localhost/x?host=/tmp', 'x at /tmp'],
+])('%s is named without its password', (url, name) => {
+  expect(nameOfDatabase(url)).toBe(name);
 });
 
 test('what is about TLS is taken out of the URL, and the rest is as it was', () => {

@@ -13,6 +13,22 @@ export function splitHosts(url: string): string[] {
   return hosts.split(',').map((host) => `${head}${host}${tail}`);
 }
 
+/**
+ * Names the database of a URL for people, with all its hosts and without its password:
+ * `heliograph at db-1:5432, db-2:5432`, or `heliograph at /var/run/postgresql` for a socket.
+ */
+export function nameOfDatabase(url: string): string {
+  const urls = splitHosts(url).map((one) => new URL(one));
+  const [first] = urls;
+  const name = decodeURIComponent(first?.pathname.slice(1) || first?.username || '');
+  return `${name} at ${urls.map(hostOf).join(', ')}`;
+}
+
+function hostOf({ hostname, port, searchParams }: URL): string {
+  const host = searchParams.get('host') ?? decodeURIComponent(hostname);
+  return host.startsWith('/') ? host : `${host}:${port || '5432'}`;
+}
+
 const MODES = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full'] as const;
 /** The driver's own word for `require` without any check. */
 const UNCHECKED = 'no-verify';

@@ -273,7 +273,7 @@ describe('attention', () => {
     });
   });
 
-  test('a connection that is down is an error, and a warning while another one takes its numbers', async () => {
+  test('a connection that is down or paused is an error unless another one takes its numbers; down, it is a warning then', async () => {
     const [first, second] = [await newConnection('first'), await newConnection('second')];
     for (const connectionId of [first, second])
       await insertRoute(pool, { channel: 'SMS', prefix: '', connectionId, priority: connectionId });
@@ -291,6 +291,12 @@ describe('attention', () => {
     await exec(pool, sql`UPDATE account SET channels = 7 WHERE id = ${account.accountId}`);
     await exec(pool, sql`UPDATE connection SET status = 'paused' WHERE id = ${first}`);
     expect(await down()).toEqual([]);
+    await exec(pool, sql`UPDATE connection SET status = 'paused' WHERE id = ${second}`);
+    const isPaused = { kind: 'carrier_paused', severity: 'error' };
+    expect(await down()).toMatchObject([
+      { ...isPaused, subject: 'first' },
+      { ...isPaused, subject: 'second' },
+    ]);
     await exec(pool, sql`DELETE FROM route`);
   });
 

@@ -13,6 +13,7 @@ export const OverviewQuery = Type.Object({
 /** What may need a person's attention. */
 export const ATTENTION_KINDS = [
   'carrier_down',
+  'carrier_paused',
   'sending_paused',
   'webhook_failing',
   'webhook_disabled',

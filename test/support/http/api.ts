@@ -60,6 +60,7 @@ const defaultDeps = (pool: pg.Pool): ApiDeps => ({
   receivers: { find: () => undefined, reload: refuse },
   storeCallback: refuse,
   onTemplatesChange: refuse,
+  presence: { report: refuse, hear: () => undefined, listen: () => () => undefined },
   inboxHub: { wake: () => undefined, listen: refuse, count: () => 0 },
   storage: { put: refuse, get: refuse, stat: refuse, exists: refuse, delete: refuse, close: refuse },
   links: createLinkSigner(createSecretKey(Buffer.alloc(32, 1))),

@@ -13,6 +13,7 @@ import { createInboundInbox } from '../../../src/messaging/inbound/receive.ts';
 import { insertNumber } from '../../../src/messaging/inbound/sql.ts';
 import { inboxRoutes } from '../../../src/engagement/inbox/routes.ts';
 import { createHub, type Hub } from '../../../src/engagement/inbox/stream/hub.ts';
+import { createPresence, PRESENCE_CHANNEL } from '../../../src/engagement/inbox/presence/presence.ts';
 import { INBOX_CHANNEL } from '../../../src/engagement/inbox/stream/sql.ts';
 import { openWorkerSession } from '../../../src/platform/db/worker-session.ts';
 import { silentLog } from '../../../src/platform/lib/log.ts';
@@ -96,17 +97,20 @@ async function openServer({ pool, connectionString }: TestDatabase) {
   const { authenticate } = createAuthenticator({ pool, log: silentLog });
   const waker = { ...createWaker(pool), wake: () => undefined };
   const hub = createHub({ pool, log: silentLog });
+  const presence = createPresence(pool);
   const session = await openWorkerSession({
     connectionString,
-    channels: [INBOX_CHANNEL],
+    channels: [INBOX_CHANNEL, PRESENCE_CHANNEL],
     log: silentLog,
-    onNotify: (_, payload) => hub.wake(payload === '' ? null : Number(payload)),
+    onNotify: (channel, payload) =>
+      channel === PRESENCE_CHANNEL ? presence.hear(payload) : hub.wake(payload === '' ? null : Number(payload)),
   });
   const defaults = apiDeps();
   const deps = apiDeps({
     pool,
     authenticate,
     inboxHub: hub,
+    presence,
     accept: createAccept({ pool, tables: freeOver(() => [1]), waker, recentMessages: null }),
     answers: createAnswerStore({ pool, secretKey: defaults.secretKey }),
   });

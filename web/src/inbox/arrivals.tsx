@@ -3,6 +3,7 @@ import { useDebouncedValue } from '@mantine/hooks';
 import { WifiOff } from 'lucide-react';
 import { useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { alertOf } from '../api/alerts.ts';
 import { useLive } from './use-live.ts';
 
 /** Interruptions shorter than this are not reported. */
@@ -14,14 +15,17 @@ type ArrivalsProps = {
   readonly chat: string;
   /** Called with the poll interval in milliseconds; false while the stream is live. */
   readonly onPoll: (ms: number | false) => void;
+  /** Opens the conversation of a notification. */
+  readonly onOpen: (chat: string) => void;
 };
 
 /** Follows the inbox stream, shows interruptions, and announces new messages to screen readers. */
-export function Arrivals({ chat, onPoll }: ArrivalsProps) {
+export function Arrivals({ chat, onPoll, onOpen }: ArrivalsProps) {
   const { t } = useTranslation('inbox');
   const [arrived, setArrived] = useState('');
   const state = useLive(({ chatId, text }) => {
     if (chatId === chat) setArrived(text);
+    alertOf({ title: t('newMessage'), text: text.slice(0, 200), onOpen: () => onOpen(chatId) });
   });
   const [wasLost] = useDebouncedValue(state === 'lost', GRACE_MS);
   const isLost = wasLost && state === 'lost';

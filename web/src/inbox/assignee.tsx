@@ -8,6 +8,7 @@ import { useDisabledReason } from '../ui/actions/guarded-button.tsx';
 import { assignConversation, type Conversation, NEED } from './conversation.ts';
 import classes from './inbox.module.css';
 import { useAssignable } from './use-assignable.ts';
+import { onKey } from './use-keys.ts';
 
 type AssigneeProps = { readonly conversation: Conversation };
 
@@ -35,6 +36,7 @@ export function Assignee({ conversation: { chatId, assignee } }: AssigneeProps) 
     <Hint label={reason ?? t('assign.label')}>
       <NativeSelect
         aria-label={t('assign.label')}
+        {...onKey('a')}
         className={classes.assignee}
         size="xs"
         leftSection={<UserRound size={14} aria-hidden="true" />}

@@ -2,7 +2,6 @@ import { Avatar, Stack, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { UserRound } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
-import { api, ok } from '../api/client.ts';
 import { useSession } from '../api/session.ts';
 import { CopyButton } from '../ui/actions/copy-button.tsx';
 import { DateTime } from '../ui/values/date-time.tsx';
@@ -16,6 +15,7 @@ import { Assignee } from './assignee.tsx';
 import type { Conversation } from './conversation.ts';
 import classes from './inbox.module.css';
 import { sendersQuery } from './senders.ts';
+import { useContact } from './use-contact.ts';
 
 type ContactPaneProps = { readonly conversation: Conversation };
 
@@ -51,18 +51,6 @@ export function ContactPane({ conversation }: ContactPaneProps) {
       )}
     </Stack>
   );
-}
-
-/** The contact's data; undefined while it is loading, or if the user may not see contacts. */
-function useContact(id: number | null) {
-  const may = useSession().may({ scope: 'contacts' });
-  const { data } = useQuery({
-    queryKey: ['contacts', 'of-inbox', id],
-    queryFn: ({ signal }) =>
-      ok(api.GET('/api/partner-gateway/v1/contacts/{id}', { params: { path: { id: id ?? 0 } }, signal })),
-    enabled: may && id !== null,
-  });
-  return data;
 }
 
 function useFacts(conversation: Conversation, known: ReturnType<typeof useContact>): readonly Fact[] {

@@ -1,16 +1,22 @@
 import { ActionIcon, Group, Text } from '@mantine/core';
-import { Archive, ArchiveRestore, ArrowLeft, UserRound } from 'lucide-react';
+import { AlarmClock, Archive, ArchiveRestore, ArrowLeft, MailOpen, Tag, UserRound } from 'lucide-react';
 import { useNavigate } from '@tanstack/react-router';
+import { lazy, Suspense, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { useAction } from '../api/action.ts';
 import { Hint } from '../ui/hint.tsx';
-import { GuardedIcon } from '../ui/actions/guarded-button.tsx';
+import { ActionsMenu } from '../ui/actions/actions-menu.tsx';
+import { GuardedIcon, useDisabledReason } from '../ui/actions/guarded-button.tsx';
 import { MsisdnText } from '../ui/values/msisdn-text.tsx';
 import { ChannelBadge } from '../ui/values/statuses.tsx';
 import { useIsPhone } from '../ui/use-is-phone.ts';
 import { Assignee } from './assignee.tsx';
-import { archiveConversation, type Conversation, NEED, type Search, unarchiveConversation } from './conversation.ts';
+import { type Conversation, NEED, type Search } from './conversation.ts';
+import { useLeave } from './desk/use-leave.ts';
 import classes from './inbox.module.css';
+import { onKey } from './use-keys.ts';
+
+const LabelDialog = lazy(() => import('./desk/label-dialog.tsx').then((file) => ({ default: file.LabelDialog })));
+const SnoozeDialog = lazy(() => import('./desk/snooze-dialog.tsx').then((file) => ({ default: file.SnoozeDialog })));
 
 type HeaderProps = {
   readonly conversation: Conversation;
@@ -41,7 +47,7 @@ export function ConversationHeader({ conversation, onPerson }: HeaderProps) {
       </div>
       <Group gap={4} wrap="nowrap">
         {!isPhone && <Assignee conversation={conversation} />}
-        <ArchiveButton conversation={conversation} />
+        <Actions conversation={conversation} />
         {onPerson && (
           <Hint label={t('person.open')}>
             <ActionIcon variant="subtle" color="gray" size="lg" aria-label={t('person.open')} onClick={onPerson}>
@@ -66,27 +72,57 @@ function Back() {
   );
 }
 
-function ArchiveButton({ conversation: { chatId, archived } }: Pick<HeaderProps, 'conversation'>) {
+/** What is done with a conversation: icons with keys, on a phone a menu. */
+function Actions({ conversation }: Pick<HeaderProps, 'conversation'>) {
   const { t } = useTranslation('inbox');
-  const change = useAction({
-    run: archived ? unarchiveConversation : archiveConversation,
-    refresh: [
-      ['inbox', 'one', chatId],
-      ['inbox', 'list'],
-      ['inbox', 'unread'],
-    ],
-    done: t(archived ? 'unarchived' : 'archived'),
-  });
-  const Sign = archived ? ArchiveRestore : Archive;
+  const isPhone = useIsPhone();
+  const [open, setOpen] = useState<'snooze' | 'labels' | null>(null);
+  const leave = useLeave(conversation.chatId);
+  const reason = useDisabledReason(NEED);
+  const close = (): void => setOpen(null);
+  const { archived } = conversation;
+  const actions = [
+    { key: 'l', label: t('label.open'), Sign: Tag, onClick: () => setOpen('labels') },
+    { key: 'u', label: t('markUnread'), Sign: MailOpen, onClick: leave.unread },
+    { key: 's', label: t('snooze.open'), Sign: AlarmClock, onClick: () => setOpen('snooze') },
+    archived
+      ? { key: 'e', label: t('unarchive'), Sign: ArchiveRestore, onClick: leave.unarchive }
+      : { key: 'e', label: t('archive'), Sign: Archive, onClick: leave.archive },
+  ];
   return (
-    <GuardedIcon
-      need={NEED}
-      size="lg"
-      label={t(archived ? 'unarchive' : 'archive')}
-      loading={change.busy}
-      onClick={() => change.run(chatId)}
-    >
-      <Sign size={18} />
-    </GuardedIcon>
+    <>
+      {isPhone ? (
+        <ActionsMenu
+          label={t('actions')}
+          actions={actions.map(({ label, Sign, onClick }) => ({ label, reason, icon: <Sign size={16} />, onClick }))}
+        />
+      ) : (
+        actions.map(({ key, label, Sign, onClick }) => (
+          <GuardedIcon
+            key={key}
+            need={NEED}
+            size="lg"
+            label={label}
+            loading={key === 'e' && leave.busy}
+            {...onKey(key)}
+            onClick={onClick}
+          >
+            <Sign size={18} />
+          </GuardedIcon>
+        ))
+      )}
+      <Suspense>
+        <LabelDialog opened={open === 'labels'} onClose={close} conversation={conversation} />
+        <SnoozeDialog
+          opened={open === 'snooze'}
+          busy={leave.busy}
+          onClose={close}
+          onChoose={(until) => {
+            close();
+            leave.snooze(until);
+          }}
+        />
+      </Suspense>
+    </>
   );
 }

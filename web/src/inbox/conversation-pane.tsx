@@ -15,6 +15,7 @@ import { Composer } from './answer/composer.tsx';
 import { ContactPane } from './contact-pane.tsx';
 import { ConversationHeader } from './conversation-header.tsx';
 import { type Conversation, findConversation, NEED, readConversation } from './conversation.ts';
+import { useReportPresence } from './presence/presence.ts';
 import classes from './inbox.module.css';
 import { Messages } from './thread/messages.tsx';
 
@@ -35,6 +36,7 @@ export function ConversationPane({ chatId, pollMs, isWide }: ConversationPanePro
     refetchInterval: pollMs,
   });
   useMarkAsRead(conversation.data);
+  useReportPresence(chatId);
   if (conversation.isError)
     return (
       <div className={classes.nothing}>

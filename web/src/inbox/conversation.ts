@@ -13,17 +13,20 @@ export type Channel = (typeof CHANNELS)[number];
 /** The open conversation and the list filters in the URL. */
 export const FIELDS = {
   chat: text(),
-  show: choice(['unread', 'archived']),
+  show: choice(['unread', 'snoozed', 'archived']),
   channel: choice(CHANNELS),
   /** `me`, `none` or the ID of a user. */
   assignee: text(),
+  /** The ID of a label. */
+  label: text(),
   q: text(),
 };
 export type Search = {
   readonly chat: string;
-  readonly show: 'unread' | 'archived' | '';
+  readonly show: 'unread' | 'snoozed' | 'archived' | '';
   readonly channel: Channel | '';
   readonly assignee: string;
+  readonly label: string;
   readonly q: string;
 };
 
@@ -31,7 +34,7 @@ const PAGE_SIZE = 30;
 
 /** Lists conversations, newest first. `userId` is the user that `me` stands for. */
 export const listConversations = (
-  { show, channel, assignee, q }: Search,
+  { show, channel, assignee, label, q }: Search,
   { page, userId, signal }: { readonly page: number; readonly userId: number; readonly signal: AbortSignal },
 ) =>
   ok(
@@ -40,10 +43,13 @@ export const listConversations = (
         query: {
           page,
           limit: PAGE_SIZE,
-          archived: show === 'archived',
+          archived: show === 'archived' || show === 'snoozed',
+          ...(show === 'archived' && { snoozed: false }),
+          ...(show === 'snoozed' && { snoozed: true }),
           unreadOnly: show === 'unread',
           ...(channel !== '' && { channelIds: [channel] }),
           ...(assignee !== '' && { assignee: assignee === 'me' ? String(userId) : assignee }),
+          ...(label !== '' && { labelId: Number(label) }),
           ...(q !== '' && { search: q }),
         },
       },
@@ -51,9 +57,6 @@ export const listConversations = (
     }),
   );
 export type Conversation = Awaited<ReturnType<typeof listConversations>>['data'][number];
-
-export const countUnread = async (signal: AbortSignal): Promise<number> =>
-  (await ok(api.GET(CONVERSATIONS, { params: { query: { unreadOnly: true, limit: 1 } }, signal }))).total;
 
 export const findConversation = (chatId: string, signal: AbortSignal) =>
   ok(api.GET(`${CONVERSATIONS}/{chatId}`, { params: { path: { chatId } }, signal }));

@@ -1,24 +1,30 @@
-import { Badge } from '@mantine/core';
+import { ActionIcon, Badge, Group } from '@mantine/core';
 import { useMediaQuery } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
-import { MessageSquarePlus, MessagesSquare } from 'lucide-react';
-import { lazy, Suspense, useEffect, useState } from 'react';
+import { Bell, Keyboard, MessageSquarePlus, MessagesSquare, Settings } from 'lucide-react';
+import { lazy, Suspense, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { useSession } from '../api/session.ts';
+import { unreadQuery } from '../api/unread.ts';
 import { Dialog } from '../ui/dialog/dialog.tsx';
 import { EmptyState } from '../ui/empty-state.tsx';
+import { Hint } from '../ui/hint.tsx';
 import { GuardedButton } from '../ui/actions/guarded-button.tsx';
 import { Page as Frame } from '../ui/page.tsx';
 import { useIsPhone } from '../ui/use-is-phone.ts';
 import { useUrlState } from '../ui/url-state.ts';
 import { Arrivals } from './arrivals.tsx';
 import { ConversationPane } from './conversation-pane.tsx';
-import { countUnread, FIELDS, NEED, type Search } from './conversation.ts';
-import { createDrafts, DraftsContext } from './answer/drafts.ts';
+import { FIELDS, NEED, type Search } from './conversation.ts';
+import { AvailabilitySwitch } from './settings/availability.tsx';
+import { createDrafts, DraftsContext } from './drafts.ts';
 import classes from './inbox.module.css';
 import { ListPane } from './list/list-pane.tsx';
-import { useKeys } from './use-keys.ts';
+import { onKey, useKeys } from './use-keys.ts';
 
+const AlertsDialog = lazy(() => import('./desk/alerts-dialog.tsx').then((f) => ({ default: f.AlertsDialog })));
+const KeysDialog = lazy(() => import('./desk/keys-dialog.tsx').then((f) => ({ default: f.KeysDialog })));
 const NewConversation = lazy(() =>
   import('./answer/new-conversation.tsx').then((f) => ({ default: f.NewConversation })),
 );
@@ -32,15 +38,22 @@ export function Page() {
   const [search, setSearch] = useUrlState(FIELDS);
   const [pollMs, setPollMs] = useState<number | false>(false);
   const [isNew, setNew] = useState(false);
-  const [drafts] = useState(createDrafts);
+  const { user, account } = useSession();
+  const [drafts] = useState(() => createDrafts(`${user.id}:${account.id}`));
+  const [sheet, setSheet] = useState<'keys' | 'alerts' | null>(null);
   const unread = useUnread(pollMs);
   const isPhone = useIsPhone();
   const isWide = useMediaQuery(WIDE, undefined, { getInitialValueInEffect: false }) ?? false;
-  const { ref, onKeyDown } = useKeys();
+  const ref = useKeys(() => setSheet('keys'));
   const open = useOpen();
   const isReading = isPhone && search.chat !== '';
   const create = (
-    <GuardedButton need={NEED} leftSection={<MessageSquarePlus size={16} />} onClick={() => setNew(true)}>
+    <GuardedButton
+      need={NEED}
+      leftSection={<MessageSquarePlus size={16} />}
+      {...onKey('c')}
+      onClick={() => setNew(true)}
+    >
       {t('new.open')}
     </GuardedButton>
   );
@@ -49,10 +62,18 @@ export function Page() {
       <Frame
         title={t('title')}
         badge={unread > 0 && <Badge>{t('unread', { count: unread })}</Badge>}
-        actions={isPhone ? undefined : create}
+        actions={
+          !isReading && (
+            <>
+              <AvailabilitySwitch />
+              <Tools onSheet={setSheet} />
+              {!isPhone && create}
+            </>
+          )
+        }
       >
-        <Arrivals chat={search.chat} onPoll={setPollMs} />
-        <div ref={ref} onKeyDown={onKeyDown} className={classes.panes} data-wide={isWide}>
+        <Arrivals chat={search.chat} onPoll={setPollMs} onOpen={open} />
+        <div ref={ref} className={classes.panes} data-wide={isWide}>
           {!isReading && (
             <ListPane
               search={search}
@@ -72,6 +93,10 @@ export function Page() {
             )
           )}
         </div>
+        <Suspense>
+          <KeysDialog opened={sheet === 'keys'} onClose={() => setSheet(null)} />
+          <AlertsDialog opened={sheet === 'alerts'} onClose={() => setSheet(null)} />
+        </Suspense>
         <Dialog opened={isNew} onClose={() => setNew(false)} title={t('new.title')}>
           <Suspense>
             <NewConversation
@@ -87,18 +112,55 @@ export function Page() {
   );
 }
 
-/** The number of unread conversations, also shown in the window title. */
-function useUnread(pollMs: number | false): number {
+type ToolsProps = { readonly onSheet: (sheet: 'keys' | 'alerts') => void };
+
+/** Shortcuts, notifications and settings of the inbox. */
+function Tools({ onSheet }: ToolsProps) {
   const { t } = useTranslation('inbox');
-  const { data: unread = 0 } = useQuery({
-    queryKey: ['inbox', 'unread'],
-    queryFn: ({ signal }) => countUnread(signal),
-    refetchInterval: pollMs,
-  });
-  useEffect(() => {
-    document.title = `${unread > 0 ? `(${unread}) ` : ''}${t('title')} · Heliograph`;
-  }, [unread, t]);
-  return unread;
+  const navigate = useNavigate();
+  return (
+    <Group gap={4}>
+      <Hint label={t('keys.title')}>
+        <ActionIcon
+          variant="subtle"
+          color="gray"
+          size="lg"
+          aria-label={t('keys.title')}
+          onClick={() => onSheet('keys')}
+        >
+          <Keyboard size={18} />
+        </ActionIcon>
+      </Hint>
+      <Hint label={t('alerts.title')}>
+        <ActionIcon
+          variant="subtle"
+          color="gray"
+          size="lg"
+          aria-label={t('alerts.title')}
+          onClick={() => onSheet('alerts')}
+        >
+          <Bell size={18} />
+        </ActionIcon>
+      </Hint>
+      <Hint label={t('settings.title')}>
+        <ActionIcon
+          variant="subtle"
+          color="gray"
+          size="lg"
+          aria-label={t('settings.title')}
+          onClick={() => void navigate({ to: '/inbox/settings' })}
+        >
+          <Settings size={18} />
+        </ActionIcon>
+      </Hint>
+    </Group>
+  );
+}
+
+/** The number of unread conversations. */
+function useUnread(pollMs: number | false): number {
+  const { data = 0 } = useQuery({ ...unreadQuery, refetchInterval: pollMs });
+  return data;
 }
 
 /** Opens a conversation as a new history entry, so that Back returns to the previous one. */

@@ -1,34 +1,85 @@
-import { type KeyboardEvent, useRef } from 'react';
+import { useLocalStorage } from '@mantine/hooks';
+import { useEffect, useEffectEvent, useRef } from 'react';
 
-/** Attributes that mark the rows of the list and the reply field. */
+/** Attributes that mark the rows of the list (with the id of the conversation), the reply field, and what a key does. */
 export const ROW = 'data-row';
 export const ANSWER = 'data-answer';
+const KEY = 'data-key';
+
+/** The props that let a key press a button, or focus a field, from anywhere on the page. */
+export const onKey = (key: string) => ({ [KEY]: key, 'aria-keyshortcuts': key });
 
 const STEPS: Readonly<Record<string, number>> = { j: 1, k: -1, ArrowDown: 1, ArrowUp: -1 };
 
+/** The shortcuts, in the order of the sheet. */
+export const KEY_SHEET = [
+  { keys: ['j', 'k'], name: 'move' },
+  { keys: ['Enter'], name: 'open' },
+  { keys: ['r'], name: 'reply' },
+  { keys: ['n'], name: 'note' },
+  { keys: ['e'], name: 'archive' },
+  { keys: ['s'], name: 'snooze' },
+  { keys: ['u'], name: 'unread' },
+  { keys: ['l'], name: 'labels' },
+  { keys: ['a'], name: 'assign' },
+  { keys: ['/'], name: 'search' },
+  { keys: ['c'], name: 'create' },
+  { keys: ['Esc'], name: 'leave' },
+  { keys: ['?'], name: 'sheet' },
+] as const;
+
+/** Whether single letters are shortcuts, in this browser. */
+export const useKeysOn = () => useLocalStorage({ key: 'heliograph-keys', defaultValue: true });
+
 /**
- * The keyboard shortcuts of the inbox, while the focus is in it and not in a field: j and k (in the list also the
- * arrow keys) move through the conversations, Enter opens one, r replies. Letters work only while the focus is in the
- * panes (WCAG 2.1.4).
+ * The keyboard shortcuts of the inbox, wherever the focus is except in a field or a dialog: j and k (in the list also the
+ * arrow keys) move through the conversations, and a key with a marked button presses it. Escape leaves a field. The letters
+ * can be switched off (WCAG 2.1.4); then they work while the focus is in the panes.
  */
-export function useKeys() {
+export function useKeys(onSheet: () => void) {
   const ref = useRef<HTMLDivElement>(null);
-  const onKeyDown = (event: KeyboardEvent): void => {
+  const [isOn] = useKeysOn();
+  const press = useEffectEvent((event: KeyboardEvent) => {
+    const panes = ref.current;
     const { key, target } = event;
-    if (!ref.current || event.ctrlKey || event.metaKey || event.altKey || isField(target)) return;
-    const step = STEPS[key];
-    if (step !== undefined && (key.length === 1 || isRow(target))) moveFocus(ref.current, step);
-    else if (key === 'r') ref.current.querySelector<HTMLElement>(`[${ANSWER}]`)?.focus();
-    else return;
+    if (!panes || !(target instanceof HTMLElement) || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (isDialogOpen(target)) return;
+    if (key === 'Escape' && isField(target) && panes.contains(target) && !event.defaultPrevented) return target.blur();
+    if (isField(target) || (!isOn && !panes.contains(target))) return;
+    if (key === '?') onSheet();
+    else if (!act(panes, target, key)) return;
     event.preventDefault();
-  };
-  return { ref, onKeyDown };
+  });
+  useEffect(() => {
+    document.addEventListener('keydown', press);
+    return () => document.removeEventListener('keydown', press);
+  }, []);
+  return ref;
 }
 
-const isField = (target: EventTarget): boolean =>
-  target instanceof HTMLElement && target.matches('input, textarea, select, [role="dialog"] *');
+/** Does what a key stands for; false if it stands for nothing here. */
+function act(panes: HTMLElement, target: HTMLElement, key: string): boolean {
+  const step = STEPS[key];
+  if (step !== undefined && (key.length === 1 || target.hasAttribute(ROW))) {
+    moveFocus(panes, step);
+    return true;
+  }
+  if (key === 'r') {
+    panes.querySelector<HTMLElement>(`[${KEY}="r"]`)?.click();
+    panes.querySelector<HTMLElement>(`[${ANSWER}]`)?.focus();
+    return true;
+  }
+  const marked = key.length === 1 ? document.querySelector<HTMLElement>(`[${KEY}="${CSS.escape(key)}"]`) : null;
+  if (!marked) return false;
+  if (isField(marked)) marked.focus();
+  else marked.click();
+  return true;
+}
 
-const isRow = (target: EventTarget): boolean => target instanceof HTMLElement && target.hasAttribute(ROW);
+const isField = (element: HTMLElement): boolean => element.matches('input, textarea, select');
+
+const isDialogOpen = (target: HTMLElement): boolean =>
+  target.closest('[role="dialog"], [role="menu"]') !== null || document.querySelector('[role="dialog"]') !== null;
 
 /** Moves the focus from the focused row, else from the open one. */
 function moveFocus(panes: HTMLElement, step: number): void {

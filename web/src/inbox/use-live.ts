@@ -4,11 +4,12 @@ import { refresh } from '../api/refresh.ts';
 import { type StreamState, useStream } from '../api/stream.ts';
 import { useSession } from '../api/session.ts';
 import { type Conversation, CONVERSATIONS } from './conversation.ts';
+import { type LivePresence, storePresence } from './presence/presence.ts';
 import { type Message, type Thread, threadKey, withMessage, withStatus } from './thread/thread.ts';
 
 /** The list and the counts are refetched at most this often. */
 const REFRESH_MS = 1_000;
-const EVENTS = ['ready', 'reload', 'message', 'status', 'conversation'] as const;
+const EVENTS = ['ready', 'reload', 'message', 'status', 'conversation', 'note', 'presence'] as const;
 
 type Page = { readonly data: readonly Conversation[] };
 type LiveMessage = Message & { readonly chatId: string };
@@ -36,6 +37,8 @@ export function useLive(onArrived: (message: LiveMessage) => void): StreamState 
       if (data.direction === 'INBOUND') onArrived(data);
     } else if (event === 'status' && isStatus(data))
       changeThread(queries, data.chatId, (thread) => withStatus(thread, data.messageId, data.deliveryStatus));
+    else if (event === 'note' && isChat(data)) void refresh(queries, ['inbox', 'notes', data.chatId]);
+    else if (event === 'presence' && isPresence(data)) storePresence(queries, data);
     else if (event === 'conversation' && isConversation(data)) {
       updateCachedConversation(queries, data);
       refreshLists();
@@ -64,6 +67,8 @@ function updateCachedConversation(queries: QueryClient, conversation: Conversati
 const hasTexts = (data: unknown, names: readonly string[]): boolean =>
   typeof data === 'object' && data !== null && names.every((name) => typeof Reflect.get(data, name) === 'string');
 
+const isChat = (data: unknown): data is { readonly chatId: string } => hasTexts(data, ['chatId']);
+const isPresence = (data: unknown): data is LivePresence => hasTexts(data, ['chatId', 'username', 'activity']);
 const isMessage = (data: unknown): data is LiveMessage => hasTexts(data, ['chatId', 'id', 'text', 'direction']);
 const isStatus = (data: unknown): data is LiveStatus => hasTexts(data, ['chatId', 'messageId', 'deliveryStatus']);
 const isConversation = (data: unknown): data is Conversation =>

@@ -12,6 +12,7 @@ const TONES = { error: 'bad', warning: 'warning', info: 'neutral' } as const;
 /** The page where each item is resolved. Connections, routes and unknown outcomes belong to the operator. */
 const PLACES: Readonly<Record<Attention['kind'], (item: Attention) => string>> = {
   carrier_down: () => '/operator/connections',
+  carrier_paused: () => '/operator/connections',
   sending_paused: () => '/operator',
   unknown_outcomes: () => '/operator/unknowns',
   webhook_failing: () => '/webhooks',

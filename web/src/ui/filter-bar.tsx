@@ -35,10 +35,12 @@ type SearchFieldProps = {
   readonly onChange: (text: string) => void;
   /** Whether the field takes the full width. */
   readonly wide?: boolean;
+  /** The key that focuses the field, where a page has such keys. */
+  readonly shortcut?: string;
 };
 
 /** A search field that applies shortly after typing, or immediately with Enter. */
-export function SearchField({ label, value, onChange, wide = false }: SearchFieldProps) {
+export function SearchField({ label, value, onChange, wide = false, shortcut }: SearchFieldProps) {
   const { t } = useTranslation('ui');
   const [text, setText] = useState(value);
   const [shown, setShown] = useState(value);
@@ -55,6 +57,7 @@ export function SearchField({ label, value, onChange, wide = false }: SearchFiel
     <TextInput
       type="search"
       aria-label={label}
+      {...(shortcut !== undefined && { 'data-key': shortcut, 'aria-keyshortcuts': shortcut })}
       placeholder={label}
       leftSection={<Search size={16} aria-hidden="true" />}
       rightSection={

@@ -3,6 +3,7 @@ import { useRouterState } from '@tanstack/react-router';
 import { type ReactNode, useEffect, useRef } from 'react';
 import { useTranslation } from 'react-i18next';
 import { TextLink } from './link.tsx';
+import { setPageTitle } from './window-title.ts';
 
 type PageProps = {
   /** The h1 and the window title; may be text from outside. */
@@ -76,7 +77,7 @@ function usePageFocus(title: string) {
     lastPath = pathname;
   }, [pathname]);
   useEffect(() => {
-    document.title = `${title} · Heliograph`;
+    setPageTitle(title);
   }, [title]);
   return heading;
 }

@@ -4,6 +4,7 @@ import { type Db, join, many, maybeOne, one, type Sql, sql } from '../../../plat
 import { as, columns, type RowOf } from '../../../platform/db/select.ts';
 import type { Channel } from '../../../platform/lib/channel.ts';
 import type { Direction } from '../sql.ts';
+import type { Label } from '../labels/sql.ts';
 
 const CONVERSATION = columns({
   chatId: as<string>('v.chat_id'),
@@ -16,6 +17,8 @@ const CONVERSATION = columns({
   profileName: as<string>('v.profile_name'),
   unread: as<number>('v.unread'),
   archived: as<boolean>('v.archived'),
+  /** When it comes back to the list; null: it is not snoozed. */
+  snoozedUntil: as<Date | null>('v.snoozed_until'),
   /** WhatsApp: until when a free-form reply reaches the person. */
   windowExpiresAt: as<Date | null>('v.window_expires_at'),
   lastDirection: as<Direction>('v.last_direction'),
@@ -26,6 +29,10 @@ const CONVERSATION = columns({
   contactName: as<string | null>('c.full_name'),
   assigneeId: as<number | null>('u.id'),
   assigneeName: as<string | null>('u.username'),
+  labels: as<Label[]>(`(
+    SELECT coalesce(json_agg(json_build_object('id', b.id, 'name', b.name, 'color', b.color) ORDER BY lower(b.name)), '[]')
+    FROM conversation_label l JOIN inbox_label b ON b.account_id = l.account_id AND b.id = l.label_id
+    WHERE l.account_id = v.account_id AND l.chat_id = v.chat_id)`),
   /** Whether the person has opted out of this channel. */
   optedOut: as<boolean>('o.phone_number IS NOT NULL'),
 });
@@ -37,6 +44,9 @@ export type ConversationRow = RowOf<typeof CONVERSATION>;
 export type ConversationFilter = {
   readonly accountId: number;
   readonly archived: boolean;
+  /** Of the archived ones, only those that are snoozed (true), or only those that are not (false). */
+  readonly snoozed?: boolean | undefined;
+  readonly labelId?: number | undefined;
   readonly channels?: readonly Channel[] | undefined;
   readonly unreadOnly?: boolean | undefined;
   readonly assigneeId?: number | 'none' | undefined;
@@ -54,10 +64,21 @@ export const CONVERSATION_ORDERS = Object.keys(ORDERS) as (keyof typeof ORDERS)[
 
 export type ConversationOrder = { readonly by: keyof typeof ORDERS; readonly descending: boolean };
 
-const matching = ({ accountId, archived, channels, unreadOnly, assigneeId, since, search }: ConversationFilter): Sql =>
+const matching = ({
+  accountId,
+  archived,
+  channels,
+  unreadOnly,
+  assigneeId,
+  since,
+  search,
+  ...more
+}: ConversationFilter): Sql =>
   join(
     [
       sql`v.account_id = ${accountId} AND v.archived = ${archived}`,
+      ...(more.snoozed === undefined ? [] : [more.snoozed ? IS_SNOOZED : sql`v.snoozed_until IS NULL`]),
+      ...(more.labelId === undefined ? [] : [labelled(accountId, more.labelId)]),
       ...(assigneeId === undefined ? [] : [assignedTo(assigneeId)]),
       ...(channels ? [sql`v.channel = ANY(${textArray(channels)}::text[])`] : []),
       ...(unreadOnly ? [sql`v.unread > 0`] : []),
@@ -66,6 +87,12 @@ const matching = ({ accountId, archived, channels, unreadOnly, assigneeId, since
     ],
     ' AND ',
   );
+
+const IS_SNOOZED = sql`v.snoozed_until IS NOT NULL`;
+
+const labelled = (accountId: number, labelId: number): Sql =>
+  sql`EXISTS (SELECT FROM conversation_label l
+        WHERE l.account_id = ${accountId} AND l.label_id = ${labelId} AND l.chat_id = v.chat_id)`;
 
 const assignedTo = (assigneeId: number | 'none'): Sql =>
   assigneeId === 'none' ? sql`v.assignee_id IS NULL` : sql`v.assignee_id = ${assigneeId}`;
@@ -93,18 +120,31 @@ export function listConversations(
 
 /** Returns the total of a list: from the counts if they have the filters, else by counting. */
 export async function countConversations(db: Db, { filter }: { filter: ConversationFilter }): Promise<number> {
-  const counted = filter.since === undefined && filter.search === undefined && filter.assigneeId === undefined;
+  const { since, search, assigneeId, labelId, snoozed } = filter;
+  const counted = [since, search, assigneeId, labelId].every((part) => part === undefined);
+  if (!counted || snoozed === true) return countMatching(db, filter);
+  const total = await countSummed(db, filter);
+  // Few are snoozed, many may be archived.
+  return snoozed === false && filter.archived ? total - (await countMatching(db, { ...filter, snoozed: true })) : total;
+}
+
+async function countMatching(db: Db, filter: ConversationFilter): Promise<number> {
   const { total } = await one<{ total: number }>(
     db,
-    counted ? summed(filter) : sql`SELECT count(*) AS total FROM conversation v WHERE ${matching(filter)}`,
+    sql`SELECT count(*) AS total FROM conversation v WHERE ${matching(filter)}`,
   );
   return total;
 }
 
-const summed = ({ accountId, archived, channels, unreadOnly }: ConversationFilter): Sql =>
-  sql`SELECT coalesce(sum(conversations), 0)::bigint AS total FROM inbox_count
-      WHERE account_id = ${accountId} AND archived = ${archived} ${unreadOnly ? sql`AND unread` : sql``}
-        ${channels ? sql`AND channel = ANY(${textArray(channels)}::text[])` : sql``}`;
+async function countSummed(db: Db, { accountId, archived, channels, unreadOnly }: ConversationFilter): Promise<number> {
+  const { total } = await one<{ total: number }>(
+    db,
+    sql`SELECT coalesce(sum(conversations), 0)::bigint AS total FROM inbox_count
+        WHERE account_id = ${accountId} AND archived = ${archived} ${unreadOnly ? sql`AND unread` : sql``}
+          ${channels ? sql`AND channel = ANY(${textArray(channels)}::text[])` : sql``}`,
+  );
+  return total;
+}
 
 export const findConversation = (
   db: Db,

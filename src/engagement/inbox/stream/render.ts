@@ -1,7 +1,8 @@
 import type { Db } from '../../../platform/db/query.ts';
 import type { Actor } from '../../../platform/lib/actor.ts';
-import { toMessagesOut, type FindFiles, findStatuses, toConversationOut } from '../answer.ts';
+import { toMessagesOut, type FindFiles, findStatuses, toConversationOut, toNoteOut } from '../answer.ts';
 import { listConversationsById } from '../listing/sql.ts';
+import { listNotesById } from '../notes/sql.ts';
 import { listThreadMessages } from '../thread/sql.ts';
 import type { InboxEvent } from './sql.ts';
 
@@ -9,7 +10,7 @@ import type { InboxEvent } from './sql.ts';
 type Reader = Pick<Actor, 'accountId' | 'operations'>;
 
 /** An event as it is sent to clients. */
-export type StreamEvent = { readonly id: string; readonly event: string; readonly data: unknown };
+export type StreamEvent = { readonly id?: string; readonly event: string; readonly data: unknown };
 
 /**
  * Renders events with the current state of what they are about: a missed event shows the state of now, and events about
@@ -21,15 +22,18 @@ export async function renderEvents(
   { actor, events }: { readonly actor: Reader; readonly events: readonly InboxEvent[] },
 ): Promise<StreamEvent[]> {
   const { accountId } = actor;
-  const [conversations, messages, statuses] = await Promise.all([
+  const [conversations, messages, statuses, notes] = await Promise.all([
     findConversations(db, actor, events),
     findMessages(db, findFiles, accountId, events),
     findStatuses(db, { accountId, ids: idsOf(events, 'status') }),
+    findNotes(db, accountId, events),
   ]);
   return events.flatMap(({ id, kind, chatId, messageId }) => {
     const data = {
       conversation: conversations.get(chatId),
       message: messages.get(messageId ?? ''),
+      // A note that is gone is shown as its id alone, so that views drop it.
+      note: notes.get(messageId ?? '') ?? { chatId, id: messageId },
       status: statusOf(chatId, messageId, statuses.get(messageId ?? '')),
     }[kind];
     return data ? [{ id: String(id), event: kind, data }] : [];
@@ -48,6 +52,12 @@ async function findConversations(db: Db, actor: Reader, events: readonly InboxEv
   const chatIds = [...new Set(events.flatMap(({ kind, chatId }) => (kind === 'conversation' ? [chatId] : [])))];
   const rows = chatIds.length > 0 ? await listConversationsById(db, { accountId, chatIds }) : [];
   return new Map(rows.map((row) => [row.chatId, toConversationOut(row, actor)]));
+}
+
+async function findNotes(db: Db, accountId: number, events: readonly InboxEvent[]) {
+  const keys = events.flatMap(({ kind, chatId, messageId: id }) => (kind === 'note' && id ? [{ chatId, id }] : []));
+  const notes = keys.length > 0 ? await listNotesById(db, { accountId, keys }) : [];
+  return new Map(notes.map((note) => [note.id, { chatId: note.chatId, ...toNoteOut(note) }]));
 }
 
 async function findMessages(db: Db, findFiles: FindFiles, accountId: number, events: readonly InboxEvent[]) {

@@ -7,6 +7,7 @@ import { requireScope } from '../../../platform/http/auth.ts';
 import type { PlatformDeps, App } from '../../../platform/http/app.ts';
 import type { Hub } from './hub.ts';
 import type { FindFiles } from '../answer.ts';
+import type { Presence, Sighting } from '../presence/presence.ts';
 import { findEventBounds, type InboxEvent } from './sql.ts';
 import { renderEvents, type StreamEvent } from './render.ts';
 
@@ -19,7 +20,7 @@ const MAX_STREAMS = 200;
  */
 const MAX_WAITING = 2000;
 
-type Deps = PlatformDeps & { readonly findFiles: FindFiles; readonly inboxHub: Hub };
+type Deps = PlatformDeps & { readonly findFiles: FindFiles; readonly inboxHub: Hub; readonly presence: Presence };
 
 /** Registers the route of contract 9 that streams the changes of an inbox. */
 export function streamRoutes(app: App, path: string, deps: Deps): void {
@@ -41,8 +42,9 @@ export function streamRoutes(app: App, path: string, deps: Deps): void {
         operationId: 'streamInbox',
         summary: 'Stream the changes of the inbox as server-sent events',
         description:
-          'The events are `message` (a message with its chatId), `status` (chatId, messageId, deliveryStatus) and ' +
-          '`conversation`; `ready` comes first. With `Last-Event-ID`, the stream resumes after that event, at any process; ' +
+          'The events are `message` (a message with its chatId), `status` (chatId, messageId, deliveryStatus), ' +
+          '`conversation`, `note` (its chatId and id alone: it was deleted) and `presence` (chatId, username, activity; ' +
+          'without an id); `ready` comes first. With `Last-Event-ID`, the stream resumes after that event, at any process; ' +
           '`reload` comes first if that event is older than stored events (a day). With an Accept header that does not ' +
           'allow text/event-stream, such as application/json, or without one, the response has the missed events and ' +
           'ends. Credentials are checked again every 15 seconds.',
@@ -54,6 +56,12 @@ export function streamRoutes(app: App, path: string, deps: Deps): void {
     });
   });
 }
+
+/** An event without an id: a stream that resumes does not repeat it. */
+const toEvent = ({ chatId, username, activity }: Sighting): StreamEvent => ({
+  event: 'presence',
+  data: { chatId, username, activity },
+});
 
 /** Whether a client takes an event stream, as browsers, curl and fetch() say. Others would wait for an end in vain. */
 const isFollowing = ({ headers }: FastifyRequest): boolean =>
@@ -84,7 +92,11 @@ async function stream(deps: Deps, streams: Streams, request: FastifyRequest, rep
     reply.raw.destroy();
     throw error;
   });
-  if (follows && reply.sse.isConnected) leave.push(off);
+  if (follows && reply.sse.isConnected)
+    leave.push(
+      off,
+      deps.presence.listen(accountId, (seen) => sender.sendOne(toEvent(seen))),
+    );
   else off();
   if (!follows) await sender.end();
 }

@@ -5,13 +5,13 @@ import { as, columns, type RowOf } from '../../../platform/db/select.ts';
 /** The NOTIFY channel for changes of inboxes; the payload is the id of the account. */
 export const INBOX_CHANNEL = 'heliograph_inbox';
 
-export type EventKind = 'message' | 'status' | 'conversation';
+export type EventKind = 'message' | 'status' | 'conversation' | 'note';
 
 export type NewInboxEvent = {
   readonly accountId: number;
   readonly kind: EventKind;
   readonly chatId: string;
-  /** Null if the event is about the conversation itself. */
+  /** Of the message or the note. Null if the event is about the conversation itself. */
   readonly messageId: string | null;
 };
 

@@ -295,3 +295,37 @@ test('ends when its account has left for another cell, so that the client connec
   await stream.reading;
   expect(inbox.hub.count(account.accountId)).toBe(0);
 });
+
+test('a note is shown to all clients when it is written, and as its id alone when it is gone', async () => {
+  await write('Hello');
+  const { events, stop } = await openStream({ origin: two });
+  const [{ chatId } = { chatId: '' }] = await many<{ chatId: string }>(
+    inbox.database.pool,
+    sql`SELECT chat_id AS "chatId" FROM conversation WHERE account_id = ${account.accountId}`,
+  );
+  const notes = `${one}${PATH}/${chatId}/notes`;
+  const headers = { 'x-api-key': account.apiKey, 'content-type': 'application/json' };
+  const added = await fetch(notes, { method: 'POST', headers, body: JSON.stringify({ text: 'Calls at noon' }) });
+  const { id } = (await added.json()) as { id: string };
+  await until('the note', () => events.length === 2);
+  expect(events[1]).toMatchObject({ event: 'note', data: { chatId, id, text: 'Calls at noon' } });
+  await fetch(`${notes}/${id}`, { method: 'DELETE', headers: { 'x-api-key': account.apiKey } });
+  await until('the end of the note', () => events.length === 3);
+  expect(events[2]).toMatchObject({ event: 'note', data: { chatId, id } });
+  expect(events[2]?.data.text).toBeUndefined();
+  stop();
+});
+
+test('who looks at a conversation is told to streams of the account at every process, without an id', async () => {
+  const [here, there] = [await openStream(), await openStream({ origin: two })];
+  const foreign = await openStream({ key: inbox.account.apiKey });
+  for (const { events } of [here, there, foreign]) await until('the stream to be ready', () => events.length === 1);
+  const seen = { chatId: '019389a0-0000-7000-8000-000000000000', username: 'ada', activity: 'TYPING' } as const;
+  await inbox.deps.presence.report({ accountId: account.accountId, ...seen });
+  for (const { events } of [here, there]) {
+    await until('the sighting', () => events.length === 2);
+    expect(events[1]).toEqual({ id: 0, event: 'presence', data: seen });
+  }
+  expect(foreign.events).toHaveLength(1);
+  for (const { stop } of [here, there, foreign]) stop();
+});

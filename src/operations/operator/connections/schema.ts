@@ -62,6 +62,7 @@ const connection = {
   ),
   queued: count('Messages that wait for it.'),
   oldestSeconds: amount('How long the oldest that is due has waited.'),
+  waitingAccounts: count('How many accounts they are of.'),
   unknowns: count('Messages whose outcome nobody knows.'),
   unmatchedReceipts: count('Receipts that fit no message, or several.'),
   routes: count('That lead to it.'),

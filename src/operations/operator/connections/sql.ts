@@ -28,6 +28,8 @@ export type ConnectionRow = {
   notices: { text: string; serious: boolean; at: string }[];
   queued: number;
   oldestSeconds: number;
+  /** How many accounts have messages that wait for it. */
+  waitingAccounts: number;
   unknowns: number;
   unmatchedReceipts: number;
   routes: number;
@@ -52,6 +54,7 @@ const LAST_HOUR = sql`
 
 const QUEUE = sql`
   SELECT coalesce(sum(q.size - q.intent), 0)::bigint AS queued,
+         count(DISTINCT q.account_id) FILTER (WHERE q.size > q.intent)::int AS "waitingAccounts",
          coalesce(extract(epoch FROM now() - min(q.available_at) FILTER (WHERE q.available_at <= now()
            AND (NOT q.scheduled OR q.available_at > now() - ${MISSED_AFTER}))), 0)::float8 AS "oldestSeconds"
   FROM dispatch_chunk q WHERE q.connection_id = c.id`;

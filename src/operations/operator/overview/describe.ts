@@ -5,12 +5,13 @@ import { toChannels } from '../../../platform/lib/channel.ts';
 import { fromMicros } from '../../../platform/lib/money.ts';
 import { DAY_MS, MINUTE_MS } from '../../../platform/lib/time.ts';
 import { listWorkers } from '../../workers/sql.ts';
+import { listAttention } from '../attention/attention.ts';
+import type { Attention } from '../attention/sql.ts';
 import { type ConnectionRow, listConnectionPage } from '../connections/sql.ts';
 import { isoOrNull } from '../fields.ts';
 import { toMarginOut } from '../margins/margin.ts';
 import { findMargin } from '../margins/sql.ts';
 import { findDepth } from '../queues/sql.ts';
-import { type Attention, listAttention } from './attention.ts';
 import * as db from './sql.ts';
 
 /** In practice a gateway has only a few connections. */
@@ -24,7 +25,7 @@ const MINUTES = 60;
 export async function describeGateway(pool: Db, now: Date) {
   const [guard, workers] = [await findGuardStatus(pool), await listWorkers(pool)];
   const connections = await listConnectionPage(pool, { name: null, limit: MAX_CONNECTIONS, offset: 0 });
-  const attention = await listAttention(pool, { guard, workers, connections });
+  const attention = await listAttention(pool, { guard, workers, connections, now });
   const channels = (await db.listChannelTraffic(pool)).map(toFigures);
   const { waiting, inFlight, oldestSeconds } = await findDepth(pool);
   return {

@@ -46,7 +46,7 @@ test('the overview shows rates, totals and a chart over all accounts, and nothin
   expect(seen.series.reduce((sum, { SMS }) => sum + SMS, 0)).toBe(1);
 });
 
-test('a carrier that refuses us and a paused connection with waiting messages need attention, errors first', async () => {
+test('a carrier that refuses us and a paused connection that is the only way need attention, errors first', async () => {
   await operator.ask('PUT', '/connections/main', { secret: { password: 'wrong' } });
   expect(await untilAttention('connection_fault')).toMatchObject({
     severity: 'error',
@@ -55,10 +55,15 @@ test('a carrier that refuses us and a paused connection with waiting messages ne
   });
   await operator.ask('PUT', '/connections/main', { status: 'paused' });
   await program.client.send({ phoneNumber: '+393331234568', message: 'Hello' });
-  expect(await untilAttention('queue_stuck')).toMatchObject({ severity: 'warning', subject: 'main', count: 1 });
+  expect(await untilAttention('connection_paused')).toMatchObject({
+    severity: 'error',
+    subject: 'main',
+    count: 1,
+    accounts: 1,
+  });
   await operator.ask('POST', '/fence/pause', { reason: 'look' });
   const { attention } = await look();
-  expect(attention.map(({ kind }) => kind)).toEqual(['sending_paused', 'queue_stuck']);
+  expect(attention.map(({ kind }) => kind)).toEqual(['sending_paused', 'connection_paused']);
   await operator.ask('POST', '/fence/resume');
   await operator.ask('PUT', '/connections/main', { status: 'active', secret: { password: PASSWORD } });
 });

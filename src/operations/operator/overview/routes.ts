@@ -2,6 +2,8 @@ import { Type } from 'typebox';
 import type { App, PlatformDeps } from '../../../platform/http/app.ts';
 import { requireOperator } from '../../../platform/http/auth.ts';
 import { channelName, instant, orNull } from '../../../platform/lib/schema.ts';
+import { KIND_NAMES } from '../attention/kinds.ts';
+import { SEVERITIES } from '../attention/sql.ts';
 import { KindName } from '../connection-kinds/schema.ts';
 import { CountsOut } from '../connections/schema.ts';
 import { amount, OPERATOR_PATH } from '../fields.ts';
@@ -17,15 +19,27 @@ const figures = {
 };
 
 const AttentionOut = Type.Object({
-  kind: Type.String({
-    description:
-      'sending_paused, no_worker, connection_down, connection_fault, queue_stuck (for 5 minutes), unknown_outcomes, ' +
-      'receipts_unmatched (for an hour), webhook_failing (for an hour), webhook_disabled, low_credit (less than the cost ' +
-      'of the last 24 hours), sold_under_cost, missed_schedules or agents_requested.',
+  kind: Type.Enum([...KIND_NAMES], {
+    type: 'string',
+    description: 'From where on each kind needs attention is listed by `operatorListAlertRules`.',
   }),
-  severity: Type.Enum(['error', 'warning', 'info'], { type: 'string' }),
-  count: orNull(Type.Integer()),
-  subject: orNull(Type.String({ description: 'The name of the connection or of the account.' })),
+  severity: Type.Enum([...SEVERITIES], { type: 'string' }),
+  count: orNull(
+    Type.Integer({
+      description:
+        'Messages, receipts, routes or credentials; the percentage that was delivered (delivery_falling), MiB that are ' +
+        'free (disk_low), or the days that are left (certificate_expiring).',
+    }),
+  ),
+  accounts: orNull(Type.Integer({ description: 'The number of accounts whose messages wait.' })),
+  compared: orNull(
+    Type.Number({
+      description:
+        'The percentage of the week before (delivery_falling), or the days until the first credential expires ' +
+        '(token_expiring).',
+    }),
+  ),
+  subject: orNull(Type.String({ description: 'The name of the connection, the account or the machine.' })),
   subjectId: orNull(Type.Integer({ description: 'The id of the connection or of the account.' })),
   since: orNull(instant('UTC')),
   detail: orNull(Type.String({ description: 'More about it, such as the error text of the carrier.' })),

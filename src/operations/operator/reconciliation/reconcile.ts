@@ -85,8 +85,10 @@ async function checkMoney(differences: Promise<db.Difference[]>, success: string
   return { ok: data.length === 0, detail: data.length === 0 ? success : describeDifferences(data.length), data };
 }
 
-const describeDifferences = (count: number): string =>
-  count < db.MAX_LISTED ? `${count} figures differ.` : `${count} figures or more differ.`;
+function describeDifferences(count: number): string {
+  if (count === 1) return '1 figure differs.';
+  return count < db.MAX_LISTED ? `${count} figures differ.` : `${count} figures or more differ.`;
+}
 
 async function checkFigures(tx: Db, hours: number, now: Date): Promise<Verdict> {
   const to = new Date(Math.floor(now.getTime() / HOUR_MS) * HOUR_MS);

@@ -1,10 +1,11 @@
 import type { Pool } from 'pg';
 import { findGuardStatus } from '../../../messaging/restore-guard/sql.ts';
+import { listUnusableConnections } from '../../../network/routing/coverage/sql.ts';
 import type { Db } from '../../../platform/db/query.ts';
 import type { Actor } from '../../../platform/lib/actor.ts';
 import type { Scope } from '../../../platform/lib/scope.ts';
 import { type Attention, ATTENTION_KINDS, type AttentionKind, SEVERITIES } from '../schema.ts';
-import { listAttention, listDownConnections } from './sql.ts';
+import { listAttention } from './sql.ts';
 
 /** The scopes of which a caller needs at least one to see a kind. The other kinds are visible to everybody. */
 const SCOPES_OF: Readonly<Partial<Record<AttentionKind, readonly Scope[]>>> = {
@@ -31,9 +32,9 @@ export async function listOwnAttention(db: Db, { accountId, operations }: Viewer
 
 /** Lists what needs attention in what all accounts share: the carriers, and whether sending is paused. */
 export async function listSharedAttention(pool: Pool, { accountId, channels }: Viewer): Promise<Attention[]> {
-  const [guard, down] = await Promise.all([
+  const [guard, unusable] = await Promise.all([
     findGuardStatus(pool),
-    listDownConnections(pool, { accountId, channels: [...channels] }),
+    listUnusableConnections(pool, { accountId, channels: [...channels] }),
   ]);
   const paused: Attention = {
     ...NOTHING,
@@ -42,15 +43,18 @@ export async function listSharedAttention(pool: Pool, { accountId, channels }: V
     since: guard.since.toISOString(),
     detail: guard.reason,
   };
-  const carriers = down.map(
-    ({ name, since, covered }): Attention => ({
-      ...NOTHING,
-      kind: 'carrier_down',
-      severity: covered ? 'warning' : 'error',
-      subject: name,
-      since: since?.toISOString() ?? null,
-    }),
-  );
+  // Nothing is wrong with a paused connection that another one stands in for.
+  const carriers = unusable
+    .filter(({ status, covered }) => status === 'active' || !covered)
+    .map(
+      ({ name, status, since, covered }): Attention => ({
+        ...NOTHING,
+        kind: status === 'active' ? 'carrier_down' : 'carrier_paused',
+        severity: covered ? 'warning' : 'error',
+        subject: name,
+        since: since?.toISOString() ?? null,
+      }),
+    );
   return guard.state === 'paused' ? [paused, ...carriers] : carriers;
 }
 

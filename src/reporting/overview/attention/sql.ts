@@ -1,9 +1,7 @@
 import { CAMPAIGN, UNFINISHED } from '../../../engagement/campaigns/states.ts';
 import { constant, type Db, join, many, raw, type Sql, sql } from '../../../platform/db/query.ts';
 import { as, columns, type RowOf } from '../../../platform/db/select.ts';
-import type { Channel } from '../../../platform/lib/channel.ts';
 import type { Attention, AttentionKind } from '../schema.ts';
-import { ALL_ROUTES } from '../../../network/routing/sql.ts';
 
 type Of = { readonly accountId: number };
 
@@ -105,33 +103,3 @@ export async function listAttention(
   );
   return many<AttentionRow>(db, join(limited, ' UNION ALL '));
 }
-
-/**
- * Lists the connections that messages of an account use, by the routes of its channels or its senders, and that no worker
- * has up. `covered`: for each of these routes another connection is up. Needs the rights of the program, because accounts
- * may not read these tables.
- */
-export const listDownConnections = (
-  db: Db,
-  { accountId, channels }: Of & { channels: readonly Channel[] },
-): Promise<{ name: string; since: Date | null; covered: boolean }[]> =>
-  many(
-    db,
-    sql`WITH used AS (
-          SELECT connection_id, channel || '/' || prefix AS way FROM ${ALL_ROUTES} AS r
-          WHERE (r.owner_id IS NULL OR r.owner_id = ${accountId}) AND channel = 'SMS' AND channel = ANY(${[...channels]}::text[])
-          UNION
-          SELECT connection_id, channel || '/' || identity FROM sender
-          WHERE connection_id IS NOT NULL AND channel = ANY(${[...channels]}::text[])
-            AND (owner_id = ${accountId} OR owner_id IS NULL)),
-        link AS (
-          SELECT u.way, c.id, c.name, c.status, EXISTS (
-            SELECT FROM connection_status s WHERE s.connection_id = c.id AND s.up
-              AND s.updated_at > now() - interval '1 minute') AS up
-          FROM used u JOIN connection c ON c.id = u.connection_id)
-        SELECT l.name, max(d.since) AS since,
-               bool_and(EXISTS (SELECT FROM link o WHERE o.way = l.way AND o.up AND o.status = 'active')) AS covered
-        FROM link l LEFT JOIN connection_down d ON d.connection_id = l.id
-        WHERE l.status = 'active' AND NOT l.up
-        GROUP BY l.name ORDER BY l.name`,
-  );

@@ -6,6 +6,7 @@ const ACCOUNT = { id: from('operatorCreateAccount.accountId') };
 const SMSC = { name: 'acme-smsc' };
 const SENDER = { id: from('operatorAssignSender.id') };
 const POOL = { id: from('operatorAddNumberPool.id') };
+const TARGET = { id: from('operatorAddAlertTarget.id') };
 const PAGE = { query: { limit: 1 } };
 const NOTHING_MISSED = { path: { id: 1 }, status: 404, because: 'no message has missed its time' };
 
@@ -20,6 +21,15 @@ const UNREACHABLE_LOOKUP = {
 /** The gateway as a whole. */
 export const OPERATOR: readonly Step[] = [
   step('operatorFindOverview'),
+  step('operatorListAlerts', PAGE),
+  step('operatorAcknowledgeAlert', { path: { id: 1 }, status: 404, because: 'nothing is the matter' }),
+  step('operatorSetAlertRule', { path: { kind: 'low_credit' } }),
+  step('operatorListAlertRules'),
+  step('operatorAddAlertTarget'),
+  step('operatorChangeAlertTarget', { path: TARGET }),
+  step('operatorListAlertTargets'),
+  step('operatorTestAlertTarget', { path: TARGET }),
+  step('operatorDeleteAlertTarget', { path: TARGET }),
   step('operatorListAccounts', PAGE),
   step('operatorCreateAccount'),
   step('operatorFindAccount', { path: ACCOUNT }),

@@ -1,11 +1,13 @@
 import { Box } from '@mantine/core';
 import { Link, useRouterState } from '@tanstack/react-router';
-import { useEffect, useRef } from 'react';
+import { lazy, Suspense, useEffect, useRef } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useSession } from '../../api/session.ts';
 import { Hint } from '../../ui/hint.tsx';
 import { NAV_GROUPS, type NavGroup, type PageEntry } from '../page-entry.ts';
 import classes from './shell.module.css';
+
+const UnreadBadge = lazy(() => import('./inbox-watch.tsx').then((file) => ({ default: file.UnreadBadge })));
 
 /** The navigation. Operator pages are shown to operators only. */
 export function Navigation({ pages }: { readonly pages: readonly PageEntry[] }) {
@@ -74,6 +76,11 @@ function NavItem({ page: { path, nav, need } }: { readonly page: PageEntry }) {
     >
       <nav.icon size={18} aria-hidden="true" />
       {t(`nav.${nav.label}`)}
+      {path === '/inbox' && (
+        <Suspense>
+          <UnreadBadge />
+        </Suspense>
+      )}
     </Link>
   );
   if (refusal === null) return link;

@@ -1,7 +1,7 @@
 import { Burger, Group } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { Outlet, useLocation } from '@tanstack/react-router';
-import { useEffect, useState } from 'react';
+import { lazy, Suspense, useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useSession } from '../../api/session.ts';
 import { AccountBar } from './account-bar.tsx';
@@ -14,6 +14,9 @@ import { ProofDialogs } from './proof-dialogs.tsx';
 import classes from './shell.module.css';
 import { UserMenu } from './user-menu.tsx';
 
+const AlertBell = lazy(() => import('./alert-bell.tsx').then((file) => ({ default: file.AlertBell })));
+const InboxWatch = lazy(() => import('./inbox-watch.tsx').then((file) => ({ default: file.InboxWatch })));
+
 const MAIN_ID = 'main';
 
 /** The frame around every page of a signed-in user: header, navigation and content. */
@@ -21,7 +24,7 @@ export function Shell({ pages }: { readonly pages: readonly PageEntry[] }) {
   const { t } = useTranslation('app');
   const [isOpen, { toggle, close }] = useDisclosure();
   const { pathname } = useLocation();
-  const { mustEnrol } = useSession();
+  const { mustEnrol, isOperator } = useSession();
   // It stays open until the user has seen the recovery codes, although the factor counts before.
   const [isEnrolling, setEnrolling] = useState(mustEnrol);
   if (mustEnrol && !isEnrolling) setEnrolling(true);
@@ -45,6 +48,11 @@ export function Shell({ pages }: { readonly pages: readonly PageEntry[] }) {
         </Group>
         <Group gap="sm" wrap="nowrap">
           <AccountBar />
+          {isOperator && (
+            <Suspense>
+              <AlertBell />
+            </Suspense>
+          )}
           <UserMenu />
         </Group>
       </header>
@@ -57,6 +65,9 @@ export function Shell({ pages }: { readonly pages: readonly PageEntry[] }) {
           {isEnrolling ? <EnrolFirst onDone={() => setEnrolling(false)} /> : <Outlet />}
         </div>
       </main>
+      <Suspense>
+        <InboxWatch />
+      </Suspense>
       <ProofDialogs />
     </div>
   );

@@ -6,6 +6,7 @@ import { Building2, CircleUserRound, LogOut, Monitor, Moon, Sun } from 'lucide-r
 import { useTranslation } from 'react-i18next';
 import { useAction } from '../../api/action.ts';
 import { api, ok } from '../../api/client.ts';
+import { forgetDrafts } from '../../api/drafts-key.ts';
 import { useSession } from '../../api/session.ts';
 import { type OpenerButton, useOpenWhenDrawn } from '../../ui/on-demand.tsx';
 import { AccountChoice } from './account-choice.tsx';
@@ -68,7 +69,10 @@ function useSignOut() {
   const navigate = useNavigate();
   return useAction({
     run: () => ok(api.DELETE('/api/partner-gateway/v1/session')),
-    onDone: () => void navigate({ to: '/sign-in' }).then(() => queries.clear()),
+    onDone: () => {
+      forgetDrafts();
+      void navigate({ to: '/sign-in' }).then(() => queries.clear());
+    },
   });
 }
 

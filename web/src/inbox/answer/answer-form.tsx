@@ -1,8 +1,9 @@
-import { ActionIcon, Button, Group, Stack, Text, Textarea } from '@mantine/core';
+import { ActionIcon, Button, Group, Stack, Text } from '@mantine/core';
 import { FileText, Paperclip, Send, X } from 'lucide-react';
-import { type KeyboardEvent, lazy, Suspense, useRef, useState } from 'react';
+import { lazy, Suspense, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import type { Media } from '../../api/media.ts';
+import { useAction } from '../../api/action.ts';
+import { type Media, MEDIA_NEED, uploadMedia } from '../../api/media.ts';
 import { useProblemText } from '../../api/problem-text.ts';
 import { useSession } from '../../api/session.ts';
 import { Dialog } from '../../ui/dialog/dialog.tsx';
@@ -10,18 +11,16 @@ import { Hint } from '../../ui/hint.tsx';
 import { Bytes } from '../../ui/values/num.tsx';
 import { Thumbnail } from '../../ui/media/thumbnail.tsx';
 import type { Conversation } from '../conversation.ts';
-import { useDraft } from './drafts.ts';
+import { useDraft } from '../drafts.ts';
 import classes from '../inbox.module.css';
 import { LiveParts } from './live-parts.tsx';
 import { useReply } from './reply.ts';
-import { ANSWER } from '../use-keys.ts';
+import { ReplyField } from './reply-field.tsx';
 
+const Emoji = lazy(() => import('./emoji.tsx').then((file) => ({ default: file.Emoji })));
 const MediaPicker = lazy(() =>
   import('../../ui/media/media-picker.tsx').then((file) => ({ default: file.MediaPicker })),
 );
-
-/** Maximum characters of a text (specification, 4; protocol sheet rcs, 2). */
-const MAX_LENGTHS = { SMS: 1530, WHATSAPP: 4096, RCS: 3072 } as const;
 
 type AnswerFormProps = {
   readonly conversation: Conversation;
@@ -43,8 +42,18 @@ export function AnswerForm({ conversation, onTemplate }: AnswerFormProps) {
     setDraft({ text: '', media: null });
     field.current?.focus();
   });
+  const mayUpload = useSession().may(MEDIA_NEED);
+  const upload = useAction({
+    run: (file: File) => uploadMedia(file, { onProgress: () => undefined, signal: new AbortController().signal }),
+    onDone: (media) => setDraft({ media }),
+  });
+  const insert = (piece: string): void => {
+    const { selectionStart: from = draft.text.length, selectionEnd: to = from } = field.current ?? {};
+    setDraft({ text: draft.text.slice(0, from) + piece + draft.text.slice(to) });
+    field.current?.focus();
+  };
   const text = draft.text.trim();
-  const canSend = !reply.busy && (draft.media !== null || text !== '');
+  const canSend = !reply.busy && !upload.busy && (draft.media !== null || text !== '');
   const send = (): void => {
     if (canSend) reply.run({ chatId, ...(draft.media ? { mediaId: draft.media.id } : { text }) });
   };
@@ -59,24 +68,24 @@ export function AnswerForm({ conversation, onTemplate }: AnswerFormProps) {
         {draft.media ? (
           <Attached media={draft.media} onRemove={() => setDraft({ media: null })} />
         ) : (
-          <Textarea
+          <ReplyField
             ref={field}
-            {...{ [ANSWER]: '' }}
-            aria-label={t('answer.label')}
-            placeholder={t('answer.placeholder')}
-            autosize
-            minRows={1}
-            maxRows={7}
-            maxLength={MAX_LENGTHS[channel]}
-            readOnly={reply.busy}
+            conversation={conversation}
+            busy={reply.busy}
             value={draft.text}
-            onChange={(event) => setDraft({ text: event.currentTarget.value })}
-            onKeyDown={(event) => sendsOn(event) && (event.preventDefault(), send())}
+            onChange={(next) => setDraft({ text: next })}
+            onSend={send}
+            onPicture={channel !== 'SMS' && mayUpload ? (file) => upload.run(file) : undefined}
           />
         )}
         {reply.error !== null && <Problem error={reply.error} />}
         <Group justify="space-between" gap="xs">
           <Group gap={4}>
+            {draft.media === null && (
+              <Suspense>
+                <Emoji onChoose={insert} />
+              </Suspense>
+            )}
             {channel !== 'SMS' && <Attach onOpen={() => setPicking(true)} />}
             {onTemplate && (
               <Button variant="subtle" color="gray" size="xs" leftSection={<FileText size={16} />} onClick={onTemplate}>
@@ -103,10 +112,6 @@ export function AnswerForm({ conversation, onTemplate }: AnswerFormProps) {
     </form>
   );
 }
-
-/** Whether a key sends the reply; not while an input method is composing a character. */
-const sendsOn = ({ key, shiftKey, nativeEvent }: KeyboardEvent): boolean =>
-  key === 'Enter' && !shiftKey && !nativeEvent.isComposing;
 
 function Attach({ onOpen }: { readonly onOpen: () => void }) {
   const { t } = useTranslation('inbox');

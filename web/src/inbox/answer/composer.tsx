@@ -1,4 +1,4 @@
-import { Alert, Group, Stack, Text } from '@mantine/core';
+import { Alert, Button, Group, Stack, Text } from '@mantine/core';
 import { BellOff, Clock, FileText } from 'lucide-react';
 import { lazy, Suspense, useState } from 'react';
 import { useTranslation } from 'react-i18next';
@@ -8,13 +8,16 @@ import { GuardedButton, useDisabledReason } from '../../ui/actions/guarded-butto
 import { useNow } from '../../ui/values/use-now.ts';
 import { AnswerForm } from './answer-form.tsx';
 import { type Conversation, NEED } from '../conversation.ts';
+import { Colleagues } from '../presence/colleagues.tsx';
+import { onKey } from '../use-keys.ts';
+import { NoteForm } from './note-form.tsx';
 import classes from '../inbox.module.css';
 
 const TemplateForm = lazy(() => import('./template-form.tsx').then((file) => ({ default: file.TemplateForm })));
 
 type ComposerProps = { readonly conversation: Conversation };
 
-/** The reply form, or the reason why the user cannot reply. */
+/** The forms for replies and notes, or the reason why the user cannot write. */
 export function Composer({ conversation }: ComposerProps) {
   const { t } = useTranslation('inbox');
   const [isTemplate, setTemplate] = useState(false);
@@ -23,12 +26,24 @@ export function Composer({ conversation }: ComposerProps) {
   const planReason = useDisabledReason({ scope: channel });
   const isClosed = useIsClosed(conversation);
   const openTemplate = (): void => setTemplate(true);
-  const why = reason ?? planReason;
-  if (why !== undefined) return <Refused text={why} />;
-  if (contact.optedOut) return <OptedOut conversation={conversation} />;
+  const [mode, setMode] = useState<Mode>('reply');
+  if (reason !== undefined) return <Refused text={reason} />;
   return (
-    <div className={classes.composer}>
-      {isClosed ? (
+    <div className={classes.composer} data-mode={mode}>
+      <Group gap={4} mb={6}>
+        <ModeButton name="reply" mode={mode} onChoose={setMode} />
+        <ModeButton name="note" mode={mode} onChoose={setMode} />
+        <Colleagues chatId={conversation.chatId} />
+      </Group>
+      {mode === 'note' ? (
+        <NoteForm chatId={conversation.chatId} />
+      ) : planReason !== undefined ? (
+        <Text size="sm" c="dimmed">
+          {planReason}
+        </Text>
+      ) : contact.optedOut ? (
+        <OptedOut conversation={conversation} />
+      ) : isClosed ? (
         <Closed conversation={conversation} onTemplate={openTemplate} />
       ) : (
         <Stack gap={6}>
@@ -42,6 +57,27 @@ export function Composer({ conversation }: ComposerProps) {
         </Suspense>
       </Dialog>
     </div>
+  );
+}
+
+type Mode = 'reply' | 'note';
+type ModeButtonProps = { readonly name: Mode; readonly mode: Mode; readonly onChoose: (mode: Mode) => void };
+
+/** Chooses what is written: a reply, or a note that only colleagues see. */
+function ModeButton({ name, mode, onChoose }: ModeButtonProps) {
+  const { t } = useTranslation('inbox');
+  const isChosen = name === mode;
+  return (
+    <Button
+      size="compact-xs"
+      variant={isChosen ? 'light' : 'subtle'}
+      color={isChosen ? 'amber' : 'gray'}
+      aria-pressed={isChosen}
+      {...onKey(name === 'reply' ? 'r' : 'n')}
+      onClick={() => onChoose(name)}
+    >
+      {t(`mode.${name}`)}
+    </Button>
   );
 }
 
@@ -65,11 +101,9 @@ const Refused = ({ text }: { readonly text: string }) => (
 function OptedOut({ conversation: { contact, channel } }: ComposerProps) {
   const { t } = useTranslation('inbox');
   return (
-    <div className={classes.composer}>
-      <Alert color="red" icon={<BellOff size={18} />}>
-        {t('refusedOptedOut', { name: contact.name, channel: t(`ui:channel.${channel}`) })}
-      </Alert>
-    </div>
+    <Alert color="red" icon={<BellOff size={18} />}>
+      {t('refusedOptedOut', { name: contact.name, channel: t(`ui:channel.${channel}`) })}
+    </Alert>
   );
 }
 

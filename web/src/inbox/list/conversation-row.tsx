@@ -1,8 +1,10 @@
 import { Badge, Group, Text, VisuallyHidden } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
-import { Ban, MessageCircle, MessageSquare, MessagesSquare, UserRound } from 'lucide-react';
+import { AlarmClock, Ban, MessageCircle, MessageSquare, MessagesSquare, UserRound } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
+import { useFormat } from '../../ui/values/format.ts';
 import type { Conversation, Search } from '../conversation.ts';
+import { LabelBadge } from '../desk/label-badge.tsx';
 import classes from '../inbox.module.css';
 import { ShortTime } from './short-time.tsx';
 import { ROW } from '../use-keys.ts';
@@ -14,7 +16,8 @@ type ConversationRowProps = { readonly conversation: Conversation; readonly sear
 /** One conversation in the list: person, time, last message and unread count. */
 export function ConversationRow({ conversation, search }: ConversationRowProps) {
   const { t } = useTranslation('inbox');
-  const { chatId, channel, contact, unreadCount, lastMessageDate, assignee } = conversation;
+  const { brief } = useFormat();
+  const { chatId, channel, contact, unreadCount, lastMessageDate, assignee, labels, snoozedUntil } = conversation;
   const Sign = SIGNS[channel];
   return (
     <Link
@@ -23,7 +26,7 @@ export function ConversationRow({ conversation, search }: ConversationRowProps) 
       preload={false}
       className={classes.row}
       aria-current={search.chat === chatId}
-      {...{ [ROW]: '' }}
+      {...{ [ROW]: chatId }}
     >
       <span className={classes.sign} data-channel={channel}>
         <Sign size={18} role="img" aria-label={t(`ui:channel.${channel}`)} />
@@ -44,12 +47,25 @@ export function ConversationRow({ conversation, search }: ConversationRowProps) 
             </Badge>
           )}
         </Group>
-        {(assignee !== null || contact.optedOut) && (
+        {labels.length > 0 && (
+          <Group gap={4} mt={4}>
+            {labels.map((label) => (
+              <LabelBadge key={label.id} label={label} />
+            ))}
+          </Group>
+        )}
+        {(assignee !== null || contact.optedOut || snoozedUntil !== null) && (
           <Group gap="sm" mt={2}>
             {assignee !== null && (
               <Text size="xs" c="dimmed" className={classes.note}>
                 <UserRound size={12} role="img" aria-label={t('assign.label')} />
                 {assignee.username}
+              </Text>
+            )}
+            {snoozedUntil !== null && (
+              <Text size="xs" c="dimmed" className={classes.note}>
+                <AlarmClock size={12} aria-hidden="true" />
+                {t('snooze.until', { time: brief(new Date(snoozedUntil)) })}
               </Text>
             )}
             {contact.optedOut && (

@@ -1,5 +1,5 @@
 import { Button, Group, SegmentedControl, Stack } from '@mantine/core';
-import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
+import { keepPreviousData, useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { Inbox, MessageSquarePlus, SearchX } from 'lucide-react';
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
@@ -10,7 +10,9 @@ import { ChoiceFilter, SearchField } from '../../ui/filter-bar.tsx';
 import { GuardedIcon } from '../../ui/actions/guarded-button.tsx';
 import { TableSkeleton } from '../../ui/table/table-skeleton.tsx';
 import { ConversationRow } from './conversation-row.tsx';
+import { FoundMessages } from './found-messages.tsx';
 import { CHANNELS, listConversations, NEED, type Search } from '../conversation.ts';
+import { labelsQuery } from '../desk/tools.ts';
 import classes from '../inbox.module.css';
 import { LoadMore } from '../load-more.tsx';
 import { useAssignable } from '../use-assignable.ts';
@@ -38,6 +40,7 @@ export function ListPane(props: ListPaneProps) {
 function Filters({ search, onSearch, onCreate }: ListPaneProps) {
   const { t } = useTranslation('inbox');
   const { user } = useSession();
+  const { data: labels = [] } = useQuery(labelsQuery);
   const people = useAssignable().filter(({ id }) => id !== user.id);
   return (
     <Stack gap="xs" p="sm" role="search" className={classes.filters}>
@@ -48,13 +51,14 @@ function Filters({ search, onSearch, onCreate }: ListPaneProps) {
         data={[
           { value: '', label: t('filter.open') },
           { value: 'unread', label: t('filter.unread') },
+          { value: 'snoozed', label: t('filter.snoozed') },
           { value: 'archived', label: t('filter.archived') },
         ]}
         value={search.show}
         onChange={(show) => onSearch({ show })}
       />
       <Group gap="xs" wrap="nowrap">
-        <SearchField wide label={t('filter.search')} value={search.q} onChange={(q) => onSearch({ q })} />
+        <SearchField wide label={t('filter.search')} value={search.q} onChange={(q) => onSearch({ q })} shortcut="/" />
         {onCreate && (
           <GuardedIcon need={NEED} variant="filled" color="amber" size={36} label={t('new.open')} onClick={onCreate}>
             <MessageSquarePlus size={18} />
@@ -78,14 +82,22 @@ function Filters({ search, onSearch, onCreate }: ListPaneProps) {
           value={search.assignee}
           onChange={(assignee) => onSearch({ assignee })}
         />
+        {labels.length > 0 && (
+          <ChoiceFilter
+            label={t('filter.label')}
+            options={labels.map(({ id, name }) => ({ value: String(id), label: name }))}
+            value={search.label}
+            onChange={(label) => onSearch({ label })}
+          />
+        )}
       </div>
     </Stack>
   );
 }
 
-function useConversations({ show, channel, assignee, q }: Search, pollMs: number | false) {
+function useConversations({ show, channel, assignee, label, q }: Search, pollMs: number | false) {
   const { user } = useSession();
-  const filters = { chat: '', show, channel, assignee, q };
+  const filters = { chat: '', show, channel, assignee, label, q };
   return useInfiniteQuery({
     queryKey: ['inbox', 'list', filters],
     queryFn: ({ pageParam: page, signal }) => listConversations(filters, { page, userId: user.id, signal }),
@@ -108,7 +120,14 @@ function Rows({ search, onSearch, pollMs, create }: ListPaneProps) {
     );
   // A conversation that moved to another page between two requests is in both.
   const rows = [...new Map(list.data.pages.flatMap(({ data }) => data.map((row) => [row.chatId, row]))).values()];
-  if (rows.length === 0) return <Nothing search={search} onSearch={onSearch} create={create} />;
+  const found = search.q === '' ? null : <FoundMessages search={search} />;
+  if (rows.length === 0)
+    return (
+      <div className={classes.scroll}>
+        {found}
+        <Nothing search={search} onSearch={onSearch} create={create} />
+      </div>
+    );
   return (
     <div className={classes.scroll} aria-busy={list.isPlaceholderData}>
       <nav aria-label={t('list')}>
@@ -123,24 +142,27 @@ function Rows({ search, onSearch, pollMs, create }: ListPaneProps) {
       {list.hasNextPage && (
         <LoadMore label={t('more')} busy={list.isFetchingNextPage} onMore={() => void list.fetchNextPage()} />
       )}
+      {found}
     </div>
   );
 }
 
+const NONE = { unread: 'noUnread', snoozed: 'noSnoozed', archived: 'noArchived' } as const;
+
 function Nothing({ search, onSearch, create }: Pick<ListPaneProps, 'search' | 'onSearch' | 'create'>) {
   const { t } = useTranslation('inbox');
-  const { show, channel, assignee, q } = search;
-  const isFiltered = channel !== '' || assignee !== '' || q !== '';
+  const { show, channel, assignee, label, q } = search;
+  const isFiltered = channel !== '' || assignee !== '' || label !== '' || q !== '';
   if (!isFiltered && show === '')
     return (
       <EmptyState icon={Inbox} title={t('empty.title')} text={t('empty.text')}>
         {create}
       </EmptyState>
     );
-  const kind = isFiltered ? 'noMatch' : show === 'unread' ? 'noUnread' : 'noArchived';
+  const kind = isFiltered || show === '' ? 'noMatch' : NONE[show];
   return (
     <EmptyState icon={isFiltered ? SearchX : Inbox} title={t(`${kind}.title`)} text={t(`${kind}.text`)}>
-      <Button variant="default" onClick={() => onSearch({ show: '', channel: '', assignee: '', q: '' })}>
+      <Button variant="default" onClick={() => onSearch({ show: '', channel: '', assignee: '', label: '', q: '' })}>
         {t('showAll')}
       </Button>
     </EmptyState>

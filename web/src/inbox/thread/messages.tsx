@@ -1,12 +1,14 @@
 import { Loader, Text } from '@mantine/core';
-import { useInfiniteQuery } from '@tanstack/react-query';
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { ErrorState } from '../../ui/error-state.tsx';
 import { Bubble } from './bubble.tsx';
 import { Consent } from './consent.tsx';
 import type { Conversation } from '../conversation.ts';
+import { type Note, notesQuery } from '../desk/tools.ts';
 import { DayLine } from './day-line.tsx';
+import { NoteBubble } from './note-bubble.tsx';
 import classes from '../inbox.module.css';
 import { LoadMore } from '../load-more.tsx';
 import { listMessages, type Message, messagesOf, olderThan, threadKey } from './thread.ts';
@@ -29,7 +31,8 @@ export function Messages({ conversation, pollMs }: MessagesProps) {
     refetchInterval: pollMs,
   });
   const messages = thread.data ? messagesOf(thread.data) : [];
-  const ref = useKeepPlace(messages.at(-1)?.id, messages.length);
+  const { data: notes = [] } = useQuery(notesQuery(chatId));
+  const ref = useKeepPlace(messages.at(-1)?.id, messages.length + notes.length);
   return (
     <div
       ref={ref}
@@ -54,20 +57,35 @@ export function Messages({ conversation, pollMs }: MessagesProps) {
               {t('beginning')}
             </Text>
           )}
-          <ol className={classes.bubbles}>{withDays(messages, conversation)}</ol>
+          <ol className={classes.bubbles}>{withDays(withNotes(messages, notes, thread.hasNextPage), conversation)}</ol>
         </div>
       )}
     </div>
   );
 }
 
-/** The messages with a line at the start of each day. */
-function withDays(messages: readonly Message[], conversation: Conversation): ReactNode[] {
+type Entry = { readonly at: string; readonly message: Message } | { readonly at: string; readonly note: Note };
+
+/** Messages and notes by their time. Of a thread that is not shown from its start, notes before the messages wait. */
+function withNotes(messages: readonly Message[], notes: readonly Note[], hasOlder: boolean): readonly Entry[] {
+  const start = hasOlder ? (messages[0]?.timestamp ?? '') : '';
+  const shown = notes.filter(({ timestamp }) => timestamp >= start);
+  return [
+    ...messages.map((message) => ({ at: message.timestamp, message })),
+    ...shown.map((note) => ({ at: note.timestamp, note })),
+  ].sort((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0));
+}
+
+/** The entries with a line at the start of each day. */
+function withDays(entries: readonly Entry[], conversation: Conversation): ReactNode[] {
   let day = '';
-  return messages.flatMap((message) => {
-    const its = new Date(message.timestamp).toDateString();
-    const line = its === day ? [] : [<DayLine key={its} value={message.timestamp} />];
+  return entries.flatMap((entry) => {
+    const its = new Date(entry.at).toDateString();
+    const line = its === day ? [] : [<DayLine key={its} value={entry.at} />];
     day = its;
+    if ('note' in entry)
+      return [...line, <NoteBubble key={entry.note.id} note={entry.note} conversation={conversation} />];
+    const { message } = entry;
     return [
       ...line,
       <Bubble key={message.id} message={message} name={conversation.contact.name} />,

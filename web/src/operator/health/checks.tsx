@@ -7,6 +7,7 @@ import { GuardedButton } from '../../ui/actions/guarded-button.tsx';
 import { TableSkeleton } from '../../ui/table/table-skeleton.tsx';
 import classes from '../shared/lines.module.css';
 import { OPERATOR } from '../shared/need.ts';
+import { Summary } from './summary.tsx';
 
 type ChecksProps<T> = {
   readonly label: string;
@@ -22,12 +23,14 @@ type ChecksProps<T> = {
   readonly options?: ReactNode;
   /** A note next to the button. */
   readonly note?: (data: T) => ReactNode;
+  /** Whether each check passed; null where that is not known. */
+  readonly resultsOf: (data: T) => readonly (boolean | null)[];
   /** Renders one element per check. */
   readonly children: (data: T) => ReactNode;
 };
 
 /** A list of checks with a button that repeats them. */
-export function Checks<T>({ label, query, rows, options, note, children }: ChecksProps<T>) {
+export function Checks<T>({ label, query, rows, options, note, resultsOf, children }: ChecksProps<T>) {
   const { t } = useTranslation('operator');
   const { data, error, isFetching, refetch } = query;
   const again = (): void => void refetch();
@@ -50,6 +53,7 @@ export function Checks<T>({ label, query, rows, options, note, children }: Check
       </Group>
       {error && data === undefined && <ErrorState error={error} onRetry={again} />}
       {!error && data === undefined && <TableSkeleton rows={rows} />}
+      {data !== undefined && <Summary results={resultsOf(data)} />}
       {data !== undefined && <CheckList label={label}>{children(data)}</CheckList>}
     </Stack>
   );

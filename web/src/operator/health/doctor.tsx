@@ -18,14 +18,19 @@ export function Doctor() {
     queryFn: ({ signal }) => runDoctor(signal),
   });
   return (
-    <Checks label={t('health.tab.doctor')} query={query} rows={6}>
+    <Checks
+      label={t('health.tab.doctor')}
+      query={query}
+      rows={6}
+      resultsOf={({ findings }) => findings.map((each) => each.ok)}
+    >
       {({ findings }) => findings.map((finding) => <FindingLine key={finding.name} finding={finding} />)}
     </Checks>
   );
 }
 
 /** The server names the check of a connection by its kind and name. */
-const CONNECTION = /^(?:smpp|whatsapp|rcs) (.+)$/;
+const CONNECTION = /^(?:smpp|http|whatsapp|rcs) ([^:]+)$/;
 
 function FindingLine({ finding: { name, ok: isGood, detail, advice } }: { readonly finding: Finding }) {
   const { t } = useTranslation('operator');

@@ -4,10 +4,10 @@ import { useTranslation } from 'react-i18next';
 import { api, ok } from '../../api/client.ts';
 import { DateTime } from '../../ui/values/date-time.tsx';
 import { useFormat } from '../../ui/values/format.ts';
-import { JsonView } from '../../ui/json-view.tsx';
 import { useUrlState, whole } from '../../ui/url-state.ts';
 import { CheckLine } from './check-line.tsx';
 import { Checks } from './checks.tsx';
+import { Differences } from './differences.tsx';
 
 const HOURS = [24, 72, 168] as const;
 const FIELDS = { hours: whole(24) };
@@ -38,6 +38,7 @@ export function Reconciliation() {
       label={t('health.tab.reconciliation')}
       query={query}
       rows={5}
+      resultsOf={({ checks }) => checks.map((each) => each.ok)}
       options={choice}
       note={({ asOf }) => <AsOf at={asOf} />}
     >
@@ -66,7 +67,7 @@ function CheckResult({ check: { name, ok: isGood, detail, durationMs, data } }: 
       note={format.number(durationMs, { style: 'unit', unit: 'millisecond' })}
     >
       {isGood === false && <Text size="sm">{t(`health.check.${name}.advice`)}</Text>}
-      {isGood === false && data.length > 0 && <JsonView value={data} label={t('health.differences')} maxHeight={240} />}
+      {isGood === false && data.length > 0 && <Differences rows={data} />}
     </CheckLine>
   );
 }

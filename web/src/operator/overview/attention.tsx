@@ -7,6 +7,7 @@ import { Section } from '../../ui/section.tsx';
 import { StatusBadge, type Tone } from '../../ui/values/status-badge.tsx';
 import classes from '../shared/lines.module.css';
 import { useServerText } from '../shared/server-text.ts';
+import { Waiting } from '../shared/waiting.tsx';
 import type { Attention } from './overview.ts';
 
 const TONES: Readonly<Record<Attention['severity'], Tone>> = { error: 'bad', warning: 'warning', info: 'neutral' };
@@ -16,13 +17,16 @@ type Destination = { readonly to: string; readonly search?: Readonly<Record<stri
 /** The page where the item is resolved; null if there is none. */
 function destinationOf({ kind, subject, subjectId }: Attention): Destination | null {
   if (kind === 'sending_paused') return null;
-  if (kind === 'no_worker') return { to: '/operator/queues' };
+  if (kind === 'no_worker' || kind === 'worker_missing') return { to: '/operator/queues' };
   if (kind === 'unknown_outcomes') return { to: '/operator/unknowns' };
   if (kind === 'receipts_unmatched') return { to: '/operator/health', search: { tab: 'receipts' } };
   if (kind === 'missed_schedules') return { to: '/operator/queues' };
   if (kind === 'sold_under_cost') return { to: '/operator/prices', search: { tab: 'margins' } };
+  if (kind === 'disk_low' || kind === 'certificate_expiring')
+    return { to: '/operator/health', search: { tab: 'doctor' } };
   if (kind === 'agents_requested') return { to: '/operator/senders' };
-  if (kind.startsWith('webhook_') || kind === 'low_credit') return { to: `/operator/accounts/${subjectId}` };
+  if (kind.startsWith('webhook_') || kind === 'low_credit' || kind === 'token_expiring')
+    return { to: `/operator/accounts/${subjectId}` };
   return subject === null ? null : { to: `/operator/connections/${encodeURIComponent(subject)}` };
 }
 
@@ -51,17 +55,26 @@ export function AttentionList({ attention }: { readonly attention: readonly Atte
   );
 }
 
+/** Whether the item says how many messages wait. The text of a stuck queue contains that. */
+const isWaiting = ({ kind, count, accounts }: Attention): boolean =>
+  kind !== 'queue_stuck' && accounts !== null && accounts > 0 && (count ?? 0) > 0;
+
 function Line({ attention }: { readonly attention: Attention }) {
   const { t } = useTranslation('operator');
   const serverText = useServerText();
-  const { kind, severity, count, subject, since, detail } = attention;
+  const { kind, severity, count, accounts, compared, subject, since, detail } = attention;
+  // A paused connection is a problem where nothing else takes its messages.
+  const text = kind === 'connection_paused' && severity === 'error' ? 'connection_pausedOnly' : kind;
   const way = destinationOf(attention);
   return (
     <Group justify="space-between" gap="sm" wrap="nowrap" align="flex-start">
       <Group gap="sm" align="flex-start" style={{ minWidth: 0, flex: 1 }}>
         <StatusBadge tone={TONES[severity]}>{t(`attention.severity.${severity}`)}</StatusBadge>
         <Stack gap={2} style={{ minWidth: 0, flex: '1 1 240px' }}>
-          <Text size="sm">{t(`attention.kind.${kind}`, { count: count ?? 0, subject })}</Text>
+          <Text size="sm">
+            {t(`attention.kind.${text}`, { count: count ?? 0, subject, compared })}{' '}
+            {isWaiting(attention) && <Waiting count={count ?? 0} accounts={accounts ?? 0} />}
+          </Text>
           {detail !== null && (
             <Text size="xs" c="dimmed" className="foreign-text">
               {detail}

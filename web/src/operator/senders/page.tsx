@@ -1,12 +1,14 @@
+import { lazy, Suspense } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Page as Frame } from '../../ui/page.tsx';
 import { choice, useUrlState, whole } from '../../ui/url-state.ts';
-import { Pools } from '../sender-rules/pools.tsx';
-import { SenderRules } from '../sender-rules/rules.tsx';
 import { Tabs } from '../shared/tabs.tsx';
 import { Numbers } from './numbers.tsx';
 import { Senders } from './senders.tsx';
 import { Templates } from './templates.tsx';
+
+const Pools = lazy(() => import('../sender-rules/pools.tsx').then((file) => ({ default: file.Pools })));
+const SenderRules = lazy(() => import('../sender-rules/rules.tsx').then((file) => ({ default: file.SenderRules })));
 
 const TABS = ['senders', 'numbers', 'rules', 'pools', 'templates'] as const;
 /** Includes `page`, so that changing the tab starts at the first page. */
@@ -26,7 +28,9 @@ export function Page() {
         active={tab}
         onChange={(next) => setSearch({ tab: next })}
       >
-        <Panel />
+        <Suspense>
+          <Panel />
+        </Suspense>
       </Tabs>
     </Frame>
   );

@@ -1,7 +1,7 @@
 import { Alert, SimpleGrid, Stack, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
-import { CircleAlert, Megaphone, Pencil } from 'lucide-react';
+import { CircleAlert, CirclePause, Megaphone, Pencil } from 'lucide-react';
 import { lazy, Suspense, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useAction } from '../../../api/action.ts';
@@ -12,6 +12,7 @@ import { Section } from '../../../ui/section.tsx';
 import { ChannelBadge } from '../../../ui/values/statuses.tsx';
 import { TableSkeleton } from '../../../ui/table/table-skeleton.tsx';
 import { OPERATOR } from '../../shared/need.ts';
+import { Waiting } from '../../shared/waiting.tsx';
 import { Callback } from '../callback.tsx';
 import { CarrierSetup } from '../carrier-setup.tsx';
 import { type Connection, connectionQuery } from '../connection.ts';
@@ -111,10 +112,19 @@ function EditButton({ connection, kind }: { readonly connection: Connection; rea
   );
 }
 
-/** Why the connection is down, or the carrier's last rejection. */
-function Trouble({ connection: { fault, lastError, lastErrorAt, up, status } }: { readonly connection: Connection }) {
+/** Why the connection is down or what waits while it is paused, or the carrier's last rejection. */
+function Trouble({ connection }: { readonly connection: Connection }) {
+  const { fault, lastError, lastErrorAt, up, status, queued, waitingAccounts } = connection;
   const { t } = useTranslation('operator');
   const message = fault ?? (up || status === 'paused' ? null : lastError);
+  if (message === null && status === 'paused' && queued > 0)
+    return (
+      <Alert color="violet" icon={<CirclePause size={18} />} title={t('connection.isPaused')}>
+        <Text size="sm">
+          <Waiting count={queued} accounts={waitingAccounts} />
+        </Text>
+      </Alert>
+    );
   if (message === null && (up || status === 'paused')) return null;
   return (
     <Alert
@@ -126,6 +136,11 @@ function Trouble({ connection: { fault, lastError, lastErrorAt, up, status } }: 
       <Text size="sm" className="foreign-text">
         {message ?? t('connection.noWords')}
       </Text>
+      {queued > 0 && (
+        <Text size="sm" fw={600}>
+          <Waiting count={queued} accounts={waitingAccounts} />
+        </Text>
+      )}
       {fault === null && lastErrorAt !== null && message !== null && (
         <Text size="xs" mt={4}>
           {t('connection.lastErrorNote')}

@@ -1,0 +1,45 @@
+import { execFile } from 'node:child_process';
+import { mkdir, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect, test } from 'vitest';
+import { temporaryFolder } from '../../test/support/temporary-folder.ts';
+
+const WRAPPER = fileURLToPath(new URL('heliograph', import.meta.url));
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+const NOBODY = 'postgres://nobody:secret@127.0.0.1:1/installed';
+
+type Result = { readonly code: number; readonly stdout: string; readonly stderr: string };
+
+const run = (args: readonly string[], env: Record<string, string>): Promise<Result> =>
+  new Promise((resolve) => {
+    execFile('sh', [WRAPPER, ...args], { env: { PATH: process.env['PATH'], ...env } }, (error, stdout, stderr) =>
+      resolve({ code: typeof error?.code === 'number' ? error.code : 0, stdout, stderr }),
+    );
+  });
+
+test('a command of an installed service has the settings of its file, and its arguments as they were given', async () => {
+  const file = join(await temporaryFolder('heliograph-wrapper-'), 'heliograph.env');
+  await writeFile(file, `DATABASE_URL=${NOBODY}\n`);
+  const env = { HELIOGRAPH_HOME: ROOT, HELIOGRAPH_ENV_FILE: file, HELIOGRAPH_USER: 'no-such-user' };
+  const { code, stdout, stderr } = await run(['account', 'create', '--name', 'Two  words'], env);
+  expect([code, stdout]).toEqual([1, '']);
+  expect(stderr).toMatch(/^Database: installed at 127\.0\.0\.1:1\nNothing answers at the address in DATABASE_URL/);
+  expect((await run(['account', 'create', '--name'], env)).stderr).toContain("option '--name <name>' argument missing");
+});
+
+test('without the package of Node it uses the one of the machine, as in the container', async () => {
+  const home = await temporaryFolder('heliograph-home-');
+  await mkdir(join(home, 'src', 'app'), { recursive: true });
+  await writeFile(join(home, 'src', 'app', 'main.ts'), 'console.log(JSON.stringify(process.argv.slice(2)));');
+  const bin = join(home, 'bin');
+  await mkdir(bin);
+  await symlink(process.execPath, join(bin, 'node'));
+  const { code, stdout } = await run(['doctor', '--json', 'a b'], {
+    PATH: `${bin}:/usr/bin:/bin`,
+    HELIOGRAPH_HOME: home,
+    HELIOGRAPH_ENV_FILE: '',
+    HELIOGRAPH_USER: 'no-such-user',
+  });
+  expect([code, JSON.parse(stdout)]).toEqual([0, ['doctor', '--json', 'a b']]);
+});

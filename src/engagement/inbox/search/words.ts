@@ -1,0 +1,16 @@
+/** More words than these only make a search slower. */
+const MAX_WORDS = 10;
+
+/**
+ * Returns what PostgreSQL is asked for: all words of the text, each by its beginning; null when it has no letter or digit.
+ * `inbox_words` (db/migrations/0151_inbox_text_search.sql) separates words in the same way.
+ */
+export function toWordQuery(search: string): string | null {
+  const words = search.toLowerCase().match(/[\p{L}\p{N}\p{M}]+/gu) ?? [];
+  return words.length === 0
+    ? null
+    : words
+        .slice(0, MAX_WORDS)
+        .map((word) => `'${word}':*`)
+        .join(' & ');
+}

@@ -1,0 +1,39 @@
+import type { Pool } from 'pg';
+import { isEmail } from '../../../../identity/mail-text.ts';
+import { transaction } from '../../../../platform/db/transaction.ts';
+import { DAY_MS } from '../../../../platform/lib/time.ts';
+import { queueMail } from '../../../../platform/mail/queue.ts';
+import { listOwners } from '../sql.ts';
+import type { Target } from '../targets/sql.ts';
+import { composeMessage, toMailText } from './message.ts';
+import type { Told, Ways } from './send.ts';
+import type { Notice } from './sql.ts';
+
+type Deps = Pick<Ways, 'mailer' | 'secretKey'> & {
+  readonly pool: Pool;
+  readonly publicUrl: string;
+  readonly now: () => Date;
+};
+
+/**
+ * Queues a mail about the alerts of each account for its administrators whose name is a mail address: all of them in one
+ * transaction, so that a repetition after a failure tells nobody twice what was queued.
+ */
+export async function sendToOwners(
+  { pool, mailer, secretKey, publicUrl, now }: Deps,
+  { language }: Target,
+  batch: readonly Notice[],
+): Promise<Told> {
+  if (mailer === null) return { ok: false, reason: 'SMTP_URL is not set' };
+  const byAccount = Map.groupBy(batch, ({ subjectId }) => subjectId ?? 0);
+  const owners = await listOwners(pool, { accountIds: [...byAccount.keys()] });
+  const expiresAt = new Date(now().getTime() + DAY_MS);
+  await transaction(pool, async (tx) => {
+    for (const { accountId, username: to } of owners.filter(({ username }) => isEmail(username))) {
+      const message = composeMessage(language, byAccount.get(accountId) ?? [], publicUrl);
+      const mail = { to, subject: `Heliograph: ${message.subject}`, text: toMailText(message) };
+      await queueMail(tx, secretKey, { ...mail, accountId, expiresAt });
+    }
+  });
+  return { ok: true };
+}

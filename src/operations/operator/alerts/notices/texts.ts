@@ -1,0 +1,134 @@
+import type { Language } from '../../../../identity/mail-text.ts';
+import type { AttentionKind } from '../../attention/kinds.ts';
+import type { Severity } from '../../attention/sql.ts';
+import type { Alert } from '../sql.ts';
+
+/** What a sentence about an alert is made of. */
+export type Facts = Pick<Alert, 'subject' | 'count' | 'accounts' | 'compared'>;
+
+type Sentence = (facts: Facts & { readonly n: Numbers }) => string;
+/** Writes numbers, with the right form of the word behind them. */
+type Numbers = {
+  readonly count: (one: string, other: string) => string;
+  readonly accounts: (one: string, other: string) => string;
+};
+
+type Texts = {
+  readonly kinds: Readonly<Record<AttentionKind, Sentence>>;
+  readonly severity: Readonly<Record<Severity, string>>;
+  readonly resolved: string;
+  readonly reminder: string;
+  readonly lasted: (duration: string) => string;
+  readonly units: readonly [minutes: string, hours: string, days: string];
+  readonly several: (count: number) => string;
+  readonly more: (count: number) => string;
+  readonly see: string;
+  readonly test: string;
+};
+
+const EN: Texts['kinds'] = {
+  sending_paused: () => 'Sending is paused for all accounts',
+  no_worker: () => 'No worker is running: messages are queued, but not sent',
+  worker_missing: ({ n }) => `${n.count('worker has', 'workers have')} stopped unexpectedly`,
+  connection_down: (f) => `${f.subject} is down${waitingEn(f)}`,
+  connection_fault: (f) => `The carrier of ${f.subject} rejects the connection${waitingEn(f)}`,
+  connection_paused: (f) => `${f.subject} is paused${waitingEn(f)}`,
+  queue_stuck: (f) => `Messages for ${f.subject} wait too long${waitingEn(f)}`,
+  delivery_falling: ({ subject, count, compared }) =>
+    `${subject} delivers ${count} % of its messages; it was ${compared} % in the week before`,
+  unknown_outcomes: ({ n }) => `${n.count('message', 'messages')}: the carrier never confirmed`,
+  receipts_unmatched: ({ n }) => `${n.count('receipt matches', 'receipts match')} no message`,
+  missed_schedules: ({ n }) => `${n.count('scheduled send was', 'scheduled sends were')} missed`,
+  low_credit: ({ subject }) => `${subject} is running out of credit`,
+  webhook_failing: ({ subject }) => `The webhook of ${subject} is failing`,
+  webhook_disabled: ({ subject }) => `The webhook of ${subject} is disabled`,
+  disk_low: ({ subject, n }) => `${n.count('MiB', 'MiB')} of disk left on ${subject}`,
+  certificate_expiring: ({ subject, n }) => `The TLS certificate of ${subject} expires in ${n.count('day', 'days')}`,
+  token_expiring: ({ subject, compared, n }) =>
+    `${n.count('credential', 'credentials')} of ${subject} will expire, the first in ${compared} days`,
+  sold_under_cost: ({ subject, n }) => `${n.count('route', 'routes')} over ${subject} sell under cost`,
+  agents_requested: ({ n }) => `${n.count('RCS agent waits', 'RCS agents wait')} to be registered`,
+};
+
+const waitingEn = ({ count, n }: Facts & { n: Numbers }): string =>
+  count === null || count === 0
+    ? ''
+    : `; ${n.count('message', 'messages')} of ${n.accounts('account', 'accounts')} waiting`;
+
+const IT: Texts['kinds'] = {
+  sending_paused: () => 'L’invio è in pausa per tutti gli account',
+  no_worker: () => 'Nessun worker è attivo: i messaggi sono in coda ma non vengono inviati',
+  worker_missing: ({ n }) => `${n.count('worker si è fermato', 'worker si sono fermati')} in modo imprevisto`,
+  connection_down: (f) => `${f.subject} è interrotta${waitingIt(f)}`,
+  connection_fault: (f) => `Il carrier di ${f.subject} rifiuta la connessione${waitingIt(f)}`,
+  connection_paused: (f) => `${f.subject} è in pausa${waitingIt(f)}`,
+  queue_stuck: (f) => `I messaggi per ${f.subject} attendono troppo a lungo${waitingIt(f)}`,
+  delivery_falling: ({ subject, count, compared }) =>
+    `${subject} consegna il ${count} % dei messaggi; nella settimana precedente era il ${compared} %`,
+  unknown_outcomes: ({ n }) => `${n.count('messaggio', 'messaggi')} mai confermati dal carrier`,
+  receipts_unmatched: ({ n }) => `${n.count('ricevuta', 'ricevute')} senza messaggio`,
+  missed_schedules: ({ n }) => `${n.count('invio programmato saltato', 'invii programmati saltati')}`,
+  low_credit: ({ subject }) => `${subject} sta esaurendo il credito`,
+  webhook_failing: ({ subject }) => `Il webhook di ${subject} non risponde`,
+  webhook_disabled: ({ subject }) => `Il webhook di ${subject} è disattivato`,
+  disk_low: ({ subject, n }) => `${n.count('MiB', 'MiB')} di disco liberi su ${subject}`,
+  certificate_expiring: ({ subject, n }) => `Il certificato TLS di ${subject} scade tra ${n.count('giorno', 'giorni')}`,
+  token_expiring: ({ subject, compared, n }) =>
+    `${n.count('credenziale', 'credenziali')} di ${subject} in scadenza, la prima tra ${compared} giorni`,
+  sold_under_cost: ({ subject, n }) => `${n.count('rotta', 'rotte')} su ${subject} in vendita sotto costo`,
+  agents_requested: ({ n }) => `${n.count('agente RCS', 'agenti RCS')} da registrare`,
+};
+
+const waitingIt = ({ count, n }: Facts & { n: Numbers }): string =>
+  count === null || count === 0
+    ? ''
+    : `; in attesa ${n.count('messaggio', 'messaggi')} di ${n.accounts('account', 'account')}`;
+
+const TEXTS: Readonly<Record<Language, Texts>> = {
+  en: {
+    kinds: EN,
+    severity: { error: 'Problem', warning: 'Warning', info: 'Note' },
+    resolved: 'Resolved',
+    reminder: 'Still open',
+    lasted: (duration) => `lasted ${duration}`,
+    units: ['min', 'h', 'd'],
+    several: (count) => `${count} alerts`,
+    more: (count) => `… and ${count} more`,
+    see: 'All alerts',
+    test: 'This is a test: alerts arrive here.',
+  },
+  it: {
+    kinds: IT,
+    severity: { error: 'Problema', warning: 'Avviso', info: 'Nota' },
+    resolved: 'Risolto',
+    reminder: 'Ancora aperto',
+    lasted: (duration) => `durata ${duration}`,
+    units: ['min', 'h', 'g'],
+    several: (count) => `${count} avvisi`,
+    more: (count) => `… e altri ${count}`,
+    see: 'Tutti gli avvisi',
+    test: 'Questo è un test: gli avvisi arrivano qui.',
+  },
+};
+
+/** Returns the texts of a language around the sentences. */
+export const textsOf = (language: Language): Omit<Texts, 'kinds'> => TEXTS[language];
+
+/** Says in one sentence without a full stop what is the matter. */
+export function sentenceOf(language: Language, kind: AttentionKind, facts: Facts): string {
+  const format = new Intl.NumberFormat(language);
+  const numbered = (value: number | null) => (one: string, other: string) =>
+    `${format.format(value ?? 0)} ${value === 1 ? one : other}`;
+  return TEXTS[language].kinds[kind]({
+    ...facts,
+    n: { count: numbered(facts.count), accounts: numbered(facts.accounts) },
+  });
+}
+
+/** Writes how long something lasted, in its largest unit. */
+export function durationOf(language: Language, ms: number): string {
+  const [minutes, hours, days] = TEXTS[language].units;
+  const total = Math.max(1, Math.round(ms / 60_000));
+  if (total < 120) return `${total} ${minutes}`;
+  return total < 2880 ? `${Math.round(total / 60)} ${hours}` : `${Math.round(total / 1440)} ${days}`;
+}

@@ -1,0 +1,195 @@
+import { plainArray } from '../../../platform/db/array.ts';
+import { bigint, input, insertRows, int, rowsOf, text, timestamptz } from '../../../platform/db/columns.ts';
+import { type Db, exec, many, maybeOne, one, type Sql, sql } from '../../../platform/db/query.ts';
+import { as, columns, type RowOf } from '../../../platform/db/select.ts';
+import type { AttentionKind } from '../attention/kinds.ts';
+import type { Attention, RuleRow, Severity } from '../attention/sql.ts';
+import type { AlertState } from './states.ts';
+
+/** Takes the turn to evaluate, until the transaction ends; false when another process did it less than `everyMs` ago. */
+export async function claimEvaluation(tx: Db, { everyMs }: { everyMs: number }): Promise<boolean> {
+  const claimed = await exec(
+    tx,
+    sql`UPDATE alert_evaluation SET evaluated_at = now()
+        WHERE single = (SELECT single FROM alert_evaluation
+                      WHERE evaluated_at <= now() - ${everyMs} * interval '1 millisecond' FOR UPDATE SKIP LOCKED)`,
+  );
+  return claimed === 1;
+}
+
+/** When the conditions were last evaluated. */
+export const findEvaluation = (db: Db): Promise<{ at: Date }> =>
+  one(db, sql`SELECT evaluated_at AS at FROM alert_evaluation`);
+
+/** A condition that holds. */
+export type Seen = Attention & { readonly place: string };
+
+/**
+ * Inserts conditions that hold as pending alerts, or renews the open alerts of those that held before. A pending one that
+ * was not seen for a minute begins again. At most one row for a kind and place.
+ */
+export async function insertSeen(tx: Db, rows: readonly Seen[]): Promise<void> {
+  if (rows.length === 0) return;
+  await exec(
+    tx,
+    sql`${insertRows(
+      'alert AS a',
+      rows,
+      {
+        kind: text,
+        place: text,
+        severity: text,
+        subject: text,
+        subjectId: bigint,
+        count: bigint,
+        accounts: bigint,
+        compared: int,
+        detail: text,
+        since: input(timestamptz),
+      },
+      { since: sql`least(coalesce(u.since, now()), now())` },
+    )}
+        ON CONFLICT (kind, place) WHERE state <> 'resolved' DO UPDATE SET severity = excluded.severity,
+          subject = excluded.subject, subject_id = excluded.subject_id, count = excluded.count,
+          accounts = excluded.accounts, compared = excluded.compared, detail = excluded.detail,
+          since = least(a.since, excluded.since), seen_at = now(),
+          found_at = CASE WHEN a.state = 'pending' AND a.seen_at < now() - interval '1 minute'
+                          THEN now() ELSE a.found_at END`,
+  );
+}
+
+/** Deletes pending alerts whose condition was not seen in this transaction. */
+export const deletePassed = (tx: Db): Promise<number> =>
+  exec(tx, sql`DELETE FROM alert WHERE state = 'pending' AND seen_at < now()`);
+
+const idsOf = async (tx: Db, query: Sql): Promise<number[]> =>
+  (await many<{ id: number }>(tx, query)).map(({ id }) => id);
+
+/** Moves pending alerts to firing whose condition has held as long as the rule of their kind says. Returns their ids. */
+export const moveToFiring = async (
+  tx: Db,
+  { rules }: { rules: readonly Pick<RuleRow, 'kind' | 'forSeconds'>[] },
+): Promise<number[]> =>
+  rules.length === 0
+    ? []
+    : idsOf(
+        tx,
+        sql`UPDATE alert a SET state = 'firing', fired_at = now(), told_at = now(), told_severity = a.severity
+        FROM ${rowsOf(rules, { kind: text((r) => r.kind), for_seconds: int((r) => r.forSeconds) })} AS r
+        WHERE a.state = 'pending' AND a.kind = r.kind AND a.found_at <= now() - r.for_seconds * interval '1 second'
+        RETURNING a.id`,
+      );
+
+/** Moves alerts that have become a problem back to firing, also acknowledged ones. Returns their ids. */
+export const moveWorseToFiring = (tx: Db): Promise<number[]> =>
+  idsOf(
+    tx,
+    sql`UPDATE alert SET state = 'firing', told_at = now(), told_severity = severity, acknowledged_at = NULL,
+          acknowledged_by = NULL
+        WHERE state IN ('firing', 'acknowledged') AND severity = 'error' AND told_severity <> 'error'
+        RETURNING id`,
+  );
+
+/** Moves alerts to resolved whose condition was not seen for this long. Returns their ids. */
+export const moveToResolved = (tx: Db, { afterSeconds }: { afterSeconds: number }): Promise<number[]> =>
+  idsOf(
+    tx,
+    sql`UPDATE alert SET state = 'resolved', resolved_at = now()
+        WHERE state IN ('firing', 'acknowledged') AND seen_at < now() - ${afterSeconds} * interval '1 second'
+        RETURNING id`,
+  );
+
+/** Marks problems that nobody has acknowledged for this long as told again. Returns their ids. */
+export const updateReminded = (tx: Db, { everySeconds }: { everySeconds: number }): Promise<number[]> =>
+  idsOf(
+    tx,
+    sql`UPDATE alert SET told_at = now()
+        WHERE state = 'firing' AND severity = 'error' AND told_at < now() - ${everySeconds} * interval '1 second'
+        RETURNING id`,
+  );
+
+const ALERT = columns({
+  id: as<number>('a.id'),
+  kind: as<AttentionKind>('a.kind'),
+  state: as<AlertState>('a.state'),
+  severity: as<Severity>('a.severity'),
+  subject: as<string | null>('a.subject'),
+  subjectId: as<number | null>('a.subject_id'),
+  count: as<number | null>('a.count'),
+  accounts: as<number | null>('a.accounts'),
+  compared: as<number | null>('a.compared'),
+  detail: as<string | null>('a.detail'),
+  since: as<Date>('a.since'),
+  firedAt: as<Date | null>('a.fired_at'),
+  acknowledgedAt: as<Date | null>('a.acknowledged_at'),
+  acknowledgedBy: as<string | null>('a.acknowledged_by'),
+  resolvedAt: as<Date | null>('a.resolved_at'),
+});
+/** The select list of an alert `a`. */
+export const ALERT_COLUMNS = ALERT;
+export type Alert = RowOf<typeof ALERT>;
+
+/** Moves a firing alert to acknowledged; undefined when it is not firing. */
+export const moveToAcknowledged = (
+  tx: Db,
+  { id, by }: { id: number; by: string },
+): Promise<{ kind: AttentionKind; subject: string | null } | undefined> =>
+  maybeOne(
+    tx,
+    sql`UPDATE alert SET state = 'acknowledged', acknowledged_at = now(), acknowledged_by = ${by}
+        WHERE id = ${id} AND state = 'firing' RETURNING kind, subject`,
+  );
+
+/** Finds an alert that has fired. */
+export const findAlert = (db: Db, { id }: { id: number }): Promise<Alert | undefined> =>
+  maybeOne(db, sql`SELECT ${ALERT} FROM alert a WHERE a.id = ${id} AND a.state <> 'pending'`);
+
+type Filter = { readonly states: readonly AlertState[] };
+
+/** Lists a page of the alerts in these states: those of which nobody has taken note first, then problems, then the newest. */
+export const listAlerts = (
+  db: Db,
+  { states, limit, offset }: Filter & { limit: number; offset: number },
+): Promise<Alert[]> =>
+  many(
+    db,
+    sql`SELECT ${ALERT} FROM alert a WHERE a.state = ANY(${[...states]}::text[])
+        ORDER BY a.state <> 'firing', CASE WHEN a.state = 'resolved' THEN NULL ELSE a.severity <> 'error' END,
+                 coalesce(a.resolved_at, a.fired_at) DESC, a.id DESC
+        LIMIT ${limit} OFFSET ${offset}`,
+  );
+
+export const countAlerts = async (db: Db, { states }: Filter): Promise<number> =>
+  (await one<{ total: number }>(db, sql`SELECT count(*) AS total FROM alert WHERE state = ANY(${[...states]}::text[])`))
+    .total;
+
+/** Counts the open alerts by kind and state, for metrics. */
+export const countOpen = (db: Db): Promise<{ kind: string; state: string; count: number }[]> =>
+  many(
+    db,
+    sql`SELECT kind, state, count(*) AS count FROM alert WHERE state IN ('firing', 'acknowledged')
+        GROUP BY kind, state ORDER BY kind, state`,
+  );
+
+/** Inserts what operators have set for a kind, or changes it. */
+export async function insertRule(tx: Db, { kind, enabled, forSeconds, threshold }: RuleRow): Promise<void> {
+  await exec(
+    tx,
+    sql`INSERT INTO alert_rule (kind, enabled, for_seconds, threshold)
+        VALUES (${kind}, ${enabled}, ${forSeconds}, ${threshold})
+        ON CONFLICT (kind) DO UPDATE SET enabled = excluded.enabled, for_seconds = excluded.for_seconds,
+          threshold = excluded.threshold`,
+  );
+}
+
+/** Lists the mail addresses among the names of the administrators of these accounts. */
+export const listOwners = (
+  db: Db,
+  { accountIds }: { accountIds: readonly number[] },
+): Promise<{ accountId: number; username: string }[]> =>
+  many(
+    db,
+    sql`SELECT account_id AS "accountId", username FROM app_user
+        WHERE account_id = ANY(${plainArray(accountIds)}::bigint[]) AND role = 'admin' AND username LIKE '%@%'
+        ORDER BY account_id, id`,
+  );
