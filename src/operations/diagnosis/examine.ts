@@ -137,7 +137,7 @@ const checkMail = ({ mail }: Config): Finding => ({
   detail: mail ? `from ${mail.from}` : 'off: SMTP_URL is not set',
 });
 
-/** Checks that alerts reach those who are to be told. That nobody is to be told is a decision. */
+/** Checks that alerts reach their recipients. Having no recipients is a decision, not a fault. */
 async function checkAlerts({ mail }: Config, pool: Pool): Promise<Finding> {
   const { all, byMail, failing } = await countAlertTargets(pool);
   const noServer = byMail > 0 && mail === undefined;

@@ -19,7 +19,7 @@ const REMINDED_EVERY_SECONDS = 4 * 3600;
 
 /**
  * Evaluates all conditions, unless another process did so less than `everyMs` ago, and moves the alerts: in one transaction
- * with what recipients have to be told about it. Returns whether it was this process's turn.
+ * with the notices for its recipients. Returns whether it was this process's turn.
  */
 export function evaluateAlerts(
   pool: Pool,
