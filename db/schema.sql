@@ -322,6 +322,23 @@ ALTER TABLE campaign_batch ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON campaign_batch AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
 COMMENT ON TABLE campaign_batch IS 'facts';
 
+CREATE TABLE campaign_draft (
+  account_id bigint NOT NULL,
+  id uuid NOT NULL,
+  campaign_id bigint,
+  name text NOT NULL,
+  content jsonb NOT NULL,
+  version integer NOT NULL,
+  user_id bigint,
+  updated_at timestamp with time zone DEFAULT now() NOT NULL,
+  CONSTRAINT campaign_draft_pkey PRIMARY KEY (account_id, id),
+  CONSTRAINT campaign_draft_account_id_campaign_id_key UNIQUE (account_id, campaign_id),
+  CONSTRAINT campaign_draft_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id)
+);
+ALTER TABLE campaign_draft ENABLE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON campaign_draft AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
+COMMENT ON TABLE campaign_draft IS 'facts';
+
 CREATE TABLE campaign_hop (
   account_id bigint NOT NULL,
   campaign_id bigint NOT NULL,
@@ -361,6 +378,23 @@ CREATE TABLE campaign_lane (
 ALTER TABLE campaign_lane ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON campaign_lane AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
 COMMENT ON TABLE campaign_lane IS 'facts';
+
+CREATE TABLE campaign_minute (
+  account_id bigint NOT NULL,
+  campaign_id bigint NOT NULL,
+  minute timestamp with time zone NOT NULL,
+  channel smallint NOT NULL,
+  status smallint NOT NULL,
+  code text NOT NULL,
+  shard smallint NOT NULL,
+  sent bigint DEFAULT 0 NOT NULL,
+  delivered bigint DEFAULT 0 NOT NULL,
+  failed bigint DEFAULT 0 NOT NULL,
+  CONSTRAINT campaign_minute_pkey PRIMARY KEY (account_id, campaign_id, minute, channel, status, code, shard)
+) WITH (fillfactor=50);
+ALTER TABLE campaign_minute ENABLE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON campaign_minute AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
+COMMENT ON TABLE campaign_minute IS 'facts';
 
 CREATE TABLE campaign_outcome (
   id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
@@ -680,6 +714,7 @@ CREATE TABLE contact_import (
   failure text,
   created_at timestamp with time zone DEFAULT now() NOT NULL,
   completed_at timestamp with time zone,
+  cleaning jsonb DEFAULT '{"groups": [], "changes": []}'::jsonb NOT NULL,
   CONSTRAINT contact_import_pkey PRIMARY KEY (account_id, id),
   CONSTRAINT contact_import_status_check CHECK ((status = ANY (ARRAY['PENDING'::text, 'RUNNING'::text, 'COMPLETED'::text, 'FAILED'::text])))
 );
@@ -754,6 +789,38 @@ CREATE INDEX contact_list_member_name ON contact_list_member USING btree (accoun
 ALTER TABLE contact_list_member ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON contact_list_member AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
 COMMENT ON TABLE contact_list_member IS 'facts';
+
+CREATE TABLE contact_upload (
+  account_id bigint NOT NULL,
+  id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
+  file_name text NOT NULL,
+  size_bytes bigint NOT NULL,
+  format text NOT NULL,
+  encoding text,
+  progress real,
+  taken boolean DEFAULT false NOT NULL,
+  created_at timestamp with time zone DEFAULT now() NOT NULL,
+  CONSTRAINT contact_upload_pkey PRIMARY KEY (account_id, id),
+  CONSTRAINT contact_upload_format_check CHECK ((format = ANY (ARRAY['csv'::text, 'xlsx'::text, 'vcard'::text]))),
+  CONSTRAINT contact_upload_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id)
+);
+CREATE INDEX contact_upload_age ON contact_upload USING btree (created_at);
+ALTER TABLE contact_upload ENABLE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON contact_upload AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
+COMMENT ON TABLE contact_upload IS 'queue';
+
+CREATE TABLE contact_upload_part (
+  account_id bigint NOT NULL,
+  upload_id bigint NOT NULL,
+  n integer NOT NULL,
+  octets bytea NOT NULL,
+  CONSTRAINT contact_upload_part_pkey PRIMARY KEY (account_id, upload_id, n),
+  CONSTRAINT contact_upload_part_account_id_upload_id_fkey FOREIGN KEY (account_id, upload_id) REFERENCES contact_upload(account_id, id) ON DELETE CASCADE
+);
+ALTER TABLE contact_upload_part ALTER COLUMN octets SET STORAGE EXTERNAL;
+ALTER TABLE contact_upload_part ENABLE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON contact_upload_part AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
+COMMENT ON TABLE contact_upload_part IS 'queue';
 
 CREATE TABLE conversation (
   account_id bigint NOT NULL,
@@ -1557,6 +1624,7 @@ CREATE TABLE opt_out (
   CONSTRAINT opt_out_channel_check CHECK ((channel = ANY (ARRAY['SMS'::text, 'RCS'::text, 'WHATSAPP'::text]))),
   CONSTRAINT opt_out_source_check CHECK ((source = ANY (ARRAY['STOP'::text, 'API'::text, 'OPERATOR'::text, 'IMPORT'::text])))
 );
+CREATE INDEX opt_out_age ON opt_out USING brin (created_at);
 ALTER TABLE opt_out ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON opt_out AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
 COMMENT ON TABLE opt_out IS 'facts';

@@ -15,7 +15,7 @@ const GROUPS = [
   {
     name: 'mantine',
     test: /node_modules\/(@mantine\/(core|hooks)|@floating-ui|clsx|react-remove-scroll|i18next|react-i18next)\//,
-    minShareCount: 12,
+    minShareCount: 24,
   },
   { name: 'icons', test: /node_modules\/lucide-react\//, minShareCount: 2 },
   { name: 'shared', test: /web\/src\/(ui|api|app)\/.*\.tsx?$/, minShareCount: 6 },

@@ -1020,6 +1020,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/partner-gateway/v1/campaigns/{id}/results": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get what a campaign led to: reasons of failure, answers, opt-outs, and figures by the minute
+         * @description Where `DATABASE_URL_READ` is set, this may be read from a standby; the header `X-Data-Age` then says how many seconds old it is at most.
+         *
+         *     Scope: `campaigns` (read). Roles: viewer, sender, manager, admin.
+         */
+        get: operations["resultsOfCampaign"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/partner-gateway/v1/campaigns": {
         parameters: {
             query?: never;
@@ -1142,6 +1164,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/partner-gateway/v1/campaigns/{id}/apply": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Change a scheduled campaign and keep it scheduled
+         * @description The change, the new price and the confirmation are one step: if any of them is refused, the campaign stays as it was and is sent as it was. A campaign that has started is not changed: 400.
+         *
+         *     Scope: `campaigns` (write). Roles: manager, admin.
+         */
+        put: operations["applyToCampaign"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/partner-gateway/v1/campaigns/{id}/pause": {
         parameters: {
             query?: never;
@@ -1226,7 +1270,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/partner-gateway/v1/campaigns/{id}/test": {
+    "/api/partner-gateway/v1/campaigns/{id}/again": {
         parameters: {
             query?: never;
             header?: never;
@@ -1236,12 +1280,12 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Send a campaign to the contacts of test lists
-         * @description It is sent as it is now, to at most 100 contacts, each on the first channel that reaches it. The messages are charged as single messages and are not part of the figures of the campaign.
+         * Make a draft for those whom a campaign did not reach
+         * @description The draft has the settings of the campaign, without a date, and as its destinations the recipients whose last message ended undelivered: at most 100,000. Nothing is sent.
          *
          *     Scope: `campaigns` (write). Roles: manager, admin.
          */
-        post: operations["testCampaign"];
+        post: operations["repeatCampaign"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1311,6 +1355,124 @@ export interface paths {
         put?: never;
         post?: never;
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/partner-gateway/v1/campaigns/preview/review": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Count whom a campaign would reach, and what it would cost
+         * @description Nothing is stored: it gives the figures of calculateGoal for settings that are not saved, or not applied, with what is to be expected of each channel by the history of the account. With lists, the scope "contacts" is also required.
+         *
+         *     Scope: `campaigns` (read). Roles: viewer, sender, manager, admin.
+         */
+        post: operations["reviewCampaign"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/partner-gateway/v1/campaigns/{id}/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send a campaign to the contacts of test lists
+         * @description It is sent as it is now, to at most 100 contacts, each on the first channel that reaches it. The messages are charged as single messages and are not part of the figures of the campaign.
+         *
+         *     Scope: `campaigns` (write). Roles: manager, admin.
+         */
+        post: operations["testCampaign"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/partner-gateway/v1/campaigns/preview/send": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send what a campaign would send to one phone
+         * @description Settings need not be saved. It is charged as a single message and is not part of the figures of any campaign. With a contact, the scope "contacts" is also required.
+         *
+         *     Scope: `campaigns` (write). Roles: manager, admin.
+         */
+        post: operations["sendCampaignToPhone"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/partner-gateway/v1/campaign-drafts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List what the editor of campaigns holds
+         * @description Campaigns that are being written and do not exist yet, and changes to campaigns that are not applied. The last changed come first.
+         *
+         *     Scope: `campaigns` (read). Roles: viewer, sender, manager, admin.
+         */
+        get: operations["listCampaignDrafts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/partner-gateway/v1/campaign-drafts/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get a draft of the editor
+         * @description Scope: `campaigns` (read). Roles: viewer, sender, manager, admin.
+         */
+        get: operations["findCampaignDraft"];
+        /**
+         * Save a draft of the editor
+         * @description Whatever is missing in it. The id is made by the editor: a UUID. A 409 says that somebody else has changed the draft since `version`. The same request again is answered like the first.
+         *
+         *     Scope: `campaigns` (write). Roles: manager, admin.
+         */
+        put: operations["saveCampaignDraft"];
+        post?: never;
+        /**
+         * Delete a draft of the editor
+         * @description Scope: `campaigns` (write). Roles: manager, admin.
+         */
+        delete: operations["deleteCampaignDraft"];
         options?: never;
         head?: never;
         patch?: never;
@@ -1638,6 +1800,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/partner-gateway/v1/contacts/imports/{id}/rows": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List rejected rows of a contact import
+         * @description Of the first 10,000 rejected rows, with their cells, in the order of the file.
+         *
+         *     Scope: `contacts` (read). Roles: viewer, sender, manager, admin.
+         */
+        get: operations["listContactImportRows"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/partner-gateway/v1/contacts/imports/{id}/rejects": {
         parameters: {
             query?: never;
@@ -1655,6 +1839,78 @@ export interface paths {
         put?: never;
         post?: never;
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/partner-gateway/v1/contacts/uploads/{id}/columns": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Preview the columns of a CSV or XLSX file that was sent
+         * @description Returns how the file begins, how its text is read, what its columns would become, and the country that its numbers seem to be of. Nothing is stored, and no rows are checked.
+         *
+         *     Scope: `contacts` (write). Roles: manager, admin.
+         */
+        post: operations["readContactUploadColumns"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/partner-gateway/v1/contacts/uploads/{id}/import": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Check or import a file of contacts that was sent
+         * @description As `upload`, and besides, faulty values can be cured: `cleaning` shows the faults of the rejected rows by their cause, what would cure them, and what was changed. With `dryRun` nothing is written. After an import the file is deleted.
+         *
+         *     Scope: `contacts` (write). Roles: manager, admin.
+         */
+        post: operations["importContactUpload"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/partner-gateway/v1/contacts/uploads/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get a file of contacts that was sent
+         * @description With how much of it a check or import in progress has read.
+         *
+         *     Scope: `contacts` (read). Roles: viewer, sender, manager, admin.
+         */
+        get: operations["findContactUpload"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete a file of contacts that was sent
+         * @description Imports that were made from it stay.
+         *
+         *     Scope: `contacts` (write). Roles: manager, admin.
+         */
+        delete: operations["deleteContactUpload"];
         options?: never;
         head?: never;
         patch?: never;
@@ -1846,6 +2102,70 @@ export interface paths {
          *     Scope: `tracking` (read). Roles: viewer, sender, manager, admin.
          */
         get: operations["findOverview"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/partner-gateway/v1/overview/period": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the figures of some days, and of as many days before
+         * @description The figures come from the roll-ups; simulations are not counted.
+         *
+         *     Scope: `tracking` (read). Roles: viewer, sender, manager, admin.
+         */
+        get: operations["findPeriod"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/partner-gateway/v1/overview/first-steps": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get which steps of setting up are done
+         * @description Scope: `tracking` (read). Roles: viewer, sender, manager, admin.
+         */
+        get: operations["findFirstSteps"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/partner-gateway/v1/search": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Find a message, contacts and campaigns by one text
+         * @description Meant to be called while a person types: it reads indexes up to small limits. What the scopes of the caller do not cover is left out. To search thoroughly, use the lists of messages, contacts and campaigns.
+         *
+         *     Scope: `tracking` (read) or `contacts` (read) or `campaigns` (read). Roles: viewer, sender, manager, admin.
+         */
+        get: operations["findByText"];
         put?: never;
         post?: never;
         delete?: never;
@@ -3690,7 +4010,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List who is told of alerts
+         * List who is notified of alerts
          * @description For operators of the gateway.
          */
         get: operations["operatorListAlertTargets"];
@@ -3717,7 +4037,7 @@ export interface paths {
         };
         get?: never;
         /**
-         * Change what a recipient is told and when
+         * Change what a recipient is notified of and when
          * @description For operators of the gateway.
          */
         put: operations["operatorChangeAlertTarget"];
@@ -5122,6 +5442,28 @@ export interface paths {
          *     Scope: `contacts` (write). Roles: manager, admin.
          */
         post: operations["uploadVcards"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/partner-gateway/v1/contacts/uploads": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send a file of contacts
+         * @description Keeps the file for a day, so that it can be looked at, cleaned, checked and imported without being sent again. The newest five files of an account are kept. To import a file in one request, use `upload`.
+         *
+         *     Scope: `contacts` (write). Roles: manager, admin.
+         */
+        post: operations["sendContactFile"];
         delete?: never;
         options?: never;
         head?: never;
@@ -10717,6 +11059,70 @@ export interface operations {
             503: components["responses"]["Error503"];
         };
     };
+    resultsOfCampaign: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        startedAt: string | null;
+                        /** @description Recipients who wrote to the account within seven days after the start. */
+                        replies: number;
+                        /** @description False: the account got more than 100,000 messages in that time, and only the newest are counted. */
+                        repliesAreComplete: boolean;
+                        /** @description Recipients who opted out by a message of theirs within seven days after the start. */
+                        optOuts: number;
+                        /** @description Why messages failed, the most frequent reason first; at most 100. */
+                        reasons: {
+                            /** @enum {string} */
+                            channel: "SMS" | "RCS" | "WHATSAPP";
+                            /** @enum {string} */
+                            status: "UNKNOWN" | "ACCEPTED" | "REJECTED" | "DELIVERED" | "EXPIRED" | "DELETED" | "UNDELIVERABLE" | "ERROR" | "DISABLED" | "UNSUPPORTED" | "CONVERSATION_CLOSED";
+                            /** @description The code of the carrier or of the gateway, cut to 40 characters; may be empty. */
+                            code: string;
+                            /** @description Messages. A recipient of a combined mode may have several. */
+                            count: number;
+                        }[];
+                        /** @description The length of a step of `steps`. */
+                        stepSeconds: number;
+                        /** @description What became known when, oldest first, in at most 120 steps; empty ones are left out. The figures are exact. What was known before version 0.3.0 is not included. */
+                        steps: {
+                            /**
+                             * Format: date-time
+                             * @description The start of the step.
+                             */
+                            at: string;
+                            /** @description Messages whose outcome at the carrier became known. */
+                            sent: number;
+                            /** @description Messages of which delivery became known. */
+                            delivered: number;
+                            /** @description Messages that ended undelivered. */
+                            failed: number;
+                        }[];
+                    };
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
     listCampaigns: {
         parameters: {
             query?: {
@@ -11720,6 +12126,196 @@ export interface operations {
             503: components["responses"]["Error503"];
         };
     };
+    applyToCampaign: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Your identifier of this request: printable ASCII, unique in your account for 24 hours. Repeating the request with the same key does nothing and returns the first response, with `Idempotency-Replayed: true`. Using the key for a different request, or while the first is in progress, is 409. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    name?: string;
+                    /**
+                     * @description A combined mode tries its channels in the order of its name, until one delivers.
+                     * @enum {string}
+                     */
+                    sendingMode?: "SMS" | "RCS" | "WHATSAPP" | "RCS_SMS" | "WHATSAPP_SMS" | "WHATSAPP_RCS" | "WHATSAPP_RCS_SMS";
+                    description?: string;
+                    smsSender?: string | null;
+                    smsBody?: string | null;
+                    rcsAgentId?: string | null;
+                    rcsTemplateId?: string | null;
+                    rcsTrafficType?: ("AUTHENTICATION" | "TRANSACTION" | "PROMOTION" | "SERVICEREQUEST" | "ACKNOWLEDGEMENT") | null;
+                    whatsappPhoneNumberId?: string | null;
+                    whatsappTemplateId?: string | null;
+                    /**
+                     * @description 1 contact lists, 2 destinations. Default: whichever of the two is given.
+                     * @enum {integer}
+                     */
+                    destinationType?: 1 | 2;
+                    contactListIds?: number[];
+                    /** @description Phone numbers. Those that are not valid are counted as skipped. */
+                    destinations?: string[];
+                    scheduledDate?: string | null;
+                    /** @description False (the default): the campaign is a draft. */
+                    readyToSend?: boolean;
+                    fallback?: {
+                        after?: {
+                            /** @description Seconds (default 3600). */
+                            WHATSAPP?: number;
+                            /** @description Seconds (default 300). */
+                            RCS?: number;
+                        };
+                        /** @description How many seconds a message may wait until its carrier takes it, pauses and throttling included (default 172800). Then the next channel is tried, and this one counts as not tried. */
+                        maxWait?: number;
+                        /** @description The failures after which the next channel is tried (default: all). */
+                        onStatus?: ("REJECTED" | "EXPIRED" | "UNDELIVERABLE" | "ERROR" | "DISABLED" | "UNSUPPORTED" | "CONVERSATION_CLOSED")[];
+                    } | null;
+                    quietHours?: ({
+                        /** @description In the time zone of the recipient, which follows from the country of the number. */
+                        from: string;
+                        /** @description The first minute that is not quiet. */
+                        to: string;
+                    } | {
+                        /** @enum {boolean} */
+                        off: true;
+                    }) | null;
+                    rate?: number | null;
+                    /** @description If the campaign would cost more than this at most, nothing changes. */
+                    maxPrice?: number;
+                };
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        id: number;
+                        name: string;
+                        description: string;
+                        /** @description 0 draft, 1 ready or scheduled, 2 sending, 3 completed, 4 failed. */
+                        status: number;
+                        /**
+                         * @description A combined mode tries its channels in the order of its name, until one delivers.
+                         * @enum {string}
+                         */
+                        sendingMode: "SMS" | "RCS" | "WHATSAPP" | "RCS_SMS" | "WHATSAPP_SMS" | "WHATSAPP_RCS" | "WHATSAPP_RCS_SMS";
+                        smsSender: string | null;
+                        smsBody: string | null;
+                        rcsAgentId: string | null;
+                        rcsTemplateId: string | null;
+                        rcsTrafficType: ("AUTHENTICATION" | "TRANSACTION" | "PROMOTION" | "SERVICEREQUEST" | "ACKNOWLEDGEMENT") | null;
+                        whatsappPhoneNumberId: string | null;
+                        whatsappTemplateId: string | null;
+                        contactListIds: number[];
+                        /** @description The numbers as they were given. Left out in lists of campaigns. */
+                        destinations?: string[];
+                        destinationType: number | null;
+                        scheduledDate: string | null;
+                        readyToSend: boolean;
+                        /** @description When the next of several channels is tried: after a message fails, or has not been delivered within this time after its carrier took it. The time stands still while a message waits in the queue, is throttled or is paused. A message whose carrier never said whether it took it is never followed by another one. */
+                        fallback: {
+                            after?: {
+                                /** @description Seconds (default 3600). */
+                                WHATSAPP?: number;
+                                /** @description Seconds (default 300). */
+                                RCS?: number;
+                            };
+                            /** @description How many seconds a message may wait until its carrier takes it, pauses and throttling included (default 172800). Then the next channel is tried, and this one counts as not tried. */
+                            maxWait?: number;
+                            /** @description The failures after which the next channel is tried (default: all). */
+                            onStatus?: ("REJECTED" | "EXPIRED" | "UNDELIVERABLE" | "ERROR" | "DISABLED" | "UNSUPPORTED" | "CONVERSATION_CLOSED")[];
+                        };
+                        quietHours: ({
+                            /** @description In the time zone of the recipient, which follows from the country of the number. */
+                            from: string;
+                            /** @description The first minute that is not quiet. */
+                            to: string;
+                        } | {
+                            /** @enum {boolean} */
+                            off: true;
+                        }) | null;
+                        rate: number | null;
+                        /** @description Distinct recipients, as calculateGoal counted them. */
+                        totalDestinations: number;
+                        /** @description Recipients to whom a message was delivered. */
+                        totalSuccess: number;
+                        /** @description Recipients who have a final result and were not reached, without the cancelled ones. */
+                        totalFailed: number;
+                        /** @description Recipients of combined modes who got messages on two channels: the first was delivered after its time. Counted once in `totalSuccess`. */
+                        totalDeliveredTwice: number;
+                        /** @description Recipients who are neither delivered, failed, skipped nor cancelled yet. */
+                        totalPending: number;
+                        /** @description Recipients to whom nothing is sent: those in `skipped`, and those for whom a reason came up later (no route any more, a new opt-out, no credit, a suspended account). `GET /campaigns/{id}/recipients` has the reason of each. */
+                        totalSkipped: number;
+                        /** @description Recipients whose message the cancellation withdrew, or who got none because of it. `totalSuccess`, `totalFailed`, `totalPending`, `totalSkipped` and `totalCancelled` always add up to the same number. */
+                        totalCancelled: number;
+                        skipped: {
+                            /** @description There is no number, or it is not valid. */
+                            invalid: number;
+                            /** @description None of the channels reaches the number. */
+                            unsupported: number;
+                            /** @description The number has opted out of all the channels. */
+                            optedOut: number;
+                            /** @description The text is empty for this recipient, or longer than 10 parts. */
+                            text: number;
+                            /** @description There is no route to the number. */
+                            noRoute: number;
+                            /** @description The price list has no price for the number. */
+                            noPrice: number;
+                            /** @description The same number is in another list, or was given again; not in `totalSkipped`. */
+                            duplicate: number;
+                        } | null;
+                        /** @description 0 to 1: the share of recipients with a final result. */
+                        progress: number;
+                        ratePerSecond: number | null;
+                        estimatedSecondsLeft: number | null;
+                        /** @description Messages without a final status: they wait here, or for the report of a carrier. */
+                        openMessages: number;
+                        completesBy: string | null;
+                        estimatedCost: number | null;
+                        actualCost: number | null;
+                        currency: string;
+                        goalCalculatedAt: string | null;
+                        failureReason: string | null;
+                        /** @description Never together with `cancelled`. */
+                        paused: boolean;
+                        cancelled: boolean;
+                        /** Format: date-time */
+                        createdAt: string;
+                        /** Format: date-time */
+                        updatedAt: string;
+                        confirmedAt: string | null;
+                        startedAt: string | null;
+                        completedAt: string | null;
+                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        warnings?: string[];
+                    };
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            409: components["responses"]["Error409"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
     pauseCampaign: {
         parameters: {
             query?: never;
@@ -12141,6 +12737,7 @@ export interface operations {
                             /** @description ISO 3166-1 alpha-2; empty if the number belongs to no country. */
                             country: string;
                             contactId: number | null;
+                            name: string | null;
                             /** @description The channel of the last message. */
                             channel: ("SMS" | "RCS" | "WHATSAPP") | null;
                             /**
@@ -12171,7 +12768,7 @@ export interface operations {
             503: components["responses"]["Error503"];
         };
     };
-    testCampaign: {
+    repeatCampaign: {
         parameters: {
             query?: never;
             header?: {
@@ -12183,35 +12780,135 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody?: {
+        requestBody: {
             content: {
                 "application/json": {
-                    /** @description Test lists. Default: all test lists of the account. */
-                    contactListIds?: number[];
-                } | null;
+                    name: string;
+                    /** @description Only recipients whose last message ended like this; by default all of these. */
+                    statuses?: ("REJECTED" | "EXPIRED" | "UNDELIVERABLE" | "ERROR" | "DISABLED" | "UNSUPPORTED" | "CONVERSATION_CLOSED")[];
+                };
             };
         };
         responses: {
-            /** @description OK */
-            200: {
+            /** @description Created */
+            201: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": {
-                        results: {
-                            phoneNumber: string;
-                            channel: ("SMS" | "RCS" | "WHATSAPP") | null;
-                            accepted: boolean;
-                            messageId: string | null;
-                            reasons: string[];
-                        }[];
+                        id: number;
+                        name: string;
+                        description: string;
+                        /** @description 0 draft, 1 ready or scheduled, 2 sending, 3 completed, 4 failed. */
+                        status: number;
+                        /**
+                         * @description A combined mode tries its channels in the order of its name, until one delivers.
+                         * @enum {string}
+                         */
+                        sendingMode: "SMS" | "RCS" | "WHATSAPP" | "RCS_SMS" | "WHATSAPP_SMS" | "WHATSAPP_RCS" | "WHATSAPP_RCS_SMS";
+                        smsSender: string | null;
+                        smsBody: string | null;
+                        rcsAgentId: string | null;
+                        rcsTemplateId: string | null;
+                        rcsTrafficType: ("AUTHENTICATION" | "TRANSACTION" | "PROMOTION" | "SERVICEREQUEST" | "ACKNOWLEDGEMENT") | null;
+                        whatsappPhoneNumberId: string | null;
+                        whatsappTemplateId: string | null;
+                        contactListIds: number[];
+                        /** @description The numbers as they were given. Left out in lists of campaigns. */
+                        destinations?: string[];
+                        destinationType: number | null;
+                        scheduledDate: string | null;
+                        readyToSend: boolean;
+                        /** @description When the next of several channels is tried: after a message fails, or has not been delivered within this time after its carrier took it. The time stands still while a message waits in the queue, is throttled or is paused. A message whose carrier never said whether it took it is never followed by another one. */
+                        fallback: {
+                            after?: {
+                                /** @description Seconds (default 3600). */
+                                WHATSAPP?: number;
+                                /** @description Seconds (default 300). */
+                                RCS?: number;
+                            };
+                            /** @description How many seconds a message may wait until its carrier takes it, pauses and throttling included (default 172800). Then the next channel is tried, and this one counts as not tried. */
+                            maxWait?: number;
+                            /** @description The failures after which the next channel is tried (default: all). */
+                            onStatus?: ("REJECTED" | "EXPIRED" | "UNDELIVERABLE" | "ERROR" | "DISABLED" | "UNSUPPORTED" | "CONVERSATION_CLOSED")[];
+                        };
+                        quietHours: ({
+                            /** @description In the time zone of the recipient, which follows from the country of the number. */
+                            from: string;
+                            /** @description The first minute that is not quiet. */
+                            to: string;
+                        } | {
+                            /** @enum {boolean} */
+                            off: true;
+                        }) | null;
+                        rate: number | null;
+                        /** @description Distinct recipients, as calculateGoal counted them. */
+                        totalDestinations: number;
+                        /** @description Recipients to whom a message was delivered. */
+                        totalSuccess: number;
+                        /** @description Recipients who have a final result and were not reached, without the cancelled ones. */
+                        totalFailed: number;
+                        /** @description Recipients of combined modes who got messages on two channels: the first was delivered after its time. Counted once in `totalSuccess`. */
+                        totalDeliveredTwice: number;
+                        /** @description Recipients who are neither delivered, failed, skipped nor cancelled yet. */
+                        totalPending: number;
+                        /** @description Recipients to whom nothing is sent: those in `skipped`, and those for whom a reason came up later (no route any more, a new opt-out, no credit, a suspended account). `GET /campaigns/{id}/recipients` has the reason of each. */
+                        totalSkipped: number;
+                        /** @description Recipients whose message the cancellation withdrew, or who got none because of it. `totalSuccess`, `totalFailed`, `totalPending`, `totalSkipped` and `totalCancelled` always add up to the same number. */
+                        totalCancelled: number;
+                        skipped: {
+                            /** @description There is no number, or it is not valid. */
+                            invalid: number;
+                            /** @description None of the channels reaches the number. */
+                            unsupported: number;
+                            /** @description The number has opted out of all the channels. */
+                            optedOut: number;
+                            /** @description The text is empty for this recipient, or longer than 10 parts. */
+                            text: number;
+                            /** @description There is no route to the number. */
+                            noRoute: number;
+                            /** @description The price list has no price for the number. */
+                            noPrice: number;
+                            /** @description The same number is in another list, or was given again; not in `totalSkipped`. */
+                            duplicate: number;
+                        } | null;
+                        /** @description 0 to 1: the share of recipients with a final result. */
+                        progress: number;
+                        ratePerSecond: number | null;
+                        estimatedSecondsLeft: number | null;
+                        /** @description Messages without a final status: they wait here, or for the report of a carrier. */
+                        openMessages: number;
+                        completesBy: string | null;
+                        estimatedCost: number | null;
+                        actualCost: number | null;
+                        currency: string;
+                        goalCalculatedAt: string | null;
+                        failureReason: string | null;
+                        /** @description Never together with `cancelled`. */
+                        paused: boolean;
+                        cancelled: boolean;
+                        /** Format: date-time */
+                        createdAt: string;
+                        /** Format: date-time */
+                        updatedAt: string;
+                        confirmedAt: string | null;
+                        startedAt: string | null;
+                        completedAt: string | null;
                         /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
                         warnings?: string[];
                     };
                 };
             };
-            400: components["responses"]["Error400"];
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             401: components["responses"]["Error401"];
             403: components["responses"]["Error403"];
             404: components["responses"]["Error404"];
@@ -12343,6 +13040,11 @@ export interface operations {
                     /** @description Numbers, if there are no lists. Some of them are enough. */
                     destinations?: string[];
                     /**
+                     * @description Only recipients to whom nothing would be sent for this reason. All recipients are examined for it.
+                     * @enum {string}
+                     */
+                    skip?: "invalid" | "unsupported" | "opted_out" | "text" | "no_route" | "no_price";
+                    /**
                      * @description How many recipients to show.
                      * @default 5
                      */
@@ -12450,6 +13152,428 @@ export interface operations {
             };
             401: components["responses"]["Error401"];
             403: components["responses"]["Error403"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    reviewCampaign: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Your identifier of this request: printable ASCII, unique in your account for 24 hours. Repeating the request with the same key does nothing and returns the first response, with `Idempotency-Replayed: true`. Using the key for a different request, or while the first is in progress, is 409. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /**
+                     * @description A combined mode tries its channels in the order of its name, until one delivers.
+                     * @enum {string}
+                     */
+                    sendingMode: "SMS" | "RCS" | "WHATSAPP" | "RCS_SMS" | "WHATSAPP_SMS" | "WHATSAPP_RCS" | "WHATSAPP_RCS_SMS";
+                    smsSender?: string | null;
+                    smsBody?: string | null;
+                    rcsAgentId?: string | null;
+                    rcsTemplateId?: string | null;
+                    rcsTrafficType?: ("AUTHENTICATION" | "TRANSACTION" | "PROMOTION" | "SERVICEREQUEST" | "ACKNOWLEDGEMENT") | null;
+                    whatsappPhoneNumberId?: string | null;
+                    whatsappTemplateId?: string | null;
+                    contactListIds?: number[];
+                    /** @description Phone numbers. Those that are not valid are counted as skipped. */
+                    destinations?: string[];
+                };
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description Distinct recipients to whom something would be sent. */
+                        total: number;
+                        /** @description Recipients to whom nothing would be sent. */
+                        totalSkipped: number;
+                        /** @description How many are skipped for each reason, as calculateGoal found. What changes later is not in it. */
+                        skipped: {
+                            /** @description There is no number, or it is not valid. */
+                            invalid: number;
+                            /** @description None of the channels reaches the number. */
+                            unsupported: number;
+                            /** @description The number has opted out of all the channels. */
+                            optedOut: number;
+                            /** @description The text is empty for this recipient, or longer than 10 parts. */
+                            text: number;
+                            /** @description There is no route to the number. */
+                            noRoute: number;
+                            /** @description The price list has no price for the number. */
+                            noPrice: number;
+                            /** @description The same number is in another list, or was given again; not in `totalSkipped`. */
+                            duplicate: number;
+                        };
+                        /** @description In the order of the mode. */
+                        channels: {
+                            /** @enum {string} */
+                            channel: "SMS" | "RCS" | "WHATSAPP";
+                            /** @description Recipients who can be reached on it. */
+                            reachable: number;
+                            /** @description Recipients for whom it is the first channel that is tried. */
+                            first: number;
+                            /** @description How many recipients will probably be tried on it. */
+                            tried: number;
+                            deliveryRate: number | null;
+                            expectedPrice: number | null;
+                            priceOfAll: number | null;
+                        }[];
+                        expectedPrice: number | null;
+                        maxPrice: number | null;
+                        /** @description What `maxPrice` is made up of. */
+                        breakdown: {
+                            channel: string;
+                            /** @description ISO 3166-1 alpha-2; empty if the numbers belong to no country. */
+                            country: string;
+                            parts: number;
+                            count: number;
+                            unitPrice: number | null;
+                            price: number | null;
+                        }[];
+                        currency: string;
+                        /** @description What would prevent the campaign from being saved or confirmed. */
+                        problems: {
+                            field: string;
+                            message: string;
+                        }[];
+                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        warnings?: string[];
+                    };
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            409: components["responses"]["Error409"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    testCampaign: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Your identifier of this request: printable ASCII, unique in your account for 24 hours. Repeating the request with the same key does nothing and returns the first response, with `Idempotency-Replayed: true`. Using the key for a different request, or while the first is in progress, is 409. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": {
+                    /** @description Test lists. Default: all test lists of the account. */
+                    contactListIds?: number[];
+                } | null;
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        results: {
+                            phoneNumber: string;
+                            channel: ("SMS" | "RCS" | "WHATSAPP") | null;
+                            accepted: boolean;
+                            messageId: string | null;
+                            reasons: string[];
+                        }[];
+                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        warnings?: string[];
+                    };
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            409: components["responses"]["Error409"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    sendCampaignToPhone: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Your identifier of this request: printable ASCII, unique in your account for 24 hours. Repeating the request with the same key does nothing and returns the first response, with `Idempotency-Replayed: true`. Using the key for a different request, or while the first is in progress, is 409. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /**
+                     * @description A combined mode tries its channels in the order of its name, until one delivers.
+                     * @enum {string}
+                     */
+                    sendingMode: "SMS" | "RCS" | "WHATSAPP" | "RCS_SMS" | "WHATSAPP_SMS" | "WHATSAPP_RCS" | "WHATSAPP_RCS_SMS";
+                    smsSender?: string | null;
+                    smsBody?: string | null;
+                    rcsAgentId?: string | null;
+                    rcsTemplateId?: string | null;
+                    rcsTrafficType?: ("AUTHENTICATION" | "TRANSACTION" | "PROMOTION" | "SERVICEREQUEST" | "ACKNOWLEDGEMENT") | null;
+                    whatsappPhoneNumberId?: string | null;
+                    whatsappTemplateId?: string | null;
+                    /** @description The phone that gets the message. */
+                    phoneNumber: string;
+                    /** @description Filled in for this contact; by default for the phone itself. */
+                    contactId?: number;
+                    /**
+                     * @description One of the mode; by default its first.
+                     * @enum {string}
+                     */
+                    channel?: "SMS" | "RCS" | "WHATSAPP";
+                };
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        results: {
+                            phoneNumber: string;
+                            channel: ("SMS" | "RCS" | "WHATSAPP") | null;
+                            accepted: boolean;
+                            messageId: string | null;
+                            reasons: string[];
+                        }[];
+                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        warnings?: string[];
+                    };
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            409: components["responses"]["Error409"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    listCampaignDrafts: {
+        parameters: {
+            query?: {
+                /** @description Only the draft of this campaign. */
+                campaignId?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** Format: uuid */
+                        id: string;
+                        version: number;
+                        campaignId: number | null;
+                        /** @description What lists show; may be empty. */
+                        name: string;
+                        /** Format: date-time */
+                        updatedAt: string;
+                        updatedBy: string | null;
+                    }[];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    findCampaignDraft: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** Format: uuid */
+                        id: string;
+                        version: number;
+                        campaignId: number | null;
+                        /** @description What lists show; may be empty. */
+                        name: string;
+                        /** Format: date-time */
+                        updatedAt: string;
+                        updatedBy: string | null;
+                        /** @description The form of the editor, in the form of that editor: it is kept, not checked. */
+                        content: {
+                            [key: string]: unknown;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    saveCampaignDraft: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description The version that it changes; 0: it is new. */
+                    version: number;
+                    campaignId?: number | null;
+                    /** @description What lists show; may be empty. */
+                    name: string;
+                    /** @description The form of the editor, in the form of that editor: it is kept, not checked. */
+                    content: {
+                        [key: string]: unknown;
+                    };
+                };
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** Format: uuid */
+                        id: string;
+                        version: number;
+                        campaignId: number | null;
+                        /** @description What lists show; may be empty. */
+                        name: string;
+                        /** Format: date-time */
+                        updatedAt: string;
+                        updatedBy: string | null;
+                        /** @description The form of the editor, in the form of that editor: it is kept, not checked. */
+                        content: {
+                            [key: string]: unknown;
+                        };
+                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        warnings?: string[];
+                    };
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    deleteCampaignDraft: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Deleted */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
             429: components["responses"]["Error429"];
             500: components["responses"]["Error500"];
             503: components["responses"]["Error503"];
@@ -13679,6 +14803,61 @@ export interface operations {
                         fields: (string | null)[];
                         /** @description The first rows as the file has them. */
                         preview: string[][];
+                        cleaning: {
+                            /** @description The faults of the rejected rows by cause, the most frequent first. */
+                            groups: {
+                                /** @enum {string} */
+                                cause: "number_missing" | "no_country_code" | "not_a_number" | "unknown_country_code" | "impossible_length" | "rounded" | "email" | "gender" | "yes_or_no" | "channels" | "too_long" | "type" | "characters" | "cells" | "duplicate" | "limit";
+                                /** @description `row` if it is not a single field. */
+                                field: string;
+                                /** @description How many rows are rejected because of it. */
+                                rows: number;
+                                /** @description The first of them. */
+                                samples: {
+                                    /** @description The line of the file, from 1; in a sheet, the row. */
+                                    line: number;
+                                    value: string;
+                                }[];
+                                /** @description What would bring how many of these rows in. */
+                                cures: {
+                                    /**
+                                     * @description `country`: the number is read as one of `country`; `plus`: it begins with a country code; `extract`: it is found in a longer text; `drop`: the value is left out.
+                                     * @enum {string}
+                                     */
+                                    cure: "country" | "plus" | "extract" | "drop";
+                                    field: string;
+                                    country: string | null;
+                                    /** @description How many rows. */
+                                    rows: number;
+                                    /** @description The first of them. */
+                                    samples: {
+                                        /** @description The line of the file, from 1; in a sheet, the row. */
+                                        line: number;
+                                        before: string;
+                                        after: string;
+                                    }[];
+                                }[];
+                            }[];
+                            /** @description The values that were changed to bring rows in. */
+                            changes: {
+                                /**
+                                 * @description `country`: the number is read as one of `country`; `plus`: it begins with a country code; `extract`: it is found in a longer text; `drop`: the value is left out.
+                                 * @enum {string}
+                                 */
+                                cure: "country" | "plus" | "extract" | "drop";
+                                field: string;
+                                country: string | null;
+                                /** @description How many rows. */
+                                rows: number;
+                                /** @description The first of them. */
+                                samples: {
+                                    /** @description The line of the file, from 1; in a sheet, the row. */
+                                    line: number;
+                                    before: string;
+                                    after: string;
+                                }[];
+                            }[];
+                        };
                         /** @description The faults of the first 1,000 rejected rows, including duplicates. `/rejects` has all of them. */
                         errors: {
                             /** @description The line of the file, from 1; in a sheet, the row. */
@@ -13687,6 +14866,60 @@ export interface operations {
                             field: string;
                             message: string;
                         }[];
+                    };
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    listContactImportRows: {
+        parameters: {
+            query?: {
+                /** @description Page number, from 0. */
+                page?: number;
+                /** @description Entries per page. */
+                limit?: number;
+                /** @description Only rows with a fault of this cause. */
+                cause?: "number_missing" | "no_country_code" | "not_a_number" | "unknown_country_code" | "impossible_length" | "rounded" | "email" | "gender" | "yes_or_no" | "channels" | "too_long" | "type" | "characters" | "cells" | "duplicate" | "limit";
+                /** @description Only rows with a fault in this field. */
+                field?: string;
+            };
+            header?: never;
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            /** @description The line of the file, from 1; in a sheet, the row. */
+                            line: number;
+                            /** @description In the order of the columns; long rows are cut. */
+                            cells: string[];
+                            faults: {
+                                field: string;
+                                cause: ("number_missing" | "no_country_code" | "not_a_number" | "unknown_country_code" | "impossible_length" | "rounded" | "email" | "gender" | "yes_or_no" | "channels" | "too_long" | "type" | "characters" | "cells" | "duplicate" | "limit") | null;
+                                message: string;
+                            }[];
+                        }[];
+                        page: number;
+                        limit: number;
+                        /** @description Exact number of entries on all pages. */
+                        total: number;
                     };
                 };
             };
@@ -13718,6 +14951,457 @@ export interface operations {
                 content: {
                     "text/csv": string;
                 };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    readContactUploadColumns: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Your identifier of this request: printable ASCII, unique in your account for 24 hours. Repeating the request with the same key does nothing and returns the first response, with `Idempotency-Replayed: true`. Using the key for a different request, or while the first is in progress, is 409. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /**
+                     * @description The encoding of the text; `mixed`: UTF-8, and Windows-1252 in lines that are no UTF-8.
+                     * @enum {string}
+                     */
+                    encoding?: "utf-8" | "utf-16le" | "utf-16be" | "windows-1252" | "windows-1250" | "windows-1251" | "windows-1253" | "windows-1254" | "macintosh" | "mixed";
+                    /**
+                     * @description What separates the cells of a CSV file.
+                     * @enum {string}
+                     */
+                    delimiter?: "," | ";" | "\t" | "|";
+                    /** @description Whether the first row has the names of the columns. Default: this is detected. */
+                    removeHead?: boolean;
+                    /** @description From the name of a column, or its place from 1, to the name of a field; null ignores the column. */
+                    mapping?: {
+                        [key: string]: string | null;
+                    };
+                    country?: string | null;
+                    /**
+                     * @description What becomes of a column with whole names: `keep` stores them as they are; `firstLast` and `lastFirst` split them into first and last name. Default: `keep`.
+                     * @enum {string}
+                     */
+                    names?: "keep" | "firstLast" | "lastFirst";
+                    /**
+                     * @description How many rows of the file `preview` has.
+                     * @default 10
+                     */
+                    limit?: number;
+                };
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description The names of the columns in the file. */
+                        columns: string[];
+                        /** @description The field of each column; null: it would be ignored. */
+                        fields: (string | null)[];
+                        /** @description Whether the first row is interpreted as the names of the columns. */
+                        hasHead: boolean;
+                        /** @description The first rows as the file has them. */
+                        preview: string[][];
+                        /** @description Why an upload with these settings would be refused: what a `mapping` must resolve. */
+                        faults: {
+                            field: string;
+                            message: string;
+                        }[];
+                        encoding: ("utf-8" | "utf-16le" | "utf-16be" | "windows-1252" | "windows-1250" | "windows-1251" | "windows-1253" | "windows-1254" | "macintosh" | "mixed") | null;
+                        delimiter: ("," | ";" | "\t" | "|") | null;
+                        country: string | null;
+                        /** @description All such countries, the likeliest first. */
+                        countries: string[];
+                        /** @description How `names` would split the whole names of the first rows. */
+                        names: {
+                            name: string;
+                            firstName: string;
+                            lastName: string | null;
+                        }[];
+                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        warnings?: string[];
+                    };
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            409: components["responses"]["Error409"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    importContactUpload: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Your identifier of this request: printable ASCII, unique in your account for 24 hours. Repeating the request with the same key does nothing and returns the first response, with `Idempotency-Replayed: true`. Using the key for a different request, or while the first is in progress, is 409. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /**
+                     * @description The encoding of the text; `mixed`: UTF-8, and Windows-1252 in lines that are no UTF-8.
+                     * @enum {string}
+                     */
+                    encoding?: "utf-8" | "utf-16le" | "utf-16be" | "windows-1252" | "windows-1250" | "windows-1251" | "windows-1253" | "windows-1254" | "macintosh" | "mixed";
+                    /**
+                     * @description What separates the cells of a CSV file.
+                     * @enum {string}
+                     */
+                    delimiter?: "," | ";" | "\t" | "|";
+                    /** @description Whether the first row has the names of the columns. Default: this is detected. */
+                    removeHead?: boolean;
+                    /** @description From the name of a column, or its place from 1, to the name of a field; null ignores the column. */
+                    mapping?: {
+                        [key: string]: string | null;
+                    };
+                    country?: string | null;
+                    /**
+                     * @description What becomes of a column with whole names: `keep` stores them as they are; `firstLast` and `lastFirst` split them into first and last name. Default: `keep`.
+                     * @enum {string}
+                     */
+                    names?: "keep" | "firstLast" | "lastFirst";
+                    /** @description The fields whose faulty values are left out, for example `email` or `customFields.born`; `row`: cells beyond the last column. Without it, a faulty value rejects its row. */
+                    drop?: string[];
+                    /** @description Countries with which numbers are read that are faulty otherwise, in this order. */
+                    countries?: string[];
+                    /**
+                     * @description Whether faulty numbers may begin with a country code without a plus.
+                     * @default false
+                     */
+                    plus?: boolean;
+                    /**
+                     * @description Whether a valid number is looked for in the text of a faulty one.
+                     * @default false
+                     */
+                    extract?: boolean;
+                    /** @description Rows that are corrected. */
+                    edits?: {
+                        /** @description The line of the file, from 1; in a sheet, the row. */
+                        line: number;
+                        /** @description The new text of cells, by their columns from 1. */
+                        cells: {
+                            [key: string]: string;
+                        };
+                    }[];
+                    /** @description The list to which the contacts are added. */
+                    listId?: number;
+                    /**
+                     * @description Only report what would happen; no contact is written.
+                     * @default false
+                     */
+                    dryRun?: boolean;
+                };
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        importId: number;
+                        /** @enum {string} */
+                        status: "PENDING" | "RUNNING" | "COMPLETED" | "FAILED";
+                        fileName: string;
+                        dryRun: boolean;
+                        listId: number | null;
+                        progress: number;
+                        summary: {
+                            /** @description The rows of the file. */
+                            total: number;
+                            /** @description New contacts. */
+                            created: number;
+                            /** @description Contacts that existed before, by their number. */
+                            updated: number;
+                            /** @description Rows with the same number as an earlier row of the file. */
+                            skipped: number;
+                            /** @description Rows that cannot become a contact, or that exceed the contact limit. */
+                            errors: number;
+                        };
+                        failureReason: string | null;
+                        /** Format: date-time */
+                        createdAt: string;
+                        completedAt: string | null;
+                        /** @description The names of the columns in the file. */
+                        columns: string[];
+                        /** @description The field of each column; null: it is ignored. */
+                        fields: (string | null)[];
+                        /** @description The first rows as the file has them. */
+                        preview: string[][];
+                        cleaning: {
+                            /** @description The faults of the rejected rows by cause, the most frequent first. */
+                            groups: {
+                                /** @enum {string} */
+                                cause: "number_missing" | "no_country_code" | "not_a_number" | "unknown_country_code" | "impossible_length" | "rounded" | "email" | "gender" | "yes_or_no" | "channels" | "too_long" | "type" | "characters" | "cells" | "duplicate" | "limit";
+                                /** @description `row` if it is not a single field. */
+                                field: string;
+                                /** @description How many rows are rejected because of it. */
+                                rows: number;
+                                /** @description The first of them. */
+                                samples: {
+                                    /** @description The line of the file, from 1; in a sheet, the row. */
+                                    line: number;
+                                    value: string;
+                                }[];
+                                /** @description What would bring how many of these rows in. */
+                                cures: {
+                                    /**
+                                     * @description `country`: the number is read as one of `country`; `plus`: it begins with a country code; `extract`: it is found in a longer text; `drop`: the value is left out.
+                                     * @enum {string}
+                                     */
+                                    cure: "country" | "plus" | "extract" | "drop";
+                                    field: string;
+                                    country: string | null;
+                                    /** @description How many rows. */
+                                    rows: number;
+                                    /** @description The first of them. */
+                                    samples: {
+                                        /** @description The line of the file, from 1; in a sheet, the row. */
+                                        line: number;
+                                        before: string;
+                                        after: string;
+                                    }[];
+                                }[];
+                            }[];
+                            /** @description The values that were changed to bring rows in. */
+                            changes: {
+                                /**
+                                 * @description `country`: the number is read as one of `country`; `plus`: it begins with a country code; `extract`: it is found in a longer text; `drop`: the value is left out.
+                                 * @enum {string}
+                                 */
+                                cure: "country" | "plus" | "extract" | "drop";
+                                field: string;
+                                country: string | null;
+                                /** @description How many rows. */
+                                rows: number;
+                                /** @description The first of them. */
+                                samples: {
+                                    /** @description The line of the file, from 1; in a sheet, the row. */
+                                    line: number;
+                                    before: string;
+                                    after: string;
+                                }[];
+                            }[];
+                        };
+                        /** @description The faults of the first 1,000 rejected rows, including duplicates. `/rejects` has all of them. */
+                        errors: {
+                            /** @description The line of the file, from 1; in a sheet, the row. */
+                            line: number;
+                            /** @description `row` if it is not a single field. */
+                            field: string;
+                            message: string;
+                        }[];
+                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        warnings?: string[];
+                    };
+                };
+            };
+            /** @description Accepted */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        importId: number;
+                        /** @enum {string} */
+                        status: "PENDING" | "RUNNING" | "COMPLETED" | "FAILED";
+                        fileName: string;
+                        dryRun: boolean;
+                        listId: number | null;
+                        progress: number;
+                        summary: {
+                            /** @description The rows of the file. */
+                            total: number;
+                            /** @description New contacts. */
+                            created: number;
+                            /** @description Contacts that existed before, by their number. */
+                            updated: number;
+                            /** @description Rows with the same number as an earlier row of the file. */
+                            skipped: number;
+                            /** @description Rows that cannot become a contact, or that exceed the contact limit. */
+                            errors: number;
+                        };
+                        failureReason: string | null;
+                        /** Format: date-time */
+                        createdAt: string;
+                        completedAt: string | null;
+                        /** @description The names of the columns in the file. */
+                        columns: string[];
+                        /** @description The field of each column; null: it is ignored. */
+                        fields: (string | null)[];
+                        /** @description The first rows as the file has them. */
+                        preview: string[][];
+                        cleaning: {
+                            /** @description The faults of the rejected rows by cause, the most frequent first. */
+                            groups: {
+                                /** @enum {string} */
+                                cause: "number_missing" | "no_country_code" | "not_a_number" | "unknown_country_code" | "impossible_length" | "rounded" | "email" | "gender" | "yes_or_no" | "channels" | "too_long" | "type" | "characters" | "cells" | "duplicate" | "limit";
+                                /** @description `row` if it is not a single field. */
+                                field: string;
+                                /** @description How many rows are rejected because of it. */
+                                rows: number;
+                                /** @description The first of them. */
+                                samples: {
+                                    /** @description The line of the file, from 1; in a sheet, the row. */
+                                    line: number;
+                                    value: string;
+                                }[];
+                                /** @description What would bring how many of these rows in. */
+                                cures: {
+                                    /**
+                                     * @description `country`: the number is read as one of `country`; `plus`: it begins with a country code; `extract`: it is found in a longer text; `drop`: the value is left out.
+                                     * @enum {string}
+                                     */
+                                    cure: "country" | "plus" | "extract" | "drop";
+                                    field: string;
+                                    country: string | null;
+                                    /** @description How many rows. */
+                                    rows: number;
+                                    /** @description The first of them. */
+                                    samples: {
+                                        /** @description The line of the file, from 1; in a sheet, the row. */
+                                        line: number;
+                                        before: string;
+                                        after: string;
+                                    }[];
+                                }[];
+                            }[];
+                            /** @description The values that were changed to bring rows in. */
+                            changes: {
+                                /**
+                                 * @description `country`: the number is read as one of `country`; `plus`: it begins with a country code; `extract`: it is found in a longer text; `drop`: the value is left out.
+                                 * @enum {string}
+                                 */
+                                cure: "country" | "plus" | "extract" | "drop";
+                                field: string;
+                                country: string | null;
+                                /** @description How many rows. */
+                                rows: number;
+                                /** @description The first of them. */
+                                samples: {
+                                    /** @description The line of the file, from 1; in a sheet, the row. */
+                                    line: number;
+                                    before: string;
+                                    after: string;
+                                }[];
+                            }[];
+                        };
+                        /** @description The faults of the first 1,000 rejected rows, including duplicates. `/rejects` has all of them. */
+                        errors: {
+                            /** @description The line of the file, from 1; in a sheet, the row. */
+                            line: number;
+                            /** @description `row` if it is not a single field. */
+                            field: string;
+                            message: string;
+                        }[];
+                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        warnings?: string[];
+                    };
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            409: components["responses"]["Error409"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    findContactUpload: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        uploadId: number;
+                        fileName: string;
+                        sizeBytes: number;
+                        /** @enum {string} */
+                        format: "csv" | "xlsx" | "vcard";
+                        encoding: ("utf-8" | "utf-16le" | "utf-16be" | "windows-1252" | "windows-1250" | "windows-1251" | "windows-1253" | "windows-1254" | "macintosh" | "mixed") | null;
+                        progress: number | null;
+                        /** Format: date-time */
+                        createdAt: string;
+                    };
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    deleteContactUpload: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Deleted */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             400: components["responses"]["Error400"];
             401: components["responses"]["Error401"];
@@ -14324,6 +16008,197 @@ export interface operations {
                             subjectId: string | null;
                             since: string | null;
                             detail: string | null;
+                        }[];
+                    };
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    findPeriod: {
+        parameters: {
+            query: {
+                /** @description yyyy-MM-dd, UTC; the first day. */
+                startDate: string;
+                /** @description yyyy-MM-dd, UTC; the last day, inclusive; at most 366 days in all. */
+                endDate: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /**
+                         * Format: date
+                         * @description yyyy-MM-dd, UTC; the first day.
+                         */
+                        startDate: string;
+                        /**
+                         * Format: date
+                         * @description yyyy-MM-dd, UTC; the last day, inclusive.
+                         */
+                        endDate: string;
+                        /** @description The messages accepted on these days. */
+                        totals: {
+                            /** @description Messages given to carriers. */
+                            sent: number;
+                            /** @description Messages that were delivered. */
+                            delivered: number;
+                            /** @description Messages that ended undelivered. */
+                            failed: number;
+                            /** @description Messages of `sent` whose final status is not known yet. */
+                            pending: number;
+                            cost: number | null;
+                        };
+                        /** @description The same for as many days before. */
+                        previous: {
+                            /**
+                             * Format: date
+                             * @description yyyy-MM-dd, UTC; the first day.
+                             */
+                            startDate: string;
+                            /**
+                             * Format: date
+                             * @description yyyy-MM-dd, UTC; the last day, inclusive.
+                             */
+                            endDate: string;
+                            totals: {
+                                /** @description Messages given to carriers. */
+                                sent: number;
+                                /** @description Messages that were delivered. */
+                                delivered: number;
+                                /** @description Messages that ended undelivered. */
+                                failed: number;
+                                /** @description Messages of `sent` whose final status is not known yet. */
+                                pending: number;
+                                cost: number | null;
+                            };
+                        };
+                        /** @description An entry for every day and every channel, oldest first. */
+                        series: {
+                            /**
+                             * Format: date
+                             * @description yyyy-MM-dd, UTC; by the time of acceptance.
+                             */
+                            day: string;
+                            /** @enum {string} */
+                            channel: "SMS" | "RCS" | "WHATSAPP";
+                            sent: number;
+                            delivered: number;
+                            failed: number;
+                        }[];
+                    };
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    findFirstSteps: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description The gateway has an active connection to a carrier other than the sandbox. */
+                        connection: boolean;
+                        /** @description The gateway has a price list. */
+                        prices: boolean;
+                        /** @description The account has an API key that has not expired. */
+                        key: boolean;
+                        /** @description The account has a webhook. */
+                        webhook: boolean;
+                        /** @description The account has sent a message that was no simulation. */
+                        message: boolean;
+                        /** @description The account has contacts. */
+                        contacts: boolean;
+                        /** @description The account has confirmed a campaign. */
+                        campaign: boolean;
+                    };
+                };
+            };
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    findByText: {
+        parameters: {
+            query: {
+                /** @description An id of a message, yours or ours; or a part of a name, number or e-mail address. */
+                q: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description The message with this id; at most one. */
+                        messages: {
+                            messageId: string;
+                            /** @enum {string} */
+                            channel: "SMS" | "RCS" | "WHATSAPP";
+                            destination: string;
+                            /** @enum {string} */
+                            deliveryStatus: "UNKNOWN" | "ACCEPTED" | "REJECTED" | "DELIVERED" | "EXPIRED" | "DELETED" | "UNDELIVERABLE" | "ERROR" | "DISABLED" | "UNSUPPORTED" | "CONVERSATION_CLOSED";
+                            /**
+                             * Format: date-time
+                             * @description UTC
+                             */
+                            acceptedAt: string;
+                        }[];
+                        /** @description Up to five. None for a text below three characters. */
+                        contacts: {
+                            id: number;
+                            name: string;
+                            phoneNumber: string | null;
+                        }[];
+                        /** @description Up to five of the newest 2,000 campaigns, newest first; and the one with this id. */
+                        campaigns: {
+                            id: number;
+                            name: string;
+                            /**
+                             * Format: date-time
+                             * @description UTC
+                             */
+                            createdAt: string;
                         }[];
                     };
                 };
@@ -15319,7 +17194,15 @@ export interface operations {
                 };
                 content?: never;
             };
-            400: components["responses"]["Error400"];
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             401: components["responses"]["Error401"];
             403: components["responses"]["Error403"];
             413: components["responses"]["Error413"];
@@ -20013,7 +21896,7 @@ export interface operations {
                         data: {
                             /** @enum {string} */
                             kind: "sending_paused" | "no_worker" | "worker_missing" | "connection_down" | "connection_fault" | "connection_paused" | "queue_stuck" | "delivery_falling" | "unknown_outcomes" | "receipts_unmatched" | "missed_schedules" | "low_credit" | "webhook_failing" | "webhook_disabled" | "disk_low" | "certificate_expiring" | "token_expiring" | "sold_under_cost" | "agents_requested";
-                            /** @description Whether recipients are told, and the alert is listed. */
+                            /** @description Whether recipients are notified, and the alert is listed. */
                             enabled: boolean;
                             /** @description How long the condition must hold. */
                             forSeconds: number;
@@ -20042,7 +21925,7 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @description Whether recipients are told, and the alert is listed. */
+                    /** @description Whether recipients are notified, and the alert is listed. */
                     enabled: boolean;
                     /** @description How long the condition must hold. */
                     forSeconds: number;
@@ -20103,7 +21986,7 @@ export interface operations {
                             /** @description Of a webhook only the origin, because the path may be a secret. */
                             address: string;
                             /**
-                             * @description The mildest severity that is told.
+                             * @description The lowest severity that is sent.
                              * @enum {string}
                              */
                             severity: "error" | "warning" | "info";
@@ -20121,9 +22004,9 @@ export interface operations {
                             } | null;
                             /** @description A time zone of the IANA database, such as Europe/Rome. */
                             timeZone: string;
-                            /** @description Whether problems are told in quiet times too. */
+                            /** @description Whether problems are sent in quiet times too. */
                             breaksQuiet: boolean;
-                            /** @description What it has not been told yet. */
+                            /** @description How many notices wait to be sent to it. */
                             waiting: number;
                             failingSince: string | null;
                             lastError: string | null;
@@ -20166,7 +22049,7 @@ export interface operations {
                     /** @description The mail address, or the URL of the webhook as for accounts; empty for `owners`. */
                     address: string;
                     /**
-                     * @description The mildest severity that is told.
+                     * @description The lowest severity that is sent.
                      * @enum {string}
                      */
                     severity: "error" | "warning" | "info";
@@ -20184,7 +22067,7 @@ export interface operations {
                     } | null;
                     /** @description A time zone of the IANA database, such as Europe/Rome. */
                     timeZone: string;
-                    /** @description Whether problems are told in quiet times too. */
+                    /** @description Whether problems are sent in quiet times too. */
                     breaksQuiet: boolean;
                 };
             };
@@ -20236,7 +22119,7 @@ export interface operations {
             content: {
                 "application/json": {
                     /**
-                     * @description The mildest severity that is told.
+                     * @description The lowest severity that is sent.
                      * @enum {string}
                      */
                     severity: "error" | "warning" | "info";
@@ -20254,7 +22137,7 @@ export interface operations {
                     } | null;
                     /** @description A time zone of the IANA database, such as Europe/Rome. */
                     timeZone: string;
-                    /** @description Whether problems are told in quiet times too. */
+                    /** @description Whether problems are sent in quiet times too. */
                     breaksQuiet: boolean;
                 };
             };
@@ -24839,6 +26722,61 @@ export interface operations {
                         fields: (string | null)[];
                         /** @description The first rows as the file has them. */
                         preview: string[][];
+                        cleaning: {
+                            /** @description The faults of the rejected rows by cause, the most frequent first. */
+                            groups: {
+                                /** @enum {string} */
+                                cause: "number_missing" | "no_country_code" | "not_a_number" | "unknown_country_code" | "impossible_length" | "rounded" | "email" | "gender" | "yes_or_no" | "channels" | "too_long" | "type" | "characters" | "cells" | "duplicate" | "limit";
+                                /** @description `row` if it is not a single field. */
+                                field: string;
+                                /** @description How many rows are rejected because of it. */
+                                rows: number;
+                                /** @description The first of them. */
+                                samples: {
+                                    /** @description The line of the file, from 1; in a sheet, the row. */
+                                    line: number;
+                                    value: string;
+                                }[];
+                                /** @description What would bring how many of these rows in. */
+                                cures: {
+                                    /**
+                                     * @description `country`: the number is read as one of `country`; `plus`: it begins with a country code; `extract`: it is found in a longer text; `drop`: the value is left out.
+                                     * @enum {string}
+                                     */
+                                    cure: "country" | "plus" | "extract" | "drop";
+                                    field: string;
+                                    country: string | null;
+                                    /** @description How many rows. */
+                                    rows: number;
+                                    /** @description The first of them. */
+                                    samples: {
+                                        /** @description The line of the file, from 1; in a sheet, the row. */
+                                        line: number;
+                                        before: string;
+                                        after: string;
+                                    }[];
+                                }[];
+                            }[];
+                            /** @description The values that were changed to bring rows in. */
+                            changes: {
+                                /**
+                                 * @description `country`: the number is read as one of `country`; `plus`: it begins with a country code; `extract`: it is found in a longer text; `drop`: the value is left out.
+                                 * @enum {string}
+                                 */
+                                cure: "country" | "plus" | "extract" | "drop";
+                                field: string;
+                                country: string | null;
+                                /** @description How many rows. */
+                                rows: number;
+                                /** @description The first of them. */
+                                samples: {
+                                    /** @description The line of the file, from 1; in a sheet, the row. */
+                                    line: number;
+                                    before: string;
+                                    after: string;
+                                }[];
+                            }[];
+                        };
                         /** @description The faults of the first 1,000 rejected rows, including duplicates. `/rejects` has all of them. */
                         errors: {
                             /** @description The line of the file, from 1; in a sheet, the row. */
@@ -24888,6 +26826,61 @@ export interface operations {
                         fields: (string | null)[];
                         /** @description The first rows as the file has them. */
                         preview: string[][];
+                        cleaning: {
+                            /** @description The faults of the rejected rows by cause, the most frequent first. */
+                            groups: {
+                                /** @enum {string} */
+                                cause: "number_missing" | "no_country_code" | "not_a_number" | "unknown_country_code" | "impossible_length" | "rounded" | "email" | "gender" | "yes_or_no" | "channels" | "too_long" | "type" | "characters" | "cells" | "duplicate" | "limit";
+                                /** @description `row` if it is not a single field. */
+                                field: string;
+                                /** @description How many rows are rejected because of it. */
+                                rows: number;
+                                /** @description The first of them. */
+                                samples: {
+                                    /** @description The line of the file, from 1; in a sheet, the row. */
+                                    line: number;
+                                    value: string;
+                                }[];
+                                /** @description What would bring how many of these rows in. */
+                                cures: {
+                                    /**
+                                     * @description `country`: the number is read as one of `country`; `plus`: it begins with a country code; `extract`: it is found in a longer text; `drop`: the value is left out.
+                                     * @enum {string}
+                                     */
+                                    cure: "country" | "plus" | "extract" | "drop";
+                                    field: string;
+                                    country: string | null;
+                                    /** @description How many rows. */
+                                    rows: number;
+                                    /** @description The first of them. */
+                                    samples: {
+                                        /** @description The line of the file, from 1; in a sheet, the row. */
+                                        line: number;
+                                        before: string;
+                                        after: string;
+                                    }[];
+                                }[];
+                            }[];
+                            /** @description The values that were changed to bring rows in. */
+                            changes: {
+                                /**
+                                 * @description `country`: the number is read as one of `country`; `plus`: it begins with a country code; `extract`: it is found in a longer text; `drop`: the value is left out.
+                                 * @enum {string}
+                                 */
+                                cure: "country" | "plus" | "extract" | "drop";
+                                field: string;
+                                country: string | null;
+                                /** @description How many rows. */
+                                rows: number;
+                                /** @description The first of them. */
+                                samples: {
+                                    /** @description The line of the file, from 1; in a sheet, the row. */
+                                    line: number;
+                                    before: string;
+                                    after: string;
+                                }[];
+                            }[];
+                        };
                         /** @description The faults of the first 1,000 rejected rows, including duplicates. `/rejects` has all of them. */
                         errors: {
                             /** @description The line of the file, from 1; in a sheet, the row. */
@@ -25053,6 +27046,61 @@ export interface operations {
                         fields: (string | null)[];
                         /** @description The first rows as the file has them. */
                         preview: string[][];
+                        cleaning: {
+                            /** @description The faults of the rejected rows by cause, the most frequent first. */
+                            groups: {
+                                /** @enum {string} */
+                                cause: "number_missing" | "no_country_code" | "not_a_number" | "unknown_country_code" | "impossible_length" | "rounded" | "email" | "gender" | "yes_or_no" | "channels" | "too_long" | "type" | "characters" | "cells" | "duplicate" | "limit";
+                                /** @description `row` if it is not a single field. */
+                                field: string;
+                                /** @description How many rows are rejected because of it. */
+                                rows: number;
+                                /** @description The first of them. */
+                                samples: {
+                                    /** @description The line of the file, from 1; in a sheet, the row. */
+                                    line: number;
+                                    value: string;
+                                }[];
+                                /** @description What would bring how many of these rows in. */
+                                cures: {
+                                    /**
+                                     * @description `country`: the number is read as one of `country`; `plus`: it begins with a country code; `extract`: it is found in a longer text; `drop`: the value is left out.
+                                     * @enum {string}
+                                     */
+                                    cure: "country" | "plus" | "extract" | "drop";
+                                    field: string;
+                                    country: string | null;
+                                    /** @description How many rows. */
+                                    rows: number;
+                                    /** @description The first of them. */
+                                    samples: {
+                                        /** @description The line of the file, from 1; in a sheet, the row. */
+                                        line: number;
+                                        before: string;
+                                        after: string;
+                                    }[];
+                                }[];
+                            }[];
+                            /** @description The values that were changed to bring rows in. */
+                            changes: {
+                                /**
+                                 * @description `country`: the number is read as one of `country`; `plus`: it begins with a country code; `extract`: it is found in a longer text; `drop`: the value is left out.
+                                 * @enum {string}
+                                 */
+                                cure: "country" | "plus" | "extract" | "drop";
+                                field: string;
+                                country: string | null;
+                                /** @description How many rows. */
+                                rows: number;
+                                /** @description The first of them. */
+                                samples: {
+                                    /** @description The line of the file, from 1; in a sheet, the row. */
+                                    line: number;
+                                    before: string;
+                                    after: string;
+                                }[];
+                            }[];
+                        };
                         /** @description The faults of the first 1,000 rejected rows, including duplicates. `/rejects` has all of them. */
                         errors: {
                             /** @description The line of the file, from 1; in a sheet, the row. */
@@ -25102,6 +27150,61 @@ export interface operations {
                         fields: (string | null)[];
                         /** @description The first rows as the file has them. */
                         preview: string[][];
+                        cleaning: {
+                            /** @description The faults of the rejected rows by cause, the most frequent first. */
+                            groups: {
+                                /** @enum {string} */
+                                cause: "number_missing" | "no_country_code" | "not_a_number" | "unknown_country_code" | "impossible_length" | "rounded" | "email" | "gender" | "yes_or_no" | "channels" | "too_long" | "type" | "characters" | "cells" | "duplicate" | "limit";
+                                /** @description `row` if it is not a single field. */
+                                field: string;
+                                /** @description How many rows are rejected because of it. */
+                                rows: number;
+                                /** @description The first of them. */
+                                samples: {
+                                    /** @description The line of the file, from 1; in a sheet, the row. */
+                                    line: number;
+                                    value: string;
+                                }[];
+                                /** @description What would bring how many of these rows in. */
+                                cures: {
+                                    /**
+                                     * @description `country`: the number is read as one of `country`; `plus`: it begins with a country code; `extract`: it is found in a longer text; `drop`: the value is left out.
+                                     * @enum {string}
+                                     */
+                                    cure: "country" | "plus" | "extract" | "drop";
+                                    field: string;
+                                    country: string | null;
+                                    /** @description How many rows. */
+                                    rows: number;
+                                    /** @description The first of them. */
+                                    samples: {
+                                        /** @description The line of the file, from 1; in a sheet, the row. */
+                                        line: number;
+                                        before: string;
+                                        after: string;
+                                    }[];
+                                }[];
+                            }[];
+                            /** @description The values that were changed to bring rows in. */
+                            changes: {
+                                /**
+                                 * @description `country`: the number is read as one of `country`; `plus`: it begins with a country code; `extract`: it is found in a longer text; `drop`: the value is left out.
+                                 * @enum {string}
+                                 */
+                                cure: "country" | "plus" | "extract" | "drop";
+                                field: string;
+                                country: string | null;
+                                /** @description How many rows. */
+                                rows: number;
+                                /** @description The first of them. */
+                                samples: {
+                                    /** @description The line of the file, from 1; in a sheet, the row. */
+                                    line: number;
+                                    before: string;
+                                    after: string;
+                                }[];
+                            }[];
+                        };
                         /** @description The faults of the first 1,000 rejected rows, including duplicates. `/rejects` has all of them. */
                         errors: {
                             /** @description The line of the file, from 1; in a sheet, the row. */
@@ -25110,6 +27213,62 @@ export interface operations {
                             field: string;
                             message: string;
                         }[];
+                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        warnings?: string[];
+                    };
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            409: components["responses"]["Error409"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    sendContactFile: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Your identifier of this request: printable ASCII, unique in your account for 24 hours. Repeating the request with the same key does nothing and returns the first response, with `Idempotency-Replayed: true`. Using the key for a different request, or while the first is in progress, is 409. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "multipart/form-data": {
+                    /**
+                     * Format: binary
+                     * @description CSV or vCard (up to 200 MiB), or XLSX (up to 20 MiB, uncompressed 64 MiB): up to 2,000,000 rows and 200 columns.
+                     */
+                    file: Blob;
+                    /** @description Replaces the file name of the part. */
+                    fileName?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Created */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        uploadId: number;
+                        fileName: string;
+                        sizeBytes: number;
+                        /** @enum {string} */
+                        format: "csv" | "xlsx" | "vcard";
+                        encoding: ("utf-8" | "utf-16le" | "utf-16be" | "windows-1252" | "windows-1250" | "windows-1251" | "windows-1253" | "windows-1254" | "macintosh" | "mixed") | null;
+                        progress: number | null;
+                        /** Format: date-time */
+                        createdAt: string;
                         /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
                         warnings?: string[];
                     };

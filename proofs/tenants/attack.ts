@@ -1,6 +1,6 @@
 import type { Answer } from '../../test/support/client.ts';
 import { isSchema, type Route } from '../lib/routes.ts';
-import type { Case } from './cases.ts';
+import type { Case } from './case.ts';
 import { ownThing } from './party.ts';
 import { CHOSEN_THINGS, MAKERS, type Party, type Thing, type ThingName } from './things.ts';
 

@@ -1,30 +1,8 @@
 import { randomBytes, randomUUID } from 'node:crypto';
+import type { Case } from './case.ts';
+import { CAMPAIGN_CASES } from './campaign-cases.ts';
 import { OPERATOR_CASES } from './operator-cases.ts';
-import { campaignOf, contactOf, fieldOf, type Party, PICTURE, type ThingName, webhookOf } from './things.ts';
-
-/**
- * How one route is tried. A route without a case here makes the proof fail: add what a valid request holds, and each
- * field of it that names a thing.
- */
-export type Case = {
-  /**
-   * The fields that name things, by their position: `path.id`, `query.userId`, `body.messages.0.ids.0`,
-   * `header.idempotency-key`. A query field with a comma-separated list ends in `[]`. Every field is tried alone, while
-   * the others hold own things.
-   */
-  readonly ids?: Readonly<Record<string, ThingName>>;
-  /** What else a valid request holds. */
-  readonly query?: (party: Party) => Readonly<Record<string, string>>;
-  readonly body?: (party: Party) => object;
-  /** Members of the body whose content the client or a network defines: foreign fields in them are allowed. */
-  readonly opaque?: readonly string[];
-  /** If set, the body is a form, with its field `file` as a file of this name. */
-  readonly form?: string;
-  /** Whether only operators may use the route: any answer other than 403 is a fault. */
-  readonly operatorsOnly?: true;
-  /** Answers to a valid request other than 2xx. */
-  readonly answers?: readonly number[];
-};
+import { contactOf, fieldOf, type Party, PICTURE, webhookOf } from './things.ts';
 
 const PG = '/api/partner-gateway/v1';
 const MS = '/api/message-server';
@@ -183,6 +161,9 @@ export const CASES: Readonly<Record<string, Case>> = {
 
   [`GET ${PG}/messages`]: { ids: { 'query.campaignId': 'campaign' }, query: () => ({ ...ALL_TIME, channel: 'RCS' }) },
   [`GET ${PG}/overview`]: NO_IDS,
+  [`GET ${PG}/overview/period`]: { query: () => ({ startDate: '2026-01-01', endDate: '2026-12-31' }) },
+  [`GET ${PG}/overview/first-steps`]: NO_IDS,
+  [`GET ${PG}/search`]: { ids: { 'query.q': 'message' } },
 
   [`POST ${PG}/messages/history/export`]: { body: () => SPAN },
   [`POST ${PG}/exports/contacts`]: { ids: { 'body.contactIds.0': 'contact' } },
@@ -192,42 +173,7 @@ export const CASES: Readonly<Record<string, Case>> = {
   [`POST ${PG}/exports/:exportId`]: { ids: { 'path.exportId': 'export' } },
   [`DELETE ${PG}/exports/:exportId`]: { ids: { 'path.exportId': 'export' } },
 
-  [`GET ${PG}/campaigns`]: NO_IDS,
-  [`POST ${PG}/campaigns`]: {
-    ids: { 'body.contactListIds.0': 'contactList' },
-    body: (party) => ({ ...campaignOf(party), destinations: [] }),
-  },
-  [`POST ${PG}/campaigns/preview`]: {
-    ids: {
-      'body.contactIds.0': 'contact',
-      'body.contactListIds.0': 'contactList',
-      'body.rcsAgentId': 'rcsAgent',
-      'body.rcsTemplateId': 'rcsTemplate',
-      'body.whatsappPhoneNumberId': 'phoneNumber',
-      'body.whatsappTemplateId': 'whatsappTemplate',
-    },
-    body: ({ token }) => ({ sendingMode: 'WHATSAPP_RCS_SMS', smsSender: 'ACME', smsBody: `{{fullName}} of ${token}` }),
-  },
-  [`GET ${PG}/contacts/placeholders`]: NO_IDS,
-  [`GET ${PG}/campaigns/:id`]: { ids: { 'path.id': 'pricedCampaign' } },
-  [`PUT ${PG}/campaigns/:id`]: {
-    ids: { 'path.id': 'pricedCampaign', 'body.contactListIds.0': 'contactList' },
-    body: ({ token }) => ({ name: token }),
-  },
-  [`DELETE ${PG}/campaigns/:id`]: { ids: { 'path.id': 'pricedCampaign' } },
-  [`POST ${PG}/campaigns/:id/calculateGoal`]: { ids: { 'path.id': 'pricedCampaign' } },
-  [`GET ${PG}/campaigns/:id/price`]: { ids: { 'path.id': 'pricedCampaign' } },
-  [`PUT ${PG}/campaigns/:id/confirm`]: { ids: { 'path.id': 'pricedCampaign' } },
-  [`PUT ${PG}/campaigns/:id/pause`]: { ids: { 'path.id': 'sendingCampaign' } },
-  [`PUT ${PG}/campaigns/:id/resume`]: { ids: { 'path.id': 'sendingCampaign' } },
-  [`PUT ${PG}/campaigns/:id/cancel`]: { ids: { 'path.id': 'sendingCampaign' } },
-  [`GET ${PG}/campaigns/:id/recipients`]: { ids: { 'path.id': 'sendingCampaign' } },
-  [`POST ${PG}/campaigns/:id/test`]: { ids: { 'path.id': 'pricedCampaign', 'body.contactListIds.0': 'testList' } },
-  [`GET ${PG}/account/campaigns`]: NO_IDS,
-  [`PUT ${PG}/account/campaigns`]: { body: () => ({ quietHours: null }) },
-  [`GET ${PG}/campaigns/stats`]: { query: () => ({ startDate: '2026-01-01', endDate: '2035-12-31' }) },
-  [`GET ${PG}/campaigns/:id/funnel`]: { ids: { 'path.id': 'campaign' } },
-  [`GET ${PG}/campaigns/:id/stats`]: { ids: { 'path.id': 'campaign' } },
+  ...CAMPAIGN_CASES,
 
   [`GET ${PG}/contacts/list`]: { ids: { 'query.id[]': 'contactList', 'query.contactIds[]': 'contact' } },
   [`POST ${PG}/contacts/list`]: { body: ({ token }) => ({ name: token }) },
@@ -273,6 +219,15 @@ export const CASES: Readonly<Record<string, Case>> = {
   [`GET ${PG}/contacts/imports`]: NO_IDS,
   [`GET ${PG}/contacts/imports/:id`]: { ids: { 'path.id': 'contactImport' } },
   [`GET ${PG}/contacts/imports/:id/rejects`]: { ids: { 'path.id': 'contactImport' } },
+  [`GET ${PG}/contacts/imports/:id/rows`]: { ids: { 'path.id': 'contactImport' } },
+  [`POST ${PG}/contacts/uploads`]: { body: tableOf, form: 'contacts.csv' },
+  [`GET ${PG}/contacts/uploads/:id`]: { ids: { 'path.id': 'contactUpload' } },
+  [`POST ${PG}/contacts/uploads/:id/columns`]: { ids: { 'path.id': 'contactUpload' }, body: () => ({}) },
+  [`POST ${PG}/contacts/uploads/:id/import`]: {
+    ids: { 'path.id': 'contactUpload', 'body.listId': 'contactList' },
+    body: () => ({ dryRun: true }),
+  },
+  [`DELETE ${PG}/contacts/uploads/:id`]: { ids: { 'path.id': 'contactUpload' } },
 
   [`GET ${PG}/inbox/conversations`]: NO_IDS,
   [`GET ${PG}/inbox/conversations/stream`]: NO_IDS,

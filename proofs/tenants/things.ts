@@ -35,6 +35,14 @@ async function create({ client }: Party, path: string, body: unknown, field: str
   return value;
 }
 
+/** Sends a table of contacts to a route of contacts. */
+function sendTable(p: Party, route: 'upload' | 'uploads', field: string): Promise<Thing> {
+  const headers = { 'content-type': 'multipart/form-data; boundary=end' };
+  const part = 'Content-Disposition: form-data; name="file"; filename="contacts.csv"';
+  const rows = `phoneNumber,fullName\nnonsense,${randomName(p)}\n`;
+  return create(p, `${PG}/contacts/${route}`, `--end\r\n${part}\r\n\r\n${rows}\r\n--end--\r\n`, field, headers);
+}
+
 const randomName = ({ token }: Pick<Party, 'token'>): string => `${token}-${randomBytes(6).toString('hex')}`;
 
 /** A scheduled message, which waits and can be cancelled. */
@@ -247,6 +255,27 @@ export const MAKERS = {
     },
     unknown: unknownNumber,
   },
+  /** Confirmed, and waiting for its time. */
+  scheduledCampaign: {
+    async make(p) {
+      const id = await create(p, `${PG}/campaigns`, campaignOf(p), 'id');
+      await create(p, `${PG}/campaigns/${id}/calculateGoal`, undefined, 'id');
+      const { status } = await p.client.request('PUT', `${PG}/campaigns/${id}/confirm`);
+      if (status !== 202) throw new Error(`confirming campaign ${id} answered ${status}`);
+      return id;
+    },
+    unknown: unknownNumber,
+  },
+  campaignDraft: {
+    async make(p) {
+      const id = randomUUIDv7();
+      const body = { version: 0, name: randomName(p), content: { smsBody: p.token } };
+      const { status } = await p.client.request('PUT', `${PG}/campaign-drafts/${id}`, { body });
+      if (status !== 200) throw new Error(`saving draft ${id} answered ${status}`);
+      return id;
+    },
+    unknown: () => randomUUIDv7(),
+  },
   sendingCampaign: {
     async make({ pool, accountId, ...p }) {
       const { rows } = await pool.query<{ id: number }>(
@@ -337,15 +366,8 @@ export const MAKERS = {
     },
     unknown: () => randomUUIDv7(),
   },
-  contactImport: {
-    make: (p) => {
-      const headers = { 'content-type': 'multipart/form-data; boundary=end' };
-      const part = 'Content-Disposition: form-data; name="file"; filename="contacts.csv"';
-      const rows = `phoneNumber,fullName\nnonsense,${randomName(p)}\n`;
-      return create(p, `${PG}/contacts/upload`, `--end\r\n${part}\r\n\r\n${rows}\r\n--end--\r\n`, 'importId', headers);
-    },
-    unknown: unknownNumber,
-  },
+  contactImport: { make: (p) => sendTable(p, 'upload', 'importId'), unknown: unknownNumber },
+  contactUpload: { make: (p) => sendTable(p, 'uploads', 'uploadId'), unknown: unknownNumber },
   media: { make: uploadPicture, unknown: unknownNumber },
   mediaKey: {
     async make(p) {

@@ -104,6 +104,7 @@ test('an operation that takes one of several scopes refuses a key with none of t
     'cancelScheduledMessage',
     'changeScheduledMessage',
     'downloadMedia',
+    'findByText',
     'getNumberRules',
     'getScheduledMessage',
     'listScheduledMessages',

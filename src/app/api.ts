@@ -1,5 +1,6 @@
 import { campaignRoutes } from '../engagement/campaigns/routes.ts';
 import { importRoutes } from '../engagement/contacts/imports/routes.ts';
+import { contactUploadRoutes } from '../engagement/contacts/imports/uploads/routes.ts';
 import { listRoutes } from '../engagement/contacts/lists/routes.ts';
 import { contactRoutes } from '../engagement/contacts/routes.ts';
 import { inboxRoutes } from '../engagement/inbox/routes.ts';
@@ -45,6 +46,7 @@ import { describeApi } from '../platform/http/openapi.ts';
 import { createServer } from '../platform/http/server.ts';
 import { exportFileRoutes, exportRoutes } from '../reporting/exports/routes.ts';
 import { historyRoutes } from '../reporting/history/routes.ts';
+import { jumpRoutes } from '../reporting/jump/routes.ts';
 import { overviewRoutes } from '../reporting/overview/routes.ts';
 import { statsRoutes } from '../reporting/stats/routes.ts';
 import { sandboxRoutes } from '../simulators/sandbox/routes.ts';
@@ -92,9 +94,11 @@ export function buildApi(deps: ApiDeps): App {
     listRoutes(closed, deps);
     contactRoutes(closed, deps);
     importRoutes(closed, deps);
+    contactUploadRoutes(closed, deps);
     trackingRoutes(closed, deps);
     historyRoutes(closed, deps);
     overviewRoutes(closed, deps);
+    jumpRoutes(closed, deps);
     exportRoutes(closed, deps);
     inboxRoutes(closed, deps);
     keywordRoutes(closed, deps);

@@ -51,11 +51,7 @@ test('an admin sets how numbers are read; a manager sees it', async () => {
   const window = await site.signIn();
   const { page, watch } = window;
   await page.goto(site.url('/account/numbers'));
-  await page.getByLabel('Default country').fill('xx');
-  watch.expect('400');
-  await page.getByRole('button', { name: 'Save' }).click();
-  await page.getByText(/must be two letters of ISO 3166-1/).waitFor();
-  await page.getByLabel('Default country').fill('it');
+  await page.getByLabel('Default country').selectOption({ label: 'Italy' });
   await page.getByLabel('Length of phone numbers').selectOption('lenient');
   await page.getByRole('button', { name: 'Save' }).click();
   await page.getByText('Saved', { exact: true }).waitFor();

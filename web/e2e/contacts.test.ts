@@ -329,3 +329,40 @@ testLayouts('the pages of lists are accessible and no wider than the window', as
   await page.getByRole('link', { name: 'For the picture' }).waitFor();
   await checkPage(window, 'lists');
 });
+
+test('a contact that does not exist has a page that says so', async () => {
+  const { page, watch } = await site.signIn();
+  watch.expect('404');
+  await page.goto(site.url('/contacts/999999999'));
+  await page.getByRole('heading', { name: 'This contact does not exist' }).waitFor();
+  await page.getByRole('link', { name: 'All contacts' }).click();
+  await page.getByRole('heading', { level: 1, name: 'Contacts' }).waitFor();
+  expect(watch.problems()).toEqual([]);
+});
+
+test('a campaign to a list begins on the page of the list', async () => {
+  const { page, watch } = await site.signIn();
+  const { id } = await post<{ id: number }>('/list', { name: 'For a campaign' });
+  await page.goto(site.url(`/lists/${id}`));
+  await page.getByRole('link', { name: 'Send a campaign to this list' }).click();
+  await page.waitForURL(/\/campaigns\/editor\?.*list=/);
+  await page.goto(`${page.url()}&step=recipients`);
+  await page.getByText('For a campaign', { exact: true }).first().waitFor();
+  expect(watch.problems()).toEqual([]);
+});
+
+test('at 1280 pixels, phone numbers and the names of columns are shown whole', async () => {
+  for (const name of ['marketing_consent_given', 'preferred_shop']) await post('/fields', { name, type: 'text' });
+  await addContact({ phoneNumber: '+4915123456789', fullName: 'With a long number', isTest: true });
+  const { page, watch } = await site.signIn(undefined, { width: 1280, height: 900 });
+  await page.goto(site.url('/contacts?q=With+a+long'));
+  const number = page.getByText('+4915123456789', { exact: true });
+  await number.waitFor();
+  const cut = await page.evaluate<string[]>(
+    `[...document.querySelectorAll('[role=columnheader], [role=cell]')]
+       .filter((cell) => cell.scrollHeight > cell.clientHeight + 1 || (/^\\+/.test(cell.innerText) && cell.scrollWidth > cell.clientWidth))
+       .map((cell) => cell.innerText)`,
+  );
+  expect(cut).toEqual([]);
+  expect(watch.problems()).toEqual([]);
+});

@@ -99,6 +99,7 @@ test('conversations are worked through by keyboard alone: answered, noted, label
   await row(page, second).waitFor({ state: 'detached' });
   await page.getByRole('dialog').waitFor({ state: 'detached' });
   for (let left = 4; left > 1; left--) {
+    await page.getByRole('button', { name: 'Archive' }).waitFor();
     await page.keyboard.press('e');
     await expect.poll(() => page.locator('[data-row]').count()).toBe(left - 1);
   }

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { pauseSending } from '../../src/operations/restore-guard/decide.ts';
+import { exec, sql } from '../../src/platform/db/query.ts';
 import { checkPage } from './check-page.ts';
 import { openSite, type Site } from './harness.ts';
 
@@ -14,6 +15,9 @@ test('a new account sees its first steps', async () => {
   const { page } = window;
   await page.goto(site.url('/'));
   await page.getByRole('heading', { name: 'Get started' }).waitFor();
+  await page.getByText('1 of 5 steps done').waitFor();
+  await page.locator('[data-step=key][data-done=true]').waitFor();
+  await page.locator('[data-step=connection]').getByText('The operator of this gateway can fix this.').waitFor();
   await checkPage(window, 'overview-new');
   await page.getByRole('link', { name: 'Register a webhook' }).click();
   await page.waitForURL('**/webhooks');
@@ -49,4 +53,50 @@ test('items that need attention are shown, to the operator with a link to resolv
   await window.page.goto(site.url('/'));
   await window.page.getByRole('link', { name: 'View reason' }).waitFor();
   await checkPage(window, 'overview-attention');
+});
+
+test('a first step ticks itself when it is done elsewhere, and the list can be hidden', async () => {
+  const { page } = await site.signIn();
+  await page.goto(site.url('/'));
+  await page.locator('[data-step=campaign][data-done=false]').waitFor();
+  await exec(
+    site.program.pool,
+    sql`INSERT INTO campaign (account_id, name, status, sending_mode, confirmed_at, completed_at)
+        VALUES (${site.program.account.accountId}, 'Done', 3, 'SMS', now(), now())`,
+  );
+  await page.locator('[data-step=campaign][data-done=true]').waitFor();
+  await page.getByRole('button', { name: 'Hide' }).click();
+  await page.getByRole('heading', { name: 'Get started' }).waitFor({ state: 'detached' });
+  await page.reload();
+  await page.getByRole('heading', { name: 'Active campaigns' }).waitFor();
+  expect(await page.getByRole('heading', { name: 'Get started' }).count()).toBe(0);
+});
+
+test('an operator is asked for a connection and prices first', async () => {
+  const { page } = await site.signIn(await site.operator());
+  await page.goto(site.url('/'));
+  await page.locator('[data-step=connection]').getByRole('link', { name: 'Add a connection' }).click();
+  await page.waitForURL('**/operator/connections/new');
+});
+
+test('the figures of chosen days are compared with as many before, and stay in the address', async () => {
+  const { accountId } = site.program.account;
+  await exec(
+    site.program.pool,
+    sql`INSERT INTO traffic_day (account_id, day, campaign_id, channel, sent, delivered, read, failed, unsent, cost_micros)
+        VALUES (${accountId}, '2026-01-09', 0, 1, 1000, 500, 0, 500, 0, 0),
+               (${accountId}, '2026-01-10', 0, 1, 1500, 1350, 0, 150, 0, 0)`,
+  );
+  const window = await site.signIn();
+  const { page } = window;
+  await page.goto(site.url('/'));
+  await page.getByText('Dates…').click();
+  await page.getByLabel('From').fill('2026-01-10');
+  await page.getByLabel('To', { exact: true }).fill('2026-01-10');
+  await page.getByText('Before: 1,000 (+50%)').waitFor();
+  await page.getByText('Before: 50%').waitFor();
+  await page.reload();
+  await page.getByText('Before: 1,000 (+50%)').waitFor();
+  await page.locator('.recharts-surface').nth(1).waitFor();
+  await checkPage(window, 'overview-period');
 });

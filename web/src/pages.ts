@@ -60,6 +60,12 @@ export const PAGES: readonly PageEntry[] = [
     need: { scope: 'campaigns', write: true },
   },
   {
+    path: '/campaigns/compare',
+    feature: 'campaigns',
+    load: () => import('./campaigns/compare/page.tsx'),
+    need: { scope: 'campaigns' },
+  },
+  {
     path: '/campaigns/$id',
     feature: 'campaigns',
     load: () => import('./campaigns/detail/page.tsx'),

@@ -82,7 +82,13 @@ function toOpenOut({ run, status, delivered, failed, pausedAt, lastMessagesAt }:
   return { openMessages, completesBy: completesBy ? completesBy.toISOString() : null };
 }
 
-const toSkipped = ({ opted_out, no_route, no_price, ...rest }: NonNullable<CampaignEntry['goal']>['skipped']) => ({
+/** How many are skipped for each reason, by the names of the API. */
+export const toSkipped = ({
+  opted_out,
+  no_route,
+  no_price,
+  ...rest
+}: NonNullable<CampaignEntry['goal']>['skipped']) => ({
   ...rest,
   optedOut: opted_out,
   noRoute: no_route,

@@ -41,11 +41,18 @@ export async function createCampaign(
  * transaction, last. Errors: 400 naming every faulty field, or the status when the campaign cannot be edited any more;
  * 404.
  */
-export async function updateCampaign(
-  tx: Db,
-  actor: Author,
-  { id, patch, now }: AtTime & { id: number; patch: CampaignPatch },
-): Promise<void> {
+export async function updateCampaign(tx: Db, actor: Author, change: Change): Promise<void> {
+  const takenBack = await changeCampaign(tx, actor, change);
+  if (takenBack) await returnReserved(tx, takenBack, actor.accountId);
+}
+
+type Change = AtTime & { readonly id: number; readonly patch: CampaignPatch };
+
+/**
+ * `updateCampaign` without the return of the credit, which locks what all traffic of the account needs. Returns the
+ * campaign as it was where its confirmation was taken back: the caller then calls `returnReserved`; otherwise null.
+ */
+export async function changeCampaign(tx: Db, actor: Author, { id, patch, now }: Change): Promise<CampaignRow | null> {
   const { accountId } = actor;
   const current = await claimCampaign(tx, { accountId, id });
   if (!current) throw new AppError('not_found');
@@ -60,7 +67,7 @@ export async function updateCampaign(
   if (confirmed) await wakeAgain(tx, { accountId, id });
   const detail = { changed: FIELDS.filter((field) => field in patch) };
   await recordAudit(tx, actor, { action: 'campaign.update', subject: `campaign:${id}`, detail });
-  if (takesBack) await returnReserved(tx, current, accountId);
+  return takesBack ? current : null;
 }
 
 /** Whether a confirmation still holds: at another time, perhaps, the same is sent to the same people. */
@@ -73,10 +80,11 @@ async function wakeAgain(tx: Db, one: { accountId: number; id: number }): Promis
   await wakeCampaign(tx, { campaignId: one.id });
 }
 
-const returnReserved = (tx: Db, { id, reservedMicros: micros }: CampaignRow, accountId: number): Promise<void> =>
+/** Returns what was reserved for a campaign whose confirmation was taken back. */
+export const returnReserved = (tx: Db, { id, reservedMicros: micros }: CampaignRow, accountId: number): Promise<void> =>
   settleFrozen(tx, { earned: [], returned: [{ accountId, micros }], reference: `campaign:${id}` });
 
-const notEditable = (status: number) =>
+const notEditable = (status: number): AppError =>
   invalidFields([{ field: 'status', message: `a campaign with status ${status} cannot be changed` }]);
 
 async function checkedSettings(tx: Db, accountId: number, { settings, faults }: ReadSettings): Promise<Settings> {

@@ -7,26 +7,29 @@ import type { Actor } from '../../platform/lib/actor.ts';
 import { requireScope } from '../../platform/http/auth.ts';
 import type { PlatformDeps, App } from '../../platform/http/app.ts';
 import type { Accept } from '../../messaging/sending/accept.ts';
-import { idempotentHandler, idempotentTx } from '../../platform/http/idempotency.ts';
+import { idempotentTx } from '../../platform/http/idempotency.ts';
 import { offsetOf, pageFields, pageOf, PageOf } from '../../platform/http/page.ts';
 import { toCampaignOut, toEntryOut, toPriceOut } from './answer.ts';
 import { createCampaign, updateCampaign } from './create.ts';
 import { calculateGoal } from './calculate-goal.ts';
 import { confirmCampaign } from './lifecycle/confirm.ts';
+import { applyChange } from './apply.ts';
 import { cancelCampaign, pauseCampaign, resumeCampaign } from './lifecycle/pause.ts';
 import { removeCampaign } from './lifecycle/remove.ts';
 import { campaignFilterFields, readFilter } from './listing/schema.ts';
 import { countCampaigns, listCampaigns } from './listing/sql.ts';
 import { chainOf } from './mode.ts';
 import { policyRoutes } from './policy/routes.ts';
+import { draftRoutes } from './drafts/routes.ts';
 import { createPaceMeter } from './pace.ts';
+import { reviewRoutes } from './review/routes.ts';
 import { previewRoutes } from './preview/routes.ts';
 import { findRecipients } from './recipients/find.ts';
 import { recipientFilterFields, RecipientOut, toRecipientOut } from './recipients/schema.ts';
 import * as schema from './schema.ts';
 import { type CampaignRow, findCampaign } from './sql.ts';
-import { TestIn, TestOut } from './test-send/schema.ts';
-import { sendTest } from './test-send/send.ts';
+import { AgainIn, repeatCampaign } from './recipients/again.ts';
+import { testRoutes } from './test-send/routes.ts';
 import { withExamples } from '../../platform/http/schema.ts';
 
 const PATH = '/api/partner-gateway/v1/campaigns';
@@ -57,6 +60,9 @@ export function campaignRoutes(app: App, deps: CampaignRouteDeps): void {
   recipientRoutes(app, deps);
   policyRoutes(app, deps);
   previewRoutes(app, deps);
+  reviewRoutes(app, deps);
+  testRoutes(app, deps);
+  draftRoutes(app, deps);
 }
 
 const mayUse = requireScope('campaigns');
@@ -207,6 +213,27 @@ function lifecycleRoutes(app: App, deps: PlatformDeps): void {
     }),
   });
 
+  app.put(`${ONE}/apply`, {
+    onRequest: mayUse,
+    bodyLimit: LIMIT_BYTES,
+    config: { idempotent: true, takesTurns: true },
+    schema: {
+      ...one(
+        'applyToCampaign',
+        'Change a scheduled campaign and keep it scheduled',
+        'The change, the new price and the confirmation are one step: if any of them is refused, the campaign stays as it was ' +
+          'and is sent as it was. A campaign that has started is not changed: 400.',
+      ),
+      body: withExamples(schema.ApplyIn, { smsBody: 'Our sale begins tomorrow', maxPrice: 12.5 }),
+      response: { 200: schema.CampaignOut },
+    },
+    handler: idempotentTx(deps, 200, async ({ actor, params, body }, tx) => {
+      if (body.sendingMode) refuseOutsidePlan(actor, chainOf(body.sendingMode));
+      await applyChange(tx, actor, { ...params, change: body, now: clock.now() });
+      return toCampaignOut(await findOrThrow(tx, actor, params.id), actor);
+    }),
+  });
+
   const moves = [
     ['pause', pauseCampaign, 'Pause a campaign that is being sent', undefined],
     ['resume', resumeCampaign, 'Resume a paused campaign', undefined],
@@ -229,8 +256,8 @@ function lifecycleRoutes(app: App, deps: PlatformDeps): void {
     });
 }
 
-function recipientRoutes(app: App, deps: CampaignRouteDeps): void {
-  const { pool, clock, accept, answers } = deps;
+function recipientRoutes(app: App, deps: PlatformDeps): void {
+  const { pool, clock } = deps;
 
   app.get(`${ONE}/recipients`, {
     onRequest: mayUse,
@@ -253,31 +280,28 @@ function recipientRoutes(app: App, deps: CampaignRouteDeps): void {
       const { rows, total } = await findRecipients(db, { ...which, ...page });
       return pageOf(
         query,
-        rows.map((row) => toRecipientOut(row, campaign)),
+        rows.map((row) => toRecipientOut(row, campaign, actor)),
         total,
       );
     },
   });
 
-  app.post(`${ONE}/test`, {
+  app.post(`${ONE}/again`, {
     onRequest: mayUse,
+    config: { takesTurns: true },
     schema: {
       ...one(
-        'testCampaign',
-        'Send a campaign to the contacts of test lists',
-        'It is sent as it is now, to at most 100 contacts, each on the first channel that reaches it. The messages are ' +
-          'charged as single messages and are not part of the figures of the campaign.',
+        'repeatCampaign',
+        'Make a draft for those whom a campaign did not reach',
+        'The draft has the settings of the campaign, without a date, and as its destinations the recipients whose last message ' +
+          'ended undelivered: at most 100,000. Nothing is sent.',
       ),
-      body: withExamples(TestIn, { contactListIds: [2] }),
-      response: { 200: TestOut },
+      body: withExamples(AgainIn, { name: 'Summer sale, again' }),
+      response: { 201: schema.CampaignOut },
     },
-    handler: idempotentHandler(deps, ({ actor, params, body }, _reply, pendingAnswer) => {
-      const answerStore = pendingAnswer && {
-        claim: (tx: Db) => answers.claim(tx, pendingAnswer),
-        store: (tx: Db, answer: TestOut) => answers.store(tx, pendingAnswer.seal(answer)),
-      };
-      const input = { ...params, contactListIds: body?.contactListIds, answerStore };
-      return sendTest({ db: tenant(pool, actor), accept }, actor, input);
+    handler: idempotentTx(deps, 201, async ({ actor, params, body }, tx) => {
+      const { id } = await repeatCampaign(tx, actor, { ...params, ...body, now: clock.now() });
+      return toCampaignOut(await findOrThrow(tx, actor, id), actor);
     }),
   });
 }

@@ -71,12 +71,21 @@ export type CampaignIn = Static<typeof CampaignIn>;
 export const CampaignPatch = Type.Partial(CampaignIn);
 export type CampaignPatch = Static<typeof CampaignPatch>;
 
+export const ApplyIn = Type.Object({
+  ...CampaignPatch.properties,
+  maxPrice: Type.Optional(
+    Type.Number({ minimum: 0, description: 'If the campaign would cost more than this at most, nothing changes.' }),
+  ),
+});
+export type ApplyIn = Static<typeof ApplyIn>;
+
 export const CampaignId = Type.Object({ id: id() });
 
 const count = (description: string) => Type.Integer({ description });
 const money = (description: string) => Type.Number({ description });
 
-const Skipped = Type.Object(
+/** How many recipients are skipped for each reason. */
+export const Skipped = Type.Object(
   {
     invalid: count('There is no number, or it is not valid.'),
     unsupported: count('None of the channels reaches the number.'),

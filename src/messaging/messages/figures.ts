@@ -1,7 +1,7 @@
 import type { Result } from '../../network/dispatch/commit.ts';
 import { bitOf, type Channel } from '../../platform/lib/channel.ts';
 import type { TrafficDelta } from '../traffic/count.ts';
-import type { StateMove } from './sql.ts';
+import { EXPIRED_BY_US, type StateMove } from './sql.ts';
 import { STATUS } from '../states.ts';
 
 /** Moves with the facts that they have in common (`moveStates`). */
@@ -49,14 +49,17 @@ const plain = (accountId: number, id: string, status: number): TrafficDelta =>
     : { accountId, id, campaignId: null, channel: SMS, failed: 1 };
 
 function toDelta({ expiredAt, wasSent, channel, campaignId }: EndGroup, move: StateMove, costMicros = 0): TrafficDelta {
-  const { accountId, id, status } = move;
+  const { accountId, id, status, errorCode: code } = move;
   const delivered = status === STATUS.DELIVERED;
-  const counted = delivered ? { delivered: 1 } : { failed: 1 };
+  const counted = delivered ? { delivered: 1 } : { failed: 1, reason: { status, code } };
   const first = { accountId, id, campaignId, channel, costMicros, ...counted };
   // A message that was delivered was sent, although we have no record of a submit.
   if (expiredAt === null) return wasSent ? first : { ...first, ...(delivered ? { sent: 1 } : { unsent: 1 }) };
-  return { ...first, failed: -1, ...(wasSent ? {} : { sent: 1, unsent: -1 }) };
+  return { ...first, failed: -1, reason: GIVEN_UP, ...(wasSent ? {} : { sent: 1, unsent: -1 }) };
 }
+
+/** The reason under which a message was counted that our own timer had ended. */
+const GIVEN_UP = { status: STATUS.EXPIRED, code: EXPIRED_BY_US };
 
 type Read = Pick<TrafficDelta, 'accountId' | 'id' | 'campaignId' | 'channel'>;
 
@@ -91,6 +94,7 @@ export function figureOfOutcome(
     channel: bitOf(channel),
     sent,
     failed: outcome.kind === 'refused' ? 1 : 0,
+    reason: outcome.kind === 'refused' ? { status: STATUS[outcome.status], code: outcome.code } : undefined,
     costMicros: settlement === 'earned' ? (job?.priceMicros ?? 0) : 0,
   };
 }

@@ -1,6 +1,7 @@
 import { randomInt } from 'node:crypto';
 import type { Db } from '../../platform/db/query.ts';
 import { firstIdAt, timeOfId } from '../../platform/lib/ids.ts';
+import { countMinutes, type FailureReason } from './minutes/count.ts';
 import { insertTraffic, type TrafficRow } from './sql.ts';
 import { HOUR_MS } from '../../platform/lib/time.ts';
 
@@ -20,21 +21,24 @@ export type TrafficDelta = {
   /** The message is among `failed` and ended before any carrier had it. */
   readonly unsent?: number;
   readonly costMicros?: number;
+  /** Why it is among `failed`; only campaigns count the reasons. */
+  readonly reason?: FailureReason | undefined;
 };
 
 /** Shards, as in `credit_frozen`: the dispatcher and the receipts would otherwise wait for each other's commits. */
 const SHARDS = 8;
 
 /**
- * Adds to the hourly figures in the transaction that moves the messages, so that they are exact at any instant.
- * Simulated messages are not counted.
+ * Adds to the hourly figures, and for campaigns to those of the minute, in the transaction that moves the messages, so
+ * that they are exact at any instant. Simulated messages are not counted.
  *
  * Call it at most once in a transaction: the rows of one call are locked in the order of their keys, those of two calls
- * are not. Each batch takes one statement, which is sent before this returns, as a `burst` needs it.
+ * are not. Each batch takes one statement, with campaigns two, which are sent before this returns, as a `burst` needs it.
  */
 export async function countTraffic(tx: Db, deltas: readonly TrafficDelta[]): Promise<void> {
   const rows = [...sumUp(deltas)].sort(byKey);
-  if (rows.length > 0) await insertTraffic(tx, { rows, shard: randomInt(SHARDS) });
+  if (rows.length === 0) return;
+  await Promise.all([insertTraffic(tx, { rows, shard: randomInt(SHARDS) }), countMinutes(tx, deltas)]);
 }
 
 /** Most messages of a batch have the same key, so each is compared with the key of the one before it first. */

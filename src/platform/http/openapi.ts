@@ -86,7 +86,7 @@ const TAGS = [
   { name: 'Operator: SMPP', description: 'Customers who are bound by SMPP, and what waits for them' },
   { name: 'Operator: open unknowns', description: 'Messages whose submission was never answered' },
   { name: 'Operator: sending', description: 'Pause and resume all sending' },
-  { name: 'Operator: alerts', description: 'What needs attention for long enough, and who is told' },
+  { name: 'Operator: alerts', description: 'What needs attention for long enough, and who is notified' },
   { name: 'Operator: health', description: 'Overview, reconciliation, doctor, audit' },
   { name: 'Operation', description: 'Health, metrics and carrier callbacks, for those who run the server' },
 ];

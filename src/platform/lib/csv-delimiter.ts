@@ -1,10 +1,13 @@
-const DELIMITERS = [',', ';', '\t', '|'] as const;
+export const DELIMITERS = [',', ';', '\t', '|'] as const;
+/** What separates the cells of a CSV file. */
+export type Delimiter = (typeof DELIMITERS)[number];
+
 /** As much of a file is looked at. */
 export const SAMPLE_CHARACTERS = 64 * 1024;
 const SAMPLE_LINES = 20;
 
 /** Detects what separates the cells of a CSV file: the sign with the largest minimum count per line among its first lines. */
-export function detectDelimiter(sample: string): string {
+export function detectDelimiter(sample: string): Delimiter {
   const lines = linesOf(sample.slice(0, SAMPLE_CHARACTERS)).slice(0, SAMPLE_LINES);
   const rated = DELIMITERS.map((delimiter) => {
     const counts = lines.map((line) => line.split(delimiter).length - 1);

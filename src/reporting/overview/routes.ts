@@ -1,9 +1,12 @@
 import type { App, PlatformDeps } from '../../platform/http/app.ts';
 import { requireScope } from '../../platform/http/auth.ts';
-import { OverviewOut, OverviewQuery } from './schema.ts';
+import { tenantTransaction } from '../../platform/db/tenant.ts';
+import { findFirstSteps } from './first-steps.ts';
+import { findPeriod } from './period.ts';
+import { FirstStepsOut, OverviewOut, OverviewQuery, PeriodOut, PeriodQuery } from './schema.ts';
 import { createOverview } from './show.ts';
 
-/** The route behind the first page of the console. */
+/** The routes behind the first page of the console. */
 export function overviewRoutes(app: App, { pool, clock }: PlatformDeps): void {
   const show = createOverview(pool);
 
@@ -22,5 +25,30 @@ export function overviewRoutes(app: App, { pool, clock }: PlatformDeps): void {
       response: { 200: OverviewOut },
     },
     handler: ({ actor, query }) => show(actor, { ...query, now: clock.now() }),
+  });
+
+  app.get('/api/partner-gateway/v1/overview/period', {
+    onRequest: requireScope('tracking'),
+    config: { takesTurns: true },
+    schema: {
+      tags: ['Tracking'],
+      operationId: 'findPeriod',
+      summary: 'Get the figures of some days, and of as many days before',
+      description: 'The figures come from the roll-ups; simulations are not counted.',
+      querystring: PeriodQuery,
+      response: { 200: PeriodOut },
+    },
+    handler: ({ actor, query }) => tenantTransaction(pool, actor, (tx) => findPeriod(tx, actor, query)),
+  });
+
+  app.get('/api/partner-gateway/v1/overview/first-steps', {
+    onRequest: requireScope('tracking'),
+    schema: {
+      tags: ['Tracking'],
+      operationId: 'findFirstSteps',
+      summary: 'Get which steps of setting up are done',
+      response: { 200: FirstStepsOut },
+    },
+    handler: ({ actor }) => findFirstSteps(pool, actor),
   });
 }

@@ -56,6 +56,14 @@ const Running = Type.Object({
   failureReason: orNull(Type.String({ description: 'Why the campaign waits.' })),
 });
 
+const TOTALS = {
+  sent: count('Messages given to carriers.'),
+  delivered: count('Messages that were delivered.'),
+  failed: count('Messages that ended undelivered.'),
+  pending: count('Messages of `sent` whose final status is not known yet.'),
+  cost: shownAmount('In the currency of the account.'),
+};
+
 export const OverviewOut = Type.Object({
   asOf: instant('UTC'),
   rate: Type.Object(
@@ -67,16 +75,7 @@ export const OverviewOut = Type.Object({
     { description: 'Messages per second.' },
   ),
   totals: Type.Object({
-    today: Type.Object(
-      {
-        sent: count('Messages given to carriers.'),
-        delivered: count('Messages that were delivered.'),
-        failed: count('Messages that ended undelivered.'),
-        pending: count('Messages of `sent` whose final status is not known yet.'),
-        cost: shownAmount('In the currency of the account.'),
-      },
-      { description: 'The messages accepted since midnight, UTC.' },
-    ),
+    today: Type.Object(TOTALS, { description: 'The messages accepted since midnight, UTC.' }),
   }),
   series: Type.Array(
     Type.Object({
@@ -109,6 +108,51 @@ export const OverviewOut = Type.Object({
     description: 'Worst first. Failures of the last seven days, as far as the scopes of the caller cover them.',
   }),
 });
+const day = (description: string) => Type.String({ format: 'date', description: `yyyy-MM-dd, UTC; ${description}` });
+
+export const PeriodQuery = Type.Object({
+  startDate: day('the first day.'),
+  endDate: day('the last day, inclusive; at most 366 days in all.'),
+});
+
+export const PeriodOut = Type.Object({
+  startDate: day('the first day.'),
+  endDate: day('the last day, inclusive.'),
+  totals: Type.Object(TOTALS, { description: 'The messages accepted on these days.' }),
+  previous: Type.Object(
+    {
+      startDate: day('the first day.'),
+      endDate: day('the last day, inclusive.'),
+      totals: Type.Object(TOTALS),
+    },
+    { description: 'The same for as many days before.' },
+  ),
+  series: Type.Array(
+    Type.Object({
+      day: day('by the time of acceptance.'),
+      channel: channelName(),
+      sent: Type.Integer(),
+      delivered: Type.Integer(),
+      failed: Type.Integer(),
+    }),
+    { description: 'An entry for every day and every channel, oldest first.' },
+  ),
+});
+export type PeriodOut = Static<typeof PeriodOut>;
+
+const isDone = (description: string) => Type.Boolean({ description });
+
+export const FirstStepsOut = Type.Object({
+  connection: isDone('The gateway has an active connection to a carrier other than the sandbox.'),
+  prices: isDone('The gateway has a price list.'),
+  key: isDone('The account has an API key that has not expired.'),
+  webhook: isDone('The account has a webhook.'),
+  message: isDone('The account has sent a message that was no simulation.'),
+  contacts: isDone('The account has contacts.'),
+  campaign: isDone('The account has confirmed a campaign.'),
+});
+export type FirstStepsOut = Static<typeof FirstStepsOut>;
+
 export type OverviewOut = Static<typeof OverviewOut>;
 export type Attention = Static<typeof Attention>;
 export type AttentionKind = Attention['kind'];

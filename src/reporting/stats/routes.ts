@@ -7,6 +7,8 @@ import { AGE_OF_REPORT, readReport } from '../../platform/http/report.ts';
 import { findBuckets, findCampaignBuckets } from './buckets.ts';
 import { FunnelOut, toFunnelOut } from './funnel/schema.ts';
 import { findFunnel } from './funnel/sql.ts';
+import { findResults } from './results/find.ts';
+import { ResultsOut } from './results/schema.ts';
 import { readRange } from './range.ts';
 import * as schema from './schema.ts';
 
@@ -93,6 +95,23 @@ export function statsRoutes(app: App, { reports }: PlatformDeps): void {
         return funnel;
       });
       return toFunnelOut(found);
+    },
+  });
+
+  app.get(`${PATH}/:id/results`, {
+    onRequest,
+    config: { takesTurns: true },
+    schema: {
+      tags,
+      operationId: 'resultsOfCampaign',
+      summary: 'Get what a campaign led to: reasons of failure, answers, opt-outs, and figures by the minute',
+      description: AGE_OF_REPORT,
+      params: schema.CampaignId,
+      response: { 200: ResultsOut },
+    },
+    handler: ({ actor, params }, reply) => {
+      const one = { accountId: actor.accountId, campaignId: params.id };
+      return readReport({ reports, actor, reply }, (db) => findResults(db, one));
     },
   });
 }

@@ -60,8 +60,9 @@ export function createNormaliser(startedAt: number): (value: unknown) => unknown
       .replaceAll(UUID, uuidOf);
 
   function normalise(value: unknown, member = ''): unknown {
-    if (typeof value === 'string' && value !== '') return MEMBERS[member] ?? textOf(value);
-    if (typeof value === 'number') return MEMBERS[member] ?? value;
+    const madeUp = typeof MEMBERS[member] === typeof value ? MEMBERS[member] : undefined;
+    if (typeof value === 'string' && value !== '') return madeUp ?? textOf(value);
+    if (typeof value === 'number') return madeUp ?? value;
     if (Array.isArray(value))
       return member === 'recoveryCodes' ? value.map(codeOf) : value.map((each) => normalise(each));
     if (!isRecord(value)) return value;

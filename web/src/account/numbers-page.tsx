@@ -1,4 +1,4 @@
-import { Group, NativeSelect, SimpleGrid, Stack, Text, TextInput } from '@mantine/core';
+import { Group, NativeSelect, SimpleGrid, Stack, Text } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
@@ -8,6 +8,7 @@ import type { Need } from '../api/session.ts';
 import { GuardedButton, useDisabledReason } from '../ui/actions/guarded-button.tsx';
 import { ErrorState } from '../ui/error-state.tsx';
 import { Section } from '../ui/section.tsx';
+import { useCountries } from '../ui/values/countries.ts';
 import { TableSkeleton } from '../ui/table/table-skeleton.tsx';
 import { AccountFrame } from './account-frame.tsx';
 import { type NumberRules, numberRulesQuery, PG } from './account.ts';
@@ -36,6 +37,7 @@ const draftOf = ({ defaultCountry, numberChecks }: NumberRules): Draft => ({
 function Settings({ rules }: { readonly rules: NumberRules }) {
   const { t } = useTranslation('account');
   const refusal = useDisabledReason(NEED);
+  const countries = useCountries();
   const form = useForm<Draft>({ initialValues: draftOf(rules) });
   const save = useAction({
     run: ({ defaultCountry, numberChecks }: Draft) =>
@@ -54,11 +56,11 @@ function Settings({ rules }: { readonly rules: NumberRules }) {
       <Stack gap="lg">
         <Section title={t('numbers.title')} description={t('numbers.text')}>
           <SimpleGrid cols={{ base: 1, xs: 2 }} maw={640}>
-            <TextInput
+            <NativeSelect
               label={t('numbers.country')}
               description={t('numbers.countryHint')}
-              maxLength={2}
               disabled={isClosed}
+              data={[{ value: '', label: t('numbers.noCountry') }, ...countries]}
               {...form.getInputProps('defaultCountry')}
             />
             <NativeSelect

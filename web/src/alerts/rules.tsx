@@ -1,8 +1,9 @@
 import { Group, Stack, Switch, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Pencil } from 'lucide-react';
-import { lazy, Suspense, useState } from 'react';
+import { Suspense, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { lazyPart } from '../api/connection/lazy-part.ts';
 import { useAction } from '../api/action.ts';
 import { GuardedIcon, useDisabledReason } from '../ui/actions/guarded-button.tsx';
 import { ErrorState } from '../ui/error-state.tsx';
@@ -13,7 +14,7 @@ import { KEYS, OPERATOR, type Rule, rulesQuery } from './alert.ts';
 import classes from './lines.module.css';
 import { setRule } from './rule.ts';
 
-const RuleDialog = lazy(() => import('./rule-dialog.tsx').then((file) => ({ default: file.RuleDialog })));
+const RuleDialog = lazyPart(() => import('./rule-dialog.tsx').then((file) => ({ default: file.RuleDialog })));
 
 /** When each kind of condition is an alert. */
 export function Rules() {

@@ -7,8 +7,9 @@ import { api, ok } from '../api/client.ts';
 import { SecretOnce } from '../ui/actions/secret-once.tsx';
 import { Dialog } from '../ui/dialog/dialog.tsx';
 import { DialogForm } from '../ui/dialog/dialog-form.tsx';
+import { TimeZoneField } from '../ui/time-zone/time-zone-field.tsx';
 import { KEYS, type Target, TARGETS } from './alert.ts';
-import { bodyOf, choiceOf, type Fields, fieldsOf, KINDS, SEVERITIES, zones } from './target-fields.ts';
+import { bodyOf, choiceOf, type Fields, fieldsOf, KINDS, SEVERITIES } from './target-fields.ts';
 
 type DialogProps = {
   /** Null: a new one. */
@@ -133,11 +134,7 @@ function WhenFields({ form }: FieldsProps) {
           <SimpleGrid cols={{ base: 1, xs: 3 }}>
             <TextInput type="time" label={t('target.field.from')} required {...form.getInputProps('from')} />
             <TextInput type="time" label={t('target.field.to')} required {...form.getInputProps('to')} />
-            <NativeSelect
-              label={t('target.field.timeZone')}
-              data={zones(form.values.timeZone)}
-              {...form.getInputProps('timeZone')}
-            />
+            <TimeZoneField label={t('target.field.timeZone')} {...form.getInputProps('timeZone')} />
           </SimpleGrid>
           <Checkbox
             label={t('target.field.breaksQuiet')}

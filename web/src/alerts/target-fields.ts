@@ -1,3 +1,4 @@
+import { ownZone } from '../ui/time-zone/zones.ts';
 import type { Target } from './alert.ts';
 
 export const KINDS = ['mail', 'webhook', 'owners'] as const satisfies readonly Target['kind'][];
@@ -16,9 +17,6 @@ export type Fields = {
   readonly breaksQuiet: boolean;
 };
 
-/** The time zones of the browser, and `chosen`, which the server may know by another name. */
-export const zones = (chosen: string): string[] => [...new Set([chosen, 'UTC', ...Intl.supportedValuesOf('timeZone')])];
-
 /** The fields of a new recipient: everything but notes, and problems at any time. */
 const newFields = (language: string): Fields => ({
   kind: 'mail',
@@ -27,7 +25,7 @@ const newFields = (language: string): Fields => ({
   language: language === 'it' ? 'it' : 'en',
   hasQuiet: false,
   ...DEFAULT_QUIET,
-  timeZone: Intl.DateTimeFormat().resolvedOptions().timeZone,
+  timeZone: ownZone(),
   breaksQuiet: true,
 });
 

@@ -1,8 +1,9 @@
 import { Alert, Group, Stack, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { MailX } from 'lucide-react';
-import { lazy, Suspense, useState } from 'react';
+import { Suspense, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { lazyPart } from '../api/connection/lazy-part.ts';
 import { AddButton } from '../ui/actions/add-button.tsx';
 import { ErrorState } from '../ui/error-state.tsx';
 import { Section } from '../ui/section.tsx';
@@ -13,7 +14,7 @@ import { OPERATOR, type Target, targetsQuery } from './alert.ts';
 import classes from './lines.module.css';
 import { TargetActions } from './target-actions.tsx';
 
-const TargetDialog = lazy(() => import('./target-dialog.tsx').then((file) => ({ default: file.TargetDialog })));
+const TargetDialog = lazyPart(() => import('./target-dialog.tsx').then((file) => ({ default: file.TargetDialog })));
 
 /** Who is told of alerts. */
 export function Targets() {

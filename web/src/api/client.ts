@@ -1,6 +1,7 @@
 import createClient from 'openapi-fetch';
 import type { paths } from '../../../client/src/schema.d.ts';
-import { ApiError, readProblem } from './errors.ts';
+import { send } from './connection/send.ts';
+import { readProblem } from './errors.ts';
 import { proofFor, userProves } from './proof.ts';
 
 /** The paths of the API, for the types of requests. */
@@ -9,19 +10,19 @@ export type { paths as Paths };
 const SAFE = ['GET', 'HEAD'];
 
 /**
- * Like `fetchWithRetry`, but where the session has ended, or must prove that its user is there, the user is asked for it
+ * Like `send`, but where the session has ended, or must prove that its user is there, the user is asked for it
  * over the page, and then the request is sent again. If the user declines, the first answer counts.
  */
 async function fetchWithProof(request: Request): Promise<Response> {
   const again = isSignIn(request) ? null : request.clone();
-  const response = await fetchWithRetry(request);
+  const response = await send(request);
   if (again === null || (response.status !== 401 && response.status !== 403)) return response;
   const body: unknown = await response
     .clone()
     .json()
     .catch(() => null);
   const proof = proofFor(readProblem(response, body));
-  return proof !== null && (await userProves(proof)) ? fetchWithRetry(again) : response;
+  return proof !== null && (await userProves(proof)) ? send(again) : response;
 }
 
 const SESSION = '/api/partner-gateway/v1/session';
@@ -30,22 +31,8 @@ const SIGN_IN = [SESSION, `${SESSION}/second-factor`, `${SESSION}/passkey-option
 /** Whether a request signs in or out: asking for a sign-in there would go in circles. */
 const isSignIn = ({ url, method }: Request): boolean => method !== 'GET' && SIGN_IN.includes(new URL(url).pathname);
 
-/**
- * Like `fetch`, but a POST whose connection was lost is sent once more with the same Idempotency-Key, so that it
- * takes effect only once. Rejects with an ApiError of status 0 if the server cannot be reached.
- */
-async function fetchWithRetry(request: Request): Promise<Response> {
-  const again = request.headers.has('idempotency-key') ? request.clone() : null;
-  try {
-    return await fetch(request);
-  } catch (cause) {
-    if (request.signal.aborted) throw cause;
-    if (again) return fetch(again).catch(() => Promise.reject(unreachable(cause)));
-    throw unreachable(cause);
-  }
-}
-
-const unreachable = (cause: unknown): ApiError => new ApiError({ status: 0, message: '', cause });
+/** Before somebody is signed in, the server keeps no keys: such a request must not be repeated. */
+const WITHOUT_ACCOUNT = /\/v1\/(session|password-reset|invitations\/(open|accept))(\/|$)/;
 
 /**
  * The client of the public API, typed by docs/openapi.json: `ok(api.GET(path, { params: { path, query }, signal }))`.
@@ -59,6 +46,7 @@ api.use({
     for (const [name, value] of Object.entries(mutationHeaders(request.method))) {
       if (!request.headers.has(name)) request.headers.set(name, value);
     }
+    if (WITHOUT_ACCOUNT.test(new URL(request.url).pathname)) request.headers.delete('idempotency-key');
   },
 });
 

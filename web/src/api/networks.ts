@@ -13,6 +13,8 @@ export type Option = { readonly value: string; readonly label: string };
 export type TemplateOption = Option & {
   /** The names of its values: `1`, `header.1`, `first_name`. */
   readonly placeholders: readonly string[];
+  /** What fills them in campaigns, in the same order: the name of a contact field, with `|` and a default value. */
+  readonly variables: readonly string[];
   /** Whether the header needs a file that the template itself does not provide. */
   readonly wantsFile: boolean;
   /** The labels of its buttons. */
@@ -38,19 +40,21 @@ async function listTemplates(channel: Network, signal: AbortSignal): Promise<rea
   const query = { ...all, status: 'APPROVED' };
   if (channel === 'WHATSAPP') {
     const { data } = await ok(api.GET(`${MS}/whatsapp/templates`, { params: { query }, signal }));
-    return data.map(({ id, name, language, placeholders, components, headerLink }) => ({
+    return data.map(({ id, name, language, placeholders, variables, components, headerLink }) => ({
       value: id,
       label: `${name} (${language})`,
       placeholders,
+      variables,
       buttons: buttonsIn(components),
       wantsFile: headerLink === null && components.some(isFileHeader),
     }));
   }
   const { data } = await ok(api.GET(`${MS}/rcs/templates`, { params: { query }, signal }));
-  return data.map(({ id, name, placeholders, content }) => ({
+  return data.map(({ id, name, placeholders, variables, content }) => ({
     value: id,
     label: name,
     placeholders,
+    variables,
     wantsFile: false,
     buttons: buttonsIn(content),
   }));
@@ -79,6 +83,9 @@ function labelsOf(button: unknown): readonly string[] {
 
 const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null;
+
+/** The contact field of an entry of `variables`, without its default value. */
+export const fieldOf = (variable: string): string => variable.split('|', 1)[0] ?? '';
 
 /** The account's senders: WhatsApp numbers or launched RCS agents. */
 export const senderQuery = (channel: Network) =>

@@ -8,7 +8,7 @@ export function useProblemText(withId = true): (error: unknown) => string {
   return (error) => {
     if (error instanceof PasskeyError) return t(`problem.passkey.${error.fault}`);
     if (!(error instanceof ApiError)) return t('problem.unexpected');
-    if (error.status === 0) return t('problem.unreachable');
+    if (error.status === 0) return t(NO_ANSWER[error.code ?? ''] ?? 'problem.unreachable');
     if (error.status === 429) return t('problem.tooFast', { count: Math.ceil(error.retryAfterSeconds ?? 1) });
     const message = error.details.length > 0 ? faults(error) : error.message;
     return error.status >= 500 && withId
@@ -16,6 +16,12 @@ export function useProblemText(withId = true): (error: unknown) => string {
       : message;
   };
 }
+
+/** What is known about a change without an answer. */
+const NO_ANSWER: Readonly<Record<string, string>> = {
+  unconfirmed: 'problem.unconfirmed',
+  notSent: 'problem.notSent',
+};
 
 const faults = ({ details }: ApiError): string =>
   details.map(({ field, message }) => `${field}: ${message}`).join('; ');

@@ -1,13 +1,14 @@
-import { QueryCache, MutationCache, QueryClient } from '@tanstack/react-query';
+import { MutationCache, onlineManager, QueryCache, QueryClient } from '@tanstack/react-query';
+import { followConnection, followNetwork, isOutageStatus, isReachable } from './connection/monitor.ts';
 import { ApiError, isSignedOut } from './errors.ts';
 
 const RETRIES = 2;
 /** Data younger than this is shown again without a request. */
 const FRESH_MS = 5_000;
 
-/** Whether to retry: only when the server could not be reached or answered 503. */
+/** Whether to retry: only when the server could not be reached or could not do its work. */
 const isWorthRetrying = (failures: number, error: unknown): boolean =>
-  failures < RETRIES && error instanceof ApiError && (error.status === 0 || error.status === 503);
+  failures < RETRIES && error instanceof ApiError && isOutageStatus(error.status);
 
 /** Creates the query client. `onSignedOut` is called when a session that existed has ended. */
 export function createQueryClient(onSignedOut: () => void): QueryClient {
@@ -24,6 +25,20 @@ export function createQueryClient(onSignedOut: () => void): QueryClient {
         if (isSignedOut(error) && meta?.['signsIn'] !== true) onSignedOut();
       },
     }),
-    defaultOptions: { queries: { retry: isWorthRetrying, staleTime: FRESH_MS }, mutations: { retry: false } },
+    defaultOptions: {
+      queries: { retry: isWorthRetrying, staleTime: FRESH_MS },
+      // `send` holds them while the server is away, and says which were not confirmed.
+      mutations: { retry: false, networkMode: 'always' },
+    },
+  });
+}
+
+/** Pauses all queries while the server cannot be reached, and refetches what is shown when it is back. */
+export function pauseWhileAway(queries: QueryClient): void {
+  followNetwork();
+  onlineManager.setEventListener((setOnline) => followConnection(() => setOnline(isReachable())));
+  onlineManager.subscribe((isOnline) => {
+    // Requests from before the outage may have lost their connection without noticing.
+    if (isOnline) void queries.refetchQueries({ type: 'active', fetchStatus: 'fetching' });
   });
 }

@@ -1,5 +1,6 @@
 import i18next, { type i18n } from 'i18next';
 import { initReactI18next } from 'react-i18next';
+import { loadPart } from '../api/connection/load.ts';
 
 export const LANGUAGES = ['en', 'it'] as const;
 export type Language = (typeof LANGUAGES)[number];
@@ -21,7 +22,7 @@ function chooseLanguage(): Language {
 async function readTexts(language: string, feature: string): Promise<Readonly<Record<string, unknown>>> {
   const load = FILES[`/src/${feature}/${language}.json`];
   if (load === undefined) throw new Error(`There are no texts of ${feature} in ${language}`);
-  return (await load()).default;
+  return (await loadPart(load)).default;
 }
 
 const backend = {

@@ -2,9 +2,10 @@ import { MantineProvider } from '@mantine/core';
 import { QueryClientProvider } from '@tanstack/react-query';
 import { RouterProvider } from '@tanstack/react-router';
 import type { i18n } from 'i18next';
-import { lazy, Suspense, useMemo } from 'react';
+import { Suspense, useMemo } from 'react';
 import { I18nextProvider } from 'react-i18next';
-import { createQueryClient } from '../api/query-client.ts';
+import { lazyPart } from '../api/connection/lazy-part.ts';
+import { createQueryClient, pauseWhileAway } from '../api/query-client.ts';
 import { colorSchemeManager } from './color-scheme.ts';
 import { createConsoleRouter } from './router.tsx';
 import type { PageEntry } from './page-entry.ts';
@@ -12,7 +13,7 @@ import { contrastVariables } from './palette.ts';
 import { styleNonce } from './style-nonce.ts';
 import { theme } from './theme.ts';
 
-const Notices = lazy(() => import('../api/notifications.tsx').then((file) => ({ default: file.NotificationArea })));
+const Notices = lazyPart(() => import('../api/notifications.tsx').then((file) => ({ default: file.NotificationArea })));
 
 type ProvidersProps = { readonly texts: i18n; readonly pages: readonly PageEntry[] };
 
@@ -56,5 +57,6 @@ function connect(texts: i18n, pages: readonly PageEntry[]) {
       isLeaving = false;
     });
   });
+  pauseWhileAway(queries);
   return { queries, router };
 }

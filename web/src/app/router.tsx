@@ -4,13 +4,14 @@ import {
   createRoute,
   createRouter,
   lazyRouteComponent,
-  Outlet,
   redirect,
   type AnyRouter,
 } from '@tanstack/react-router';
 import type { i18n } from 'i18next';
+import { loadPart } from '../api/connection/load.ts';
 import { isSignedOut } from '../api/errors.ts';
 import { sessionQuery } from '../api/session.ts';
+import { ConnectionFrame } from './connection-frame.tsx';
 import { ErrorPage, NotFoundPage } from './error-page.tsx';
 import type { PageEntry } from './page-entry.ts';
 import { PageGate } from './page-gate.tsx';
@@ -19,7 +20,7 @@ import { Shell } from './shell/shell.tsx';
 
 type Parts = { readonly pages: readonly PageEntry[]; readonly texts: i18n; readonly queries: () => QueryClient };
 
-const root = createRootRoute({ component: Outlet });
+const root = createRootRoute({ component: ConnectionFrame });
 
 /** The pages behind links in mails, for people who are not signed in. */
 const LINKS = [
@@ -36,20 +37,20 @@ export function createConsoleRouter({ pages, texts, queries }: Parts): AnyRouter
   const signIn = createRoute({
     getParentRoute: () => root,
     path: '/sign-in',
-    component: lazyRouteComponent(() => import('../sign-in/page.tsx'), 'Page'),
+    component: lazyRouteComponent(() => loadPart(() => import('../sign-in/page.tsx')), 'Page'),
     loader: () => texts.loadNamespaces('sign-in'),
   });
   const confirmed = createRoute({
     getParentRoute: () => root,
     path: '/confirmed',
-    component: lazyRouteComponent(() => import('../sign-in/confirmed-page.tsx'), 'Page'),
+    component: lazyRouteComponent(() => loadPart(() => import('../sign-in/confirmed-page.tsx')), 'Page'),
     loader: () => texts.loadNamespaces('sign-in'),
   });
   const links = LINKS.map(({ path, load }) =>
     createRoute({
       getParentRoute: () => root,
       path,
-      component: lazyRouteComponent(load, 'Page'),
+      component: lazyRouteComponent(() => loadPart<Awaited<ReturnType<typeof load>>>(load), 'Page'),
       loader: () => texts.loadNamespaces('account-links'),
     }),
   );
@@ -92,7 +93,7 @@ async function requireSession(queries: QueryClient, next: string): Promise<void>
 
 /** A lazily loaded page behind the check of its permission. */
 function gated({ load, need }: PageEntry) {
-  const Lazy = lazyRouteComponent(load, 'Page');
+  const Lazy = lazyRouteComponent(() => loadPart(load), 'Page');
   const Gated = () => (
     <PageGate need={need ?? {}}>
       <Lazy />

@@ -1,8 +1,9 @@
 import { ActionIcon, Group, Text } from '@mantine/core';
 import { AlarmClock, Archive, ArchiveRestore, ArrowLeft, MailOpen, Tag, UserRound } from 'lucide-react';
 import { useNavigate } from '@tanstack/react-router';
-import { lazy, Suspense, useState } from 'react';
+import { Suspense, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { lazyPart } from '../api/connection/lazy-part.ts';
 import { Hint } from '../ui/hint.tsx';
 import { ActionsMenu } from '../ui/actions/actions-menu.tsx';
 import { GuardedIcon, useDisabledReason } from '../ui/actions/guarded-button.tsx';
@@ -15,8 +16,10 @@ import { useLeave } from './desk/use-leave.ts';
 import classes from './inbox.module.css';
 import { onKey } from './use-keys.ts';
 
-const LabelDialog = lazy(() => import('./desk/label-dialog.tsx').then((file) => ({ default: file.LabelDialog })));
-const SnoozeDialog = lazy(() => import('./desk/snooze-dialog.tsx').then((file) => ({ default: file.SnoozeDialog })));
+const LabelDialog = lazyPart(() => import('./desk/label-dialog.tsx').then((file) => ({ default: file.LabelDialog })));
+const SnoozeDialog = lazyPart(() =>
+  import('./desk/snooze-dialog.tsx').then((file) => ({ default: file.SnoozeDialog })),
+);
 
 type HeaderProps = {
   readonly conversation: Conversation;

@@ -3,8 +3,9 @@ import { useMediaQuery } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { Bell, Keyboard, MessageSquarePlus, MessagesSquare, Settings } from 'lucide-react';
-import { lazy, Suspense, useState } from 'react';
+import { Suspense, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { lazyPart } from '../api/connection/lazy-part.ts';
 import { useSession } from '../api/session.ts';
 import { unreadQuery } from '../api/unread.ts';
 import { Dialog } from '../ui/dialog/dialog.tsx';
@@ -23,9 +24,9 @@ import classes from './inbox.module.css';
 import { ListPane } from './list/list-pane.tsx';
 import { onKey, useKeys } from './use-keys.ts';
 
-const AlertsDialog = lazy(() => import('./desk/alerts-dialog.tsx').then((f) => ({ default: f.AlertsDialog })));
-const KeysDialog = lazy(() => import('./desk/keys-dialog.tsx').then((f) => ({ default: f.KeysDialog })));
-const NewConversation = lazy(() =>
+const AlertsDialog = lazyPart(() => import('./desk/alerts-dialog.tsx').then((f) => ({ default: f.AlertsDialog })));
+const KeysDialog = lazyPart(() => import('./desk/keys-dialog.tsx').then((f) => ({ default: f.KeysDialog })));
+const NewConversation = lazyPart(() =>
   import('./answer/new-conversation.tsx').then((f) => ({ default: f.NewConversation })),
 );
 

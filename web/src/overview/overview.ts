@@ -1,5 +1,6 @@
 import { keepPreviousData, queryOptions } from '@tanstack/react-query';
 import { api, ok } from '../api/client.ts';
+import type { Days } from './days.ts';
 
 /** Poll interval while the page is open. */
 const REFRESH_MS = 5_000;
@@ -16,3 +17,27 @@ export const overviewQuery = (hours: number) =>
 export type Overview = Awaited<ReturnType<NonNullable<ReturnType<typeof overviewQuery>['queryFn']>>>;
 export type Attention = Overview['attention'][number];
 export type RunningCampaign = Overview['campaigns'][number];
+
+/** The figures of some days, and of as many before. */
+export const periodQuery = ({ from, to }: Days) =>
+  queryOptions({
+    queryKey: ['overview', 'period', from, to],
+    queryFn: ({ signal }) =>
+      ok(
+        api.GET('/api/partner-gateway/v1/overview/period', {
+          params: { query: { startDate: from, endDate: to } },
+          signal,
+        }),
+      ),
+  });
+
+export type Period = Awaited<ReturnType<NonNullable<ReturnType<typeof periodQuery>['queryFn']>>>;
+
+/** Which steps of setting up are done. */
+export const firstStepsQuery = queryOptions({
+  queryKey: ['overview', 'first-steps'],
+  queryFn: ({ signal }) => ok(api.GET('/api/partner-gateway/v1/overview/first-steps', { signal })),
+  refetchInterval: 2 * REFRESH_MS,
+});
+
+export type FirstSteps = Awaited<ReturnType<NonNullable<(typeof firstStepsQuery)['queryFn']>>>;

@@ -1,8 +1,10 @@
 import { SegmentedControl } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
+import { Suspense } from 'react';
 import { useTranslation } from 'react-i18next';
 import { ErrorState } from '../ui/error-state.tsx';
 import { Page as Frame } from '../ui/page.tsx';
+import { lazyPart } from '../api/connection/lazy-part.ts';
 import { choice, useUrlState } from '../ui/url-state.ts';
 import { NeedsAttention } from './attention.tsx';
 import { Campaigns } from './campaigns.tsx';
@@ -11,14 +13,15 @@ import { FirstSteps } from './first-steps.tsx';
 import { type Overview, overviewQuery } from './overview.ts';
 import { Traffic } from './traffic.tsx';
 
-const RANGES = ['24', '72', '168'] as const;
+const RANGES = ['24', '72', '168', 'period'] as const;
 const FIELDS = { hours: choice(RANGES, '24') };
+
+const LazyPeriod = lazyPart(() => import('./period.tsx').then((file) => ({ default: file.Period })));
 
 /** The overview page: figures, traffic by channel, campaigns, and what needs attention. */
 export function Page() {
   const { t } = useTranslation('overview');
   const [search, setSearch] = useUrlState(FIELDS);
-  const { data, error, refetch } = useQuery(overviewQuery(Number(search.hours)));
   const range = (
     <SegmentedControl
       aria-label={t('range.label')}
@@ -29,10 +32,25 @@ export function Page() {
   );
   return (
     <Frame title={t('title')} actions={range}>
+      {search.hours === 'period' ? (
+        <Suspense>
+          <LazyPeriod />
+        </Suspense>
+      ) : (
+        <Now hours={Number(search.hours)} />
+      )}
+    </Frame>
+  );
+}
+
+function Now({ hours }: { readonly hours: number }) {
+  const { data, error, refetch } = useQuery(overviewQuery(hours));
+  return (
+    <>
       {error && <ErrorState error={error} onRetry={() => void refetch()} />}
       {(data || !error) && <Figures overview={data} />}
       {data && <Parts overview={data} />}
-    </Frame>
+    </>
   );
 }
 
@@ -41,8 +59,8 @@ function Parts({ overview }: { readonly overview: Overview }) {
   return (
     <>
       <NeedsAttention items={overview.attention} />
-      {isNew && <FirstSteps />}
-      {!isNew && <Traffic overview={overview} />}
+      <FirstSteps />
+      {!isNew && <Traffic unit="hour" series={overview.series} />}
       <Campaigns campaigns={overview.campaigns} />
     </>
   );

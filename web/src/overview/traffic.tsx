@@ -14,19 +14,20 @@ const FIELDS = { show: choice(['delivered', 'failed'], 'delivered') };
 
 type Counted = 'delivered' | 'failed';
 type Point = Overview['series'][number];
+type TrafficProps = { readonly series: readonly Point[]; readonly unit: 'hour' | 'day' };
 
-/** Charts of delivered and failed messages by hour and channel. */
-export function Traffic({ overview }: { readonly overview: Overview }) {
+/** Charts of delivered and failed messages by hour or day, and by channel. */
+export function Traffic({ series: points, unit }: TrafficProps) {
   const { t } = useTranslation('overview');
   const format = useFormat();
   const [{ show }, setSearch] = useUrlState(FIELDS);
-  const rows = useMemo(() => hoursOf(overview.series, show, format), [overview.series, show, format]);
+  const rows = useMemo(() => rowsOf(points, { show, unit, format }), [points, show, unit, format]);
   const series = CHANNELS.map((name) => ({ name, label: t(`channel.${name}`), color: COLORS[name] }));
   return (
     <SimpleGrid cols={{ base: 1, md: 2 }}>
       <Section
-        title={t(`traffic.${show}`)}
-        description={t('traffic.description')}
+        title={t(`traffic.by.${unit}.${show}`)}
+        description={t(`traffic.by.${unit}.description`)}
         actions={
           <SegmentedControl
             size="xs"
@@ -37,10 +38,15 @@ export function Traffic({ overview }: { readonly overview: Overview }) {
           />
         }
       >
-        <Chart label={t(`traffic.${show}`)} rowLabel={t('traffic.hour')} rows={rows} series={series} />
+        <Chart
+          label={t(`traffic.by.${unit}.${show}`)}
+          rowLabel={t(`traffic.by.${unit}.label`)}
+          rows={rows}
+          series={series}
+        />
       </Section>
       <Section title={t('traffic.byChannel')} description={t('traffic.byChannelNote')}>
-        <ByChannel series={overview.series} />
+        <ByChannel series={points} />
       </Section>
     </SimpleGrid>
   );
@@ -72,12 +78,14 @@ function ByChannel({ series }: { readonly series: readonly Point[] }) {
   );
 }
 
-/** One chart row per hour, with a value for each channel. */
-function hoursOf(series: readonly Point[], show: Counted, format: Format): readonly ChartRow[] {
-  const hours = Map.groupBy(series, ({ bucket }) => bucket);
-  const isLong = hours.size > 24;
-  return [...hours].map(([bucket, points]) => ({
-    label: isLong ? format.brief(new Date(bucket)) : format.clock(new Date(bucket)),
+type Drawn = { readonly show: Counted; readonly unit: 'hour' | 'day'; readonly format: Format };
+
+/** One chart row per hour or day, with a value for each channel. */
+function rowsOf(series: readonly Point[], { show, unit, format }: Drawn): readonly ChartRow[] {
+  const buckets = Map.groupBy(series, ({ bucket }) => bucket);
+  const write = unit === 'day' ? format.dayUtc : buckets.size > 24 ? format.brief : format.clock;
+  return [...buckets].map(([bucket, points]) => ({
+    label: write(new Date(bucket)),
     values: Object.fromEntries(points.map((point) => [point.channel, point[show]])),
   }));
 }

@@ -1,7 +1,8 @@
 import { Tabs } from '@mantine/core';
 import { useNavigate } from '@tanstack/react-router';
-import { lazy, Suspense } from 'react';
+import { Suspense } from 'react';
 import { useTranslation } from 'react-i18next';
+import { lazyPart } from '../api/connection/lazy-part.ts';
 import { useSession } from '../api/session.ts';
 import { Hint } from '../ui/hint.tsx';
 import { Page as Frame } from '../ui/page.tsx';
@@ -16,9 +17,9 @@ type Tab = (typeof TABS)[number];
 const OWN_TABS: readonly Tab[] = ['sessions', 'factors'];
 const FIELDS = { tab: choice(TABS, 'sessions') };
 
-const FactorsTab = lazy(() => import('./factors/factors-tab.tsx').then((file) => ({ default: file.FactorsTab })));
-const AllowList = lazy(() => import('./addresses/allow-list.tsx').then((file) => ({ default: file.AllowList })));
-const AuditLog = lazy(() => import('./audit/log.tsx').then((file) => ({ default: file.AuditLog })));
+const FactorsTab = lazyPart(() => import('./factors/factors-tab.tsx').then((file) => ({ default: file.FactorsTab })));
+const AllowList = lazyPart(() => import('./addresses/allow-list.tsx').then((file) => ({ default: file.AllowList })));
+const AuditLog = lazyPart(() => import('./audit/log.tsx').then((file) => ({ default: file.AuditLog })));
 
 /** The security page: sessions, second factors, IP allowlist and audit log. */
 export function Page() {

@@ -1,7 +1,8 @@
 import { Stack } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { lazy, Suspense } from 'react';
+import { Suspense } from 'react';
 import { useTranslation } from 'react-i18next';
+import { lazyPart } from '../api/connection/lazy-part.ts';
 import { CopyButton } from '../ui/actions/copy-button.tsx';
 import { ErrorState } from '../ui/error-state.tsx';
 import { Page as Frame } from '../ui/page.tsx';
@@ -12,7 +13,7 @@ import { settingsQuery } from './settings.ts';
 import { TrialSection } from './trial.tsx';
 
 // With its fields, the page would be larger than the first load of a page may be.
-const SettingsForm = lazy(() => import('./form.tsx').then((file) => ({ default: file.SettingsForm })));
+const SettingsForm = lazyPart(() => import('./form.tsx').then((file) => ({ default: file.SettingsForm })));
 
 /** The page with the single sign-on of the account. */
 export function Page() {

@@ -3,6 +3,7 @@ import { useDebouncedCallback } from '@mantine/hooks';
 import { FilterX, Search } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { SavedViews } from './saved-views/saved-views.tsx';
 
 type FilterBarProps = {
   /** The filters. */
@@ -12,7 +13,7 @@ type FilterBarProps = {
   readonly onClear?: () => void;
 };
 
-/** The filters of a list, in a wrapping row. Their state is in the URL (`useUrlState`). */
+/** The filters of a list, in a wrapping row, with its saved views. Their state is in the URL (`useUrlState`). */
 export function FilterBar({ children, isFiltered = false, onClear }: FilterBarProps) {
   const { t } = useTranslation('ui');
   return (
@@ -23,6 +24,7 @@ export function FilterBar({ children, isFiltered = false, onClear }: FilterBarPr
           {t('filter.clear')}
         </Button>
       )}
+      <SavedViews isFiltered={isFiltered} />
     </Group>
   );
 }

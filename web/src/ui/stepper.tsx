@@ -1,4 +1,5 @@
 import { Group, Stepper as MantineStepper, VisuallyHidden } from '@mantine/core';
+import { CircleDashed } from 'lucide-react';
 import type { ReactNode } from 'react';
 import { useIsPhone } from './use-is-phone.ts';
 
@@ -9,6 +10,8 @@ export type Step = {
   readonly note?: string;
   /** Whether the step has an error. */
   readonly hasFault?: boolean;
+  /** Whether something is missing in it: then it is not ticked once it is behind. */
+  readonly isLacking?: boolean;
   readonly content: ReactNode;
 };
 
@@ -42,8 +45,9 @@ export function Steps({ steps, active, onChange, footer }: StepsProps) {
       {steps.map((step, index) => (
         <MantineStepper.Step
           key={step.id}
-          label={isPhone && index !== at ? <VisuallyHidden>{step.label}</VisuallyHidden> : step.label}
+          label={isPhone && index !== at ? <VisuallyHidden>{spokenName(step)}</VisuallyHidden> : step.label}
           description={isPhone ? undefined : step.note}
+          {...(step.isLacking && { completedIcon: <CircleDashed size={18} aria-hidden="true" />, color: 'amber' })}
           {...(step.hasFault && { color: 'red' })}
         >
           {step.content}
@@ -57,3 +61,6 @@ export function Steps({ steps, active, onChange, footer }: StepsProps) {
     </MantineStepper>
   );
 }
+
+/** The name of a step with its note, which a phone has no room to show. */
+const spokenName = ({ label, note }: Step): string => (note ? `${label}: ${note}` : label);

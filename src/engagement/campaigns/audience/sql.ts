@@ -77,6 +77,8 @@ const GOAL_ROW = columns({
   unitMicros: as<(number | null)[]>('f.units'),
   /** What the reserve of one recipient holds for each channel, in the order of the mode. */
   shareMicros: as<number[]>('f.shares'),
+  /** Whether the price of each channel is returned when nothing is delivered, in the order of the mode. */
+  refunds: as<(boolean | null)[]>('f.refunds'),
 });
 
 /** How many candidates agree in everything that decides their price. */
@@ -93,7 +95,7 @@ export const listGoalRows = (db: Db, plan: Plan): Promise<GoalRow[]> =>
         ${tariff(plan)}
         SELECT ${GOAL_ROW}
         FROM candidate c JOIN tariff t ON t.prefix = c.prefix ${findingSql(plan)}
-        GROUP BY c.country, c.parts, f.channels, f.reason, c.numberless, f.units, f.shares
+        GROUP BY c.country, c.parts, f.channels, f.reason, c.numberless, f.units, f.shares, f.refunds
         ORDER BY c.country, c.parts, f.channels`,
   );
 
@@ -252,7 +254,7 @@ const routed = (plan: Plan, channel: Channel): Sql =>
     : sql`true`;
 
 /**
- * Joins the row `f` (`channels`, `reserve`, `reason`, `units`, `shares`) to candidate `c` and tariff `t`.
+ * Joins the row `f` (`channels`, `reserve`, `reason`, `units`, `shares`, `refunds`) to candidate `c` and tariff `t`.
  *
  * The maximum that a chain can cost is its most expensive path: up to some channel, with the price of that channel and
  * of those before it whose price is not returned when nothing is delivered. `shares` splits it among the channels.
@@ -274,7 +276,8 @@ function findingSql({ mode }: Plan): Sql {
       SELECT (${sum(each((channel) => sql`CASE WHEN a.${of('cost', channel)} IS NULL THEN 0 ELSE ${bit(channel)} END`))})::smallint AS channels,
              coalesce(best.way, 0) AS reserve, ${reasonOf(chain)} AS reason,
              ARRAY[${join(column(sql`t`, 'unit'))}]::bigint[] AS units,
-             ARRAY[${join(column(sql`d`, 'share'))}]::bigint[] AS shares) AS f`;
+             ARRAY[${join(column(sql`d`, 'share'))}]::bigint[] AS shares,
+             ARRAY[${join(column(sql`t`, 'refund'))}]::boolean[] AS refunds) AS f`;
 }
 
 /** The cost of the path to this channel: its price, and the prices before it that are not returned. */

@@ -2,6 +2,7 @@ import { type Author, recordAudit } from '../../../identity/audit/record.ts';
 import { settleFrozen } from '../../../money/credit/charge.ts';
 import type { Db } from '../../../platform/db/query.ts';
 import { AppError } from '../../../platform/errors.ts';
+import { deleteDraftOf } from '../drafts/sql.ts';
 import { claimCampaign, wakeCampaign } from '../sql.ts';
 import { deleteCampaign, updateJobDueNow } from './sql.ts';
 
@@ -15,6 +16,7 @@ export async function removeCampaign(tx: Db, actor: Author, { id }: { id: number
   const campaign = await claimCampaign(tx, one);
   if (!campaign) throw new AppError('not_found');
   if ((await deleteCampaign(tx, one)) === 0) throw notDeletable(campaign.status);
+  await deleteDraftOf(tx, { accountId: actor.accountId, campaignId: id });
   const { name, reservedMicros } = campaign;
   await recordAudit(tx, actor, {
     action: 'campaign.delete',

@@ -1,24 +1,21 @@
 import { Value } from 'typebox/value';
 import { countParts } from '../../../carriers/smpp/text.ts';
-import { findBook } from '../../contacts/book/sql.ts';
 import { listFields } from '../../contacts/fields/sql.ts';
 import { findBalance } from '../../../money/credit/sql.ts';
 import type { Db } from '../../../platform/db/query.ts';
 import type { Actor } from '../../../platform/lib/actor.ts';
 import { amountFor } from '../../../platform/lib/amounts.ts';
 import { bitOf, type Channel } from '../../../platform/lib/channel.ts';
-import { DEFAULT_NUMBER_RULES } from '../../../platform/lib/phone/number-rules.ts';
 import { type PrefixTable, prefixTable } from '../../../platform/lib/phone/prefix-table.ts';
 import { composeText } from '../../../network/templates/compose.ts';
 import { findUsableTemplate, type Template } from '../../../network/templates/sql.ts';
 import { checkSettings, checkTemplates } from '../check.ts';
-import { loadPlan } from '../load-plan.ts';
 import type { Plan } from '../audience/sql.ts';
 import { chainOf } from '../mode.ts';
-import { readNumbers } from '../numbers.ts';
 import { type ReadSettings, readNewSettings } from '../settings.ts';
-import { listListVersions, type Settings } from '../sql.ts';
+import type { Settings } from '../sql.ts';
 import { isFilled, type PlaceholderName, placeholdersWith, usedIn } from './fields.ts';
+import { planUnsaved } from './plan.ts';
 import { PreviewIn, type PreviewOut } from './schema.ts';
 import { listPreviewRows, type PreviewRow } from './sql.ts';
 
@@ -44,12 +41,14 @@ export async function previewCampaign(db: Db, actor: Of, input: PreviewRequest):
   const { settings, faults } = readDeclared(input);
   const templates = await loadTemplates(db, accountId, settings);
   const contactIds = nonEmpty(input.contactIds);
-  const { plan, total } = await planFor(db, accountId, settings, contactIds);
+  const { plan, total } = await planUnsaved(db, accountId, settings, contactIds);
   const customFields = await listFields(db, { accountId });
   const texts = { ...variablesOf(templates), customFields };
-  const range = contactIds ? null : { after: null, limit: input.offset + input.limit };
-  const rows = await listPreviewRows(db, { plan, range, texts });
-  const shown = rows.slice(input.offset, input.offset + input.limit);
+  const { skip: reason, limit, offset } = input;
+  const range = contactIds || reason ? null : { after: null, limit: offset + limit };
+  const skipped = reason && { reason, limit, offset };
+  const rows = await listPreviewRows(db, { plan, range, texts, skipped });
+  const shown = skipped ? rows : rows.slice(offset, offset + limit);
   const all = placeholdersWith(customFields);
   const used = usedIn([settings.smsBody ?? '', ...[...texts.rcs, ...texts.whatsapp].map(inBraces)], all, customFields);
   const tools = { actor, settings, templates, used, units: toUnitPrices(plan) };
@@ -92,28 +91,6 @@ const variablesOf = ({ RCS, WHATSAPP }: Templates) => ({
   rcs: [...new Set(RCS?.variables)],
   whatsapp: [...new Set(WHATSAPP?.variables)],
 });
-
-/** An id that no campaign has. */
-const UNSAVED = 0;
-
-/** Plans whom the preview is for, with their total: the given contacts, or else the lists, or else the numbers. */
-async function planFor(
-  db: Db,
-  accountId: number,
-  settings: Settings,
-  contactIds: readonly number[] | undefined,
-): Promise<{ plan: Plan; total: number }> {
-  const campaign = { ...settings, id: UNSAVED, destinationType: 1 as const };
-  const plan = await loadPlan(db, { accountId, campaign });
-  if (contactIds) return { plan: { ...plan, named: { contactIds } }, total: contactIds.length };
-  if (settings.contactListIds.length > 0) {
-    const lists = await listListVersions(db, { accountId, ids: settings.contactListIds });
-    return { plan, total: lists.reduce((sum, { contactCount }) => sum + contactCount, 0) };
-  }
-  const book = await findBook(db, { accountId });
-  const numbers = await readNumbers(settings.destinations, book ?? DEFAULT_NUMBER_RULES);
-  return { plan: { ...plan, named: { numbers } }, total: numbers.numbers.length };
-}
 
 type UnitPrices = PrefixTable<number>;
 

@@ -1,7 +1,8 @@
 import { Type } from 'typebox';
 import { refuseOutsidePlan } from '../../../identity/accounts/gate.ts';
 import { listFields } from '../../contacts/fields/sql.ts';
-import { tenant } from '../../../platform/db/tenant.ts';
+import { tenant, tenantTransaction } from '../../../platform/db/tenant.ts';
+import { setStatementTimeoutMinutes } from '../../../platform/db/transaction.ts';
 import { assertScope, requireScope } from '../../../platform/http/auth.ts';
 import type { PlatformDeps, App } from '../../../platform/http/app.ts';
 import { idempotentHandler } from '../../../platform/http/idempotency.ts';
@@ -11,6 +12,8 @@ import { previewCampaign } from './preview.ts';
 import { PlaceholderOut, PreviewIn, PreviewOut } from './schema.ts';
 import { withExamples } from '../../../platform/http/schema.ts';
 
+/** Who of a million is skipped is found in seconds. */
+const MAX_MINUTES = 2;
 const PG = '/api/partner-gateway/v1';
 
 /** Registers the routes that show what a campaign would send while it is being edited. */
@@ -42,7 +45,12 @@ export function previewRoutes(app: App, deps: PlatformDeps): void {
       const { actor, body } = request;
       refuseOutsidePlan(actor, chainOf(body.sendingMode));
       if (body.contactIds?.length || body.contactListIds?.length) assertScope(request, 'contacts', 'read');
-      return previewCampaign(tenant(pool, actor), actor, { ...body, now: clock.now() });
+      const input = { ...body, now: clock.now() };
+      if (body.skip === undefined) return previewCampaign(tenant(pool, actor), actor, input);
+      return tenantTransaction(pool, actor, async (tx) => {
+        await setStatementTimeoutMinutes(tx, MAX_MINUTES);
+        return previewCampaign(tx, actor, input);
+      });
     }),
   });
 

@@ -30,6 +30,12 @@ export const PreviewIn = Type.Object({
       description: 'Numbers, if there are no lists. Some of them are enough.',
     }),
   ),
+  skip: Type.Optional(
+    Type.Enum([...SKIP_REASONS], {
+      type: 'string',
+      description: 'Only recipients to whom nothing would be sent for this reason. All recipients are examined for it.',
+    }),
+  ),
   limit: Type.Integer({ minimum: 1, maximum: MAX_SHOWN, default: 5, description: 'How many recipients to show.' }),
   offset: Type.Integer({
     minimum: 0,

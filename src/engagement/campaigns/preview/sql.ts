@@ -35,14 +35,19 @@ export type PreviewTexts = {
   readonly customFields: readonly CustomField[];
 };
 
+type PreviewQuery = {
+  readonly plan: Plan;
+  readonly range: RecipientRange | null;
+  readonly texts: PreviewTexts;
+  /** Only a page of those who are skipped for a reason. */
+  readonly skipped?: { readonly reason: SkipReason; readonly limit: number; readonly offset: number } | undefined;
+};
+
 /**
  * Lists recipients in the order of their numbers, selected as for the goal, with the texts filled in as for the
  * carriers.
  */
-export const listPreviewRows = (
-  db: Db,
-  { plan, range, texts }: { plan: Plan; range: RecipientRange | null; texts: PreviewTexts },
-): Promise<PreviewRow[]> => {
+export const listPreviewRows = (db: Db, { plan, range, texts, skipped }: PreviewQuery): Promise<PreviewRow[]> => {
   const on = { contact: sql`c`, destination: sql`r.destination` };
   const values = (entries: readonly string[]): Sql => valuesSql(entries, texts.customFields, on);
   const expressions = {
@@ -55,6 +60,8 @@ export const listPreviewRows = (
     sql`WITH r AS MATERIALIZED (${recipientsSql(plan, range)})
         SELECT ${previewRow(expressions)}
         FROM r LEFT JOIN contact c ON c.account_id = ${plan.accountId} AND c.id = r.contact_id
-        ORDER BY r.destination, r.contact_id`,
+        ${skipped ? sql`WHERE r.skip_reason = ${skipped.reason}` : sql``}
+        ORDER BY r.destination, r.contact_id
+        ${skipped ? sql`LIMIT ${skipped.limit} OFFSET ${skipped.offset}` : sql``}`,
   );
 };

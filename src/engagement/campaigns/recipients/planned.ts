@@ -41,6 +41,7 @@ const toUnreadable = (phoneNumber: string): RecipientRow => ({
   phoneNumber,
   country: '',
   contactId: null,
+  name: null,
   skipReason: 'invalid',
   attempts: [],
 });

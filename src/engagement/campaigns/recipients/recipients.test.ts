@@ -101,7 +101,7 @@ test('before the confirmation they are those that the goal counted, the invalid 
   expect(await page()).toEqual({ total: 0, rows: [] });
   await call('PUT', `/${id}`, { destinations: ['+393331000002', 'nonsense', '+390612345678', '+393331000001', '12'] });
   await call('POST', `/${id}/calculateGoal`);
-  const plain = { contactId: null, channel: null, read: false, messageIds: [], notTried: [] };
+  const plain = { contactId: null, name: null, channel: null, read: false, messageIds: [], notTried: [] };
   const italian = { ...plain, country: 'IT' };
   const all = [
     { ...italian, phoneNumber: '+390612345678', status: 'SKIPPED', skipReason: 'unsupported' },
@@ -134,11 +134,14 @@ test('before the confirmation, contacts of lists without a number come last, as 
     expect((await api.call(account.apiKey, 'POST', '/contacts/list/contacts', pair)).status).toBe(201);
     return contact;
   };
-  const [mailed, named] = [await add({ email: 'a@example.com' }), await add({ phoneNumber: '+393331000001' })];
+  const [mailed, named] = [
+    await add({ email: 'a@example.com' }),
+    await add({ phoneNumber: '+393331000001', firstName: 'Ana' }),
+  ];
   await call('PUT', `/${id}`, { contactListIds: [list] });
   await call('POST', `/${id}/calculateGoal`);
   const both = [
-    { phoneNumber: '+393331000001', contactId: named, status: 'PENDING' },
+    { phoneNumber: '+393331000001', contactId: named, name: 'Ana', status: 'PENDING' },
     { phoneNumber: '', contactId: mailed, status: 'SKIPPED', skipReason: 'invalid' },
   ];
   expect(await page()).toMatchObject({ total: 2, rows: both });
@@ -154,7 +157,15 @@ test('each recipient has the status of its message, or that it waits, or why it 
     { destination: two, status: STATUS.ACCEPTED },
   ]);
   const [queued] = await addMessages([{ destination: three }]);
-  const plain = { country: 'IT', contactId: null, notTried: [], skipReason: null, read: false, channel: 'SMS' };
+  const plain = {
+    country: 'IT',
+    contactId: null,
+    name: null,
+    notTried: [],
+    skipReason: null,
+    read: false,
+    channel: 'SMS',
+  };
   const nothing = { ...plain, channel: null, messageIds: [] };
   expect(await page()).toEqual({
     total: 5,

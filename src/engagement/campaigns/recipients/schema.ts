@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { nameOfStatus, STATUS_NAMES, type StatusName } from '../../../messaging/states.ts';
+import type { Actor } from '../../../platform/lib/actor.ts';
 import type { CampaignRow } from '../sql.ts';
 import { CAMPAIGN } from '../states.ts';
 import type { RecipientRow } from './sql.ts';
@@ -23,6 +24,9 @@ export const RecipientOut = Type.Object({
   }),
   country: Type.String({ description: 'ISO 3166-1 alpha-2; empty if the number belongs to no country.' }),
   contactId: orNull(Type.Integer()),
+  name: orNull(
+    Type.String({ description: 'The name of the contact. Null without the scope `contacts`, or if it is not known.' }),
+  ),
   channel: Type.Union([channelName(), Type.Null()], {
     description: 'The channel of the last message.',
   }),
@@ -55,12 +59,17 @@ export const isLeftOut = ({ cancelledAt, status }: Ended): boolean =>
 const SUSPENDED = 'suspended';
 
 /** Converts a recipient to its form in the API. In a cancelled campaign those without a message get none. */
-export function toRecipientOut({ attempts, ...row }: RecipientRow, campaign: Ended): Static<typeof RecipientOut> {
+export function toRecipientOut(
+  { attempts, ...row }: RecipientRow,
+  campaign: Ended,
+  { operations }: Pick<Actor, 'operations'>,
+): Static<typeof RecipientOut> {
   const last = attempts.at(-1);
   const skipReason = row.skipReason ?? (last === undefined && isLeftOut(campaign) ? SUSPENDED : null);
   const withoutMessage = skipReason !== null ? 'SKIPPED' : campaign.cancelledAt === null ? 'PENDING' : 'DELETED';
   return {
     ...row,
+    name: operations.has('contacts') ? row.name : null,
     channel: last?.channel ?? null,
     status: last ? nameOfStatus(last.status) : withoutMessage,
     read: attempts.some(({ read }) => read),

@@ -1,3 +1,4 @@
+import { plainArray } from '../../../platform/db/array.ts';
 import { type Db, join, many, one, type Sql, sql } from '../../../platform/db/query.ts';
 import { as, columns, type RowOf } from '../../../platform/db/select.ts';
 import { bitOf, type Channel } from '../../../platform/lib/channel.ts';
@@ -20,6 +21,8 @@ const RECIPIENT = columns({
   phoneNumber: as<string>('p.destination'),
   country: as<string>('p.country'),
   contactId: as<number | null>('p.contact_id'),
+  /** The name of the contact; null where it is not known. */
+  name: as<string | null>("nullif(c.full_name, '')"),
   skipReason: as<string | null>('p.skip_reason'),
   /** The messages in the order in which they were created; the last one decides the status. */
   attempts: as<Attempt[]>("coalesce(l.attempts, '[]')"),
@@ -64,6 +67,7 @@ export const listRecipients = (db: Db, of: Paged): Promise<RecipientRow[]> => {
     sql`WITH page AS MATERIALIZED (${recipients(of, early ? limited : sql``)}), ${attempts(of, early)}
         SELECT ${RECIPIENT}
         FROM page p LEFT JOIN attempt l ON l.destination = p.destination
+        LEFT JOIN contact c ON c.account_id = ${of.accountId} AND c.id = p.contact_id
         ${early ? sql`` : sql`WHERE ${fits(of)}`}
         ORDER BY p.country, p.destination ${early ? sql`` : limited}`,
   );
@@ -167,6 +171,28 @@ const fits = ({ which, cancelled }: RecipientsOf): Sql => {
   return cancelled ? sql`coalesce(l.status, ${STATUS.DELETED}) = ${which.status}` : sql`l.status = ${which.status}`;
 };
 
+type ByStatus = Pick<RecipientsOf, 'accountId' | 'campaignId' | 'firstId' | 'endId'> & {
+  readonly statuses: readonly number[];
+  readonly limit: number;
+};
+
+/**
+ * Lists the numbers of recipients whose last message has one of these statuses and to whom none was delivered, in the
+ * order of country and number. All messages of the campaign are read, so it is for what somebody asks for, not for a page.
+ */
+export const listNumbersByStatus = async (db: Db, { statuses, limit, ...own }: ByStatus): Promise<string[]> => {
+  const of: RecipientsOf = { ...own, which: 'all', combined: true, cancelled: false, suspended: false };
+  const rows = await many<{ number: string }>(
+    db,
+    sql`WITH page AS MATERIALIZED (${recipientsWhere(of, NOT_SKIPPED)}), ${attempts(of, false)}
+        SELECT p.destination AS number FROM page p JOIN attempt l ON l.destination = p.destination
+        WHERE l.status = ANY(${plainArray(statuses)}::smallint[])
+          AND NOT l.attempts @> ${JSON.stringify([{ status: STATUS.DELIVERED }])}::jsonb
+        ORDER BY p.country, p.destination LIMIT ${limit}`,
+  );
+  return rows.map(({ number }) => number);
+};
+
 /** Which of those whom a campaign is planned for: all, those who would get nothing, or those who would get something. */
 export type PlannedWhich = 'all' | 'skipped' | 'pending';
 
@@ -174,6 +200,7 @@ const PLANNED = columns({
   phoneNumber: as<string>("coalesce(r.destination, '')"),
   country: as<string>('r.country'),
   contactId: as<number | null>('r.contact_id'),
+  name: as<string | null>("nullif(c.full_name, '')"),
   skipReason: as<string | null>('r.skip_reason'),
   attempts: as<Attempt[]>("'[]'::jsonb"),
 });
@@ -189,7 +216,8 @@ export const listPlanned = (
   const wanted = { all: sql`true`, skipped: sql`r.skip_reason IS NOT NULL`, pending: sql`r.skip_reason IS NULL` };
   return many(
     db,
-    sql`SELECT ${PLANNED} FROM (${recipientsSql(page.plan, page.range)}) AS r WHERE ${wanted[page.which]}
+    sql`SELECT ${PLANNED} FROM (${recipientsSql(page.plan, page.range)}) AS r
+        LEFT JOIN contact c ON c.account_id = ${page.plan.accountId} AND c.id = r.contact_id WHERE ${wanted[page.which]}
         ORDER BY r.destination, r.contact_id LIMIT ${page.limit} OFFSET ${page.offset}`,
   );
 };

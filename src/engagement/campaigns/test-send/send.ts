@@ -9,7 +9,7 @@ import { type Draft, newDraft, type Verdict } from '../../../messaging/sending/d
 import { listTemplateVariables } from '../../../network/templates/find.ts';
 import { checkSettings, checkTemplates, NETWORK_FIELDS, refuseWithoutScope } from '../check.ts';
 import { chainOf } from '../mode.ts';
-import { type CampaignRow, findCampaign } from '../sql.ts';
+import { type CampaignRow, findCampaign, type Settings } from '../sql.ts';
 import { parseText } from '../text/parse.ts';
 import { renderSql, valuesSql } from '../text/sql.ts';
 import { listTestLists, listTestRecipients, type TestRecipient } from './sql.ts';
@@ -119,9 +119,12 @@ function toDraft(campaign: CampaignRow, recipient: TestRecipient): Draft | null 
   });
 }
 
-function toContent(
-  campaign: CampaignRow,
-  recipient: TestRecipient,
+type Sent = Pick<TestRecipient, 'text' | 'rcsValues' | 'whatsappValues'>;
+
+/** What a campaign sends to one recipient on a channel: its sender, and the filled text or the template with its values. */
+export function toContent(
+  campaign: Settings,
+  recipient: Sent,
   channel: Channel,
 ): Pick<Draft, 'sender' | 'body' | 'content'> {
   if (channel === 'SMS') return { sender: campaign.smsSender ?? '', body: recipient.text };

@@ -104,12 +104,12 @@ test('a row without a number is faulty, an empty row is ignored, and what cannot
     {
       line: 2,
       cells: ['', 'Anna'],
-      faults: [{ field: 'phoneNumber', message: expect.stringContaining('is missing') }],
+      faults: [{ field: 'phoneNumber', cause: 'number_missing', message: expect.stringContaining('is missing') }],
     },
     {
       line: 4,
       cells: ['+393331234567', 'a\ufffdb'],
-      faults: [{ field: 'fullName', message: 'contains invalid characters' }],
+      faults: [{ field: 'fullName', cause: 'characters', message: 'contains invalid characters' }],
     },
   ]);
 });

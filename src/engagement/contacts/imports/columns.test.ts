@@ -59,6 +59,33 @@ test('a missing column, two columns with one field, and no column for the number
   ]);
 });
 
+test('names are recognised in twelve languages, unless another column or a custom field has the name', () => {
+  const heads: Readonly<Record<string, string>> = {
+    en: 'Customer name;Cell number;E-mail address',
+    it: 'Nominativo;Numero di cellulare;Indirizzo e-mail',
+    es: 'Nombre completo;Teléfono móvil;Correo electrónico',
+    fr: 'Nom complet;Numéro de téléphone;Courriel',
+    de: 'Vollständiger Name;Handynummer;E-Mail-Adresse',
+    pt: 'Nome completo;Telemóvel;Correio eletrónico',
+    nl: 'Volledige naam;Telefoonnummer;E-mailadres',
+    pl: 'Imię i nazwisko;Telefon komórkowy;Adres e-mail',
+    sv: 'Fullständigt namn;Mobiltelefonnummer;E-postadress',
+    da: 'Fulde navn;Mobilnummer;E-postadresse',
+    tr: 'Adı Soyadı;Cep telefonu;E-posta',
+    ro: 'Nume complet;Număr de telefon;Adresă de email',
+  };
+  for (const [language, head] of Object.entries(heads))
+    expect(map(head.split(';')).names, language).toEqual(['fullName', 'phoneNumber', 'email']);
+  expect(map(['Vorname', 'Nachname', 'Telefon']).names).toEqual(['firstName', 'lastName', 'phoneNumber']);
+  expect(map(['Imię', 'Nazwisko', 'Komórka']).names).toEqual(['firstName', 'lastName', 'phoneNumber']);
+  expect(map(['phone', 'Telefon']).names).toEqual(['phoneNumber', 'Telefon#null']);
+});
+
+test('beside a first name in another language, a column called name is the last name', () => {
+  expect(map(['Vorname', 'Name', 'Telefon']).names).toEqual(['firstName', 'lastName', 'phoneNumber']);
+  expect(map(['First name', 'Name', 'Phone']).names).toEqual(['firstName', 'fullName', 'phoneNumber']);
+});
+
 test('a row is a header when one of its cells is a known name', () => {
   expect(looksLikeHeader(['Ort', 'phone number'])).toBe(true);
   expect(looksLikeHeader(['+393331234567', 'Anna'])).toBe(false);

@@ -1,18 +1,6 @@
 import type { FieldError } from '../../../platform/errors.ts';
 import type { FieldRow, FieldType } from '../fields/sql.ts';
-
-/** The fields of a contact that a column of a file can have, apart from custom fields. */
-export const STANDARD_FIELDS = [
-  'phoneNumber',
-  'firstName',
-  'lastName',
-  'fullName',
-  'email',
-  'gender',
-  'isTest',
-  'optedOut',
-] as const;
-export type StandardField = (typeof STANDARD_FIELDS)[number];
+import { NAMES_BY_LANGUAGE, STANDARD_FIELDS, type StandardField } from './header-names.ts';
 
 /** The field that a column becomes; null: it is ignored. A custom field without an id does not exist yet. */
 export type Target =
@@ -51,25 +39,49 @@ const BY_ALIAS: ReadonlyMap<string, Target> = new Map([
   ...IGNORED_NAMES.split(' ').map((name) => [name, null] as const),
 ]);
 
+/** Names in other languages. They count where no other column has the field, and where no custom field has the name. */
+const BY_FOREIGN_NAME: ReadonlyMap<string, StandardField> = new Map(
+  NAMES_BY_LANGUAGE.flatMap(({ names }) =>
+    STANDARD_FIELDS.flatMap((field) => (names[field] ?? '').split(' ').map((name) => [name, field] as const)),
+  ).filter(([name]) => name !== '' && !BY_ALIAS.has(name)),
+);
+
 /**
  * Returns the letters and digits of a name, in lower case and without accents, so that `Phone number`, `phone_number`
  * and `phoneNumber` are the same.
  */
-const normalizedName = (name: string): string =>
+export const normalizedName = (name: string): string =>
   withoutAccents(name)
     .toLowerCase()
     .replaceAll(/[^a-z0-9]/g, '');
-const withoutAccents = (name: string): string => name.normalize('NFKD').replaceAll(/\p{M}/gu, '');
+/** Some letters are not an accent on another one, and have to be named. */
+const withoutAccents = (name: string): string =>
+  name
+    .normalize('NFKD')
+    .replaceAll(/\p{M}/gu, '')
+    .replaceAll(/[łŁ]/g, 'l')
+    .replaceAll(/[øØ]/g, 'o')
+    .replaceAll(/[ıİ]/g, 'i')
+    .replaceAll('ß', 'ss');
 
-/** Returns whether a row has the names of the columns: at least one of its cells is a known name. */
-export const looksLikeHeader = (cells: readonly string[]): boolean =>
-  cells.some((cell) => BY_ALIAS.has(normalizedName(cell)));
+/**
+ * Returns whether a row has the names of the columns: at least one of its cells is a known name. A name in another
+ * language may as well be a value, so beside it no cell may look like a phone number.
+ */
+export function looksLikeHeader(cells: readonly string[]): boolean {
+  const names = cells.map(normalizedName);
+  if (names.some((name) => BY_ALIAS.has(name))) return true;
+  return names.some((name) => BY_FOREIGN_NAME.has(name)) && !cells.some(isLikeNumber);
+}
+
+const isLikeNumber = (cell: string): boolean => cell.replaceAll(/\D/g, '').length >= 6;
 
 export type Columns = { readonly targets: readonly Target[]; readonly faults: readonly FieldError[] };
 
 /**
  * Finds the field of each column: the one that the mapping says, or else the standard field with its name, or else the
- * custom field with its name, which may be a new text field. A column without a name is ignored.
+ * custom field with its name, which may be a new text field, unless the name is that of a standard field in one of
+ * eleven other languages and no column has that field yet. A column without a name is ignored.
  * Faults: the mapping has a column that is not in the file, two columns have the same field, or none has the number.
  */
 export function mapColumns(
@@ -79,13 +91,39 @@ export function mapColumns(
   const { asked, faults } = readMapping(head, mapping);
   const isGoogle = head.some((name) => normalizedName(name) === GOOGLE_NUMBER);
   const byName = new Map(fields.toReversed().map((field) => [normalizedName(field.name), field]));
-  const targets = head.map((name, i) => {
+  const first = head.map((name, i) => {
     const wanted = asked.get(i);
     if (wanted === null || (isGoogle && wanted === undefined && isGoogleLabel(name))) return null;
     return targetOf(wanted ?? name, i, byName);
   });
+  const targets = withForeignNames(head, first, asked);
   return { targets, faults: [...faults, ...duplicateFieldFaults(head, targets), ...missingNumberFaults(targets)] };
 }
+
+/** Gives columns that would be new custom fields the standard fields that their names mean in another language. */
+function withForeignNames(
+  head: readonly string[],
+  targets: readonly Target[],
+  asked: ReadonlyMap<number, string | null>,
+): readonly Target[] {
+  const taken = new Set(targets.flatMap((target) => (target && 'field' in target ? [target.field] : [])));
+  const found = targets.map((target, i) => {
+    if (asked.has(i) || !target || 'field' in target || target.id !== null) return target;
+    const field = BY_FOREIGN_NAME.get(normalizedName(head[i] ?? ''));
+    if (field === undefined || taken.has(field)) return target;
+    taken.add(field);
+    return { field } as const;
+  });
+  const hasFirst = found.some(
+    (target, i) => target && 'field' in target && target.field === 'firstName' && target !== targets[i],
+  );
+  if (!hasFirst || taken.has('lastName')) return found;
+  const isFamilyName = (i: number): boolean => !asked.has(i) && FAMILY_NAMES.has(normalizedName(head[i] ?? ''));
+  return found.map((target, i) => (isFamilyName(i) ? { field: 'lastName' as const } : target));
+}
+
+/** What means the last name beside a first name: `Vorname;Name`. */
+const FAMILY_NAMES: ReadonlySet<string> = new Set(['name', 'nume', 'naam', 'navn', 'namn']);
 
 /** The column that only files of Google Contacts have. */
 const GOOGLE_NUMBER = 'phone1value';

@@ -12,6 +12,7 @@ import { startTestProgram } from '../../../../test/support/program.ts';
 import { until } from '../../../../test/support/until.ts';
 import { startWorkerProcess } from '../../../../test/support/worker-process.ts';
 import { findBook } from '../book/sql.ts';
+import { EMPTY_REPORT } from './cleaning/report.ts';
 import { type CheckedRow, packRows } from './rows.ts';
 import * as db from './sql.ts';
 import { importNextChunk } from './import-next-chunk.ts';
@@ -41,7 +42,7 @@ const enqueue = (chunks: CheckedRow[][], listId: number | null = null): Promise<
   transaction(database.pool, async (tx) => {
     const total = chunks.flat().length;
     const facts = { fileName: 'a.csv', dryRun: false, listId, author: AUTHOR, columns: COLUMNS, preview: [], total };
-    const row = await db.insertImport(tx, { accountId, ...facts });
+    const row = await db.insertImport(tx, { accountId, cleaning: EMPTY_REPORT, ...facts });
     for (const [n, rows] of chunks.entries())
       await db.insertChunk(tx, { accountId, importId: row.id, n, rows: packRows(rows) });
     await db.insertJob(tx, { accountId, importId: row.id });

@@ -11,13 +11,18 @@ import { limitsOf } from '../limits.ts';
 import { describePhone } from '../read.ts';
 import { listIdsByNumber } from '../sql.ts';
 import { type Upserted, type UpsertRow, upsertContacts } from '../upsert.ts';
-import { type CheckedRow, type GoodRow, truncateCells } from './rows.ts';
+import { type SplitName, splitName } from './cleaning/split-name.ts';
+import { type CheckedRow, type GoodRow, type RowFault, truncateCells } from './rows.ts';
 import * as db from './sql.ts';
 
 /** How many rejected rows are stored to be shown. */
 const MAX_REJECTS = 10_000;
 
-const LIMIT_REACHED = { field: 'row', message: 'the contact limit of the plan is reached' };
+const LIMIT_REACHED: RowFault = {
+  field: 'row',
+  cause: 'limit',
+  message: 'the contact limit of the plan is reached',
+};
 
 /**
  * Imports checked rows, in the caller's transaction: contacts are created or changed by their numbers, added to the
@@ -46,25 +51,32 @@ export async function importRows(tx: Db, current: db.ImportRow, rows: readonly C
 function toContact({ cells, phone }: GoodRow, columns: readonly db.ImportColumn[]): UpsertRow {
   const values: Partial<Record<string, FieldValue>> = {};
   const customFields: Record<string, FieldValue> = {};
-  for (const [i, { field, fieldId }] of columns.entries()) {
+  let split: SplitName | null = null;
+  for (const [i, { field, fieldId, names }] of columns.entries()) {
     const value = cells[i];
     if (value === null || value === undefined || field === null) continue;
-    if (fieldId === null) values[field] = value;
+    if (names !== undefined) split = splitName(String(value), names);
+    else if (fieldId === null) values[field] = value;
     else customFields[fieldId] = value;
   }
   const text = (field: string): string | null => (typeof values[field] === 'string' ? values[field] : null);
   return {
     ...describePhone(phone),
     phoneNumber: phone.e164,
-    firstName: text('firstName'),
-    lastName: text('lastName'),
-    givenFullName: text('fullName'),
+    ...namesOf(text, split),
     gender: GENDERS.find((gender) => gender === values['gender']) ?? null,
     email: text('email'),
     isTest: values['isTest'] === true,
     customFields,
   };
 }
+
+/** The names of a contact: those with columns of their own come before the parts of a whole name. */
+const namesOf = (text: (field: string) => string | null, split: SplitName | null) => ({
+  firstName: text('firstName') ?? split?.firstName ?? null,
+  lastName: text('lastName') ?? split?.lastName ?? null,
+  givenFullName: text('fullName') ?? split?.full ?? null,
+});
 
 const GENDERS = ['MALE', 'FEMALE', 'OTHER'] as const;
 

@@ -2,10 +2,9 @@ import { fstatSync } from 'node:fs';
 import { type ResourceLimits, Worker } from 'node:worker_threads';
 import { AppError } from '../../../platform/errors.ts';
 import { createFairQueue } from '../../../platform/lib/background/fair-queue.ts';
-import type { TablePreview } from './check-table.ts';
-import type { Conversion, Converted } from './reading/convert.ts';
+import type { Conversion, Converted, Inspected, OnProgress, PreviewedTable } from './reading/convert.ts';
 import { badFile } from './limits.ts';
-import type { ThreadResult, ThreadTask } from './reading/thread.ts';
+import type { ThreadProgress, ThreadResult, ThreadTask } from './reading/thread.ts';
 
 const THREAD = new URL('./reading/thread.ts', import.meta.url);
 /** A million rows take about 100 MB, most of it for the phone numbers, which are remembered to find duplicates. */
@@ -23,9 +22,9 @@ const readers = createFairQueue({ size: 2, perAccount: 1 });
 export async function readFile(
   accountId: number,
   conversion: Conversion,
-  heap: ResourceLimits = HEAP,
+  { heap = HEAP, onProgress }: { heap?: ResourceLimits; onProgress?: OnProgress } = {},
 ): Promise<Converted> {
-  const result = await readInTurn(accountId, { work: 'convert', ...conversion }, heap);
+  const result = await readInTurn(accountId, { work: 'convert', ...conversion }, heap, onProgress);
   if (result.kind !== 'converted') throw new Error('the thread did something else');
   return result.converted;
 }
@@ -34,24 +33,36 @@ export async function readFile(
 export async function readFilePreview(
   accountId: number,
   conversion: Omit<Conversion, 'chunks' | 'kind'>,
-): Promise<TablePreview> {
+): Promise<PreviewedTable> {
   const result = await readInTurn(accountId, { work: 'preview', ...conversion }, HEAP);
   if (result.kind !== 'previewed') throw new Error('the thread did something else');
   return result.preview;
 }
 
+/** Finds out what a file is, in a thread with the same limits. Errors: as of `readFile`. */
+export async function inspect(accountId: number, file: Pick<Conversion, 'source' | 'fileName'>): Promise<Inspected> {
+  const result = await readInTurn(accountId, { work: 'inspect', ...file }, HEAP);
+  if (result.kind !== 'inspected') throw new Error('the thread did something else');
+  return result.inspected;
+}
+
 type Read = Exclude<ThreadResult, { kind: 'refused' }>;
 
 /** A preview reads only the beginning of its file, so it costs nothing next to a whole file. */
-const readInTurn = (accountId: number, task: ThreadTask, heap: ResourceLimits): Promise<Read> =>
-  readers.run(accountId, () => runThread(task, heap), {
+const readInTurn = (
+  accountId: number,
+  task: ThreadTask,
+  heap: ResourceLimits,
+  onProgress?: OnProgress,
+): Promise<Read> =>
+  readers.run(accountId, () => runThread(task, heap, onProgress), {
     cost: task.work === 'preview' ? 0 : fstatSync(task.source).size,
   });
 
-async function runThread(task: ThreadTask, resourceLimits: ResourceLimits): Promise<Read> {
+async function runThread(task: ThreadTask, resourceLimits: ResourceLimits, onProgress?: OnProgress): Promise<Read> {
   const thread = new Worker(THREAD, { workerData: task, resourceLimits, env: {} });
   try {
-    const result = await firstMessage(thread);
+    const result = await resultOf(thread, onProgress);
     if (result.kind !== 'refused') return result;
     throw new AppError(result.code, { message: result.message, details: result.details });
   } catch (error) {
@@ -61,9 +72,12 @@ async function runThread(task: ThreadTask, resourceLimits: ResourceLimits): Prom
   }
 }
 
-function firstMessage(thread: Worker): Promise<ThreadResult> {
+function resultOf(thread: Worker, onProgress?: OnProgress): Promise<ThreadResult> {
   const { promise, resolve, reject } = Promise.withResolvers<ThreadResult>();
-  thread.once('message', resolve);
+  thread.on('message', (message: ThreadResult | ThreadProgress) => {
+    if (message.kind === 'progress') onProgress?.(message.share);
+    else resolve(message);
+  });
   thread.once('error', reject);
   const timer = setTimeout(() => reject(badFile('takes too long to read')), TIMEOUT_MS);
   return promise.finally(() => clearTimeout(timer));

@@ -99,8 +99,8 @@ test('a small file is imported at once: contacts, custom fields, list, summary, 
     { phoneNumber: '+393331234568', firstName: 'Bert', customFields: {}, optedOut: ['SMS'], numberType: 'MOBILE' },
   ]);
   expect(await get(`/imports/${made.importId}`)).toEqual(made);
-  const { columns, fields, preview, errors, ...brief } = made;
-  expect([columns, fields, preview, errors].every(Array.isArray)).toBe(true);
+  const { columns, fields, preview, errors, cleaning, ...brief } = made;
+  expect([columns, fields, preview, errors, cleaning.groups].every(Array.isArray)).toBe(true);
   expect(await get('/imports')).toEqual({ data: [brief], page: 0, limit: 10, total: 1 });
   const { body } = await client.request('GET', '/api/partner-gateway/v1/audit');
   expect(body).toMatchObject({

@@ -4,20 +4,19 @@ import multipart from '@fastify/multipart';
 import type { FastifyRequest } from 'fastify';
 import type { Pool } from 'pg';
 import { Type } from 'typebox';
-import type { Db } from '../../../platform/db/query.ts';
 import { tenant, tenantTransaction } from '../../../platform/db/tenant.ts';
 import { AppError } from '../../../platform/errors.ts';
-import type { Actor } from '../../../platform/lib/actor.ts';
 import { DEFAULT_NUMBER_RULES } from '../../../platform/lib/phone/number-rules.ts';
 import { requireScope } from '../../../platform/http/auth.ts';
 import type { PlatformDeps, App } from '../../../platform/http/app.ts';
 import { idempotentHandler } from '../../../platform/http/idempotency.ts';
-import { offsetOf, PageOf, pageOf, PageQuery } from '../../../platform/http/page.ts';
+import { offsetOf, pageFields, PageOf, pageOf, PageQuery } from '../../../platform/http/page.ts';
 import { formBounds, MULTIPART_LIMITS, receiveForm } from '../../../platform/http/files/receive-form.ts';
 import { createUploadGate, type Upload, type UploadGate } from '../../../platform/http/files/upload-gate.ts';
 import { noteFormFields } from '../../../platform/http/unknown-fields/warn.ts';
 import { openTemporaryFile } from '../../../platform/storage/temporary-file.ts';
 import { findBook } from '../book/sql.ts';
+import { answerImport, findImportOrThrow } from './answer.ts';
 import { listFields } from '../fields/sql.ts';
 import { readFile, readFilePreview } from './read-file.ts';
 import type { FileKind } from './reading/convert.ts';
@@ -25,15 +24,12 @@ import { LIMITS } from './limits.ts';
 import { rejectsCsv } from './rejects.ts';
 import * as schema from './schema.ts';
 import { readSettings } from './settings.ts';
-import { countImports, findImport, type ImportRow, listImports, listRejects } from './sql.ts';
+import { countImports, countRejects, listImports, listRejectsWith } from './sql.ts';
 import { refuseUnknownList, startImport } from './start.ts';
 import { withExamples } from '../../../platform/http/schema.ts';
 
 const PATH = '/api/partner-gateway/v1/contacts';
 const tags = ['Contacts'];
-/** How many rejected rows a response includes. */
-const SHOWN_REJECTS = 1000;
-
 const UPLOAD =
   'Contacts are created, or changed if their number exists: a cell that is not empty replaces the old value. Up to 5,000 ' +
   'rows are imported at once, all or none (200). A larger file is imported in the background (202, `PENDING`), and ' +
@@ -84,7 +80,30 @@ export function importRoutes(app: App, deps: PlatformDeps): void {
     },
     handler: async ({ actor, params }) => {
       const db = tenant(pool, actor);
-      return answerImport(db, await findOrThrow(db, actor, params.id));
+      return answerImport(db, await findImportOrThrow(db, actor, params.id));
+    },
+  });
+
+  app.get(`${PATH}/imports/:id/rows`, {
+    onRequest,
+    schema: {
+      tags,
+      operationId: 'listContactImportRows',
+      summary: 'List rejected rows of a contact import',
+      description: 'Of the first 10,000 rejected rows, with their cells, in the order of the file.',
+      params: schema.ImportId,
+      querystring: RowsQuery,
+      response: { 200: PageOf(schema.RejectedRow) },
+    },
+    handler: async ({ actor, params, query }) => {
+      const db = tenant(pool, actor);
+      const { accountId, id: importId } = await findImportOrThrow(db, actor, params.id);
+      const which = { accountId, importId, fault: schema.faultFilterOf(query) };
+      const [rows, total] = await Promise.all([
+        listRejectsWith(db, { ...which, limit: query.limit, offset: offsetOf(query) }),
+        countRejects(db, which),
+      ]);
+      return pageOf(query, rows.map(schema.toRejectedRow), total);
     },
   });
 
@@ -101,7 +120,7 @@ export function importRoutes(app: App, deps: PlatformDeps): void {
     },
     handler: async ({ actor, params }, reply) => {
       const db = tenant(pool, actor);
-      const row = await findOrThrow(db, actor, params.id);
+      const row = await findImportOrThrow(db, actor, params.id);
       return reply
         .type('text/csv; charset=utf-8')
         .header('content-disposition', `attachment; filename="rejects-${row.id}.csv"`)
@@ -109,6 +128,8 @@ export function importRoutes(app: App, deps: PlatformDeps): void {
     },
   });
 }
+
+const RowsQuery = Type.Object({ ...pageFields, ...schema.rowsFilterFields });
 
 type UploadRoute = { readonly kind: FileKind; readonly path: string; readonly summary: string };
 
@@ -201,15 +222,4 @@ async function readUploadForm(
   await refuseUnknownList(db, accountId, settings.listId);
   const [book, customFields] = await Promise.all([findBook(db, { accountId }), listFields(db, { accountId })]);
   return { settings, options: { ...settings, fields: customFields, rules: book ?? DEFAULT_NUMBER_RULES } };
-}
-
-async function findOrThrow(db: Db, { accountId }: Actor, id: number): Promise<ImportRow> {
-  const row = await findImport(db, { accountId, id });
-  if (!row) throw new AppError('not_found');
-  return row;
-}
-
-async function answerImport(db: Db, row: ImportRow) {
-  const which = { accountId: row.accountId, importId: row.id, afterLine: -1, limit: SHOWN_REJECTS };
-  return schema.toImportOut(row, await listRejects(db, which));
 }

@@ -3,17 +3,56 @@ import type { FieldError } from '../../../platform/errors.ts';
 import type { FieldValue } from '../fields/values.ts';
 import type { PhoneDetails } from '../../../platform/lib/phone/phone-details.ts';
 
+/** What kind of fault a value or a row has. Faults of one cause in one field can be cured together. */
+export const CAUSES = [
+  'number_missing',
+  'no_country_code',
+  'not_a_number',
+  'unknown_country_code',
+  'impossible_length',
+  'rounded',
+  'email',
+  'gender',
+  'yes_or_no',
+  'channels',
+  'too_long',
+  'type',
+  'characters',
+  'cells',
+  'duplicate',
+  'limit',
+] as const;
+export type Cause = (typeof CAUSES)[number];
+
+/** A fault of a row, with its cause; rows that earlier releases rejected have none. */
+export type RowFault = FieldError & { readonly cause?: Cause };
+
+/** How a value is made usable that is faulty as it stands. */
+export const CURES = ['country', 'plus', 'extract', 'drop'] as const;
+export type Cure = (typeof CURES)[number];
+
+/** A value that was changed to bring its row in: read with a country, as a part of its text, or left out. */
+export type Change = {
+  readonly cure: Cure;
+  readonly field: string;
+  /** The country that a number was read with. */
+  readonly country?: string;
+  readonly before: string;
+  readonly after: string;
+};
+
 /** A row that can become a contact: its cells, in the order of the columns, have the values that contacts store. */
 export type GoodRow = {
   readonly line: number;
   readonly cells: readonly (FieldValue | null)[];
   readonly phone: PhoneDetails;
+  readonly changes?: readonly Change[];
 };
 /** A row that cannot become a contact, as the file has it. */
 export type BadRow = {
   readonly line: number;
   readonly cells: readonly string[];
-  readonly faults: readonly FieldError[];
+  readonly faults: readonly RowFault[];
 };
 /** A row with the same number as an earlier row. */
 export type DuplicateRow = BadRow & { readonly doubled: true };

@@ -1,6 +1,8 @@
 import { type Static, Type } from 'typebox';
 import type { TablePreview } from './check-table.ts';
-import type { ImportInList as ImportBrief, ImportRow, Reject } from './sql.ts';
+import type { ChangeGroup, CleaningReport } from './cleaning/report.ts';
+import { CAUSES, CURES } from './rows.ts';
+import type { FaultFilter, ImportInList as ImportBrief, ImportRow, Reject } from './sql.ts';
 import { id, instant, orNull } from '../../../platform/lib/schema.ts';
 
 const count = (description: string) => Type.Integer({ description });
@@ -51,8 +53,10 @@ const Summary = Type.Object({
   errors: count('Rows that cannot become a contact, or that exceed the contact limit.'),
 });
 
+const lineOfFile = Type.Integer({ description: 'The line of the file, from 1; in a sheet, the row.' });
+
 const Fault = Type.Object({
-  line: Type.Integer({ description: 'The line of the file, from 1; in a sheet, the row.' }),
+  line: lineOfFile,
   field: Type.String({ description: '`row` if it is not a single field.' }),
   message: Type.String(),
 });
@@ -71,12 +75,55 @@ const brief = {
   completedAt: orNull(instant()),
 };
 
+const ChangeOut = Type.Object({
+  cure: Type.Enum([...CURES], {
+    type: 'string',
+    description:
+      '`country`: the number is read as one of `country`; `plus`: it begins with a country code; `extract`: it is found ' +
+      'in a longer text; `drop`: the value is left out.',
+  }),
+  field: Type.String(),
+  country: orNull(Type.String({ description: 'ISO 3166-1 alpha-2.' })),
+  rows: count('How many rows.'),
+  samples: Type.Array(Type.Object({ line: lineOfFile, before: Type.String(), after: Type.String() }), {
+    description: 'The first of them.',
+  }),
+});
+
+const CleaningOut = Type.Object({
+  groups: Type.Array(
+    Type.Object({
+      cause: Type.Enum([...CAUSES], { type: 'string' }),
+      field: Type.String({ description: '`row` if it is not a single field.' }),
+      rows: count('How many rows are rejected because of it.'),
+      samples: Type.Array(Type.Object({ line: lineOfFile, value: Type.String() }), {
+        description: 'The first of them.',
+      }),
+      cures: Type.Array(ChangeOut, { description: 'What would bring how many of these rows in.' }),
+    }),
+    { description: 'The faults of the rejected rows by cause, the most frequent first.' },
+  ),
+  changes: Type.Array(ChangeOut, { description: 'The values that were changed to bring rows in.' }),
+});
+
+const toCleaningOut = ({ groups, changes }: CleaningReport): Static<typeof CleaningOut> => ({
+  groups: groups.map((group) => ({
+    ...group,
+    samples: [...group.samples],
+    cures: group.cures.map(toChangeOut),
+  })),
+  changes: changes.map(toChangeOut),
+});
+
+const toChangeOut = (change: ChangeGroup): Static<typeof ChangeOut> => ({ ...change, samples: [...change.samples] });
+
 export const ImportInList = Type.Object(brief);
 export const ImportOut = Type.Object({
   ...brief,
   columns: Type.Array(Type.String(), { description: 'The names of the columns in the file.' }),
   fields: Type.Array(orNull(Type.String()), { description: 'The field of each column; null: it is ignored.' }),
   preview: Type.Array(Type.Array(Type.String()), { description: 'The first rows as the file has them.' }),
+  cleaning: CleaningOut,
   errors: Type.Array(Fault, {
     description: 'The faults of the first 1,000 rejected rows, including duplicates. `/rejects` has all of them.',
   }),
@@ -96,6 +143,7 @@ export const PENDING_EXAMPLE: Static<typeof ImportOut> = {
   columns: ['phoneNumber', 'firstName', 'city'],
   fields: ['phoneNumber', 'firstName', 'customField.city'],
   preview: [['+61491570159', 'Linus', 'Hobart']],
+  cleaning: { groups: [], changes: [] },
   errors: [],
 };
 
@@ -109,7 +157,10 @@ export const PreviewOut = Type.Object({
   }),
 });
 
-export const toPreviewOut = ({ columns, ...rest }: TablePreview): Static<typeof PreviewOut> => ({
+export const toPreviewOut = ({
+  columns,
+  ...rest
+}: Pick<TablePreview, 'columns' | 'hasHead' | 'preview' | 'faults'>): Static<typeof PreviewOut> => ({
   columns: columns.map(({ name }) => name),
   fields: columns.map(({ target }) => {
     if (target === null) return null;
@@ -121,6 +172,38 @@ export const toPreviewOut = ({ columns, ...rest }: TablePreview): Static<typeof 
 });
 
 export const ImportId = Type.Object({ id: id() });
+
+/** The filter of a list of rejected rows. */
+export const rowsFilterFields = {
+  cause: Type.Optional(
+    Type.Enum([...CAUSES], { type: 'string', description: 'Only rows with a fault of this cause.' }),
+  ),
+  field: Type.Optional(Type.String({ maxLength: 100, description: 'Only rows with a fault in this field.' })),
+};
+const RowsFilter = Type.Object(rowsFilterFields);
+
+export const RejectedRow = Type.Object({
+  line: lineOfFile,
+  cells: Type.Array(Type.String(), { description: 'In the order of the columns; long rows are cut.' }),
+  faults: Type.Array(
+    Type.Object({
+      field: Type.String(),
+      cause: orNull(Type.Enum([...CAUSES], { type: 'string' })),
+      message: Type.String(),
+    }),
+  ),
+});
+
+export const faultFilterOf = ({ cause, field }: Static<typeof RowsFilter>): FaultFilter =>
+  cause === undefined && field === undefined
+    ? null
+    : { ...(cause !== undefined && { cause }), ...(field !== undefined && { field }) };
+
+export const toRejectedRow = ({ line, cells, faults }: Reject): Static<typeof RejectedRow> => ({
+  line,
+  cells: [...cells],
+  faults: faults.map(({ field, cause = null, message }) => ({ field, cause, message })),
+});
 
 export const toImportInList = (row: ImportBrief): Static<typeof ImportInList> => {
   const { total, created, updated, skipped, errors } = row;
@@ -142,6 +225,7 @@ export const toImportOut = (row: ImportRow, rejects: readonly Reject[]): Static<
   ...toImportInList(row),
   columns: row.columns.map(({ name }) => name),
   fields: row.columns.map(({ field }) => field),
-  preview: row.preview,
+  preview: row.preview.map((cells) => [...cells]),
+  cleaning: toCleaningOut(row.cleaning),
   errors: rejects.flatMap(({ line, faults }) => faults.map(({ field, message }) => ({ line, field, message }))),
 });

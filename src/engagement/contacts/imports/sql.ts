@@ -2,15 +2,22 @@ import type { Author } from '../../../identity/audit/record.ts';
 import { input, insertRows, int, json } from '../../../platform/db/columns.ts';
 import { type Db, exec, many, maybeOne, one, sql } from '../../../platform/db/query.ts';
 import { as, columns, type RowOf } from '../../../platform/db/select.ts';
-import type { FieldError } from '../../../platform/errors.ts';
+import type { CleaningReport } from './cleaning/report.ts';
+import type { NameOrder } from './cleaning/options.ts';
+import type { RowFault } from './rows.ts';
 
 export type ImportStatus = 'PENDING' | 'RUNNING' | 'COMPLETED' | 'FAILED';
 
 /**
- * A column of the file: its name there, the field that it becomes (null: it is ignored), and the id if that is a custom
- * field.
+ * A column of the file: its name there, the field that it becomes (null: it is ignored), the id if that is a custom
+ * field, and for whole names the order in which they are split.
  */
-export type ImportColumn = { readonly name: string; readonly field: string | null; readonly fieldId: number | null };
+export type ImportColumn = {
+  readonly name: string;
+  readonly field: string | null;
+  readonly fieldId: number | null;
+  readonly names?: Exclude<NameOrder, 'keep'>;
+};
 
 /** Who requested the import, as audit entries store it. */
 export type ImportAuthor = Omit<Author, 'accountId'>;
@@ -36,8 +43,9 @@ const IMPORT_IN_LIST = columns({
 
 const IMPORT_DETAILS = columns({
   author: as<ImportAuthor>('author'),
-  columns: as<ImportColumn[]>('columns'),
-  preview: as<string[][]>('preview'),
+  columns: as<readonly ImportColumn[]>('columns'),
+  preview: as<readonly (readonly string[])[]>('preview'),
+  cleaning: as<CleaningReport>('cleaning'),
 });
 
 /** An import in a list: the fields that may be long are left out. */
@@ -54,15 +62,17 @@ type OfImport = Of & { readonly importId: number };
 
 export type NewImport = Pick<
   ImportRow,
-  'accountId' | 'fileName' | 'dryRun' | 'listId' | 'author' | 'columns' | 'preview' | 'total'
+  'accountId' | 'fileName' | 'dryRun' | 'listId' | 'author' | 'columns' | 'preview' | 'total' | 'cleaning'
 >;
 
 export const insertImport = (db: Db, row: NewImport): Promise<ImportRow> =>
   one(
     db,
-    sql`INSERT INTO contact_import (account_id, status, file_name, dry_run, list_id, author, columns, preview, total)
+    sql`INSERT INTO contact_import (account_id, status, file_name, dry_run, list_id, author, columns, preview, cleaning,
+          total)
         VALUES (${row.accountId}, 'PENDING', ${row.fileName}, ${row.dryRun}, ${row.listId},
-          ${JSON.stringify(row.author)}, ${JSON.stringify(row.columns)}, ${JSON.stringify(row.preview)}, ${row.total})
+          ${JSON.stringify(row.author)}, ${JSON.stringify(row.columns)}, ${JSON.stringify(row.preview)},
+          ${JSON.stringify(row.cleaning)}, ${row.total})
         RETURNING ${IMPORT_IN_LIST}, ${IMPORT_DETAILS}`,
   );
 
@@ -130,7 +140,7 @@ export const deleteOldImports = (db: Db, { days }: { days: number }): Promise<nu
 const REJECT = columns({
   /** The line of the file, from 1. */
   line: as<number>('line'),
-  faults: as<readonly FieldError[]>('faults'),
+  faults: as<readonly RowFault[]>('faults'),
   cells: as<readonly string[]>('cells'),
 });
 
@@ -166,6 +176,31 @@ export const listRejects = (
     sql`SELECT ${REJECT} FROM contact_import_reject
         WHERE account_id = ${accountId} AND import_id = ${importId} AND line > ${afterLine} ORDER BY line LIMIT ${limit}`,
   );
+
+/** Counts the rejected rows that are kept of an import with a fault of this cause in this field; null: of any. */
+export async function countRejects(db: Db, { accountId, importId, fault }: OfImport & { fault: FaultFilter }) {
+  const query = sql`SELECT count(*) AS total FROM contact_import_reject
+    WHERE account_id = ${accountId} AND import_id = ${importId} AND ${hasFault(fault)}`;
+  return (await one<{ total: number }>(db, query)).total;
+}
+
+/** Lists a page of the rejected rows of an import with a fault of this cause in this field, in the order of the file. */
+export const listRejectsWith = (
+  db: Db,
+  { accountId, importId, fault, limit, offset }: OfImport & { fault: FaultFilter; limit: number; offset: number },
+): Promise<Reject[]> =>
+  many(
+    db,
+    sql`SELECT ${REJECT} FROM contact_import_reject
+        WHERE account_id = ${accountId} AND import_id = ${importId} AND ${hasFault(fault)}
+        ORDER BY line LIMIT ${limit} OFFSET ${offset}`,
+  );
+
+/** What the rejected rows of a list have in common; null: nothing. */
+export type FaultFilter = { readonly cause?: string; readonly field?: string } | null;
+
+const hasFault = (fault: FaultFilter) =>
+  fault === null ? sql`true` : sql`faults @> ${JSON.stringify([fault])}::jsonb`;
 
 /** Rows of an import that wait to be processed: the chunk with number `n`, packed by `packRows`. */
 export type Chunk = { readonly n: number; readonly rows: Buffer };

@@ -6,6 +6,7 @@ import { findList } from '../lists/sql.ts';
 import { createField } from '../fields/save.ts';
 import { type FieldRow, listFields } from '../fields/sql.ts';
 import type { Column } from './check-table.ts';
+import type { NameOrder } from './cleaning/options.ts';
 import { importRows, unknownList } from './import-rows.ts';
 import type { ChunkPlace, Converted } from './reading/convert.ts';
 import { unpackRows } from './rows.ts';
@@ -15,8 +16,17 @@ import * as db from './sql.ts';
 /** Up to this many rows are imported within the request. */
 const MAX_IMMEDIATE_ROWS = 5000;
 
+/** What an import is asked to do, apart from how its file is read. */
+export type StartSettings = Pick<Settings, 'fileName' | 'dryRun' | 'listId'> & {
+  readonly cleaning?: { readonly names: NameOrder };
+};
+
 /** A file that was read: its table, its rows in the file `chunks`, and the settings of the request. */
-export type StartInput = { readonly settings: Settings; readonly converted: Converted; readonly chunks: FileHandle };
+export type StartInput = {
+  readonly settings: StartSettings;
+  readonly converted: Converted;
+  readonly chunks: FileHandle;
+};
 
 /**
  * Starts an import. A small one is completed at once, all or nothing; a larger one waits for a worker as PENDING. New
@@ -32,16 +42,21 @@ export async function startImport(
   const { accountId, kind, keyId, userId, username } = actor;
   const { fileName, dryRun, listId } = settings;
   await refuseUnknownList(tx, accountId, listId);
-  const columns = await resolveColumns(tx, actor, converted.columns, dryRun);
-  const { preview, total } = converted;
+  const columns = withNames(await resolveColumns(tx, actor, converted.columns, dryRun), settings.cleaning?.names);
+  const { preview, total, cleaning } = converted;
   const author = { kind, keyId, userId, username };
-  const row = await db.insertImport(tx, { accountId, fileName, dryRun, listId, author, columns, preview, total });
+  const made = { accountId, fileName, dryRun, listId, author, columns, preview, total, cleaning };
+  const row = await db.insertImport(tx, made);
   const detail = { fileName, total, dryRun, listId };
   await recordAudit(tx, actor, { action: 'contact-import.create', subject: `contact-import:${row.id}`, detail });
   return total > MAX_IMMEDIATE_ROWS
     ? enqueue(tx, row, converted.chunks, chunks)
     : importNow(tx, row, converted.chunks, chunks);
 }
+
+/** Says of a column of whole names how they are split. */
+const withNames = (columns: readonly db.ImportColumn[], names: NameOrder = 'keep'): readonly db.ImportColumn[] =>
+  names === 'keep' ? columns : columns.map((column) => (column.field === 'fullName' ? { ...column, names } : column));
 
 /** Refuses a list that the account does not have. Errors: 400. */
 export async function refuseUnknownList(tx: Db, accountId: number, listId: number | null): Promise<void> {

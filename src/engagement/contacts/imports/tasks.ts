@@ -5,6 +5,8 @@ import { always, every, type Task, untilIdle } from '../../../platform/lib/backg
 import { HOUR_MS, SECOND_MS } from '../../../platform/lib/time.ts';
 import { deleteOldImports, IMPORTS_CHANNEL } from './sql.ts';
 import { importNextChunk } from './import-next-chunk.ts';
+import { KEPT_HOURS } from './uploads/schema.ts';
+import { deleteOldUploads } from './uploads/sql.ts';
 
 type ImportTaskDeps = {
   readonly pool: Pool;
@@ -20,4 +22,5 @@ export const importTasks = ({ pool, config, log }: ImportTaskDeps): Task[] => [
     wakeOn: { [IMPORTS_CHANNEL]: always },
   },
   { name: 'old imports', work: every(HOUR_MS, () => deleteOldImports(pool, { days: config.retentionDays })) },
+  { name: 'old contact uploads', work: every(HOUR_MS, () => deleteOldUploads(pool, { hours: KEPT_HOURS })) },
 ];

@@ -15,7 +15,7 @@ const MAX_LISTED = 1000;
 
 /** `alerts list`, `ack` and `test`. */
 export function registerAlertCommands(program: Command, context: CommandContext): void {
-  const alerts = program.command('alerts').description('what needs attention, and who is told');
+  const alerts = program.command('alerts').description('what needs attention, and who is notified');
 
   alerts
     .command('list')
@@ -90,7 +90,7 @@ type Tried = { readonly kind: string; readonly address: string; readonly ok: boo
 
 const showTried = (tried: readonly Tried[]): string =>
   tried.length === 0
-    ? 'Nobody is told: add recipients on the page Alerts of the console.'
+    ? 'Nobody is notified: add recipients on the page Alerts of the console.'
     : tried
         .map(({ kind, address, ok, detail }) => `${ok ? 'ok  ' : 'BAD '} ${kind} ${address}${ok ? '' : `: ${detail}`}`)
         .join('\n');

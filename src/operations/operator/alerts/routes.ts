@@ -34,7 +34,7 @@ const STATES: Readonly<Record<'open' | 'firing' | 'resolved', readonly AlertStat
   resolved: ['resolved'],
 };
 
-/** The routes for alerts: what needs attention for long enough, when that is, and who is told. */
+/** The routes for alerts: what needs attention for long enough, when that is, and who is notified. */
 export function operatorAlertRoutes(app: App, deps: AlertRouteDeps): void {
   listRoutes(app, deps);
   ruleRoutes(app, deps);
@@ -117,7 +117,7 @@ function targetRoutes(app: App, deps: AlertRouteDeps): void {
     schema: {
       tags,
       operationId: 'operatorListAlertTargets',
-      summary: 'List who is told of alerts',
+      summary: 'List who is notified of alerts',
       response: { 200: schema.TargetsOut },
     },
     handler: async () => ({
@@ -151,7 +151,7 @@ function targetRoutes(app: App, deps: AlertRouteDeps): void {
     schema: {
       tags,
       operationId: 'operatorChangeAlertTarget',
-      summary: 'Change what a recipient is told and when',
+      summary: 'Change what a recipient is notified of and when',
       params: IdParams,
       body: withExamples(schema.TargetPatch, {
         severity: 'error',

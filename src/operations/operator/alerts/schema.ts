@@ -58,7 +58,7 @@ export const toAlertOut = (language: Language, alert: Alert): Static<typeof Aler
 });
 
 const rule = {
-  enabled: Type.Boolean({ description: 'Whether recipients are told, and the alert is listed.' }),
+  enabled: Type.Boolean({ description: 'Whether recipients are notified, and the alert is listed.' }),
   forSeconds: Type.Integer({
     minimum: 0,
     maximum: 86_400,
@@ -89,17 +89,17 @@ const Clock = Type.String({
 const choice = {
   severity: Type.Enum([...SEVERITIES], {
     type: 'string',
-    description: 'The mildest severity that is told.',
+    description: 'The lowest severity that is sent.',
   }),
   language: LanguageName('The language of the messages.'),
   quiet: orNull(
     Type.Object(
       { from: Clock, to: Clock },
-      { description: 'Times of day between which nothing is told; it is told afterwards, in one message.' },
+      { description: 'Times of day between which nothing is sent; it is sent afterwards, in one message.' },
     ),
   ),
   timeZone: Type.String({ maxLength: 64, description: 'A time zone of the IANA database, such as Europe/Rome.' }),
-  breaksQuiet: Type.Boolean({ description: 'Whether problems are told in quiet times too.' }),
+  breaksQuiet: Type.Boolean({ description: 'Whether problems are sent in quiet times too.' }),
 };
 
 const Kind = Type.Enum([...TARGET_KINDS], {
@@ -129,7 +129,7 @@ export const TargetOut = Type.Object({
   kind: Kind,
   address: Type.String({ description: 'Of a webhook only the origin, because the path may be a secret.' }),
   ...choice,
-  waiting: Type.Integer({ description: 'What it has not been told yet.' }),
+  waiting: Type.Integer({ description: 'How many notices wait to be sent to it.' }),
   failingSince: orNull(instant('The first failure since the last success.')),
   lastError: orNull(Type.String()),
   createdAt: instant('UTC'),
@@ -142,7 +142,7 @@ export const TargetsOut = Type.Object({
 
 export const TriedOut = Type.Object({
   ok: Type.Boolean(),
-  detail: orNull(Type.String({ description: 'Why the recipient could not be told.' })),
+  detail: orNull(Type.String({ description: 'Why the recipient could not be notified.' })),
 });
 
 /** A recipient as the interface writes it. */

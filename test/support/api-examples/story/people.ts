@@ -6,7 +6,11 @@ const CONTACT = { id: from('createContact.id') };
 const LIST = { id: from('createContactList.id') };
 const FIELD = { id: from('createCustomField.id') };
 const IMPORT = { id: from('uploadContacts.importId') };
+const FILE = { id: from('sendContactFile.uploadId') };
 const CAMPAIGN = { id: from('createCampaign.id') };
+const FAILING = { id: from('failing.id') };
+const LATER = { id: from('later.id') };
+const DRAFT = { id: '0f8fad5b-d9cb-469f-a165-70867728950e' };
 const SLOW = { id: from('slow.id') };
 
 /** Contacts, lists and campaigns. */
@@ -35,10 +39,22 @@ export const PEOPLE: readonly Step[] = [
   step('uploadVcards', { form: { content: VCARD, fileName: 'people.vcf' } }),
   step('findContactImport', { path: IMPORT }),
   step('listContactImports', { query: { limit: 1 } }),
+  step('listContactImportRows', { path: IMPORT, query: { limit: 1 } }),
   step('downloadContactImportRejects', { path: IMPORT }),
+  step('sendContactFile', { form: { content: CSV, fileName: 'people.csv' } }),
+  step('readContactUploadColumns', { path: FILE }),
+  step('importContactUpload', { path: FILE }),
+  step('findContactUpload', { path: FILE }),
+  step('deleteContactUpload', { path: FILE }),
 
   step('listPlaceholders'),
   step('previewCampaign'),
+  step('reviewCampaign'),
+  step('sendCampaignToPhone'),
+  step('saveCampaignDraft', { path: DRAFT }),
+  step('listCampaignDrafts'),
+  step('findCampaignDraft', { path: DRAFT }),
+  step('deleteCampaignDraft', { path: DRAFT }),
   step('createCampaign'),
   step('calculateCampaignGoal', { path: CAMPAIGN }),
   step('findCampaignPrice', { path: CAMPAIGN }),
@@ -50,8 +66,26 @@ export const PEOPLE: readonly Step[] = [
   step('listCampaignRecipients', { path: CAMPAIGN, query: { limit: 1 } }),
   step('statsOfCampaign', { path: CAMPAIGN, query: { aggregateOn: 'day' } }),
   step('funnelOfCampaign', { path: CAMPAIGN }),
+  step('resultsOfCampaign', { path: CAMPAIGN }),
   step('listCampaigns', { query: { limit: 1 } }),
   step('campaignStats', { query: { startDate: '2026-11-01', endDate: '2027-10-31', aggregateOn: 'month' } }),
+  step('createCampaign', {
+    name: 'later',
+    body: { name: 'Autumn sale', scheduledDate: '2027-10-01T09:00:00Z', readyToSend: true },
+  }),
+  step('calculateCampaignGoal', { name: 'later goal', path: LATER }),
+  step('confirmCampaign', { name: 'later confirmed', path: LATER }),
+  step('applyToCampaign', { path: LATER }),
+  step('deleteCampaign', { name: 'later deleted', path: LATER }),
+  // It reaches nobody: for numbers that end in 9901, the sandbox sends a receipt of failure.
+  step('createCampaign', {
+    name: 'failing',
+    body: { contactListIds: [], destinations: ['+393331239901'], readyToSend: true },
+  }),
+  step('calculateCampaignGoal', { name: 'failing goal', path: FAILING }),
+  step('confirmCampaign', { name: 'failing start', path: FAILING }),
+  step('findCampaign', { name: 'failing end', path: FAILING, until: { status: [3], totalFailed: [1] } }),
+  step('repeatCampaign', { path: FAILING }),
   // One recipient a second: slow enough to be stopped.
   step('createCampaign', { name: 'slow', body: { name: 'Slow sale', rate: 1, readyToSend: true } }),
   step('calculateCampaignGoal', { name: 'slow goal', path: SLOW }),

@@ -1,7 +1,10 @@
-import { lazy, Suspense } from 'react';
+import { Suspense } from 'react';
+import { lazyPart } from '../../api/connection/lazy-part.ts';
 import { PageSkeleton } from '../page-skeleton.tsx';
 
-const Enrol = lazy(() => import('../../security/factors/enrol-page.tsx').then((file) => ({ default: file.EnrolPage })));
+const Enrol = lazyPart(() =>
+  import('../../security/factors/enrol-page.tsx').then((file) => ({ default: file.EnrolPage })),
+);
 
 /** In place of every page, for a user who has yet to add the second factor that the account requires. */
 export const EnrolFirst = ({ onDone }: { readonly onDone: () => void }) => (

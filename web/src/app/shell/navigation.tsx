@@ -1,13 +1,14 @@
 import { Box } from '@mantine/core';
 import { Link, useRouterState } from '@tanstack/react-router';
-import { lazy, Suspense, useEffect, useRef } from 'react';
+import { Suspense, useEffect, useRef } from 'react';
 import { useTranslation } from 'react-i18next';
+import { lazyPart } from '../../api/connection/lazy-part.ts';
 import { useSession } from '../../api/session.ts';
 import { Hint } from '../../ui/hint.tsx';
 import { NAV_GROUPS, type NavGroup, type PageEntry } from '../page-entry.ts';
 import classes from './shell.module.css';
 
-const UnreadBadge = lazy(() => import('./inbox-watch.tsx').then((file) => ({ default: file.UnreadBadge })));
+const UnreadBadge = lazyPart(() => import('./inbox-watch.tsx').then((file) => ({ default: file.UnreadBadge })));
 
 /** The navigation. Operator pages are shown to operators only. */
 export function Navigation({ pages }: { readonly pages: readonly PageEntry[] }) {

@@ -1,10 +1,11 @@
-import { lazy, Suspense, useEffect, useEffectEvent, useState } from 'react';
+import { Suspense, useEffect, useEffectEvent, useState } from 'react';
+import { lazyPart } from '../../api/connection/lazy-part.ts';
 import { askWith, type Proof } from '../../api/proof.ts';
 
-const SignInAgain = lazy(() =>
+const SignInAgain = lazyPart(() =>
   import('../../sign-in/sign-in-again.tsx').then((file) => ({ default: file.SignInAgain })),
 );
-const StepUpDialog = lazy(() =>
+const StepUpDialog = lazyPart(() =>
   import('../../sign-in/step-up-dialog.tsx').then((file) => ({ default: file.StepUpDialog })),
 );
 

@@ -1,8 +1,9 @@
 import { Burger, Group } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { Outlet, useLocation } from '@tanstack/react-router';
-import { lazy, Suspense, useEffect, useState } from 'react';
+import { Suspense, useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { lazyPart } from '../../api/connection/lazy-part.ts';
 import { useSession } from '../../api/session.ts';
 import { AccountBar } from './account-bar.tsx';
 import { Brand } from './brand.tsx';
@@ -11,11 +12,12 @@ import { EnrolFirst } from './enrol-first.tsx';
 import { Navigation } from './navigation.tsx';
 import type { PageEntry } from '../page-entry.ts';
 import { ProofDialogs } from './proof-dialogs.tsx';
+import { SearchButton } from './search/search-button.tsx';
 import classes from './shell.module.css';
 import { UserMenu } from './user-menu.tsx';
 
-const AlertBell = lazy(() => import('./alert-bell.tsx').then((file) => ({ default: file.AlertBell })));
-const InboxWatch = lazy(() => import('./inbox-watch.tsx').then((file) => ({ default: file.InboxWatch })));
+const AlertBell = lazyPart(() => import('./alert-bell.tsx').then((file) => ({ default: file.AlertBell })));
+const InboxWatch = lazyPart(() => import('./inbox-watch.tsx').then((file) => ({ default: file.InboxWatch })));
 
 const MAIN_ID = 'main';
 
@@ -47,6 +49,7 @@ export function Shell({ pages }: { readonly pages: readonly PageEntry[] }) {
           <Brand />
         </Group>
         <Group gap="sm" wrap="nowrap">
+          <SearchButton pages={pages} />
           <AccountBar />
           {isOperator && (
             <Suspense>

@@ -1,11 +1,13 @@
 import { ActionIcon } from '@mantine/core';
 import { CircleUserRound } from 'lucide-react';
-import { lazy } from 'react';
 import { useTranslation } from 'react-i18next';
+import { lazyPart } from '../../api/connection/lazy-part.ts';
 import { useSession } from '../../api/session.ts';
 import { OnDemand } from '../../ui/on-demand.tsx';
 
-const LazyItems = lazy(() => import('./user-menu-items.tsx').then(({ UserMenuItems }) => ({ default: UserMenuItems })));
+const LazyItems = lazyPart(() =>
+  import('./user-menu-items.tsx').then(({ UserMenuItems }) => ({ default: UserMenuItems })),
+);
 
 /** The user menu: profile, color scheme, language and sign-out. */
 export function UserMenu() {

@@ -53,7 +53,7 @@ export function Actions({ campaign }: ActionsProps) {
           {t('menu.delete')}
         </GuardedButton>
       )}
-      {isEditable(campaign) && (
+      {isDeletable(campaign) && (
         <GuardedButton
           need={NEED}
           variant="default"

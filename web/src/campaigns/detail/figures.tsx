@@ -6,8 +6,8 @@ import { Num } from '../../ui/values/num.tsx';
 import { JobProgress } from '../../ui/values/progress.tsx';
 import { Section } from '../../ui/section.tsx';
 import { Stat } from '../../ui/values/stat.tsx';
-import { type Campaign, isSending, toneOf } from '../campaign.ts';
-import { SkipReasons } from '../price/goal.tsx';
+import { type Campaign, isFinished, isSending, toneOf } from '../campaign.ts';
+import { SkipReasons } from '../price/skip-reasons.tsx';
 
 /** Progress, speed, results and cost of a campaign. */
 export function Figures({ campaign }: { readonly campaign: Campaign }) {
@@ -17,7 +17,7 @@ export function Figures({ campaign }: { readonly campaign: Campaign }) {
   const { totalDeliveredTwice, totalCancelled } = campaign;
   const done = totalSuccess + totalFailed + totalCancelled;
   const total = done + totalPending;
-  const share = (count: number): string => (total === 0 ? '' : format.percent(count / total));
+  const share = (count: number): string => (total === 0 ? '' : format.share(count, total));
   return (
     <Section title={t('figures.title')} actions={isSending(campaign) && <Rate campaign={campaign} />}>
       <Stack>
@@ -48,6 +48,7 @@ export function Figures({ campaign }: { readonly campaign: Campaign }) {
             note={t('figures.estimated', { cost: format.money(estimatedCost, currency) })}
           />
         </SimpleGrid>
+        <CostNote campaign={campaign} />
         {totalDeliveredTwice > 0 && (
           <Text size="sm" c="dimmed">
             {t('figures.deliveredTwice', {
@@ -59,6 +60,21 @@ export function Figures({ campaign }: { readonly campaign: Campaign }) {
         <SkipReasons skipped={campaign.skipped} />
       </Stack>
     </Section>
+  );
+}
+
+/** What the campaign cost against its estimate, and each delivery, once it has ended. */
+function CostNote({ campaign }: { readonly campaign: Campaign }) {
+  const { t } = useTranslation('campaigns');
+  const format = useFormat();
+  const { actualCost, estimatedCost, totalSuccess, currency } = campaign;
+  if (!isFinished(campaign) || actualCost === null || estimatedCost === null || estimatedCost === 0) return null;
+  const perDelivery = totalSuccess === 0 ? null : format.money(actualCost / totalSuccess, currency);
+  return (
+    <Text size="sm" c="dimmed">
+      {t('figures.costOf', { share: format.percent(actualCost / estimatedCost, 0) })}
+      {perDelivery !== null && ` ${t('figures.perDelivery', { cost: perDelivery })}`}
+    </Text>
   );
 }
 

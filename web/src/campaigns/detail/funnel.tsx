@@ -1,36 +1,24 @@
 import { Text } from '@mantine/core';
-import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { ArrowDown } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
-import { api, ok } from '../../api/client.ts';
 import { ErrorState } from '../../ui/error-state.tsx';
 import { useFormat } from '../../ui/values/format.ts';
 import { Section } from '../../ui/section.tsx';
 import { ChannelBadge } from '../../ui/values/statuses.tsx';
 import { TableSkeleton } from '../../ui/table/table-skeleton.tsx';
-import { type Campaign, chainOf, isSending, CAMPAIGN } from '../campaign.ts';
+import { type Campaign, chainOf } from '../campaign.ts';
 import classes from './funnel.module.css';
+import { type CampaignFunnel, useFunnel } from './results/use-results.ts';
 
-const findFunnel = (id: number, signal: AbortSignal) =>
-  ok(api.GET(`${CAMPAIGN}/funnel`, { params: { path: { id } }, signal }));
-
-type Funnel = Awaited<ReturnType<typeof findFunnel>>;
-type FunnelStep = Funnel['steps'][number];
+type FunnelStep = CampaignFunnel['steps'][number];
 
 const POLL_MS = 2000;
 
 /** The results by channel: how many recipients were reached on each, and how many moved on to the next. */
 export function Funnel({ campaign }: { readonly campaign: Campaign }) {
   const { t } = useTranslation('campaigns');
-  const { id, sendingMode, status } = campaign;
-  const { data, error, refetch } = useQuery({
-    // The status is part of the key, so that the data is refetched once when the campaign ends.
-    queryKey: ['campaign', id, 'funnel', status],
-    placeholderData: keepPreviousData,
-    queryFn: ({ signal }) => findFunnel(id, signal),
-    refetchInterval: isSending(campaign) ? POLL_MS : false,
-  });
-  const isCombined = chainOf(sendingMode).length > 1;
+  const { data, error, refetch } = useFunnel(campaign, POLL_MS);
+  const isCombined = chainOf(campaign.sendingMode).length > 1;
   return (
     <Section
       title={t(isCombined ? 'funnel.title' : 'funnel.single')}

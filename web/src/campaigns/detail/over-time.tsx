@@ -8,6 +8,7 @@ import { useFormat } from '../../ui/values/format.ts';
 import { Section } from '../../ui/section.tsx';
 import { TableSkeleton } from '../../ui/table/table-skeleton.tsx';
 import { type Campaign, isSending, CAMPAIGN } from '../campaign.ts';
+import type { CampaignResults, ResultsQuery } from './results/use-results.ts';
 
 const DAY_MS = 86_400_000;
 /** Longer periods are shown by day. */
@@ -16,6 +17,66 @@ const MAX_BUCKETS = 1000;
 const POLL_MS = 10_000;
 
 type Unit = 'hour' | 'day';
+
+type OverTimeProps = { readonly campaign: Campaign; readonly results: ResultsQuery };
+
+/** A chart of what became known when, by the minute while it runs; of older campaigns the figures by hour. */
+export function OverTime({ campaign, results: { data, error, refetch } }: OverTimeProps) {
+  const { t } = useTranslation('campaigns');
+  if (data === undefined)
+    return (
+      <Section title={t('overTime.title')}>
+        {error === null ? <TableSkeleton rows={3} /> : <ErrorState error={error} onRetry={() => void refetch()} />}
+      </Section>
+    );
+  return data.steps.length > 0 ? <ByMinute results={data} /> : <ByHour campaign={campaign} />;
+}
+
+function ByMinute({ results }: { readonly results: CampaignResults }) {
+  const { t } = useTranslation('campaigns');
+  const format = useFormat();
+  const { steps, stepSeconds } = results;
+  const isLong = stepSeconds >= 3600;
+  const rows = useMemo(
+    () =>
+      filled(steps, stepSeconds).map(({ at, sent, delivered, failed }) => ({
+        label: isLong ? format.brief(at) : format.clock(at),
+        values: { sent, delivered, failed },
+      })),
+    [steps, stepSeconds, isLong, format],
+  );
+  return (
+    <Section title={t('overTime.title')} description={t('overTime.minuteHint', { step: format.duration(stepSeconds) })}>
+      <Chart
+        label={t('overTime.title')}
+        rowLabel={t('overTime.time')}
+        rows={rows}
+        series={[
+          { name: 'sent', label: t('overTime.sent'), color: 'blue.4' },
+          { name: 'delivered', label: t('figures.delivered'), color: 'green.6' },
+          { name: 'failed', label: t('figures.failed'), color: 'red.6' },
+        ]}
+        kind="bars"
+        height={220}
+      />
+    </Section>
+  );
+}
+
+const MAX_STEPS = 120;
+
+/** The steps with the empty ones between them, so that the axis is a time; a few if it is only one. */
+function filled(steps: CampaignResults['steps'], stepSeconds: number) {
+  const stepMs = stepSeconds * 1000;
+  const known = new Map(steps.map((step) => [Date.parse(step.at), step]));
+  const [first, last] = [Math.min(...known.keys()), Math.max(...known.keys())];
+  const count = Math.min(MAX_STEPS, Math.round((last - first) / stepMs) + 1);
+  return Array.from({ length: count }, (_, n) => {
+    const at = first + n * stepMs;
+    const { sent = 0, delivered = 0, failed = 0 } = known.get(at) ?? {};
+    return { at: new Date(at), sent, delivered, failed };
+  });
+}
 
 const listBuckets = (id: number, aggregateOn: Unit, signal: AbortSignal) =>
   ok(
@@ -32,7 +93,7 @@ function unitOf({ startedAt, completedAt }: Campaign): Unit {
 }
 
 /** A chart of the campaign's messages by creation time, with their outcome. */
-export function OverTime({ campaign }: { readonly campaign: Campaign }) {
+function ByHour({ campaign }: { readonly campaign: Campaign }) {
   const { t } = useTranslation('campaigns');
   const unit = unitOf(campaign);
   const { data, error, refetch } = useQuery({

@@ -10,6 +10,9 @@ import { Actions } from './actions.tsx';
 import { type Campaign, findCampaign, isDeletable, isEditable, isSending, stateOf } from '../campaign.ts';
 import { Figures } from './figures.tsx';
 import { Funnel } from './funnel.tsx';
+import { Answers } from './results/answers.tsx';
+import { Reasons } from './results/reasons.tsx';
+import { useResults } from './results/use-results.ts';
 import { LifeSteps } from './life-steps.tsx';
 import { OverTime } from './over-time.tsx';
 import { PlannedGoal } from './planned-goal.tsx';
@@ -82,11 +85,14 @@ function Content({ campaign }: { readonly campaign: Campaign }) {
 }
 
 function Results({ campaign }: { readonly campaign: Campaign }) {
+  const results = useResults(campaign);
   return (
     <>
       <Figures campaign={campaign} />
+      <Answers campaign={campaign} results={results} />
+      <Reasons campaign={campaign} results={results} />
+      <OverTime campaign={campaign} results={results} />
       <Funnel campaign={campaign} />
-      <OverTime campaign={campaign} />
     </>
   );
 }

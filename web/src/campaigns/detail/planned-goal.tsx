@@ -8,7 +8,7 @@ import { Section } from '../../ui/section.tsx';
 import { Stat } from '../../ui/values/stat.tsx';
 import { type Campaign, isEditable } from '../campaign.ts';
 import { toIso } from '../../api/scheduled-date.ts';
-import { SkipReasons } from '../price/goal.tsx';
+import { SkipReasons } from '../price/skip-reasons.tsx';
 
 /** Before the start: recipients, estimated cost, start time or the next step. */
 export function PlannedGoal({ campaign }: { readonly campaign: Campaign }) {

@@ -87,6 +87,11 @@ function useColumns(): readonly Column<Recipient>[] {
   return useMemo(
     () => [
       { id: 'phoneNumber', header: t('reached.number'), phone: 'title', cell: (row) => <PhoneNumber row={row} /> },
+      {
+        id: 'name',
+        header: t('column.name'),
+        cell: ({ name }) => <bdi className="foreign-text">{name ?? '–'}</bdi>,
+      },
       { id: 'country', header: t('breakdown.country'), phone: 'none', cell: (row) => country(row.country) },
       {
         id: 'channel',

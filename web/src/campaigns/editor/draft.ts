@@ -1,7 +1,8 @@
 import type { FieldFault } from '../../api/errors.ts';
 import { type Campaign, type CampaignIn, chainOf, type Channel, type SendingMode } from '../campaign.ts';
 import { toIso } from '../../api/scheduled-date.ts';
-import { instantAt, ownZone, wallTimeAt } from './time-zone.ts';
+import { ownZone } from '../../ui/time-zone/zones.ts';
+import { instantAt, wallTimeAt } from './time-zone.ts';
 
 /** Final statuses after which the next channel is tried, unless fewer are chosen. */
 export const FAILURES = [
@@ -248,6 +249,19 @@ export function groupFaults(faults: readonly FieldFault[]): { byField: Record<st
 }
 
 type FaultText = (key: 'required' | 'pastTime') => string;
+
+/** What each step still lacks, as numbers of fields. A campaign needs somebody to go to, although it can be saved without. */
+export function lackingOf(draft: Draft, now: Date): Readonly<Record<StepId, number>> {
+  const lacking = { channels: 0, recipients: 0, text: 0, time: 0, review: 0 };
+  for (const field of Object.keys(missingOf(draft, now, (key) => key))) {
+    const step = placeOf(field)?.[1];
+    if (step !== undefined) lacking[step] += 1;
+  }
+  const { recipients, contactListIds, destinations } = draft;
+  const isNobody = recipients === 'lists' ? contactListIds.length === 0 : numbersIn(destinations).length === 0;
+  if (isNobody) lacking.recipients += 1;
+  return lacking;
+}
 
 /**
  * The fields that must be filled before saving, each with its error. The server requires channel fields of drafts too

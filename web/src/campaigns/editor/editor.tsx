@@ -1,28 +1,45 @@
-import { Button, Group, Skeleton, Text } from '@mantine/core';
-import { ArrowRight, Save } from 'lucide-react';
-import { lazy, type ReactNode, Suspense } from 'react';
+import { Alert, Button, Group, Skeleton, Text } from '@mantine/core';
+import { ArrowRight, CalendarClock, History } from 'lucide-react';
+import { type ReactNode, Suspense } from 'react';
 import { useTranslation } from 'react-i18next';
+import { lazyPart } from '../../api/connection/lazy-part.ts';
+import { useAction } from '../../api/action.ts';
+import { toIso } from '../../api/scheduled-date.ts';
 import { Page as Frame } from '../../ui/page.tsx';
 import { Steps } from '../../ui/stepper.tsx';
+import { useFormat } from '../../ui/values/format.ts';
+import { useNow } from '../../ui/values/use-now.ts';
 import { BackButton } from './back-button.tsx';
 import { ChannelsStep } from './channels/step.tsx';
-import { placeOf, type StepId, STEPS } from './draft.ts';
+import { lackingOf, placeOf, type StepId, STEPS } from './draft.ts';
 import { LeaveGuard } from './leave-guard.tsx';
 import { modeName } from '../mode-name.ts';
+import { Conflict, SaveStatus } from './saving/status.tsx';
+import { deleteDraft, type DraftEntry } from './saving/stored-draft.ts';
 import { type EditorInput, type EditorState, useEditor } from './use-editor.ts';
 
 /** Each step is loaded on its first visit: together they would be too large for the page. */
-const RecipientsStep = lazy(() => import('./recipients/step.tsx').then((file) => ({ default: file.RecipientsStep })));
-const TextStep = lazy(() => import('./text/step.tsx').then((file) => ({ default: file.TextStep })));
-const TimeStep = lazy(() => import('./time-step.tsx').then((file) => ({ default: file.TimeStep })));
-const ReviewStep = lazy(() => import('./review/step.tsx').then((file) => ({ default: file.ReviewStep })));
+const RecipientsStep = lazyPart(() =>
+  import('./recipients/step.tsx').then((file) => ({ default: file.RecipientsStep })),
+);
+const TextStep = lazyPart(() => import('./text/step.tsx').then((file) => ({ default: file.TextStep })));
+const TimeStep = lazyPart(() => import('./time-step.tsx').then((file) => ({ default: file.TimeStep })));
+const ReviewStep = lazyPart(() => import('./review/step.tsx').then((file) => ({ default: file.ReviewStep })));
 
-/** The editor of an unconfirmed campaign, in five steps that can be visited in any order. */
-export function Editor(input: EditorInput) {
+type EditorProps = EditorInput & {
+  /** The changes to an existing campaign with which the editor was opened; null: there were none. */
+  readonly changes: DraftEntry | null;
+  readonly onReload: () => void;
+};
+
+/** The editor of a campaign that has not started, in five steps that can be visited in any order. */
+export function Editor({ changes, onReload, ...input }: EditorProps) {
   const { t } = useTranslation('campaigns');
   const editor = useEditor(input);
-  const { form, step, goTo } = editor;
+  const { form, step, goTo, saving, visited } = editor;
+  const now = useNow(MINUTE_MS);
   const notes = useNotes(editor);
+  const lacking = lackingOf(form.getValues(), now);
   const faulty = Object.keys(form.errors).map((field) => placeOf(field)?.[1]);
   const contents: Readonly<Record<StepId, ReactNode>> = {
     channels: <ChannelsStep form={form} />,
@@ -31,40 +48,85 @@ export function Editor(input: EditorInput) {
     time: <TimeStep form={form} />,
     review: <ReviewStep editor={editor} />,
   };
+  const lacks = (id: StepId): boolean => lacking[id] > 0 && (visited.has(id) || visited.has('review'));
   return (
     <Frame
-      title={input.id === 0 ? t('editor.new') : form.getValues().name || t('editor.edit')}
+      title={form.getValues().name || t(input.place.campaignId === 0 ? 'editor.new' : 'editor.edit')}
       trail={[{ label: t('title'), to: '/campaigns' }]}
-      actions={<SaveButton editor={editor} />}
+      actions={<SaveStatus saving={saving} />}
     >
+      {input.scheduled !== null && <ScheduledNote editor={editor} />}
+      {changes !== null && <ChangesNote changes={changes} editor={editor} onDiscarded={onReload} />}
+      <Conflict saving={saving} onReload={() => reloadTheirs(editor, onReload)} />
       <Steps
         steps={STEPS.map((id) => ({
           id,
           label: t(`step.${id}`),
-          note: notes[id],
+          note: lacks(id) ? t('note.lacking', { count: lacking[id] }) : notes[id],
           hasFault: faulty.includes(id),
+          isLacking: id !== step && lacking[id] > 0,
           content: <Suspense fallback={<Skeleton h={320} mt="md" />}>{contents[id]}</Suspense>,
         }))}
         active={step}
         onChange={(id) => goTo(STEPS.find((one) => one === id) ?? step)}
         footer={step === 'review' ? undefined : <Footer step={step} goTo={goTo} />}
       />
-      <LeaveGuard isDirty={form.isDirty()} />
+      <LeaveGuard isDirty={!saving.isKept} />
     </Frame>
   );
 }
 
-function SaveButton({ editor: { save, saving, isSaved, form } }: { readonly editor: EditorState }) {
+const MINUTE_MS = 60_000;
+
+function reloadTheirs({ saving }: EditorState, onReload: () => void): void {
+  saving.forget();
+  onReload();
+}
+
+/** Says that the campaign is scheduled as it was, until the changes are applied. */
+function ScheduledNote({ editor: { scheduled } }: { readonly editor: EditorState }) {
   const { t } = useTranslation('campaigns');
+  const format = useFormat();
+  if (!scheduled?.scheduledDate) return null;
   return (
-    <Group gap="sm">
-      <Text size="sm" c="dimmed" role="status">
-        {isSaved ? t('editor.saved') : form.isDirty() ? t('editor.unsaved') : ''}
-      </Text>
-      <Button variant="default" leftSection={<Save size={16} />} loading={saving} onClick={() => void save()}>
-        {t('editor.save')}
-      </Button>
-    </Group>
+    <Alert color="blue" icon={<CalendarClock size={20} />} mb="md">
+      {t('editor.scheduled', { at: format.brief(new Date(toIso(scheduled.scheduledDate))) })}
+    </Alert>
+  );
+}
+
+type ChangesNoteProps = {
+  readonly changes: DraftEntry;
+  readonly editor: EditorState;
+  readonly onDiscarded: () => void;
+};
+
+/** Says that the editor shows changes that the campaign does not have yet, and offers to discard them. */
+function ChangesNote({ changes, editor, onDiscarded }: ChangesNoteProps) {
+  const { t } = useTranslation('campaigns');
+  const format = useFormat();
+  const discard = useAction({
+    run: () => {
+      editor.saving.forget();
+      return deleteDraft(changes.id);
+    },
+    refresh: [['campaign-drafts']],
+    onDone: onDiscarded,
+  });
+  return (
+    <Alert color="blue" icon={<History size={20} />} mb="md">
+      <Group justify="space-between" gap="xs">
+        <Text size="sm">
+          {t(changes.updatedBy === null ? 'editor.changes' : 'editor.changesBy', {
+            at: format.brief(new Date(changes.updatedAt)),
+            name: changes.updatedBy,
+          })}
+        </Text>
+        <Button size="xs" variant="default" loading={discard.busy} onClick={() => discard.run()}>
+          {t('editor.discard')}
+        </Button>
+      </Group>
+    </Alert>
   );
 }
 

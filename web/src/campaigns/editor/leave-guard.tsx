@@ -3,7 +3,7 @@ import { useTranslation } from 'react-i18next';
 import { ConfirmDialog } from '../../ui/dialog/confirm-dialog.tsx';
 
 /**
- * Asks before the user leaves unsaved changes by a link or by closing the window. Changing the step does not count as
+ * Asks before the user leaves what neither the server has nor this browser can keep. Changing the step does not count as
  * leaving.
  */
 export function LeaveGuard({ isDirty }: { readonly isDirty: boolean }) {

@@ -1,12 +1,12 @@
 import { NativeSelect, NumberInput, Radio, SimpleGrid, Stack, Text, TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import { api, ok } from '../../api/client.ts';
 import { useFormat } from '../../ui/values/format.ts';
 import { Section } from '../../ui/section.tsx';
+import { TimeZoneField } from '../../ui/time-zone/time-zone-field.tsx';
+import { ownZone } from '../../ui/time-zone/zones.ts';
 import { scheduledAt } from './draft.ts';
-import { ownZone, zones } from './time-zone.ts';
 import type { DraftForm } from './use-editor.ts';
 
 type FormProps = { readonly form: DraftForm };
@@ -47,14 +47,13 @@ export function TimeStep({ form }: FormProps) {
 function Moment({ form }: FormProps) {
   const { t } = useTranslation('campaigns');
   const format = useFormat();
-  const known = useMemo(() => zones(), []);
   const { zone } = form.getValues();
   const at = scheduledAt(form.getValues());
   return (
     <Stack gap="xs">
       <SimpleGrid cols={{ base: 1, xs: 2 }} maw={560}>
         <TextInput type="datetime-local" label={t('time.at')} withAsterisk {...form.getInputProps('wallTime')} />
-        <NativeSelect label={t('time.zone')} data={[...known]} {...form.getInputProps('zone')} />
+        <TimeZoneField label={t('time.zone')} {...form.getInputProps('zone')} />
       </SimpleGrid>
       {at !== null && zone !== ownZone() && (
         <Text size="sm" c="dimmed">

@@ -30,10 +30,5 @@ export function instantAt(wallTime: string, zone: string): Date | null {
 export const wallTimeAt = (instant: Date, zone: string): string =>
   new Date(instant.getTime() + offsetMinutes(instant, zone) * MINUTE_MS).toISOString().slice(0, 16);
 
-export const ownZone = (): string => Intl.DateTimeFormat().resolvedOptions().timeZone;
-
-/** All time zones that the browser knows, the user's own first. */
-export function zones(): readonly string[] {
-  const own = ownZone();
-  return [own, ...Intl.supportedValuesOf('timeZone').filter((zone) => zone !== own)];
-}
+/** The place in the name of a zone: `Europe/Rome` is Rome, `America/Argentina/Buenos_Aires` is Buenos Aires. */
+export const cityOf = (zone: string): string => (zone.split('/').at(-1) ?? zone).replaceAll('_', ' ');

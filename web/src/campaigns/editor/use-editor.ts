@@ -1,6 +1,6 @@
 import { useForm } from '@mantine/form';
 import { useQueryClient } from '@tanstack/react-query';
-import { useRef, useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { api, ok } from '../../api/client.ts';
 import { ApiError, type FieldFault } from '../../api/errors.ts';
@@ -10,64 +10,82 @@ import { refresh } from '../../api/refresh.ts';
 import { choice, useUrlState } from '../../ui/url-state.ts';
 import { type Campaign, CAMPAIGNS, CAMPAIGN } from '../campaign.ts';
 import { type Draft, missingOf, placeOf, groupFaults, type StepId, STEPS, toBody } from './draft.ts';
+import { type Place, useAutosave } from './saving/use-autosave.ts';
 
 const FIELDS = { step: choice(STEPS, 'channels') };
 
 export type EditorInput = {
   readonly initial: Draft;
-  /** 0 if the campaign is not saved yet. */
-  readonly id: number;
-  readonly onCreated?: (id: number) => void;
+  readonly place: Place;
+  /** Whether `initial` holds what the server does not have. */
+  readonly isUnsaved: boolean;
+  /** The campaign that is changed, if it is scheduled already: it stays as it is until the changes are applied. */
+  readonly scheduled: Campaign | null;
+  /** Called when the editor holds another campaign (0: none) or another draft ('': none) than the address says. */
+  readonly onMove: (id: number, draft: string) => void;
 };
 
 /** The state of the editor: the form, the open step, and saving. */
-export function useEditor({ initial, id, onCreated }: EditorInput) {
+export function useEditor({ initial, place, isUnsaved, scheduled, onMove }: EditorInput) {
   const { t } = useTranslation('campaigns');
-  const form = useForm<Draft>({ initialValues: initial });
+  const campaignId = useRef(place.campaignId);
+  const saving = useAutosave(place, (id) => onMove(campaignId.current, id));
+  const form = useForm<Draft>({ initialValues: initial, onValuesChange: (values) => saving.change(values) });
   const [{ step }, setSearch] = useUrlState(FIELDS);
-  const goTo = (next: StepId): void => setSearch({ step: next });
-  const send = useSave(id, onCreated);
+  const [visited, setVisited] = useState<ReadonlySet<StepId>>(new Set([step]));
+  const goTo = (next: StepId): void => {
+    setVisited((before) => new Set([...before, step, next]));
+    setSearch({ step: next });
+  };
+  const send = useSave();
   const fail = useFailure(form.setErrors, goTo);
-  const [saving, setSaving] = useState(false);
+  useKeepUnsaved(isUnsaved, () => saving.change(form.getValues()));
 
   /**
-   * Saves the campaign and returns it; null if something is missing or rejected, in which case the fields show the
-   * errors.
+   * Makes the campaign of what is in the form, or changes it, and returns it; null if something is missing or rejected, in
+   * which case the fields show the errors.
    */
   async function save(): Promise<Campaign | null> {
     const draft = form.getValues();
     const missing = missingOf(draft, new Date(), (key) => t(`fault.${key}`));
     if (Object.keys(missing).length > 0) return fail.missing(missing);
-    setSaving(true);
     try {
-      const campaign = await send(draft);
-      form.resetDirty(draft);
+      const campaign = await send(campaignId.current, draft);
+      campaignId.current = campaign.id;
       form.clearErrors();
+      await saving.settle(campaign.id);
+      onMove(campaign.id, '');
+      // What was typed meanwhile is a change to the campaign.
+      if (JSON.stringify(form.getValues()) !== JSON.stringify(draft)) saving.change(form.getValues());
       return campaign;
     } catch (error) {
       return fail.refused(error);
-    } finally {
-      setSaving(false);
     }
   }
-  return { form, step, goTo, save, saving, id, isSaved: id !== 0 && !form.isDirty() };
+  return { form, step, goTo, visited, save, saving, scheduled, refused: fail.refused };
 }
 
 export type EditorState = ReturnType<typeof useEditor>;
 export type DraftForm = EditorState['form'];
 
-/** Returns a function that creates the campaign on the first save and changes it afterwards. */
-function useSave(id: number, onCreated: ((id: number) => void) | undefined) {
+/** Sends what this browser has kept of an earlier time and the server does not have, once. */
+function useKeepUnsaved(isUnsaved: boolean, change: () => void): void {
+  const isDone = useRef(false);
+  useEffect(() => {
+    if (isUnsaved && !isDone.current) change();
+    isDone.current = true;
+  });
+}
+
+/** Returns a function that creates a campaign (id 0) or changes it. */
+function useSave() {
   const queries = useQueryClient();
-  const known = useRef(id);
-  return async (draft: Draft): Promise<Campaign> => {
+  return async (id: number, draft: Draft): Promise<Campaign> => {
     const body = toBody(draft, false);
-    const isNew = known.current === 0;
-    const campaign = isNew
-      ? await ok(api.POST(CAMPAIGNS, { body }))
-      : await ok(api.PUT(CAMPAIGN, { params: { path: { id: known.current } }, body }));
-    known.current = campaign.id;
-    if (isNew) onCreated?.(campaign.id);
+    const campaign =
+      id === 0
+        ? await ok(api.POST(CAMPAIGNS, { body }))
+        : await ok(api.PUT(CAMPAIGN, { params: { path: { id } }, body }));
     void refresh(queries, ['campaigns']);
     void refresh(queries, ['campaign', campaign.id]);
     return campaign;
@@ -93,7 +111,7 @@ function useFailure(setErrors: (faults: Record<string, string>) => void, goTo: (
     }
     const { byField, rest } = groupFaults(error.details);
     if (rest.length > 0) say(rest.map(sentence).join('; '));
-    return missing(byField);
+    return Object.keys(byField).length > 0 ? missing(byField) : null;
   };
   return { missing, refused };
 }

@@ -10,6 +10,7 @@ import { useUrlState } from '../../ui/url-state.ts';
 import { useListQuery } from '../../ui/table/use-list-query.ts';
 import { type Campaign, isSending, listCampaigns, NEED } from '../campaign.ts';
 import { useCampaignColumns } from './columns.tsx';
+import { Drafts } from './drafts.tsx';
 import { DeleteDialog } from '../delete-dialog.tsx';
 import { Filters, isFiltered, LIST_FIELDS, NO_FILTERS, queryOf } from './filters.tsx';
 import { RowMenu } from './row-menu.tsx';
@@ -31,6 +32,7 @@ export function Page() {
   );
   return (
     <Frame title={t('title')} description={t('description')} actions={create}>
+      <Drafts />
       <CampaignTable create={create} onDelete={setDoomed} />
       <DeleteDialog campaign={doomed} onClose={() => setDoomed(null)} />
     </Frame>

@@ -3,7 +3,7 @@ import { Copy, Eye, Pencil, Trash2 } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
 import { ActionsMenu } from '../../ui/actions/actions-menu.tsx';
 import { useDisabledReason } from '../../ui/actions/guarded-button.tsx';
-import { type Campaign, isDeletable, isEditable, NEED } from '../campaign.ts';
+import { type Campaign, isDeletable, NEED } from '../campaign.ts';
 import { useDuplicate } from '../use-duplicate.ts';
 
 type RowMenuProps = { readonly campaign: Campaign; readonly onDelete: () => void };
@@ -31,7 +31,7 @@ export function RowMenu({ campaign, onDelete }: RowMenuProps) {
           icon: <Eye size={16} />,
           onClick: () => void navigate({ to: `/campaigns/${id}` }),
         },
-        ...(isEditable(campaign) ? [edit] : []),
+        ...(isDeletable(campaign) ? [edit] : []),
         { label: t('menu.duplicate'), icon: <Copy size={16} />, reason, onClick: () => duplicate.run(campaign) },
         {
           label: t('menu.delete'),

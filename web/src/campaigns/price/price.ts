@@ -1,9 +1,14 @@
-import { api, ok } from '../../api/client.ts';
-import { type Campaign, CAMPAIGN } from '../campaign.ts';
-
-export const findPrice = (id: number) => ok(api.GET(`${CAMPAIGN}/price`, { params: { path: { id } } }));
-
-export type Price = Awaited<ReturnType<typeof findPrice>>;
-
-/** A campaign that has just been saved, with its calculated price. */
-export type PricedCampaign = { readonly campaign: Campaign; readonly price: Price };
+/** What a campaign costs at most, and what that is made up of. Amounts are null for users who may not see them. */
+export type Price = {
+  readonly currency: string;
+  readonly price: number | null;
+  readonly breakdown: readonly {
+    readonly channel: string;
+    /** ISO 3166-1 alpha-2; empty if the numbers belong to no country. */
+    readonly country: string;
+    readonly parts: number;
+    readonly count: number;
+    readonly unitPrice: number | null;
+    readonly price: number | null;
+  }[];
+};

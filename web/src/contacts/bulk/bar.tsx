@@ -1,7 +1,8 @@
 import { Group, Text } from '@mantine/core';
 import { ChevronDown, Download, ListMinus, ListPlus, Trash2, X } from 'lucide-react';
-import { lazy, Suspense, useState } from 'react';
+import { Suspense, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { lazyPart } from '../../api/connection/lazy-part.ts';
 import type { Need } from '../../api/session.ts';
 import { ActionsMenu } from '../../ui/actions/actions-menu.tsx';
 import { useFormat } from '../../ui/values/format.ts';
@@ -20,7 +21,7 @@ type BulkBarProps = {
   readonly onDone: () => void;
 };
 
-const BulkDialogs = lazy(() => import('./dialogs.tsx').then((file) => ({ default: file.BulkDialogs })));
+const BulkDialogs = lazyPart(() => import('./dialogs.tsx').then((file) => ({ default: file.BulkDialogs })));
 
 const ACTIONS = [
   ['add', ListPlus],

@@ -1,12 +1,15 @@
 import { Grid, Stack } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useParams } from '@tanstack/react-router';
-import { Trash2 } from 'lucide-react';
+import { Trash2, UserX } from 'lucide-react';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { ApiError } from '../../api/errors.ts';
 import { useSession } from '../../api/session.ts';
+import { EmptyState } from '../../ui/empty-state.tsx';
 import { ErrorState } from '../../ui/error-state.tsx';
 import { GuardedButton } from '../../ui/actions/guarded-button.tsx';
+import { ButtonLink } from '../../ui/link.tsx';
 import { Page as Frame } from '../../ui/page.tsx';
 import { StatusBadge } from '../../ui/values/status-badge.tsx';
 import { TableSkeleton } from '../../ui/table/table-skeleton.tsx';
@@ -26,6 +29,14 @@ export function Page() {
   const fields = useQuery(fieldsQuery);
   const trail = [{ label: t('title'), to: '/contacts' }];
   const error = contact.error ?? fields.error;
+  if (isNotFound(contact.error))
+    return (
+      <Frame title={t('detail.title')} trail={trail}>
+        <EmptyState icon={UserX} title={t('detail.gone')} text={t('detail.goneText')}>
+          <ButtonLink to="/contacts">{t('detail.all')}</ButtonLink>
+        </EmptyState>
+      </Frame>
+    );
   if (error !== null && (contact.data === undefined || fields.data === undefined))
     return (
       <Frame title={t('detail.title')} trail={trail}>
@@ -40,6 +51,10 @@ export function Page() {
     );
   return <Loaded contact={contact.data} fields={fields.data} />;
 }
+
+/** Whether there is no such contact, or its ID is none. */
+const isNotFound = (error: unknown): boolean =>
+  error instanceof ApiError && (error.status === 404 || error.status === 400);
 
 type LoadedProps = { readonly contact: Contact; readonly fields: readonly CustomField[] };
 

@@ -1,17 +1,17 @@
 import { Alert, Checkbox, Group, NativeSelect, Paper, Stack, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
-import { useAction } from '../../api/action.ts';
 import { GuardedButton } from '../../ui/actions/guarded-button.tsx';
 import { fieldsQuery, NEED } from '../contact.ts';
-import { Back } from './file-step.tsx';
-import { type FilePreview, previewFile, type Targets } from './import.ts';
-import type { Draft } from './draft.ts';
+import { Back } from './back.tsx';
+import { type ChangeDraft, type Draft, type NameOrder, namesFor } from './draft.ts';
+import type { FilePreview, Targets } from './import.ts';
+import { useReread } from './use-reread.ts';
 import classes from './columns-step.module.css';
 
 type ColumnsStepProps = {
   readonly draft: Draft;
-  readonly onChange: (patch: Partial<Draft>) => void;
+  readonly onChange: ChangeDraft;
   readonly onBack: () => void;
   readonly onNext: () => void;
 };
@@ -20,13 +20,15 @@ const STANDARD = ['phoneNumber', 'firstName', 'lastName', 'fullName', 'email', '
 const CUSTOM = 'customField.';
 
 /** The step that assigns each column of the file to a contact field. */
-export function ColumnsStep({ draft: { file, preview, targets }, onChange, onBack, onNext }: ColumnsStepProps) {
+export function ColumnsStep({ draft, onChange, onBack, onNext }: ColumnsStepProps) {
   const { t } = useTranslation('contacts');
-  const again = useAction<boolean, FilePreview | null>({
-    run: async (hasHead) => file && previewFile(file, hasHead),
-    onDone: (next) => next && onChange({ preview: next, targets: next.fields }),
-  });
+  const { reread, retarget, busy } = useReread(draft, onChange);
+  const { preview, targets } = draft;
   if (preview === null) return null;
+  const choose = (at: number, target: string | null): void => {
+    const next = replaced(targets, at, target);
+    retarget(next, next.includes('fullName') === targets.includes('fullName') ? {} : { names: namesFor(next) });
+  };
   const twice = new Set(targets.filter((target, at) => target !== null && targets.indexOf(target) !== at));
   const faults = [
     ...(targets.includes('phoneNumber') ? [] : [t('import.numberless')]),
@@ -38,8 +40,8 @@ export function ColumnsStep({ draft: { file, preview, targets }, onChange, onBac
         <Checkbox
           label={t('import.hasHead')}
           checked={preview.hasHead}
-          disabled={again.busy}
-          onChange={(event) => again.run(event.currentTarget.checked)}
+          disabled={busy}
+          onChange={(event) => reread({ hasHead: event.currentTarget.checked })}
         />
         <ul className={classes.columns} aria-label={t('import.step.columns')}>
           {preview.columns.map((column, at) => (
@@ -49,10 +51,13 @@ export function ColumnsStep({ draft: { file, preview, targets }, onChange, onBac
               samples={preview.preview.map((row) => row[at] ?? '')}
               target={targets[at] ?? null}
               isTwice={twice.has(targets[at] ?? null)}
-              onChoose={(target) => onChange({ targets: replaced(targets, at, target) })}
+              onChoose={(target) => choose(at, target)}
             />
           ))}
         </ul>
+        {targets.includes('fullName') && (
+          <NamesChoice draft={draft} preview={preview} onChoose={(names) => retarget(targets, { names })} />
+        )}
         {faults.map((fault) => (
           <Alert key={fault} color="red" role="alert">
             {fault}
@@ -68,6 +73,40 @@ export function ColumnsStep({ draft: { file, preview, targets }, onChange, onBac
     </Paper>
   );
 }
+
+type NamesChoiceProps = {
+  readonly draft: Draft;
+  readonly preview: FilePreview;
+  readonly onChoose: (names: NameOrder) => void;
+};
+
+/** Whether a column of whole names is split, with the first names as they would be then. */
+function NamesChoice({ draft: { reading }, preview, onChoose }: NamesChoiceProps) {
+  const { t } = useTranslation('contacts');
+  return (
+    <Stack gap="xs">
+      <NativeSelect
+        label={t('import.names')}
+        description={t('import.namesHint')}
+        maw={420}
+        value={reading.names}
+        data={NAME_ORDERS.map((value) => ({ value, label: t(`import.nameOrder.${value}`) }))}
+        onChange={(event) => {
+          const { value } = event.currentTarget;
+          onChoose(NAME_ORDERS.find((order) => order === value) ?? 'keep');
+        }}
+      />
+      {reading.names !== 'keep' &&
+        preview.names.map(({ name, firstName, lastName }, at) => (
+          <Text key={at} size="sm" c="dimmed" className="foreign-text">
+            {t('import.nameSplit', { name, firstName, lastName: lastName ?? '–' })}
+          </Text>
+        ))}
+    </Stack>
+  );
+}
+
+const NAME_ORDERS = ['firstLast', 'lastFirst', 'keep'] as const;
 
 const replaced = (targets: Targets, at: number, target: string | null): Targets =>
   targets.map((each, i) => (i === at ? target : each));

@@ -5,7 +5,11 @@ import { useTranslation } from 'react-i18next';
 import { Bytes } from '../../ui/values/num.tsx';
 import classes from './drop-zone.module.css';
 
-type DropZoneProps = { readonly file: File | null; readonly accept: string; readonly onFile: (file: File) => void };
+type DropZoneProps = {
+  readonly file: { readonly fileName: string; readonly sizeBytes: number } | null;
+  readonly accept: string;
+  readonly onFile: (file: File) => void;
+};
 
 /** An area to drop a file on, with a button to choose one. */
 export function DropZone({ file, accept, onFile }: DropZoneProps) {
@@ -34,10 +38,10 @@ export function DropZone({ file, accept, onFile }: DropZoneProps) {
         ) : (
           <Group gap="xs" justify="center">
             <Text fw={600} className="foreign-text">
-              {file.name}
+              {file.fileName}
             </Text>
             <Text c="dimmed" size="sm">
-              <Bytes count={file.size} />
+              <Bytes count={file.sizeBytes} />
             </Text>
           </Group>
         )}

@@ -2,77 +2,69 @@ import { api, ok, type Paths } from '../../api/client.ts';
 import { CONTACTS } from '../contact.ts';
 import { upload } from './upload.ts';
 
-const UPLOAD = `${CONTACTS}/upload` as const;
+const UPLOADS = `${CONTACTS}/uploads` as const;
+const UPLOAD = `${UPLOADS}/{id}` as const;
 
-type Answer<P extends 'upload' | 'upload/columns'> =
-  Paths[`/api/partner-gateway/v1/contacts/${P}`]['post']['responses'][200]['content']['application/json'];
+type Post<P extends keyof Paths> = Paths[P] extends {
+  post: { responses: { 200: { content: { 'application/json': infer A } } } };
+}
+  ? A
+  : never;
+
+/** A file that the server keeps until it is imported. */
+export type StoredFile = Paths[typeof UPLOADS]['post']['responses'][201]['content']['application/json'];
+/** The first rows of a file, how it is read, and the suggested field for each column. */
+export type FilePreview = Post<`${typeof UPLOAD}/columns`>;
 /** An import or a trial run, finished or running. */
-export type Import = Answer<'upload'>;
-/** The first rows of a file, and the suggested field for each column. */
-export type FilePreview = Answer<'upload/columns'>;
+export type Import = Post<`${typeof UPLOAD}/import`>;
+export type FaultGroup = Import['cleaning']['groups'][number];
+export type Change = Import['cleaning']['changes'][number];
+
+type Body<P extends keyof Paths> = Paths[P] extends {
+  post: { requestBody?: { content: { 'application/json': infer B } } };
+}
+  ? B
+  : never;
+/** How faulty values are made usable, as the server takes it. */
+export type ImportBody = Body<`${typeof UPLOAD}/import`>;
+export type ReadingBody = Body<`${typeof UPLOAD}/columns`>;
 
 /** The field for each column, in order; null for columns that are not imported. */
 export type Targets = readonly (string | null)[];
 
-export const isVcard = ({ name }: File): boolean => /\.(vcf|vcard)$/i.test(name);
+/** Sends a file to the server, once: everything else is done with its copy. */
+export const sendFile = (file: File, onSent: (share: number) => void): Promise<StoredFile> =>
+  upload({ path: UPLOADS, file, fileName: file.name, fields: {}, onSent });
 
-const MAX_WHOLE_BYTES = 2 * 1024 * 1024;
-const HEAD_BYTES = 1024 * 1024;
-const NEWLINE = 10;
-/**
- * The first byte of a UTF-16 file with a byte order mark is at least this; there the byte 10 alone does not end a
- * line.
- */
-const UTF16_MARK = 0xfe;
+let last: Promise<unknown> = Promise.resolve();
 
-/** The start of a file for the preview: whole lines of a long text file, other files in full. */
-async function readHead(file: File): Promise<Blob> {
-  if (file.size <= MAX_WHOLE_BYTES || /\.xlsx$/i.test(file.name)) return file;
-  const octets = new Uint8Array(await file.slice(0, HEAD_BYTES).arrayBuffer());
-  const end = octets.lastIndexOf(NEWLINE) + 1;
-  return end === 0 || (octets[0] ?? 0) >= UTF16_MARK ? file : new Blob([octets.subarray(0, end)]);
+/** One after the other: the server works on two files of an account at a time, and refuses a third. */
+function inTurn<T>(run: () => Promise<T>): Promise<T> {
+  const next = last.then(run);
+  last = next.catch(() => undefined);
+  return next;
 }
 
-const PREVIEW_ROWS = 3;
+/** Previews the table of a file. */
+export const previewFile = (id: number, body: ReadingBody): Promise<FilePreview> =>
+  inTurn(() => ok(api.POST(`${UPLOAD}/columns`, { params: { path: { id } }, body })));
 
-/** Previews a table. `hasHead` null: the server detects whether the first row contains column names. */
-export async function previewFile(file: File, hasHead: boolean | null): Promise<FilePreview> {
-  return upload({
-    path: `${UPLOAD}/columns`,
-    file: await readHead(file),
-    fileName: file.name,
-    fields: { limit: String(PREVIEW_ROWS), ...headField(hasHead) },
-  });
-}
+/** Checks the file, or imports it. */
+export const importFile = (id: number, body: ImportBody): Promise<Import> =>
+  inTurn(() => ok(api.POST(`${UPLOAD}/import`, { params: { path: { id } }, body })));
 
-const headField = (hasHead: boolean | null): Record<string, string> =>
-  hasHead === null ? {} : { removeHead: String(hasHead) };
+const PROGRESS_MS = 500;
 
-type UploadRequest = {
-  readonly file: File;
-  readonly dryRun: boolean;
-  readonly listId: number | null;
-  /** null for vCards, whose fields are known. */
-  readonly columns: { readonly targets: Targets; readonly hasHead: boolean } | null;
-  readonly onSent: (share: number) => void;
-};
-
-/** Uploads the file for a trial run or an import. */
-export function sendFile({ file, dryRun, listId, columns, onSent }: UploadRequest): Promise<Import> {
-  const mapping = columns && Object.fromEntries(columns.targets.map((target, at) => [at + 1, target]));
-  return upload({
-    path: columns === null ? `${UPLOAD}/vcard` : UPLOAD,
-    file,
-    fileName: file.name,
-    fields: {
-      limit: '0',
-      dryRun: String(dryRun),
-      ...(listId !== null && { listId: String(listId) }),
-      ...(columns && { mapping: JSON.stringify(mapping), ...headField(columns.hasHead) }),
-    },
-    onSent,
-  });
-}
+/** How much of the file the server has read for a check or an import in progress. */
+export const progressQuery = (id: number, isOn: boolean) => ({
+  queryKey: ['contact-uploads', id],
+  queryFn: ({ signal }: { signal: AbortSignal }): Promise<StoredFile> =>
+    ok(api.GET(UPLOAD, { params: { path: { id } }, signal })),
+  enabled: isOn,
+  refetchInterval: PROGRESS_MS,
+  retry: false,
+  gcTime: 0,
+});
 
 const POLL_MS = 1000;
 
@@ -88,3 +80,10 @@ export const importQuery = (id: number) => ({
 export const isRunning = ({ status }: Pick<Import, 'status'>): boolean => status === 'PENDING' || status === 'RUNNING';
 
 export const rejectsUrl = (id: number): string => `${CONTACTS}/imports/${id}/rejects`;
+
+type RowsQuery = Pick<FaultGroup, 'cause' | 'field'> & { readonly page: number; readonly limit: number };
+
+/** Lists rows of a trial run that were rejected for the same reason. */
+export const listRows = (id: number, query: RowsQuery, signal: AbortSignal) =>
+  ok(api.GET(`${CONTACTS}/imports/{id}/rows`, { params: { path: { id }, query }, signal }));
+export type RejectedRow = Awaited<ReturnType<typeof listRows>>['data'][number];

@@ -6,8 +6,7 @@ import { Steps } from '../../ui/stepper.tsx';
 import { text, useUrlState } from '../../ui/url-state.ts';
 import { CheckStep } from './check-step.tsx';
 import { ColumnsStep } from './columns-step.tsx';
-import type { Draft } from './draft.ts';
-import { isVcard } from './import.ts';
+import { type Draft, FIRST_CURES, isVcard, NEW_READING } from './draft.ts';
 import { FileStep } from './file-step.tsx';
 import { Outcome } from './outcome.tsx';
 import { PastImports } from './past-imports.tsx';
@@ -46,6 +45,9 @@ function Wizard({ list, onImported }: WizardProps) {
     list: list === '' ? NO_LIST : { list, name: '' },
     preview: null,
     targets: [],
+    reading: NEW_READING,
+    cures: FIRST_CURES,
+    edits: {},
   });
   const change = (patch: Partial<Draft>): void => setDraft((before) => ({ ...before, ...patch }));
   const { file } = draft;
@@ -58,7 +60,7 @@ function Wizard({ list, onImported }: WizardProps) {
     {
       id: 'file',
       label: t('import.step.file'),
-      note: file?.name,
+      note: file?.fileName,
       content: <FileStep draft={draft} onChange={change} onNext={afterFile} />,
     },
     {
@@ -70,7 +72,12 @@ function Wizard({ list, onImported }: WizardProps) {
       id: 'check',
       label: t('import.step.check'),
       content: (
-        <CheckStep draft={draft} onBack={() => go(draft.preview ? 'columns' : 'file')} onImported={onImported} />
+        <CheckStep
+          draft={draft}
+          onChange={change}
+          onBack={() => go(draft.preview ? 'columns' : 'file')}
+          onImported={onImported}
+        />
       ),
     },
   ];

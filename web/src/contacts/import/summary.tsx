@@ -5,6 +5,8 @@ import { useFormat } from '../../ui/values/format.ts';
 import { Num } from '../../ui/values/num.tsx';
 import { JobProgress } from '../../ui/values/progress.tsx';
 import { Stat } from '../../ui/values/stat.tsx';
+import { Changes } from './cleaning/changes.tsx';
+import { useFieldName } from './cleaning/change-text.ts';
 import { type Import, isRunning, rejectsUrl } from './import.ts';
 import classes from './summary.module.css';
 
@@ -12,7 +14,7 @@ type SummaryProps = { readonly result: Import };
 
 const FIGURES = ['total', 'created', 'updated', 'skipped', 'errors'] as const;
 
-/** The result of an import or a trial run: counts, then the rejected rows with their errors. */
+/** The result of an import or a trial run: progress and counts, what was changed, then the rejected rows. */
 export function Summary({ result }: SummaryProps) {
   const { t } = useTranslation('contacts');
   const { summary, dryRun, fileName } = result;
@@ -26,23 +28,49 @@ export function Summary({ result }: SummaryProps) {
           total={summary.total}
         />
       )}
-      {result.status === 'FAILED' && (
-        <Alert color="red" title={t('import.failed')} role="alert">
-          {result.failureReason}
-        </Alert>
-      )}
-      <SimpleGrid cols={{ base: 2, sm: 3, lg: 5 }}>
-        {FIGURES.map((figure) => (
-          <Stat
-            key={figure}
-            label={t(`import.figure.${figure}`)}
-            value={<Num value={summary[figure]} />}
-            note={t(`import.figureNote.${figure}`)}
-          />
-        ))}
-      </SimpleGrid>
+      <Failure result={result} />
+      <Figures result={result} />
       {result.errors.length > 0 && <Faults result={result} />}
+      <Changes changes={result.cleaning.changes} />
     </Stack>
+  );
+}
+
+/** Why an import or a trial run did not come to its end. */
+export function Failure({ result: { status, dryRun, failureReason } }: SummaryProps) {
+  const { t } = useTranslation('contacts');
+  if (status !== 'FAILED') return null;
+  return (
+    <Alert color="red" title={t(dryRun ? 'import.checkFailed' : 'import.failed')} role="alert">
+      {failureReason}
+    </Alert>
+  );
+}
+
+/** How many rows were created, updated and rejected. */
+export function Figures({ result: { summary } }: SummaryProps) {
+  const { t } = useTranslation('contacts');
+  return (
+    <SimpleGrid cols={{ base: 2, sm: 3, lg: 5 }}>
+      {FIGURES.map((figure) => (
+        <Stat
+          key={figure}
+          label={t(`import.figure.${figure}`)}
+          value={<Num value={summary[figure]} />}
+          note={t(`import.figureNote.${figure}`)}
+        />
+      ))}
+    </SimpleGrid>
+  );
+}
+
+/** The link to the file of the rejected rows. */
+export function RejectsLink({ id }: { readonly id: number }) {
+  const { t } = useTranslation('contacts');
+  return (
+    <Button component="a" href={rejectsUrl(id)} download variant="default" leftSection={<Download size={14} />}>
+      {t('import.rejects')}
+    </Button>
   );
 }
 
@@ -50,6 +78,7 @@ export function Summary({ result }: SummaryProps) {
 function Faults({ result: { importId, errors, summary } }: SummaryProps) {
   const { t } = useTranslation('contacts');
   const format = useFormat();
+  const fieldName = useFieldName();
   const out = summary.errors + summary.skipped;
   return (
     <Stack gap="sm">
@@ -57,16 +86,7 @@ function Faults({ result: { importId, errors, summary } }: SummaryProps) {
         <Title order={2} size="h4">
           {t('import.left', { count: out, shown: format.number(out) })}
         </Title>
-        <Button
-          component="a"
-          href={rejectsUrl(importId)}
-          download
-          variant="default"
-          size="xs"
-          leftSection={<Download size={14} />}
-        >
-          {t('import.rejects')}
-        </Button>
+        <RejectsLink id={importId} />
       </Group>
       <div className={classes.pane} tabIndex={0} role="region" aria-label={t('import.faults')}>
         <table className={classes.table} aria-label={t('import.faults')}>
@@ -81,7 +101,7 @@ function Faults({ result: { importId, errors, summary } }: SummaryProps) {
             {errors.map(({ line, field, message }, at) => (
               <tr key={at}>
                 <td className={classes.line}>{format.number(line)}</td>
-                <td>{t(`import.field.${field}`, field.replace(/^customField\./, ''))}</td>
+                <td>{fieldName(field)}</td>
                 <td className="foreign-text">{message}</td>
               </tr>
             ))}

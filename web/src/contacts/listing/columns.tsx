@@ -27,13 +27,15 @@ export function useContactColumns(fields: readonly CustomField[]): Columns {
         id: 'fullName',
         header: t('column.name'),
         sortable: true,
-        width: 280,
+        width: 320,
         cell: (contact) => <Name contact={contact} canEdit={canEdit} />,
       },
       {
         id: 'phoneNumber',
         header: t('column.phoneNumber'),
         sortable: true,
+        // A number of 15 digits with its plus, whole also in a narrow window.
+        minWidth: 150,
         width: 160,
         cell: (contact) => <Phone contact={contact} />,
       },

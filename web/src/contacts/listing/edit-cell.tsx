@@ -1,12 +1,13 @@
 import { NativeSelect, TextInput, UnstyledButton } from '@mantine/core';
 import { Pencil } from 'lucide-react';
-import { type KeyboardEvent, lazy, type ReactNode, Suspense, useEffect, useRef, useState } from 'react';
+import { type KeyboardEvent, type ReactNode, Suspense, useEffect, useRef, useState } from 'react';
+import { lazyPart } from '../../api/connection/lazy-part.ts';
 import { useAction } from '../../api/action.ts';
 import { ApiError } from '../../api/errors.ts';
 import { useProblemText } from '../../api/problem-text.ts';
 import classes from './edit-cell.module.css';
 
-const FaultNote = lazy(() => import('./fault-note.tsx').then((file) => ({ default: file.FaultNote })));
+const FaultNote = lazyPart(() => import('./fault-note.tsx').then((file) => ({ default: file.FaultNote })));
 
 type Option = { readonly value: string; readonly label: string };
 type EditCellProps = {

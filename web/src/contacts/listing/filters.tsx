@@ -1,8 +1,9 @@
 import { Button } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { SlidersHorizontal } from 'lucide-react';
-import { lazy } from 'react';
+
 import { useTranslation } from 'react-i18next';
+import { lazyPart } from '../../api/connection/lazy-part.ts';
 import { ChoiceFilter, FilterBar, SearchField } from '../../ui/filter-bar.tsx';
 import { OnDemand } from '../../ui/on-demand.tsx';
 import { useIsPhone } from '../../ui/use-is-phone.ts';
@@ -10,7 +11,7 @@ import { listsQuery } from '../contact.ts';
 import { isFiltered, NO_FILTERS, type Search, type SetSearch } from '../search.ts';
 import { useNamedChannels } from './use-named-channels.ts';
 
-const MoreFilters = lazy(() => import('./more-filters.tsx').then((file) => ({ default: file.MoreFilters })));
+const MoreFilters = lazyPart(() => import('./more-filters.tsx').then((file) => ({ default: file.MoreFilters })));
 
 type FiltersProps = {
   readonly search: Search;

@@ -1,8 +1,9 @@
 import { useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
-import { FileUp, Users } from 'lucide-react';
+import { FileUp, Megaphone, Users } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
 import { api, ok } from '../../api/client.ts';
+import { type Need, useSession } from '../../api/session.ts';
 import { EmptyState } from '../../ui/empty-state.tsx';
 import { ErrorState } from '../../ui/error-state.tsx';
 import { ButtonLink } from '../../ui/link.tsx';
@@ -31,6 +32,8 @@ export function Page() {
   );
 }
 
+const CAMPAIGN_NEED: Need = { scope: 'campaigns', write: true };
+
 type LoadedProps = { readonly list: List; readonly trail: readonly { label: string; to: string }[] };
 
 function Loaded({ list, trail }: LoadedProps) {
@@ -41,6 +44,12 @@ function Loaded({ list, trail }: LoadedProps) {
       {t('list.import')}
     </ButtonLink>
   );
+  const { may } = useSession();
+  const campaign = may(CAMPAIGN_NEED) && (
+    <ButtonLink to="/campaigns/editor" search={{ list: id }} leftSection={<Megaphone size={16} />}>
+      {t('list.campaign')}
+    </ButtonLink>
+  );
   const badge = deletedAt ? t('list.deleted') : isTest ? t('list.test') : null;
   return (
     <Frame
@@ -48,7 +57,14 @@ function Loaded({ list, trail }: LoadedProps) {
       trail={trail}
       description={description === '' ? undefined : <span className="foreign-text">{description}</span>}
       badge={badge !== null && <StatusBadge tone="neutral">{badge}</StatusBadge>}
-      actions={deletedAt === null && load}
+      actions={
+        deletedAt === null && (
+          <>
+            {load}
+            {campaign}
+          </>
+        )
+      }
     >
       <ContactsTable
         listId={id}

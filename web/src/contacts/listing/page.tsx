@@ -1,7 +1,8 @@
 import { useQuery } from '@tanstack/react-query';
 import { FileUp, Settings2, Users } from 'lucide-react';
-import { lazy, Suspense, useState } from 'react';
+import { Suspense, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { lazyPart } from '../../api/connection/lazy-part.ts';
 import { AddButton } from '../../ui/actions/add-button.tsx';
 import { EmptyState } from '../../ui/empty-state.tsx';
 import { useFormat } from '../../ui/values/format.ts';
@@ -10,7 +11,7 @@ import { Page as Frame } from '../../ui/page.tsx';
 import { limitsQuery, NEED } from '../contact.ts';
 import { ContactsTable } from './contacts-table.tsx';
 
-const CreateDialog = lazy(() => import('./create-dialog.tsx').then((file) => ({ default: file.CreateDialog })));
+const CreateDialog = lazyPart(() => import('./create-dialog.tsx').then((file) => ({ default: file.CreateDialog })));
 
 /** The page of the account's contacts. */
 export function Page() {

@@ -1,7 +1,8 @@
 import { ActionIcon, Button, Group, Stack, Text } from '@mantine/core';
 import { FileText, Paperclip, Send, X } from 'lucide-react';
-import { lazy, Suspense, useRef, useState } from 'react';
+import { Suspense, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { lazyPart } from '../../api/connection/lazy-part.ts';
 import { useAction } from '../../api/action.ts';
 import { type Media, MEDIA_NEED, uploadMedia } from '../../api/media.ts';
 import { useProblemText } from '../../api/problem-text.ts';
@@ -17,8 +18,8 @@ import { LiveParts } from './live-parts.tsx';
 import { useReply } from './reply.ts';
 import { ReplyField } from './reply-field.tsx';
 
-const Emoji = lazy(() => import('./emoji.tsx').then((file) => ({ default: file.Emoji })));
-const MediaPicker = lazy(() =>
+const Emoji = lazyPart(() => import('./emoji.tsx').then((file) => ({ default: file.Emoji })));
+const MediaPicker = lazyPart(() =>
   import('../../ui/media/media-picker.tsx').then((file) => ({ default: file.MediaPicker })),
 );
 

@@ -1,7 +1,8 @@
 import { Alert, Button, Group, Stack, Text } from '@mantine/core';
 import { BellOff, Clock, FileText } from 'lucide-react';
-import { lazy, Suspense, useState } from 'react';
+import { Suspense, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { lazyPart } from '../../api/connection/lazy-part.ts';
 import { Countdown } from '../../ui/values/date-time.tsx';
 import { Dialog } from '../../ui/dialog/dialog.tsx';
 import { GuardedButton, useDisabledReason } from '../../ui/actions/guarded-button.tsx';
@@ -13,7 +14,7 @@ import { onKey } from '../use-keys.ts';
 import { NoteForm } from './note-form.tsx';
 import classes from '../inbox.module.css';
 
-const TemplateForm = lazy(() => import('./template-form.tsx').then((file) => ({ default: file.TemplateForm })));
+const TemplateForm = lazyPart(() => import('./template-form.tsx').then((file) => ({ default: file.TemplateForm })));
 
 type ComposerProps = { readonly conversation: Conversation };
 

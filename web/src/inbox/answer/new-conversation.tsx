@@ -1,8 +1,9 @@
 import { Button, Group, NativeSelect, SegmentedControl, Stack, Text, Textarea, TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Send } from 'lucide-react';
-import { lazy, Suspense, useState } from 'react';
+import { Suspense, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { lazyPart } from '../../api/connection/lazy-part.ts';
 import { useSession } from '../../api/session.ts';
 import { Problem } from './answer-form.tsx';
 import { type Channel, CHANNELS } from '../conversation.ts';
@@ -10,7 +11,7 @@ import { LiveParts } from './live-parts.tsx';
 import { useReply } from './reply.ts';
 import { sendersQuery } from '../senders.ts';
 
-const TemplateForm = lazy(() => import('./template-form.tsx').then((file) => ({ default: file.TemplateForm })));
+const TemplateForm = lazyPart(() => import('./template-form.tsx').then((file) => ({ default: file.TemplateForm })));
 
 type NewConversationProps = { readonly onSent: (chatId: string) => void };
 

@@ -1,7 +1,8 @@
 import { Stack } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { lazy, Suspense } from 'react';
+import { Suspense } from 'react';
 import { useTranslation } from 'react-i18next';
+import { lazyPart } from '../../api/connection/lazy-part.ts';
 import { ErrorState } from '../../ui/error-state.tsx';
 import { Page as Frame } from '../../ui/page.tsx';
 import { Section } from '../../ui/section.tsx';
@@ -10,7 +11,7 @@ import { CannedSection } from './canned-section.tsx';
 import { LabelsSection } from './labels-section.tsx';
 import { settingsQuery } from './settings.ts';
 
-const RulesForm = lazy(() => import('./rules-form.tsx').then((file) => ({ default: file.RulesForm })));
+const RulesForm = lazyPart(() => import('./rules-form.tsx').then((file) => ({ default: file.RulesForm })));
 
 /** The page of what the agents of an account share: canned answers, labels, assignment and opening hours. */
 export function Page() {

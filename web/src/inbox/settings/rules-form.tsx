@@ -1,20 +1,11 @@
-import {
-  ActionIcon,
-  Autocomplete,
-  Button,
-  Group,
-  NativeSelect,
-  Radio,
-  Stack,
-  Text,
-  Textarea,
-  TextInput,
-} from '@mantine/core';
+import { ActionIcon, Button, Group, NativeSelect, Radio, Stack, Text, Textarea, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { Plus, X } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
 import { useAction } from '../../api/action.ts';
 import { GuardedButton } from '../../ui/actions/guarded-button.tsx';
+import { TimeZoneField } from '../../ui/time-zone/time-zone-field.tsx';
+import { ownZone } from '../../ui/time-zone/zones.ts';
 import { fromRows, type HoursRow, RULES_NEED, saveSettings, type Settings, settingsQuery, toRows } from './settings.ts';
 
 const DAYS = [1, 2, 3, 4, 5, 6, 7] as const;
@@ -42,7 +33,7 @@ export function RulesForm({ settings }: { readonly settings: Settings }) {
     initialValues: {
       assignment: settings.assignment,
       closedAnswer: settings.closedAnswer ?? '',
-      timeZone: isNew ? Intl.DateTimeFormat().resolvedOptions().timeZone : settings.timeZone,
+      timeZone: isNew ? ownZone() : settings.timeZone,
       hours: toRows(settings.openHours),
     },
   });
@@ -63,13 +54,7 @@ export function RulesForm({ settings }: { readonly settings: Settings }) {
             <Radio value="ROUND_ROBIN" label={t('rules.inTurn')} description={t('rules.inTurnHint')} />
           </Stack>
         </Radio.Group>
-        <Autocomplete
-          label={t('rules.timeZone')}
-          data={Intl.supportedValuesOf('timeZone')}
-          limit={50}
-          maw={320}
-          {...form.getInputProps('timeZone')}
-        />
+        <TimeZoneField label={t('rules.timeZone')} maw={320} {...form.getInputProps('timeZone')} />
         <Stack gap="xs" role="group" aria-label={t('rules.hours')}>
           <Text size="sm" fw={500}>
             {t('rules.hours')}

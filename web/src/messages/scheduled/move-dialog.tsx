@@ -5,6 +5,7 @@ import { useAction } from '../../api/action.ts';
 import { toIso } from '../../api/scheduled-date.ts';
 import { Dialog } from '../../ui/dialog/dialog.tsx';
 import { DialogForm } from '../../ui/dialog/dialog-form.tsx';
+import { ownZone } from '../../ui/time-zone/zones.ts';
 import { useLast } from '../../ui/use-last.ts';
 import { moveScheduled, type Scheduled, wallTimeOf } from './scheduled.ts';
 
@@ -51,7 +52,7 @@ function MoveForm({ message: { messageId, scheduledDate }, onClose }: FormProps)
       <TextInput
         type="datetime-local"
         label={t('scheduled.at')}
-        description={t('scheduled.moveHint', { zone: Intl.DateTimeFormat().resolvedOptions().timeZone })}
+        description={t('scheduled.moveHint', { zone: ownZone() })}
         data-autofocus
         {...form.getInputProps('scheduledDate')}
       />

@@ -1,8 +1,9 @@
 import { SimpleGrid, Stack } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
-import { lazy, Suspense } from 'react';
+import { Suspense } from 'react';
 import { useTranslation } from 'react-i18next';
+import { lazyPart } from '../../api/connection/lazy-part.ts';
 import { ErrorState } from '../../ui/error-state.tsx';
 import { Page as Frame } from '../../ui/page.tsx';
 import { TableSkeleton } from '../../ui/table/table-skeleton.tsx';
@@ -16,7 +17,7 @@ import { StatusButton } from './status-button.tsx';
 import { TopUpButton } from './top-up.tsx';
 import { Webhook } from './webhook.tsx';
 
-const SettingsForm = lazy(() => import('./settings-form.tsx').then((file) => ({ default: file.SettingsForm })));
+const SettingsForm = lazyPart(() => import('./settings-form.tsx').then((file) => ({ default: file.SettingsForm })));
 
 /** The page of one account. */
 export function Page() {

@@ -1,6 +1,7 @@
 import { Building2 } from 'lucide-react';
-import { lazy, Suspense, useState } from 'react';
+import { Suspense, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { lazyPart } from '../../api/connection/lazy-part.ts';
 import { AddButton } from '../../ui/actions/add-button.tsx';
 import { DataTable } from '../../ui/table/data-table.tsx';
 import { EmptyState } from '../../ui/empty-state.tsx';
@@ -13,7 +14,7 @@ import { type Account, listAccounts, orderOf, PLANS, STATUSES } from './account.
 import { useAccountColumns } from './columns.tsx';
 import { SwitchAccountIcon } from './switch-account.tsx';
 
-const CreateDialog = lazy(() => import('./create-dialog.tsx').then((file) => ({ default: file.CreateDialog })));
+const CreateDialog = lazyPart(() => import('./create-dialog.tsx').then((file) => ({ default: file.CreateDialog })));
 
 const FIELDS = { ...listFields('name'), search: text(), status: choice(STATUSES), plan: choice(PLANS) };
 

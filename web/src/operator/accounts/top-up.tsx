@@ -1,13 +1,14 @@
 import { useDisclosure } from '@mantine/hooks';
 import { Coins } from 'lucide-react';
-import { lazy, Suspense } from 'react';
+import { Suspense } from 'react';
 import { useTranslation } from 'react-i18next';
+import { lazyPart } from '../../api/connection/lazy-part.ts';
 import { Dialog } from '../../ui/dialog/dialog.tsx';
 import { GuardedButton } from '../../ui/actions/guarded-button.tsx';
 import { OPERATOR } from '../shared/need.ts';
 import type { AccountDetails } from './account.ts';
 
-const TopUpForm = lazy(() => import('./top-up-form.tsx').then((file) => ({ default: file.TopUpForm })));
+const TopUpForm = lazyPart(() => import('./top-up-form.tsx').then((file) => ({ default: file.TopUpForm })));
 
 type Props = { readonly account: AccountDetails };
 

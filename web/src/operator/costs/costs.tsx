@@ -1,7 +1,8 @@
 import { Button, Group } from '@mantine/core';
 import { HandCoins } from 'lucide-react';
-import { lazy, Suspense, useState } from 'react';
+import { Suspense, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { lazyPart } from '../../api/connection/lazy-part.ts';
 import { AddButton } from '../../ui/actions/add-button.tsx';
 import { EmptyState } from '../../ui/empty-state.tsx';
 import { FilterBar, SearchField } from '../../ui/filter-bar.tsx';
@@ -14,8 +15,8 @@ import { useCostColumns } from './columns.tsx';
 import { type Cost, listCosts } from './cost.ts';
 import { DeleteIcon } from './delete-icon.tsx';
 
-const AddDialog = lazy(() => import('./add-dialog.tsx').then((file) => ({ default: file.AddDialog })));
-const ImportDialog = lazy(() => import('./import-dialog.tsx').then((file) => ({ default: file.ImportDialog })));
+const AddDialog = lazyPart(() => import('./add-dialog.tsx').then((file) => ({ default: file.AddDialog })));
+const ImportDialog = lazyPart(() => import('./import-dialog.tsx').then((file) => ({ default: file.ImportDialog })));
 
 const FIELDS = { ...listFields(), connection: text(), prefix: text() };
 

@@ -1,7 +1,8 @@
 import { Group, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { lazy, Suspense, useState } from 'react';
+import { Suspense, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { lazyPart } from '../../api/connection/lazy-part.ts';
 import { useSession } from '../../api/session.ts';
 import { AddButton } from '../../ui/actions/add-button.tsx';
 import { ErrorState } from '../../ui/error-state.tsx';
@@ -13,7 +14,7 @@ import { DeleteIcon } from './delete-icon.tsx';
 import { type Lookup, lookupsQuery } from './lookup.ts';
 import { TestIcon } from './test-icon.tsx';
 
-const AddDialog = lazy(() => import('./add-dialog.tsx').then((file) => ({ default: file.AddDialog })));
+const AddDialog = lazyPart(() => import('./add-dialog.tsx').then((file) => ({ default: file.AddDialog })));
 
 /** The services that know the networks of numbers, with what they did in the last 30 days. */
 export function Lookups() {

@@ -1,13 +1,14 @@
 import { Alert, Group, Stack, Text } from '@mantine/core';
 import { OctagonPause } from 'lucide-react';
-import { lazy, Suspense, useState } from 'react';
+import { Suspense, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { lazyPart } from '../../api/connection/lazy-part.ts';
 import { DateTime } from '../../ui/values/date-time.tsx';
 import { GuardedButton } from '../../ui/actions/guarded-button.tsx';
 import { OPERATOR } from '../shared/need.ts';
 import type { Overview } from './overview.ts';
 
-const ResumeDialog = lazy(() => import('./resume-dialog.tsx').then((file) => ({ default: file.ResumeDialog })));
+const ResumeDialog = lazyPart(() => import('./resume-dialog.tsx').then((file) => ({ default: file.ResumeDialog })));
 
 /** The alert that sending is paused, with the reason and a button to resume. */
 export function FenceAlert({ fence: { reason, since } }: Pick<Overview, 'fence'>) {

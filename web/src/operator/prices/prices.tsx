@@ -1,7 +1,8 @@
 import { Group } from '@mantine/core';
 import { Tags } from 'lucide-react';
-import { lazy, Suspense, useState } from 'react';
+import { Suspense, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { lazyPart } from '../../api/connection/lazy-part.ts';
 import { AddButton } from '../../ui/actions/add-button.tsx';
 import { DataTable } from '../../ui/table/data-table.tsx';
 import { EmptyState } from '../../ui/empty-state.tsx';
@@ -15,7 +16,7 @@ import { DeleteIcon } from './delete-icon.tsx';
 import { PriceCheck } from './price-check.tsx';
 import { listPrices, type Price } from './price.ts';
 
-const AddDialog = lazy(() => import('./add-dialog.tsx').then((file) => ({ default: file.AddDialog })));
+const AddDialog = lazyPart(() => import('./add-dialog.tsx').then((file) => ({ default: file.AddDialog })));
 
 const FIELDS = { ...listFields(), channel: choice(CHANNELS), prefix: text() };
 

@@ -2,7 +2,6 @@ import {
   Checkbox,
   Collapse,
   Group,
-  NativeSelect,
   NumberInput,
   SimpleGrid,
   Stack,
@@ -15,7 +14,8 @@ import { useDisclosure } from '@mantine/hooks';
 import { ChevronDown, ChevronRight } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
 import { useDayName } from './conditions.tsx';
-import { type NewRoute, zones } from './new-route.ts';
+import { TimeZoneField } from '../../ui/time-zone/time-zone-field.tsx';
+import type { NewRoute } from './new-route.ts';
 
 /** The fields of what few routes need: a share of the traffic, and for which messages the route is. */
 export function ConditionFields({ form }: { readonly form: UseFormReturnType<NewRoute> }) {
@@ -62,7 +62,7 @@ export function ConditionFields({ form }: { readonly form: UseFormReturnType<New
               error={form.errors['hours']}
             />
             <TextInput label={t('route.only.to')} placeholder="20:00" maxLength={5} {...form.getInputProps('to')} />
-            <NativeSelect label={t('route.only.timeZone')} data={[...zones()]} {...form.getInputProps('timeZone')} />
+            <TimeZoneField label={t('route.only.timeZone')} {...form.getInputProps('timeZone')} />
           </SimpleGrid>
           <Checkbox.Group label={t('route.only.weekdays')} {...form.getInputProps('weekdays')}>
             <Group gap="sm" mt="xs">

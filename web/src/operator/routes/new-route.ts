@@ -1,3 +1,4 @@
+import { ownZone } from '../../ui/time-zone/zones.ts';
 import { digitsOf } from '../shared/prefix-input.tsx';
 import type { Route } from './route.ts';
 
@@ -29,15 +30,9 @@ export const emptyRoute = (connection: string): NewRoute => ({
   sender: '',
   from: '',
   to: '',
-  timeZone: zones()[0] ?? 'UTC',
+  timeZone: ownZone(),
   weekdays: ['1', '2', '3', '4', '5', '6', '7'],
 });
-
-/** All time zones that the browser knows, the user's own first. */
-export function zones(): readonly string[] {
-  const own = Intl.DateTimeFormat().resolvedOptions().timeZone;
-  return [own, ...Intl.supportedValuesOf('timeZone').filter((zone) => zone !== own)];
-}
 
 /** The body of the request that adds the route of a form. */
 export const toBody = ({

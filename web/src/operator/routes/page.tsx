@@ -1,6 +1,7 @@
 import { Waypoints } from 'lucide-react';
-import { lazy, Suspense } from 'react';
+import { Suspense } from 'react';
 import { useTranslation } from 'react-i18next';
+import { lazyPart } from '../../api/connection/lazy-part.ts';
 import { AddButton } from '../../ui/actions/add-button.tsx';
 import { DataTable } from '../../ui/table/data-table.tsx';
 import { EmptyState } from '../../ui/empty-state.tsx';
@@ -16,7 +17,7 @@ import { DeleteIcon } from './delete-icon.tsx';
 import { listRoutes, type Route } from './route.ts';
 import { RouteCheck } from './route-check.tsx';
 
-const AddDialog = lazy(() => import('./add-dialog.tsx').then((file) => ({ default: file.AddDialog })));
+const AddDialog = lazyPart(() => import('./add-dialog.tsx').then((file) => ({ default: file.AddDialog })));
 
 /** `add` opens the dialog with that connection, or with `-` for none. */
 const FIELDS = { ...listFields(), connection: text(), number: text(), account: text(), sender: text(), add: text() };

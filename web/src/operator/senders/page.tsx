@@ -1,5 +1,6 @@
-import { lazy, Suspense } from 'react';
+import { Suspense } from 'react';
 import { useTranslation } from 'react-i18next';
+import { lazyPart } from '../../api/connection/lazy-part.ts';
 import { Page as Frame } from '../../ui/page.tsx';
 import { choice, useUrlState, whole } from '../../ui/url-state.ts';
 import { Tabs } from '../shared/tabs.tsx';
@@ -7,8 +8,8 @@ import { Numbers } from './numbers.tsx';
 import { Senders } from './senders.tsx';
 import { Templates } from './templates.tsx';
 
-const Pools = lazy(() => import('../sender-rules/pools.tsx').then((file) => ({ default: file.Pools })));
-const SenderRules = lazy(() => import('../sender-rules/rules.tsx').then((file) => ({ default: file.SenderRules })));
+const Pools = lazyPart(() => import('../sender-rules/pools.tsx').then((file) => ({ default: file.Pools })));
+const SenderRules = lazyPart(() => import('../sender-rules/rules.tsx').then((file) => ({ default: file.SenderRules })));
 
 const TABS = ['senders', 'numbers', 'rules', 'pools', 'templates'] as const;
 /** Includes `page`, so that changing the tab starts at the first page. */

@@ -1,13 +1,14 @@
 import { Button, Group, Input } from '@mantine/core';
 import { ImagePlus } from 'lucide-react';
-import { lazy, Suspense, useState } from 'react';
+import { Suspense, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { lazyPart } from '../../api/connection/lazy-part.ts';
 import { Dialog } from '../../ui/dialog/dialog.tsx';
 import { GuardedButton } from '../../ui/actions/guarded-button.tsx';
 import { TableSkeleton } from '../../ui/table/table-skeleton.tsx';
 import type { DraftForm } from '../draft.ts';
 
-const MediaPicker = lazy(() =>
+const MediaPicker = lazyPart(() =>
   import('../../ui/media/media-picker.tsx').then((file) => ({ default: file.MediaPicker })),
 );
 

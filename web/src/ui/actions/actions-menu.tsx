@@ -1,10 +1,10 @@
 import { ActionIcon } from '@mantine/core';
 import { EllipsisVertical } from 'lucide-react';
-import { lazy } from 'react';
+import { lazyPart } from '../../api/connection/lazy-part.ts';
 import type { MenuAction } from './menu-action.ts';
 import { OnDemand, type OpenerButton } from '../on-demand.tsx';
 
-const LazyList = lazy(() =>
+const LazyList = lazyPart(() =>
   import('./actions-menu-list.tsx').then(({ ActionsMenuList }) => ({ default: ActionsMenuList })),
 );
 

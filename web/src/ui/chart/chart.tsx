@@ -1,13 +1,14 @@
 import { Button, Group, Skeleton, Stack, Text } from '@mantine/core';
 import { ChartLine, Table2 } from 'lucide-react';
-import { lazy, Suspense, useState } from 'react';
+import { Suspense, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { lazyPart } from '../../api/connection/lazy-part.ts';
 import classes from './chart.module.css';
 import type { ChartProps } from './chart-props.ts';
 import { useFormat } from '../values/format.ts';
 
 /** Recharts is 117 kB, so it is loaded with the first chart. */
-const Drawing = lazy(() => import('./chart-drawing.tsx').then(({ ChartDrawing }) => ({ default: ChartDrawing })));
+const Drawing = lazyPart(() => import('./chart-drawing.tsx').then(({ ChartDrawing }) => ({ default: ChartDrawing })));
 
 /** A chart, which can also be shown as a table. */
 export function Chart(props: ChartProps) {

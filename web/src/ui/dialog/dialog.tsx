@@ -1,9 +1,10 @@
-import { lazy, Suspense, useEffect, useState } from 'react';
+import { Suspense, useEffect, useState } from 'react';
+import { lazyPart } from '../../api/connection/lazy-part.ts';
 import type { DialogProps } from './dialog-props.ts';
 
 /** Dialogs are 20 kB that no page needs at first, so they are loaded with the first one that opens. */
-const LazyModal = lazy(() => import('./dialog-parts.tsx').then(({ CenterDialog }) => ({ default: CenterDialog })));
-const LazyDrawer = lazy(() => import('./dialog-parts.tsx').then(({ SideDialog }) => ({ default: SideDialog })));
+const LazyModal = lazyPart(() => import('./dialog-parts.tsx').then(({ CenterDialog }) => ({ default: CenterDialog })));
+const LazyDrawer = lazyPart(() => import('./dialog-parts.tsx').then(({ SideDialog }) => ({ default: SideDialog })));
 
 /** A centered dialog, full-screen on a phone. Closing it returns the focus to where it was. */
 export const Dialog = (props: DialogProps) => <Opened {...props} with={LazyModal} />;

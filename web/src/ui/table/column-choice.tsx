@@ -1,8 +1,9 @@
 import { Button } from '@mantine/core';
 import { useLocalStorage } from '@mantine/hooks';
 import { Columns3 } from 'lucide-react';
-import { lazy, useMemo } from 'react';
+import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
+import { lazyPart } from '../../api/connection/lazy-part.ts';
 import type { HideableColumn, ColumnChoiceProps } from './column-choice-props.ts';
 import { OnDemand } from '../on-demand.tsx';
 
@@ -18,7 +19,7 @@ export function useHiddenColumns(table: string, columns: readonly HideableColumn
   return { hidden, setHidden: (ids: ReadonlySet<string>) => setStored([...ids]) };
 }
 
-const LazyList = lazy(() => import('./column-list.tsx').then(({ ColumnList }) => ({ default: ColumnList })));
+const LazyList = lazyPart(() => import('./column-list.tsx').then(({ ColumnList }) => ({ default: ColumnList })));
 
 /** The menu that shows and hides columns. */
 export function ColumnChoice(props: ColumnChoiceProps) {

@@ -23,6 +23,8 @@ export type Column<T> = {
   /** On a phone: the `title` of the card (one column), a `line` with its header (default), or `none`. */
   readonly phone?: 'title' | 'line' | 'none';
   readonly width?: number;
+  /** In a virtual table, the width below which the table scrolls sideways instead of cutting the values. */
+  readonly minWidth?: number;
 };
 
 /** One page of a list, as the server returns it. */

@@ -141,7 +141,8 @@ function RowLimitNote({ count }: { readonly count: number }) {
 }
 
 const LEAD_WIDTH = 28;
-const minWidthOf = ({ width = 160 }: Pick<Column<never>, 'width'>): number => Math.min(width, 96);
+const minWidthOf = ({ width = 160, minWidth }: Pick<Column<never>, 'width' | 'minWidth'>): number =>
+  minWidth ?? Math.min(width, 96);
 const minTableWidth = (columns: readonly Column<never>[], hasLead: boolean): number =>
   columns.reduce((sum, column) => sum + minWidthOf(column) + GAP, GAP) + (hasLead ? LEAD_WIDTH + GAP : 0);
 
@@ -175,6 +176,7 @@ function Head<T>({ column: { id, header, sortable, align }, sort = '', onSort }:
   return (
     <div
       role="columnheader"
+      title={header}
       {...(sortable && { 'aria-sort': order })}
       style={{ textAlign: align }}
       className={classes.cell}

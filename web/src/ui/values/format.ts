@@ -27,6 +27,7 @@ function createFormat(language: string) {
   const exact = new Intl.DateTimeFormat(language, { dateStyle: 'medium', timeStyle: 'medium' });
   const brief = new Intl.DateTimeFormat(language, { dateStyle: 'medium', timeStyle: 'short' });
   const day = new Intl.DateTimeFormat(language, { dateStyle: 'medium' });
+  const dayUtc = new Intl.DateTimeFormat(language, { dateStyle: 'medium', timeZone: 'UTC' });
   const clock = new Intl.DateTimeFormat(language, { timeStyle: 'short' });
   const relative = new Intl.RelativeTimeFormat(language, { numeric: 'auto' });
   const list = new Intl.ListFormat(language, { type: 'conjunction' });
@@ -36,18 +37,36 @@ function createFormat(language: string) {
     /** `share` from 0 to 1. */
     percent: (share: number, digits = 1) =>
       new Intl.NumberFormat(language, { style: 'percent', maximumFractionDigits: digits }).format(share),
+    /**
+     * What a count is of a total. It is 100 % only when nothing is missing, and 0 % only when there is nothing: 999 of
+     * 1,000,000 missing is not "100 %".
+     */
+    share: (count: number, total: number) => writeShare(language, count, total),
     /** Null is an amount that the user may not see. */
     money: (amount: number | null, currency: string) =>
       amount === null ? '–' : moneyFormat(language, currency, amount).format(amount),
     exact: (instant: Date) => exact.format(instant),
     brief: (instant: Date) => brief.format(instant),
+    /** As people in another time zone read it. */
+    briefIn: (instant: Date, timeZone: string) =>
+      new Intl.DateTimeFormat(language, { dateStyle: 'medium', timeStyle: 'short', timeZone }).format(instant),
     day: (instant: Date) => day.format(instant),
+    /** A day that begins at midnight UTC. */
+    dayUtc: (instant: Date) => dayUtc.format(instant),
     clock: (instant: Date) => clock.format(instant),
     relative: (instant: Date, now: Date) => writeRelative(relative, (instant.getTime() - now.getTime()) / 1000),
     list: (items: readonly string[]) => list.format(items),
     bytes: (count: number) => writeBytes(language, count),
     duration: (seconds: number) => writeDuration(language, seconds),
   };
+}
+
+function writeShare(language: string, count: number, total: number): string {
+  const format = new Intl.NumberFormat(language, { style: 'percent', maximumFractionDigits: 1 });
+  const share = count / total;
+  if (count > 0 && share < 0.001) return `< ${format.format(0.001)}`;
+  if (count < total && share > 0.999) return `> ${format.format(0.999)}`;
+  return format.format(share);
 }
 
 export type Format = ReturnType<typeof createFormat>;

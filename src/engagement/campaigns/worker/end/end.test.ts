@@ -53,7 +53,7 @@ async function listed(stage: CampaignStage, id: number, status?: 'PENDING' | 'DE
   const campaign = await rowOf(stage, id);
   const which = { accountId: stage.accountId, campaign, status, now: new Date(), limit: 1000, offset: 0 };
   const { rows, total } = await findRecipients(pool, which);
-  const statuses = rows.map((row) => toRecipientOut(row, campaign).status);
+  const statuses = rows.map((row) => toRecipientOut(row, campaign, { operations: new Set() }).status);
   expect(total).toBe(statuses.length);
   return statuses;
 }
@@ -135,5 +135,7 @@ test.each(SENDING_MODES)('%s of a suspended account skips everybody, and says so
   const campaign = await rowOf(stage, id);
   const all = { accountId: stage.accountId, campaign, status: undefined, now: new Date(), limit: 1000, offset: 0 };
   const { rows } = await findRecipients(pool, all);
-  expect(new Set(rows.map((row) => toRecipientOut(row, campaign).skipReason))).toEqual(new Set(['suspended']));
+  expect(new Set(rows.map((row) => toRecipientOut(row, campaign, { operations: new Set() }).skipReason))).toEqual(
+    new Set(['suspended']),
+  );
 });

@@ -56,7 +56,7 @@ test('a separate thread gives the same result, and returns faults of the file as
 });
 
 test('a file that takes more memory than the thread may use is refused, and the program keeps running', async () => {
-  const small = (conversion: Conversion) => readFile(1, conversion, { maxOldGenerationSizeMb: 12 });
+  const small = (conversion: Conversion) => readFile(1, conversion, { heap: { maxOldGenerationSizeMb: 12 } });
   await expect(read(csvOf(200_000), small)).rejects.toMatchObject({
     code: 'invalid',
     message: 'file: takes too much memory to read',

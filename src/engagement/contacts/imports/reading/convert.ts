@@ -1,10 +1,11 @@
 import { fstatSync, readSync, writeSync } from 'node:fs';
 import { type TablePreview, checkTable, previewTable, type Table, type TableOptions } from '../check-table.ts';
 import { type CheckedRow, MAX_CHUNK_LENGTH, MAX_CHUNK_ROWS, lengthOf, packRows } from '../rows.ts';
-import { decoded, detectEncoding, type Octets } from './encoding.ts';
+import { decoded, detectEncoding, type Encoding, type Octets } from './encoding.ts';
 import { badFile, LIMITS, type RawRow, tooLarge } from '../limits.ts';
+import type { Delimiter } from '../../../../platform/lib/csv-delimiter.ts';
 import { readOctets } from './octets.ts';
-import { readCsv } from './read-csv.ts';
+import { type QuoteOptions, readCsv, readLayout } from './read-csv.ts';
 import { readVcard, VCARD_COLUMNS } from './read-vcard.ts';
 import { readXlsx } from './read-xlsx.ts';
 
@@ -19,7 +20,15 @@ export type Conversion = {
   readonly kind: FileKind;
   readonly fileName: string;
   readonly options: TableOptions;
+  /** How the text of the file is read; what is left out is detected. */
+  readonly text?: TextOptions;
 };
+
+/** How the text of a file is read. */
+export type TextOptions = { readonly encoding?: Encoding | undefined; readonly delimiter?: Delimiter | undefined };
+
+/** Called with the share of the file that has been read, from 0 to 1, again and again. */
+export type OnProgress = (share: number) => void;
 
 /** Where a chunk of rows is in the file of chunks. */
 export type ChunkPlace = { readonly offset: number; readonly bytes: number };
@@ -27,31 +36,138 @@ export type Converted = Table & { readonly chunks: readonly ChunkPlace[] };
 
 /**
  * Reads and checks a file of contacts, and writes its rows, in chunks, to another file. Memory does not grow with the
- * size of the file, except for the phone numbers, which are remembered to find duplicates.
+ * size of the file, except for the phone numbers, which are remembered to find duplicates. If faulty values are to be
+ * cured, a row with a quote that is not closed costs no other row.
  * Errors: 400 or 413 if the file as a whole is faulty.
  */
-export async function convertFile({ source, chunks, kind, fileName, options }: Conversion): Promise<Converted> {
-  const { rows, head } = await openRows(source, kind, fileName);
-  const writer = createChunkWriter(chunks);
+export async function convertFile(conversion: Conversion, onProgress?: OnProgress): Promise<Converted> {
+  const { source, kind, fileName, options, text = {} } = conversion;
+  const { format, encoding } = await inspectFile({ source, kind, fileName, encoding: text.encoding });
+  const read = { ...conversion, text: { ...text, encoding } };
+  const unquoted = await findBrokenQuotes(read, format);
+  const candidates = await candidatesOf(read, format, unquoted);
+  const { rows, head } = await openRows(read, format, { unquoted, onProgress });
+  const writer = createChunkWriter(conversion.chunks);
   let table: Table | undefined;
-  const tableOptions = head ? { ...options, removeHead: true, mapping: {} } : options;
+  const tableOptions = { ...options, candidates, ...(head && { removeHead: true, mapping: {} }) };
   for await (const row of checkTable(head ? withHead(head, rows) : rows, tableOptions, (made) => (table = made)))
     writer.write(row);
   if (!table) throw new Error('the table is known when its rows end');
   return { ...table, chunks: writer.end() };
 }
 
-/** Reads how the table of a file begins; nothing is written. Errors: as of `convertFile`. */
-export async function previewFile({
-  source,
-  fileName,
-  options,
-}: Omit<Conversion, 'chunks' | 'kind'>): Promise<TablePreview> {
-  const { rows } = await openRows(source, 'table', fileName);
-  return previewTable(rows, options);
+/** How often a file is read for quotes that are not closed: one may hide another. */
+const MAX_PASSES = 10;
+const NO_LINES: ReadonlySet<number> = new Set();
+
+/**
+ * Finds the lines with a quote that is not closed, so that they cost no other row, if faulty values are to be cured. The
+ * rows are only split, which takes a tenth of the time of checking them; a file without quotes is not read.
+ */
+async function findBrokenQuotes(read: Preview, format: FileFormat): Promise<ReadonlySet<number>> {
+  if (read.options.cleaning === undefined || format !== 'csv' || !hasQuotes(read.source)) return NO_LINES;
+  const lines = new Set<number>();
+  for (let pass = 0; pass < MAX_PASSES; pass++) {
+    const known = new Set(lines);
+    try {
+      const { rows } = await openRows(read, format, { unquoted: known, onBroken: (line) => lines.add(line) });
+      for await (const _ of rows);
+    } catch (error) {
+      if (lines.size === known.size) throw error;
+    }
+    if (lines.size === known.size) break;
+  }
+  return lines;
 }
 
-type Rows = { readonly rows: AsyncIterable<RawRow>; readonly head?: readonly string[] };
+const QUOTE = 34;
+
+function hasQuotes(fd: number): boolean {
+  for (const octets of readOctets(fd, 0, fstatSync(fd).size)) if (octets.includes(QUOTE)) return true;
+  return false;
+}
+
+type Preview = Omit<Conversion, 'chunks' | 'kind'>;
+
+/** Countries that the numbers of a table could be of, if its faults are to be cured. */
+async function candidatesOf(
+  read: Preview,
+  format: FileFormat,
+  unquoted: ReadonlySet<number>,
+): Promise<readonly string[]> {
+  if (read.options.cleaning === undefined || format === 'vcard') return [];
+  const { rows } = await openRows(read, format, { unquoted });
+  return (await previewTable(rows, read.options)).guess.candidates;
+}
+
+/** Reads how the table of a file begins; nothing is written. Errors: as of `convertFile`. */
+export async function previewFile({ source, fileName, options, text = {} }: Preview): Promise<PreviewedTable> {
+  const { format, encoding } = await inspectFile({ source, kind: 'table', fileName, encoding: text.encoding });
+  const read = { source, fileName, options, text: { ...text, encoding } };
+  const unquoted = await findBrokenQuotes(read, format);
+  const { rows, delimiter = null } = await openRows(read, format, { unquoted });
+  return { ...(await previewTable(rows, options)), encoding: encoding ?? null, delimiter };
+}
+
+/** How a table begins, and how its text was read; null for XLSX. */
+export type PreviewedTable = TablePreview & {
+  readonly encoding: Encoding | null;
+  readonly delimiter: Delimiter | null;
+};
+
+const FORMATS = ['csv', 'xlsx', 'vcard'] as const;
+export type FileFormat = (typeof FORMATS)[number];
+
+type Inspection = Pick<Conversion, 'source' | 'fileName'> & {
+  /** Null: either. */
+  readonly kind: FileKind | null;
+  readonly encoding?: Encoding | undefined;
+};
+
+/** What a file is, and the encoding of its text, which is detected in the whole file unless it is given. */
+export type Inspected = { readonly format: FileFormat; readonly encoding?: Encoding | undefined };
+
+/** Finds out what a file is. Errors: 400 if it is none of what it is asked to be, or not what its name says. */
+export async function inspectFile({ source: fd, kind, fileName, encoding }: Inspection): Promise<Inspected> {
+  const { size } = fstatSync(fd);
+  if (size === 0) throw badFile('is empty');
+  const ending = /\.[^.\s]{1,8}$/.test(fileName);
+  const kinds: readonly FileKind[] = kind === null ? ['table', 'vcard'] : [kind];
+  if (ending && !kinds.some((one) => NAMES[one].test(fileName)))
+    throw badFile(`must be ${kinds.map((one) => KINDS[one]).join(' or ')}, as its name says`);
+  const mark = readSignature(fd);
+  if (mark === OLE) throw badFile('is an old Excel file, or has a password: save it as XLSX without a password');
+  if (mark === ZIP || mark === EMPTY_ZIP) {
+    refuseArchive(size, kinds, fileName);
+    return { format: 'xlsx' };
+  }
+  if (/\.xlsx$/i.test(fileName)) throw badFile('is named .xlsx, but is not an XLSX file');
+  return inspectText(octetsOf(fd, size), kind, encoding);
+}
+
+async function inspectText(octets: Octets, kind: FileKind | null, given: Encoding | undefined): Promise<Inspected> {
+  const encoding = given ?? (await detectEncoding(octets, kind === null));
+  const isVcard = await startsWithCard(decoded(octets, encoding));
+  if (kind !== null && isVcard !== (kind === 'vcard'))
+    throw badFile(isVcard ? 'is a vCard: send it to /contacts/upload/vcard' : `must be ${KINDS.vcard}`);
+  return { format: isVcard ? 'vcard' : 'csv', encoding };
+}
+
+const octetsOf = (fd: number, size: number, onProgress?: OnProgress): Octets =>
+  async function* () {
+    let read = 0;
+    for (const octets of readOctets(fd, 0, size)) {
+      yield octets;
+      read += octets.length;
+      onProgress?.(read / size);
+    }
+  };
+
+type Rows = {
+  readonly rows: AsyncIterable<RawRow>;
+  readonly head?: readonly string[];
+  readonly delimiter?: Delimiter;
+};
 
 const NAMES: Readonly<Record<FileKind, RegExp>> = { table: /\.(?:csv|tsv|txt|xlsx)$/i, vcard: /\.(?:vcf|vcard)$/i };
 const KINDS: Readonly<Record<FileKind, string>> = {
@@ -62,16 +178,18 @@ const ZIP = '504b0304';
 const EMPTY_ZIP = '504b0506';
 const OLE = 'd0cf11e0';
 
-async function openRows(fd: number, kind: FileKind, fileName: string): Promise<Rows> {
+async function openRows(
+  { source: fd, text = {} }: Pick<Preview, 'source' | 'text'>,
+  format: FileFormat,
+  { onProgress, ...quotes }: QuoteOptions & { onProgress?: OnProgress | undefined },
+): Promise<Rows> {
   const { size } = fstatSync(fd);
-  if (size === 0) throw badFile('is empty');
-  if (/\.[^.\s]{1,8}$/.test(fileName) && !NAMES[kind].test(fileName))
-    throw badFile(`must be ${KINDS[kind]}, as its name says`);
-  const mark = readSignature(fd);
-  if (mark === OLE) throw badFile('is an old Excel file, or has a password: save it as XLSX without a password');
-  if (mark === ZIP || mark === EMPTY_ZIP) return { rows: openXlsx(fd, size, kind, fileName) };
-  if (/\.xlsx$/i.test(fileName)) throw badFile('is named .xlsx, but is not an XLSX file');
-  return openText(fd, size, kind);
+  if (format === 'xlsx') return { rows: readXlsx(fd, size) };
+  const { encoding = 'utf-8', delimiter } = text;
+  const octets = octetsOf(fd, size, onProgress);
+  if (format === 'vcard') return { rows: readVcard(octets, encoding), head: VCARD_COLUMNS };
+  const layout = await readLayout(octetsOf(fd, size), encoding, delimiter);
+  return { rows: readCsv(octets, encoding, { layout, ...quotes }), delimiter: layout.delimiter };
 }
 
 function readSignature(fd: number): string {
@@ -79,24 +197,12 @@ function readSignature(fd: number): string {
   return mark.toString('hex', 0, readSync(fd, mark, 0, 4, 0));
 }
 
-function openXlsx(fd: number, size: number, kind: FileKind, fileName: string): AsyncIterable<RawRow> {
-  if (kind !== 'table') throw badFile(`must be ${KINDS[kind]}, but is an archive`);
-  if (/\.(?:csv|tsv|txt)$/i.test(fileName))
+function refuseArchive(size: number, kinds: readonly FileKind[], fileName: string): void {
+  if (!kinds.includes('table')) throw badFile(`must be ${KINDS.vcard}, but is an archive`);
+  if (/\.(?:csv|tsv|txt|vcf|vcard)$/i.test(fileName))
     throw badFile('is named as a text file, but is an archive: the name of an XLSX file must end with .xlsx');
   if (size > LIMITS.xlsxBytes)
     throw tooLarge(`is larger than ${LIMITS.xlsxBytes / 1024 / 1024} MiB, the limit for XLSX files`);
-  return readXlsx(fd, size);
-}
-
-async function openText(fd: number, size: number, kind: FileKind): Promise<Rows> {
-  const octets: Octets = async function* () {
-    yield* readOctets(fd, 0, size);
-  };
-  const encoding = await detectEncoding(octets);
-  const isVcard = await startsWithCard(decoded(octets, encoding));
-  if (isVcard !== (kind === 'vcard'))
-    throw badFile(isVcard ? 'is a vCard: send it to /contacts/upload/vcard' : `must be ${KINDS.vcard}`);
-  return isVcard ? { rows: readVcard(octets, encoding), head: VCARD_COLUMNS } : { rows: readCsv(octets, encoding) };
 }
 
 async function startsWithCard(texts: AsyncIterable<string>): Promise<boolean> {

@@ -1,7 +1,21 @@
 import { isAscii, isUtf8 } from 'node:buffer';
 import { badFile } from '../limits.ts';
 
-export type Encoding = 'utf-8' | 'utf-16le' | 'utf-16be' | 'windows-1252';
+/** The encodings of texts that can be read. Only the first four are detected; the others must be asked for. */
+export const ENCODINGS = [
+  'utf-8',
+  'utf-16le',
+  'utf-16be',
+  'windows-1252',
+  'windows-1250',
+  'windows-1251',
+  'windows-1253',
+  'windows-1254',
+  'macintosh',
+  /** UTF-8, and Windows-1252 in the lines that are no UTF-8. */
+  'mixed',
+] as const;
+export type Encoding = (typeof ENCODINGS)[number];
 
 /** Reads the octets of a file from its beginning; it can be called several times. */
 export type Octets = () => AsyncIterable<Buffer>;
@@ -9,15 +23,16 @@ export type Octets = () => AsyncIterable<Buffer>;
 /**
  * Detects the encoding of a file: by its byte order mark; UTF-16 without one by its zeros; otherwise UTF-8 if all of it
  * is valid UTF-8, and Windows-1252 (a superset of printable Latin-1) if not. Reads the whole file.
- * Errors: 400 for a file that is not a text, and for one that mixes UTF-8 with another encoding.
+ * Errors: 400 for a file that is not a text, and, unless a mixture is allowed, for one that mixes UTF-8 with another
+ * encoding.
  */
-export async function detectEncoding(octets: Octets): Promise<Encoding> {
+export async function detectEncoding(octets: Octets, isMixtureAllowed = false): Promise<Encoding> {
   for await (const start of octets()) {
     const marked = encodingByMark(start) ?? encodingByZeros(start);
     if (marked !== undefined) return marked;
     break;
   }
-  return detectWithoutMark(octets);
+  return detectWithoutMark(octets, isMixtureAllowed);
 }
 
 function encodingByMark(start: Buffer): Encoding | undefined {
@@ -38,7 +53,7 @@ function encodingByZeros(start: Buffer): Encoding | undefined {
 }
 
 /** Reads in chunks; an octet that is not valid UTF-8 is searched only in a chunk that has one. */
-async function detectWithoutMark(octets: Octets): Promise<Encoding> {
+async function detectWithoutMark(octets: Octets, isMixtureAllowed: boolean): Promise<Encoding> {
   let multibyte = false;
   let wrongLine = 0;
   let lines = 1;
@@ -58,6 +73,7 @@ async function detectWithoutMark(octets: Octets): Promise<Encoding> {
   }
   if (rest.length > 0 && wrongLine === 0) wrongLine = lines;
   if (wrongLine === 0) return 'utf-8';
+  if (multibyte && isMixtureAllowed) return 'mixed';
   if (multibyte) throw badFile(`mixes UTF-8 with another encoding, first in line ${wrongLine}`);
   return 'windows-1252';
 }
@@ -114,7 +130,37 @@ function continues(chunk: Buffer, at: number, length: number): boolean {
 
 /** Decodes a file: yields its text, piece by piece, without the byte order mark. */
 export async function* decoded(octets: Octets, encoding: Encoding): AsyncGenerator<string> {
+  if (encoding === 'mixed') return yield* decodedByLine(octets);
   const decoder = new TextDecoder(encoding);
   for await (const part of octets()) yield decoder.decode(part, { stream: true });
   yield decoder.decode();
 }
+
+/** Longer lines are decoded in pieces: a row has at most 64 KiB. */
+const MAX_LINE_BYTES = 1024 * 1024;
+
+async function* decodedByLine(octets: Octets): AsyncGenerator<string> {
+  let rest: Buffer = Buffer.alloc(0);
+  for await (const part of octets()) {
+    const whole = rest.length > 0 ? Buffer.concat([rest, part]) : part;
+    const end = whole.length > MAX_LINE_BYTES ? whole.length : whole.lastIndexOf(NEW_LINE) + 1;
+    yield linesIn(whole.subarray(0, end));
+    rest = whole.subarray(end);
+  }
+  yield linesIn(rest);
+}
+
+function linesIn(octets: Buffer): string {
+  if (isUtf8(octets)) return octets.toString('utf8').replace(/^\ufeff/, '');
+  let text = '';
+  for (let begin = 0; begin < octets.length; ) {
+    const at = octets.indexOf(NEW_LINE, begin);
+    const end = at < 0 ? octets.length : at + 1;
+    const line = octets.subarray(begin, end);
+    text += isUtf8(line) ? line.toString('utf8') : WINDOWS.decode(line);
+    begin = end;
+  }
+  return text;
+}
+
+const WINDOWS = new TextDecoder('windows-1252');

@@ -2,28 +2,48 @@ import { Readable } from 'node:stream';
 import { CsvError, parse, type Parser } from 'csv-parse';
 import { decoded, type Encoding, type Octets } from './encoding.ts';
 import { readCell } from '../../../../platform/lib/csv.ts';
-import { detectDelimiter, SAMPLE_CHARACTERS } from '../../../../platform/lib/csv-delimiter.ts';
+import {
+  DELIMITERS,
+  type Delimiter,
+  detectDelimiter,
+  SAMPLE_CHARACTERS,
+} from '../../../../platform/lib/csv-delimiter.ts';
 import { badFile, LIMITS, type RawRow } from '../limits.ts';
 
 /** The line by which Excel writes and reads the delimiter. */
 const SEPARATOR_LINE = /^sep=([,;|\t])\r?\n/i;
+
+/** What separates the cells of a file, and the line where its rows begin. */
+export type Layout = { readonly delimiter: Delimiter; readonly beginLine: number };
+
+/** Finds what separates the cells of a file: the delimiter that is given, or else that of the file. */
+export async function readLayout(octets: Octets, encoding: Encoding, delimiter?: Delimiter): Promise<Layout> {
+  const sample = await sampleOf(octets, encoding);
+  const separator = SEPARATOR_LINE.exec(sample)?.[1];
+  const named = DELIMITERS.find((one) => one === separator);
+  return { delimiter: delimiter ?? named ?? detectDelimiter(sample), beginLine: separator === undefined ? 1 : 2 };
+}
 
 /**
  * Yields the rows of a CSV file with the lines where they begin; empty lines are left out. Quotes within a cell that is
  * not quoted stay as they are. The apostrophes that our own files have before formulas are taken away.
  * Errors: 400 for a quote that is not closed, and for a row longer than 64 KiB.
  */
-export async function* readCsv(octets: Octets, encoding: Encoding): AsyncGenerator<RawRow> {
-  const sample = await sampleOf(octets, encoding);
-  const separator = SEPARATOR_LINE.exec(sample);
+export async function* readCsv(
+  octets: Octets,
+  encoding: Encoding,
+  { layout: given, unquoted, onBroken }: { layout?: Layout } & QuoteOptions = {},
+): AsyncGenerator<RawRow> {
+  const layout = given ?? (await readLayout(octets, encoding));
+  const text = unquoted?.size ? withoutQuotes(decoded(octets, encoding), unquoted) : decoded(octets, encoding);
   const lines = createLineCounter();
   /** The first lines of the rows that were parsed and not read yet. */
   const begins: number[] = [];
   const parser = parse({
-    delimiter: separator?.[1] ?? detectDelimiter(sample),
+    delimiter: layout.delimiter,
     // Otherwise only the first kind that is found would count, and a file composed of two others would lose rows.
     record_delimiter: ['\r\n', '\n', '\r'],
-    from_line: separator ? 2 : 1,
+    from_line: layout.beginLine,
     // Called while a row is parsed: if there is an error, the rows before it may not have been read yet, and are lost.
     on_record(cells, info) {
       begins.push(lines.beginOf(cells, info.lines));
@@ -34,11 +54,18 @@ export async function* readCsv(octets: Octets, encoding: Encoding): AsyncGenerat
     skip_empty_lines: true,
     max_record_size: LIMITS.rowLength,
   });
+  let columns = 0;
   try {
-    for await (const cells of pipedInto(Readable.from(decoded(octets, encoding), { objectMode: false }), parser))
-      yield { line: begins.shift() ?? 0, cells };
+    for await (const cells of pipedInto(Readable.from(text, { objectMode: false }), parser)) {
+      const line = begins.shift() ?? 0;
+      columns ||= cells.length;
+      if (onBroken && swallowsRow(cells, layout.delimiter, columns)) onBroken(line);
+      yield { line, cells };
+    }
   } catch (error) {
-    throw error instanceof CsvError ? faultOf(error, lines.next()) : error;
+    if (!(error instanceof CsvError)) throw error;
+    if (isQuoteFault(error)) onBroken?.(lines.next());
+    throw faultOf(error, lines.next());
   }
 }
 
@@ -77,6 +104,62 @@ function breaksIn(cells: readonly string[]): { all: number; pairs: number } {
         if (found.length === 2) pairs++;
       }
   return { all, pairs };
+}
+
+/** What is done about quotes that are not closed. */
+export type QuoteOptions = {
+  /** The lines whose quotes are read as if they were not there. */
+  readonly unquoted?: ReadonlySet<number>;
+  /** Called with each line that seems to begin a row with such a quote. */
+  readonly onBroken?: (line: number) => void;
+};
+
+/** Whether a cell is nothing but a phone number. */
+const isNumberCell = (cell: string): boolean =>
+  cell.length <= MAX_NUMBER_LENGTH && /^"?\+?[\d ().\-/]{6,}"?$/.test(cell.trim());
+const MAX_NUMBER_LENGTH = 50;
+
+/**
+ * Whether a cell has swallowed a row, because a quote before it is closed only by a quote in a later row: it has a line
+ * with as many cells as the table has columns, one of them a phone number. People do not write this into a cell.
+ */
+function swallowsRow(cells: readonly string[], delimiter: Delimiter, columns: number): boolean {
+  return cells.some((cell) => {
+    if (!cell.includes('\n')) return false;
+    const inner = cell.split(/\r?\n/).slice(1);
+    return inner.some((line) => {
+      const parts = line.split(delimiter);
+      return parts.length >= columns && parts.some(isNumberCell);
+    });
+  });
+}
+
+/** A quote that is not closed makes one row of all that follows, up to the longest row or the end. */
+const isQuoteFault = ({ code }: CsvError): boolean =>
+  code === 'CSV_MAX_RECORD_SIZE' || code === 'CSV_QUOTE_NOT_CLOSED' || code === 'CSV_INVALID_CLOSING_QUOTE';
+
+/** Leaves out the quotes of some lines; where such a line is blank, those of the next one that is not. */
+async function* withoutQuotes(texts: AsyncIterable<string>, lines: ReadonlySet<number>): AsyncGenerator<string> {
+  let line = 1;
+  let isDue = lines.has(line);
+  let isBlank = true;
+  let isHalf = false;
+  for await (const text of texts) {
+    const pieces = text.split(/(\r\n|\r|\n)/).filter((piece) => piece !== '');
+    yield pieces
+      .map((piece) => {
+        const isBreak = /^[\r\n]/.test(piece);
+        // A line end of two characters may come in two texts.
+        if (isBreak && !(isHalf && piece === '\n')) {
+          line++;
+          isDue = lines.has(line) || (isDue && isBlank);
+          isBlank = true;
+        } else if (piece.trim() !== '') isBlank = false;
+        isHalf = piece === '\r';
+        return isDue ? piece.replaceAll('"', '') : piece;
+      })
+      .join('');
+  }
 }
 
 function faultOf({ code }: CsvError, line: number): Error {

@@ -1,17 +1,29 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { AppError, type FieldError } from '../../../../platform/errors.ts';
-import type { TablePreview } from '../check-table.ts';
-import { previewFile, type Conversion, type Converted, convertFile } from './convert.ts';
+import {
+  type Conversion,
+  type Converted,
+  convertFile,
+  type Inspected,
+  inspectFile,
+  type PreviewedTable,
+  previewFile,
+} from './convert.ts';
 
-/** What the thread is to do: convert the file, or only preview its table. */
+/** What the thread is to do: convert the file, only preview its table, or only find out what it is. */
 export type ThreadTask =
   | ({ readonly work: 'convert' } & Conversion)
-  | ({ readonly work: 'preview' } & Omit<Conversion, 'chunks' | 'kind'>);
+  | ({ readonly work: 'preview' } & Omit<Conversion, 'chunks' | 'kind'>)
+  | ({ readonly work: 'inspect' } & Pick<Conversion, 'source' | 'fileName'>);
 
-/** The only message that the thread posts. */
+/** How much of the file has been read, from 0 to 1; the thread posts it now and then. */
+export type ThreadProgress = { readonly kind: 'progress'; readonly share: number };
+
+/** The last message that the thread posts. */
 export type ThreadResult =
   | { readonly kind: 'converted'; readonly converted: Converted }
-  | { readonly kind: 'previewed'; readonly preview: TablePreview }
+  | { readonly kind: 'previewed'; readonly preview: PreviewedTable }
+  | { readonly kind: 'inspected'; readonly inspected: Inspected }
   | {
       readonly kind: 'refused';
       readonly code: 'invalid' | 'too_large';
@@ -19,10 +31,23 @@ export type ThreadResult =
       readonly details: readonly FieldError[];
     };
 
+const PROGRESS_MS = 300;
+
+/** Posts progress at most every 300 ms. */
+function postProgress(): (share: number) => void {
+  let next = 0;
+  return (share) => {
+    if (performance.now() < next) return;
+    next = performance.now() + PROGRESS_MS;
+    parentPort?.postMessage({ kind: 'progress', share } satisfies ThreadProgress);
+  };
+}
+
 async function run(task: ThreadTask): Promise<ThreadResult> {
   try {
     if (task.work === 'preview') return { kind: 'previewed', preview: await previewFile(task) };
-    return { kind: 'converted', converted: await convertFile(task) };
+    if (task.work === 'inspect') return { kind: 'inspected', inspected: await inspectFile({ ...task, kind: null }) };
+    return { kind: 'converted', converted: await convertFile(task, postProgress()) };
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
     const { code, message, details = [] } = error;

@@ -1,8 +1,9 @@
-import { Alert, NativeSelect, Stack } from '@mantine/core';
+import { Alert, Code, NativeSelect, Stack, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { useProblemText } from '../../../api/problem-text.ts';
-import { senderQuery, templateQuery } from '../../../api/networks.ts';
+import { fieldOf, senderQuery, type TemplateOption, templateQuery } from '../../../api/networks.ts';
+import { TextLink } from '../../../ui/link.tsx';
 import { TRAFFIC_TYPES } from '../draft.ts';
 import type { DraftForm } from '../use-editor.ts';
 
@@ -40,6 +41,7 @@ export function NetworkFields({ channel, form }: NetworkFieldsProps) {
         withAsterisk
         {...form.getInputProps(fields.template)}
       />
+      <Filling template={templates.data?.find(({ value }) => value === form.getValues()[fields.template])} />
       {channel === 'RCS' && (
         <NativeSelect
           label={t('channels.rcsTrafficType')}
@@ -52,5 +54,46 @@ export function NetworkFields({ channel, form }: NetworkFieldsProps) {
         />
       )}
     </Stack>
+  );
+}
+
+/** Which contact field fills each placeholder of the chosen template. It is set with the template. */
+function Filling({ template }: { readonly template: TemplateOption | undefined }) {
+  const { t } = useTranslation('campaigns');
+  if (template === undefined || template.placeholders.length === 0) return null;
+  return (
+    <Stack gap={4}>
+      <Text size="sm" fw={600}>
+        {t('channels.filling')}
+      </Text>
+      {template.placeholders.map((placeholder, at) => (
+        <Text key={placeholder} size="sm">
+          <Code>{`{{${placeholder}}}`}</Code> {t('channels.filledBy')} <Field variable={template.variables[at]} />
+        </Text>
+      ))}
+      <Text size="xs" c="dimmed">
+        {t('channels.fillingHint')}{' '}
+        <TextLink size="xs" underline="always" to="/account/templates">
+          {t('channels.fillingOpen')}
+        </TextLink>
+      </Text>
+    </Stack>
+  );
+}
+
+function Field({ variable }: { readonly variable: string | undefined }) {
+  const { t } = useTranslation('campaigns');
+  if (variable === undefined)
+    return (
+      <Text span c="red" size="sm">
+        {t('channels.filledByNothing')}
+      </Text>
+    );
+  const fallback = variable.includes('|') ? variable.slice(variable.indexOf('|') + 1) : '';
+  return (
+    <>
+      <b>{fieldOf(variable)}</b>
+      {fallback !== '' && ` ${t('channels.orElse', { fallback })}`}
+    </>
   );
 }

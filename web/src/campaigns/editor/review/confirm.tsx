@@ -11,43 +11,68 @@ import { ConfirmDialog } from '../../../ui/dialog/confirm-dialog.tsx';
 import { useFormat } from '../../../ui/values/format.ts';
 import { GuardedButton } from '../../../ui/actions/guarded-button.tsx';
 import { type Campaign, NEED, CAMPAIGN } from '../../campaign.ts';
-import { toIso } from '../../../api/scheduled-date.ts';
-import type { PricedCampaign } from '../../price/price.ts';
+import { type Draft, scheduledAt, toBody } from '../draft.ts';
+import { cityOf } from '../time-zone.ts';
 import { Unmet } from './unmet.tsx';
+import type { Review } from './use-review.ts';
 import type { EditorState } from '../use-editor.ts';
-
-/** Confirms a campaign in the specification's order: `readyToSend` first, then the confirmation. */
-async function confirm(id: number): Promise<Campaign> {
-  const params = { path: { id } };
-  await ok(api.PUT(CAMPAIGN, { params, body: { readyToSend: true } }));
-  return ok(api.PUT(`${CAMPAIGN}/confirm`, { params }));
-}
 
 type ConfirmProps = {
   readonly editor: EditorState;
-  readonly counted: PricedCampaign;
+  readonly review: Review;
   readonly isReady: boolean;
   /** The button to the previous step. */
   readonly back: ReactNode;
 };
 
+/** Confirms a saved campaign in the specification's order: the goal, `readyToSend`, then the confirmation. */
+async function confirm({ id }: Campaign, maxPrice: number | null, tooDear: string): Promise<Campaign> {
+  const params = { path: { id } };
+  const { estimatedCost } = await ok(api.POST(`${CAMPAIGN}/calculateGoal`, { params }));
+  // A list may have grown since the price was shown.
+  if (maxPrice !== null && estimatedCost !== null && estimatedCost > maxPrice)
+    throw new ApiError({ status: 400, message: tooDear, details: [{ field: 'goal', message: tooDear }] });
+  await ok(api.PUT(CAMPAIGN, { params, body: { readyToSend: true } }));
+  return ok(api.PUT(`${CAMPAIGN}/confirm`, { params }));
+}
+
+/** Applies the changes to a scheduled campaign: all of them, with the new price, or none. */
+function apply(id: number, draft: Draft, maxPrice: number | null): Promise<Campaign> {
+  const body = { ...toBody(draft, true), ...(maxPrice !== null && { maxPrice }) };
+  return ok(api.PUT(`${CAMPAIGN}/apply`, { params: { path: { id } }, body }));
+}
+
+function useSend({ form, save, saving, scheduled }: EditorState, { maxPrice }: Review) {
+  const { t } = useTranslation('campaigns');
+  return async (): Promise<Campaign | null> => {
+    if (scheduled === null) {
+      const saved = await save();
+      return saved && confirm(saved, maxPrice, t('confirm.dearer'));
+    }
+    const applied = await apply(scheduled.id, form.getValues(), maxPrice);
+    await saving.settle(applied.id);
+    return applied;
+  };
+}
+
 /** The button that confirms the campaign, behind a dialog with the number of recipients, the time and the cost. */
-export function Confirm({ editor, counted: { campaign }, isReady, back }: ConfirmProps) {
+export function Confirm({ editor, review, isReady, back }: ConfirmProps) {
   const { t } = useTranslation('campaigns');
   const problemText = useProblemText();
   const navigate = useNavigate();
   const [opened, setOpened] = useState(false);
-  const words = useTexts(campaign);
-  const { id } = campaign;
+  const draft = editor.form.getValues();
+  const words = useTexts(draft, review, editor.scheduled !== null);
   const send = useAction({
-    run: () => confirm(id),
+    run: useSend(editor, review),
     refresh: [['campaigns'], ['campaign'], ['credit']],
-    done: words.done,
     quiet: true,
-    onDone: () => void navigate({ to: `/campaigns/${id}` }),
+    onDone(campaign) {
+      setOpened(false);
+      if (campaign) void navigate({ to: `/campaigns/${campaign.id}` });
+    },
   });
-  const because = !isReady ? t('confirm.notReady') : editor.form.isDirty() ? t('confirm.changed') : undefined;
-  const Sign = campaign.scheduledDate === null ? Send : CalendarClock;
+  const Sign = draft.when === 'now' ? Send : CalendarClock;
   return (
     <Stack>
       {send.error instanceof ApiError && send.error.details.length > 0 ? (
@@ -59,7 +84,7 @@ export function Confirm({ editor, counted: { campaign }, isReady, back }: Confir
         {back}
         <GuardedButton
           need={NEED}
-          reason={because}
+          reason={isReady ? undefined : t('confirm.notReady')}
           size="md"
           leftSection={<Sign size={18} />}
           onClick={() => setOpened(true)}
@@ -82,18 +107,19 @@ export function Confirm({ editor, counted: { campaign }, isReady, back }: Confir
   );
 }
 
-function useTexts({ name, totalDestinations, estimatedCost, currency, scheduledDate }: Campaign) {
+function useTexts(draft: Draft, { total, maxPrice, currency }: Review, isScheduled: boolean) {
   const { t } = useTranslation('campaigns');
   const format = useFormat();
-  const at = scheduledDate === null ? '' : format.brief(new Date(toIso(scheduledDate)));
-  const cost = format.money(estimatedCost, currency);
-  const told = { name, count: totalDestinations, shown: format.number(totalDestinations), cost, at };
-  const way = scheduledDate === null ? 'now' : 'later';
+  const instant = scheduledAt(draft);
+  const at =
+    instant === null ? '' : t('time.in', { at: format.briefIn(instant, draft.zone), zone: cityOf(draft.zone) });
+  const cost = format.money(maxPrice, currency);
+  const told = { name: draft.name.trim(), count: total, shown: format.number(total), cost, at };
+  const way = isScheduled ? (instant === null ? 'applyNow' : 'apply') : instant === null ? 'now' : 'later';
   return {
     open: t(`confirm.${way}.open`, told),
     title: t(`confirm.${way}.title`, told),
     text: t(`confirm.${way}.text`, told),
     submit: t(`confirm.${way}.submit`, told),
-    done: t(`confirm.${way}.done`, told),
   };
 }

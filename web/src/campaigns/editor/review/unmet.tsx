@@ -1,39 +1,9 @@
 import { Alert, Button, Group, Stack, Text } from '@mantine/core';
 import { CircleCheck, TriangleAlert } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
-import { useCredit } from '../../../api/credit.ts';
 import type { FieldFault } from '../../../api/errors.ts';
-import { useSession } from '../../../api/session.ts';
 import { ButtonLink } from '../../../ui/link.tsx';
-import { useNow } from '../../../ui/values/use-now.ts';
-import { type Draft, placeOf, scheduledAt, type StepId } from '../draft.ts';
-import { usePreview } from '../preview.ts';
-import type { PricedCampaign } from '../../price/price.ts';
-
-/** Everything that prevents the confirmation, in the form of server errors. */
-export function useUnmet(draft: Draft, { campaign }: PricedCampaign): readonly FieldFault[] {
-  const { t } = useTranslation('campaigns');
-  const { account } = useSession();
-  const { data: credit } = useCredit();
-  const { data: preview } = usePreview(draft, { limit: 1, offset: 0 });
-  const { totalDestinations, estimatedCost, contactListIds, destinations = [] } = campaign;
-  const recipients = contactListIds.length > 0 ? 'contactListIds' : 'destinations';
-  const isNobody = contactListIds.length === 0 && destinations.length === 0;
-  const isShort =
-    account.plan !== 'unlimited' &&
-    credit !== undefined &&
-    estimatedCost !== null &&
-    credit.availableCredit < estimatedCost;
-  const at = scheduledAt(draft);
-  const now = useNow();
-  const own = [
-    isNobody && { field: 'contactListIds', message: t('unmet.recipients') },
-    !isNobody && totalDestinations === 0 && { field: recipients, message: t('unmet.nobody') },
-    at !== null && at <= now && { field: 'scheduledDate', message: t('fault.pastTime') },
-    isShort && { field: 'credit', message: t('unmet.credit') },
-  ];
-  return [...(preview?.problems ?? []), ...own.filter((fault) => fault !== false)];
-}
+import { placeOf, type StepId } from '../draft.ts';
 
 type UnmetProps = { readonly faults: readonly FieldFault[]; readonly goTo: (step: StepId) => void };
 
@@ -63,14 +33,16 @@ export function Unmet({ faults, goTo }: UnmetProps) {
   );
 }
 
-/** The field names to put before server messages such as "must be…". */
+/** The field names to put before messages such as "must be…" and "Required". */
 const NAMES: Readonly<Record<string, string>> = {
+  name: 'channels.name',
   smsSender: 'channels.smsSender',
   smsBody: 'text.label',
   rcsAgentId: 'channels.rcsAgentId',
   rcsTemplateId: 'channels.rcsTemplateId',
   whatsappPhoneNumberId: 'channels.whatsappPhoneNumberId',
   whatsappTemplateId: 'channels.whatsappTemplateId',
+  wallTime: 'time.at',
 };
 
 function useSentence(): (fault: FieldFault) => string {

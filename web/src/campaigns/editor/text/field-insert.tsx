@@ -1,11 +1,12 @@
 import { Button } from '@mantine/core';
 import { Braces } from 'lucide-react';
-import { lazy } from 'react';
+
 import { useTranslation } from 'react-i18next';
+import { lazyPart } from '../../../api/connection/lazy-part.ts';
 import { OnDemand } from '../../../ui/on-demand.tsx';
 import type { FieldPaneProps } from './field-pane.tsx';
 
-const LazyPane = lazy(() => import('./field-pane.tsx').then(({ FieldPane }) => ({ default: FieldPane })));
+const LazyPane = lazyPart(() => import('./field-pane.tsx').then(({ FieldPane }) => ({ default: FieldPane })));
 
 /** Button that inserts a contact field, with an optional default, at the caret. */
 export function FieldInsert(props: Omit<FieldPaneProps, 'button'>) {

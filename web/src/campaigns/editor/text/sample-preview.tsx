@@ -10,7 +10,7 @@ import { Money } from '../../../ui/values/money.tsx';
 import { PhonePreview } from '../../../ui/message/phone-preview.tsx';
 import { type Channel, chainOf } from '../../campaign.ts';
 import type { Draft } from '../draft.ts';
-import { senderQuery } from '../../../api/networks.ts';
+import { fieldOf, senderQuery, templateQuery } from '../../../api/networks.ts';
 import { MAX_OFFSET, type Preview, priceOf, type Sample, type usePreview } from '../preview.ts';
 
 type SamplePreviewProps = {
@@ -44,7 +44,7 @@ export function SamplePreview({ draft, preview: { data, error, refetch }, at, on
       )}
       <Mover sample={sample} total={data.total} at={at} onMove={onMove} />
       <PhonePreview channel={channel} sender={sender} text={step?.text ?? (channel === 'SMS' ? draft.smsBody : '')} />
-      {sample && <About sample={sample} channel={channel} currency={data.currency} />}
+      {sample && <About sample={sample} channel={channel} currency={data.currency} draft={draft} />}
     </Stack>
   );
 }
@@ -96,21 +96,46 @@ function Mover({ sample, total, at, onMove }: MoverProps) {
   );
 }
 
-type AboutProps = { readonly sample: Sample; readonly channel: Channel; readonly currency: string };
+type AboutProps = {
+  readonly sample: Sample;
+  readonly channel: Channel;
+  readonly currency: string;
+  readonly draft: Draft;
+};
+
+/** What to write when there is no text yet: on SMS it is typed, elsewhere it comes from a template. */
+const emptyOf = (channel: Channel): string => (channel === 'SMS' ? 'text.empty' : 'text.emptyTemplate');
+
+/** The fields that this channel's text uses and the recipient does not have. */
+function useLacking({ missing }: Sample, channel: Channel, draft: Draft): readonly string[] {
+  const network = channel === 'RCS' ? 'RCS' : 'WHATSAPP';
+  const { data = [] } = useQuery({ ...templateQuery(network), enabled: channel !== 'SMS' });
+  if (channel === 'SMS')
+    return missing.filter((name) => draft.smsBody.includes(`{{${name}}}`) || draft.smsBody.includes(`{{${name}|`));
+  const id = channel === 'RCS' ? draft.rcsTemplateId : draft.whatsappTemplateId;
+  const used = data.find(({ value }) => value === id)?.variables.map(fieldOf) ?? [];
+  return missing.filter((name) => used.includes(name));
+}
 
 /** Price and parts of this recipient's message, and the values it lacks. */
-function About({ sample, channel, currency }: AboutProps) {
+function About({ sample, channel, currency, draft }: AboutProps) {
   const { t } = useTranslation('campaigns');
   const format = useFormat();
   const step = sample.steps.find((each) => each.channel === channel);
   const price = step && priceOf(step);
+  const isEmpty = sample.skip === 'text' && step?.text === '';
+  const lacking = useLacking(sample, channel, draft);
   return (
     <Stack gap="xs">
-      {sample.skip !== null && <Alert color="amber">{t('text.skipped', { reason: t(`skip.${sample.skip}`) })}</Alert>}
-      {sample.skip === null && step?.reachable === false && <Alert color="amber">{t('text.unreachable')}</Alert>}
-      {sample.missing.length > 0 && (
-        <Alert color="amber">{t('text.missing', { fields: format.list(sample.missing) })}</Alert>
+      {sample.skip !== null && (
+        <Alert color="amber">
+          {isEmpty ? t(emptyOf(channel)) : t('text.skipped', { reason: t(`skip.${sample.skip}`) })}
+        </Alert>
       )}
+      {sample.skip === null && step?.reachable === false && (
+        <Alert color="amber">{t(step.text === '' ? emptyOf(channel) : 'text.unreachable')}</Alert>
+      )}
+      {lacking.length > 0 && <Alert color="amber">{t('text.missing', { fields: format.list(lacking) })}</Alert>}
       <Facts
         facts={[
           {

@@ -2,8 +2,9 @@ import { Alert, SimpleGrid, Stack, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
 import { CircleAlert, CirclePause, Megaphone, Pencil } from 'lucide-react';
-import { lazy, Suspense, useState } from 'react';
+import { Suspense, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { lazyPart } from '../../../api/connection/lazy-part.ts';
 import { useAction } from '../../../api/action.ts';
 import { ErrorState } from '../../../ui/error-state.tsx';
 import { GuardedButton } from '../../../ui/actions/guarded-button.tsx';
@@ -27,7 +28,7 @@ import { TemplateSync } from './template-sync.tsx';
 import { useFormat } from '../../../ui/values/format.ts';
 import { TestResult, testConnection } from '../connection-test.tsx';
 
-const EditDialog = lazy(() => import('./edit-dialog.tsx').then((file) => ({ default: file.EditDialog })));
+const EditDialog = lazyPart(() => import('./edit-dialog.tsx').then((file) => ({ default: file.EditDialog })));
 
 /** The page of one connection: state, figures, related items and settings. */
 export function Page() {

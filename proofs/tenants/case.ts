@@ -1,0 +1,25 @@
+import type { Party, ThingName } from './things.ts';
+
+/**
+ * How one route is tried. A route without a case here makes the proof fail: add what a valid request holds, and each
+ * field of it that names a thing.
+ */
+export type Case = {
+  /**
+   * The fields that name things, by their position: `path.id`, `query.userId`, `body.messages.0.ids.0`,
+   * `header.idempotency-key`. A query field with a comma-separated list ends in `[]`. Every field is tried alone, while
+   * the others hold own things.
+   */
+  readonly ids?: Readonly<Record<string, ThingName>>;
+  /** What else a valid request holds. */
+  readonly query?: (party: Party) => Readonly<Record<string, string>>;
+  readonly body?: (party: Party) => object;
+  /** Members of the body whose content the client or a network defines: foreign fields in them are allowed. */
+  readonly opaque?: readonly string[];
+  /** If set, the body is a form, with its field `file` as a file of this name. */
+  readonly form?: string;
+  /** Whether only operators may use the route: any answer other than 403 is a fault. */
+  readonly operatorsOnly?: true;
+  /** Answers to a valid request other than 2xx. */
+  readonly answers?: readonly number[];
+};

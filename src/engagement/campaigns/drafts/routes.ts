@@ -1,0 +1,93 @@
+import { Type } from 'typebox';
+import { tenant, tenantTransaction } from '../../../platform/db/tenant.ts';
+import { AppError } from '../../../platform/errors.ts';
+import type { App, PlatformDeps } from '../../../platform/http/app.ts';
+import { requireScope } from '../../../platform/http/auth.ts';
+import { withExamples } from '../../../platform/http/schema.ts';
+import { id } from '../../../platform/lib/schema.ts';
+import { saveDraft, MAX_DRAFTS } from './save.ts';
+import { DraftEntryOut, DraftId, DraftIn, DraftOut, toDraftEntryOut, toDraftOut } from './schema.ts';
+import { deleteDraft, findDraft, listDrafts } from './sql.ts';
+
+const PATH = '/api/partner-gateway/v1/campaign-drafts';
+const ONE = `${PATH}/:id`;
+/** Enough for 100,000 numbers. */
+const LIMIT_BYTES = 4 * 1024 * 1024;
+
+/**
+ * Registers the routes for what an editor of campaigns holds before a campaign can be made of it: saved while somebody
+ * types, incomplete, and without any effect. The rules for campaigns do not apply to it.
+ */
+export function draftRoutes(app: App, { pool }: PlatformDeps): void {
+  const onRequest = requireScope('campaigns');
+  const tags = ['Campaigns'];
+
+  app.get(PATH, {
+    onRequest,
+    schema: {
+      tags,
+      operationId: 'listCampaignDrafts',
+      summary: 'List what the editor of campaigns holds',
+      description:
+        'Campaigns that are being written and do not exist yet, and changes to campaigns that are not applied. The last ' +
+        'changed come first.',
+      querystring: Type.Object({ campaignId: Type.Optional(id('Only the draft of this campaign.')) }),
+      response: { 200: Type.Array(DraftEntryOut) },
+    },
+    handler: async ({ actor, query }) => {
+      const { campaignId = null } = query;
+      const rows = await listDrafts(tenant(pool, actor), { accountId: actor.accountId, campaignId, limit: MAX_DRAFTS });
+      return rows.map(toDraftEntryOut);
+    },
+  });
+
+  app.get(ONE, {
+    onRequest,
+    schema: {
+      tags,
+      operationId: 'findCampaignDraft',
+      summary: 'Get a draft of the editor',
+      params: DraftId,
+      response: { 200: DraftOut },
+    },
+    handler: async ({ actor, params }) => {
+      const draft = await findDraft(tenant(pool, actor), { accountId: actor.accountId, id: params.id });
+      if (!draft) throw new AppError('not_found');
+      return toDraftOut(draft);
+    },
+  });
+
+  app.put(ONE, {
+    onRequest,
+    bodyLimit: LIMIT_BYTES,
+    schema: {
+      tags,
+      operationId: 'saveCampaignDraft',
+      summary: 'Save a draft of the editor',
+      description:
+        'Whatever is missing in it. The id is made by the editor: a UUID. A 409 says that somebody else has changed the ' +
+        'draft since `version`. The same request again is answered like the first.',
+      params: DraftId,
+      body: withExamples(DraftIn, { version: 0, name: 'Summer sale', content: { smsBody: 'Hello {{firstName' } }),
+      response: { 200: DraftOut },
+    },
+    handler: ({ actor, params, body }) =>
+      tenantTransaction(pool, actor, async (tx) => toDraftOut(await saveDraft(tx, actor, { ...body, ...params }))),
+  });
+
+  app.delete(ONE, {
+    onRequest,
+    schema: {
+      tags,
+      operationId: 'deleteCampaignDraft',
+      summary: 'Delete a draft of the editor',
+      params: DraftId,
+      response: { 204: Type.Null({ description: 'Deleted' }) },
+    },
+    handler: async ({ actor, params }, reply) => {
+      const { accountId } = actor;
+      if ((await deleteDraft(tenant(pool, actor), { accountId, id: params.id })) === 0) throw new AppError('not_found');
+      return reply.code(204).send(null);
+    },
+  });
+}

@@ -1,0 +1,46 @@
+import { useMantineColorScheme } from '@mantine/core';
+import { Cable, FileUp, Languages, type LucideIcon, Megaphone, Moon, Send, Sun } from 'lucide-react';
+import { useTranslation } from 'react-i18next';
+import { type Need, useSession } from '../../../api/session.ts';
+import type { Entry } from '../../../search/entry.ts';
+import { changeLanguage, LANGUAGES } from '../../i18n.ts';
+
+type Opener = { readonly name: string; readonly to: string; readonly icon: LucideIcon; readonly need: Need };
+
+/** Actions that begin on a page of their own. */
+const OPENERS: readonly Opener[] = [
+  { name: 'send', to: '/send', icon: Send, need: { write: true } },
+  { name: 'campaign', to: '/campaigns/editor', icon: Megaphone, need: { scope: 'campaigns', write: true } },
+  { name: 'import', to: '/contacts/import', icon: FileUp, need: { scope: 'contacts', write: true } },
+  { name: 'connection', to: '/operator/connections/new', icon: Cable, need: { operator: true } },
+];
+
+/** What the user may begin or change from the search, on any page. */
+export function useActions(): readonly Entry[] {
+  const { t, i18n } = useTranslation('search');
+  const { may } = useSession();
+  const { setColorScheme } = useMantineColorScheme();
+  const group = 'actions' as const;
+  const openers = OPENERS.filter(({ need }) => may(need)).map(({ name, to, icon }) => ({
+    id: `action-${name}`,
+    group,
+    title: t(`action.${name}`),
+    icon,
+    to,
+  }));
+  const schemes = (['light', 'dark'] as const).map((scheme) => ({
+    id: `scheme-${scheme}`,
+    group,
+    title: t(`action.${scheme}`),
+    icon: scheme === 'light' ? Sun : Moon,
+    run: () => setColorScheme(scheme),
+  }));
+  const languages = LANGUAGES.filter((language) => language !== i18n.language).map((language) => ({
+    id: `language-${language}`,
+    group,
+    title: t('action.language', { language: t(`app:language.${language}`) }),
+    icon: Languages,
+    run: () => void changeLanguage(i18n, language),
+  }));
+  return [...openers, ...schemes, ...languages];
+}

@@ -1,0 +1,105 @@
+import { Stack, Text } from '@mantine/core';
+import { Scale } from 'lucide-react';
+import { useTranslation } from 'react-i18next';
+import { ErrorState } from '../../../ui/error-state.tsx';
+import { ButtonLink } from '../../../ui/link.tsx';
+import { Section } from '../../../ui/section.tsx';
+import { TableSkeleton } from '../../../ui/table/table-skeleton.tsx';
+import { useFormat } from '../../../ui/values/format.ts';
+import type { Campaign } from '../../campaign.ts';
+import classes from './answers.module.css';
+import { type CampaignFunnel, type CampaignResults, type ResultsQuery, useFunnel } from './use-results.ts';
+
+const POLL_MS = 2000;
+
+type AnswersProps = { readonly campaign: Campaign; readonly results: ResultsQuery };
+
+/** How far the recipients came: from those who were chosen to those who answered, by person and not by message. */
+export function Answers({ campaign, results: { data, error, refetch } }: AnswersProps) {
+  const { t } = useTranslation('campaigns');
+  const funnel = useFunnel(campaign, POLL_MS);
+  return (
+    <Section
+      title={t('answers.title')}
+      description={t('answers.hint')}
+      actions={
+        <ButtonLink
+          to="/campaigns/compare"
+          search={{ a: campaign.id }}
+          variant="default"
+          size="xs"
+          leftSection={<Scale size={14} />}
+        >
+          {t('answers.compare')}
+        </ButtonLink>
+      }
+    >
+      {data !== undefined && funnel.data !== undefined ? (
+        <Stack gap="sm">
+          <Stages campaign={campaign} results={data} funnel={funnel.data} />
+          {!data.repliesAreComplete && (
+            <Text size="sm" c="dimmed">
+              {t('answers.incomplete')}
+            </Text>
+          )}
+        </Stack>
+      ) : error === null ? (
+        <TableSkeleton rows={4} />
+      ) : (
+        <ErrorState error={error} onRetry={() => void refetch()} />
+      )}
+    </Section>
+  );
+}
+
+type StagesProps = {
+  readonly campaign: Campaign;
+  readonly results: CampaignResults;
+  readonly funnel: CampaignFunnel;
+};
+
+function Stages({ campaign, results, funnel }: StagesProps) {
+  const { t } = useTranslation('campaigns');
+  const format = useFormat();
+  const stages = stagesOf(campaign, results, funnel);
+  const total = stages[0]?.count ?? 0;
+  return (
+    <ul className={classes.stages} aria-label={t('answers.title')}>
+      {stages.map(({ id, count }) => (
+        <li key={id} className={classes.stage}>
+          <span>{t(`answers.stage.${id}`)}</span>
+          <div className={classes.bar} aria-hidden="true">
+            <span style={{ width: `${total === 0 ? 0 : Math.min(100, (count / total) * 100)}%` }} />
+          </div>
+          <span className={classes.figure}>
+            <b>{format.number(count)}</b>
+            {total > 0 && ` · ${format.share(count, total)}`}
+          </span>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+type Stage = { readonly id: string; readonly count: number };
+
+/**
+ * The people at each stage. Only networks that report it know who has read a message; of those who answer or opt out, the
+ * first seven days count.
+ */
+export function stagesOf(
+  { totalSuccess, totalSkipped }: Pick<Campaign, 'totalSuccess' | 'totalSkipped'>,
+  { replies, optOuts }: Pick<CampaignResults, 'replies' | 'optOuts'>,
+  { recipients, waiting, steps }: CampaignFunnel,
+): readonly Stage[] {
+  const read = steps.reduce((sum, step) => sum + step.read, 0);
+  const reportsRead = steps.some(({ channel }) => channel !== 'SMS');
+  return [
+    { id: 'chosen', count: recipients + totalSkipped },
+    { id: 'tried', count: Math.max(0, recipients - waiting) },
+    { id: 'delivered', count: totalSuccess },
+    ...(reportsRead ? [{ id: 'read', count: read }] : []),
+    { id: 'replied', count: replies },
+    { id: 'optedOut', count: optOuts },
+  ];
+}

@@ -1,0 +1,130 @@
+import { Button, Group, SimpleGrid, TextInput } from '@mantine/core';
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { CircleX, Coins, MailCheck, Send } from 'lucide-react';
+import { type ReactNode, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { useCredit } from '../api/credit.ts';
+import { ErrorState } from '../ui/error-state.tsx';
+import { text, useUrlState } from '../ui/url-state.ts';
+import { type Format, useFormat } from '../ui/values/format.ts';
+import { Money } from '../ui/values/money.tsx';
+import { Num, Percent } from '../ui/values/num.tsx';
+import { Stat } from '../ui/values/stat.tsx';
+import { type Days, lastDays, monthOf, readDays } from './days.ts';
+import { type Period as Figures, periodQuery } from './overview.ts';
+import { Traffic } from './traffic.tsx';
+
+const FIELDS = { from: text(), to: text() };
+
+/** The figures of some days, compared with as many before. */
+export function Period() {
+  const [search, setSearch] = useUrlState(FIELDS);
+  const [now] = useState(() => Date.now());
+  const days = readDays(search, now);
+  const { data, error, refetch } = useQuery({ ...periodQuery(days), placeholderData: keepPreviousData });
+  return (
+    <>
+      <DayFields days={days} now={now} onChange={setSearch} />
+      {error && <ErrorState error={error} onRetry={() => void refetch()} />}
+      {(data || !error) && <Totals period={data} />}
+      {data && <Traffic unit="day" series={data.series.map(({ day, ...point }) => ({ ...point, bucket: day }))} />}
+    </>
+  );
+}
+
+type DayFieldsProps = { readonly days: Days; readonly now: number; readonly onChange: (days: Days) => void };
+
+function DayFields({ days, now, onChange }: DayFieldsProps) {
+  const { t } = useTranslation('overview');
+  const presets: readonly (readonly [string, Days])[] = [
+    ['last30', lastDays(30, now)],
+    ['thisMonth', monthOf(now, 0)],
+    ['lastMonth', monthOf(now, 1)],
+  ];
+  return (
+    <Group gap="sm" align="flex-end">
+      {(['from', 'to'] as const).map((name) => (
+        <TextInput
+          key={name}
+          type="date"
+          label={t(`period.${name}`)}
+          value={days[name]}
+          onChange={({ currentTarget: { value } }) => value !== '' && onChange({ ...days, [name]: value })}
+        />
+      ))}
+      {presets.map(([name, preset]) => (
+        <Button
+          key={name}
+          variant="default"
+          aria-pressed={preset.from === days.from && preset.to === days.to}
+          onClick={() => onChange(preset)}
+        >
+          {t(`period.${name}`)}
+        </Button>
+      ))}
+    </Group>
+  );
+}
+
+type Sums = Figures['totals'];
+
+function Totals({ period }: { readonly period: Figures | undefined }) {
+  const { t } = useTranslation('overview');
+  const format = useFormat();
+  const { data: credit } = useCredit();
+  const now = period?.totals;
+  const before = period?.previous.totals;
+  const compare = (of: (sums: Sums) => number): ReactNode =>
+    now && before && <Change now={of(now)} before={of(before)} format={format} />;
+  return (
+    <SimpleGrid cols={{ base: 2, md: 4 }} spacing={{ base: 'xs', md: 'md' }}>
+      <Stat
+        label={t('period.sent')}
+        value={now && <Num value={now.sent} />}
+        note={compare(({ sent }) => sent)}
+        icon={Send}
+      />
+      <Stat
+        label={t('period.delivered')}
+        value={now && <Percent share={rateOf(now)} />}
+        note={now && before && t('period.before', { value: writeShare(format, rateOf(before)) })}
+        icon={MailCheck}
+      />
+      <Stat
+        label={t('period.failed')}
+        value={now && <Num value={now.failed} />}
+        note={compare(({ failed }) => failed)}
+        icon={CircleX}
+      />
+      {credit && now?.cost !== null && (
+        <Stat
+          label={t('period.cost')}
+          value={now && <Money amount={now.cost} currency={credit.currency} />}
+          note={before && t('period.before', { value: format.money(before.cost, credit.currency) })}
+          icon={Coins}
+        />
+      )}
+    </SimpleGrid>
+  );
+}
+
+/** The share of messages with a final status that were delivered; null without any. */
+const rateOf = ({ delivered, failed }: Sums): number | null =>
+  delivered + failed === 0 ? null : delivered / (delivered + failed);
+
+const writeShare = (format: Format, share: number | null): string => (share === null ? '–' : format.percent(share));
+
+type ChangeProps = { readonly now: number; readonly before: number; readonly format: Format };
+
+/** What it was before, and by how much it has changed. */
+function Change({ now, before, format }: ChangeProps) {
+  const { t } = useTranslation('overview');
+  const value = format.number(before);
+  if (before === 0) return t('period.before', { value });
+  const change = format.number((now - before) / before, {
+    style: 'percent',
+    maximumFractionDigits: 0,
+    signDisplay: 'exceptZero',
+  });
+  return t('period.change', { value, change });
+}
