@@ -104,23 +104,32 @@ async function run(config: Config, roles: Roles, context: CommandContext): Promi
   }
 }
 
-function welcome({ dataDir, databaseUrl }: Config, program: Program & Partial<ManyProcesses>): string {
+function welcome({ dataDir, databaseUrl, sandbox }: Config, program: Program & Partial<ManyProcesses>): string {
   const { address, health, demo } = program;
   if (address === null)
     return `The Heliograph worker is running${health === null ? '' : ` (health: ${health}/health/ready)`}. Ctrl+C stops it.`;
   const many = program.pids ? ` in ${program.pids().length} processes` : '';
   const head = `Heliograph is running${many}: open ${address} in a browser   (API reference: ${address}/docs, Ctrl+C stops it)`;
-  if (demo) return [head, ...showDemo(demo, address)].join('\n');
+  if (demo) return [head, ...showDemo(demo), ...(sandbox ? showFirstMessage(demo, address) : NO_CARRIER)].join('\n');
   return databaseUrl === undefined ? `${head}\nThe demo credentials are in ${dataDir}/demo.json` : head;
 }
 
-const showDemo = ({ username, password, apiKey }: NonNullable<Program['demo']>, address: string): string[] => [
+type Demo = NonNullable<Program['demo']>;
+
+const showDemo = ({ username, password, apiKey }: Demo): string[] => [
   '',
   'A demo account was created (saved in demo.json in the data folder):',
   `  user      ${username}`,
   `  password  ${password}`,
   `  API key   ${apiKey}`,
   '',
+];
+
+const NO_CARRIER = [
+  'Before a message can be sent, connect a carrier: heliograph connection add --help, or the page Connections of the console.',
+];
+
+const showFirstMessage = ({ apiKey }: Demo, address: string): string[] => [
   'Send a first message through the sandbox carrier:',
   `  curl -X POST ${address}/api/message-server/sms/send -H 'X-API-Key: ${apiKey}' \\`,
   `    -H 'Content-Type: application/json' -d '{"phoneNumber":"+393331234567","message":"Hello"}'`,

@@ -1,9 +1,9 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { enter, openSite, type Site } from './harness.ts';
+import { callOf, confirm, idOf, numbers, SMS } from './campaign-work.ts';
 import { checkPage } from './check-page.ts';
 
-const PG = '/api/partner-gateway/v1';
 const LONG_MS = 240_000;
 const WAIT_MS = 90_000;
 
@@ -13,22 +13,7 @@ beforeAll(async () => {
 }, LONG_MS);
 afterAll(() => site[Symbol.asyncDispose]());
 
-const SMS = { sendingMode: 'SMS', smsSender: 'Acme', smsBody: 'Hello {{firstName|you}}' };
-
-async function call(method: string, path: string, body?: object): Promise<Record<string, unknown>> {
-  const answer = await site.program.client.request(method, `${PG}${path}`, body && { body });
-  if (answer.status >= 300) throw new Error(`${method} ${path}: ${answer.status} ${JSON.stringify(answer.body)}`);
-  const isRecord = typeof answer.body === 'object' && answer.body !== null;
-  return isRecord ? { ...answer.body } : {};
-}
-
-const idOf = ({ id }: Record<string, unknown>): number => Number(id);
-
-let next = 0;
-
-/** Numbers that the sandbox delivers to. */
-const numbers = (count: number): string[] =>
-  Array.from({ length: count }, () => `+39334${String(1_000_000 + (next += 11)).slice(0, 7)}`);
+const call = (method: string, path: string, body?: object) => callOf(site, method, path, body);
 
 async function scheduled(body: object): Promise<number> {
   const id = idOf(
@@ -40,9 +25,7 @@ async function scheduled(body: object): Promise<number> {
       ...body,
     }),
   );
-  await call('POST', `/campaigns/${id}/calculateGoal`);
-  await call('PUT', `/campaigns/${id}/confirm`);
-  return id;
+  return confirm(site, id);
 }
 
 const draftsOf = async (): Promise<readonly { name: string; campaignId: number | null }[]> =>

@@ -1,9 +1,9 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { callOf, confirm, idOf, numbers, SMS } from './campaign-work.ts';
 import { checkPage, testLayouts } from './check-page.ts';
 import { openSite, type Site } from './harness.ts';
 
-const PG = '/api/partner-gateway/v1';
 /** Slow campaigns, and pages in two themes and two widths, take long on a busy machine. */
 const LONG_MS = 240_000;
 const WAIT_MS = 90_000;
@@ -14,27 +14,13 @@ beforeAll(async () => {
 }, LONG_MS);
 afterAll(() => site[Symbol.asyncDispose]());
 
-const SMS = { sendingMode: 'SMS', smsSender: 'Acme', smsBody: 'Hello {{firstName|you}}' };
 const NETWORKS = {
   whatsappTemplateId: '900000000000001',
   rcsAgentId: 'sandbox',
   rcsTemplateId: '01900000-0000-7000-8000-000000000001',
 };
 
-async function call(method: string, path: string, body?: object): Promise<Record<string, unknown>> {
-  const answer = await site.program.client.request(method, `${PG}${path}`, body && { body });
-  if (answer.status >= 300) throw new Error(`${method} ${path}: ${answer.status} ${JSON.stringify(answer.body)}`);
-  const isRecord = typeof answer.body === 'object' && answer.body !== null;
-  return isRecord ? { ...answer.body } : {};
-}
-
-const idOf = ({ id }: Record<string, unknown>): number => Number(id);
-
-let next = 0;
-
-/** Numbers that the sandbox delivers to: none has an ending for which it fails. */
-const numbers = (count: number): string[] =>
-  Array.from({ length: count }, () => `+39333${String(1_000_000 + (next += 11)).slice(0, 7)}`);
+const call = (method: string, path: string, body?: object) => callOf(site, method, path, body);
 
 async function listOf(name: string, phoneNumbers: readonly string[]): Promise<number> {
   const contactIds = await Promise.all(
@@ -49,12 +35,7 @@ async function listOf(name: string, phoneNumbers: readonly string[]): Promise<nu
 
 const draft = async (body: object): Promise<number> => idOf(await call('POST', '/campaigns', { ...SMS, ...body }));
 
-async function confirmed(body: object): Promise<number> {
-  const id = await draft({ ...body, readyToSend: true });
-  await call('POST', `/campaigns/${id}/calculateGoal`);
-  await call('PUT', `/campaigns/${id}/confirm`);
-  return id;
-}
+const confirmed = async (body: object): Promise<number> => confirm(site, await draft({ ...body, readyToSend: true }));
 
 /** Waits for the status next to the name of a campaign, on its page. */
 async function untilItIs(page: Page, status: string): Promise<void> {
@@ -175,7 +156,7 @@ test('a campaign is scheduled in a time zone, and deleted before it starts', asy
     .waitFor();
   await page.getByRole('button', { name: 'Delete campaign' }).click();
   await page.getByRole('heading', { name: 'Campaigns', level: 1 }).waitFor();
-  const answer = await site.program.client.request('GET', `${PG}/campaigns/${id}`);
+  const answer = await site.program.client.request('GET', `/api/partner-gateway/v1/campaigns/${id}`);
   expect(answer.status).toBe(404);
   expect(watch.problems()).toEqual([]);
 });

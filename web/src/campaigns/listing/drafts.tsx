@@ -1,7 +1,7 @@
 import { ActionIcon, Group, Stack, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Pencil, Trash2 } from 'lucide-react';
-import { useState } from 'react';
+import { type ReactNode, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useAction } from '../../api/action.ts';
 import { useSession } from '../../api/session.ts';
@@ -48,6 +48,44 @@ export function Drafts() {
 function DraftLine({ draft, onDelete }: { readonly draft: DraftEntry; readonly onDelete: () => void }) {
   const { t } = useTranslation('campaigns');
   const { id, name, campaignId, updatedAt, updatedBy } = draft;
+  const note = (
+    <>
+      {t(campaignId === null ? 'drafts.new' : 'drafts.changes')} · <DateTime value={updatedAt} />
+      {updatedBy !== null && ` · ${updatedBy}`}
+    </>
+  );
+  return (
+    <Line id={id} name={name} campaignId={campaignId} note={note}>
+      <ActionIcon
+        variant="subtle"
+        color="gray"
+        aria-label={t('drafts.discardNamed', { name: name || t('drafts.unnamed') })}
+        onClick={onDelete}
+      >
+        <Trash2 size={16} />
+      </ActionIcon>
+    </Line>
+  );
+}
+
+/** A draft that only this browser has, because the server could not be reached. */
+function CopyLine({ copy: { id, name, campaignId } }: { readonly copy: ReturnType<typeof listCopies>[number] }) {
+  const { t } = useTranslation('campaigns');
+  return <Line id={id} name={name} campaignId={campaignId === 0 ? null : campaignId} note={t('drafts.onlyHere')} />;
+}
+
+type LineProps = {
+  readonly id: string;
+  readonly name: string;
+  /** The campaign that it changes. */
+  readonly campaignId: number | null;
+  readonly note: ReactNode;
+  /** Further buttons. */
+  readonly children?: ReactNode;
+};
+
+function Line({ id, name, campaignId, note, children }: LineProps) {
+  const { t } = useTranslation('campaigns');
   const label = name || t('drafts.unnamed');
   return (
     <li className={lists.list}>
@@ -56,8 +94,7 @@ function DraftLine({ draft, onDelete }: { readonly draft: DraftEntry; readonly o
           {label}
         </Text>
         <Text size="xs" c="dimmed" component="div">
-          {t(campaignId === null ? 'drafts.new' : 'drafts.changes')} · <DateTime value={updatedAt} />
-          {updatedBy !== null && ` · ${updatedBy}`}
+          {note}
         </Text>
       </Stack>
       <Group gap="xs" wrap="nowrap">
@@ -71,43 +108,8 @@ function DraftLine({ draft, onDelete }: { readonly draft: DraftEntry; readonly o
         >
           {t('drafts.continue')}
         </ButtonLink>
-        <ActionIcon
-          variant="subtle"
-          color="gray"
-          aria-label={t('drafts.discardNamed', { name: label })}
-          onClick={onDelete}
-        >
-          <Trash2 size={16} />
-        </ActionIcon>
+        {children}
       </Group>
-    </li>
-  );
-}
-
-/** A draft that only this browser has, because the server could not be reached. */
-function CopyLine({ copy: { id, name, campaignId } }: { readonly copy: ReturnType<typeof listCopies>[number] }) {
-  const { t } = useTranslation('campaigns');
-  const label = name || t('drafts.unnamed');
-  return (
-    <li className={lists.list}>
-      <Stack gap={0} style={{ minWidth: 0 }}>
-        <Text size="sm" fw={600} dir="auto" className="foreign-text">
-          {label}
-        </Text>
-        <Text size="xs" c="dimmed">
-          {t('drafts.onlyHere')}
-        </Text>
-      </Stack>
-      <ButtonLink
-        to="/campaigns/editor"
-        search={campaignId === 0 ? { draft: id } : { id: campaignId, draft: id }}
-        size="compact-sm"
-        variant="default"
-        leftSection={<Pencil size={14} />}
-        aria-label={t('drafts.continueNamed', { name: label })}
-      >
-        {t('drafts.continue')}
-      </ButtonLink>
     </li>
   );
 }

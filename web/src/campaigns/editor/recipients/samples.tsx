@@ -1,5 +1,5 @@
-import { Alert, Button, Group, Stack, Text } from '@mantine/core';
-import { ChevronLeft, ChevronRight, Users } from 'lucide-react';
+import { Alert, Group, Stack, Text } from '@mantine/core';
+import { Users } from 'lucide-react';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { ErrorState } from '../../../ui/error-state.tsx';
@@ -10,7 +10,8 @@ import { ChannelBadge } from '../../../ui/values/statuses.tsx';
 import { TableSkeleton } from '../../../ui/table/table-skeleton.tsx';
 import type { Draft } from '../draft.ts';
 import classes from '../../../ui/choice-list.module.css';
-import { firstStepOf, MAX_OFFSET, type Sample, usePreview } from '../preview.ts';
+import { Pager } from '../pager.tsx';
+import { firstStepOf, type Sample, usePreview } from '../preview.ts';
 
 const PAGE_SIZE = 8;
 
@@ -40,38 +41,9 @@ export function Samples({ draft }: { readonly draft: Draft }) {
             total: format.number(data.total),
           })}
         </Text>
-        <Pager offset={offset} total={data.total} onChange={setOffset} />
+        <Pager offset={offset} pageSize={PAGE_SIZE} hasMore={offset + PAGE_SIZE < data.total} onChange={setOffset} />
       </Group>
     </Stack>
-  );
-}
-
-type PagerProps = { readonly offset: number; readonly total: number; readonly onChange: (offset: number) => void };
-
-function Pager({ offset, total, onChange }: PagerProps) {
-  const { t } = useTranslation('campaigns');
-  const next = offset + PAGE_SIZE;
-  return (
-    <Group gap="xs">
-      <Button
-        size="compact-sm"
-        variant="default"
-        leftSection={<ChevronLeft size={14} />}
-        disabled={offset === 0}
-        onClick={() => onChange(Math.max(0, offset - PAGE_SIZE))}
-      >
-        {t('samples.previous')}
-      </Button>
-      <Button
-        size="compact-sm"
-        variant="default"
-        rightSection={<ChevronRight size={14} />}
-        disabled={next >= total || next > MAX_OFFSET}
-        onClick={() => onChange(next)}
-      >
-        {t('samples.next')}
-      </Button>
-    </Group>
   );
 }
 

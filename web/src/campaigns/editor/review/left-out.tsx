@@ -1,5 +1,4 @@
-import { Button, Group, Stack, Text } from '@mantine/core';
-import { ChevronLeft, ChevronRight } from 'lucide-react';
+import { Button, Stack, Text } from '@mantine/core';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
@@ -15,7 +14,8 @@ import { useLast } from '../../../ui/use-last.ts';
 import lists from '../../../ui/choice-list.module.css';
 import { CAMPAIGNS } from '../../campaign.ts';
 import { contentOf, type Draft } from '../draft.ts';
-import { MAX_OFFSET, type Sample } from '../preview.ts';
+import { Pager } from '../pager.tsx';
+import type { Sample } from '../preview.ts';
 import type { Review } from './use-review.ts';
 
 /** The reasons for which people are left out, by their names in the review and in the preview. */
@@ -98,26 +98,13 @@ function People({ reason, draft }: { readonly reason: Reason; readonly draft: Dr
           ))}
         </ul>
       )}
-      <Group justify="flex-end" gap="xs">
-        <Button
-          size="compact-sm"
-          variant="default"
-          leftSection={<ChevronLeft size={14} />}
-          disabled={offset === 0}
-          onClick={() => setOffset(Math.max(0, offset - PAGE_SIZE))}
-        >
-          {t('samples.previous')}
-        </Button>
-        <Button
-          size="compact-sm"
-          variant="default"
-          rightSection={<ChevronRight size={14} />}
-          disabled={people.length < PAGE_SIZE || offset + PAGE_SIZE > MAX_OFFSET}
-          onClick={() => setOffset(offset + PAGE_SIZE)}
-        >
-          {t('samples.next')}
-        </Button>
-      </Group>
+      <Pager
+        justify="flex-end"
+        offset={offset}
+        pageSize={PAGE_SIZE}
+        hasMore={people.length === PAGE_SIZE}
+        onChange={setOffset}
+      />
     </Stack>
   );
 }
