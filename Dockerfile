@@ -16,6 +16,11 @@ COPY scripts/build-console.ts scripts/build-console.ts
 COPY web web
 RUN node scripts/build-console.ts
 
+# The site of the documentation, with the files that its pages link to.
+FROM console AS help
+COPY . .
+RUN node scripts/build-docs.ts
+
 FROM node:26-bookworm-slim
 ENV NODE_ENV=production DATA_DIR=/data HELIOGRAPH_HOME=/app
 WORKDIR /app
@@ -26,6 +31,7 @@ COPY --chmod=755 deploy/bin/heliograph /usr/local/bin/heliograph
 COPY db/migrations db/migrations
 COPY src src
 COPY --from=console /app/web/dist web/dist
+COPY --from=help /app/help/dist help/dist
 RUN install -d -o node -g node -m 700 /data
 USER node
 VOLUME /data

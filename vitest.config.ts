@@ -4,7 +4,7 @@ import type { TestProjectInlineConfiguration } from 'vitest/config';
 import { floorReporter } from './test/support/floor-reporter.ts';
 import { SlowFilesFirst } from './test/support/slow-files-first.ts';
 
-const TESTS = ['{src,test,client,docs,deploy,examples,monitoring,proofs,bench,scripts,web}/**/*.test.ts'];
+const TESTS = ['{src,test,client,docs,help,deploy,examples,monitoring,proofs,bench,scripts,web}/**/*.test.ts'];
 /** Too slow for every change: each page in every theme and width, each proof, each example of the documentation, whole set-ups. */
 const EXHAUSTIVE = ['{src,test,proofs,web,examples,deploy,monitoring}/**/*.full.test.ts'];
 /** The proofs that judge times. */

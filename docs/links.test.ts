@@ -2,35 +2,21 @@ import { existsSync } from 'node:fs';
 import { glob, readFile } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import { expect, test } from 'vitest';
+import { anchorsOf, replaceLinks } from '../help/markdown.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 /** Folders whose pages are not ours, or come and go. */
 const FOREIGN = /(^|\/)(node_modules|dist|data|coverage|shots)(\/|$)/;
-/** Code, in which a bracket before a parenthesis is no link, nor a # a heading. */
-const FENCES = /^ *```[^]*?^ *```/gm;
-const INLINE_CODE = /`[^`\n]*`/g;
-/** [text](target) and ![text](target): the target, without a title. */
-const LINKS = /\[[^\]]*\]\(<?([^)\s>]+)>?(?: "[^"]*")?\)/g;
 const ELSEWHERE = /^[a-z][a-z0-9+.-]*:/i;
 
-const withoutFences = (text: string): string => text.replace(FENCES, '');
-
-/** The anchors of a page as forges make them: lower case, spaces to hyphens, other punctuation left out, numbered when repeated. */
-function anchorsOf(text: string): Set<string> {
-  const seen = new Map<string, number>();
-  const anchors = new Set<string>();
-  for (const [, heading = ''] of withoutFences(text).matchAll(/^#{1,6} +(.+?) *#*$/gm)) {
-    const words = heading.replace(/\[([^\]]*)\]\([^)]*\)/g, '$1').toLowerCase();
-    const slug = words.replace(/[^\p{L}\p{N}\p{M}_ -]/gu, '').replaceAll(' ', '-');
-    const times = seen.get(slug) ?? 0;
-    anchors.add(times === 0 ? slug : `${slug}-${times}`);
-    seen.set(slug, times + 1);
-  }
-  return anchors;
+function linksOf(text: string): string[] {
+  const links: string[] = [];
+  replaceLinks(text, (link) => {
+    links.push(link);
+    return link;
+  });
+  return links;
 }
-
-const linksOf = (text: string): string[] =>
-  [...withoutFences(text).replace(INLINE_CODE, '').matchAll(LINKS)].flatMap(([, target]) => target ?? []);
 
 /** What is wrong with a link of a page, or null. */
 async function faultOf(page: string, link: string): Promise<string | null> {

@@ -17,6 +17,7 @@ const STEPS: readonly (readonly [name: string, command: string])[] = [
   ['dead code', 'knip --no-progress'],
   ['configuration.md', 'node scripts/generate-configuration.ts --check'],
   ['carriers.md', 'node scripts/generate-carriers.ts --check'],
+  ['errors.md', 'node scripts/generate-errors.ts --check'],
   ['whatsapp-errors.md', 'node scripts/generate-whatsapp-errors.ts --check'],
   ['openapi.json', 'node scripts/generate-openapi.ts --check'],
   ['schema.d.ts', 'node scripts/generate-client.ts --check'],
@@ -24,6 +25,7 @@ const STEPS: readonly (readonly [name: string, command: string])[] = [
   ['permissions.md', 'node scripts/generate-permissions.ts --check'],
   ['schema.sql', 'node scripts/dump-schema.ts --check'],
   ['corpus.json', 'node scripts/generate-ssrf-corpus.ts --check'],
+  ['site of the documentation', 'node scripts/build-docs.ts'],
 ];
 
 const root = join(import.meta.dirname, '..');

@@ -47,7 +47,7 @@ test('every route is described, except those of the pages themselves', () => {
     .filter((name) => !described.has(name));
   expect(missing).toEqual([]);
   const hidden = routes.filter((route) => route.hidden).map(({ url }) => url);
-  expect(hidden.filter((url) => !/^\/(docs|openapi\.json|assets\/)/.test(url))).toEqual([]);
+  expect(hidden.filter((url) => !/^\/(docs|help|openapi\.json|assets\/)/.test(url))).toEqual([]);
 });
 
 test('no two operations share an id', () => {

@@ -40,6 +40,7 @@ import { authentication } from '../platform/http/auth.ts';
 import { createConsole } from '../platform/http/console.ts';
 import { docsRoutes } from '../platform/http/docs.ts';
 import { healthRoutes } from '../platform/http/health.ts';
+import { helpRoutes } from '../platform/http/help.ts';
 import { observeLoopHolds } from '../platform/http/loop-holds.ts';
 import { acceptIdempotencyKeys } from '../platform/http/idempotency.ts';
 import { describeApi } from '../platform/http/openapi.ts';
@@ -65,6 +66,7 @@ export function buildApi(deps: ApiDeps): App {
   app.register(async (open: App) => {
     healthRoutes(open, deps);
     docsRoutes(open);
+    helpRoutes(open);
     console.routes(open);
     callbackRoutes(open, deps);
     socialCallbackRoutes(open, deps);

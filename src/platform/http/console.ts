@@ -11,7 +11,7 @@ import type { App } from './app.ts';
 const BUILT = fileURLToPath(new URL('../../../web/dist', import.meta.url));
 
 /** Paths of the API: unknown ones are answered with JSON, never with a page. */
-const NOT_PAGES = /^\/(api|services|partner-gateway|docs|openapi\.json|health|metrics|oauth|assets)(\/|$)/;
+const NOT_PAGES = /^\/(api|services|partner-gateway|docs|openapi\.json|health|metrics|oauth|assets|help)(\/|$)/;
 
 /** Placeholder in index.html that each answer replaces with a fresh nonce (web/vite.config.ts). */
 const NONCE = 'CSP_NONCE';

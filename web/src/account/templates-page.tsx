@@ -86,6 +86,7 @@ function Templates({ make }: { readonly make: ReactNode }) {
               icon={LayoutTemplate}
               title={t(`template.empty.${nothing}`)}
               text={t(`template.emptyText.${nothing}`)}
+              help="concepts#connections-routes-senders-and-templates"
             >
               {!isFiltered && make}
             </EmptyState>

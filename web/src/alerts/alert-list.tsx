@@ -47,7 +47,14 @@ export function AlertList() {
         search={search}
         onSearch={setSearch}
         {...(state === 'open' && { actions: (alert: Alert) => <Acknowledge alert={alert} /> })}
-        empty={<EmptyState icon={CircleCheckBig} title={t(`none.${state}.title`)} text={t(`none.${state}.text`)} />}
+        empty={
+          <EmptyState
+            icon={CircleCheckBig}
+            title={t(`none.${state}.title`)}
+            text={t(`none.${state}.text`)}
+            help="alerts#what-is-an-alert"
+          />
+        }
       />
     </Stack>
   );

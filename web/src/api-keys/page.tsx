@@ -79,7 +79,7 @@ function KeyTable({ create, onOpen }: KeyTableProps) {
           isFiltered ? (
             <EmptyState icon={KeyRound} title={t('empty.filtered')} text={t('empty.filteredText')} />
           ) : (
-            <EmptyState icon={KeyRound} title={t('empty.title')} text={t('empty.text')}>
+            <EmptyState icon={KeyRound} title={t('empty.title')} text={t('empty.text')} help="api#authentication">
               {create}
             </EmptyState>
           )

@@ -45,7 +45,7 @@ export function Page() {
         onSearch={setSearch}
         actions={(row) => <ExportActions row={row} onDelete={setDeleting} />}
         empty={
-          <EmptyState icon={FileDown} title={t('empty.title')} text={t('empty.text')}>
+          <EmptyState icon={FileDown} title={t('empty.title')} text={t('empty.text')} help="operations#exports">
             {create}
           </EmptyState>
         }

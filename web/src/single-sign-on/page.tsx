@@ -5,6 +5,7 @@ import { useTranslation } from 'react-i18next';
 import { lazyPart } from '../api/connection/lazy-part.ts';
 import { CopyButton } from '../ui/actions/copy-button.tsx';
 import { ErrorState } from '../ui/error-state.tsx';
+import { HelpLink } from '../ui/help-link.tsx';
 import { Page as Frame } from '../ui/page.tsx';
 import { Section } from '../ui/section.tsx';
 import { TableSkeleton } from '../ui/table/table-skeleton.tsx';
@@ -26,7 +27,11 @@ export function Page() {
       {error === null && data === undefined && <TableSkeleton />}
       {data !== undefined && (
         <Stack gap="lg">
-          <Section title={t('provider.title')} description={t('provider.text')}>
+          <Section
+            title={t('provider.title')}
+            description={t('provider.text')}
+            actions={<HelpLink help="single-sign-on#set-it-up" />}
+          >
             <Facts facts={[{ label: t('provider.redirectUri'), value: <RedirectUri uri={data.redirectUri} /> }]} />
           </Section>
           <Suspense fallback={<TableSkeleton />}>

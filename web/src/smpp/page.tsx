@@ -62,7 +62,7 @@ function CredentialTable({ create, onOpen }: CredentialTableProps) {
         <CredentialActions credential={credential} onOpen={(what) => onOpen({ what, credential })} />
       )}
       empty={
-        <EmptyState icon={PlugZap} title={t('empty.title')} text={t('empty.text')}>
+        <EmptyState icon={PlugZap} title={t('empty.title')} text={t('empty.text')} help="smpp#credentials">
           {create}
         </EmptyState>
       }

@@ -1,6 +1,7 @@
 import { Group, Stack, Text, ThemeIcon, Title } from '@mantine/core';
 import type { LucideIcon } from 'lucide-react';
 import type { ReactNode } from 'react';
+import { HelpLink, type HelpTarget } from './help-link.tsx';
 
 type EmptyStateProps = {
   readonly icon: LucideIcon;
@@ -8,12 +9,14 @@ type EmptyStateProps = {
   readonly title: string;
   /** What it is for, and how to create it. */
   readonly text?: string;
+  /** The section of the documentation that explains the first step. */
+  readonly help?: HelpTarget;
   /** One or two buttons for the next step. */
   readonly children?: ReactNode;
 };
 
 /** Shown instead of an empty list or an unavailable page. */
-export function EmptyState({ icon: Icon, title, text, children }: EmptyStateProps) {
+export function EmptyState({ icon: Icon, title, text, help, children }: EmptyStateProps) {
   return (
     <Stack align="center" gap="sm" py={48} px="md" ta="center">
       <ThemeIcon size={52} radius="xl" variant="light" color="gray">
@@ -28,6 +31,7 @@ export function EmptyState({ icon: Icon, title, text, children }: EmptyStateProp
         </Text>
       )}
       {children !== undefined && <Group mt="xs">{children}</Group>}
+      {help !== undefined && <HelpLink help={help} />}
     </Stack>
   );
 }

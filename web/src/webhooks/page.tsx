@@ -64,7 +64,7 @@ function TestButton({ onClick }: { readonly onClick: () => void }) {
 function Nothing({ onRegister }: { readonly onRegister: () => void }) {
   const { t } = useTranslation('webhooks');
   return (
-    <EmptyState icon={WebhookIcon} title={t('empty.title')} text={t('empty.text')}>
+    <EmptyState icon={WebhookIcon} title={t('empty.title')} text={t('empty.text')} help="api#webhooks">
       <GuardedButton need={NEED} onClick={onRegister}>
         {t('register.open')}
       </GuardedButton>

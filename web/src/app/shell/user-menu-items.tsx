@@ -2,7 +2,7 @@ import { type MantineColorScheme, Menu, Text, useMantineColorScheme } from '@man
 import { useDisclosure } from '@mantine/hooks';
 import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
-import { Building2, CircleUserRound, LogOut, Monitor, Moon, Sun } from 'lucide-react';
+import { Building2, CircleQuestionMark, CircleUserRound, LogOut, Monitor, Moon, Sun } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
 import { useAction } from '../../api/action.ts';
 import { api, ok } from '../../api/client.ts';
@@ -48,6 +48,9 @@ export function UserMenuItems({ button }: { readonly button: OpenerButton }) {
           )}
           <Menu.Item leftSection={<CircleUserRound size={16} />} onClick={() => void navigate({ to: '/profile' })}>
             {t('profile')}
+          </Menu.Item>
+          <Menu.Item component="a" href="/help/" target="_blank" leftSection={<CircleQuestionMark size={16} />}>
+            {t('help')}
           </Menu.Item>
           <Menu.Divider />
           <SchemeItems />

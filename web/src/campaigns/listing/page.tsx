@@ -67,7 +67,7 @@ function CampaignTable({ create, onDelete }: CampaignTableProps) {
           isFiltered(search) ? (
             <EmptyState icon={Megaphone} title={t('noneFound.title')} text={t('noneFound.text')} />
           ) : (
-            <EmptyState icon={Megaphone} title={t('empty.title')} text={t('empty.text')}>
+            <EmptyState icon={Megaphone} title={t('empty.title')} text={t('empty.text')} help="concepts#campaigns">
               {create}
             </EmptyState>
           )

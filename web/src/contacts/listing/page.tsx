@@ -47,7 +47,12 @@ export function Page() {
     >
       <ContactsTable
         empty={
-          <EmptyState icon={Users} title={t('empty.title')} text={t('empty.text')}>
+          <EmptyState
+            icon={Users}
+            title={t('empty.title')}
+            text={t('empty.text')}
+            help="concepts#contacts-lists-and-consent"
+          >
             {load}
             {create}
           </EmptyState>

@@ -155,7 +155,7 @@ function Nothing({ search, onSearch, create }: Pick<ListPaneProps, 'search' | 'o
   const isFiltered = channel !== '' || assignee !== '' || label !== '' || q !== '';
   if (!isFiltered && show === '')
     return (
-      <EmptyState icon={Inbox} title={t('empty.title')} text={t('empty.text')}>
+      <EmptyState icon={Inbox} title={t('empty.title')} text={t('empty.text')} help="concepts#conversations">
         {create}
       </EmptyState>
     );

@@ -39,7 +39,12 @@ export function Page() {
         search={search}
         onSearch={setSearch}
         empty={
-          <EmptyState icon={Cable} title={t('connection.none.title')} text={t('connection.none.text')}>
+          <EmptyState
+            icon={Cable}
+            title={t('connection.none.title')}
+            text={t('connection.none.text')}
+            help="operating#connect-a-carrier"
+          >
             {add}
           </EmptyState>
         }

@@ -71,7 +71,12 @@ function PriceTable({ add }: { readonly add: React.ReactNode }) {
         onSearch={setSearch}
         actions={(price) => <DeleteIcon price={price} />}
         empty={
-          <EmptyState icon={Tags} title={t('price.none.title')} text={t('price.none.text')}>
+          <EmptyState
+            icon={Tags}
+            title={t('price.none.title')}
+            text={t('price.none.text')}
+            help="operating#accounts-credit-and-prices"
+          >
             {add}
           </EmptyState>
         }

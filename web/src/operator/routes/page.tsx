@@ -50,7 +50,12 @@ export function Page() {
         onSearch={setSearch}
         actions={(route) => <DeleteIcon route={route} />}
         empty={
-          <EmptyState icon={Waypoints} title={t('route.none.title')} text={t('route.none.text')}>
+          <EmptyState
+            icon={Waypoints}
+            title={t('route.none.title')}
+            text={t('route.none.text')}
+            help="routing#the-order-of-decisions"
+          >
             {add}
           </EmptyState>
         }

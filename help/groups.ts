@@ -1,0 +1,96 @@
+/** A page of the site: its Markdown in the repository, and its title in the navigation, in words that people search. */
+export type Page = { readonly source: string; readonly title: string };
+export type Section = { readonly title: string; readonly pages: readonly Page[] };
+/** One of the four groups of the navigation. */
+export type Group = { readonly title: string; readonly pages: readonly Page[]; readonly sections?: readonly Section[] };
+
+const page = (source: string, title: string): Page => ({ source, title });
+const runbook = (name: string, title: string): Page => page(`docs/runbooks/${name}.md`, title);
+
+/** All pages of the site but its first one and the decisions. `planPages` refuses a page of docs that is in no group. */
+export const GROUPS: readonly Group[] = [
+  {
+    title: 'Tutorials',
+    pages: [
+      page('README.md', 'Install and send your first SMS'),
+      page('docs/quick-start.md', 'Quick start: webhook, campaign, inbox'),
+      page('examples/README.md', 'Examples with curl'),
+    ],
+  },
+  {
+    title: 'How-to guides',
+    pages: [],
+    sections: [
+      {
+        title: 'Install and run',
+        pages: [
+          page('docs/deployment.md', 'Deploy: systemd, Docker, Kubernetes'),
+          page('docs/operating.md', 'Operate: backup, upgrade, accounts'),
+          page('docs/monitoring.md', 'Monitor: Prometheus and Grafana'),
+          page('docs/alerts.md', 'Alerts by mail and webhook'),
+          runbook('scale-out', 'Scale out to several databases'),
+          runbook('move-account', 'Move an account to another cell'),
+        ],
+      },
+      {
+        title: 'Connect carriers and channels',
+        pages: [
+          page('docs/routing.md', 'Route by prefix, cost and quality'),
+          runbook('http-carrier', 'Connect an SMS provider by HTTP'),
+          runbook('whatsapp', 'Connect WhatsApp Business'),
+          runbook('rcs', 'Connect RCS for Business'),
+          runbook('social-profiles', 'Connect social profiles'),
+          page('docs/smpp.md', 'Let customers bind by SMPP'),
+        ],
+      },
+      {
+        title: 'Users and sign-in',
+        pages: [
+          page('docs/single-sign-on.md', 'Single sign-on (OpenID Connect)'),
+          page('docs/second-factors.md', 'Two-factor authentication and passkeys'),
+          page('docs/invitations.md', 'Invite users, reset passwords'),
+        ],
+      },
+      {
+        title: 'Troubleshooting',
+        pages: [
+          runbook('carrier-down', 'A carrier is down'),
+          runbook('stuck-queue', 'Messages wait in the queue'),
+          runbook('unknown-outcomes', 'Messages are UNKNOWN'),
+          runbook('webhook-storm', 'Webhooks fail or pile up'),
+          runbook('low-disk', 'The disk fills up'),
+          runbook('restored-backup', 'Sending is paused after a restore'),
+          runbook('database-server-gone', 'A database server is gone'),
+        ],
+      },
+    ],
+  },
+  {
+    title: 'Reference',
+    pages: [
+      page('docs/api.md', 'API: authentication, requests, webhooks'),
+      page('docs/operations.md', 'API operations'),
+      page('docs/errors.md', 'Errors and status codes'),
+      page('docs/permissions.md', 'Permissions and scopes'),
+      page('docs/configuration.md', 'Settings (environment variables)'),
+      page('docs/carriers.md', 'Carrier connection settings'),
+      runbook('whatsapp-errors', 'WhatsApp error codes'),
+      page('client/README.md', 'TypeScript client'),
+      page('CHANGELOG.md', 'Changelog'),
+    ],
+  },
+  {
+    title: 'Explanation',
+    pages: [
+      page('docs/concepts.md', 'Concepts and glossary'),
+      page('docs/message-states.md', 'Message and campaign status'),
+      page('docs/comparison.md', 'Comparison: Kannel, Jasmin, Twilio'),
+      page('ARCHITECTURE.md', 'Architecture'),
+      page('SECURITY.md', 'Security'),
+      page('proofs/README.md', 'Proofs of the guarantees'),
+      page('RELEASING.md', 'Versions and what they promise'),
+      page('CONTRIBUTING.md', 'Contributing'),
+      page('CODE_OF_CONDUCT.md', 'Code of conduct'),
+    ],
+  },
+];

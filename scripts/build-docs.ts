@@ -1,0 +1,84 @@
+// Builds the site of the documentation into help/dist, from the Markdown of the repository: `npm run build:docs`. It fails
+// if a link leads to a page that does not exist. The program serves it at /help (src/platform/http/help.ts).
+import { createHash } from 'node:crypto';
+import { cp, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
+import { build } from 'vitepress';
+import { replaceLinks } from '../help/markdown.ts';
+import { listDecisions } from '../help/navigation.ts';
+import { placeLink, type Plan, planPages } from '../help/plan.ts';
+
+const root = join(import.meta.dirname, '..');
+const help = join(root, 'help');
+const pages = join(help, '.pages');
+const made = join(help, '.made');
+const dist = join(help, 'dist');
+const compress = promisify(gzip);
+
+/** Scripts that the generator writes into each page. The content security policy allows scripts in files only. */
+const INLINE_SCRIPT = /<script(?: id="[\w-]+")?>([^<]+)<\/script>/g;
+
+async function write(path: string, content: string | Buffer): Promise<void> {
+  await mkdir(dirname(path), { recursive: true });
+  await writeFile(path, content);
+}
+
+/** Writes the pages into a folder, with the links that they have in the site, and the files that they link to. */
+async function stage(plan: Plan): Promise<void> {
+  await rm(pages, { recursive: true, force: true });
+  for (const [source, place] of plan.pages) {
+    const text = await readFile(join(root, source), 'utf8');
+    await write(
+      join(pages, place),
+      replaceLinks(text, (link) => placeLink(plan, source, link)),
+    );
+  }
+  await write(join(pages, 'decisions/index.md'), await listOfDecisions(plan));
+  // Pictures are found beside the pages, everything else is copied as it is.
+  for (const [source, place] of plan.files)
+    await write(join(pages, place.endsWith('.png') ? '' : 'public', place), await readFile(join(root, source)));
+  await cp(join(root, 'web/src/ui/icon.svg'), join(pages, 'public/icon.svg'));
+}
+
+async function listOfDecisions({ pages: places }: Plan): Promise<string> {
+  const rows = (await listDecisions()).map(({ source, title }) => `- [${title}](../${places.get(source)})`);
+  return `# Design decisions\n\nWhy things are the way they are, with measurements.\n\n${rows.join('\n')}\n`;
+}
+
+/** Moves the inline scripts of all pages into files. */
+async function moveScripts(files: readonly string[]): Promise<void> {
+  const scripts = new Map<string, string>();
+  for (const file of files.filter((name) => name.endsWith('.html'))) {
+    const html = await readFile(file, 'utf8');
+    const moved = html.replace(INLINE_SCRIPT, (_whole, code: string) => {
+      const name = `inline.${createHash('sha256').update(code).digest('hex').slice(0, 8)}.js`;
+      scripts.set(name, code);
+      return `<script src="/help/assets/${name}"></script>`;
+    });
+    if (/<script(?![^>]* src=)[^>]*>/.test(moved)) throw new Error(`${file} has an inline script`);
+    await writeFile(file, moved);
+  }
+  for (const [name, code] of scripts) await writeFile(join(made, 'assets', name), code);
+}
+
+async function listFiles(folder: string): Promise<string[]> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  return entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
+}
+
+async function precompress(files: readonly string[]): Promise<void> {
+  for (const file of files.filter((name) => /\.(html|js|css|svg|json|txt)$/.test(name)))
+    await writeFile(`${file}.gz`, await compress(await readFile(file), { level: 9 }));
+}
+
+const start = performance.now();
+const plan = await planPages();
+await stage(plan);
+await build(help, { outDir: made });
+await moveScripts(await listFiles(made));
+await precompress(await listFiles(made));
+await rm(dist, { recursive: true, force: true });
+await rename(made, dist);
+console.log(`Built the documentation in ${((performance.now() - start) / 1000).toFixed(1)} s.`);
