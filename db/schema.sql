@@ -1723,7 +1723,7 @@ CREATE TABLE password_reset_request (
   language text NOT NULL,
   requested_at timestamp with time zone DEFAULT now() NOT NULL,
   CONSTRAINT password_reset_request_pkey PRIMARY KEY (username),
-  CONSTRAINT password_reset_request_language_check CHECK ((language = ANY (ARRAY['en'::text, 'it'::text]))),
+  CONSTRAINT password_reset_request_language_check CHECK ((language ~ '^[a-z]{2}$'::text)),
   CONSTRAINT password_reset_request_username_check CHECK ((length(username) <= 200))
 );
 COMMENT ON TABLE password_reset_request IS 'queue';

@@ -6498,7 +6498,7 @@ export interface operations {
                      * @default en
                      * @enum {string}
                      */
-                    language?: "en" | "it";
+                    language?: "en" | "it" | "es";
                 };
             };
         };
@@ -20204,7 +20204,7 @@ export interface operations {
                      * @default en
                      * @enum {string}
                      */
-                    language?: "en" | "it";
+                    language?: "en" | "it" | "es";
                 };
             };
         };
@@ -20281,7 +20281,7 @@ export interface operations {
                      * @default en
                      * @enum {string}
                      */
-                    language?: "en" | "it";
+                    language?: "en" | "it" | "es";
                 };
             };
         };
@@ -21785,7 +21785,7 @@ export interface operations {
                 /** @description `open`: firing or acknowledged. `firing`: nobody has taken note yet. */
                 state?: "open" | "firing" | "resolved";
                 /** @description The language of `title`. */
-                language?: "en" | "it";
+                language?: "en" | "it" | "es";
             };
             header?: never;
             path?: never;
@@ -21995,7 +21995,7 @@ export interface operations {
                              * @default en
                              * @enum {string}
                              */
-                            language: "en" | "it";
+                            language: "en" | "it" | "es";
                             quiet: {
                                 /** @description A time of day, such as 22:00. */
                                 from: string;
@@ -22058,7 +22058,7 @@ export interface operations {
                      * @default en
                      * @enum {string}
                      */
-                    language: "en" | "it";
+                    language: "en" | "it" | "es";
                     quiet: {
                         /** @description A time of day, such as 22:00. */
                         from: string;
@@ -22128,7 +22128,7 @@ export interface operations {
                      * @default en
                      * @enum {string}
                      */
-                    language: "en" | "it";
+                    language: "en" | "it" | "es";
                     quiet: {
                         /** @description A time of day, such as 22:00. */
                         from: string;

@@ -1,6 +1,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { LANGUAGES } from '../src/api/languages.ts';
 import { ACTIONS } from '../src/security/audit/entry.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -53,7 +54,7 @@ test('the actions whose last part is a variable are those listed here', () => {
   expect(found(COMPOSING, recording).sort()).toEqual(Object.keys(COMPOSED));
 });
 
-test.each(['en', 'it'])('every action that the program records has a text in %s', (language) => {
+test.each(LANGUAGES)('every action that the program records has a text in %s', (language) => {
   const texts = Object.entries(auditTexts(language).action).flatMap(([kind, verbs]) =>
     Object.keys(verbs).map((verb) => `${kind}.${verb}`),
   );
@@ -61,7 +62,7 @@ test.each(['en', 'it'])('every action that the program records has a text in %s'
   expect(recorded.filter((action) => !texts.includes(action))).toEqual([]);
 });
 
-test.each(['en', 'it'])('every kind of subject that the program records has a text in %s', (language) => {
+test.each(LANGUAGES)('every kind of subject that the program records has a text in %s', (language) => {
   const kinds = found(new RegExp(String.raw`subject: ?${'`'}(${WORDS}):`, 'g'), recording).filter(isOfAccount);
   expect(kinds.length).toBeGreaterThan(15);
   expect(kinds.filter((kind) => !(kind in auditTexts(language).subject))).toEqual([]);

@@ -1,6 +1,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
+import { LANGUAGES } from '../src/api/languages.ts';
 
 const SRC = join(import.meta.dirname, '../src');
 const features = globSync('*/en.json', { cwd: SRC }).map((file) => dirname(file));
@@ -34,12 +35,13 @@ test('there are texts', () => {
   expect(features.length).toBeGreaterThan(3);
 });
 
-test.each(features)('%s has the same keys in English and in Italian', (feature) => {
-  expect(keys(feature, 'it').sort()).toEqual(keys(feature, 'en').sort());
+test.each(features)('%s has the same keys in every language', (feature) => {
+  for (const language of LANGUAGES)
+    expect(keys(feature, language).sort(), language).toEqual(keys(feature, 'en').sort());
 });
 
 test.each(features)('%s has every plural of its language', (feature) => {
-  for (const language of ['en', 'it']) {
+  for (const language of LANGUAGES) {
     const all = keysOf(read(feature, language));
     const wanted = new Intl.PluralRules(language).resolvedOptions().pluralCategories;
     const counted = new Set(all.filter((key) => withoutPlural(key) !== key).map(withoutPlural));
@@ -48,10 +50,14 @@ test.each(features)('%s has every plural of its language', (feature) => {
   }
 });
 
-test.each(features)('%s has the same placeholders in both languages', (feature) => {
-  const [en, it] = [read(feature, 'en'), read(feature, 'it')];
-  const shared = keysOf(en).filter((key) => textAt(it, key) !== '' && withoutPlural(key) === key);
-  for (const key of shared) expect(placeholders(textAt(it, key)), key).toEqual(placeholders(textAt(en, key)));
+test.each(features)('%s has the same placeholders in every language', (feature) => {
+  const en = read(feature, 'en');
+  for (const language of LANGUAGES) {
+    const texts = read(feature, language);
+    const shared = keysOf(en).filter((key) => textAt(texts, key) !== '' && withoutPlural(key) === key);
+    for (const key of shared)
+      expect(placeholders(textAt(texts, key)), `${key} in ${language}`).toEqual(placeholders(textAt(en, key)));
+  }
 });
 
 test('every text that a page names by a literal key exists', () => {

@@ -1,7 +1,8 @@
 import type { AppError } from '../../platform/errors.ts';
 import type { Finished } from './finish.ts';
 import type { Network } from './networks/network.ts';
-import { explain, type Language } from './refusal.ts';
+import type { Language } from '../../identity/mail-text.ts';
+import { explain } from './refusal.ts';
 
 type Texts = {
   readonly connected: (network: string) => string;
@@ -26,6 +27,13 @@ const TEXTS = {
     notListed: (network) => `${network} non ha elencato ciò che appartiene al profilo.`,
     says: (network) => `Risposta di ${network}:`,
     back: 'Torna alla console',
+  },
+  es: {
+    connected: (network) => `${network}: perfil conectado. Puedes cerrar esta ventana.`,
+    failed: (network) => `No se ha podido conectar el perfil de ${network}.`,
+    notListed: (network) => `${network} no ha indicado qué pertenece al perfil.`,
+    says: (network) => `Respuesta de ${network}:`,
+    back: 'Volver a la consola',
   },
 } satisfies Readonly<Record<Language, Texts>>;
 

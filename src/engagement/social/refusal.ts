@@ -1,3 +1,4 @@
+import type { Language } from '../../identity/mail-text.ts';
 import type { Network } from './networks/network.ts';
 import { toWords } from './networks/web.ts';
 
@@ -53,7 +54,6 @@ function reasonOf(codes: readonly string[], message: string): Refusal['reason'] 
   return says(UNAVAILABLE) ? 'unavailable' : 'other';
 }
 
-export type Language = 'en' | 'it';
 type Text = (network: Pick<Network, 'label' | 'platform'>, scopes: string) => string;
 
 /** What happened, and what to do, for each reason. */
@@ -87,6 +87,22 @@ const TEXTS: Readonly<Record<Language, Readonly<Record<Refusal['reason'], Text>>
     no_page: ({ label }) =>
       `Non è stata concessa nessuna pagina. Ricollega il profilo e seleziona almeno una pagina su ${label}. Le pagine di ` +
       'un portfolio business richiedono anche l’autorizzazione business_management.',
+  },
+  es: {
+    cancelled: ({ label }) =>
+      `${label} ha rechazado el acceso. Para reintentarlo, conecta el perfil de nuevo y acepta.`,
+    scopes_refused: ({ label, platform }) =>
+      `La aplicación de este servidor no puede pedir a ${label} todos los permisos configurados. El administrador puede ` +
+      `quitarlos de ${platform.toUpperCase()}_SCOPES o hacer que ${label} los apruebe.`,
+    unavailable: ({ label }) => `${label} no responde en este momento. Conecta el perfil de nuevo más tarde.`,
+    other: ({ label }) =>
+      `${label} no ha concedido el acceso. Si vuelve a ocurrir, el administrador de este servidor debe revisar la ` +
+      `configuración de la aplicación en ${label}.`,
+    scopes_missing: ({ label }, scopes) =>
+      `${label} no ha concedido ${scopes}. Conecta el perfil de nuevo y deja todo seleccionado.`,
+    no_page: ({ label }) =>
+      `No se ha concedido ninguna página. Conecta el perfil de nuevo y selecciona al menos una página en ${label}. Las ` +
+      'páginas de una cartera comercial necesitan además el permiso business_management.',
   },
 };
 

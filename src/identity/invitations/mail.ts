@@ -22,6 +22,15 @@ const TEXTS: Readonly<Record<Language, Texts>> = {
         'Il tuo nome utente è questo indirizzo. Se non aspettavi un invito, non fare nulla.',
       ),
   },
+  es: {
+    subject: 'Invitación a Heliograph',
+    text: (link, account) =>
+      paragraphs(
+        `Te han invitado a la cuenta «${account}». Para elegir una contraseña, abre este enlace antes de siete días:`,
+        link,
+        'Tu nombre de usuario es esta dirección de correo. Si no esperabas una invitación, no hagas nada.',
+      ),
+  },
 };
 
 /** Makes the mail with the link of an invitation. */

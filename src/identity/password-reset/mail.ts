@@ -22,6 +22,15 @@ const TEXTS: Readonly<Record<Language, Texts>> = {
         'Il link funziona una sola volta. Se non l’hai richiesta tu, non fare nulla: la tua password resta invariata.',
       ),
   },
+  es: {
+    subject: 'Elige una contraseña nueva',
+    text: (link, username) =>
+      paragraphs(
+        `Se ha pedido una contraseña nueva para el usuario ${username}. Para elegirla, abre este enlace antes de una hora:`,
+        link,
+        'El enlace funciona una sola vez. Si no la has pedido tú, no hagas nada: tu contraseña no cambia.',
+      ),
+  },
 };
 
 /** Makes the mail with the link to a new password. */

@@ -4,7 +4,7 @@ import { useTranslation } from 'react-i18next';
 import { useAction } from '../api/action.ts';
 import { api, ok } from '../api/client.ts';
 import { Frame, Problem } from './frame.tsx';
-import { languageOf } from './language.ts';
+import { toLanguage } from '../api/languages.ts';
 
 /** The page on which people ask for a link to a new password. */
 export function Page() {
@@ -17,7 +17,7 @@ export function Page() {
     run: ({ username }: { username: string }) =>
       ok(
         api.POST('/api/partner-gateway/v1/password-reset', {
-          body: { username: username.trim(), language: languageOf(i18n.language) },
+          body: { username: username.trim(), language: toLanguage(i18n.language) },
         }),
       ).then(() => true),
     quiet: true,

@@ -1,6 +1,7 @@
 import { queryOptions } from '@tanstack/react-query';
 import { api, ok } from '../api/client.ts';
 import type { Need } from '../api/session.ts';
+import { type Language, toLanguage } from '../api/languages.ts';
 
 /** Alerts are the operators', whatever their role in the account that they look at. */
 export const OPERATOR: Need = { operator: true, write: false };
@@ -11,7 +12,7 @@ export const RULES = '/api/operator/v1/alert-rules';
 export const TARGETS = '/api/operator/v1/alert-targets';
 
 type Listed = { readonly state: 'open' | 'resolved'; readonly page: number; readonly limit: number };
-const listAlerts = (query: Listed & { readonly language: 'en' | 'it' }, signal: AbortSignal) =>
+const listAlerts = (query: Listed & { readonly language: Language }, signal: AbortSignal) =>
   ok(api.GET(ALERTS, { params: { query }, signal }));
 export type Alert = Awaited<ReturnType<typeof listAlerts>>['data'][number];
 
@@ -19,7 +20,7 @@ export type Alert = Awaited<ReturnType<typeof listAlerts>>['data'][number];
 export const alertsQuery = ({ language, ...listed }: Listed & { readonly language: string }) =>
   queryOptions({
     queryKey: ['alerts', 'list', listed, language],
-    queryFn: ({ signal }) => listAlerts({ ...listed, language: language === 'it' ? 'it' : 'en' }, signal),
+    queryFn: ({ signal }) => listAlerts({ ...listed, language: toLanguage(language) }, signal),
     refetchInterval: REFRESH_MS,
     placeholderData: (before) => before,
   });

@@ -10,6 +10,7 @@ import { DialogForm } from '../ui/dialog/dialog-form.tsx';
 import { TimeZoneField } from '../ui/time-zone/time-zone-field.tsx';
 import { KEYS, type Target, TARGETS } from './alert.ts';
 import { bodyOf, choiceOf, type Fields, fieldsOf, KINDS, SEVERITIES } from './target-fields.ts';
+import { LANGUAGES } from '../api/languages.ts';
 
 type DialogProps = {
   /** Null: a new one. */
@@ -117,10 +118,7 @@ function WhenFields({ form }: FieldsProps) {
         />
         <NativeSelect
           label={t('target.field.language')}
-          data={[
-            { value: 'en', label: t('app:language.en') },
-            { value: 'it', label: t('app:language.it') },
-          ]}
+          data={LANGUAGES.map((value) => ({ value, label: t(`app:language.${value}`) }))}
           {...form.getInputProps('language')}
         />
       </SimpleGrid>

@@ -1,5 +1,6 @@
 import { ownZone } from '../ui/time-zone/zones.ts';
 import type { Target } from './alert.ts';
+import { toLanguage } from '../api/languages.ts';
 
 export const KINDS = ['mail', 'webhook', 'owners'] as const satisfies readonly Target['kind'][];
 export const SEVERITIES = ['error', 'warning', 'info'] as const satisfies readonly Target['severity'][];
@@ -22,7 +23,7 @@ const newFields = (language: string): Fields => ({
   kind: 'mail',
   address: '',
   severity: 'warning',
-  language: language === 'it' ? 'it' : 'en',
+  language: toLanguage(language),
   hasQuiet: false,
   ...DEFAULT_QUIET,
   timeZone: ownZone(),

@@ -1,17 +1,13 @@
 import i18next, { type i18n } from 'i18next';
 import { initReactI18next } from 'react-i18next';
 import { loadPart } from '../api/connection/load.ts';
-
-export const LANGUAGES = ['en', 'it'] as const;
-export type Language = (typeof LANGUAGES)[number];
+import { isLanguage, type Language } from '../api/languages.ts';
 
 const STORAGE_KEY = 'heliograph-language';
 type Texts = { readonly default: Readonly<Record<string, unknown>> };
 
 /** web/src/<feature>/<language>.json, each fetched when a page of the feature is first opened. */
-const FILES = import.meta.glob<Texts>('/src/*/{en,it}.json');
-
-const isLanguage = (text: string): text is Language => LANGUAGES.some((language) => language === text);
+const FILES = import.meta.glob<Texts>('/src/*/{en,it,es}.json');
 
 /** The language the user chose, else the browser's first supported language, else English. */
 function chooseLanguage(): Language {

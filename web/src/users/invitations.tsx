@@ -16,6 +16,7 @@ import { InvitationLink } from './invitation-link.tsx';
 import { InviteDialog } from './invite-dialog.tsx';
 import { type Invitation, invitationsQuery, INVITATIONS } from './invitation.ts';
 import { NEED } from './user.ts';
+import { toLanguage } from '../api/languages.ts';
 
 /** The invitations that nobody has accepted yet, and the button that makes another one. */
 export function Invitations() {
@@ -28,7 +29,7 @@ export function Invitations() {
       ok(
         api.POST(`${INVITATIONS}/{id}/resend`, {
           params: { path: { id } },
-          body: { language: i18n.language === 'it' ? 'it' : 'en' },
+          body: { language: toLanguage(i18n.language) },
         }),
       ),
     refresh: [invitationsQuery.queryKey, ['audit']],

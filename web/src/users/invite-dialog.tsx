@@ -10,6 +10,7 @@ import { InvitationLink } from './invitation-link.tsx';
 import { INVITATIONS, invitationsQuery } from './invitation.ts';
 import { RoleChoice } from './role-choice.tsx';
 import type { Role } from './user.ts';
+import { toLanguage } from '../api/languages.ts';
 
 type InviteDialogProps = { readonly opened: boolean; readonly onClose: () => void };
 type Draft = { readonly email: string; readonly role: Role };
@@ -41,9 +42,7 @@ function Invite({ onClose, onLink }: InviteProps) {
   });
   const invite = useAction({
     run: ({ email, role }: Draft) =>
-      ok(
-        api.POST(INVITATIONS, { body: { email: email.trim(), role, language: i18n.language === 'it' ? 'it' : 'en' } }),
-      ),
+      ok(api.POST(INVITATIONS, { body: { email: email.trim(), role, language: toLanguage(i18n.language) } })),
     refresh: [invitationsQuery.queryKey, ['audit']],
     form,
     onDone: ({ link }) => link !== null && onLink(),

@@ -1,6 +1,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { LANGUAGES } from '../../../identity/mail-text.ts';
 import { CONNECTION_KINDS, kindOf } from './kinds.ts';
 
 const ROOT = join(import.meta.dirname, '../../../..');
@@ -20,7 +21,7 @@ const textAt = (texts: Texts, path: string): string | Texts | undefined =>
 describe.each(CONNECTION_KINDS)('the kind %s', (kind) => {
   const { title, settings, secret, callbacks } = kindOf({ kind });
 
-  test.each(['en', 'it'])('has its texts in the console (web/src/operator/%s.json)', (language) => {
+  test.each(LANGUAGES)('has its texts in the console (web/src/operator/%s.json)', (language) => {
     const texts: Texts = JSON.parse(read(`web/src/operator/${language}.json`));
     const tokens = secret.fields.filter(({ generated }) => generated);
     const wanted = [
@@ -30,7 +31,7 @@ describe.each(CONNECTION_KINDS)('the kind %s', (kind) => {
     expect(wanted.filter((key) => typeof textAt(texts, key) !== 'string')).toEqual([]);
   });
 
-  test.each(['en', 'it'])('has no text in the console for a setting that does not exist (%s)', (language) => {
+  test.each(LANGUAGES)('has no text in the console for a setting that does not exist (%s)', (language) => {
     const texts: Texts = JSON.parse(read(`web/src/operator/${language}.json`));
     const names = new Set([...settings, ...secret.fields].map(({ name }) => name));
     for (const part of ['setting', 'settingHint'])

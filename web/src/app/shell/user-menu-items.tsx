@@ -10,7 +10,8 @@ import { forgetDrafts } from '../../api/drafts-key.ts';
 import { useSession } from '../../api/session.ts';
 import { type OpenerButton, useOpenWhenDrawn } from '../../ui/on-demand.tsx';
 import { AccountChoice } from './account-choice.tsx';
-import { changeLanguage, type Language, LANGUAGES } from '../i18n.ts';
+import { type Language, LANGUAGES } from '../../api/languages.ts';
+import { changeLanguage } from '../i18n.ts';
 
 const SCHEMES = [
   { scheme: 'light', icon: Sun },

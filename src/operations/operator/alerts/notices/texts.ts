@@ -84,6 +84,35 @@ const waitingIt = ({ count, n }: Facts & { n: Numbers }): string =>
     ? ''
     : `; in attesa ${n.count('messaggio', 'messaggi')} di ${n.accounts('account', 'account')}`;
 
+const ES: Texts['kinds'] = {
+  sending_paused: () => 'El envío está en pausa para todas las cuentas',
+  no_worker: () => 'No hay ningún worker en marcha: los mensajes quedan en cola, pero no se envían',
+  worker_missing: ({ n }) => `${n.count('worker se ha detenido', 'workers se han detenido')} de forma inesperada`,
+  connection_down: (f) => `${f.subject} está caída${waitingEs(f)}`,
+  connection_fault: (f) => `La operadora de ${f.subject} rechaza la conexión${waitingEs(f)}`,
+  connection_paused: (f) => `${f.subject} está en pausa${waitingEs(f)}`,
+  queue_stuck: (f) => `Los mensajes para ${f.subject} esperan demasiado${waitingEs(f)}`,
+  delivery_falling: ({ subject, count, compared }) =>
+    `${subject} entrega el ${count} % de sus mensajes; la semana anterior era el ${compared} %`,
+  unknown_outcomes: ({ n }) => `${n.count('mensaje', 'mensajes')} sin confirmación de la operadora`,
+  receipts_unmatched: ({ n }) => `${n.count('confirmación', 'confirmaciones')} sin mensaje`,
+  missed_schedules: ({ n }) => `${n.count('envío programado no se hizo', 'envíos programados no se hicieron')}`,
+  low_credit: ({ subject }) => `${subject} se está quedando sin saldo`,
+  webhook_failing: ({ subject }) => `El webhook de ${subject} falla`,
+  webhook_disabled: ({ subject }) => `El webhook de ${subject} está desactivado`,
+  disk_low: ({ subject, n }) => `Quedan ${n.count('MiB', 'MiB')} de disco en ${subject}`,
+  certificate_expiring: ({ subject, n }) => `El certificado TLS de ${subject} caduca en ${n.count('día', 'días')}`,
+  token_expiring: ({ subject, compared, n }) =>
+    `${n.count('credencial', 'credenciales')} de ${subject} por caducar, la primera en ${compared} días`,
+  sold_under_cost: ({ subject, n }) => `${n.count('ruta', 'rutas')} por ${subject} a la venta por debajo del coste`,
+  agents_requested: ({ n }) => `${n.count('agente RCS', 'agentes RCS')} por registrar`,
+};
+
+const waitingEs = ({ count, n }: Facts & { n: Numbers }): string =>
+  count === null || count === 0
+    ? ''
+    : `; en espera ${n.count('mensaje', 'mensajes')} de ${n.accounts('cuenta', 'cuentas')}`;
+
 const TEXTS: Readonly<Record<Language, Texts>> = {
   en: {
     kinds: EN,
@@ -108,6 +137,18 @@ const TEXTS: Readonly<Record<Language, Texts>> = {
     more: (count) => `… e altri ${count}`,
     see: 'Tutti gli avvisi',
     test: 'Questo è un test: gli avvisi arrivano qui.',
+  },
+  es: {
+    kinds: ES,
+    severity: { error: 'Problema', warning: 'Aviso', info: 'Nota' },
+    resolved: 'Resuelto',
+    reminder: 'Sigue abierto',
+    lasted: (duration) => `duró ${duration}`,
+    units: ['min', 'h', 'd'],
+    several: (count) => `${count} avisos`,
+    more: (count) => `… y ${count} más`,
+    see: 'Todos los avisos',
+    test: 'Esto es una prueba: los avisos llegan aquí.',
   },
 };
 

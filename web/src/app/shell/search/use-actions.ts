@@ -3,7 +3,8 @@ import { Cable, FileUp, Languages, type LucideIcon, Megaphone, Moon, Send, Sun }
 import { useTranslation } from 'react-i18next';
 import { type Need, useSession } from '../../../api/session.ts';
 import type { Entry } from '../../../search/entry.ts';
-import { changeLanguage, LANGUAGES } from '../../i18n.ts';
+import { LANGUAGES } from '../../../api/languages.ts';
+import { changeLanguage } from '../../i18n.ts';
 
 type Opener = { readonly name: string; readonly to: string; readonly icon: LucideIcon; readonly need: Need };
 
