@@ -186,16 +186,22 @@ function attemptsOn(
     ...foreign
       .slice(0, alone)
       .map((field) => ({ name: field.key, add: inBody(together([field]), opaque), refused: false })),
-    ...(form === undefined ? inText(together(foreign)) : []),
+    ...(form === undefined ? inText(foreign.map((field) => together([field]))) : []),
   ];
 }
 
 const inParts = <T>(items: readonly T[], size: number): T[][] =>
   Array.from({ length: Math.ceil(items.length / size) }, (_, i) => items.slice(i * size, (i + 1) * size));
 
-const inText = (extra: object): Attempt[] => [
-  { name: '__proto__', add: raw('__proto__', extra), refused: true },
-  { name: 'constructor', add: raw('constructor', { prototype: extra }), refused: true },
+/** A prototype has at most 1,000 fields, as every object of a body. */
+const inText = (foreign: readonly object[]): Attempt[] => [
+  ...inParts(foreign, MAX_ADDED_FIELDS).flatMap((part, n) => {
+    const extra = Object.assign({}, ...part);
+    return [
+      { name: `__proto__, part ${n + 1}`, add: raw('__proto__', extra), refused: true },
+      { name: `constructor, part ${n + 1}`, add: raw('constructor', { prototype: extra }), refused: true },
+    ];
+  }),
   { name: 'fields that come twice', add: twice, refused: false },
 ];
 

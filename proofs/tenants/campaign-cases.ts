@@ -65,7 +65,7 @@ export const CAMPAIGN_CASES: Readonly<Record<string, Case>> = {
   [`GET ${PG}/campaigns/:id/price`]: { ids: { 'path.id': 'pricedCampaign' } },
   [`PUT ${PG}/campaigns/:id/confirm`]: { ids: { 'path.id': 'pricedCampaign' } },
   [`PUT ${PG}/campaigns/:id/apply`]: {
-    ids: { 'path.id': 'scheduledCampaign', 'body.contactListIds.0': 'contactList' },
+    ids: { 'path.id': 'scheduledCampaign', 'body.contactListIds.0': 'testList' },
     body: ({ token }) => ({ name: token }),
   },
   [`POST ${PG}/campaigns/:id/again`]: {

@@ -38,6 +38,9 @@ export const OPEN_ROUTES: ReadonlySet<string> = new Set([
   'GET /docs',
   'GET /docs/init.js',
   'GET /docs/scalar.js',
+  // The site of the documentation.
+  'GET /help',
+  'GET /help/*',
   // The console's files.
   'GET /assets/*',
   // By a signed link: see `prove links`.

@@ -300,7 +300,7 @@ function recipientRoutes(app: App, deps: PlatformDeps): void {
       response: { 201: schema.CampaignOut },
     },
     handler: idempotentTx(deps, 201, async ({ actor, params, body }, tx) => {
-      const { id } = await repeatCampaign(tx, actor, { ...params, ...body, now: clock.now() });
+      const { id } = await repeatCampaign(tx, actor, { ...body, ...params, now: clock.now() });
       return toCampaignOut(await findOrThrow(tx, actor, id), actor);
     }),
   });

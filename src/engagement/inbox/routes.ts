@@ -156,7 +156,7 @@ export function inboxRoutes(app: App, deps: InboxRouteDeps): void {
     handler: async ({ actor, params, query }) => {
       const db = tenant(pool, actor);
       const key = { accountId: actor.accountId, chatId: params.chatId };
-      const messages = await listThread(db, { ...key, ...query });
+      const messages = await listThread(db, { ...query, ...key });
       if (messages.length === 0 && !(await findEndpoints(db, key))) throw new AppError('not_found');
       return toMessagesOut(db, files.findMany, { ...key, messages });
     },

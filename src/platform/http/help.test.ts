@@ -85,6 +85,11 @@ test.each(['/help/nothing', '/help/nothing.html', '/help/runbooks/nothing.html',
   },
 );
 
+test('a program that asks for an unknown page gets the error form of the API', async () => {
+  const { statusCode, headers } = await app.inject('/help/nothing');
+  expect([statusCode, headers['content-type']]).toEqual([404, expect.stringContaining('application/json')]);
+});
+
 test.each([
   '/help/../secret.html',
   '/help/..%2fsecret.html',

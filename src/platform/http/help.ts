@@ -3,6 +3,7 @@ import { join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import fastifyStatic from '@fastify/static';
 import type { FastifyReply } from 'fastify';
+import { AppError } from '../errors.ts';
 import type { App } from './app.ts';
 
 /** The site of the documentation as built by scripts/build-docs.ts. */
@@ -44,13 +45,16 @@ const HEADERS = {
 
 /**
  * Registers GET /help: the site of the documentation, without credentials. Files in `assets` have names that change with
- * their content and are cached for a year, all others are asked for again. An unknown page is 404 with a page; without a
- * built site, every page says where the Markdown is and how to build it.
+ * their content and are cached for a year, all others are asked for again. An unknown page is 404, for browsers with a
+ * page; without a built site, that page says where the Markdown is and how to build it.
  */
 export function helpRoutes(app: App, folder = BUILT): void {
   app.register(
     async (scope: App) => {
-      scope.setNotFoundHandler((_request, reply) => sendUnknown(reply, folder));
+      scope.setNotFoundHandler(({ headers }, reply) => {
+        if (!/\btext\/html\b/i.test(headers.accept ?? '')) throw new AppError('not_found');
+        return sendUnknown(reply, folder);
+      });
       await scope.register(fastifyStatic, {
         root: folder,
         prefix: '/',

@@ -93,7 +93,7 @@ export function listRoutes(app: App, { pool, answers }: PlatformDeps): void {
       response: { 200: schema.ListOut },
     },
     handler: async ({ actor, params, query }) => {
-      const list = await findList(tenant(pool, actor), { accountId: actor.accountId, ...params, ...query });
+      const list = await findList(tenant(pool, actor), { ...query, ...params, accountId: actor.accountId });
       if (!list) throw new AppError('not_found');
       return schema.toListOut(list);
     },

@@ -103,7 +103,7 @@ function ruleRoutes(app: App, { pool }: AlertRouteDeps): void {
       response: { 204: Done },
     },
     handler: async ({ actor, params, body }, reply) => {
-      await transaction(pool, (tx) => setRule(tx, { ...params, ...body, by: operatorNameOf(actor) }));
+      await transaction(pool, (tx) => setRule(tx, { ...body, ...params, by: operatorNameOf(actor) }));
       return reply.code(204).send(null);
     },
   });

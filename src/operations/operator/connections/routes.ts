@@ -123,7 +123,7 @@ function changingRoutes(app: App, deps: PlatformDeps): void {
     },
     handler: ({ actor, params, body }) =>
       transaction(pool, async (tx) => {
-        await changeConnection(tx, secretKey, { ...params, ...body, by: operatorNameOf(actor) });
+        await changeConnection(tx, secretKey, { ...body, ...params, by: operatorNameOf(actor) });
         return show(tx, params);
       }),
   });

@@ -179,7 +179,7 @@ function poolRoutes(app: App, deps: PlatformDeps): void {
       response: { 201: schema.PoolNumberOut },
     },
     handler: idempotentGlobal(deps, 201, ({ actor, params, body }, tx) =>
-      change.addPoolNumber(tx, { ...params, ...body, by: operatorNameOf(actor) }),
+      change.addPoolNumber(tx, { ...body, ...params, by: operatorNameOf(actor) }),
     ),
   });
 

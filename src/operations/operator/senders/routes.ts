@@ -83,7 +83,7 @@ function senderRoutes(app: App, deps: PlatformDeps): void {
       response: { 200: schema.SenderOut },
     },
     handler: idempotentGlobal(deps, 200, async ({ actor, params, body }, tx) =>
-      schema.toSender(await registerRequestedAgent(tx, operatorNameOf(actor), { ...params, ...body })),
+      schema.toSender(await registerRequestedAgent(tx, operatorNameOf(actor), { ...body, ...params })),
     ),
   });
 

@@ -51,7 +51,7 @@ export function noteRoutes(app: App, { pool, answers }: PlatformDeps): void {
       response: { 201: NoteOut },
     },
     handler: idempotentTx({ pool, answers }, 201, async ({ actor, params, body }, tx) =>
-      toNoteOut(await writeNote(tx, actor, { ...params, ...body })),
+      toNoteOut(await writeNote(tx, actor, { ...body, ...params })),
     ),
   });
 
