@@ -86,7 +86,8 @@ test('what changes during the first copy and after it is caught up with, before 
   await queue(1);
   await exec(a.pool, sql`DELETE FROM contact`);
   const second = await catchUp({ ...move, since: first });
-  expect(BigInt(second)).toBeGreaterThan(BigInt(first));
+  // The same where a transaction of another database of the server is still open.
+  expect(BigInt(second)).toBeGreaterThanOrEqual(BigInt(first));
   expect(await expectSame('message')).toBe(3);
   expect(await expectSame('contact')).toBe(0);
   await exec(a.pool, sql`UPDATE message SET body = 'later' WHERE id = ${changed}`);

@@ -13,7 +13,8 @@ import { setUnreadTitle } from '../../ui/window-title.ts';
 import { useLeader } from './use-leader.ts';
 
 const STREAM = '/api/partner-gateway/v1/inbox/conversations/stream';
-const EVENTS = ['reload', 'message', 'conversation'] as const;
+/** With `ready`, what arrived between the first count and the opening of the stream is counted. */
+const EVENTS = ['ready', 'reload', 'message', 'conversation'] as const;
 const REFRESH_MS = 1_000;
 
 /** The number of unread conversations beside the link to the inbox, and in the window title of every page. */
@@ -38,7 +39,7 @@ export function InboxWatch() {
   return may && !isInbox ? <Watching /> : null;
 }
 
-/** One tab follows the inbox, and tells the others when they have to count again. */
+/** One tab follows the inbox, and notifies the others when they have to count again. */
 function Watching() {
   const { account } = useSession();
   const name = `heliograph-inbox-${account.id}`;
