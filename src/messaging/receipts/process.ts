@@ -1,7 +1,7 @@
 import type { Pool, PoolClient } from 'pg';
 import type { Receipt } from '../../carriers/events.ts';
 import { listAway } from '../../platform/db/away.ts';
-import { transaction } from '../../platform/db/transaction.ts';
+import { repeatedTransaction } from '../../platform/db/transaction.ts';
 import { type MatchedReceipt, receiveReceipts } from '../messages/receive-receipt.ts';
 import { insertPassedOn } from '../passed-on/sql.ts';
 import { matchUnknowns } from '../unknown-outcomes/match-unknowns.ts';
@@ -38,7 +38,7 @@ export async function settleReceipts(
   now: Date,
   onMatched?: OnMatched,
 ): Promise<number> {
-  const { parked, receipts } = await transaction(pool, async (tx) => {
+  const { parked, receipts } = await repeatedTransaction(pool, async (tx) => {
     const [, settled] = await Promise.all([db.setStatementTimeoutMs(tx, MAX_STATEMENT_MS), settle(tx, arrived, now)]);
     return settled;
   });
@@ -107,14 +107,14 @@ export async function processReceipts(pool: Pool, now: () => Date, left: Left = 
 type Processed = Settled & { readonly count: number };
 
 function processBatches(pool: Pool, now: () => Date, limit: number): Promise<Processed> {
-  return transaction(pool, async (tx) => {
+  return repeatedTransaction(pool, async (tx) => {
     const arrived = arrivedIn(await db.deleteReceiptBatches(tx, limit));
     return { count: arrived.length, ...(await settle(tx, arrived, now())) };
   });
 }
 
 function parkOldestBatch(pool: Pool): Promise<Processed> {
-  return transaction(pool, async (tx) => {
+  return repeatedTransaction(pool, async (tx) => {
     const arrived = arrivedIn(await db.deleteReceiptBatches(tx, 1));
     const rows = arrived.map((a) => ({ ...a, reason: 'unknown' as const, retryMs: FIRST_RETRY_MS }));
     if (rows.length > 0) await db.insertUnmatched(tx, rows);
@@ -147,7 +147,7 @@ export function retryUnmatched(pool: Pool, now: () => Date, left: Left = {}, lim
 }
 
 function retryOldest(pool: Pool, now: () => Date, limit: number): Promise<Omit<Processed, 'parked'>> {
-  return transaction(pool, async (tx) => {
+  return repeatedTransaction(pool, async (tx) => {
     const parked = await db.claimUnmatched(tx, limit);
     const { found, receipts, rest } = await matchAll(parked, (id, own) => matchWithUnknowns(tx, id, own, now()));
     const foundIds = found.map(({ id }) => id);
@@ -160,7 +160,7 @@ function retryOldest(pool: Pool, now: () => Date, limit: number): Promise<Omit<P
 }
 
 function postponeOldest(pool: Pool): Promise<number> {
-  return transaction(pool, async (tx) => {
+  return repeatedTransaction(pool, async (tx) => {
     const parked = await db.claimUnmatched(tx, 1);
     if (parked.length > 0) await db.updateUnmatchedRetry(tx, parked);
     return parked.length;

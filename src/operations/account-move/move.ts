@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Pool } from 'pg';
 import { createPartitions, listEndedDays } from '../../platform/db/partitions.ts';
 import type { Db } from '../../platform/db/query.ts';
-import { setStatementTimeoutMinutes, transaction } from '../../platform/db/transaction.ts';
+import { isConflict, setStatementTimeoutMinutes, transaction } from '../../platform/db/transaction.ts';
 import { AppError } from '../../platform/errors.ts';
 import { holdAccount, releaseAccount } from '../directory/sql.ts';
 import { type CarriedOver, carryOver, NotReady } from './carry-over.ts';
@@ -126,7 +126,5 @@ async function untilReady<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** A serialization failure or a deadlock: a worker has changed the same rows. */
-const isPassing = (error: unknown): boolean =>
-  error instanceof NotReady ||
-  (error instanceof Error && 'code' in error && (error.code === '40001' || error.code === '40P01'));
+/** Whether a worker has the account in hand, or has changed the same rows. */
+const isPassing = (error: unknown): boolean => error instanceof NotReady || isConflict(error);

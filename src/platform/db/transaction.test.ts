@@ -1,8 +1,9 @@
-import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { testDatabase } from '../../../test/support/database.ts';
 import { reset } from '../../../test/support/reset.ts';
-import { exec, many, one, sql } from './query.ts';
-import { burst, transaction } from './transaction.ts';
+import { until } from '../../../test/support/until.ts';
+import { type Db, exec, many, one, sql } from './query.ts';
+import { burst, repeatedTransaction, transaction } from './transaction.ts';
 
 const { pool } = testDatabase({ empty: true });
 
@@ -50,6 +51,30 @@ test('a failed statement whose error the work swallowed does not count as a comm
   });
   await expect(failing).rejects.toThrow('rolled back');
   expect(await stored()).toEqual([]);
+});
+
+test('a transaction that PostgreSQL ends because of a deadlock is repeated, and stores its rows once', async () => {
+  const lock = (to: Db, n: number) => exec(to, sql`SELECT pg_advisory_xact_lock(${n}::bigint)`);
+  const isWaiting = async (count: number): Promise<boolean> =>
+    (await many(pool, sql`SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted`)).length === count;
+  const other = await pool.connect();
+  onTestFinished(() => other.release());
+  await other.query('BEGIN');
+  await lock(other, 2);
+  let tries = 0;
+  const repeated = repeatedTransaction(pool, async (tx) => {
+    tries += 1;
+    await lock(tx, 1);
+    await exec(tx, sql`INSERT INTO thing VALUES (1)`);
+    await lock(tx, 2);
+  });
+  // The one that has waited longer finds the deadlock, and is ended.
+  await until('the transaction to wait', () => isWaiting(1));
+  await lock(other, 1);
+  await other.query('COMMIT');
+  await repeated;
+  expect(tries).toBe(2);
+  expect(await stored()).toEqual([1]);
 });
 
 test('a failure at the commit is an error', async () => {

@@ -29,6 +29,26 @@ export async function transaction<T>(pool: Pool, work: (tx: PoolClient) => Promi
   }
 }
 
+const MAX_TRIES = 3;
+
+/**
+ * Runs a transaction as `transaction` does, and again when PostgreSQL has ended it in favour of another one that held
+ * the rows in another order: three times in all. `work` must do nothing that a rollback does not undo.
+ */
+export async function repeatedTransaction<T>(pool: Pool, work: (tx: PoolClient) => Promise<T>): Promise<T> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await transaction(pool, work);
+    } catch (error) {
+      if (tries === MAX_TRIES || !isConflict(error)) throw error;
+    }
+  }
+}
+
+/** Whether an error is a serialization failure or a deadlock: the same transaction may succeed when it is repeated. */
+export const isConflict = (error: unknown): boolean =>
+  error instanceof pg.DatabaseError && (error.code === '40001' || error.code === '40P01');
+
 /**
  * How long maintenance waits for a lock of a table. Others queue behind it; and after a second PostgreSQL
  * would cancel an automatic vacuum for it.
