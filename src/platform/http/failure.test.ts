@@ -15,6 +15,7 @@ test.each([
   new AggregateError([withCode('ECONNREFUSED')], 'all failed'),
   new Error('timeout exceeded when trying to connect'),
   new Error('Connection terminated unexpectedly'),
+  new Error('Cannot use a pool after calling end on the pool'),
 ])('a database that is away is 503 with Retry-After: %s', (error) => {
   expect(asAppError(error)).toMatchObject({ code: 'unavailable', retryAfterSeconds: 2, cause: error });
 });

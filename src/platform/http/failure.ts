@@ -34,9 +34,9 @@ const DATABASE_UNAVAILABLE = /^(08...|53...|57...|40001|40P01|25P03)$/;
 const SOCKET_UNAVAILABLE: ReadonlySet<string> = new Set(
   'ECONNREFUSED ECONNRESET EPIPE ETIMEDOUT EHOSTUNREACH ENETUNREACH ENOTFOUND EAI_AGAIN'.split(' '),
 );
-/** pg and its pool report these without a code. */
+/** pg and its pool report these without a code; the last one, when the program ends before an upload does. */
 const POOL_UNAVAILABLE =
-  /timeout exceeded when trying to connect|Connection terminated|not queryable|Query read timeout/i;
+  /timeout exceeded when trying to connect|Connection terminated|not queryable|Query read timeout|after calling end/i;
 
 const RETRY_AFTER_SECONDS = 2;
 
