@@ -10,9 +10,13 @@ const EXHAUSTIVE = ['{src,test,proofs,web,examples,deploy,monitoring}/**/*.full.
 /** The proofs that judge times. */
 const TIMED = ['proofs/timed.full.test.ts'];
 const BROWSER = ['web/e2e/**/*.test.ts'];
-/** The pages of administration and of operators in a browser: a seventh of the time of all tests, for few changes. */
-const ADMINISTRATION = [
+/**
+ * Browser tests that only `test:full` runs, where all run again with every layout: the pages of administration and of
+ * operators, and the longest of the others. Together they take a quarter of the time of all tests.
+ */
+const BROWSER_IN_FULL = [
   'web/e2e/{account,account-links,http-connection,operator,second-factors,security,single-sign-on,social,users}.test.ts',
+  'web/e2e/{campaign-drafts,exports,import,inbox-desk}.test.ts',
 ];
 
 const project = (
@@ -41,7 +45,11 @@ export default defineConfig({
     expect: { poll: { interval: 20, timeout: 90_000 } },
     projects: [
       // `npm test`
-      project('fast', { include: TESTS, exclude: [...EXHAUSTIVE, ...ADMINISTRATION], provide: { everyLayout: false } }),
+      project('fast', {
+        include: TESTS,
+        exclude: [...EXHAUSTIVE, ...BROWSER_IN_FULL],
+        provide: { everyLayout: false },
+      }),
       // `npm run test:full`: what `fast` leaves out, and the browser tests again with every theme and width.
       // Each starts a whole installation, so there is work for the cores with fewer of them.
       project('full', {

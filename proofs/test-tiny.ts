@@ -19,3 +19,9 @@ export function testTiny(name: string): void {
     expect(broken, [JSON.stringify(figures), ...lines.slice(-LINES_SHOWN)].join('\n')).toEqual([]);
   });
 }
+
+/** Declares the tests of each `every`-th proof from number `first` on, of those whose verdict does not depend on times. */
+export function testTinyShare({ first, every }: { readonly first: number; readonly every: number }): void {
+  const untimed = Object.entries(PROOFS).filter(([, { timed }]) => !timed);
+  for (const [place, [name]] of untimed.entries()) if (place % every === first) testTiny(name);
+}

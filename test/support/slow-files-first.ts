@@ -1,7 +1,7 @@
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/** The proofs take a third of an hour one after the other, as long as all other full tests together. */
-const SLOWEST = /\/proofs\/proofs\.full\./;
+/** The proofs take half an hour one after the other, as long as all other full tests together. */
+const SLOWEST = /\/proofs\/\w+\.full\./;
 /** The files that start whole programs, carriers or a browser: each takes longer than most other files together. */
 const SLOW = /\/(test\/flows|web\/e2e)\//;
 
