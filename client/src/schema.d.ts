@@ -6498,7 +6498,7 @@ export interface operations {
                      * @default en
                      * @enum {string}
                      */
-                    language?: "en" | "it" | "es";
+                    language?: "en" | "it" | "es" | "de";
                 };
             };
         };
@@ -20204,7 +20204,7 @@ export interface operations {
                      * @default en
                      * @enum {string}
                      */
-                    language?: "en" | "it" | "es";
+                    language?: "en" | "it" | "es" | "de";
                 };
             };
         };
@@ -20281,7 +20281,7 @@ export interface operations {
                      * @default en
                      * @enum {string}
                      */
-                    language?: "en" | "it" | "es";
+                    language?: "en" | "it" | "es" | "de";
                 };
             };
         };
@@ -21785,7 +21785,7 @@ export interface operations {
                 /** @description `open`: firing or acknowledged. `firing`: nobody has taken note yet. */
                 state?: "open" | "firing" | "resolved";
                 /** @description The language of `title`. */
-                language?: "en" | "it" | "es";
+                language?: "en" | "it" | "es" | "de";
             };
             header?: never;
             path?: never;
@@ -21995,7 +21995,7 @@ export interface operations {
                              * @default en
                              * @enum {string}
                              */
-                            language: "en" | "it" | "es";
+                            language: "en" | "it" | "es" | "de";
                             quiet: {
                                 /** @description A time of day, such as 22:00. */
                                 from: string;
@@ -22058,7 +22058,7 @@ export interface operations {
                      * @default en
                      * @enum {string}
                      */
-                    language: "en" | "it" | "es";
+                    language: "en" | "it" | "es" | "de";
                     quiet: {
                         /** @description A time of day, such as 22:00. */
                         from: string;
@@ -22128,7 +22128,7 @@ export interface operations {
                      * @default en
                      * @enum {string}
                      */
-                    language: "en" | "it" | "es";
+                    language: "en" | "it" | "es" | "de";
                     quiet: {
                         /** @description A time of day, such as 22:00. */
                         from: string;

@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 
 /** The languages of mails: those of the console. */
-export const LANGUAGES = ['en', 'it', 'es'] as const;
+export const LANGUAGES = ['en', 'it', 'es', 'de'] as const;
 export type Language = (typeof LANGUAGES)[number];
 
 /** The field of a request that chooses the language of its mail. */

@@ -35,6 +35,13 @@ const TEXTS = {
     says: (network) => `Respuesta de ${network}:`,
     back: 'Volver a la consola',
   },
+  de: {
+    connected: (network) => `${network} ist verbunden. Sie können dieses Fenster schließen.`,
+    failed: (network) => `${network} konnte nicht verbunden werden.`,
+    notListed: (network) => `${network} hat nicht angegeben, was zu dem Profil gehört.`,
+    says: (network) => `Antwort von ${network}:`,
+    back: 'Zurück zur Konsole',
+  },
 } satisfies Readonly<Record<Language, Texts>>;
 
 const isLanguage = (text: string): text is Language => Object.hasOwn(TEXTS, text);

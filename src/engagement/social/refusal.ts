@@ -104,6 +104,23 @@ const TEXTS: Readonly<Record<Language, Readonly<Record<Refusal['reason'], Text>>
       `No se ha concedido ninguna página. Conecta el perfil de nuevo y selecciona al menos una página en ${label}. Las ` +
       'páginas de una cartera comercial necesitan además el permiso business_management.',
   },
+  de: {
+    cancelled: ({ label }) =>
+      `Der Zugriff wurde bei ${label} abgelehnt. Um es noch einmal zu versuchen, verbinden Sie das Profil erneut und ` +
+      'stimmen Sie zu.',
+    scopes_refused: ({ label, platform }) =>
+      `Die App dieses Servers darf bei ${label} nicht alle ihre Berechtigungen anfragen. Der Administrator kann Berechtigungen ` +
+      `aus ${platform.toUpperCase()}_SCOPES entfernen oder von ${label} genehmigen lassen.`,
+    unavailable: ({ label }) => `${label} antwortet zurzeit nicht. Verbinden Sie das Profil später noch einmal.`,
+    other: ({ label }) =>
+      `${label} hat den Zugriff nicht gewährt. Wenn das wieder vorkommt, muss der Administrator dieses Servers prüfen, wie die ` +
+      `App bei ${label} eingerichtet ist.`,
+    scopes_missing: ({ label }, scopes) =>
+      `${label} hat ${scopes} nicht gewährt. Verbinden Sie das Profil erneut, und lassen Sie alles ausgewählt.`,
+    no_page: ({ label }) =>
+      `Es wurde keine Seite freigegeben. Verbinden Sie das Profil erneut, und wählen Sie bei ${label} mindestens eine Seite aus. ` +
+      'Seiten eines Business-Portfolios benötigen außerdem die Berechtigung business_management.',
+  },
 };
 
 /** Says what happened and what to do, without the words of the network. */

@@ -31,6 +31,16 @@ const TEXTS: Readonly<Record<Language, Texts>> = {
         'Tu nombre de usuario es esta dirección de correo. Si no esperabas una invitación, no hagas nada.',
       ),
   },
+  de: {
+    subject: 'Einladung zu Heliograph',
+    text: (link, account) =>
+      paragraphs(
+        `Sie wurden in das Konto „${account}“ eingeladen. Um ein Passwort zu wählen, öffnen Sie diesen Link innerhalb ` +
+          'von sieben Tagen:',
+        link,
+        'Ihr Benutzername ist diese E-Mail-Adresse. Wenn Sie keine Einladung erwartet haben, müssen Sie nichts tun.',
+      ),
+  },
 };
 
 /** Makes the mail with the link of an invitation. */

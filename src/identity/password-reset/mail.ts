@@ -31,6 +31,17 @@ const TEXTS: Readonly<Record<Language, Texts>> = {
         'El enlace funciona una sola vez. Si no la has pedido tú, no hagas nada: tu contraseña no cambia.',
       ),
   },
+  de: {
+    subject: 'Neues Passwort wählen',
+    text: (link, username) =>
+      paragraphs(
+        `Für den Benutzer ${username} wurde ein neues Passwort angefordert. Um es zu wählen, öffnen Sie diesen Link ` +
+          'innerhalb einer Stunde:',
+        link,
+        'Der Link funktioniert einmal. Wenn die Anforderung nicht von Ihnen kommt, müssen Sie nichts tun: Ihr Passwort ' +
+          'bleibt, wie es ist.',
+      ),
+  },
 };
 
 /** Makes the mail with the link to a new password. */

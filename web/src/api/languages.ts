@@ -1,5 +1,5 @@
 /** The languages of the console and of the program's mails. */
-export const LANGUAGES = ['en', 'it', 'es'] as const;
+export const LANGUAGES = ['en', 'it', 'es', 'de'] as const;
 export type Language = (typeof LANGUAGES)[number];
 
 export const isLanguage = (text: string): text is Language => LANGUAGES.some((language) => language === text);

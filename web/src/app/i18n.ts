@@ -7,7 +7,7 @@ const STORAGE_KEY = 'heliograph-language';
 type Texts = { readonly default: Readonly<Record<string, unknown>> };
 
 /** web/src/<feature>/<language>.json, each fetched when a page of the feature is first opened. */
-const FILES = import.meta.glob<Texts>('/src/*/{en,it,es}.json');
+const FILES = import.meta.glob<Texts>('/src/*/{en,it,es,de}.json');
 
 /** The language the user chose, else the browser's first supported language, else English. */
 function chooseLanguage(): Language {

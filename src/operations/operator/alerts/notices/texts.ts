@@ -113,6 +113,35 @@ const waitingEs = ({ count, n }: Facts & { n: Numbers }): string =>
     ? ''
     : `; en espera ${n.count('mensaje', 'mensajes')} de ${n.accounts('cuenta', 'cuentas')}`;
 
+const DE: Texts['kinds'] = {
+  sending_paused: () => 'Das Senden ist für alle Konten angehalten',
+  no_worker: () => 'Kein Worker läuft: Nachrichten werden eingereiht, aber nicht gesendet',
+  worker_missing: ({ n }) => `${n.count('Worker hat', 'Worker haben')} unerwartet aufgehört`,
+  connection_down: (f) => `${f.subject} ist unterbrochen${waitingDe(f)}`,
+  connection_fault: (f) => `Der Carrier von ${f.subject} lehnt die Verbindung ab${waitingDe(f)}`,
+  connection_paused: (f) => `${f.subject} ist angehalten${waitingDe(f)}`,
+  queue_stuck: (f) => `Nachrichten für ${f.subject} warten zu lange${waitingDe(f)}`,
+  delivery_falling: ({ subject, count, compared }) =>
+    `${subject} stellt ${count} % seiner Nachrichten zu; in der Woche davor waren es ${compared} %`,
+  unknown_outcomes: ({ n }) => `${n.count('Nachricht', 'Nachrichten')} ohne Bestätigung des Carriers`,
+  receipts_unmatched: ({ n }) => `${n.count('Zustellbestätigung', 'Zustellbestätigungen')} ohne Nachricht`,
+  missed_schedules: ({ n }) => `${n.count('geplanter Versand wurde', 'geplante Sendungen wurden')} versäumt`,
+  low_credit: ({ subject }) => `Das Guthaben von ${subject} geht zu Ende`,
+  webhook_failing: ({ subject }) => `Der Webhook von ${subject} schlägt fehl`,
+  webhook_disabled: ({ subject }) => `Der Webhook von ${subject} ist deaktiviert`,
+  disk_low: ({ subject, n }) => `Noch ${n.count('MiB', 'MiB')} Speicherplatz auf ${subject}`,
+  certificate_expiring: ({ subject, n }) => `Das TLS-Zertifikat von ${subject} läuft in ${n.count('Tag', 'Tagen')} ab`,
+  token_expiring: ({ subject, compared, n }) =>
+    `${n.count('Zugang', 'Zugänge')} von ${subject} laufen ab, der erste in ${compared} Tagen`,
+  sold_under_cost: ({ subject, n }) => `${n.count('Route', 'Routen')} über ${subject} unter Einkaufspreis`,
+  agents_requested: ({ n }) => `${n.count('RCS-Agent wartet', 'RCS-Agenten warten')} auf die Registrierung`,
+};
+
+const waitingDe = ({ count, n }: Facts & { n: Numbers }): string =>
+  count === null || count === 0
+    ? ''
+    : `; es warten ${n.count('Nachricht', 'Nachrichten')} von ${n.accounts('Konto', 'Konten')}`;
+
 const TEXTS: Readonly<Record<Language, Texts>> = {
   en: {
     kinds: EN,
@@ -149,6 +178,18 @@ const TEXTS: Readonly<Record<Language, Texts>> = {
     more: (count) => `… y ${count} más`,
     see: 'Todos los avisos',
     test: 'Esto es una prueba: los avisos llegan aquí.',
+  },
+  de: {
+    kinds: DE,
+    severity: { error: 'Problem', warning: 'Warnung', info: 'Hinweis' },
+    resolved: 'Behoben',
+    reminder: 'Noch offen',
+    lasted: (duration) => `dauerte ${duration}`,
+    units: ['min', 'h', 'd'],
+    several: (count) => `${count} Alarme`,
+    more: (count) => `… und ${count} weitere`,
+    see: 'Alle Alarme',
+    test: 'Das ist ein Test: Alarme kommen hier an.',
   },
 };
 
