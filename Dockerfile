@@ -12,7 +12,7 @@ FROM node:26-bookworm-slim AS console
 WORKDIR /app
 COPY package.json package-lock.json tsconfig.json ./
 RUN npm ci --ignore-scripts --no-audit --no-fund
-COPY scripts/build-console.ts scripts/build-console.ts
+COPY scripts/build-console.ts scripts/build-once.ts scripts/
 COPY web web
 RUN node scripts/build-console.ts
 

@@ -1,19 +1,16 @@
 // Builds the console (web/) into web/dist if its sources have changed since the last build; `npm start` runs it.
 // Without the development packages it leaves the existing build alone. New files are added next to the old ones and the
 // page is replaced last, so that a program that is serving web/dist, and open pages, keep working.
-import { createHash } from 'node:crypto';
 import { cp, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
-import type { build as viteBuild } from 'vite';
+import { buildOnce } from './build-once.ts';
 
 const root = join(import.meta.dirname, '..');
 const web = join(root, 'web');
 const dist = join(web, 'dist');
-const stamp = join(dist, 'built-from');
-const lock = join(web, '.building');
 const compress = promisify(gzip);
 
 // Vite keeps a value that is set, and tests set `test`: any value other than `production` would bundle React's
@@ -22,43 +19,34 @@ process.env['NODE_ENV'] = 'production';
 
 /** How long the files of earlier builds are kept, for pages that are still open. */
 const KEEP_MS = 24 * 3_600_000;
-const LOCK_POLL_MS = 200;
 
-/** Hashes everything that the result depends on. Types (client/src/schema.d.ts) do not get into it. */
-async function hashOfSources(): Promise<string> {
+/** Everything that the result depends on. Types (client/src/schema.d.ts) do not get into it. */
+async function listSources(): Promise<readonly string[]> {
   const sources = await readdir(join(web, 'src'), { recursive: true, withFileTypes: true });
   const files = sources
     .filter((entry) => entry.isFile() && !entry.name.includes('.test.'))
     .map((entry) => join(entry.parentPath, entry.name));
-  const hash = createHash('sha256');
-  for (const file of [
-    ...files.sort(),
-    join(web, 'index.html'),
-    join(web, 'vite.config.ts'),
-    join(root, 'package-lock.json'),
-  ])
-    hash.update(file).update(await readFile(file));
-  return hash.digest('hex');
+  return [...files, join(web, 'index.html'), join(web, 'vite.config.ts'), join(root, 'package-lock.json')];
 }
-
-const isUpToDate = async (hash: string): Promise<boolean> => (await readFile(stamp, 'utf8').catch(() => '')) === hash;
 
 /** Loads the bundler; undefined in a production installation. */
 const loadVite = () => import('vite').catch(() => undefined);
 
-async function build(bundle: typeof viteBuild, hash: string): Promise<void> {
+async function build(): Promise<boolean> {
+  const vite = await loadVite();
+  if (vite === undefined) return false;
   const start = performance.now();
   const made = await mkdtemp(join(tmpdir(), 'heliograph-console-'));
   try {
     const configFile = join(web, 'vite.config.ts');
-    await bundle({ configFile, logLevel: 'warn', build: { outDir: made, emptyOutDir: true } });
+    await vite.build({ configFile, logLevel: 'warn', build: { outDir: made, emptyOutDir: true } });
     await precompress(join(made, 'assets'));
     await install(made);
-    await writeFile(stamp, hash);
   } finally {
     await rm(made, { recursive: true, force: true });
   }
   console.log(`Built the console in ${((performance.now() - start) / 1000).toFixed(1)} s.`);
+  return true;
 }
 
 async function precompress(folder: string): Promise<void> {
@@ -83,46 +71,4 @@ async function install(made: string): Promise<void> {
   }
 }
 
-/**
- * Allows one build at a time: `npm start` and tests may begin together. A lock whose process has ended does not count.
- */
-async function withLock<T>(work: () => Promise<T>): Promise<T> {
-  while (!(await takeLock())) await new Promise((resolve) => setTimeout(resolve, LOCK_POLL_MS));
-  try {
-    return await work();
-  } finally {
-    await rm(lock, { force: true });
-  }
-}
-
-async function takeLock(): Promise<boolean> {
-  const isTaken = await writeFile(lock, String(process.pid), { flag: 'wx' }).then(
-    () => true,
-    () => false,
-  );
-  if (isTaken) return true;
-  const owner = Number(await readFile(lock, 'utf8').catch(() => ''));
-  if (owner > 0 && !isAlive(owner)) await rm(lock, { force: true });
-  return false;
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-async function buildIfChanged(): Promise<void> {
-  if (await isUpToDate(await hashOfSources())) return;
-  const vite = await loadVite();
-  if (vite === undefined) return;
-  await withLock(async () => {
-    const hash = await hashOfSources();
-    if (!(await isUpToDate(hash))) await build(vite.build, hash);
-  });
-}
-
-await buildIfChanged();
+await buildOnce({ stamp: join(dist, 'built-from'), lock: join(web, '.building'), sources: listSources, build });

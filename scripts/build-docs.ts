@@ -1,11 +1,13 @@
-// Builds the site of the documentation into help/dist, from the Markdown of the repository: `npm run build:docs`. It fails
-// if a link leads to a page that does not exist. The program serves it at /help (src/platform/http/help.ts).
+// Builds the site of the documentation into help/dist, from the Markdown of the repository, if that has changed since the
+// last build: `npm run build:docs`, and `npm start` in the background. It fails if a link leads to a page that does not
+// exist, and leaves the existing site alone where the development packages are missing. The program serves the site at /help
+// (src/platform/http/help.ts).
 import { createHash } from 'node:crypto';
 import { cp, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
-import { build } from 'vitepress';
+import { buildOnce } from './build-once.ts';
 import { replaceLinks } from '../help/markdown.ts';
 import { listDecisions } from '../help/navigation.ts';
 import { placeLink, type Plan, planPages } from '../help/plan.ts';
@@ -19,6 +21,9 @@ const compress = promisify(gzip);
 
 /** Scripts that the generator writes into each page. The content security policy allows scripts in files only. */
 const INLINE_SCRIPT = /<script(?: id="[\w-]+")?>([^<]+)<\/script>/g;
+
+/** What is made in the folder of the site: by builds, and by `npm start`. */
+const MADE = /\/(?:dist|\.made|\.pages|\.cache)\/|\/(?:\.building|build\.log)$/;
 
 async function write(path: string, content: string | Buffer): Promise<void> {
   await mkdir(dirname(path), { recursive: true });
@@ -73,12 +78,28 @@ async function precompress(files: readonly string[]): Promise<void> {
     await writeFile(`${file}.gz`, await compress(await readFile(file), { level: 9 }));
 }
 
-const start = performance.now();
-const plan = await planPages();
-await stage(plan);
-await build(help, { outDir: made });
-await moveScripts(await listFiles(made));
-await precompress(await listFiles(made));
-await rm(dist, { recursive: true, force: true });
-await rename(made, dist);
-console.log(`Built the documentation in ${((performance.now() - start) / 1000).toFixed(1)} s.`);
+/** Everything that the result depends on: the pages, what they link to, and how they are shown. */
+async function listSources(): Promise<readonly string[]> {
+  const plan = await planPages();
+  for (const source of plan.pages.keys())
+    replaceLinks(await readFile(join(root, source), 'utf8'), (link) => placeLink(plan, source, link));
+  const shown = (await listFiles(help)).filter((file) => !MADE.test(file));
+  const written = [...plan.pages.keys(), ...plan.files.keys(), 'web/src/ui/icon.svg', 'package-lock.json'];
+  return [...shown, ...written.map((file) => join(root, file))];
+}
+
+async function build(): Promise<boolean> {
+  const vitepress = await import('vitepress').catch(() => undefined);
+  if (vitepress === undefined) return false;
+  const start = performance.now();
+  await stage(await planPages());
+  await vitepress.build(help, { outDir: made });
+  await moveScripts(await listFiles(made));
+  await precompress(await listFiles(made));
+  await rm(dist, { recursive: true, force: true });
+  await rename(made, dist);
+  console.log(`Built the documentation in ${((performance.now() - start) / 1000).toFixed(1)} s.`);
+  return true;
+}
+
+await buildOnce({ stamp: join(dist, 'built-from'), lock: join(help, '.building'), sources: listSources, build });
