@@ -9,9 +9,9 @@ import { type SettingField, settingFields } from '../src/network/connections/kin
 import { checkOrWrite } from './generated-file.ts';
 
 const httpIntroduction = (): string => `\`\`\`
-npm run -s heliograph -- connection add http --name twilio --preset twilio --account AC0123… --api-key TOKEN
+npm run -s heliograph -- connection add http --name twilio --preset twilio --account AC0123… --api-key-file token.txt
 npm run -s heliograph -- connection add http --name upstream --preset heliograph \\
-  --set baseUrl=https://sms.example.com apiKey=pg_live_… signingKey=whsec_…
+  --set baseUrl=https://sms.example.com apiKey=@key.txt signingKey=@signing-key.txt
 npm run -s heliograph -- route add --channel SMS --connection upstream
 npm run -s heliograph -- connection test upstream
 \`\`\`
@@ -51,7 +51,7 @@ carrier in a private network, also on this machine.
 An example without a preset, for a carrier that answers \`OK ID: 4711\`:
 
 \`\`\`
-npm run -s heliograph -- connection add http --name local --api-key KEY --set baseUrl=https://sms.example.com \\
+npm run -s heliograph -- connection add http --name local --api-key-file key.txt --set baseUrl=https://sms.example.com \\
   'request={"path":"/send","format":"form","body":{"key":"{{apiKey}}","to":"{{toDigits}}","text":"{{text}}","dlr":"{{callbackUrl}}"}}' \\
   'answer={"id":"text:ID: *","rules":[{"status":"200","at":"text:ERR *","is":["*"],"outcome":"refused"}]}' \\
   'receipts={"ids":["query:id"],"state":"query:status","states":{"delivered":"DELIVERED","failed":"UNDELIVERABLE"}}'
@@ -91,7 +91,7 @@ function presetRow(name: PresetName): string {
 const INTRODUCTIONS: Readonly<Record<ConnectionKind, string>> = {
   smpp: `\`\`\`
 npm run -s heliograph -- connection add smpp --name acme --host smpp.example.com --port 2775 \\
-  --system-id user1 --password secret12 --window 20 --tps 50 --set longMode=udh16 validity=relative
+  --system-id user1 --password-file password.txt --window 20 --tps 50 --set longMode=udh16 validity=relative
 npm run -s heliograph -- route add --channel SMS --connection acme
 \`\`\`
 
@@ -99,7 +99,7 @@ Types of number and numbering plans (\`alphaAddress\` and the settings like it) 
   http: httpIntroduction(),
   whatsapp: `\`\`\`
 npm run -s heliograph -- connection add whatsapp --name meta --waba-id 102290129340398 \\
-  --phone-number-id 106540352242922 --access-token TOKEN --app-secret SECRET
+  --phone-number-id 106540352242922 --access-token-file token.txt --app-secret-file secret.txt
 npm run -s heliograph -- sender assign --connection meta --id 106540352242922 --account Acme
 \`\`\`
 

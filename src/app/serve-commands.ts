@@ -1,6 +1,7 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import type { CommandContext } from '../platform/cli.ts';
 import type { Config } from '../platform/config.ts';
+import { addSecretOption } from '../platform/secret-input.ts';
 import { KEYS } from '../platform/setting-table.ts';
 import { registerSandboxInbound } from '../simulators/sandbox/commands.ts';
 import { startSandboxSmsc } from '../simulators/smsc/smsc.ts';
@@ -46,7 +47,6 @@ export function registerServeCommands(program: Command, context: CommandContext)
     .description('run a standalone sandbox SMSC (SMPP 3.4) for trials and tests')
     .option('--port <port>', 'port on 127.0.0.1', Number, 2775)
     .option('--system-id <id>', 'accept only this system_id')
-    .option('--password <password>', 'accept only this password')
     .option('--receipt-delay <ms>', 'time from submit to receipt', Number, 500)
     .option('--deliver-window <n>', 'maximum number of unacknowledged deliver_sm per bind', Number, 100)
     .option('--ledger <file>', 'append all accepted and delivered messages to a file, as NDJSON')
@@ -54,7 +54,7 @@ export function registerServeCommands(program: Command, context: CommandContext)
       const smsc = await startSandboxSmsc({
         port: options.port,
         systemId: options.systemId,
-        password: options.password,
+        password: await context.secrets.ofOption(options, '--password'),
         receiptDelayMs: options.receiptDelay,
         deliverWindow: options.deliverWindow,
         ledger: options.ledger === undefined ? 'counts' : 'entries',
@@ -64,13 +64,13 @@ export function registerServeCommands(program: Command, context: CommandContext)
       await followStopSignals().stopped;
       await smsc.close();
     });
+  addSecretOption(sandbox, '--password', 'accept only this password');
   registerSandboxInbound(sandbox, context);
 }
 
-type SandboxFlags = {
+type SandboxFlags = Readonly<Record<string, unknown>> & {
   port: number;
   systemId?: string;
-  password?: string;
   receiptDelay: number;
   deliverWindow: number;
   ledger?: string;

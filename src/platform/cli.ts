@@ -12,6 +12,7 @@ import { explainDatabaseError, StartupError } from './db/startup-error.ts';
 import { addEnvFile } from './env-file.ts';
 import { nameOfDatabase } from './lib/database-url.ts';
 import { silentLog } from './lib/log.ts';
+import { createSecretReader, type SecretReader, type SecretSource } from './secret-input.ts';
 
 /** What commands use. */
 export type CommandContext = {
@@ -31,6 +32,8 @@ export type CommandContext = {
   report<T>(result: T, human: (result: T) => string, ok?: boolean): void;
   /** Prints a line on stderr about what a long command does now. */
   progress(line: string): void;
+  /** Reads the secrets of this command; one on the command line is warned about on stderr, unless the output is JSON. */
+  readonly secrets: SecretReader;
 };
 
 /** Registers the commands of one feature. */
@@ -41,6 +44,8 @@ type Process = {
   readonly argv: readonly string[];
   /** Settings of the file in HELIOGRAPH_ENV_FILE are added to it. */
   readonly env: Record<string, string | undefined>;
+  /** Where secrets may come from; without it none can be read or asked for. */
+  readonly stdin?: SecretSource;
   readonly stdout: { write(text: string): unknown };
   readonly stderr: { write(text: string): unknown };
 };
@@ -55,10 +60,12 @@ export async function runCommand(groups: readonly CommandGroup[], process: Proce
   const print = (text: string): unknown => process.stdout.write(`${text}\n`);
   const isJson = (): boolean => program.opts()['json'] === true;
   const progress = (line: string): void => void process.stderr.write(`${line}\n`);
+  const warn = (line: string): void => (isJson() ? undefined : progress(line));
+  let secrets: SecretReader | undefined;
   const context: CommandContext = {
     config: () => loadConfig(process.env),
     withDatabase(work, { create } = { create: false }) {
-      const say = (database: string): void => (isJson() ? undefined : progress(`Database: ${database}`));
+      const say = (database: string): void => warn(`Database: ${database}`);
       return withDatabase(loadConfig(process.env), work, { create, say });
     },
     report(result, human, good = true) {
@@ -66,6 +73,10 @@ export async function runCommand(groups: readonly CommandGroup[], process: Proce
       ok &&= good;
     },
     progress,
+    // Standard input is opened on demand: opening it has effects on a process that does not read it.
+    get secrets() {
+      return (secrets ??= createSecretReader({ stdin: process.stdin, stderr: process.stderr, warn }));
+    },
   };
   for (const register of groups) register(program, context);
   try {

@@ -2,9 +2,10 @@ import type { Command } from 'commander';
 import { operatorName } from '../../identity/audit/record.ts';
 import { type CommandContext, table } from '../../platform/cli.ts';
 import { transaction } from '../../platform/db/transaction.ts';
+import { addSecretOption } from '../../platform/secret-input.ts';
 import { loadSecretKey } from '../../platform/secret-key.ts';
 import { registerAddCommands } from './adding/commands.ts';
-import { divideSettings, readJsonFile } from './adding/read-settings.ts';
+import { divideSettings, readJsonFile, readPairs } from './adding/read-settings.ts';
 import { changeConnection } from './change.ts';
 import { carrierContext } from './context.ts';
 import { connectionNamed } from './find.ts';
@@ -82,18 +83,22 @@ export function registerConnectionCommands(program: Command, context: CommandCon
 }
 
 function addUpdate(connection: Command, context: CommandContext): void {
-  connection
-    .command('update')
+  const command = connection.command('update');
+  addSecretOption(command, '--password', 'the new password, where the secret has one');
+  command
     .argument('<name>')
     .description('change the secret or settings of a connection; a running program reconnects')
-    .option('--password <password>', 'the new password, where the secret has one')
     .option('--secrets <file>', 'a JSON file with the fields of the secret that change')
-    .option('--set <name=value...>', 'a setting or a field of the secret; see docs/carriers.md', [])
+    .option(
+      '--set <name=value...>',
+      'a setting or a field of the secret, which is read from a file with name=@PATH, from standard input or a prompt with name=-; see docs/carriers.md',
+      [],
+    )
     .action(async (name: string, flags: UpdateFlags) => {
       const { settings, secret } = divideSettings(flags.set, SECRET_NAMES);
-      const other =
-        Object.keys(secret).length > 0 ? { ...(await readSecret(flags)), ...secret } : await readSecret(flags);
-      await change(context, { name, settings, secret: other });
+      const fields = { ...(await readSecret(context, flags)), ...(await readPairs(context.secrets, secret)) };
+      const isGiven = Object.keys(fields).length > 0 || flags.secrets !== undefined;
+      await change(context, { name, settings, secret: isGiven ? fields : undefined });
       context.report({ name }, () => `Connection ${name} was changed.`);
     });
 }
@@ -103,11 +108,12 @@ const SECRET_NAMES = new Set(
   CONNECTION_KINDS.flatMap((kind) => kindOf({ kind }).secret.fields.map(({ name }) => name)),
 );
 
-type UpdateFlags = { password?: string; secrets?: string; set: string[] };
+type UpdateFlags = Readonly<Record<string, unknown>> & { readonly secrets?: string; readonly set: string[] };
 
-async function readSecret({ password, secrets }: UpdateFlags): Promise<SecretFields | undefined> {
-  if (secrets !== undefined) return readJsonFile('--secrets', secrets);
-  return password === undefined ? undefined : { password };
+async function readSecret(context: CommandContext, flags: UpdateFlags): Promise<SecretFields> {
+  if (flags.secrets !== undefined) return readJsonFile('--secrets', flags.secrets);
+  const password = await context.secrets.ofOption(flags, '--password');
+  return password === undefined ? {} : { password };
 }
 
 const lastErrorOf = ({ lastError, lastErrorAt }: { lastError: string | null; lastErrorAt: Date | null }): string =>

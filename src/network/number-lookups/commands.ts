@@ -5,16 +5,16 @@ import { type CommandContext, table } from '../../platform/cli.ts';
 import { transaction } from '../../platform/db/transaction.ts';
 import { fromMicros } from '../../platform/lib/money.ts';
 import { createGuard } from '../../platform/outbound/guard.ts';
+import { addSecretOption } from '../../platform/secret-input.ts';
 import { loadSecretKey } from '../../platform/secret-key.ts';
 import { divideSettings } from '../connections/adding/read-settings.ts';
 import { addService, removeService, testService } from './services.ts';
 import { listCounts, listServices } from './sql.ts';
 
-type AddFlags = {
+type AddFlags = Readonly<Record<string, unknown>> & {
   readonly name: string;
   readonly preset?: string;
   readonly account?: string;
-  readonly apiKey: string;
   readonly set: string[];
 };
 
@@ -22,15 +22,16 @@ type AddFlags = {
 export function registerLookupCommands(program: Command, context: CommandContext): void {
   const lookup = program.command('lookup').description('services that know the networks of numbers');
 
-  lookup
+  const add = lookup
     .command('add')
     .description('add a service; it is asked for numbers whose network changes which connection they go to')
     .requiredOption('--name <name>', 'name of the service')
     .option('--preset <name>', `a service whose protocol is known: ${LOOKUP_PRESET_NAMES.join(', ')}`)
     .option('--account <id>', 'the account there; for twilio the account SID')
-    .option('--api-key <key>', 'the key, token or password of the API', '')
     .option('--set <name=value...>', 'any other setting, see docs/routing.md', [])
-    .action(async ({ name, preset, account, apiKey, set }: AddFlags) => {
+    .action(async (flags: AddFlags) => {
+      const { name, preset, account, set } = flags;
+      const apiKey = (await context.secrets.ofOption(flags, '--api-key')) ?? '';
       const { settings } = divideSettings(set, new Set());
       const given = { ...(preset !== undefined && { preset }), ...(account !== undefined && { account }), ...settings };
       const key = await loadSecretKey(context.config());
@@ -38,6 +39,7 @@ export function registerLookupCommands(program: Command, context: CommandContext
       const added = await context.withDatabase((pool) => transaction(pool, (tx) => addService(tx, key, input)));
       context.report(added, () => `Look-up service ${name} was added.`);
     });
+  addSecretOption(add, '--api-key', 'the key, token or password of the API');
 
   lookup
     .command('list')

@@ -134,6 +134,23 @@ test.each([
   expect(answer).toMatchObject({ code: 1, stderr: expect.stringContaining('--service-account') });
 });
 
+test('secrets are read from files, by options and by pairs, and a missing or empty one is refused by its name', async () => {
+  const [token, empty] = [await file('token', 'from-file\n'), await file('empty', '\n')];
+  const add = ['connection', 'add', 'whatsapp', '--waba-id', '501', '--phone-number-id', '108', '--name', 'files'];
+  const safe = [...add, '--access-token-file', token, '--set', NOWHERE];
+  expect(await run(...safe)).toMatchObject({ code: 1, stderr: expect.stringContaining('--app-secret: is required') });
+  expect(await run(...safe, '--app-secret-file', empty)).toMatchObject({
+    code: 1,
+    stderr: '--app-secret-file: must not be empty\n',
+  });
+  expect(await findConnection(database.pool, { name: 'files' })).toBeUndefined();
+  expect(await run(...safe, `appSecret=@${token}`)).toMatchObject({ code: 0 });
+  expect((await stored('files')).secret).toMatchObject({ accessToken: 'from-file', appSecret: 'from-file' });
+  const newer = await file('newer', 'newer\r\n');
+  expect(await run('connection', 'update', 'files', '--set', `appSecret=@${newer}`)).toMatchObject({ code: 0 });
+  expect((await stored('files')).secret).toMatchObject({ accessToken: 'from-file', appSecret: 'newer' });
+});
+
 test('one secret is changed, and the others stay', async () => {
   const path = await file('secrets.json', '{"accessToken":"newer"}');
   expect(await run('connection', 'update', 'meta', '--secrets', path)).toMatchObject({ code: 0 });

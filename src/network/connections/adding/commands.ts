@@ -1,7 +1,8 @@
-import type { Command, Option } from 'commander';
+import { type Command, Option } from 'commander';
 import { operatorName } from '../../../identity/audit/record.ts';
 import type { CommandContext } from '../../../platform/cli.ts';
 import { transaction } from '../../../platform/db/transaction.ts';
+import { addSecretOption } from '../../../platform/secret-input.ts';
 import { loadSecretKey } from '../../../platform/secret-key.ts';
 import { addConnection, type AddedConnection, callbackUrlOf } from '../add.ts';
 import type { SetupStep } from '../kinds/setup.ts';
@@ -10,18 +11,20 @@ import { isRoutedBySender } from '../kinds/kind.ts';
 import { CONNECTION_KINDS, type ConnectionKind, kindOf } from '../kinds/kinds.ts';
 import type { SecretField } from '../kinds/secret.ts';
 import type { NewConnection } from '../save.ts';
-import { secretOption, settingOption } from './options.ts';
-import { divideSettings, readJsonFile } from './read-settings.ts';
+import { addFieldOption, flagOf, isRequired, settingOption } from './options.ts';
+import { divideSettings, readJsonFile, readPairs } from './read-settings.ts';
 
 /** Registers `connection add` for each kind. Settings that have no option of their own are given with `--set`. */
 export function registerAddCommands(add: Command, context: CommandContext): void {
   for (const kind of CONNECTION_KINDS) registerKind(add, context, kind);
 }
 
+const SET_HELP =
+  'any other setting or secret, see docs/carriers.md; a secret is read from a file with name=@PATH, from standard input or a prompt with name=-';
+
 type Flags = Readonly<Record<string, unknown>> & {
   readonly name: string;
   readonly set: string[];
-  readonly registerPin?: string | undefined;
 };
 
 function registerKind(add: Command, context: CommandContext, kind: ConnectionKind): void {
@@ -33,10 +36,11 @@ function registerKind(add: Command, context: CommandContext, kind: ConnectionKin
   const settingOptions = settings
     .filter(({ group }) => group !== 'more')
     .map((field) => ({ field, option: settingOption(field) }));
-  const secretOptions = secret.fields.map((field) => ({ field, option: secretOption(field) }));
-  for (const { option } of [...settingOptions, ...secretOptions]) command.addOption(option);
-  if (setup !== null) command.option('--register-pin <pin>', 'also register the numbers, with this PIN of 6 digits');
-  command.option('--set <name=value...>', 'any other setting or secret, see docs/carriers.md', []);
+  for (const { option } of settingOptions) command.addOption(option);
+  for (const field of secret.fields) addFieldOption(command, field);
+  if (setup !== null)
+    addSecretOption(command, '--register-pin', 'also register the numbers, with this PIN of 6 digits');
+  command.option('--set <name=value...>', SET_HELP, []);
   command.action(async (flags: Flags) => {
     const named = settingOptions.map(({ field, option }) => [field.name, flags[option.attributeName()]] as const);
     const more = divideSettings(flags.set, new Set(secret.fields.map((field) => field.name)));
@@ -44,10 +48,11 @@ function registerKind(add: Command, context: CommandContext, kind: ConnectionKin
       name: flags.name,
       kind,
       settings: { ...given(named), ...more.settings },
-      secret: { ...given(await Promise.all(secretOptions.map((one) => readSecret(one, flags)))), ...more.secret },
+      secret: await readSecrets(context, { fields: secret.fields, flags, pairs: more.secret }),
     };
+    const pin = setup === null ? undefined : await context.secrets.ofOption(flags, '--register-pin');
     const added = await create(context, input);
-    const steps = setup === null ? [] : await setUp(context, flags);
+    const steps = setup === null ? [] : await setUp(context, { name: flags.name, pin: pin ?? null });
     report(context, input, { ...added, steps });
   });
 }
@@ -57,13 +62,26 @@ type Entry = readonly [name: string, value: unknown];
 const given = (entries: readonly Entry[]): Record<string, unknown> =>
   Object.fromEntries(entries.filter(([, value]) => value !== undefined));
 
-async function readSecret(
-  { field, option }: { readonly field: SecretField; readonly option: Option },
-  flags: Flags,
-): Promise<Entry> {
-  const value = flags[option.attributeName()];
-  const isFile = field.type === 'json' && typeof value === 'string';
-  return [field.name, isFile ? await readJsonFile(option.long ?? field.name, value) : value];
+type Given = {
+  readonly fields: readonly SecretField[];
+  readonly flags: Flags;
+  /** Of `--set`; they precede options. */
+  readonly pairs: Readonly<Record<string, string>>;
+};
+
+/** Reads the fields one after another, because each may have a prompt. */
+async function readSecrets(context: CommandContext, { fields, flags, pairs }: Given): Promise<Record<string, unknown>> {
+  const entries: Entry[] = [];
+  for (const field of fields.filter(({ name }) => !(name in pairs)))
+    entries.push([field.name, await readField(context, field, flags)]);
+  return { ...given(entries), ...(await readPairs(context.secrets, pairs)) };
+}
+
+function readField({ secrets }: CommandContext, field: SecretField, flags: Flags): Promise<unknown> {
+  const flag = flagOf(field.name);
+  if (field.type === 'text') return secrets.ofOption(flags, flag, { required: isRequired(field) });
+  const path = flags[new Option(flag).attributeName()];
+  return typeof path === 'string' ? readJsonFile(flag, path) : Promise.resolve(undefined);
 }
 
 type Input = Omit<NewConnection, 'sandbox'>;
@@ -75,9 +93,12 @@ async function create(context: CommandContext, input: Input): Promise<AddedConne
 }
 
 /** Sets up what the connection needs at its carrier. The connection is stored already, so that a failure can be repeated. */
-async function setUp(context: CommandContext, { name, registerPin }: Flags): Promise<SetupStep[]> {
+async function setUp(
+  context: CommandContext,
+  { name, pin }: { readonly name: string; readonly pin: string | null },
+): Promise<SetupStep[]> {
   const secretKey = await loadSecretKey(context.config());
-  const wanted = { name, pin: registerPin ?? null, by: operatorName() };
+  const wanted = { name, pin, by: operatorName() };
   return context.withDatabase((pool) => completeSetup({ pool, secretKey }, wanted));
 }
 

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { invalidFields } from '../../../platform/errors.ts';
+import type { SecretReader } from '../../../platform/secret-input.ts';
 
 /**
  * Reads `name=value` pairs: `window=5` is a number, `tls=true` a boolean, `phoneNumberIds=["1","2"]` a list,
@@ -27,6 +28,16 @@ export function divideSettings(
     return [name, rest.join('=')];
   });
   return { settings: readSettings(pairs.filter((pair) => !isSecret(pair))), secret: Object.fromEntries(secret) };
+}
+
+/** Reads the secrets of `name=value` pairs: `name=@PATH` from a file, `name=-` from standard input or a prompt. */
+export async function readPairs(
+  secrets: SecretReader,
+  pairs: Readonly<Record<string, string>>,
+): Promise<Record<string, string>> {
+  const read: Record<string, string> = {};
+  for (const [name, value] of Object.entries(pairs)) read[name] = await secrets.ofPair(name, value);
+  return read;
 }
 
 /** Invalid JSON stays a text, which the validation of that setting then refuses. */

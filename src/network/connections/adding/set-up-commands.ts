@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { operatorName } from '../../../identity/audit/record.ts';
 import type { CommandContext } from '../../../platform/cli.ts';
+import { addSecretOption } from '../../../platform/secret-input.ts';
 import { loadSecretKey } from '../../../platform/secret-key.ts';
 import type { SetupStep } from '../kinds/setup.ts';
 import { completeSetup } from '../set-up.ts';
@@ -13,12 +14,15 @@ export function registerSetupCommands(connection: Command, context: CommandConte
     .description('WhatsApp: subscribe the app to the business account, so that Meta posts its events')
     .action((name: string) => setUp(context, { name, pin: null, shown: 'subscribe' }));
 
-  connection
+  const register = connection
     .command('register')
     .argument('<name>')
-    .requiredOption('--pin <pin>', 'PIN of the two-step verification, 6 digits; a number without one gets it')
     .description('WhatsApp: register the numbers of the connection for the Cloud API')
-    .action((name: string, { pin }: { pin: string }) => setUp(context, { name, pin, shown: 'register' }));
+    .action(async (name: string, flags: Readonly<Record<string, unknown>>) => {
+      const pin = (await context.secrets.ofOption(flags, '--pin', { required: true })) ?? null;
+      await setUp(context, { name, pin, shown: 'register' });
+    });
+  addSecretOption(register, '--pin', 'PIN of the two-step verification, 6 digits; a number without one gets it');
 }
 
 type Wanted = { readonly name: string; readonly pin: string | null; readonly shown: SetupStep['name'] };
