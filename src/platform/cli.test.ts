@@ -235,6 +235,17 @@ test('settings that the environment lacks come from the file in HELIOGRAPH_ENV_F
   expect(lacking.stderr).toMatch(/^The file in HELIOGRAPH_ENV_FILE cannot be read: /);
 });
 
+test('a link that only this machine reaches is printed with a warning that names PUBLIC_URL', async () => {
+  await run(['account', 'create', '--name', 'Linked']);
+  const link = (env = {}) => run(['user', 'reset-link', 'linked'], { ...onTestDatabase(), ...env });
+  const local = await link();
+  expect(local.stdout).toContain('http://127.0.0.1:8080/reset-password#');
+  expect(local.stderr).toMatch(/^Database: .*\nWarning: The link leads to http:\/\/127\.0\.0\.1:8080.*PUBLIC_URL.*\n$/);
+  const published = await link({ PUBLIC_URL: 'https://sms.example.com' });
+  expect(published.stdout).toContain('https://sms.example.com/reset-password#');
+  expect(published.stderr).toMatch(/^Database: .*\n$/);
+});
+
 test('a table aligns its columns and has no trailing blanks', () => {
   const text = table(
     ['ID', 'NAME'],

@@ -11,6 +11,7 @@ import { waitForPrimary } from './db/servers.ts';
 import { explainDatabaseError, StartupError } from './db/startup-error.ts';
 import { addEnvFile } from './env-file.ts';
 import { nameOfDatabase } from './lib/database-url.ts';
+import { isLocalUrl } from './lib/local-url.ts';
 import { silentLog } from './lib/log.ts';
 import { createSecretReader, type SecretReader, type SecretSource } from './secret-input.ts';
 
@@ -32,6 +33,11 @@ export type CommandContext = {
   report<T>(result: T, human: (result: T) => string, ok?: boolean): void;
   /** Prints a line on stderr about what a long command does now. */
   progress(line: string): void;
+  /**
+   * Says on stderr that an address in the output is of no use to others, if PUBLIC_URL is one that only this machine reaches;
+   * `what` is what they get, as in "The callback URL". Says nothing when the output is JSON.
+   */
+  warnIfLocal(what: string): void;
   /** Reads the secrets of this command; one on the command line is warned about on stderr, unless the output is JSON. */
   readonly secrets: SecretReader;
 };
@@ -73,6 +79,13 @@ export async function runCommand(groups: readonly CommandGroup[], process: Proce
       ok &&= good;
     },
     progress,
+    warnIfLocal(what) {
+      const { publicUrl } = loadConfig(process.env);
+      if (isLocalUrl(publicUrl))
+        warn(
+          `Warning: ${what} leads to ${publicUrl}, which others cannot reach. Set PUBLIC_URL to the address they use.`,
+        );
+    },
     // Standard input is opened on demand: opening it has effects on a process that does not read it.
     get secrets() {
       return (secrets ??= createSecretReader({ stdin: process.stdin, stderr: process.stderr, warn }));

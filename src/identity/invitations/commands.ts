@@ -19,11 +19,12 @@ export function registerInviteCommands(user: Command, context: CommandContext): 
     .addOption(new Option('--role <role>', 'role of the user').choices(ROLES).default('viewer'))
     .addOption(new Option('--language <language>', 'language of the mail').choices(LANGUAGES).default('en'))
     .description('invite a person by mail, or print the link if there is no mail server')
-    .action(async (reference: string, email: string, options: Options) =>
+    .action(async (reference: string, email: string, options: Options) => {
       context.report(await inviteBy(context, reference, email, options), ({ link }) =>
         link === null ? `A mail to ${email} is on its way.` : `${link}\nThe link works once, within seven days.`,
-      ),
-    );
+      );
+      context.warnIfLocal('The link of the invitation');
+    });
 }
 
 const inviteBy = (context: CommandContext, reference: string, email: string, options: Options) =>

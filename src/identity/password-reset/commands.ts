@@ -12,9 +12,10 @@ export function registerResetCommands(user: Command, context: CommandContext): v
     .command('reset-link')
     .argument('<username>', 'username of a user of any account')
     .description('print a link with which the user may choose a new password, once, within one hour')
-    .action(async (username: string) =>
-      context.report(await makeLink(context, username), ({ link }) => `${link}\nThe link works once, within one hour.`),
-    );
+    .action(async (username: string) => {
+      context.report(await makeLink(context, username), ({ link }) => `${link}\nThe link works once, within one hour.`);
+      context.warnIfLocal('The link');
+    });
 }
 
 const makeLink = (context: CommandContext, username: string) =>

@@ -14,6 +14,7 @@ import { DAY_MS } from '../../platform/lib/time.ts';
 import { sharesSessions } from '../../platform/db/check-server.ts';
 import { findWritability } from '../../platform/db/replication.ts';
 import { findMissingRights } from '../../platform/db/rights.ts';
+import { checkAddress } from './check-address.ts';
 import { checkArchive } from './check-archive.ts';
 import { checkReadStandbys, checkStandbys } from './check-standbys.ts';
 import type { Finding } from './finding.ts';
@@ -45,6 +46,7 @@ export async function examine({ config, pool, makeServer }: Installation): Promi
     await checkDisk(config),
     await checkFiles(config),
     await checkTls(config, makeServer),
+    await checkAddress(config, pool),
     await checkSecrets(config, pool),
     await checkQueue(pool),
     await checkCosts(pool),

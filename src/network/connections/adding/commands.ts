@@ -118,6 +118,7 @@ function report(context: CommandContext, { name, kind, settings }: Input, { id, 
     ...tokens,
     ...(steps.length > 0 && { steps }),
   };
+  if (callbackUrl !== null) context.warnIfLocal('The callback URL');
   const senderIds = isRoutedBySender(channel) ? senderIdsOf(settings) : [];
   const next = isRoutedBySender(channel)
     ? (senderIds.length > 0 ? senderIds : ['<sender id>']).map(
