@@ -1,8 +1,10 @@
 import type { Command } from 'commander';
+import { checkFromOutside } from '../operations/diagnosis/check-from-outside.ts';
 import { examine } from '../operations/diagnosis/examine.ts';
 import type { Finding } from '../operations/diagnosis/finding.ts';
 import type { CommandContext } from '../platform/cli.ts';
 import { createNodeServer } from '../platform/http/server.ts';
+import { loadSecretKey } from '../platform/secret-key.ts';
 
 /**
  * `doctor`: checks database, sending, clock, disk, files, TLS, secrets and carriers, and says what to do. The exit code is 1 when a
@@ -12,10 +14,14 @@ export function registerDoctorCommand(program: Command, context: CommandContext)
   program
     .command('doctor')
     .description('check database, sending, clock, disk, files, TLS, secrets and carriers, and say what to do')
-    .action(async () => {
+    .option('--from-outside', 'also call PUBLIC_URL by its public name, and see that this installation answers there')
+    .action(async ({ fromOutside }: { readonly fromOutside?: true }) => {
       const config = context.config();
       const makeServer = (): unknown => createNodeServer(config, () => undefined);
-      const findings = await context.withDatabase((pool) => examine({ config, pool, makeServer }));
+      const findings = [
+        ...(await context.withDatabase((pool) => examine({ config, pool, makeServer }))),
+        ...(fromOutside ? [await checkFromOutside(config, await loadSecretKey(config))] : []),
+      ];
       const ok = findings.every((finding) => finding.ok);
       context.report(findings, (all) => all.map(showFinding).join('\n'), ok);
     });

@@ -3,6 +3,7 @@ import { Type } from 'typebox';
 import { tenant, tenantTransaction } from '../../platform/db/tenant.ts';
 import { AppError } from '../../platform/errors.ts';
 import type { App, PlatformDeps } from '../../platform/http/app.ts';
+import { INSTALLATION_HEADER, installationOf } from '../../platform/installation.ts';
 import { removalTx } from '../../platform/http/removal.ts';
 import { requireCredentials, requireScope } from '../../platform/http/auth.ts';
 import { idempotentHandler } from '../../platform/http/idempotency.ts';
@@ -137,6 +138,7 @@ const BEGINS_PER_MINUTE = 20;
 export function beginSignOnRoutes(app: App, deps: SignOnRouteDeps): void {
   const { pool, config } = deps;
   const limit = createDoorLimit(BEGINS_PER_MINUTE);
+  const installation = installationOf(deps.secretKey);
   const tags = ['Sessions'];
 
   app.get(`${PG}/session/options`, {
@@ -147,10 +149,11 @@ export function beginSignOnRoutes(app: App, deps: SignOnRouteDeps): void {
       security: [],
       response: { 200: OptionsOut },
     },
-    handler: async () => ({
-      singleSignOn: await hasSingleSignOn(pool),
-      passwordReset: config.mail !== undefined,
-    }),
+    handler: async (_request, reply) => {
+      // Here and not in /health, which proxies close: `doctor --from-outside` calls it.
+      reply.header(INSTALLATION_HEADER, installation);
+      return { singleSignOn: await hasSingleSignOn(pool), passwordReset: config.mail !== undefined };
+    },
   });
 
   app.post(`${PG}/session/single-sign-on`, {
