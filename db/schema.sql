@@ -535,9 +535,11 @@ CREATE TABLE connection (
   secret bytea NOT NULL,
   version bigint DEFAULT 1 NOT NULL,
   created_at timestamp with time zone DEFAULT now() NOT NULL,
+  sandbox_state text,
   CONSTRAINT connection_pkey PRIMARY KEY (id),
   CONSTRAINT connection_name_key UNIQUE (name),
   CONSTRAINT connection_name_check CHECK ((name ~ '^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$'::text)),
+  CONSTRAINT connection_sandbox_state_check CHECK (((sandbox_state IS NULL) OR (sandbox AND (sandbox_state = ANY (ARRAY['retired'::text, 'kept'::text]))))),
   CONSTRAINT connection_status_check CHECK ((status = ANY (ARRAY['active'::text, 'paused'::text])))
 );
 COMMENT ON TABLE connection IS 'shared';

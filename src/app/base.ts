@@ -2,6 +2,7 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import type { Pool } from 'pg';
 import { type DestinationStream, pino } from 'pino';
+import { GATEWAY_ACCOUNT_ID, systemAuthor } from '../identity/audit/record.ts';
 import { createDemoAccount, type NewAccount } from '../operations/accounts/create.ts';
 import type { Config } from '../platform/config.ts';
 import { ensureCell } from '../platform/db/cell.ts';
@@ -20,13 +21,8 @@ import { createLinkSigner, type LinkSigner } from '../platform/storage/signed-li
 import type { Storage } from '../platform/storage/storage.ts';
 import { openTelemetry } from '../platform/telemetry/open.ts';
 import type { Telemetry } from '../platform/telemetry/telemetry.ts';
-import {
-  assignSandboxNumbers,
-  retireSandbox,
-  type Sandbox,
-  startSandbox,
-  isSandboxWanted,
-} from '../simulators/sandbox/sandbox.ts';
+import { describeOpen, retireSandbox } from '../simulators/sandbox/retire.ts';
+import { assignSandboxNumbers, isSandboxWanted, type Sandbox, startSandbox } from '../simulators/sandbox/sandbox.ts';
 import { openDatabase } from './open-database.ts';
 import type { Closers, Stopping } from './stop.ts';
 
@@ -103,10 +99,17 @@ async function warnOfStorage(storage: Storage, log: AppLog): Promise<void> {
     log.error({ fault }, 'files cannot be stored: uploads and exports will fail until this is corrected');
 }
 
-/** Starts the sandbox carriers if they are enabled; otherwise removes everything that leads to them. */
+/**
+ * Starts the sandbox carriers if they are enabled; otherwise removes everything that leads to them, and retires them unless
+ * messages are open there, on which an operator has to decide.
+ */
 export async function openSandbox({ onStop, ...base }: Base): Promise<Sandbox | null> {
   if (!(await isSandboxWanted(base.config, base.pool))) {
-    await retireSandbox(base.pool);
+    const open = await retireSandbox(base.pool, systemAuthor(GATEWAY_ACCOUNT_ID));
+    if (open.length > 0)
+      base.log.warn(
+        `messages are open on the sandbox, which does not run (${describeOpen(open)}): \`sandbox retire --end-messages\` ends them, \`sandbox restore\` and a restart run it`,
+      );
     return null;
   }
   const sandbox = await startSandbox(base);

@@ -6,7 +6,7 @@ import { countBinds } from '../messaging/smpp-server/sql.ts';
 import { countUnknowns } from '../messaging/unknown-outcomes/sql.ts';
 import { countEvents } from '../messaging/webhooks/delivery-log/sql.ts';
 import { countDisabled } from '../messaging/webhooks/delivery/targets/sql.ts';
-import { listConnectionStatus } from '../network/connections/sql.ts';
+import { listConnections, listConnectionStatus } from '../network/connections/sql.ts';
 import { countLost } from '../network/dispatch/lost/sql.ts';
 import { listQueueDepths } from '../network/dispatch/sql.ts';
 import { countNotices } from '../operations/operator/alerts/notices/sql.ts';
@@ -97,7 +97,8 @@ function registerSmppGauges(registry: Registry, pool: Pool): void {
 }
 
 function registerConnectionGauges(registry: Registry, pool: Pool): void {
-  const loadNames = async (): Promise<Names> => new Map((await listConnectionStatus(pool)).map((c) => [c.id, c.name]));
+  // With the names of a retired sandbox: nothing may wait there unseen.
+  const loadNames = async (): Promise<Names> => new Map((await listConnections(pool)).map((c) => [c.id, c.name]));
   const gauge = (name: string, help: string, read: (names: Names) => Promise<Reading[]>): void => {
     new Gauge({
       name: `heliograph_${name}`,

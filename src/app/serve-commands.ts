@@ -3,7 +3,7 @@ import type { CommandContext } from '../platform/cli.ts';
 import type { Config } from '../platform/config.ts';
 import { addSecretOption } from '../platform/secret-input.ts';
 import { KEYS } from '../platform/setting-table.ts';
-import { registerSandboxInbound } from '../simulators/sandbox/commands.ts';
+import { registerSandboxInbound, registerSandboxRetirement } from '../simulators/sandbox/commands.ts';
 import { startSandboxSmsc } from '../simulators/smsc/smsc.ts';
 import { runMember } from './processes/run-member.ts';
 import { type ManyProcesses, serveMany } from './processes/serve-many.ts';
@@ -66,6 +66,7 @@ export function registerServeCommands(program: Command, context: CommandContext)
     });
   addSecretOption(sandbox, '--password', 'accept only this password');
   registerSandboxInbound(sandbox, context);
+  registerSandboxRetirement(sandbox, context);
 }
 
 type SandboxFlags = Readonly<Record<string, unknown>> & {

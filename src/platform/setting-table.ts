@@ -201,7 +201,7 @@ export const KEYS = {
   SANDBOX: {
     type: 'auto, on or off',
     fallback: 'auto',
-    help: 'Whether to run the built-in sandbox: carriers that deliver to nobody, and social networks in place of those without an app; auto: while no other carrier is configured. It runs in the command `serve` alone; `api` and `worker` have none.',
+    help: 'Whether to run the built-in sandbox: carriers that deliver to nobody, and social networks in place of those without an app; auto: while no other carrier is configured, and beside others after `sandbox restore`. It runs in the command `serve` alone; `api` and `worker` have none.',
     parse: oneOf<'auto' | 'on' | 'off'>(['auto', 'on', 'off']),
   },
   LOG_LEVEL: {

@@ -1,5 +1,6 @@
 import { GATEWAY_ACCOUNT_ID, operatorAuthor, recordAudit } from '../../identity/audit/record.ts';
 import type { Db } from '../../platform/db/query.ts';
+import { AppError } from '../../platform/errors.ts';
 import type { SecretKey } from '../../platform/lib/secret-box.ts';
 import { connectionNamed } from './find.ts';
 import { kindOf } from './kinds/kinds.ts';
@@ -19,12 +20,14 @@ type Change = {
 
 /**
  * Changes a connection; running processes follow at once. A paused connection takes no messages: they go over the next
- * connection of their route, or wait. Call it in a transaction. Errors: 404; 400 naming every invalid setting.
+ * connection of their route, or wait. Call it in a transaction. Errors: 404; 400 naming every invalid setting; 409 for a
+ * connection of the retired sandbox.
  */
 export async function changeConnection(tx: Db, key: SecretKey, change: Change): Promise<void> {
   const { name, status, by } = change;
   await claimConnection(tx, { name });
   const known = await connectionNamed(tx, name);
+  if (known.sandboxState === 'retired') throw retired(name);
   if (change.settings !== undefined || change.secret !== undefined)
     await updateConnectionIn(tx, key, known, {
       settings: settingsOf(known, change),
@@ -42,6 +45,9 @@ export async function changeConnection(tx: Db, key: SecretKey, change: Change): 
     },
   });
 }
+
+const retired = (name: string): AppError =>
+  new AppError('conflict', { message: `${name} belongs to the retired sandbox: "sandbox restore" brings it back` });
 
 const settingsOf = ({ settings }: Connection, change: Change): Record<string, unknown> =>
   Object.fromEntries(Object.entries({ ...settings, ...change.settings }).filter(([, value]) => value !== null));

@@ -12,6 +12,8 @@ const CONNECTION = columns({
   kind: as<ConnectionKind>('kind'),
   status: as<'active' | 'paused'>('status'),
   sandbox: as<boolean>('sandbox'),
+  /** What an operator decided about a connection of the sandbox; null: as the setting SANDBOX says. */
+  sandboxState: as<'retired' | 'kept' | null>('sandbox_state'),
   settings: as<Record<string, unknown>>('settings'),
   /** Sealed; `secretOf` opens it. */
   secret: as<Buffer>('secret'),
@@ -73,10 +75,24 @@ export async function moveConnectionStatus(
   );
 }
 
+/** Whether connection `c` is in readiness, metrics and lists: those of a retired sandbox are not. */
+export const IS_SHOWN = sql`c.sandbox_state IS DISTINCT FROM 'retired'`;
+
 /** Counts the connections that do not lead to the sandbox. */
 export async function countRealConnections(db: Db): Promise<number> {
   const row = await one<{ count: number }>(db, sql`SELECT count(*) AS count FROM connection WHERE NOT sandbox`);
   return row.count;
+}
+
+/** Whether the one connection that is not the sandbox's has come beside a sandbox about which nobody has decided yet. */
+export async function isFirstBesideSandbox(db: Db): Promise<boolean> {
+  const row = await one<{ first: boolean }>(
+    db,
+    sql`SELECT count(*) FILTER (WHERE NOT sandbox) = 1
+                 AND count(*) FILTER (WHERE sandbox AND sandbox_state IS NULL) > 0 AS first
+        FROM connection`,
+  );
+  return row.first;
 }
 
 /** What one worker sees of a connection. */
@@ -313,7 +329,7 @@ const SUMMARY = columns({
 });
 export type ConnectionSummary = RowOf<typeof SUMMARY>;
 
-/** Lists the connections with their state, combined over all live workers. */
+/** Lists the connections with their state, combined over all live workers; without those of a retired sandbox. */
 export async function listConnectionStatus(db: Db): Promise<ConnectionSummary[]> {
   return many(
     db,
@@ -321,6 +337,7 @@ export async function listConnectionStatus(db: Db): Promise<ConnectionSummary[]>
         FROM connection c
         LEFT JOIN connection_status s ON s.connection_id = c.id AND s.updated_at > now() - interval '1 minute'
         LEFT JOIN LATERAL (${LAST_ERROR}) AS e ON true
+        WHERE ${IS_SHOWN}
         GROUP BY c.id, e."lastError", e."lastErrorAt" ORDER BY c.id`,
   );
 }

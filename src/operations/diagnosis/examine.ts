@@ -16,6 +16,7 @@ import { findWritability } from '../../platform/db/replication.ts';
 import { findMissingRights } from '../../platform/db/rights.ts';
 import { checkAddress } from './check-address.ts';
 import { checkArchive } from './check-archive.ts';
+import { checkSandbox } from './check-sandbox.ts';
 import { checkReadStandbys, checkStandbys } from './check-standbys.ts';
 import type { Finding } from './finding.ts';
 import { findCertificateEnd, findFreeBytes } from './machine.ts';
@@ -53,6 +54,7 @@ export async function examine({ config, pool, makeServer }: Installation): Promi
     checkMail(config),
     await checkAlerts(config, pool),
     ...(await checkCarriers(pool)),
+    ...(await checkSandbox(config, pool)),
     ...(await checkSetups(config, pool)),
     ...(await checkNotices(pool)),
   ];
@@ -218,6 +220,7 @@ async function checkTls(config: Config, makeServer: MakeServer): Promise<Finding
 async function checkSecrets(config: Config, pool: Pool): Promise<Finding> {
   const key = await loadSecretKey(config);
   const unreadable = (await listConnections(pool)).filter((connection) => {
+    if (connection.sandboxState === 'retired') return false;
     try {
       secretOf(connection, key);
       return false;

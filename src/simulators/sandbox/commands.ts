@@ -1,6 +1,7 @@
 import { type Command, Option } from 'commander';
 import type { CommandContext } from '../../platform/cli.ts';
-import { listConnectionStatus } from '../../network/connections/sql.ts';
+import { GATEWAY_ACCOUNT_ID, operatorAuthor, operatorName } from '../../identity/audit/record.ts';
+import { countRealConnections, listConnectionStatus } from '../../network/connections/sql.ts';
 import type { Db } from '../../platform/db/query.ts';
 import { AppError, invalidFields } from '../../platform/errors.ts';
 import type { Channel } from '../../platform/lib/channel.ts';
@@ -8,7 +9,8 @@ import { toE164 } from '../../platform/lib/phone/phone.ts';
 import type { SandboxInbound } from './inbound.ts';
 import { RCS_NAME, WHATSAPP_NAME } from './networks.ts';
 import { SMSC_NAME } from './smsc.ts';
-import { notifySandbox } from './sql.ts';
+import { describeOpen, type EndedMessages, endOpenMessages, restoreSandbox, retireSandbox } from './retire.ts';
+import { listOpenMessages, notifySandbox, type OpenMessages } from './sql.ts';
 
 const NAMES: Readonly<Record<Channel, string>> = { SMS: SMSC_NAME, WHATSAPP: WHATSAPP_NAME, RCS: RCS_NAME };
 /** With the other fields and JSON escapes the payload stays below the limit of a NOTIFY. */
@@ -34,6 +36,66 @@ export function registerSandboxInbound(sandbox: Command, context: CommandContext
       context.report(inbound, ({ from, channel }) => `Sent a message from ${from} on ${channel}.`);
     });
 }
+
+/** Registers `sandbox retire` and `sandbox restore`. */
+export function registerSandboxRetirement(sandbox: Command, context: CommandContext): void {
+  sandbox
+    .command('retire')
+    .description('take the built-in sandbox out of routes, readiness, metrics and doctor, once a real carrier is there')
+    .option('--end-messages', 'end its open messages: those that wait as DELETED, those without a receipt as EXPIRED')
+    .action(async ({ endMessages }: { readonly endMessages?: true }) => {
+      if (context.config().sandbox === 'on')
+        throw new AppError('conflict', { message: 'SANDBOX=on starts the sandbox again: set it to auto or off first' });
+      const by = operatorName();
+      const ended = await context.withDatabase(async (pool) => {
+        await requireOtherCarrier(pool);
+        const before = await listOpenMessages(pool);
+        if (before.length > 0 && !endMessages) throw stillOpen(before);
+        const done = before.length > 0 ? await endOpenMessages(pool, { by, now: new Date() }) : NOTHING;
+        const left = await retireSandbox(pool, operatorAuthor(GATEWAY_ACCOUNT_ID, by));
+        if (left.length > 0) throw stillOpen(left);
+        return done;
+      });
+      context.report({ retired: true, ...ended }, ({ withdrawn, givenUp }) =>
+        [
+          'The sandbox is retired: nothing leads to it, and readiness, metrics and doctor leave it out.',
+          ...(withdrawn + givenUp > 0 ? [`${withdrawn} messages were withdrawn, ${givenUp} were given up.`] : []),
+          '`sandbox restore` brings it back.',
+        ].join('\n'),
+      );
+    });
+
+  sandbox
+    .command('restore')
+    .description('bring the built-in sandbox back beside real carriers, from the next start of the command serve on')
+    .action(async () => {
+      if (context.config().sandbox === 'off')
+        throw new AppError('conflict', {
+          message: 'SANDBOX=off keeps the sandbox from starting: set it to auto first',
+        });
+      const author = operatorAuthor(GATEWAY_ACCOUNT_ID, operatorName());
+      const connections = await context.withDatabase((pool) => restoreSandbox(pool, author));
+      if (connections.length === 0)
+        throw new AppError('not_found', {
+          message: 'There never was a sandbox here: start the program with SANDBOX=on',
+        });
+      context.report({ connections }, () => 'The sandbox runs again from the next start of the command serve on.');
+    });
+}
+
+const NOTHING: EndedMessages = { withdrawn: 0, givenUp: 0 };
+
+async function requireOtherCarrier(db: Db): Promise<void> {
+  if ((await countRealConnections(db)) === 0)
+    throw new AppError('conflict', {
+      message: 'No other carrier is connected: add one first (`connection add`), or start the program with SANDBOX=off',
+    });
+}
+
+const stillOpen = (open: readonly OpenMessages[]): AppError =>
+  new AppError('conflict', {
+    message: `Messages are open on the sandbox (${describeOpen(open)}): let them end, or end them with --end-messages; those that are being submitted need a second call`,
+  });
 
 const CHANNEL_OF = { sms: 'SMS', whatsapp: 'WHATSAPP', rcs: 'RCS' } as const;
 

@@ -7,16 +7,19 @@ import { findFreePort } from '../../platform/lib/free-port.ts';
 import type { Log } from '../../platform/lib/log.ts';
 import type { SecretKey } from '../../platform/lib/secret-box.ts';
 import { injectInbound, readSandboxInbound } from './inbound.ts';
-import { RCS_NAME, retireSandboxNetworks, startSandboxNetworks, WHATSAPP_NAME } from './networks.ts';
-import { retireSmsc, SMSC_NAME, startSmsc } from './smsc.ts';
-import { retireSocial, type SandboxSocialNetworks, startSocial } from './social.ts';
-import { SANDBOX_CHANNEL } from './sql.ts';
+import { RCS_NAME, startSandboxNetworks, WHATSAPP_NAME } from './networks.ts';
+import { SMSC_NAME, startSmsc } from './smsc.ts';
+import { type SandboxSocialNetworks, startSocial } from './social.ts';
+import { isKept, moveFromRetired, SANDBOX_CHANNEL } from './sql.ts';
 
 /**
- * Resolves with whether the sandbox must run: as SANDBOX says or, if it is `auto`, while no real carrier is configured.
+ * Resolves with whether the sandbox must run: as SANDBOX says or, if it is `auto`, while no real carrier is configured, and
+ * beside real carriers once `sandbox restore` has been called.
  */
-export const isSandboxWanted = async (config: Pick<Config, 'sandbox'>, pool: Pool): Promise<boolean> =>
-  config.sandbox === 'auto' ? (await countRealConnections(pool)) === 0 : config.sandbox === 'on';
+export async function isSandboxWanted(config: Pick<Config, 'sandbox'>, pool: Pool): Promise<boolean> {
+  if (config.sandbox !== 'auto') return config.sandbox === 'on';
+  return (await countRealConnections(pool)) === 0 || (await isKept(pool));
+}
 
 /** A running sandbox. */
 export type Sandbox = {
@@ -44,6 +47,7 @@ export type SandboxDeps = {
  */
 export async function startSandbox(deps: SandboxDeps): Promise<Sandbox> {
   const { pool, secretKey, connectionString, log } = deps;
+  await moveFromRetired(pool);
   const smsc = await startSmsc(pool, secretKey);
   const networks = await startSandboxNetworks(pool, secretKey);
   const social = await startSocial(deps);
@@ -77,11 +81,4 @@ export async function assignSandboxNumbers(pool: Pool, { accountId }: { accountI
     const connection = await findConnection(pool, { name });
     if (connection?.sandbox) await insertNumber(pool, { connectionId: connection.id, number: '*', accountId });
   }
-}
-
-/** Removes everything that leads to the sandbox: messages would wait for a carrier that never starts. */
-export async function retireSandbox(pool: Pool): Promise<void> {
-  await retireSmsc(pool);
-  await retireSandboxNetworks(pool);
-  await retireSocial(pool);
 }

@@ -7,6 +7,7 @@ import { loadSecretKey } from '../../../platform/secret-key.ts';
 import { addConnection, type AddedConnection, callbackUrlOf } from '../add.ts';
 import type { SetupStep } from '../kinds/setup.ts';
 import { completeSetup } from '../set-up.ts';
+import { isFirstBesideSandbox } from '../sql.ts';
 import { isRoutedBySender } from '../kinds/kind.ts';
 import { CONNECTION_KINDS, type ConnectionKind, kindOf } from '../kinds/kinds.ts';
 import type { SecretField } from '../kinds/secret.ts';
@@ -86,10 +87,15 @@ function readField({ secrets }: CommandContext, field: SecretField, flags: Flags
 
 type Input = Omit<NewConnection, 'sandbox'>;
 
-async function create(context: CommandContext, input: Input): Promise<AddedConnection> {
+async function create(context: CommandContext, input: Input): Promise<Omit<Added, 'steps'>> {
   const key = await loadSecretKey(context.config());
   const added = { ...input, by: operatorName() };
-  return context.withDatabase((pool) => transaction(pool, (tx) => addConnection(tx, key, added)));
+  return context.withDatabase((pool) =>
+    transaction(pool, async (tx) => {
+      const made = await addConnection(tx, key, added);
+      return { ...made, besideSandbox: await isFirstBesideSandbox(tx) };
+    }),
+  );
 }
 
 /** Sets up what the connection needs at its carrier. The connection is stored already, so that a failure can be repeated. */
@@ -102,13 +108,23 @@ async function setUp(
   return context.withDatabase((pool) => completeSetup({ pool, secretKey }, wanted));
 }
 
-type Added = AddedConnection & { readonly steps: readonly SetupStep[] };
+type Added = AddedConnection & {
+  readonly steps: readonly SetupStep[];
+  /** Whether it is the first real carrier of an installation that has its sandbox still. */
+  readonly besideSandbox: boolean;
+};
+
+const SANDBOX_REMAINS = [
+  'The sandbox is still there: it takes messages that no other route takes, and delivers them to nobody.',
+  'Retire it: sandbox retire. Otherwise the next start of the command serve leaves it out.',
+];
 
 /**
  * Reports what was added, what was set up at the carrier, what the carrier has to be given, and how the connection gets its
  * messages.
  */
-function report(context: CommandContext, { name, kind, settings }: Input, { id, tokens, steps }: Added): void {
+function report(context: CommandContext, { name, kind, settings }: Input, added: Added): void {
+  const { id, tokens, steps, besideSandbox } = added;
   const { channel, senderIdsOf } = kindOf({ kind });
   const callbackUrl = callbackUrlOf(context.config().publicUrl, { kind, name });
   const result = {
@@ -117,6 +133,7 @@ function report(context: CommandContext, { name, kind, settings }: Input, { id, 
     ...(callbackUrl !== null && { callbackUrl }),
     ...tokens,
     ...(steps.length > 0 && { steps }),
+    ...(besideSandbox && { besideSandbox }),
   };
   if (callbackUrl !== null) context.warnIfLocal('The callback URL');
   const senderIds = isRoutedBySender(channel) ? senderIdsOf(settings) : [];
@@ -134,6 +151,7 @@ function report(context: CommandContext, { name, kind, settings }: Input, { id, 
         : ['Enter these in the settings of the carrier:', `  callback URL: ${callbackUrl}`]),
       ...Object.entries(tokens).map(([token, value]) => `  ${titleOf(token)}: ${value}`),
       ...next,
+      ...(besideSandbox ? SANDBOX_REMAINS : []),
     ].join('\n'),
   );
 }

@@ -1,5 +1,5 @@
 import type { ConnectionKind } from '../../../network/connections/kinds/kinds.ts';
-import { LAST_ERROR } from '../../../network/connections/sql.ts';
+import { IS_SHOWN, LAST_ERROR } from '../../../network/connections/sql.ts';
 import type { Counts } from '../../../network/connections/tally.ts';
 import { type Db, many, one, raw, sql } from '../../../platform/db/query.ts';
 import { isOwnerAlive } from '../../../platform/db/worker-session.ts';
@@ -65,7 +65,7 @@ const NOTICES = sql`
                             ORDER BY n.at DESC, n.subject), '[]')
    FROM connection_notice n WHERE n.connection_id = c.id AND n.at >= now() - interval '30 days')`;
 
-/** A page of the connections, or the one of this name. */
+/** A page of the connections, or the one of this name; without those of a retired sandbox. */
 export async function listConnectionPage(
   db: Db,
   { name, limit, offset }: { name: string | null; limit: number; offset: number },
@@ -80,7 +80,7 @@ export async function listConnectionPage(
                (SELECT count(*) FROM ${ALL_ROUTES} AS r WHERE r.connection_id = c.id) AS routes,
                (SELECT count(*) FROM sender e WHERE e.connection_id = c.id) AS senders,
                (SELECT count(*) FROM inbound_number n WHERE n.connection_id = c.id) AS numbers
-        FROM (SELECT * FROM connection WHERE ${name}::text IS NULL OR name = ${name}
+        FROM (SELECT * FROM connection c WHERE (${name}::text IS NULL OR name = ${name}) AND ${IS_SHOWN}
               ORDER BY id LIMIT ${limit} OFFSET ${offset}) AS c
         LEFT JOIN connection_down d ON d.connection_id = c.id
         CROSS JOIN LATERAL (${SEEN}) AS seen CROSS JOIN LATERAL (${LAST_HOUR}) AS hour
@@ -90,7 +90,7 @@ export async function listConnectionPage(
 }
 
 export async function countConnections(db: Db): Promise<number> {
-  return (await one<{ total: number }>(db, sql`SELECT count(*) AS total FROM connection`)).total;
+  return (await one<{ total: number }>(db, sql`SELECT count(*) AS total FROM connection c WHERE ${IS_SHOWN}`)).total;
 }
 
 export type MinuteRow = Counts & { minute: Date };
