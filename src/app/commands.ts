@@ -27,10 +27,12 @@ import type { CommandGroup } from '../platform/cli.ts';
 import { registerDirectoryCommand } from './directory.ts';
 import { registerDoctorCommand } from './doctor.ts';
 import { registerServeCommands } from './serve-commands.ts';
+import { registerSetupCommand } from './setup.ts';
 
 /** THE list of commands, in the order of `--help`. */
 export const COMMANDS: readonly CommandGroup[] = [
   registerServeCommands,
+  registerSetupCommand,
   registerAccountCommands,
   registerKeyCommands,
   registerOperatorCommands,

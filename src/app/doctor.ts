@@ -27,5 +27,6 @@ export function registerDoctorCommand(program: Command, context: CommandContext)
     });
 }
 
-const showFinding = ({ name, ok, detail, advice }: Finding): string =>
+/** Shows a finding as a line, with what to do about it. */
+export const showFinding = ({ name, ok, detail, advice }: Finding): string =>
   `${ok ? 'ok  ' : 'BAD '} ${name}: ${detail}${advice && !ok ? `\n     ${advice}` : ''}`;

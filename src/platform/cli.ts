@@ -13,19 +13,27 @@ import { addEnvFile } from './env-file.ts';
 import { nameOfDatabase } from './lib/database-url.ts';
 import { isLocalUrl } from './lib/local-url.ts';
 import { silentLog } from './lib/log.ts';
+import { createAsk } from './ask.ts';
 import { createSecretReader, type SecretReader, type SecretSource } from './secret-input.ts';
 
 /** What commands use. */
 export type CommandContext = {
   /** Returns the validated configuration. It is only read on demand, so that `--help` works with an invalid one. */
   config(): Config;
+  /** The settings that `config` reads: those of the environment and, where it has none, of the file in HELIOGRAPH_ENV_FILE. */
+  settings(): Readonly<Record<string, string | undefined>>;
+  /** Asks a person for a line on stderr; null where nobody can answer, because standard input is no terminal. */
+  readonly ask: ((question: string) => Promise<string>) | null;
   /**
    * Runs `work` on the program's database: DATABASE_URL, or the PostgreSQL in DATA_DIR, which is started for the
    * duration of the command if it is not running. Applies pending migrations first. If DATA_DIR has no database, it is
    * created with `create`, and otherwise a StartupError names the folder: most likely it is the wrong one. On stderr it
-   * says first which database that is, unless the output is JSON.
+   * says first which database that is, unless the output is JSON. `config` stands in for that of the environment.
    */
-  withDatabase<T>(work: (pool: Pool) => Promise<T>, options?: { readonly create: boolean }): Promise<T>;
+  withDatabase<T>(
+    work: (pool: Pool, connectionString: string) => Promise<T>,
+    options?: { readonly create: boolean; readonly config?: Config },
+  ): Promise<T>;
   /**
    * Prints the result on stdout: one JSON document with --json, else the text that `human` returns. With `ok` false the
    * exit code is 1, for a command that found a problem.
@@ -70,9 +78,10 @@ export async function runCommand(groups: readonly CommandGroup[], process: Proce
   let secrets: SecretReader | undefined;
   const context: CommandContext = {
     config: () => loadConfig(process.env),
-    withDatabase(work, { create } = { create: false }) {
+    settings: () => ({ ...process.env }),
+    withDatabase(work, { create, config } = { create: false }) {
       const say = (database: string): void => warn(`Database: ${database}`);
-      return withDatabase(loadConfig(process.env), work, { create, say });
+      return withDatabase(config ?? loadConfig(process.env), work, { create, say });
     },
     report(result, human, good = true) {
       print(isJson() ? JSON.stringify(result) : human(result));
@@ -87,6 +96,9 @@ export async function runCommand(groups: readonly CommandGroup[], process: Proce
         );
     },
     // Standard input is opened on demand: opening it has effects on a process that does not read it.
+    get ask() {
+      return createAsk({ stdin: process.stdin, stderr: process.stderr });
+    },
     get secrets() {
       return (secrets ??= createSecretReader({ stdin: process.stdin, stderr: process.stderr, warn }));
     },
@@ -113,6 +125,8 @@ function createProgram({ stdout, stderr }: Process): Command {
     .exitOverride();
 }
 
+type Work<T> = (pool: Pool, connectionString: string) => Promise<T>;
+
 type Opening = {
   readonly create: boolean;
   /** Is told which database it is, before anything happens there. */
@@ -121,7 +135,7 @@ type Opening = {
 
 async function withDatabase<T>(
   { databaseUrl, dataDir, walArchive, cell }: Config,
-  work: (pool: Pool) => Promise<T>,
+  work: Work<T>,
   { create, say }: Opening,
 ): Promise<T> {
   if (databaseUrl !== undefined) {
@@ -142,12 +156,12 @@ async function withDatabase<T>(
   }
 }
 
-async function withPool<T>(connectionString: string, cell: number, work: (pool: Pool) => Promise<T>): Promise<T> {
+async function withPool<T>(connectionString: string, cell: number, work: Work<T>): Promise<T> {
   const pool = createPool(connectionString, { max: 2, applicationName: 'heliograph command', log: silentLog });
   try {
     await migrate(pool, { dir: MIGRATIONS_DIR, log: silentLog });
     await ensureCell(pool, cell);
-    return await work(pool);
+    return await work(pool, connectionString);
   } finally {
     await pool.end();
   }

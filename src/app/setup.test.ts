@@ -1,0 +1,112 @@
+import { readFile, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { removeDataDir } from '../../test/support/data-dir.ts';
+import { temporaryFolder } from '../../test/support/temporary-folder.ts';
+import type { NewAccount } from '../operations/accounts/create.ts';
+import type { Finding } from '../operations/diagnosis/finding.ts';
+import type { Done } from '../operations/setup/step.ts';
+import { runCommand } from '../platform/cli.ts';
+import { parseEnvFile } from '../platform/env-file.ts';
+import { startSandboxSmsc } from '../simulators/smsc/smsc.ts';
+import { registerSetupCommand } from './setup.ts';
+import type { Tested } from './setup-check.ts';
+
+type Answer = {
+  readonly steps: readonly Done[];
+  readonly account: NewAccount | null;
+  readonly findings: readonly Finding[];
+  readonly test: Tested | null;
+};
+
+async function setUp(...args: readonly string[]): Promise<{ code: number; answer: Answer | null; stderr: string }> {
+  const out = { stdout: '', stderr: '' };
+  const writer = (name: keyof typeof out) => ({ write: (text: string) => (out[name] += text) });
+  const code = await runCommand([registerSetupCommand], {
+    argv: ['node', 'main.ts', '--json', 'setup', ...args],
+    env: { RETENTION_DAYS: '30' },
+    stdout: writer('stdout'),
+    stderr: writer('stderr'),
+  });
+  return { code, answer: out.stdout === '' ? null : JSON.parse(out.stdout), stderr: out.stderr };
+}
+
+test('all options on an empty machine end with a green doctor and a message at the carrier; a second run changes nothing', async () => {
+  const folder = await temporaryFolder('heliograph-setup-');
+  onTestFinished(async () => {
+    await removeDataDir(join(folder, 'data'));
+    await rm(folder, { recursive: true, force: true });
+  });
+  const smsc = await startSandboxSmsc({ systemId: 'acme', password: 'open sesame' });
+  onTestFinished(() => smsc.close());
+  const file = join(folder, 'heliograph.env');
+  const options = Object.entries({
+    'settings-file': file,
+    'data-dir': join(folder, 'data'),
+    database: 'built-in',
+    'public-url': 'https://sms.example.com',
+    'trust-proxy': '127.0.0.1',
+    account: 'Acme',
+    credit: '5',
+    price: '0.021',
+    'carrier-host': '127.0.0.1',
+    'carrier-port': String(smsc.port),
+    'carrier-system-id': 'acme',
+    'carrier-password': 'open sesame',
+    'test-to': '+393331234567',
+  }).flatMap(([name, value]) => [`--${name}`, value]);
+  const first = await setUp(...options);
+  expect(first.answer?.findings.filter(({ ok }) => !ok)).toEqual([]);
+  expect(first).toMatchObject({ code: 0, answer: { account: { name: 'Acme' }, test: { ok: true } } });
+  expect(first.answer?.steps.map(({ step, changed }) => [step, changed])).toEqual([
+    ['database', true],
+    ['address', true],
+    ['secret key', true],
+    ['sandbox', true],
+    ['carrier', true],
+    ['price', true],
+    ['account', true],
+  ]);
+  expect(smsc.ledger.counts().submits).toBe(1);
+  expect((await stat(file)).mode & 0o777).toBe(0o600);
+  const text = await readFile(file, 'utf8');
+  expect(parseEnvFile(text, file)).toEqual({
+    DATA_DIR: join(folder, 'data'),
+    PUBLIC_URL: 'https://sms.example.com',
+    TRUST_PROXY: '127.0.0.1',
+    SECRET_KEY: expect.stringMatching(/^[0-9a-f]{64}$/),
+    SANDBOX: 'off',
+  });
+  const second = await setUp('--settings-file', file, '--yes');
+  expect(second).toMatchObject({ code: 0, answer: { account: null, test: null } });
+  expect(second.answer?.steps.filter(({ changed }) => changed)).toEqual([]);
+  expect(await readFile(file, 'utf8')).toBe(text);
+}, 300_000);
+
+test('the credentials of a new account are shown even when the checks fail', async () => {
+  const folder = await temporaryFolder('heliograph-setup-');
+  onTestFinished(async () => {
+    await removeDataDir(join(folder, 'data'));
+    await rm(folder, { recursive: true, force: true });
+  });
+  const options = ['--settings-file', join(folder, 'heliograph.env'), '--data-dir', join(folder, 'data'), '--yes'];
+  const { code, answer } = await setUp(...options, '--account', 'Acme', '--test-to', 'nobody');
+  expect({ code, account: answer?.account?.name }).toEqual({ code: 1, account: 'Acme' });
+  expect(answer?.test).toMatchObject({ ok: false, detail: expect.stringContaining('refused with status 400') });
+}, 300_000);
+
+test('an address without HTTPS is refused before anything is written', async () => {
+  const folder = await temporaryFolder('heliograph-setup-');
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const file = join(folder, 'heliograph.env');
+  const refused = await setUp(
+    '--settings-file',
+    file,
+    '--data-dir',
+    join(folder, 'data'),
+    '--public-url',
+    'http://a.example',
+  );
+  expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('https://') });
+  await expect(stat(file)).rejects.toMatchObject({ code: 'ENOENT' });
+});

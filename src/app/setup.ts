@@ -1,0 +1,159 @@
+import { resolve } from 'node:path';
+import type { Command } from 'commander';
+import type { Pool } from 'pg';
+import { listAccounts } from '../identity/accounts/sql.ts';
+import { examine } from '../operations/diagnosis/examine.ts';
+import type { Finding } from '../operations/diagnosis/finding.ts';
+import type { NewAccount } from '../operations/accounts/create.ts';
+import { setUpAccount } from '../operations/setup/account.ts';
+import { setUpAddress } from '../operations/setup/address.ts';
+import { type Answers, createAnswers, type Flags } from '../operations/setup/answers.ts';
+import { setUpCarrier } from '../operations/setup/carrier.ts';
+import { setUpDatabase } from '../operations/setup/database.ts';
+import { type EnvFile, readEnvFile, type Settings, withSettings, writeEnvFile } from '../operations/setup/env-file.ts';
+import { setUpPrice } from '../operations/setup/price.ts';
+import { setUpSecretKey } from '../operations/setup/secret-key.ts';
+import type { Done, Wanted } from '../operations/setup/step.ts';
+import type { CommandContext } from '../platform/cli.ts';
+import { type Config, loadConfig } from '../platform/config.ts';
+import { createNodeServer } from '../platform/http/server.ts';
+import { addSecretOption } from '../platform/secret-input.ts';
+import { loadSecretKey } from '../platform/secret-key.ts';
+import { showFinding } from './doctor.ts';
+import { sendTest, type Tested, whileRunning } from './setup-check.ts';
+
+/**
+ * `setup`: the first hour of an installation. It asks for what is missing, writes a file of settings, creates the database,
+ * the first account, a carrier with its route and a price, and ends with the findings of `doctor`. Every answer is also an
+ * option. Run again, it keeps what is there.
+ */
+export function registerSetupCommand(program: Command, context: CommandContext): void {
+  const setup = program
+    .command('setup')
+    .description(
+      'set up an installation: settings, database, account, carrier and price; run again, it keeps what is there',
+    )
+    .option(
+      '--settings-file <path>',
+      'the file of settings to write; by default that in HELIOGRAPH_ENV_FILE, or heliograph.env',
+    )
+    .option('--data-dir <path>', 'folder for the data')
+    .option('--database <which>', '"own" for a PostgreSQL of yours, "built-in" for one in the folder for the data');
+  addSecretOption(setup, '--database-url', 'URL of a PostgreSQL of yours');
+  setup
+    .option('--public-url <url>', 'the address that carriers and users reach')
+    .option('--tls-cert <path>', 'PEM file with its certificate; without it a proxy in front has it')
+    .option('--tls-key <path>', 'PEM file with its private key')
+    .option('--trust-proxy <addresses>', 'addresses from which the proxy connects')
+    .option('--host <address>', 'address to listen on, with a certificate')
+    .option('--port <port>', 'port to listen on, with a certificate')
+    .option('--account <name>', 'name of the first account')
+    .option('--credit <amount>', 'its credit, in currency units')
+    .option('--carrier-host <host>', 'host of an SMS carrier by SMPP')
+    .option('--carrier-name <name>', 'a name for it')
+    .option('--carrier-port <port>', 'its port')
+    .option('--carrier-system-id <id>', 'your system_id there')
+    .option('--carrier-tls <yes|no>', 'whether it uses TLS');
+  addSecretOption(setup, '--carrier-password', 'your password there');
+  setup
+    .option('--price <amount>', 'price of a part of an SMS, in currency units')
+    .option('--test-to <number>', 'send a test message to this number, in E.164 format')
+    .option('--yes', 'ask nothing: what no option says is left as it is by default')
+    .action((flags: Flags) => run(context, flags));
+}
+
+type Result = {
+  readonly file: string;
+  readonly steps: readonly Done[];
+  readonly account: NewAccount | null;
+  readonly findings: readonly Finding[];
+  readonly test: Tested | null;
+};
+
+async function run(context: CommandContext, flags: Flags): Promise<void> {
+  const answers = createAnswers({ flags, ask: flags['yes'] === true ? null : context.ask, secrets: context.secrets });
+  const environment = context.settings();
+  const known = environment['HELIOGRAPH_ENV_FILE'];
+  const asked = { flag: 'settingsFile', text: 'File of settings', known, fallback: 'heliograph.env' };
+  const path = resolve(await answers.text(asked));
+  const file = await readEnvFile(path);
+  const { settings, done } = await answerSettings(answers, file, environment);
+  const config = loadConfig({ ...environment, ...settings });
+  const news = changes(file, settings);
+  if (Object.keys(news).length > 0) await writeEnvFile(path, withSettings(file.text, news));
+  const result = await context.withDatabase((pool, databaseUrl) => fill({ config, pool, databaseUrl }, answers), {
+    create: true,
+    config,
+  });
+  const { findings, test } = result;
+  const ok = findings.every((finding) => finding.ok) && test?.ok !== false;
+  context.report({ file: path, ...result, steps: [...done, ...result.steps] }, show, ok);
+}
+
+/** Asks for the settings, each step with those of the steps before it. */
+async function answerSettings(
+  answers: Answers,
+  file: EnvFile,
+  environment: Readonly<Record<string, string | undefined>>,
+): Promise<{ settings: Settings; done: Done[] }> {
+  const known = (): Partial<Settings> => ({ ...(environment as Partial<Settings>), ...file.settings, ...settings });
+  let settings: Settings = {};
+  const done: Done[] = [];
+  const take = ({ step, detail, settings: wanted }: Wanted): void => {
+    settings = { ...settings, ...wanted };
+    done.push({ step, detail, changed: Object.keys(changes(file, wanted)).length > 0 });
+  };
+  take(await setUpDatabase(answers, known()));
+  take(await setUpAddress(answers, known()));
+  take(await setUpSecretKey(known()));
+  const sandbox = known()['SANDBOX'] || 'off';
+  take({ step: 'sandbox', detail: sandbox, settings: { SANDBOX: sandbox } });
+  return { settings: { ...file.settings, ...settings }, done };
+}
+
+const changes = (file: EnvFile, wanted: Settings): Settings =>
+  Object.fromEntries(Object.entries(wanted).filter(([name, value]) => file.settings[name] !== value));
+
+async function fill(
+  { config, pool, databaseUrl }: { readonly config: Config; readonly pool: Pool; readonly databaseUrl: string },
+  answers: Answers,
+): Promise<Omit<Result, 'file'>> {
+  const installation = { config: { ...config, databaseUrl }, pool };
+  const isFirst = (await listAccounts(pool)).length === 0;
+  const carrier = await setUpCarrier(pool, await loadSecretKey(config), answers);
+  const price = await setUpPrice(pool, answers, isFirst);
+  // The last step that can fail: its credentials are shown by the result alone.
+  const { done, created } = await setUpAccount(pool, answers);
+  const makeServer = (): unknown => createNodeServer(config, () => undefined);
+  const checked = await whileRunning(installation, async () => {
+    const findings = await examine({ config, pool, makeServer });
+    const to = await answers.text({ flag: 'testTo', text: 'Number for a test message, in E.164 format (empty: none)' });
+    return { findings, test: to === '' ? null : await sendTest(installation, to) };
+  }).catch(notChecked);
+  return { steps: [carrier, price, done], account: created, ...checked };
+}
+
+function notChecked(error: unknown): Pick<Result, 'findings' | 'test'> {
+  const detail = error instanceof Error ? error.message : String(error);
+  const advice = 'What was set up stays. Correct this, and run `setup` again.';
+  return { findings: [{ name: 'check', ok: false, detail, advice }], test: null };
+}
+
+const show = ({ file, steps, account, findings, test }: Result): string =>
+  [
+    ...steps.map(({ step, changed, detail }) => `${changed ? 'set ' : 'ok  '} ${step}: ${detail}`),
+    `The settings are in ${file}, readable by its owner alone.`,
+    ...(account
+      ? [
+          'Save these credentials now; they are not shown again:',
+          `  API key   ${account.apiKey}`,
+          `  username  ${account.username}`,
+          `  password  ${account.password}`,
+        ]
+      : []),
+    'What `doctor` finds:',
+    ...findings.map(showFinding),
+    ...(test ? [`${test.ok ? 'ok  ' : 'BAD '} test message: ${test.detail}`] : []),
+    `Start the program with these settings: HELIOGRAPH_ENV_FILE=${file} heliograph serve, or as a service.`,
+    'Not asked for here: webhooks, alerts and backups. See docs/operating.md.',
+  ].join('\n');

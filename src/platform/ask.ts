@@ -1,0 +1,31 @@
+import { createInterface } from 'node:readline';
+import { Writable } from 'node:stream';
+import { invalidFields } from './errors.ts';
+import type { SecretSource } from './secret-input.ts';
+
+type Terminal = {
+  readonly stdin: SecretSource | undefined;
+  /** The question goes here, so that stdout stays the result of the command. */
+  readonly stderr: { write(text: string): unknown };
+};
+
+/**
+ * Creates what asks a person for one line at the terminal; null where standard input is none. Ctrl-C and Ctrl-D end it with
+ * an error that names the question.
+ */
+export function createAsk({ stdin, stderr }: Terminal): ((question: string) => Promise<string>) | null {
+  if (stdin?.isTTY !== true) return null;
+  const output = new Writable({
+    write(chunk: Buffer, _encoding, done) {
+      stderr.write(chunk.toString());
+      done();
+    },
+  });
+  return (question) => {
+    const lines = createInterface({ input: stdin, output, terminal: true, historySize: 0 });
+    return new Promise<string>((resolve, reject) => {
+      lines.question(question, resolve);
+      lines.once('close', () => reject(invalidFields([{ field: question, message: 'nothing was entered' }])));
+    }).finally(() => lines.close());
+  };
+}
