@@ -6,7 +6,7 @@ import { SlowFilesFirst } from './test/support/slow-files-first.ts';
 
 const TESTS = ['{src,test,client,docs,help,deploy,examples,monitoring,proofs,bench,scripts,web}/**/*.test.ts'];
 /** Too slow for every change: each page in every theme and width, each proof, each example of the documentation, whole set-ups. */
-const EXHAUSTIVE = ['{src,test,proofs,web,examples,deploy,monitoring}/**/*.full.test.ts'];
+const EXHAUSTIVE = ['{src,test,docs,proofs,web,examples,deploy,monitoring}/**/*.full.test.ts'];
 /** The proofs that judge times. */
 const TIMED = ['proofs/timed.full.test.ts'];
 const BROWSER = ['web/e2e/**/*.test.ts'];

@@ -5,6 +5,7 @@ export type Section = { readonly title: string; readonly pages: readonly Page[] 
 export type Group = { readonly title: string; readonly pages: readonly Page[]; readonly sections?: readonly Section[] };
 
 const page = (source: string, title: string): Page => ({ source, title });
+const howTo = (name: string, title: string): Page => page(`docs/how-to/${name}.md`, title);
 const runbook = (name: string, title: string): Page => page(`docs/runbooks/${name}.md`, title);
 
 /** All pages of the site but its first one and the decisions. `planPages` refuses a page of docs that is in no group. */
@@ -14,6 +15,9 @@ export const GROUPS: readonly Group[] = [
     pages: [
       page('README.md', 'Install and send your first SMS'),
       page('docs/quick-start.md', 'Quick start: webhook, campaign, inbox'),
+      page('docs/tutorials/first-campaign.md', 'Your first campaign'),
+      page('docs/tutorials/two-way-conversation.md', 'A two-way conversation: inbox and webhook'),
+      page('docs/tutorials/one-time-codes.md', 'One-time codes (OTP)'),
       page('examples/README.md', 'Examples with curl'),
     ],
   },
@@ -24,12 +28,28 @@ export const GROUPS: readonly Group[] = [
       {
         title: 'Install and run',
         pages: [
+          howTo('first-day-in-production', 'Your first day in production'),
           page('docs/deployment.md', 'Deploy: systemd, Docker, Kubernetes'),
-          page('docs/operating.md', 'Operate: backup, upgrade, accounts'),
+          howTo('behind-a-proxy', 'Behind nginx, Caddy or Traefik'),
+          page('docs/operating.md', 'Operate: settings, accounts, processes'),
+          howTo('backup-and-restore', 'Back up and restore'),
+          howTo('upgrade', 'Upgrade'),
+          howTo('gdpr', 'GDPR: access, erasure, retention'),
           page('docs/monitoring.md', 'Monitor: Prometheus and Grafana'),
           page('docs/alerts.md', 'Alerts by mail and webhook'),
           runbook('scale-out', 'Scale out to several databases'),
           runbook('move-account', 'Move an account to another cell'),
+        ],
+      },
+      {
+        title: 'Integrate your program',
+        pages: [
+          howTo('webhooks', 'Webhooks in Node, Python, PHP and Go'),
+          howTo('test-in-ci', 'Test your integration in CI'),
+          howTo('load-test', 'Load-test before launch'),
+          howTo('from-twilio', 'Move from Twilio'),
+          howTo('from-kannel', 'Move from Kannel'),
+          howTo('from-jasmin', 'Move from Jasmin'),
         ],
       },
       {

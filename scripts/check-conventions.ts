@@ -21,6 +21,10 @@ const FOREIGN = new Set([
   'avnadmin',
   'azure.extensions',
   'europe',
+  'letsencrypt',
+  'mclass',
+  'mwi',
+  'smpps_cred',
   'getaddrinfo',
   'pg_basebackup',
   'pg_dump',
@@ -36,8 +40,8 @@ const FOREIGN = new Set([
   'DATA_DIR/fence.json',
   'MESSAGE_ID',
   '_x000D_',
+  'REPOSITORY',
   'data/demo.json',
-  'data/receiver.mjs',
   'db/migrations/NNNN_name.sql',
   'formatters.bindings',
   'message_20270131',
@@ -49,6 +53,9 @@ const NAME = /^[A-Za-z_$][\w$]*(\.[\w$]+)*(\(\))?$/;
 const PATH = /^[\w.@*<>-]+(\/[\w.@*<>-]+)*\.(ts|tsx|mjs|cjs|sql|json|md|sh|ya?ml)$|^([\w.-]+\/)+$/;
 const COMMENT = /\/\*[\s\S]*?\*\/|(^|[\s;{}(,])\/\/[^\n]*/g;
 const SPAN = /`([^`\n]+)`/g;
+/** Pages whose tables have the names of another system in their first column. */
+const FROM_ELSEWHERE = /^docs\/how-to\/from-[a-z]+\.md$/;
+const FIRST_CELL = /^\|[^|\n]*\|/gm;
 const FENCE = /^(```|~~~)[\s\S]*?^\1/gm;
 
 const files = execFileSync('git', ['ls-files', '-co', '--exclude-standard'], { encoding: 'utf8' })
@@ -80,22 +87,28 @@ function exists(span: string): boolean {
   return parts.every((part) => words.has(part)) || isKnownPath(span) || code.includes(span);
 }
 
+const blank = (text: string): string => text.replace(/[^\n]/g, ' ');
+
 /** The text that people read in a file: a page without its code blocks, or the comments of a program file. */
 function proseOf(file: string): string {
   const text = read(file);
-  if (!isTypeScript(file)) return text.replace(FENCE, (block) => block.replace(/[^\n]/g, ' '));
-  const prose = text.replace(/[^\n]/g, ' ').split('');
+  if (!isTypeScript(file)) {
+    const prose = text.replace(FENCE, blank);
+    return FROM_ELSEWHERE.test(file) ? prose.replace(FIRST_CELL, blank) : prose;
+  }
+  const prose = blank(text).split('');
   for (const { 0: comment, index } of text.matchAll(COMMENT)) prose.splice(index, comment.length, ...comment);
   return prose.join('');
 }
 
 const lineOf = (text: string, index: number): number => text.slice(0, index).split('\n').length;
 
-/** Back-quoted names that exist nowhere. */
+/** Back-quoted names that exist nowhere, nor are files that the page has its reader save. */
 function unknownNames(file: string): string[] {
   const prose = proseOf(file);
+  const text = read(file);
   return [...prose.matchAll(SPAN)]
-    .filter(([, span = '']) => !exists(span))
+    .filter(([, span = '']) => !exists(span) && !text.includes(` file=${span}\n`))
     .map(({ 1: span, index }) => `${file}:${lineOf(prose, index)} \`${span}\` exists nowhere`);
 }
 

@@ -1,0 +1,73 @@
+import { glob, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { isShown, stepsOf } from '../test/support/doc-blocks.ts';
+import { PAGES } from './pages-that-run.ts';
+
+const ROOT = join(import.meta.dirname, '..');
+
+test('each page that is run marks as many blocks with norun as are known, and no more', async () => {
+  const found: Record<string, number> = {};
+  for (const page of Object.keys(PAGES)) {
+    const steps = stepsOf(await readFile(join(ROOT, page), 'utf8'));
+    found[page] = steps.filter((step) => step.kind === 'commands' && step.mode === 'norun').length;
+  }
+  expect(found).toEqual(Object.fromEntries(Object.entries(PAGES).map(([page, { norun }]) => [page, norun])));
+});
+
+test('a block of sh in a page of docs that is not run says so', async () => {
+  const pages = await Array.fromAsync(glob('docs/**/*.md', { cwd: ROOT }));
+  const silent: string[] = [];
+  for (const page of pages.filter((name) => PAGES[name] === undefined))
+    if (/^ *```(?:sh|bash)(?! norun$)/m.test(await readFile(join(ROOT, page), 'utf8'))) silent.push(page);
+  expect(silent).toEqual([]);
+});
+
+test('tutorials and how-to guides are run', async () => {
+  const pages = await Array.fromAsync(glob('docs/{tutorials,how-to}/*.md', { cwd: ROOT }));
+  expect(pages.filter((page) => PAGES[page] === undefined)).toEqual([]);
+});
+
+const page = (...blocks: string[]): string => blocks.map((block) => `Text.\n\n${block}\n`).join('\n');
+
+test('the blocks of a page are read with their output and the files to save', () => {
+  const text = page(
+    '```sh start\nnpm start\n```',
+    '```js file=data/a.mjs\nrun();\n```',
+    '1. Do:\n\n   ```sh\n   a\n   b\n   ```',
+    '```json\n{}\n```',
+    '```sh norun\nrm\n```',
+    '```text\nno output of it\n```',
+  );
+  expect(stepsOf(text)).toEqual([
+    { kind: 'commands', line: 3, mode: 'start', text: 'npm start\n', shown: null },
+    { kind: 'file', line: 9, path: 'data/a.mjs', text: 'run();\n' },
+    { kind: 'commands', line: 17, mode: 'run', text: 'a\nb\n', shown: { language: 'json', text: '{}\n' } },
+    { kind: 'commands', line: 30, mode: 'norun', text: 'rm\n', shown: null },
+  ]);
+});
+
+test.each([
+  ['a block without a language', '```\na\n```'],
+  ['"norum" after sh', '```sh norum\na\n```'],
+  ['repeat until what is shown?', '```sh repeat\na\n```'],
+])('%s is refused with its line', (message, block) => {
+  expect(() => stepsOf(page(block))).toThrow(`line 3: ${message}`);
+});
+
+test.each([
+  [true, 'json', '{ "a": "…", "b": [1] }', '{"a":"x","b":[1]}'],
+  [false, 'json', '{ "a": "…", "b": [1] }', '{"a":"x","b":[12]}'],
+  [true, 'json', '{ "a": 1, … }', '{"a":1,"b":{"c":2}}'],
+  [false, 'json', '{ "a": 1 }', '{"a":1}{"a":1}'],
+  [true, 'text', 'id …: sent\n', 'id 12: sent\n'],
+  [false, 'text', 'id …: sent', 'id 12\n: sent'],
+  [true, 'text', '…\nlast', 'last'],
+  [true, 'text', '…\nlast', 'first\nsecond\nlast'],
+  [false, 'text', '…\nlast', 'not last'],
+  [true, 'console', 'a\n…', 'a  \nb\nc'],
+  [false, 'text', 'a.c', 'abc'],
+  [true, 'text', 'a\nb', 'a\r\nb\r\n'],
+])('%s: %s shown as %j, printed as %j', (right, language, text, printed) => {
+  expect(isShown({ language, text }, printed)).toBe(right);
+});

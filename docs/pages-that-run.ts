@@ -1,0 +1,35 @@
+/**
+ * How a page is run by blocks.full.test.ts: how many of its blocks it marks with `norun`, because they need what a test has
+ * not; and, for a page that takes a running program for granted, the commands after whose start it begins.
+ */
+export type RunnablePage = { readonly norun: number; readonly before?: string };
+
+const COMMAND = 'npm run -s heliograph --';
+const connection = (name: string): string =>
+  `${COMMAND} connection add smpp --name ${name} --host 127.0.0.1 --port 2775 --system-id any --password any || true`;
+
+export const PAGES: Readonly<Record<string, RunnablePage>> = {
+  'README.md': { norun: 2 },
+  'docs/quick-start.md': { norun: 0 },
+  'docs/tutorials/first-campaign.md': { norun: 0 },
+  'docs/tutorials/one-time-codes.md': { norun: 0 },
+  'docs/tutorials/two-way-conversation.md': { norun: 0 },
+  'docs/how-to/webhooks.md': { norun: 0 },
+  'docs/how-to/from-twilio.md': { norun: 0 },
+  'docs/how-to/from-kannel.md': { norun: 0 },
+  'docs/how-to/from-jasmin.md': { norun: 0 },
+  'docs/how-to/gdpr.md': { norun: 0 },
+  'docs/how-to/test-in-ci.md': { norun: 0 },
+  'docs/how-to/load-test.md': { norun: 0 },
+  'docs/how-to/first-day-in-production.md': { norun: 2 },
+  'docs/how-to/behind-a-proxy.md': { norun: 1 },
+  'docs/how-to/backup-and-restore.md': { norun: 0 },
+  'docs/how-to/upgrade.md': { norun: 2 },
+  'docs/operating.md': { norun: 5, before: connection('acme') },
+  'docs/smpp.md': { norun: 1 },
+  'docs/alerts.md': { norun: 1, before: '' },
+  'docs/routing.md': {
+    norun: 1,
+    before: `${COMMAND} account create --name Acme\n${['tim', 'premium', 'night'].map(connection).join('\n')}\n`,
+  },
+};
