@@ -26,7 +26,8 @@ async function listSources(): Promise<readonly string[]> {
   const files = sources
     .filter((entry) => entry.isFile() && !entry.name.includes('.test.'))
     .map((entry) => join(entry.parentPath, entry.name));
-  return [...files, join(web, 'index.html'), join(web, 'vite.config.ts'), join(root, 'package-lock.json')];
+  const settings = ['index.html', 'vite.config.ts', 'mantine-styles.ts'].map((name) => join(web, name));
+  return [...files, ...settings, join(root, 'package-lock.json')];
 }
 
 /** Loads the bundler; undefined in a production installation. */

@@ -1,5 +1,6 @@
 import react from '@vitejs/plugin-react';
 import { defineConfig } from 'vite';
+import { mantineStyles } from './mantine-styles.ts';
 
 /** The server puts a fresh nonce in its place with each page (src/platform/http/console.ts). */
 const NONCE = 'CSP_NONCE';
@@ -24,7 +25,7 @@ const GROUPS = [
 export default defineConfig({
   root: import.meta.dirname,
   base: '/',
-  plugins: [react()],
+  plugins: [react(), mantineStyles()],
   html: { cspNonce: NONCE },
   build: {
     outDir: 'dist',

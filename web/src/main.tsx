@@ -1,5 +1,5 @@
 import './app/trusted-types.ts';
-import '@mantine/core/styles.css';
+import '@mantine/core/styles.layer.css';
 import './app/global.css';
 import { createRoot } from 'react-dom/client';
 import { applyColorScheme } from './app/color-scheme.ts';

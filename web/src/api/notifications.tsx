@@ -1,4 +1,4 @@
-import '@mantine/notifications/styles.css';
+import '@mantine/notifications/styles.layer.css';
 import { Button, Group } from '@mantine/core';
 import { Notifications, showNotification } from '@mantine/notifications';
 import { useState } from 'react';

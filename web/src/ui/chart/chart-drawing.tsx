@@ -1,4 +1,4 @@
-import '@mantine/charts/styles.css';
+import '@mantine/charts/styles.layer.css';
 import { AreaChart, BarChart } from '@mantine/charts';
 import type { ChartProps } from './chart-props.ts';
 import { useFormat } from '../values/format.ts';
