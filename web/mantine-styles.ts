@@ -1,7 +1,7 @@
 import type { Plugin } from 'vite';
 
-/** What every page needs: the variables of the theme, and styles that belong to no component. */
-const BASE = ['baseline', 'default-css-variables', 'global'];
+/** What belongs to no component. The variables of the default theme are not needed: MantineProvider writes all of ours. */
+const BASE = ['baseline', 'global'];
 
 const sheet = (name: string): string => `@mantine/core/styles/${name}.layer.css`;
 

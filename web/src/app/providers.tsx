@@ -28,6 +28,7 @@ export function Providers({ texts, pages }: ProvidersProps) {
         colorSchemeManager={colorSchemeManager}
         defaultColorScheme="auto"
         getStyleNonce={styleNonce}
+        deduplicateCssVariables={false}
       >
         <QueryClientProvider client={queries}>
           <Suspense>
