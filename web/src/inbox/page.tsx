@@ -1,4 +1,4 @@
-import { ActionIcon, Badge, Group } from '@mantine/core';
+import { ActionIcon, Badge, Group, Loader } from '@mantine/core';
 import { useMediaQuery } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
@@ -15,20 +15,28 @@ import { GuardedButton } from '../ui/actions/guarded-button.tsx';
 import { Page as Frame } from '../ui/page.tsx';
 import { useIsPhone } from '../ui/use-is-phone.ts';
 import { useUrlState } from '../ui/url-state.ts';
-import { Arrivals } from './arrivals.tsx';
-import { ConversationPane } from './conversation-pane.tsx';
 import { FIELDS, NEED, type Search } from './conversation.ts';
-import { AvailabilitySwitch } from './settings/availability.tsx';
 import { createDrafts, DraftsContext } from './drafts.ts';
 import classes from './inbox.module.css';
 import { ListPane } from './list/list-pane.tsx';
 import { onKey, useKeys } from './use-keys.ts';
 
+/** The list is useful before it; it is the larger half of the inbox. */
+const ConversationPane = lazyPart(() =>
+  import('./conversation-pane.tsx').then((file) => ({ default: file.ConversationPane })),
+);
+const Arrivals = lazyPart(() => import('./arrivals.tsx').then((f) => ({ default: f.Arrivals })));
+const AvailabilitySwitch = lazyPart(() =>
+  import('./settings/availability.tsx').then((f) => ({ default: f.AvailabilitySwitch })),
+);
 const AlertsDialog = lazyPart(() => import('./desk/alerts-dialog.tsx').then((f) => ({ default: f.AlertsDialog })));
 const KeysDialog = lazyPart(() => import('./desk/keys-dialog.tsx').then((f) => ({ default: f.KeysDialog })));
 const NewConversation = lazyPart(() =>
   import('./answer/new-conversation.tsx').then((f) => ({ default: f.NewConversation })),
 );
+
+/** The dialogs of the inbox's tools, loaded when first opened. */
+type Sheet = 'keys' | 'alerts';
 
 /** Wide enough for the contact details beside the conversation. */
 const WIDE = '(min-width: 80em)';
@@ -41,11 +49,16 @@ export function Page() {
   const [isNew, setNew] = useState(false);
   const { user, account } = useSession();
   const [drafts] = useState(() => createDrafts(`${user.id}:${account.id}`));
-  const [sheet, setSheet] = useState<'keys' | 'alerts' | null>(null);
+  const [sheet, setSheet] = useState<Sheet | null>(null);
+  const [seen, setSeen] = useState<ReadonlySet<Sheet>>(new Set());
+  const show = (next: Sheet): void => {
+    setSeen((before) => new Set([...before, next]));
+    setSheet(next);
+  };
   const unread = useUnread(pollMs);
   const isPhone = useIsPhone();
   const isWide = useMediaQuery(WIDE, undefined, { getInitialValueInEffect: false }) ?? false;
-  const ref = useKeys(() => setSheet('keys'));
+  const ref = useKeys(() => show('keys'));
   const open = useOpen();
   const isReading = isPhone && search.chat !== '';
   const create = (
@@ -66,14 +79,18 @@ export function Page() {
         actions={
           !isReading && (
             <>
-              <AvailabilitySwitch />
-              <Tools onSheet={setSheet} />
+              <Suspense>
+                <AvailabilitySwitch />
+              </Suspense>
+              <Tools onSheet={show} />
               {!isPhone && create}
             </>
           )
         }
       >
-        <Arrivals chat={search.chat} onPoll={setPollMs} onOpen={open} />
+        <Suspense>
+          <Arrivals chat={search.chat} onPoll={setPollMs} onOpen={open} />
+        </Suspense>
         <div ref={ref} className={classes.panes} data-wide={isWide}>
           {!isReading && (
             <ListPane
@@ -85,7 +102,9 @@ export function Page() {
             />
           )}
           {search.chat !== '' ? (
-            <ConversationPane key={search.chat} chatId={search.chat} pollMs={pollMs} isWide={isWide} />
+            <Suspense key={search.chat} fallback={<Waiting />}>
+              <ConversationPane chatId={search.chat} pollMs={pollMs} isWide={isWide} />
+            </Suspense>
           ) : (
             !isPhone && (
               <div className={classes.nothing}>
@@ -95,8 +114,8 @@ export function Page() {
           )}
         </div>
         <Suspense>
-          <KeysDialog opened={sheet === 'keys'} onClose={() => setSheet(null)} />
-          <AlertsDialog opened={sheet === 'alerts'} onClose={() => setSheet(null)} />
+          {seen.has('keys') && <KeysDialog opened={sheet === 'keys'} onClose={() => setSheet(null)} />}
+          {seen.has('alerts') && <AlertsDialog opened={sheet === 'alerts'} onClose={() => setSheet(null)} />}
         </Suspense>
         <Dialog opened={isNew} onClose={() => setNew(false)} title={t('new.title')}>
           <Suspense>
@@ -113,7 +132,17 @@ export function Page() {
   );
 }
 
-type ToolsProps = { readonly onSheet: (sheet: 'keys' | 'alerts') => void };
+/** Holds the place of the conversation, as it does itself while it waits for the messages. */
+function Waiting() {
+  const { t } = useTranslation('inbox');
+  return (
+    <div className={classes.nothing}>
+      <Loader aria-label={t('ui:loading')} />
+    </div>
+  );
+}
+
+type ToolsProps = { readonly onSheet: (sheet: Sheet) => void };
 
 /** Shortcuts, notifications and settings of the inbox. */
 function Tools({ onSheet }: ToolsProps) {

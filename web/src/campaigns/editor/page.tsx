@@ -15,7 +15,8 @@ import { newDraft, toDraft } from './draft.ts';
 import { Editor } from './editor.tsx';
 import { readCopy } from './saving/local-copy.ts';
 import { findDraft, listDrafts, readContent } from './saving/stored-draft.ts';
-import { type Place, untilLeft, useOwner } from './saving/use-autosave.ts';
+import { type Place, untilLeft } from './saving/use-autosave.ts';
+import { useOwner } from './saving/use-owner.ts';
 
 const FIELDS = { id: whole(), draft: text(), list: whole() };
 

@@ -13,7 +13,7 @@ import { useLast } from '../../ui/use-last.ts';
 import lists from '../../ui/choice-list.module.css';
 import { NEED } from '../campaign.ts';
 import { listCopies } from '../editor/saving/local-copy.ts';
-import { useOwner } from '../editor/saving/use-autosave.ts';
+import { useOwner } from '../editor/saving/use-owner.ts';
 import { deleteDraft, type DraftEntry, listDrafts } from '../editor/saving/stored-draft.ts';
 
 /** What is being written in the editor and is no campaign yet, or not applied to one: each can be continued. */

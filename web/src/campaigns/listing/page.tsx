@@ -1,7 +1,8 @@
 import { Megaphone } from 'lucide-react';
-import { type ReactNode, useState } from 'react';
+import { type ReactNode, Suspense, useState } from 'react';
 import { useNavigate } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
+import { lazyPart } from '../../api/connection/lazy-part.ts';
 import { AddButton } from '../../ui/actions/add-button.tsx';
 import { DataTable } from '../../ui/table/data-table.tsx';
 import { EmptyState } from '../../ui/empty-state.tsx';
@@ -10,10 +11,12 @@ import { useUrlState } from '../../ui/url-state.ts';
 import { useListQuery } from '../../ui/table/use-list-query.ts';
 import { type Campaign, isSending, listCampaigns, NEED } from '../campaign.ts';
 import { useCampaignColumns } from './columns.tsx';
-import { Drafts } from './drafts.tsx';
 import { DeleteDialog } from '../delete-dialog.tsx';
 import { Filters, isFiltered, LIST_FIELDS, NO_FILTERS, queryOf } from './filters.tsx';
 import { RowMenu } from './row-menu.tsx';
+
+/** Most accounts have none, and whether there are some is known only later. */
+const Drafts = lazyPart(() => import('./drafts.tsx').then((file) => ({ default: file.Drafts })));
 
 /** Poll interval while a campaign is being sent. */
 const SENDING_POLL_MS = 5000;
@@ -32,7 +35,9 @@ export function Page() {
   );
   return (
     <Frame title={t('title')} description={t('description')} actions={create}>
-      <Drafts />
+      <Suspense>
+        <Drafts />
+      </Suspense>
       <CampaignTable create={create} onDelete={setDoomed} />
       <DeleteDialog campaign={doomed} onClose={() => setDoomed(null)} />
     </Frame>

@@ -3,6 +3,7 @@ import { CircleCheckBig, Gavel, Info } from 'lucide-react';
 import { useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { type Column, DataTable } from '../../ui/table/data-table.tsx';
+import { useRowSelection } from '../../ui/table/row-selection.tsx';
 import { DateTime } from '../../ui/values/date-time.tsx';
 import { EmptyState } from '../../ui/empty-state.tsx';
 import { GuardedButton } from '../../ui/actions/guarded-button.tsx';
@@ -34,6 +35,8 @@ export function Page() {
     (signal) => listUnknowns({ page, limit, ...(connection && { connection }) }, signal),
     { refetchInterval: REFRESH_MS * 2 },
   );
+  const shown = (query.data?.data ?? []).map(({ messageId }) => messageId);
+  const selection = useRowSelection({ shown, selected, onSelect: setSelected });
   return (
     <Frame title={t('unknown.title')} description={t('unknown.description')}>
       <ConnectionFilterBar value={connection} onChange={(next) => setSearch({ connection: next })} />
@@ -50,8 +53,7 @@ export function Page() {
         rowId={({ messageId }) => messageId}
         search={search}
         onSearch={setSearch}
-        selected={selected}
-        onSelect={setSelected}
+        selection={selection}
         toolbar={<Toolbar count={selected.size} onSettle={() => setSettled([...selected])} />}
         actions={({ messageId }) => (
           <GuardedButton need={OPERATOR} size="xs" variant="default" onClick={() => setSettled([messageId])}>

@@ -1,4 +1,4 @@
-import { Checkbox, Group, NativeSelect, Pagination, Stack, Text, UnstyledButton } from '@mantine/core';
+import { Group, NativeSelect, Pagination, Stack, Text, UnstyledButton } from '@mantine/core';
 import { ArrowDown, ArrowUp, ArrowUpDown } from 'lucide-react';
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
@@ -34,6 +34,12 @@ export type ListPage<T> = {
   readonly limit: number;
   readonly total: number;
 };
+/** The selection of rows, as `useRowSelection` gives it. */
+export type RowSelection = {
+  readonly head: ReactNode;
+  readonly check: (rowId: string) => ReactNode;
+  readonly has: (rowId: string) => boolean;
+};
 export type ListSearch = { readonly page: number; readonly limit: number; readonly sort?: string };
 
 export type DataTableProps<T> = {
@@ -59,9 +65,8 @@ export type DataTableProps<T> = {
   readonly actions?: (row: T) => ReactNode;
   /** Called on a click anywhere in a row. The row also needs a link or button for the keyboard. */
   readonly onRowClick?: (row: T) => void;
-  /** The IDs of the selected rows, across pages; shows checkboxes. */
-  readonly selected?: ReadonlySet<string>;
-  readonly onSelect?: (ids: ReadonlySet<string>) => void;
+  /** A checkbox before each row, and one for all of them: `useRowSelection`. */
+  readonly selection?: RowSelection;
   /** The actions for the selected rows, next to the column choice. */
   readonly toolbar?: ReactNode;
   /** Shown instead of the pager, for lists with cursors. */
@@ -91,50 +96,18 @@ export function DataTable<T>(props: DataTableProps<T>) {
   );
 }
 
-/** The selection of the rows shown, and how to change it. */
-function selectionOf<T>({ query, rowId, selected = NOBODY, onSelect }: DataTableProps<T>) {
-  const ids = (query.data?.data ?? []).map(rowId);
-  const set = (changed: readonly string[], isChosen: boolean): void => {
-    const next = new Set(selected);
-    for (const id of changed) {
-      if (isChosen) next.add(id);
-      else next.delete(id);
-    }
-    onSelect?.(next);
-  };
-  return {
-    has: (id: string): boolean => selected.has(id),
-    all: ids.length > 0 && ids.every((id) => selected.has(id)),
-    some: ids.some((id) => selected.has(id)),
-    set: (id: string, isChosen: boolean) => set([id], isChosen),
-    setAll: (isChosen: boolean) => set(ids, isChosen),
-  };
-}
-
-const NOBODY: ReadonlySet<string> = new Set();
-
 type GridProps<T> = DataTableProps<T> & { readonly hidden: ReadonlySet<string> };
 
 function Grid<T>(props: GridProps<T>) {
   const { t } = useTranslation('ui');
-  const { label, query, rowId, onSelect, actions, hidden } = props;
+  const { label, query, rowId, selection, actions, hidden } = props;
   const columns = props.columns.filter(({ id }) => !hidden.has(id));
-  const selection = selectionOf(props);
   return (
     <div className={classes.scroll} tabIndex={0} role="region" aria-label={label}>
       <table aria-label={label} className={classes.table}>
         <thead>
           <tr>
-            {onSelect && (
-              <th style={{ width: 40 }}>
-                <Checkbox
-                  aria-label={t('table.selectAll')}
-                  checked={selection.all}
-                  indeterminate={selection.some && !selection.all}
-                  onChange={() => selection.setAll(!selection.all)}
-                />
-              </th>
-            )}
+            {selection && <th style={{ width: 40 }}>{selection.head}</th>}
             {columns.map((column) => (
               <Head key={column.id} column={column} {...props} />
             ))}
@@ -143,7 +116,7 @@ function Grid<T>(props: GridProps<T>) {
         </thead>
         <tbody>
           {query.data?.data.map((row) => (
-            <GridRow key={rowId(row)} row={row} selection={selection} {...props} columns={columns} />
+            <GridRow key={rowId(row)} row={row} {...props} columns={columns} />
           ))}
         </tbody>
       </table>
@@ -172,20 +145,16 @@ function Head<T>({ column, search, onSearch }: HeadProps<T>) {
   );
 }
 
-type RowProps<T> = DataTableProps<T> & { readonly row: T; readonly selection: ReturnType<typeof selectionOf> };
+type RowProps<T> = DataTableProps<T> & { readonly row: T };
 
-function GridRow<T>({ row, selection, columns, actions, rowId, onRowClick, onSelect }: RowProps<T>) {
+function GridRow<T>({ row, selection, columns, actions, rowId, onRowClick }: RowProps<T>) {
   const id = rowId(row);
   return (
     <tr
-      data-selected={selection.has(id) || undefined}
+      data-selected={selection?.has(id) || undefined}
       {...(onRowClick && { onClick: () => onRowClick(row), style: { cursor: 'pointer' } })}
     >
-      {onSelect && (
-        <td onClick={(event) => event.stopPropagation()}>
-          <RowCheck id={id} selection={selection} />
-        </td>
-      )}
+      {selection && <td onClick={(event) => event.stopPropagation()}>{selection.check(id)}</td>}
       {columns.map((column) => (
         <td key={column.id} style={{ textAlign: column.align }}>
           {column.cell(row)}
@@ -202,39 +171,26 @@ function GridRow<T>({ row, selection, columns, actions, rowId, onRowClick, onSel
   );
 }
 
-type RowCheckProps = { readonly id: string; readonly selection: ReturnType<typeof selectionOf> };
-
-function RowCheck({ id, selection }: RowCheckProps) {
-  const { t } = useTranslation('ui');
-  const isChosen = selection.has(id);
-  return <Checkbox aria-label={t('table.select')} checked={isChosen} onChange={() => selection.set(id, !isChosen)} />;
-}
-
 function Cards<T>(props: DataTableProps<T>) {
-  const selection = selectionOf(props);
   return (
     <ul className={classes.cards} aria-label={props.label}>
       {props.query.data?.data.map((row) => (
         <li key={props.rowId(row)} className={classes.card}>
-          <Card row={row} selection={selection} {...props} />
+          <Card row={row} {...props} />
         </li>
       ))}
     </ul>
   );
 }
 
-function Card<T>({ row, selection, columns, actions, rowId, onRowClick, onSelect }: RowProps<T>) {
+function Card<T>({ row, selection, columns, actions, rowId, onRowClick }: RowProps<T>) {
   const title = columns.find(({ phone }) => phone === 'title') ?? columns[0];
   const lines = columns.filter((column) => column !== title && column.phone !== 'none' && !column.hidden);
   return (
     <div {...(onRowClick && { onClick: () => onRowClick(row) })}>
       <Group justify="space-between" wrap="nowrap" align="flex-start" gap="xs">
         <Group gap="xs" wrap="nowrap" style={{ minWidth: 0 }}>
-          {onSelect && (
-            <span onClick={(event) => event.stopPropagation()}>
-              <RowCheck id={rowId(row)} selection={selection} />
-            </span>
-          )}
+          {selection && <span onClick={(event) => event.stopPropagation()}>{selection.check(rowId(row))}</span>}
           <div className={classes.cardTitle}>{title?.cell(row)}</div>
         </Group>
         {actions && (

@@ -15,7 +15,7 @@ import classes from '../../../ui/choice-list.module.css';
 import { useLists } from '../../contact-lists.ts';
 import { contentOf, type Draft } from '../draft.ts';
 import { usePreview } from '../preview.ts';
-import { useOwner } from '../saving/use-autosave.ts';
+import { useOwner } from '../saving/use-owner.ts';
 import type { EditorState } from '../use-editor.ts';
 
 const sendTest = (id: number, contactListIds: number[]) =>

@@ -1,12 +1,12 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useEffect, useRef, useState } from 'react';
-import { useSession } from '../../../api/session.ts';
 import { refresh } from '../../../api/refresh.ts';
 import { followConnection, isReachable } from '../../../api/connection/monitor.ts';
 import type { Draft } from '../draft.ts';
 import { type Autosave, createAutosave, type SaveState } from './autosave.ts';
 import { dropCopy, keepCopy } from './local-copy.ts';
 import { deleteDraft, saveDraft } from './stored-draft.ts';
+import { useOwner } from './use-owner.ts';
 
 /** Where a draft is kept: its id, the version that the server has of it (0: none), and its campaign (0: none). */
 export type Place = { readonly id: string; readonly version: number; readonly campaignId: number };
@@ -21,12 +21,6 @@ function leave(saving: Autosave): void {
 
 /** Resolves when editors that were left have saved what they had, or have failed to. */
 export const untilLeft = (): Promise<unknown> => Promise.allSettled(leaving);
-
-/** The name under which this browser keeps copies of this user in this account. */
-export function useOwner(): string {
-  const { user, account } = useSession();
-  return `${account.id}/${user.id}`;
-}
 
 /** Saves the draft of the editor while it is typed. `onBegun` is called with its id at the first change of a new one. */
 export function useAutosave(place: Place, onBegun: (id: string) => void) {
