@@ -19,6 +19,9 @@ export const mantineStyles = (): Plugin => ({
   },
   transform: {
     filter: { id: /@mantine\/core\/esm\/components\/.*\.module\.mjs$/ },
-    handler: (code, id) => ({ code: `import '${sheet(/(\w+)\.module\.mjs$/.exec(id)?.[1] ?? '')}';\n${code}`, map: null }),
+    handler: (code, id) => ({
+      code: `import '${sheet(/(\w+)\.module\.mjs$/.exec(id)?.[1] ?? '')}';\n${code}`,
+      map: null,
+    }),
   },
 });
