@@ -4,6 +4,7 @@ import { benchChannels } from './channels.ts';
 import { benchContacts } from './contacts.ts';
 import { benchEngine } from './engine.ts';
 import { benchExport } from './export.ts';
+import { benchFirstLoad } from './first-load.ts';
 import { benchFront } from './front.ts';
 import { benchGrow } from './grow.ts';
 import { benchHistory } from './history.ts';
@@ -39,6 +40,7 @@ const BENCHES: Readonly<Record<string, () => Promise<Report | NotRun>>> = {
   history: benchHistory,
   channels: benchChannels,
   inbox: benchInbox,
+  'first-load': benchFirstLoad,
 };
 
 await removeOrphans('heliograph-bench-');

@@ -1,4 +1,4 @@
-import { Group, SimpleGrid, Stack } from '@mantine/core';
+import { SimpleGrid, Stack } from '@mantine/core';
 import { DropArea } from '../ui/media/drop-area.tsx';
 import { Thumbnail } from '../ui/media/thumbnail.tsx';
 import { UploadList } from '../ui/media/upload-list.tsx';
@@ -35,11 +35,11 @@ export const Messages = () => (
             { id: 4, name: 'failed.png', size: 1000, sent: 1000, state: 'failed', error: new Error('Too large.') },
           ]}
         />
-        <Group>
+        <SimpleGrid cols={{ base: 3, sm: 6 }}>
           <Thumbnail media={{ name: 'icon', mimeType: 'image/png', thumbnailUrl: '/src/ui/icon.svg' }} />
           <Thumbnail media={{ name: 'video', mimeType: 'video/mp4', thumbnailUrl: null }} />
           <Thumbnail media={{ name: 'gone', mimeType: 'image/png', thumbnailUrl: '/nowhere.png' }} />
-        </Group>
+        </SimpleGrid>
       </Stack>
     </Section>
   </>

@@ -47,7 +47,7 @@ export function Values() {
             ))}
           </Group>
           <Group>
-            {['PENDING', 'SENT', 'DELIVERED', 'FAILED', 'EXPIRED', 'UNKNOWN'].map((status) => (
+            {['PENDING', 'ACCEPTED', 'DELIVERED', 'REJECTED', 'EXPIRED', 'UNKNOWN'].map((status) => (
               <MessageStatus key={status} status={status} />
             ))}
             <CampaignStatus status="SENDING" />
