@@ -1,9 +1,9 @@
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import { readFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { extname, join } from 'node:path';
+import { extname, join, relative } from 'node:path';
 import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
 import type { Browser } from 'playwright-core';
@@ -89,11 +89,15 @@ async function serveEmptyPage(): Promise<AsyncDisposable & { readonly url: strin
   const outDir = await temporaryFolder('heliograph-bench-');
   const options = { outDir, emptyOutDir: true, rolldownOptions: { input: join(ROOT, 'web/empty.html') } };
   await build({ configFile: join(ROOT, 'web/vite.config.ts'), logLevel: 'warn', build: options });
-  const server = createServer(async (request, answer) => {
-    const path = join(outDir, new URL(request.url ?? '', 'http://localhost').pathname);
-    const body = await readFile(path).catch(() => undefined);
+  const files = new Map<string, Buffer>();
+  for (const entry of await readdir(outDir, { recursive: true, withFileTypes: true })) {
+    const path = join(entry.parentPath, entry.name);
+    if (entry.isFile()) files.set(`/${relative(outDir, path)}`, gzipSync(await readFile(path), { level: 9 }));
+  }
+  const server = createServer((request, answer) => {
+    const path = new URL(request.url ?? '', 'http://localhost').pathname;
     const headers = { 'content-type': TYPES[extname(path)] ?? 'text/plain', 'content-encoding': 'gzip' };
-    answer.writeHead(body === undefined ? 404 : 200, headers).end(gzipSync(body ?? '', { level: 9 }));
+    answer.writeHead(files.has(path) ? 200 : 404, headers).end(files.get(path));
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');

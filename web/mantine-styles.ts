@@ -1,7 +1,10 @@
 import type { Plugin } from 'vite';
 
 /** What belongs to no component. The variables of the default theme are not needed: MantineProvider writes all of ours. */
-const BASE = ['baseline', 'global'];
+export const BASE = ['baseline', 'global'];
+
+/** The class names of a component, or of a part that several share: `esm/components/Badge/Badge.module.mjs`. */
+export const CLASS_NAMES = /@mantine\/core\/esm\/.*\/(\w+)\.module\.mjs$/;
 
 const sheet = (name: string): string => `@mantine/core/styles/${name}.layer.css`;
 
@@ -18,9 +21,9 @@ export const mantineStyles = (): Plugin => ({
     handler: () => BASE.map((name) => `@import '${sheet(name)}';`).join('\n'),
   },
   transform: {
-    filter: { id: /@mantine\/core\/esm\/components\/.*\.module\.mjs$/ },
+    filter: { id: CLASS_NAMES },
     handler: (code, id) => ({
-      code: `import '${sheet(/(\w+)\.module\.mjs$/.exec(id)?.[1] ?? '')}';\n${code}`,
+      code: `import '${sheet(CLASS_NAMES.exec(id)?.[1] ?? '')}';\n${code}`,
       map: null,
     }),
   },
