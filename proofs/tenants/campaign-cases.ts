@@ -80,7 +80,8 @@ export const CAMPAIGN_CASES: Readonly<Record<string, Case>> = {
   [`GET ${PG}/campaigns/:id/recipients`]: { ids: { 'path.id': 'sendingCampaign' } },
   [`POST ${PG}/campaigns/:id/test`]: { ids: { 'path.id': 'pricedCampaign', 'body.contactListIds.0': 'testList' } },
   [`GET ${PG}/account/campaigns`]: NO_IDS,
-  [`PUT ${PG}/account/campaigns`]: { body: () => ({ quietHours: null }) },
+  // A minute in which hardly any campaign of a proof runs.
+  [`PUT ${PG}/account/campaigns`]: { body: () => ({ quietHours: { from: '03:00', to: '03:01' } }) },
   [`GET ${PG}/campaigns/stats`]: { query: () => ({ startDate: '2026-01-01', endDate: '2035-12-31' }) },
   [`GET ${PG}/campaigns/:id/funnel`]: { ids: { 'path.id': 'campaign' } },
   [`GET ${PG}/campaigns/:id/results`]: { ids: { 'path.id': 'campaign' } },

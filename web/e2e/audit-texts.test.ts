@@ -31,7 +31,8 @@ const COMPOSED: Readonly<Record<string, readonly string[]>> = {
 };
 
 const WORDS = String.raw`[a-z]{2,}(?:-[a-z]+)*`;
-const LITERAL = new RegExp(String.raw`'(${WORDS}\.${WORDS})'`, 'g');
+/** Names of files have the same form. */
+const LITERAL = new RegExp(String.raw`'(${WORDS}\.(?!json')${WORDS})'`, 'g');
 const COMPOSING = new RegExp(String.raw`action: ${'`'}(${WORDS})\.\$\{`, 'g');
 
 const found = (pattern: RegExp, texts: readonly string[]): string[] => [

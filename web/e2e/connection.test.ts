@@ -62,7 +62,7 @@ test('without a network a banner says so, a page that is opened waits, and it ap
   await takeShot(page, 'connection-offline-dark', { fullPage: false });
   expect(await page.getByText('Something went wrong').count()).toBe(0);
   await context.setOffline(false);
-  await page.getByRole('heading', { name: 'Exports' }).waitFor();
+  await page.getByRole('heading', { name: 'Exports', exact: true }).waitFor();
   await banner(page, 'Connected again.').waitFor();
   await page.locator('[data-fault]').waitFor({ state: 'detached' });
   expect(watch.problems()).toEqual([]);

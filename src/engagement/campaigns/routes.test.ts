@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { NewAccount } from '../../operations/accounts/create.ts';
+import { many, sql } from '../../platform/db/query.ts';
 import { listAuditEntries } from '../../identity/audit/sql.ts';
 import { type CampaignApi, openCampaignApi } from '../../../test/support/campaigns/api.ts';
 import { readBooks } from '../../../test/support/money.ts';
@@ -481,6 +482,13 @@ test('the policy of the account determines senders and quiet hours of its campai
   expect((await api.call(account.apiKey, 'GET', path)).body).toEqual({ quietHours: null, smsSenders: null });
   const policy = { quietHours: { from: '21:00', to: '08:00' }, smsSenders: ['ACME'] };
   expect(await api.call(account.apiKey, 'PUT', path, policy)).toMatchObject({ status: 200, body: policy });
+  const more = { quietHours: { ...policy.quietHours, until: '09:00' } };
+  expect((await api.call(account.apiKey, 'PUT', path, more)).body.warnings).toHaveLength(1);
+  const [stored] = await many(
+    api.pool,
+    sql`SELECT quiet_hours AS "quietHours" FROM campaign_policy WHERE account_id = ${account.accountId}`,
+  );
+  expect(stored).toEqual({ quietHours: policy.quietHours });
   expect((await api.call(account.apiKey, 'PUT', path, { quietHours: null })).body).toEqual({
     quietHours: null,
     smsSenders: ['ACME'],

@@ -16,7 +16,7 @@ const SendingMode = Type.Enum([...SENDING_MODES], {
   description: 'A combined mode tries its channels in the order of its name, until one delivers.',
 });
 
-const Hours = Type.Union([QuietHours, Type.Object({ off: Type.Literal(true) })], {
+export const Hours = Type.Union([QuietHours, Type.Object({ off: Type.Literal(true) })], {
   description: 'Replaces the quiet hours of the account; `{ "off": true }`: none.',
 });
 

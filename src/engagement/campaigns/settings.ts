@@ -1,7 +1,9 @@
 import type { FieldError } from '../../platform/errors.ts';
 import { parseScheduledDate } from '../../platform/lib/scheduled-date.ts';
+import { knownFieldsOf } from '../../platform/lib/schema.ts';
+import { Fallback } from '../../messaging/sending/fallback-schema.ts';
 import { hoursFaults } from './policy/change.ts';
-import type { CampaignIn, CampaignPatch } from './schema.ts';
+import { type CampaignIn, type CampaignPatch, Hours } from './schema.ts';
 import type { Settings } from './sql.ts';
 
 /** The settings of a campaign before anything is set. */
@@ -39,17 +41,18 @@ export const readNewSettings = (body: CampaignIn, now: Date): ReadSettings =>
  * the other kind (lists, numbers) replace the earlier ones.
  */
 export function changeSettings(current: Settings, body: CampaignPatch, now: Date): ReadSettings {
-  const { name, fallback, scheduledDate } = body;
+  const { name, fallback, quietHours, scheduledDate } = body;
   const faults = [
     ...nameFaults(body),
     ...recipientFaults(body),
     ...dateFaults(scheduledDate, now),
-    ...hoursFaults(body.quietHours && 'from' in body.quietHours ? body.quietHours : null),
+    ...hoursFaults(quietHours && 'from' in quietHours ? quietHours : null),
   ];
   const copied = COPIED_SETTINGS.flatMap((key) => (body[key] === undefined ? [] : [[key, body[key]] as const]));
   const settings: Settings = { ...current, ...Object.fromEntries(copied), ...recipientsOf(current, body) };
+  if (quietHours) settings.quietHours = knownFieldsOf(Hours, quietHours);
   if (name !== undefined) settings.name = name.trim();
-  if (fallback !== undefined) settings.fallback = fallback ?? {};
+  if (fallback !== undefined) settings.fallback = knownFieldsOf(Fallback, fallback ?? {});
   if (scheduledDate !== undefined)
     settings.scheduledAt = scheduledDate === null ? null : parseScheduledDate(scheduledDate);
   return { settings, faults };

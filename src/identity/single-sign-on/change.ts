@@ -111,7 +111,7 @@ const normalized = (input: SettingsInput): Settings => ({
   issuer: input.issuer.trim(),
   clientId: input.clientId.trim(),
   scopes: [...new Set(input.scopes)],
-  groupRoles: [...input.groupRoles],
+  groupRoles: input.groupRoles.map(({ group, role }) => ({ group, role })),
   emailDomains: [...new Set(input.emailDomains.map((domain) => domain.trim().toLowerCase()))],
 });
 

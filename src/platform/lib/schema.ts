@@ -1,4 +1,5 @@
 import { Type } from 'typebox';
+import { Value } from 'typebox/value';
 import { CHANNELS } from './channel.ts';
 
 /** The schema of a value that may be null. */
@@ -15,3 +16,10 @@ export const id = (description?: string) =>
 /** The schema of a channel: SMS, RCS or WHATSAPP. */
 export const channelName = (description?: string) =>
   Type.Enum([...CHANNELS], { type: 'string', ...(description !== undefined && { description }) });
+
+/**
+ * Returns a valid value without the fields that its schema does not have, at any depth. For what is stored as JSON: all else
+ * is stored field by field, so that an unknown field gets nowhere.
+ */
+export const knownFieldsOf = <T extends Type.TSchema>(schema: T, value: Type.Static<T>): Type.Static<T> =>
+  Value.Clean(schema, structuredClone(value)) as Type.Static<T>;

@@ -1,10 +1,11 @@
+import type { Static } from 'typebox';
 import { type Author, recordAudit } from '../../../identity/audit/record.ts';
 import type { Db } from '../../../platform/db/query.ts';
 import { type FieldError, invalidFields } from '../../../platform/errors.ts';
+import { knownFieldsOf } from '../../../platform/lib/schema.ts';
 import { isSender } from '../../../messaging/sending/prepare.ts';
+import { PolicyIn } from './schema.ts';
 import { findPolicy, insertPolicy, type Policy } from './sql.ts';
-
-type Change = { readonly [K in keyof Policy]?: Policy[K] | undefined };
 
 /** The policy of an account that has not set one: no quiet hours, any sender. */
 export const NO_POLICY: Policy = { quietHours: null, smsSenders: null };
@@ -13,10 +14,10 @@ export const NO_POLICY: Policy = { quietHours: null, smsSenders: null };
  * Changes the policy for all campaigns of the account; what is left out stays. Confirmed campaigns keep their sender.
  * Call it in a transaction. Errors: 400 naming invalid senders and hours.
  */
-export async function changePolicy(tx: Db, actor: Author, change: Change): Promise<Policy> {
+export async function changePolicy(tx: Db, actor: Author, change: Static<typeof PolicyIn>): Promise<Policy> {
   const { accountId } = actor;
   const current = (await findPolicy(tx, { accountId })) ?? NO_POLICY;
-  const { quietHours = current.quietHours, smsSenders = current.smsSenders } = change;
+  const { quietHours = current.quietHours, smsSenders = current.smsSenders } = knownFieldsOf(PolicyIn, change);
   const faults = [...senderFaults(smsSenders), ...hoursFaults(quietHours)];
   if (faults.length > 0) throw invalidFields(faults);
   const policy = await insertPolicy(tx, { accountId, quietHours, smsSenders: smsSenders && [...new Set(smsSenders)] });

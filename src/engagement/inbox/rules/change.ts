@@ -3,8 +3,9 @@ import type { Db } from '../../../platform/db/query.ts';
 import { AppError, type FieldError, invalidFields } from '../../../platform/errors.ts';
 import type { Actor } from '../../../platform/lib/actor.ts';
 import { isTimeZone } from '../../../platform/lib/local-time.ts';
+import { knownFieldsOf } from '../../../platform/lib/schema.ts';
 import { findAssignableUser } from '../sql.ts';
-import type { InboxSettings } from './schema.ts';
+import { InboxSettings } from './schema.ts';
 import * as db from './sql.ts';
 
 /** Replaces the settings of an inbox. Errors: 400 naming the invalid fields. */
@@ -19,11 +20,12 @@ export async function changeSettings(tx: Db, author: Author, settings: InboxSett
       : []),
   ];
   if (faults.length > 0) throw invalidFields(faults);
-  await db.insertSettings(tx, { ...settings, accountId: author.accountId });
   const { assignment, closedAnswer, timeZone } = settings;
+  const changed = knownFieldsOf(InboxSettings, settings);
+  await db.insertSettings(tx, { ...changed, accountId: author.accountId });
   const detail = { assignment, answers: closedAnswer !== null, timeZone };
   await recordAudit(tx, author, { action: 'inbox-settings.change', subject: `account:${author.accountId}`, detail });
-  return settings;
+  return changed;
 }
 
 /** Sets whether the caller gets new conversations by the rule. Errors: 403 unless a user of the account who may reply. */

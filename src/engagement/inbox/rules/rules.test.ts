@@ -200,6 +200,14 @@ test('settings are stored, and shown as they were set; without any, conversation
   expect((await call('GET', '/settings')).body).toEqual(settings);
 });
 
+test('unknown fields of opening hours are not stored', async () => {
+  const openHours = [{ weekday: 1, from: 540, to: 1080 }];
+  const more = openHours.map((period) => ({ ...period, open: true }));
+  expect((await call('PUT', '/settings', { ...SETTINGS, openHours: more })).body.warnings).toHaveLength(1);
+  const stored = await many(inbox.database.pool, sql`SELECT open_hours AS "openHours" FROM inbox_settings`);
+  expect(stored).toEqual([{ openHours }]);
+});
+
 test.each([
   [{ timeZone: 'Mars/Olympus' }, 'timeZone'],
   [{ openHours: [{ weekday: 1, from: 600, to: 600 }] }, 'openHours[0].to'],

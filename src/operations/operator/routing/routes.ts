@@ -6,7 +6,7 @@ import type { App, PlatformDeps } from '../../../platform/http/app.ts';
 import { requireOperator } from '../../../platform/http/auth.ts';
 import { idempotentGlobal } from '../../../platform/http/idempotency.ts';
 import { offsetOf, pageFields, PageOf, pageOf } from '../../../platform/http/page.ts';
-import { channelName } from '../../../platform/lib/schema.ts';
+import { channelName, knownFieldsOf } from '../../../platform/lib/schema.ts';
 import { operatorNameOf } from '../author.ts';
 import { connectionField, digitsOf, Done, IdParams, OPERATOR_PATH } from '../fields.ts';
 import { operatorPolicyRoutes } from './policies/routes.ts';
@@ -54,7 +54,7 @@ export function operatorRouteRoutes(app: App, deps: PlatformDeps): void {
       response: { 201: RouteOut },
     },
     handler: idempotentGlobal(deps, 201, async ({ actor, body }, tx) => {
-      const { priority = 100, onUnknown = 'hold', ...rest } = body;
+      const { priority = 100, onUnknown = 'hold', ...rest } = knownFieldsOf(RouteIn, body);
       return findRoute(tx, await addRoute(tx, { ...rest, priority, onUnknown, by: operatorNameOf(actor) }));
     }),
   });
