@@ -8,15 +8,25 @@ import { DAY_MS } from '../../platform/lib/time.ts';
 import { queueMail } from '../../platform/mail/queue.ts';
 import type { Poster, PostResult } from '../../platform/outbound/post.ts';
 import type { Accept } from '../sending/accept.ts';
-import { newDraft, REFUSALS } from '../sending/draft.ts';
+import { type Draft, newDraft, REFUSALS } from '../sending/draft.ts';
 import { retryDelayMs } from '../webhooks/delivery/retry-delay.ts';
 import { openSecrets } from '../webhooks/secrets.ts';
 import { signedHeaders, timestampOf } from '../webhooks/sign.ts';
 import { type Endpoint, findEndpoint } from '../webhooks/sql.ts';
 import * as db from './sql.ts';
 
+/** An accepted answer to the person who wrote: its message and what that says. */
+export type Answered = { readonly accountId: number; readonly messageId: string; readonly draft: Draft };
+
+/** A listener for answers, called in the transaction that makes one. What it locks, `claim` locks before anything else. */
+export type OnAnswer = {
+  claim(tx: Db, account: { readonly accountId: number }): Promise<unknown>;
+  record(tx: Db, answered: Answered): Promise<unknown>;
+};
+
 export type KeywordDeps = {
   readonly pool: Pool;
+  readonly onAnswer: OnAnswer;
   readonly accept: Pick<Accept, 'once'>;
   readonly poster: Pick<Poster, 'post'>;
   readonly secretKey: SecretKey;
@@ -58,8 +68,10 @@ function carryOut(deps: KeywordDeps, action: db.Action): Promise<void> {
 const LONG_NUMBER = /^\d{9,15}$/;
 
 /** Sends an answer, or a copy by SMS, from the number that was written to. */
-async function sendMessage({ accept }: KeywordDeps, action: db.Action): Promise<void> {
+async function sendMessage({ accept, onAnswer }: KeywordDeps, action: db.Action): Promise<void> {
   const { accountId, target: destination, answer, source, body, destination: number } = action;
+  // A copy goes to a colleague, and belongs to no conversation.
+  const isAnswer = action.kind === 'answer';
   const draft = newDraft({
     channel: 'SMS',
     source: 'INBOX',
@@ -69,9 +81,14 @@ async function sendMessage({ accept }: KeywordDeps, action: db.Action): Promise<
     body: answer ?? `+${source}: ${body}`,
   });
   await accept.once({ accountId, keyId: null, userId: null }, [draft], {
-    claim: async (tx) => (await db.deleteAction(tx, action)) === 1,
-    record: async (tx, [verdict]) => {
+    async claim(tx) {
+      if (isAnswer) await onAnswer.claim(tx, { accountId });
+      return (await db.deleteAction(tx, action)) === 1;
+    },
+    async record(tx, [verdict]) {
       if (verdict?.kind === 'refused') await noteFault(tx, action, REFUSALS[verdict.refusal]);
+      if (verdict?.kind === 'accepted' && isAnswer)
+        await onAnswer.record(tx, { accountId, messageId: verdict.messageId, draft });
     },
   });
 }

@@ -18,7 +18,7 @@ import { insertNumber } from '../inbound/sql.ts';
 import { createAccept } from '../sending/accept.ts';
 import { registerEndpoint, removeEndpoint } from '../webhooks/endpoint.ts';
 import { signedHeaders } from '../webhooks/sign.ts';
-import { carryOutActions, INNER_KINDS, type KeywordDeps, OUTER_KINDS } from './carry-out.ts';
+import { carryOutActions, INNER_KINDS, type KeywordDeps, type OnAnswer, OUTER_KINDS } from './carry-out.ts';
 import { MAX_PER_HOUR, reactToKeywords } from './react.ts';
 import * as db from './sql.ts';
 
@@ -60,11 +60,13 @@ const post = (result: Partial<Extract<PostResult, { kind: 'answered' }>>) => asy
   return { kind: 'answered' as const, status: 200, retryAfterMs: null, body: '', durationMs: 1, ...result };
 };
 
+const nobody: OnAnswer = { claim: async () => undefined, record: async () => undefined };
+
 function deps(more: Partial<KeywordDeps> = {}): KeywordDeps {
   posts.length = 0;
   const tables = freeOver(() => [connectionId]);
   const accept = createAccept({ pool, tables, waker: createWaker(pool), recentMessages: null });
-  return { pool, accept, poster: { post: post({}) }, secretKey, log: silentLog, ...more };
+  return { pool, accept, onAnswer: nobody, poster: { post: post({}) }, secretKey, log: silentLog, ...more };
 }
 
 /** Carries out what is due of every kind, as both tasks do. */
