@@ -15,16 +15,22 @@ import type { Tested } from './setup-check.ts';
 type Answer = {
   readonly steps: readonly Done[];
   readonly account: NewAccount | null;
+  readonly secrets: { readonly webhook: string | null; readonly alerts: string | null };
   readonly findings: readonly Finding[];
   readonly test: Tested | null;
 };
 
-async function setUp(...args: readonly string[]): Promise<{ code: number; answer: Answer | null; stderr: string }> {
+const setUp = (...args: readonly string[]) => setUpIn({}, ...args);
+
+async function setUpIn(
+  env: Readonly<Record<string, string>>,
+  ...args: readonly string[]
+): Promise<{ code: number; answer: Answer | null; stderr: string }> {
   const out = { stdout: '', stderr: '' };
   const writer = (name: keyof typeof out) => ({ write: (text: string) => (out[name] += text) });
   const code = await runCommand([registerSetupCommand], {
     argv: ['node', 'main.ts', '--json', 'setup', ...args],
-    env: { RETENTION_DAYS: '30' },
+    env: { RETENTION_DAYS: '30', ...env },
     stdout: writer('stdout'),
     stderr: writer('stderr'),
   });
@@ -53,19 +59,32 @@ test('all options on an empty machine end with a green doctor and a message at t
     'carrier-port': String(smsc.port),
     'carrier-system-id': 'acme',
     'carrier-password': 'open sesame',
+    'webhook-url': 'https://203.0.113.7/events?token=open',
+    'alert-webhook': 'https://203.0.113.7/alerts',
+    'wal-archive': join(folder, 'wal'),
     'test-to': '+393331234567',
   }).flatMap(([name, value]) => [`--${name}`, value]);
-  const first = await setUp(...options);
+  // Addresses for documentation are not public ones.
+  const env = { WEBHOOK_ALLOW_CIDRS: '203.0.113.0/24' };
+  const first = await setUpIn(env, ...options, '--secret-key-copied');
   expect(first.answer?.findings.filter(({ ok }) => !ok)).toEqual([]);
   expect(first).toMatchObject({ code: 0, answer: { account: { name: 'Acme' }, test: { ok: true } } });
+  expect(first.answer?.secrets).toEqual({
+    webhook: expect.stringMatching(/^whsec_/),
+    alerts: expect.stringMatching(/^whsec_/),
+  });
   expect(first.answer?.steps.map(({ step, changed }) => [step, changed])).toEqual([
     ['database', true],
     ['address', true],
+    ['backup', true],
     ['secret key', true],
     ['sandbox', true],
+    ['copy of the key', true],
     ['carrier', true],
     ['price', true],
+    ['alerts', true],
     ['account', true],
+    ['webhook', true],
   ]);
   expect(smsc.ledger.counts().submits).toBe(1);
   expect((await stat(file)).mode & 0o777).toBe(0o600);
@@ -76,9 +95,13 @@ test('all options on an empty machine end with a green doctor and a message at t
     TRUST_PROXY: '127.0.0.1',
     SECRET_KEY: expect.stringMatching(/^[0-9a-f]{64}$/),
     SANDBOX: 'off',
+    WAL_ARCHIVE: join(folder, 'wal'),
   });
-  const second = await setUp('--settings-file', file, '--yes');
-  expect(second).toMatchObject({ code: 0, answer: { account: null, test: null } });
+  const second = await setUpIn(env, '--settings-file', file, '--yes');
+  expect(second).toMatchObject({
+    code: 0,
+    answer: { account: null, secrets: { webhook: null, alerts: null }, test: null },
+  });
   expect(second.answer?.steps.filter(({ changed }) => changed)).toEqual([]);
   expect(await readFile(file, 'utf8')).toBe(text);
 }, 300_000);
@@ -89,10 +112,32 @@ test('the credentials of a new account are shown even when the checks fail', asy
     await removeDataDir(join(folder, 'data'));
     await rm(folder, { recursive: true, force: true });
   });
-  const options = ['--settings-file', join(folder, 'heliograph.env'), '--data-dir', join(folder, 'data'), '--yes'];
-  const { code, answer } = await setUp(...options, '--account', 'Acme', '--test-to', 'nobody');
+  // The file does not exist yet, and `setup` creates it.
+  const env = { HELIOGRAPH_ENV_FILE: join(folder, 'heliograph.env') };
+  const options = ['--data-dir', join(folder, 'data'), '--yes'];
+  const { code, answer } = await setUpIn(
+    env,
+    ...options,
+    '--account',
+    'Acme',
+    '--alert-mail',
+    'ops@example.com',
+    '--test-to',
+    'nobody',
+  );
   expect({ code, account: answer?.account?.name }).toEqual({ code: 1, account: 'Acme' });
   expect(answer?.test).toMatchObject({ ok: false, detail: expect.stringContaining('refused with status 400') });
+  expect(answer?.steps).toContainEqual({
+    step: 'alerts',
+    changed: true,
+    detail: 'ops@example.com; no mail leaves until SMTP_URL and MAIL_FROM are set',
+  });
+  expect(answer?.steps).toContainEqual({
+    step: 'copy of the key',
+    changed: false,
+    detail: expect.stringContaining('NOT confirmed'),
+  });
+  expect((await stat(env.HELIOGRAPH_ENV_FILE)).mode & 0o777).toBe(0o600);
 }, 300_000);
 
 test('an address without HTTPS is refused before anything is written', async () => {

@@ -6,17 +6,22 @@ import { examine } from '../operations/diagnosis/examine.ts';
 import type { Finding } from '../operations/diagnosis/finding.ts';
 import type { NewAccount } from '../operations/accounts/create.ts';
 import { setUpAccount } from '../operations/setup/account.ts';
+import { setUpAlerts } from '../operations/setup/alerts.ts';
 import { setUpAddress } from '../operations/setup/address.ts';
 import { type Answers, createAnswers, type Flags } from '../operations/setup/answers.ts';
+import { setUpBackup } from '../operations/setup/backup.ts';
 import { setUpCarrier } from '../operations/setup/carrier.ts';
 import { setUpDatabase } from '../operations/setup/database.ts';
 import { type EnvFile, readEnvFile, type Settings, withSettings, writeEnvFile } from '../operations/setup/env-file.ts';
+import { confirmKeyCopy } from '../operations/setup/key-copy.ts';
 import { setUpPrice } from '../operations/setup/price.ts';
 import { setUpSecretKey } from '../operations/setup/secret-key.ts';
 import type { Done, Wanted } from '../operations/setup/step.ts';
+import { askWebhook, setUpWebhook } from '../operations/setup/webhook.ts';
 import type { CommandContext } from '../platform/cli.ts';
 import { type Config, loadConfig } from '../platform/config.ts';
 import { createNodeServer } from '../platform/http/server.ts';
+import { createOutbound } from '../platform/outbound/outbound.ts';
 import { addSecretOption } from '../platform/secret-input.ts';
 import { loadSecretKey } from '../platform/secret-key.ts';
 import { showFinding } from './doctor.ts';
@@ -24,7 +29,7 @@ import { sendTest, type Tested, whileRunning } from './setup-check.ts';
 
 /**
  * `setup`: the first hour of an installation. It asks for what is missing, writes a file of settings, creates the database,
- * the first account, a carrier with its route and a price, and ends with the findings of `doctor`. Every answer is also an
+ * the first account with its webhook, a carrier with its route, a price and a recipient of alerts, and ends with the findings of `doctor`. Every answer is also an
  * option. Run again, it keeps what is there.
  */
 export function registerSetupCommand(program: Command, context: CommandContext): void {
@@ -57,15 +62,23 @@ export function registerSetupCommand(program: Command, context: CommandContext):
   addSecretOption(setup, '--carrier-password', 'your password there');
   setup
     .option('--price <amount>', 'price of a part of an SMS, in currency units')
+    .option('--webhook-url <url>', 'where the events of the first account are posted')
+    .option('--alert-mail <address>', 'mail address that is told of alerts')
+    .option('--alert-webhook <url>', 'URL to which alerts are posted')
+    .option('--wal-archive <path>', 'folder on another disk for the log of the built-in database, for backups')
+    .option('--secret-key-copied', 'a copy of the secret key is kept elsewhere, apart from the backups')
     .option('--test-to <number>', 'send a test message to this number, in E.164 format')
     .option('--yes', 'ask nothing: what no option says is left as it is by default')
     .action((flags: Flags) => run(context, flags));
+  context.createsEnvFile(setup);
 }
 
 type Result = {
   readonly file: string;
   readonly steps: readonly Done[];
   readonly account: NewAccount | null;
+  /** They sign events, and messages about alerts; null where none was made. */
+  readonly secrets: { readonly webhook: string | null; readonly alerts: string | null };
   readonly findings: readonly Finding[];
   readonly test: Tested | null;
 };
@@ -80,14 +93,17 @@ async function run(context: CommandContext, flags: Flags): Promise<void> {
   const { settings, done } = await answerSettings(answers, file, environment);
   const config = loadConfig({ ...environment, ...settings });
   const news = changes(file, settings);
-  if (Object.keys(news).length > 0) await writeEnvFile(path, withSettings(file.text, news));
+  const text = withSettings(file.text, news);
+  if (text !== file.text) await writeEnvFile(path, text);
+  const copy = await confirmKeyCopy(answers, { path, text }, new Date());
+  if (copy.line !== null) await writeEnvFile(path, `${text}${copy.line}\n`);
   const result = await context.withDatabase((pool, databaseUrl) => fill({ config, pool, databaseUrl }, answers), {
     create: true,
     config,
   });
   const { findings, test } = result;
   const ok = findings.every((finding) => finding.ok) && test?.ok !== false;
-  context.report({ file: path, ...result, steps: [...done, ...result.steps] }, show, ok);
+  context.report({ file: path, ...result, steps: [...done, copy.done, ...result.steps] }, show, ok);
 }
 
 /** Asks for the settings, each step with those of the steps before it. */
@@ -105,6 +121,7 @@ async function answerSettings(
   };
   take(await setUpDatabase(answers, known()));
   take(await setUpAddress(answers, known()));
+  take(await setUpBackup(answers, known()));
   take(await setUpSecretKey(known()));
   const sandbox = known()['SANDBOX'] || 'off';
   take({ step: 'sandbox', detail: sandbox, settings: { SANDBOX: sandbox } });
@@ -120,17 +137,24 @@ async function fill(
 ): Promise<Omit<Result, 'file'>> {
   const installation = { config: { ...config, databaseUrl }, pool };
   const isFirst = (await listAccounts(pool)).length === 0;
-  const carrier = await setUpCarrier(pool, await loadSecretKey(config), answers);
+  const secretKey = await loadSecretKey(config);
+  const { guard, poster } = await createOutbound(config);
+  await poster.close();
+  const carrier = await setUpCarrier(pool, secretKey, answers);
   const price = await setUpPrice(pool, answers, isFirst);
-  // The last step that can fail: its credentials are shown by the result alone.
+  const asked = await askWebhook(pool, guard, answers);
+  const alerts = await setUpAlerts(pool, { secretKey, guard, hasMail: config.mail !== undefined }, answers);
+  // The last steps, of which no answer can fail: their credentials are shown by the result alone.
   const { done, created } = await setUpAccount(pool, answers);
+  const webhook = await setUpWebhook(pool, secretKey, asked);
   const makeServer = (): unknown => createNodeServer(config, () => undefined);
   const checked = await whileRunning(installation, async () => {
     const findings = await examine({ config, pool, makeServer });
     const to = await answers.text({ flag: 'testTo', text: 'Number for a test message, in E.164 format (empty: none)' });
     return { findings, test: to === '' ? null : await sendTest(installation, to) };
   }).catch(notChecked);
-  return { steps: [carrier, price, done], account: created, ...checked };
+  const secrets = { webhook: webhook.secret, alerts: alerts.secret };
+  return { steps: [carrier, price, alerts.done, done, webhook.done], account: created, secrets, ...checked };
 }
 
 function notChecked(error: unknown): Pick<Result, 'findings' | 'test'> {
@@ -139,21 +163,25 @@ function notChecked(error: unknown): Pick<Result, 'findings' | 'test'> {
   return { findings: [{ name: 'check', ok: false, detail, advice }], test: null };
 }
 
-const show = ({ file, steps, account, findings, test }: Result): string =>
+const show = ({ file, steps, account, secrets, findings, test }: Result): string =>
   [
     ...steps.map(({ step, changed, detail }) => `${changed ? 'set ' : 'ok  '} ${step}: ${detail}`),
     `The settings are in ${file}, readable by its owner alone.`,
-    ...(account
-      ? [
-          'Save these credentials now; they are not shown again:',
-          `  API key   ${account.apiKey}`,
-          `  username  ${account.username}`,
-          `  password  ${account.password}`,
-        ]
-      : []),
+    ...showOnce(account, secrets),
     'What `doctor` finds:',
     ...findings.map(showFinding),
     ...(test ? [`${test.ok ? 'ok  ' : 'BAD '} test message: ${test.detail}`] : []),
     `Start the program with these settings: HELIOGRAPH_ENV_FILE=${file} heliograph serve, or as a service.`,
-    'Not asked for here: webhooks, alerts and backups. See docs/operating.md.',
+    'More carriers: `connection add --help`, of the kinds smpp, http, whatsapp and rcs. Test the alerts: `alerts test`.',
   ].join('\n');
+
+function showOnce(account: NewAccount | null, { webhook, alerts }: Result['secrets']): string[] {
+  const lines = [
+    ...(account
+      ? [`  API key   ${account.apiKey}`, `  username  ${account.username}`, `  password  ${account.password}`]
+      : []),
+    ...(webhook === null ? [] : [`  webhook   ${webhook}`]),
+    ...(alerts === null ? [] : [`  alerts    ${alerts}`]),
+  ];
+  return lines.length === 0 ? [] : ['Save these credentials now; they are not shown again:', ...lines];
+}

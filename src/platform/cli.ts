@@ -22,6 +22,8 @@ export type CommandContext = {
   config(): Config;
   /** The settings that `config` reads: those of the environment and, where it has none, of the file in HELIOGRAPH_ENV_FILE. */
   settings(): Readonly<Record<string, string | undefined>>;
+  /** Declares that this command creates the file in HELIOGRAPH_ENV_FILE: it may be missing. */
+  createsEnvFile(command: Command): void;
   /** Asks a person for a line on stderr; null where nobody can answer, because standard input is no terminal. */
   readonly ask: ((question: string) => Promise<string>) | null;
   /**
@@ -76,9 +78,11 @@ export async function runCommand(groups: readonly CommandGroup[], process: Proce
   const progress = (line: string): void => void process.stderr.write(`${line}\n`);
   const warn = (line: string): void => (isJson() ? undefined : progress(line));
   let secrets: SecretReader | undefined;
+  const creators = new Set<Command>();
   const context: CommandContext = {
     config: () => loadConfig(process.env),
     settings: () => ({ ...process.env }),
+    createsEnvFile: (command) => void creators.add(command),
     withDatabase(work, { create, config } = { create: false }) {
       const say = (database: string): void => warn(`Database: ${database}`);
       return withDatabase(config ?? loadConfig(process.env), work, { create, say });
@@ -105,7 +109,7 @@ export async function runCommand(groups: readonly CommandGroup[], process: Proce
   };
   for (const register of groups) register(program, context);
   try {
-    await addEnvFile(process.env);
+    program.hook('preAction', (_, command) => addEnvFile(process.env, { mayBeMissing: creators.has(command) }));
     await program.parseAsync(process.argv);
     return ok ? 0 : 1;
   } catch (error) {

@@ -11,12 +11,17 @@ const PROTECTED = '"\\`$';
 /**
  * Adds to `env` the settings of the file that `HELIOGRAPH_ENV_FILE` names, so that a command works on the same
  * installation as the service. What is set in `env` already stays, also if it is empty. Does nothing when the variable is
- * not set or empty. Throws a StartupError that names the file, and the line, when it cannot be read.
+ * not set or empty. Throws a StartupError that names the file, and the line, when it cannot be read; one that does not exist
+ * is empty with `mayBeMissing`.
  */
-export async function addEnvFile(env: Record<string, string | undefined>): Promise<void> {
+export async function addEnvFile(
+  env: Record<string, string | undefined>,
+  { mayBeMissing }: { readonly mayBeMissing: boolean } = { mayBeMissing: false },
+): Promise<void> {
   const file = env['HELIOGRAPH_ENV_FILE']?.trim() ?? '';
   if (file === '') return;
   const text = await readFile(file, 'utf8').catch((error: unknown) => {
+    if (mayBeMissing && error instanceof Error && 'code' in error && error.code === 'ENOENT') return '';
     const reason = error instanceof Error && 'code' in error ? String(error.code) : String(error);
     throw new StartupError(
       `The file in HELIOGRAPH_ENV_FILE cannot be read: ${file} (${reason}). Run this as root, or as the user of the service.`,

@@ -19,6 +19,8 @@ export type Question = {
 export type Answers = {
   /** Resolves with the answer; empty when there is none. */
   text(question: Question): Promise<string>;
+  /** Resolves with whether the flag is given or, at a terminal, a person types yes. */
+  confirmed(question: Pick<Question, 'flag' | 'text'>): Promise<boolean>;
   /** Resolves with a secret from its options or, at a terminal, from a prompt without echo. Errors: 400 when there is none. */
   secret(flag: SecretFlag): Promise<string>;
   /** As `secret`, but resolves with undefined when no option gives one. */
@@ -40,6 +42,10 @@ export const createAnswers = ({ flags, ask, secrets }: Sources): Answers => ({
     if (known !== '') return known;
     if (ask === null || !isOpen) return fallback;
     return (await ask(`${text}${fallback === '' ? '' : ` [${fallback}]`}: `)).trim() || fallback;
+  },
+  async confirmed({ flag, text }) {
+    if (flags[flag] === true) return true;
+    return ask !== null && /^y(es)?$/i.test((await ask(`${text}: `)).trim());
   },
   async secret(flag) {
     const secret = await secrets.ofOption(flags, flag, { required: true });

@@ -9,6 +9,7 @@ import { type Answers, numberOf } from './answers.ts';
 import type { Done } from './step.ts';
 
 const PRIORITY = 100;
+const OTHER_KINDS = '`connection add smpp`, `http`, `whatsapp` or `rcs` adds one, each with --help';
 
 /**
  * Adds an SMS carrier by SMPP and the route of all numbers to it, in one transaction, unless there is a real carrier. Other
@@ -18,8 +19,11 @@ export async function setUpCarrier(pool: Pool, key: SecretKey, answers: Answers)
   const step = 'carrier';
   const known = (await listConnections(pool)).filter(({ sandbox }) => !sandbox);
   if (known.length > 0) return { step, changed: false, detail: `kept: ${known.map(({ name }) => name).join(', ')}` };
-  const host = await answers.text({ flag: 'carrierHost', text: 'Host of your SMS carrier by SMPP (empty: later)' });
-  if (host === '') return { step, changed: false, detail: 'none yet: see `connection add --help`' };
+  const host = await answers.text({
+    flag: 'carrierHost',
+    text: 'Host of your SMS carrier by SMPP (empty: later, or another kind)',
+  });
+  if (host === '') return { step, changed: false, detail: `none yet: ${OTHER_KINDS}` };
   const name = await answers.text({ flag: 'carrierName', text: 'A name for it', fallback: 'carrier' });
   const port = await answers.text({ flag: 'carrierPort', text: 'Its port', fallback: '2775' });
   const systemId = await answers.text({ flag: 'carrierSystemId', text: 'Your system_id there' });

@@ -19,5 +19,5 @@ export async function setUpSecretKey(known: Partial<Settings>): Promise<Wanted> 
   );
   if (isThere) return { step, settings: {}, detail: `kept in ${path}` };
   const settings = { SECRET_KEY: randomBytes(32).toString('hex') };
-  return { step, settings, detail: 'made: keep a copy of it elsewhere, apart from the backups' };
+  return { step, settings, detail: 'made' };
 }
