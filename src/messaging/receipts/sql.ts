@@ -222,3 +222,8 @@ export async function notifyReceipts(db: Db, left: 'stored' | 'parked'): Promise
 export async function setStatementTimeoutMs(tx: Db, ms: number): Promise<void> {
   await exec(tx, onePlan(sql`SELECT set_config('statement_timeout', ${String(ms)}, true)`));
 }
+
+/** Deletes the parked receipts of the connections of the sandbox. Returns how many. */
+export async function deleteUnmatchedOfSandbox(db: Db): Promise<number> {
+  return exec(db, sql`DELETE FROM receipt_unmatched r USING connection c WHERE c.id = r.connection_id AND c.sandbox`);
+}

@@ -9,6 +9,7 @@ import { createProbes } from '../../app/probes.ts';
 import { registerServeCommands } from '../../app/serve-commands.ts';
 import { insertMessages } from '../../messaging/messages/new/sql.ts';
 import { settleOutcomes } from '../../messaging/messages/settle-outcomes.ts';
+import { countUnmatched } from '../../messaging/receipts/sql.ts';
 import { STATUS } from '../../messaging/states.ts';
 import { registerConnectionCommands } from '../../network/connections/commands.ts';
 import { findConnection, insertConnection, listConnectionStatus } from '../../network/connections/sql.ts';
@@ -30,7 +31,7 @@ const key = createSecretKey(randomBytes(32));
 beforeEach(() =>
   reset(
     pool,
-    sql`TRUNCATE connection, route, message, message_state, message_event, dispatch_chunk, audit_entry RESTART IDENTITY CASCADE`,
+    sql`TRUNCATE connection, route, message, message_state, message_event, dispatch_chunk, receipt_unmatched, audit_entry RESTART IDENTITY CASCADE`,
   ),
 );
 
@@ -97,6 +98,17 @@ test('open messages are named, and end only when asked to: their frozen credit r
   expect(states.has(other)).toBe(false);
   expect(await readBooks(pool, accountId)).toMatchObject({ available: 990, frozen: 10, earned: 0 });
   expect(await shown()).toEqual(['carrier']);
+});
+
+test('receipts of the sandbox that match no message end with it, those of a carrier stay', async () => {
+  const connectionId = await start();
+  await pool.query(
+    `INSERT INTO receipt_unmatched (connection_id, receipt, reason, received_at, next_try_at)
+     SELECT c, '{}', 'unknown', now(), now() FROM unnest($1::bigint[]) AS c`,
+    [[connectionId, connectionId + 1]],
+  );
+  await run('sandbox', 'retire');
+  expect(await countUnmatched(pool)).toMatchObject([{ connectionId: connectionId + 1, count: 1 }]);
 });
 
 test('a message that is being submitted keeps the sandbox until it has an outcome', async () => {

@@ -2,6 +2,7 @@ import type { Pool } from 'pg';
 import { type Author, recordAudit } from '../../identity/audit/record.ts';
 import { cancelMessages } from '../../messaging/cancellation/cancel.ts';
 import { endMessages } from '../../messaging/messages/end.ts';
+import { deleteUnmatchedOfSandbox } from '../../messaging/receipts/sql.ts';
 import { EXPIRED_BY_US } from '../../messaging/messages/sql.ts';
 import { STATUS } from '../../messaging/states.ts';
 import { notifyRoutingChange } from '../../network/connections/sql.ts';
@@ -23,7 +24,7 @@ async function closeSandbox(pool: Pool): Promise<void> {
 
 /**
  * Retires the sandbox whole, unless messages are open on it: nothing leads to it any more, its connections are paused, and
- * readiness, metrics, `doctor` and the lists leave them out. Numbers stay assigned, so that it can come back as it was.
+ * readiness, metrics, `doctor` and the lists leave them out. Its receipts that match no message are deleted. Numbers stay assigned, so that it can come back as it was.
  *
  * @returns the messages that keep it from being retired; none when it is retired, or there is none
  */
@@ -32,6 +33,8 @@ export async function retireSandbox(pool: Pool, author: Author): Promise<db.Open
   return transaction(pool, async (tx) => {
     const open = await db.listOpenMessages(tx);
     if (open.length > 0) return open;
+    // Nothing is open any more, so that none of them can still find its message.
+    await deleteUnmatchedOfSandbox(tx);
     await recordEach(tx, author, { connections: await db.moveToRetired(tx), sandbox: 'retired' });
     return [];
   });
