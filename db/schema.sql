@@ -539,7 +539,7 @@ CREATE TABLE connection (
   CONSTRAINT connection_pkey PRIMARY KEY (id),
   CONSTRAINT connection_name_key UNIQUE (name),
   CONSTRAINT connection_name_check CHECK ((name ~ '^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$'::text)),
-  CONSTRAINT connection_sandbox_state_check CHECK (((sandbox_state IS NULL) OR (sandbox AND (sandbox_state = ANY (ARRAY['retired'::text, 'kept'::text]))))),
+  CONSTRAINT connection_sandbox_state_check CHECK (((sandbox_state IS NULL) OR (sandbox AND (sandbox_state = ANY (ARRAY['retired'::text, 'restored'::text, 'kept'::text]))))),
   CONSTRAINT connection_status_check CHECK ((status = ANY (ARRAY['active'::text, 'paused'::text])))
 );
 COMMENT ON TABLE connection IS 'shared';

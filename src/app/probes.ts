@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
 import { findGuardStatus } from '../messaging/restore-guard/sql.ts';
-import { listConnectionStatus } from '../network/connections/sql.ts';
+import { listConnectionStatus, STARTS_LATER } from '../network/connections/sql.ts';
 import { sharesSessions } from '../platform/db/check-server.ts';
 import { findWritability } from '../platform/db/replication.ts';
 import type { Probe } from '../platform/http/health.ts';
@@ -38,11 +38,14 @@ export const createProbes = (pool: Pool): Probe[] => [
     name: 'carriers',
     critical: false,
     async check() {
-      const active = (await listConnectionStatus(pool)).filter((connection) => connection.status === 'active');
+      const all = await listConnectionStatus(pool);
+      const active = all.filter((connection) => connection.status === 'active');
+      const later = all.filter(({ startsLater }) => startsLater).map(({ name }) => `; ${name} ${STARTS_LATER}`);
       const down = active.filter((connection) => !connection.up).map((connection) => connection.name);
       const ok = active.length > 0 && down.length === 0;
-      if (ok) return { ok, detail: `${active.length} up` };
-      return { ok, detail: active.length === 0 ? 'no connection is configured' : `down: ${down.join(', ')}` };
+      if (ok) return { ok, detail: `${active.length} up${later.join('')}` };
+      const fault = active.length === 0 ? 'no connection is configured' : `down: ${down.join(', ')}`;
+      return { ok, detail: `${fault}${later.join('')}` };
     },
   },
 ];

@@ -6,7 +6,7 @@ import { connectionNamed } from './find.ts';
 import { kindOf } from './kinds/kinds.ts';
 import { flattenSecret, type SecretFields } from './kinds/secret.ts';
 import { secretOf, updateConnectionIn } from './save.ts';
-import { claimConnection, type Connection, moveConnectionStatus, notifyRoutingChange } from './sql.ts';
+import { claimConnection, type Connection, moveConnectionStatus, notifyRoutingChange, STARTS_LATER } from './sql.ts';
 
 type Change = {
   readonly name: string;
@@ -21,13 +21,15 @@ type Change = {
 /**
  * Changes a connection; running processes follow at once. A paused connection takes no messages: they go over the next
  * connection of their route, or wait. Call it in a transaction. Errors: 404; 400 naming every invalid setting; 409 for a
- * connection of the retired sandbox.
+ * connection of a sandbox that is retired, or restored and not started yet.
  */
 export async function changeConnection(tx: Db, key: SecretKey, change: Change): Promise<void> {
   const { name, status, by } = change;
   await claimConnection(tx, { name });
   const known = await connectionNamed(tx, name);
   if (known.sandboxState === 'retired') throw retired(name);
+  if (known.sandboxState === 'restored')
+    throw new AppError('conflict', { message: `${name} belongs to the sandbox: it ${STARTS_LATER}` });
   if (change.settings !== undefined || change.secret !== undefined)
     await updateConnectionIn(tx, key, known, {
       settings: settingsOf(known, change),

@@ -13,7 +13,7 @@ const CONNECTION = columns({
   status: as<'active' | 'paused'>('status'),
   sandbox: as<boolean>('sandbox'),
   /** What an operator decided about a connection of the sandbox; null: as the setting SANDBOX says. */
-  sandboxState: as<'retired' | 'kept' | null>('sandbox_state'),
+  sandboxState: as<'retired' | 'restored' | 'kept' | null>('sandbox_state'),
   settings: as<Record<string, unknown>>('settings'),
   /** Sealed; `secretOf` opens it. */
   secret: as<Buffer>('secret'),
@@ -77,6 +77,9 @@ export async function moveConnectionStatus(
 
 /** Whether connection `c` is in readiness, metrics and lists: those of a retired sandbox are not. */
 export const IS_SHOWN = sql`c.sandbox_state IS DISTINCT FROM 'retired'`;
+
+/** What a connection of a restored sandbox does. */
+export const STARTS_LATER = 'starts with the next start of the command serve';
 
 /** Counts the connections that do not lead to the sandbox. */
 export async function countRealConnections(db: Db): Promise<number> {
@@ -319,6 +322,8 @@ const SUMMARY = columns({
   name: as<string>('c.name'),
   kind: as<ConnectionKind>('c.kind'),
   status: as<Connection['status']>('c.status'),
+  /** Of a restored sandbox: paused until the command `serve` starts the next time. */
+  startsLater: as<boolean>("c.sandbox_state IS NOT DISTINCT FROM 'restored'"),
   up: as<boolean>('coalesce(bool_or(s.up), false)'),
   bindsUp: as<number>('coalesce(sum(s.binds_up), 0)::int'),
   bindsWanted: as<number>('coalesce(sum(s.binds_wanted), 0)::int'),

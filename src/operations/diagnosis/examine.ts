@@ -4,7 +4,12 @@ import { secretOf } from '../../network/connections/save.ts';
 import { checkSetup } from '../../network/connections/set-up.ts';
 import { describeUnderCost, listUnderCost } from '../../money/under-cost/find.ts';
 import { listSeriousNotices } from '../../network/connections/notices/sql.ts';
-import { type ConnectionSummary, listConnections, listConnectionStatus } from '../../network/connections/sql.ts';
+import {
+  type ConnectionSummary,
+  listConnections,
+  listConnectionStatus,
+  STARTS_LATER,
+} from '../../network/connections/sql.ts';
 import { countLost } from '../../network/dispatch/lost/sql.ts';
 import type { Config } from '../../platform/config.ts';
 import { loadSecretKey } from '../../platform/secret-key.ts';
@@ -242,7 +247,11 @@ async function checkCarriers(pool: Pool): Promise<Finding[]> {
   return connections.map((connection) => ({
     name: `${connection.kind} ${connection.name}`,
     ok: connection.up || connection.status === 'paused',
-    detail: connection.status === 'paused' ? 'paused' : describeLinks(connection),
+    detail: connection.startsLater
+      ? STARTS_LATER
+      : connection.status === 'paused'
+        ? 'paused'
+        : describeLinks(connection),
     advice: 'Is a worker running? `connection test` connects from here and shows what the carrier answers.',
   }));
 }

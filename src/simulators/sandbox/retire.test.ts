@@ -65,7 +65,12 @@ test('a retired sandbox is in no route, readiness, list or finding, and one comm
 
   expect(await run('sandbox', 'restore')).toMatchObject({ code: 0, answer: { connections: ['sandbox'] } });
   expect(await isSandboxWanted({ sandbox: 'auto' }, pool)).toBe(true);
+  const later = 'starts with the next start of the command serve';
+  expect(await readiness()).toMatchObject({ detail: `down: carrier; sandbox ${later}` });
+  const found = await run('connection', 'resume', 'sandbox');
+  expect(found).toMatchObject({ code: 1, stderr: expect.stringContaining(later) });
   await start({ real: false });
+  expect(await readiness()).toMatchObject({ detail: 'down: sandbox, carrier' });
   expect(await shown()).toEqual(['sandbox', 'carrier']);
   expect(await listRoutes(pool)).toMatchObject([{ connection: 'sandbox' }]);
   const audit = await many(pool, sql`SELECT subject, detail FROM audit_entry ORDER BY id`);

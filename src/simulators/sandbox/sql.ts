@@ -88,19 +88,24 @@ export async function moveToRetired(db: Db): Promise<RowOf<typeof NAME>[]> {
   );
 }
 
-/** Keeps the sandbox beside real carriers, whether it was retired or not; returns its connections. */
+/**
+ * Keeps the sandbox beside real carriers; returns its connections. Those that were retired are `restored`, and stay paused until
+ * it starts: nothing answers at their old ports.
+ */
 export async function moveToKept(db: Db): Promise<RowOf<typeof NAME>[]> {
   return many(
     db,
-    sql`UPDATE connection SET status = CASE WHEN sandbox_state = 'retired' THEN 'active' ELSE status END,
-                              sandbox_state = 'kept', version = version + 1
+    sql`UPDATE connection SET sandbox_state = CASE WHEN sandbox_state IN ('retired', 'restored') THEN 'restored' ELSE 'kept' END,
+                              version = version + 1
         WHERE sandbox RETURNING ${NAME}`,
   );
 }
 
 /** Whether the sandbox is to run beside real carriers (`moveToKept`). */
 export async function isKept(db: Db): Promise<boolean> {
-  return (await maybeOne(db, sql`SELECT FROM connection WHERE sandbox_state = 'kept' LIMIT 1`)) !== undefined;
+  return (
+    (await maybeOne(db, sql`SELECT FROM connection WHERE sandbox_state IN ('restored', 'kept') LIMIT 1`)) !== undefined
+  );
 }
 
 /** Whether there is a sandbox that is neither retired nor to be kept. */
@@ -110,11 +115,12 @@ export async function isInUse(db: Db): Promise<boolean> {
   );
 }
 
-/** Makes the connections of a retired sandbox usable again, because it starts. */
+/** Makes the connections of a retired or restored sandbox usable again, because it starts. */
 export async function moveFromRetired(db: Db): Promise<number> {
   return exec(
     db,
-    sql`UPDATE connection SET status = 'active', sandbox_state = NULL, version = version + 1
-        WHERE sandbox_state = 'retired'`,
+    sql`UPDATE connection SET status = 'active', version = version + 1,
+                              sandbox_state = CASE WHEN sandbox_state = 'restored' THEN 'kept' END
+        WHERE sandbox_state IN ('retired', 'restored')`,
   );
 }
