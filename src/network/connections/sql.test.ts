@@ -62,7 +62,7 @@ test('what the workers see of a connection is added up, and the fault of one is 
   await seen(1, 11);
   await seen(1, 12, { up: false, bindsUp: 0, fault: 'invalid password' });
   await seen(1, 11, { bindsUp: 2 });
-  const none = { lastError: null, lastErrorAt: null };
+  const none = { startsLater: false, lastError: null, lastErrorAt: null };
   expect(await db.listConnectionStatus(pool)).toEqual([
     {
       id: 1,
