@@ -70,11 +70,12 @@ async function receive(request, response) {
   handle(JSON.parse(body));
 }
 
-const respond = (request, response) =>
+const respond = (request, response) => {
   receive(request, response).catch((error) => {
     console.error(error);
     response.destroy();
   });
+};
 const server =
   TLS_CERT && TLS_KEY
     ? https.createServer({ cert: readFileSync(TLS_CERT), key: readFileSync(TLS_KEY) }, respond)

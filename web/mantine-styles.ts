@@ -3,7 +3,7 @@ import type { Plugin } from 'vite';
 /** What belongs to no component. The variables of the default theme are not needed: MantineProvider writes all of ours. */
 export const BASE = ['baseline', 'global'];
 
-/** The class names of a component, or of a part that several share: `esm/components/Badge/Badge.module.mjs`. */
+/** The class names of a component, or of a part that several share: files whose names end in `.module.mjs`. */
 export const CLASS_NAMES = /@mantine\/core\/esm\/.*\/(\w+)\.module\.mjs$/;
 
 const sheet = (name: string): string => `@mantine/core/styles/${name}.layer.css`;
