@@ -153,6 +153,6 @@ const respond = (request, response) =>
       response.writeHead(status, { 'Content-Type': 'application/json' }).end(JSON.stringify(json)),
     );
 const tls = TLS_CERT && TLS_KEY ? { cert: readFileSync(TLS_CERT), key: readFileSync(TLS_KEY) } : null;
-const answer = (request, response) => void respond(request, response);
-const server = tls ? https.createServer(tls, answer) : http.createServer(answer);
+const handle = (request, response) => void respond(request, response);
+const server = tls ? https.createServer(tls, handle) : http.createServer(handle);
 server.listen(Number(PORT), () => console.log('the bridge is listening'));
