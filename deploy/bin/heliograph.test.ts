@@ -1,5 +1,5 @@
-import { execFile } from 'node:child_process';
-import { mkdir, symlink, writeFile } from 'node:fs/promises';
+import { execFile, execFileSync, spawnSync } from 'node:child_process';
+import { chmod, chown, mkdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
@@ -42,4 +42,28 @@ test('without the package of Node it uses the one of the machine, as in the cont
     HELIOGRAPH_USER: 'no-such-user',
   });
   expect([code, JSON.parse(stdout)]).toEqual([0, ['doctor', '--json', 'a b']]);
+});
+
+const OTHER = 'nobody';
+/** Whether this is root, and another user may read this folder. */
+const canBeOther = spawnSync('runuser', ['--user', OTHER, '--', 'test', '-r', WRAPPER]).status === 0;
+const idOf = (flag: string): number => Number(execFileSync('id', [flag, OTHER], { encoding: 'utf8' }));
+
+test.runIf(canBeOther)('setup by root writes the settings as the user of the service, for its group', async () => {
+  const folder = await temporaryFolder('heliograph-settings-');
+  const [file, data] = [join(folder, 'etc', 'heliograph.env'), join(folder, 'data')];
+  await chmod(folder, 0o755);
+  await mkdir(join(folder, 'etc'), { mode: 0o750 });
+  await mkdir(data);
+  await writeFile(file, 'SANDBOX=off\n', { mode: 0o640 });
+  await chown(data, idOf('--user'), idOf('--group'));
+  for (const path of [join(folder, 'etc'), file]) await chown(path, 0, idOf('--group'));
+  const env = { HELIOGRAPH_HOME: ROOT, HELIOGRAPH_ENV_FILE: file, HELIOGRAPH_USER: OTHER };
+  const setup = () => run(['setup', '--yes', '--data-dir', data, '--database-url', NOBODY], env);
+  expect((await setup()).stderr).toContain(`--settings-file: cannot be written: user id ${idOf('--user')}`);
+  await chmod(join(folder, 'etc'), 0o770);
+  expect((await setup()).stderr).toContain('Nothing answers at the address in DATABASE_URL');
+  expect(await readFile(file, 'utf8')).toContain(`SANDBOX=off\nDATA_DIR=${data}\n`);
+  const { gid, mode } = await stat(file);
+  expect([gid, mode & 0o777]).toEqual([idOf('--group'), 0o640]);
 });

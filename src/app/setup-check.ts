@@ -17,7 +17,7 @@ import { type Program, startProgram } from './serve.ts';
 /** What became of a test message; `ok`: a carrier took it. */
 export type Tested = { readonly ok: boolean; readonly detail: string };
 
-/** `config` has the URL of its database, also where that is the built-in one: whoever opened that keeps it running. */
+/** `config` names its database, the built-in one too, which the caller keeps running. */
 type Installation = { readonly config: Config; readonly pool: Pool };
 
 const CARRIER_UP_MS = 15_000;

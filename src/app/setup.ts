@@ -29,8 +29,8 @@ import { sendTest, type Tested, whileRunning } from './setup-check.ts';
 
 /**
  * `setup`: the first hour of an installation. It asks for what is missing, writes a file of settings, creates the database,
- * the first account with its webhook, a carrier with its route, a price and a recipient of alerts, and ends with the findings of `doctor`. Every answer is also an
- * option. Run again, it keeps what is there.
+ * the first account with its webhook, a carrier with its route, a price and a recipient of alerts, and ends with the
+ * findings of `doctor`. Every answer is also an option. Run again, it keeps what is there.
  */
 export function registerSetupCommand(program: Command, context: CommandContext): void {
   const setup = program
@@ -63,7 +63,7 @@ export function registerSetupCommand(program: Command, context: CommandContext):
   setup
     .option('--price <amount>', 'price of a part of an SMS, in currency units')
     .option('--webhook-url <url>', 'where the events of the first account are posted')
-    .option('--alert-mail <address>', 'mail address that is told of alerts')
+    .option('--alert-mail <address>', 'mail address to which alerts are sent')
     .option('--alert-webhook <url>', 'URL to which alerts are posted')
     .option('--wal-archive <path>', 'folder on another disk for the log of the built-in database, for backups')
     .option('--secret-key-copied', 'a copy of the secret key is kept elsewhere, apart from the backups')

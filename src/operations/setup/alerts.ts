@@ -20,12 +20,13 @@ const CHOICE = {
 
 type Deps = {
   readonly secretKey: SecretKey;
-  readonly guard: Guard /** Whether SMTP_URL is set. */;
+  readonly guard: Guard;
+  /** Whether SMTP_URL is set. */
   readonly hasMail: boolean;
 };
 
 /**
- * Adds who is told of alerts, by mail or by a webhook, unless there is a recipient. The secret that signs messages to a
+ * Adds a recipient of alerts, by mail or by a webhook, unless there is one. The secret that signs messages to a
  * webhook is in `secret` alone. Errors: 400 for an address or URL that does not fit.
  */
 export async function setUpAlerts(
@@ -48,7 +49,7 @@ export async function setUpAlerts(
   ];
   if (wanted.length === 0)
     return {
-      done: { step, changed: false, detail: 'nobody is told yet: see the page Alerts of the console' },
+      done: { step, changed: false, detail: 'no recipient yet: see the page Alerts of the console' },
       secret: null,
     };
   const secrets = await transaction(pool, async (tx) => {

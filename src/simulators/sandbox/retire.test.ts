@@ -144,7 +144,7 @@ test('the sandbox is not retired while it is the only carrier, and there is noth
   expect(await shown()).toEqual(['sandbox']);
 });
 
-test('the first real carrier is told of the sandbox that is still there, the second is not', async () => {
+test('adding the first real carrier mentions the sandbox that is still there, adding the second does not', async () => {
   await start({ real: false });
   const add = (name: string) =>
     run(

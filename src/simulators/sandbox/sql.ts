@@ -45,7 +45,7 @@ export async function listOpenMessages(db: Db): Promise<OpenMessages[]> {
   );
 }
 
-/** Lists messages that wait for the sandbox and were not written: those of one chunk; none when no chunk has any. */
+/** Lists messages of one chunk that wait for the sandbox and of which no submit has begun; none when no chunk has any. */
 export async function listWaiting(db: Db): Promise<Key[]> {
   const row = await maybeOne<{ accountId: number; ids: string }>(
     db,
