@@ -166,7 +166,7 @@ function notChecked(error: unknown): Pick<Result, 'findings' | 'test'> {
 const show = ({ file, steps, account, secrets, findings, test }: Result): string =>
   [
     ...steps.map(({ step, changed, detail }) => `${changed ? 'set ' : 'ok  '} ${step}: ${detail}`),
-    `The settings are in ${file}, readable by its owner alone.`,
+    `The settings are in ${file}.`,
     ...showOnce(account, secrets),
     'What `doctor` finds:',
     ...findings.map(showFinding),

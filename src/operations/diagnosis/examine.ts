@@ -153,7 +153,7 @@ async function checkAlerts({ mail }: Config, pool: Pool): Promise<Finding> {
   return {
     name: 'alerts',
     ok: failing === 0 && !noServer,
-    detail: all === 0 ? 'nobody is told' : `${all} recipients, of whom ${failing} cannot be reached`,
+    detail: all === 0 ? 'no recipients' : `${all} recipients, of whom ${failing} cannot be reached`,
     advice: noServer
       ? 'Set SMTP_URL and MAIL_FROM: some are to be told by mail.'
       : 'See what `alerts test` says. Events wait for three days.',
