@@ -1,6 +1,7 @@
 import { type Ledger, limitsOf, takenByDestination, type Way } from './lib/carrier.ts';
 import { killPoints, NEXT_SUBMIT_MS, startCrew, untilSubmits } from './lib/kills.ts';
 import { exportStatuses, listEverUnknown, listUnknownOutcomes, type StatusRecord, untilIdle } from './lib/messages.ts';
+import { type PollResult, pollUntilDone } from './lib/poll.ts';
 import { type Findings, judge, type Mode, oneOf, type Proof, type Run } from './lib/proof.ts';
 import { openStage, type Stage } from './lib/stage.ts';
 
@@ -14,7 +15,10 @@ const SIZES: Readonly<Record<Mode, Size>> = {
 const WORKERS = 2;
 const WINDOW = 50;
 const STALL_TIMEOUT_MS = 20_000;
+/** A parked receipt is tried again when it has waited twice as long as before; kills delay a response for seconds. */
+const RETRY_TIMEOUT_MS = 60_000;
 const RESPELL_INTERVAL_MS = 200;
+const POLL_MS = 500;
 const MAX_EXAMPLES = 5;
 const DESTINATIONS_PER_REQUEST = 5000;
 /** A text that makes two parts. */
@@ -193,21 +197,33 @@ async function compare(run: Run, stage: Stage, ids: readonly string[]) {
 /**
  * Compares the parked receipts with those for messages that are not ours, which must all be parked. For a number whose
  * message is in doubt nobody can tell: a receipt with a foreign id looks like a late one of its own, so it may be
- * parked or not.
+ * parked or not. A receipt that came before the response is parked until its next retry, so this polls while the number
+ * of such receipts goes down.
  */
-async function compareParked({ pool }: Stage, ledger: Ledger, doubtful: ReadonlySet<string>) {
-  const { rows } = await pool.query<{ spelled: string }>(
-    `SELECT DISTINCT spelled FROM receipt_unmatched, json_array_elements_text(receipt->'carrierIds') AS spelled`,
-  );
-  const parked = new Set(rows.map(({ spelled }) => spelled));
+async function compareParked(stage: Stage, ledger: Ledger, doubtful: ReadonlySet<string>) {
   const [inDoubt, sure] = partition(ledger.receipts, ({ source }) => doubtful.has(`+${source}`));
   const foreign = new Set(sure.filter(({ id }) => id === '').map(({ receiptId }) => receiptId));
   const mayBeParked = new Set([...foreign, ...inDoubt.map(({ receiptId }) => receiptId)]);
+  let parked = new Set<string>();
+  const inVain = (): number => [...parked].filter((id) => !mayBeParked.has(id)).length;
+  const poll = async (): Promise<PollResult> => {
+    parked = await listParked(stage);
+    return { done: inVain() === 0, progress: inVain() };
+  };
+  await pollUntilDone(poll, { stallTimeoutMs: RETRY_TIMEOUT_MS, pollMs: POLL_MS });
   return {
     foreign: foreign.size,
     foreignGone: [...foreign].filter((id) => !parked.has(id)).length,
-    parkedInVain: [...parked].filter((id) => !mayBeParked.has(id)).length,
+    parkedInVain: inVain(),
   };
+}
+
+/** Returns each spelling of the ids of all parked receipts. */
+async function listParked({ pool }: Stage): Promise<Set<string>> {
+  const { rows } = await pool.query<{ spelled: string }>(
+    `SELECT DISTINCT spelled FROM receipt_unmatched, json_array_elements_text(receipt->'carrierIds') AS spelled`,
+  );
+  return new Set(rows.map(({ spelled }) => spelled));
 }
 
 function partition<T>(items: readonly T[], test: (item: T) => boolean): [T[], T[]] {
