@@ -19,6 +19,9 @@ const BROWSER_IN_FULL = [
   'web/e2e/{campaign-drafts,exports,import,inbox-desk}.test.ts',
 ];
 
+/** `.ci/run` runs both projects, so it leaves the browser tests to the second one, where each has every layout. */
+const browserTestsOnce = process.env['BROWSER_TESTS'] === 'once';
+
 const project = (
   name: string,
   test: Partial<NonNullable<TestProjectInlineConfiguration['test']>>,
@@ -47,7 +50,7 @@ export default defineConfig({
       // `npm test`
       project('fast', {
         include: TESTS,
-        exclude: [...EXHAUSTIVE, ...BROWSER_IN_FULL],
+        exclude: [...EXHAUSTIVE, ...(browserTestsOnce ? BROWSER : BROWSER_IN_FULL)],
         provide: { everyLayout: false },
       }),
       // `npm run test:full`: what `fast` leaves out, and the browser tests again with every theme and width.
