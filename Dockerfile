@@ -25,7 +25,7 @@ FROM node:26-bookworm-slim
 ENV NODE_ENV=production DATA_DIR=/data HELIOGRAPH_HOME=/app
 WORKDIR /app
 COPY --from=packages /app/node_modules node_modules
-COPY package.json ./
+COPY package.json LICENSE THIRD-PARTY-NOTICES.md ./
 COPY scripts/ensure-installed.mjs scripts/ensure-installed.mjs
 COPY --chmod=755 deploy/bin/heliograph /usr/local/bin/heliograph
 COPY db/migrations db/migrations

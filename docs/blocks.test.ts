@@ -23,6 +23,17 @@ test('a block of sh in a page of docs that is not run says so', async () => {
   expect(silent).toEqual([]);
 });
 
+test('every block in a page of docs names its language, so that it is highlighted', async () => {
+  const pages = await Array.fromAsync(glob('docs/**/*.md', { cwd: ROOT }));
+  const bare: string[] = [];
+  for (const page of pages) {
+    const fences = (await readFile(join(ROOT, page), 'utf8')).split('\n').filter((line) => /^ *```/.test(line));
+    // Of each two, the first opens a block.
+    if (fences.some((line, place) => place % 2 === 0 && line.trim() === '```')) bare.push(page);
+  }
+  expect(bare).toEqual([]);
+});
+
 test('tutorials and how-to guides are run', async () => {
   const pages = await Array.fromAsync(glob('docs/{tutorials,how-to}/*.md', { cwd: ROOT }));
   expect(pages.filter((page) => PAGES[page] === undefined)).toEqual([]);

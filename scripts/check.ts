@@ -18,6 +18,7 @@ const STEPS: readonly (readonly [name: string, command: string])[] = [
   ['configuration.md', 'node scripts/generate-configuration.ts --check'],
   ['carriers.md', 'node scripts/generate-carriers.ts --check'],
   ['errors.md', 'node scripts/generate-errors.ts --check'],
+  ['limits.md', 'node scripts/generate-limits.ts --check'],
   ['whatsapp-errors.md', 'node scripts/generate-whatsapp-errors.ts --check'],
   ['openapi.json', 'node scripts/generate-openapi.ts --check'],
   ['schema.d.ts', 'node scripts/generate-client.ts --check'],
@@ -25,6 +26,7 @@ const STEPS: readonly (readonly [name: string, command: string])[] = [
   ['permissions.md', 'node scripts/generate-permissions.ts --check'],
   ['schema.sql', 'node scripts/dump-schema.ts --check'],
   ['corpus.json', 'node scripts/generate-ssrf-corpus.ts --check'],
+  ['THIRD-PARTY-NOTICES.md', 'node scripts/generate-notices.ts --check'],
   ['site of the documentation', 'node scripts/build-docs.ts'],
 ];
 

@@ -8,7 +8,7 @@ import { CONNECTION_KINDS, type ConnectionKind, kindOf } from '../src/network/co
 import { type SettingField, settingFields } from '../src/network/connections/kinds/setting-fields.ts';
 import { checkOrWrite } from './generated-file.ts';
 
-const httpIntroduction = (): string => `\`\`\`
+const httpIntroduction = (): string => `\`\`\`sh norun
 npm run -s heliograph -- connection add http --name twilio --preset twilio --account AC0123… --api-key-file token.txt
 npm run -s heliograph -- connection add http --name upstream --preset heliograph \\
   --set baseUrl=https://sms.example.com apiKey=@key.txt signingKey=@signing-key.txt
@@ -50,7 +50,7 @@ carrier in a private network, also on this machine.
 
 An example without a preset, for a carrier that answers \`OK ID: 4711\`:
 
-\`\`\`
+\`\`\`sh norun
 npm run -s heliograph -- connection add http --name local --api-key-file key.txt --set baseUrl=https://sms.example.com \\
   'request={"path":"/send","format":"form","body":{"key":"{{apiKey}}","to":"{{toDigits}}","text":"{{text}}","dlr":"{{callbackUrl}}"}}' \\
   'answer={"id":"text:ID: *","rules":[{"status":"200","at":"text:ERR *","is":["*"],"outcome":"refused"}]}' \\
@@ -89,7 +89,7 @@ function presetRow(name: PresetName): string {
 
 /** Introduces each kind with an example. */
 const INTRODUCTIONS: Readonly<Record<ConnectionKind, string>> = {
-  smpp: `\`\`\`
+  smpp: `\`\`\`sh norun
 npm run -s heliograph -- connection add smpp --name acme --host smpp.example.com --port 2775 \\
   --system-id user1 --password-file password.txt --window 20 --tps 50 --set longMode=udh16 validity=relative
 npm run -s heliograph -- route add --channel SMS --connection acme
@@ -97,7 +97,7 @@ npm run -s heliograph -- route add --channel SMS --connection acme
 
 Types of number and numbering plans (\`alphaAddress\` and the settings like it) cannot be set on the command line yet.`,
   http: httpIntroduction(),
-  whatsapp: `\`\`\`
+  whatsapp: `\`\`\`sh norun
 npm run -s heliograph -- connection add whatsapp --name meta --waba-id 102290129340398 \\
   --phone-number-id 106540352242922 --access-token-file token.txt --app-secret-file secret.txt
 npm run -s heliograph -- sender assign --connection meta --id 106540352242922 --account Acme
@@ -105,7 +105,7 @@ npm run -s heliograph -- sender assign --connection meta --id 106540352242922 --
 
 The first command prints the callback URL and the verify token that Meta requires. The numbers of one connection share
 its templates, so they all belong to one account or, with \`--common\`, to every account.`,
-  rcs: `\`\`\`
+  rcs: `\`\`\`sh norun
 npm run -s heliograph -- connection add rcs --name google --service-account key.json
 npm run -s heliograph -- sender assign --connection google --id my_agent --account Acme
 \`\`\`

@@ -49,7 +49,7 @@ const HELP: Readonly<Record<ErrorCode, Help>> = {
   ],
   too_large: [
     'The body, an uploaded file or the number of values in it is above the limit of the operation.',
-    'Split the request, or make the file smaller ([limits](concepts.md#limits)).',
+    'Split the request, or make the file smaller ([limits](limits.md#sizes-of-requests)).',
   ],
   unsupported_media_type: [
     'The body is not of the type that the operation takes; often the header `Content-Type` is missing.',
