@@ -29,6 +29,7 @@ COPY package.json LICENSE THIRD-PARTY-NOTICES.md ./
 COPY scripts/ensure-installed.mjs scripts/ensure-installed.mjs
 COPY --chmod=755 deploy/bin/heliograph /usr/local/bin/heliograph
 COPY db/migrations db/migrations
+COPY db/directory db/directory
 COPY src src
 COPY --from=console /app/web/dist web/dist
 COPY --from=help /app/help/dist help/dist

@@ -7,8 +7,11 @@ import { SlowFilesFirst } from './test/support/slow-files-first.ts';
 const TESTS = ['{src,test,client,docs,help,deploy,examples,monitoring,proofs,bench,scripts,web}/**/*.test.ts'];
 /** Too slow for every change: each page in every theme and width, each proof, each example of the documentation, whole set-ups. */
 const EXHAUSTIVE = ['{src,test,docs,proofs,web,examples,deploy,monitoring}/**/*.full.test.ts'];
-/** The proofs that judge times. */
-const TIMED = ['proofs/timed.full.test.ts'];
+/**
+ * What other tests beside it would disturb: the proofs that judge times. And what would disturb them: the installation of
+ * a package, whose system user every PostgreSQL that root starts would take.
+ */
+const ALONE = ['proofs/timed.full.test.ts', 'deploy/debian/package.full.test.ts'];
 const BROWSER = ['web/e2e/**/*.test.ts'];
 /**
  * Browser tests that only `test:full` runs, where all run again with every layout: the pages of administration and of
@@ -57,13 +60,13 @@ export default defineConfig({
       // Each starts a whole installation, so there is work for the cores with fewer of them.
       project('full', {
         include: [...EXHAUSTIVE, ...BROWSER],
-        exclude: TIMED,
+        exclude: ALONE,
         maxWorkers: Math.min(availableParallelism() + 1, 4),
         sequence: { groupOrder: 1 },
         provide: { everyLayout: true },
       }),
-      // After all others, because other tests beside them would decide their verdicts.
-      project('timed', { include: TIMED, maxWorkers: 1, sequence: { groupOrder: 2 }, provide: { everyLayout: true } }),
+      // After all others, one at a time.
+      project('timed', { include: ALONE, maxWorkers: 1, sequence: { groupOrder: 2 }, provide: { everyLayout: true } }),
     ],
     coverage: {
       provider: 'v8',

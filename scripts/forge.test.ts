@@ -42,6 +42,8 @@ const OTHER_COMMANDS = [
   /^npm audit (--omit=dev|signatures)$/,
   // The image of the job, which package.json does not know.
   /^docker run --rm (--entrypoint node )?heliograph:candidate /,
+  // Only root can install a package; the PATH has the Node of the job.
+  /^sudo env "PATH=\$PATH" npm run test:packages$/,
   // Part of every runner. Actions that create releases would get the same permission.
   /^gh release create "\$GITHUB_REF_NAME" /,
 ];

@@ -1,6 +1,6 @@
 import cluster, { type Worker } from 'node:cluster';
 import { once } from 'node:events';
-import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { StartupError } from '../../platform/db/startup-error.ts';
 import { endsWithin } from '../../platform/lib/background/ends-within.ts';
 import type { Log } from '../../platform/lib/log.ts';
@@ -8,7 +8,7 @@ import type { MetricsReport } from '../../platform/metrics.ts';
 import { askAll } from './ask-all.ts';
 import type { News, Order, StartOrder } from './messages.ts';
 
-const MAIN = join(import.meta.dirname, '..', 'main.ts');
+const MAIN = fileURLToPath(new URL('../main.ts', import.meta.url));
 
 /** A process that ran for so long has not failed to start: the next end counts as its first. */
 const STEADY_MS = 60_000;
