@@ -1,11 +1,15 @@
-// `npm run check`: everything that can be checked without running the tests. Runs all steps, even after one has failed,
-// and prints the output of failed steps only. `npm run check -- types lint` runs the steps whose names begin with one of
-// these words.
-import { spawnSync } from 'node:child_process';
+// `npm run check`: everything that can be checked without running the tests. Runs all steps, even after one has failed, as
+// many at a time as there are cores, and prints the output of failed steps only. `npm run check -- types lint` runs the
+// steps whose names begin with one of these words.
+import { exec } from 'node:child_process';
+import { availableParallelism } from 'node:os';
 import { delimiter, join } from 'node:path';
 
-/** Name and command of each step, in the order in which failures are best fixed. */
-const STEPS: readonly (readonly [name: string, command: string])[] = [
+type Step = readonly [name: string, command: string];
+
+/** Name and command of each step: first the one that takes longest, then in the order in which failures are best fixed. */
+const STEPS: readonly Step[] = [
+  ['english', 'node scripts/check-english.ts'],
   ['types', 'tsc -p .'],
   ['types of the console', 'tsc -p web'],
   ['types of the console tests', 'tsc -p web/e2e'],
@@ -33,19 +37,17 @@ const STEPS: readonly (readonly [name: string, command: string])[] = [
 const root = join(import.meta.dirname, '..');
 const PATH = [join(root, 'node_modules', '.bin'), process.env['PATH']].join(delimiter);
 
-function passes([name, command]: (typeof STEPS)[number]): boolean {
+function passes([name, command]: Step): Promise<boolean> {
   const start = performance.now();
-  const { status, stdout, stderr } = spawnSync(command, {
-    cwd: root,
-    shell: true,
-    encoding: 'utf8',
-    env: { ...process.env, PATH, NO_COLOR: '1' },
-    maxBuffer: 64 * 1024 * 1024,
+  const options = { cwd: root, env: { ...process.env, PATH, NO_COLOR: '1' }, maxBuffer: 64 * 1024 * 1024 };
+  return new Promise((resolve) => {
+    exec(command, options, (error, stdout, stderr) => {
+      const seconds = ((performance.now() - start) / 1000).toFixed(1);
+      console.log(`${error === null ? 'ok    ' : 'FAILED'} ${name} (${seconds} s)`);
+      if (error !== null) console.log(`\n$ ${command}\n${stdout}${stderr}`);
+      resolve(error === null);
+    });
   });
-  const seconds = ((performance.now() - start) / 1000).toFixed(1);
-  console.log(`${status === 0 ? 'ok    ' : 'FAILED'} ${name} (${seconds} s)`);
-  if (status !== 0) console.log(`\n$ ${command}\n${stdout}${stderr}`);
-  return status === 0;
 }
 
 /** The steps that the command line names by the beginnings of their names; all of them if it names none. */
@@ -60,8 +62,12 @@ function selectSteps(names: readonly string[]): typeof STEPS {
 }
 
 const steps = selectSteps(process.argv.slice(2));
-const failed = steps.filter((step) => !passes(step));
-console.log(
-  failed.length === 0 ? `Checks passed: ${steps.length}.` : `Checks failed: ${failed.length} of ${steps.length}.`,
+const waiting = [...steps];
+let failed = 0;
+await Promise.all(
+  Array.from({ length: availableParallelism() }, async () => {
+    for (let step = waiting.shift(); step !== undefined; step = waiting.shift()) if (!(await passes(step))) failed++;
+  }),
 );
-if (failed.length > 0) process.exitCode = 1;
+console.log(failed === 0 ? `Checks passed: ${steps.length}.` : `Checks failed: ${failed} of ${steps.length}.`);
+if (failed > 0) process.exitCode = 1;

@@ -55,7 +55,7 @@ code, or with ERROR: it is never sent again by itself.
 |---|---|---|---|
 ${ROWS.join('\n')}
 
-Other codes go by the HTTP status of the answer: with 401, the connection stops until Meta accepts its token; with 403, the
+Other codes go by the HTTP status of the answer. With 401, the connection stops until Meta accepts its token; with 403, the
 message waits; with 429, the number pauses; with 408 and from 500 on, the message is sent later; any other ends as ERROR.
 `;
 

@@ -4940,7 +4940,7 @@ export interface paths {
         get: operations["operatorListRegisteredSenders"];
         put?: never;
         /**
-         * Note that a sender is registered for the numbers with a prefix
+         * Record that a sender is registered for the numbers with a prefix
          * @description It passes there, whatever the rule says. One that is listed already stays.
          *
          *     For operators of the gateway.

@@ -93,7 +93,7 @@ function registeredRoutes(app: App, deps: PlatformDeps): void {
     schema: {
       tags,
       operationId: 'operatorAddRegisteredSender',
-      summary: 'Note that a sender is registered for the numbers with a prefix',
+      summary: 'Record that a sender is registered for the numbers with a prefix',
       description: 'It passes there, whatever the rule says. One that is listed already stays.',
       body: withExamples(schema.RegisteredIn, { prefix: '65', sender: 'ACME', accountId: 1 }),
       response: { 201: schema.RegisteredOut },
