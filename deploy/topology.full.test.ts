@@ -9,6 +9,7 @@ import { type Client, createClient } from '../test/support/client.ts';
 import { type Nginx, nginxIsMissing, startNginx } from '../test/support/deployment/nginx.ts';
 import { makeMp4 } from '../test/support/files/mp4.ts';
 import { TEST_CERT } from '../test/support/http/certificate.ts';
+import { openEventStream } from '../test/support/http/event-stream.ts';
 import { formOf } from '../test/support/http/form.ts';
 import { addConnection, runOperatorCommand } from '../test/support/operator.ts';
 import { startCarrier } from '../test/support/program.ts';
@@ -136,21 +137,11 @@ describe.skipIf(missing !== undefined)('nginx, two api, two worker and a primary
 
   test('an event of the inbox arrives while its stream stays open', async () => {
     const { apiKey, nginx, smsc } = stage;
-    const ending = new AbortController();
-    const response = await fetch(`${nginx.origin}${PG}/inbox/conversations/stream`, {
-      headers: { 'x-api-key': apiKey, accept: 'text/event-stream' },
-      signal: ending.signal,
-    });
-    expect(response.status).toBe(200);
-    let received = '';
-    const reading = (async () => {
-      for await (const chunk of response.body ?? []) received += Buffer.from(chunk).toString();
-    })().catch(() => undefined);
-    await until('the first event', () => received.includes('event: ready'));
+    await using stream = await openEventStream(nginx.origin, apiKey);
+    expect(stream.status).toBe(200);
+    await until('the first event', () => stream.received().includes('event: ready'));
     await smsc.injectMo({ source: '393331234567', destination: '4400', text: 'Ciao' });
-    await until('the message', () => received.includes('event: message'));
-    ending.abort();
-    await reading;
+    await until('the message', () => stream.received().includes('event: message'));
   });
 
   test('one api is killed: requests go on', async () => {

@@ -49,18 +49,26 @@ test('the blocks of a page are read with their output and the files to save', ()
     '```json\n{}\n```',
     '```sh norun\nrm\n```',
     '```text\nno output of it\n```',
+    '```sh needs=php\nb\n```',
+    '```text file=data/b.txt\nc\n```',
+    '```sh repeat needs=php\nd\n```',
+    '```text\ne\n```',
   );
   expect(stepsOf(text)).toEqual([
     { kind: 'commands', line: 3, mode: 'start', text: 'npm start\n', shown: null },
     { kind: 'file', line: 9, path: 'data/a.mjs', text: 'run();\n' },
     { kind: 'commands', line: 17, mode: 'run', text: 'a\nb\n', shown: { language: 'json', text: '{}\n' } },
     { kind: 'commands', line: 30, mode: 'norun', text: 'rm\n', shown: null },
+    { kind: 'commands', line: 42, mode: 'run', text: 'b\n', shown: null, needs: 'php' },
+    { kind: 'file', line: 48, path: 'data/b.txt', text: 'c\n' },
+    { kind: 'commands', line: 54, mode: 'repeat', text: 'd\n', shown: { language: 'text', text: 'e\n' }, needs: 'php' },
   ]);
 });
 
 test.each([
   ['a block without a language', '```\na\n```'],
   ['"norum" after sh', '```sh norum\na\n```'],
+  ['"needs=" after sh', '```sh needs=\na\n```'],
   ['repeat until what is shown?', '```sh repeat\na\n```'],
 ])('%s is refused with its line', (message, block) => {
   expect(() => stepsOf(page(block))).toThrow(`line 3: ${message}`);

@@ -25,6 +25,7 @@ const FOREIGN = new Set([
   'mclass',
   'mwi',
   'smpps_cred',
+  'trusted_proxies',
   'getaddrinfo',
   'pg_basebackup',
   'pg_dump',

@@ -11,6 +11,8 @@ export type Step =
       readonly mode: Mode;
       readonly text: string;
       shown: Shown | null;
+      /** A program that not every machine has: without it the block is left out. */
+      readonly needs?: string;
     }
   | { readonly kind: 'file'; readonly line: number; readonly path: string; readonly text: string };
 
@@ -21,11 +23,13 @@ export type Shown = { readonly language: string; readonly text: string };
 const BLOCK = /^( *)```([\w+-]*) *([^\n]*)\n([^]*?)^\1```$/gm;
 const COMMANDS = ['sh', 'bash'];
 const OUTPUT = ['json', 'console', 'text'];
+/** `needs=PROGRAM` after `sh` and its mode. */
+const NEEDS = /(?:^| )needs=(\S+)$/;
 const MODES: Readonly<Record<string, Mode>> = { '': 'run', start: 'start', repeat: 'repeat', norun: 'norun' };
 
 /**
  * Reads the blocks of a page in their order. Throws, naming the line, for a block without a language, for commands with
- * another word than `start`, `repeat` or `norun`, and for `repeat` without an output that ends it.
+ * another word than `start`, `repeat`, `norun` or `needs=PROGRAM`, and for `repeat` without an output that ends it.
  */
 export function stepsOf(markdown: string): Step[] {
   const steps: Step[] = [];
@@ -35,7 +39,7 @@ export function stepsOf(markdown: string): Step[] {
     const text = body.replaceAll(new RegExp(`^${indent}`, 'gm'), '');
     if (language === '') throw new Error(`line ${line}: a block without a language`);
     const step = stepOf(line, language, words.trim(), text);
-    if (OUTPUT.includes(language) && before?.kind === 'commands' && before.mode !== 'norun')
+    if (step === null && OUTPUT.includes(language) && before?.kind === 'commands' && before.mode !== 'norun')
       before.shown = { language, text };
     if (step !== null) steps.push(step);
     before = step ?? undefined;
@@ -49,10 +53,15 @@ function stepOf(line: number, language: string, words: string, text: string): St
   const path = /^file=(\S+)$/.exec(words)?.[1];
   if (path !== undefined) return { kind: 'file', line, path, text };
   if (!COMMANDS.includes(language)) return null;
-  const mode = MODES[words];
+  const needs = NEEDS.exec(words)?.[1];
+  const mode = MODES[words.replace(NEEDS, '')];
   if (mode === undefined) throw new Error(`line ${line}: "${words}" after ${language}`);
-  return { kind: 'commands', line, mode, text, shown: null };
+  return { kind: 'commands', line, mode, text, shown: null, ...(needs !== undefined && { needs }) };
 }
+
+/** The programs that steps need besides those of this project, each once. */
+export const programsOf = (steps: readonly Step[]): Set<string> =>
+  new Set(steps.flatMap((step) => (step.kind === 'commands' && step.needs !== undefined ? [step.needs] : [])));
 
 /**
  * Whether commands printed what the page shows. JSON may have other white space; other output is compared line by line.

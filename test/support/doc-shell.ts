@@ -12,7 +12,8 @@ const ROOT = join(import.meta.dirname, '../..');
 /** What a clone does not have, or has for itself. */
 const NOT_CLONED = ['.git', 'data'];
 /** The ports that pages name; each run has others in their place. */
-const PORTS = ['8080', '8443', '2775'];
+const PORTS = ['8080', '8443', '2775', '9080'];
+const PORT = new RegExp(`\\b(?:${PORTS.join('|')})\\b`, 'g');
 /** A first start makes a database; the first one in a clone also builds the console. */
 const START_MS = 300_000;
 const BLOCK_MS = 120_000;
@@ -29,8 +30,7 @@ export async function startReader(): Promise<Reader> {
     if (!NOT_CLONED.includes(name)) await symlink(join(ROOT, name), join(folder, name));
   const ports = new Map<string, string>();
   for (const port of PORTS) ports.set(port, String(await freePort()));
-  const placed = (text: string): string =>
-    text.replaceAll(/\b(?:8080|8443|2775)\b/g, (port) => ports.get(port) ?? port);
+  const placed = (text: string): string => text.replaceAll(PORT, (port) => ports.get(port) ?? port);
   const environment = {
     PATH: `${join(ROOT, 'node_modules/.bin')}:${process.env['PATH'] ?? ''}`,
     HOME: folder,

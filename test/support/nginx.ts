@@ -1,8 +1,9 @@
-import { spawn, spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { freePort } from './free-port.ts';
+import { isInstalled } from './installed.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 import { until } from './until.ts';
 
@@ -10,9 +11,7 @@ const CONFIGURATION = new URL('../../deploy/cells/nginx.conf', import.meta.url);
 
 /** Returns why nginx cannot take part, or undefined if it can. */
 export const nginxIsMissing = (): string | undefined =>
-  spawnSync('sh', ['-c', 'command -v nginx']).status === 0
-    ? undefined
-    : "nginx is not installed: the Debian package is 'nginx'";
+  isInstalled('nginx') ? undefined : "nginx is not installed: the Debian package is 'nginx'";
 
 /** Where the directory and the cells listen: host and port. */
 export type Behind = { readonly directory: string; readonly cells: readonly [string, string] };

@@ -1,16 +1,15 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chown, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { findServerUser } from '../../src/platform/db/embedded/user.ts';
 import { freePort } from './free-port.ts';
+import { isInstalled } from './installed.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
 /** Returns why PgBouncer cannot take part, or undefined if it can. */
 export const pgbouncerIsMissing = (): string | undefined =>
-  spawnSync('sh', ['-c', 'command -v pgbouncer']).status === 0
-    ? undefined
-    : "PgBouncer is not installed: the Debian package is 'pgbouncer'";
+  isInstalled('pgbouncer') ? undefined : "PgBouncer is not installed: the Debian package is 'pgbouncer'";
 
 export type PoolMode = 'session' | 'transaction';
 

@@ -7,6 +7,7 @@ import { freePort } from '../free-port.ts';
 import { TEST_CERT, TEST_KEY } from '../http/certificate.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { until } from '../until.ts';
+import { replaceOnce } from './replace-once.ts';
 
 const CONFIGURATION = new URL('../../../deploy/nginx/nginx.conf', import.meta.url);
 
@@ -37,7 +38,7 @@ export async function startNginx(origins: readonly [string, string]): Promise<Ng
   await Promise.all([writeFile(cert, TEST_CERT), writeFile(key, TEST_KEY)]);
   await writeFile(
     file,
-    replaceAll(readFileSync(CONFIGURATION, 'utf8'), {
+    replaceOnce('nginx.conf', readFileSync(CONFIGURATION, 'utf8'), {
       'listen [::]:80 default_server;': '',
       'listen [::]:443 ssl http2 default_server;': '',
       'listen 80 ': `listen 127.0.0.1:${plain} `,
@@ -66,13 +67,4 @@ export async function startNginx(origins: readonly [string, string]): Promise<Ng
   });
   const all = opened.move();
   return { origin: `https://127.0.0.1:${tls}`, plainOrigin, [Symbol.asyncDispose]: () => all.disposeAsync() };
-}
-
-/** Replaces each key by its value. Throws if one does not occur exactly once: the file has changed. */
-function replaceAll(text: string, replacements: Readonly<Record<string, string>>): string {
-  return Object.entries(replacements).reduce((changed, [from, to]) => {
-    const parts = changed.split(from);
-    if (parts.length !== 2) throw new Error(`nginx.conf has "${from}" ${parts.length - 1} times`);
-    return parts.join(to);
-  }, text);
 }

@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
@@ -8,13 +8,14 @@ import { join } from 'node:path';
 import { findBinaries } from '../../../src/platform/db/embedded/binaries.ts';
 import { findServer, stopServer } from '../../../src/platform/db/embedded/process.ts';
 import { findServerUser, type ServerUser } from '../../../src/platform/db/embedded/user.ts';
+import { isInstalled } from '../installed.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { until } from '../until.ts';
 import { makeBinDir } from './tools.ts';
 
 /** Returns why there can be no cluster, or undefined if there can. */
 export const patroniIsMissing = (): string | undefined =>
-  ['patroni', 'etcd', 'python3'].every((name) => spawnSync('sh', ['-c', `command -v ${name}`]).status === 0)
+  ['patroni', 'etcd', 'python3'].every(isInstalled)
     ? undefined
     : "Patroni or etcd is not installed: the Debian packages are 'patroni' and 'etcd-server'";
 

@@ -1,18 +1,17 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { rm, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import { join } from 'node:path';
 import { freePort } from '../../free-port.ts';
+import { isInstalled } from '../../installed.ts';
 import { temporaryFolder } from '../../temporary-folder.ts';
 import { until } from '../../until.ts';
 import type { EsmeOptions, EsmePeer } from '../esme-checks.ts';
 
 /** Returns why Kannel cannot take part, or undefined if it can. */
 export const kannelIsMissing = (): string | undefined =>
-  ['bearerbox', 'smsbox'].every((name) => spawnSync('sh', ['-c', `command -v ${name}`]).status === 0)
-    ? undefined
-    : "Kannel is not installed: the Debian package is 'kannel'";
+  ['bearerbox', 'smsbox'].every(isInstalled) ? undefined : "Kannel is not installed: the Debian package is 'kannel'";
 
 type Ports = { readonly admin: number; readonly box: number; readonly http: number };
 
