@@ -2,12 +2,15 @@
 // last build: `npm run build:docs`, and `npm start` in the background. It fails if a link leads to a page that does not
 // exist, and leaves the existing site alone where the development packages are missing. The program serves the site at /help
 // (src/platform/http/help.ts).
+//
+// For a web server of your own, `npm run build:docs -- --to FOLDER --base /0.3/ --version 0.2=https://docs.example.com/0.2/`
+// builds it into a new folder, for the path `--base`. Its menu of versions also leads to these addresses.
 import { createHash } from 'node:crypto';
-import { cp, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
-import { promisify } from 'node:util';
+import { cp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import { parseArgs, promisify } from 'node:util';
 import { gzip } from 'node:zlib';
-import { buildOnce } from './build-once.ts';
+import { buildOnce, withLock } from './build-once.ts';
 import { replaceLinks } from '../help/markdown.ts';
 import { listDecisions } from '../help/navigation.ts';
 import { placeLink, type Plan, planPages } from '../help/plan.ts';
@@ -17,6 +20,13 @@ const help = join(root, 'help');
 const pages = join(help, '.pages');
 const made = join(help, '.made');
 const dist = join(help, 'dist');
+const { values: wanted } = parseArgs({
+  options: {
+    to: { type: 'string', default: dist },
+    base: { type: 'string', default: '/help/' },
+    version: { type: 'string', multiple: true, default: [] },
+  },
+});
 const compress = promisify(gzip);
 
 /** Scripts that the generator writes into each page. The content security policy allows scripts in files only. */
@@ -60,7 +70,7 @@ async function moveScripts(files: readonly string[]): Promise<void> {
     const moved = html.replace(INLINE_SCRIPT, (_whole, code: string) => {
       const name = `inline.${createHash('sha256').update(code).digest('hex').slice(0, 8)}.js`;
       scripts.set(name, code);
-      return `<script src="/help/assets/${name}"></script>`;
+      return `<script src="${wanted.base}assets/${name}"></script>`;
     });
     if (/<script(?![^>]* src=)[^>]*>/.test(moved)) throw new Error(`${file} has an inline script`);
     await writeFile(file, moved);
@@ -88,18 +98,30 @@ async function listSources(): Promise<readonly string[]> {
   return [...shown, ...written.map((file) => join(root, file))];
 }
 
+/** Reads `NAME=URL`. A path alone would be taken for one of this site. */
+function toLink(version: string): { text: string; link: string; target: string } {
+  const [text = '', link = ''] = version.split('=', 2);
+  if (text === '' || !URL.canParse(link)) throw new Error(`--version ${version} is not NAME=URL`);
+  return { text, link, target: '_self' };
+}
+
 async function build(): Promise<boolean> {
   const vitepress = await import('vitepress').catch(() => undefined);
   if (vitepress === undefined) return false;
   const start = performance.now();
   await stage(await planPages());
-  await vitepress.build(help, { outDir: made });
+  process.env['OTHER_VERSIONS'] = JSON.stringify(wanted.version.map(toLink));
+  await vitepress.build(help, { outDir: made, base: wanted.base });
   await moveScripts(await listFiles(made));
   await precompress(await listFiles(made));
-  await rm(dist, { recursive: true, force: true });
-  await rename(made, dist);
+  if (wanted.to === dist) await rm(dist, { recursive: true, force: true });
+  // Another folder may be on another disk, and what is in it may not be ours.
+  await cp(made, resolve(wanted.to), { recursive: true, errorOnExist: true, force: false });
+  await rm(made, { recursive: true });
   console.log(`Built the documentation in ${((performance.now() - start) / 1000).toFixed(1)} s.`);
   return true;
 }
 
-await buildOnce({ stamp: join(dist, 'built-from'), lock: join(help, '.building'), sources: listSources, build });
+const lock = join(help, '.building');
+if (wanted.to !== dist) await withLock(lock, build);
+else await buildOnce({ stamp: join(dist, 'built-from'), lock, sources: listSources, build });

@@ -38,7 +38,8 @@ async function hashOf(files: readonly string[]): Promise<string> {
   return hash.digest('hex');
 }
 
-async function withLock<T>(lock: string, work: () => Promise<T>): Promise<T> {
+/** Does the work while no other process holds the file `lock`. The lock of a process that has ended does not count. */
+export async function withLock<T>(lock: string, work: () => Promise<T>): Promise<T> {
   while (!(await takeLock(lock))) await new Promise((resolve) => setTimeout(resolve, LOCK_POLL_MS));
   try {
     return await work();

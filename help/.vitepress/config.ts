@@ -1,8 +1,17 @@
 import { defineConfig, type MarkdownOptions } from 'vitepress';
 import { decisionsNav, groupsNav } from '../navigation.ts';
+import packageJson from '../../package.json' with { type: 'json' };
 import { slugOf } from '../markdown.ts';
+import { addressOf } from '../plan.ts';
 
 const decisions = await decisionsNav();
+
+/** The menu of versions: what this one is, and the addresses of others, which scripts/build-docs.ts is given. */
+const versions = [
+  { text: 'Changes', link: `/${addressOf('CHANGELOG.md')}` },
+  { text: 'What versions promise', link: `/${addressOf('RELEASING.md')}` },
+  ...JSON.parse(process.env['OTHER_VERSIONS'] ?? '[]'),
+];
 
 /** Pages become Vue templates, where two braces begin an expression. Ours are those of message templates. */
 const keepBraces: MarkdownOptions['config'] = ({ renderer: { rules } }) => {
@@ -30,6 +39,7 @@ export default defineConfig({
   markdown: { html: false, anchor: { slugify: slugOf }, config: keepBraces },
   themeConfig: {
     logo: '/icon.svg',
+    nav: [{ text: `Version ${packageJson.version}`, items: versions }],
     sidebar: [...groupsNav(), decisions],
     outline: [2, 3],
     search: { provider: 'local' },

@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
 import type { AddressInfo } from 'node:net';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Browser, Page } from 'playwright-core';
@@ -8,6 +9,8 @@ import { loadConfig } from '../../src/platform/config.ts';
 import type { App } from '../../src/platform/http/app.ts';
 import { helpRoutes } from '../../src/platform/http/help.ts';
 import { createServer } from '../../src/platform/http/server.ts';
+import packageJson from '../../package.json' with { type: 'json' };
+import { temporaryFolder } from '../../test/support/temporary-folder.ts';
 import { apiDeps } from '../../test/support/http/api.ts';
 import { launchBrowser } from './browser.ts';
 
@@ -53,6 +56,25 @@ test('pages follow one another under the policy, with nothing from elsewhere', a
   await page.getByRole('link', { name: 'Install and send your first SMS' }).click();
   await page.getByRole('img', { name: /The overview/ }).waitFor();
   expect(faults).toEqual([]);
+});
+
+test('the menu of versions leads to the changes and, on a web server of its own, to other versions', async () => {
+  await using window = await visit('/help/concepts.html');
+  const { page, faults } = window;
+  await page.getByRole('button', { name: `Version ${packageJson.version}` }).hover();
+  await page.getByRole('link', { name: 'Changes', exact: true }).click();
+  await page.getByRole('heading', { level: 1, name: 'Changelog' }).waitFor();
+  expect(faults).toEqual([]);
+
+  const folder = join(await temporaryFolder('heliograph-help-'), '0.3');
+  const args = [BUILD, '--to', folder, '--base', '/0.3/', '--version', '0.2=https://docs.example.com/0.2/'];
+  await promisify(execFile)(process.execPath, args);
+  const html = await readFile(join(folder, 'concepts.html'), 'utf8');
+  expect(html.includes('href="https://docs.example.com/0.2/"')).toBe(true);
+  const own = [...html.matchAll(/(?:src|href)="(\/[^"]*)"/g)].map(([, address]) => address);
+  expect(own.filter((address) => !address?.startsWith('/0.3/'))).toEqual([]);
+  // What is there already is not overwritten.
+  await expect(promisify(execFile)(process.execPath, args)).rejects.toThrow('already exists');
 });
 
 test('a link to a heading that is opened directly shows that heading', async () => {
