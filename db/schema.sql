@@ -2441,6 +2441,192 @@ CREATE TABLE worker_process (
 );
 COMMENT ON TABLE worker_process IS 'queue';
 
+CREATE VIEW v1_campaign WITH (security_invoker=true) AS
+ SELECT c.account_id,
+    c.id,
+    c.name,
+    c.sending_mode,
+        CASE c.status
+            WHEN 0 THEN 'DRAFT'::text
+            WHEN 1 THEN 'READY'::text
+            WHEN 2 THEN 'SENDING'::text
+            WHEN 3 THEN 'COMPLETED'::text
+            WHEN 4 THEN 'FAILED'::text
+            ELSE NULL::text
+        END AS status,
+    c.failure_reason,
+    COALESCE(r.recipients, c.total_destinations) AS recipients,
+    COALESCE(r.skipped, 0::bigint) AS skipped,
+    COALESCE(r.messages, 0::bigint) AS messages,
+    c.estimated_micros::numeric / '1000000'::numeric AS estimated_cost,
+    c.created_at,
+    c.scheduled_at,
+    c.confirmed_at,
+    c.started_at,
+    c.completed_at,
+    c.cancelled_at
+   FROM campaign c
+     LEFT JOIN campaign_run r ON r.account_id = c.account_id AND r.campaign_id = c.id;
+
+CREATE VIEW v1_contact WITH (security_invoker=true) AS
+ SELECT account_id,
+    id,
+    full_name,
+    first_name,
+    last_name,
+    gender,
+    phone_number,
+    email,
+    country,
+    is_test,
+    ( SELECT COALESCE(jsonb_object_agg(f.name, c.custom_fields -> f.id::text), '{}'::jsonb) AS "coalesce"
+           FROM custom_field f
+          WHERE f.account_id = c.account_id AND c.custom_fields ? f.id::text) AS custom_fields,
+    created_at,
+    updated_at
+   FROM contact c;
+
+CREATE VIEW v1_conversation WITH (security_invoker=true) AS
+ SELECT account_id,
+    chat_id,
+    channel,
+    peer,
+    identity,
+    profile_name,
+    assignee_id,
+    archived,
+    unread,
+    created_at,
+    last_at,
+    last_direction,
+    last_text
+   FROM conversation;
+
+CREATE VIEW v1_inbound_message WITH (security_invoker=true) AS
+ SELECT account_id,
+    id,
+    received_at,
+    channel,
+    source,
+    destination,
+    message_type,
+    body
+   FROM inbound_message;
+
+CREATE VIEW v1_ledger WITH (security_invoker=true) AS
+ SELECT account_id,
+    id,
+    created_at,
+    kind,
+    from_book,
+    to_book,
+    amount_micros::numeric / '1000000'::numeric AS amount,
+    messages,
+    reference
+   FROM ledger_entry;
+
+CREATE VIEW v1_message WITH (security_invoker=true) AS
+ SELECT m.account_id,
+    m.id,
+    v1_time_of(m.id) AS accepted_at,
+    m.client_id,
+    m.channel,
+    m.source,
+    m.campaign_id,
+    m.simulation,
+    m.sender,
+    m.destination,
+    m.body,
+    m.parts,
+    m.price_micros::numeric / '1000000'::numeric AS price,
+    COALESCE(s.credit_returned, false) AS price_returned,
+        CASE COALESCE(s.status::integer, 1)
+            WHEN 0 THEN 'UNKNOWN'::text
+            WHEN 1 THEN 'ACCEPTED'::text
+            WHEN 2 THEN 'REJECTED'::text
+            WHEN 3 THEN 'DELIVERED'::text
+            WHEN 4 THEN 'EXPIRED'::text
+            WHEN 5 THEN 'DELETED'::text
+            WHEN 6 THEN 'UNDELIVERABLE'::text
+            WHEN 9 THEN 'ERROR'::text
+            WHEN 10 THEN 'DISABLED'::text
+            WHEN 11 THEN 'UNSUPPORTED'::text
+            WHEN 12 THEN 'CONVERSATION_CLOSED'::text
+            ELSE NULL::text
+        END AS status,
+    s.error_code,
+    s.error_text,
+    COALESCE(s.possible_duplicate, false) AS possible_duplicate,
+    m.scheduled_at,
+    s.submitted_at,
+    s.done_at,
+    s.read_at
+   FROM message m
+     LEFT JOIN message_state s ON s.account_id = m.account_id AND s.id = m.id;
+
+CREATE VIEW v1_opt_out WITH (security_invoker=true) AS
+ SELECT account_id,
+    phone_number,
+    channel,
+    source,
+    created_at
+   FROM opt_out;
+
+CREATE VIEW v1_traffic_day WITH (security_invoker=true) AS
+ SELECT account_id,
+    day,
+    NULLIF(campaign_id, 0) AS campaign_id,
+        CASE channel
+            WHEN 1 THEN 'SMS'::text
+            WHEN 2 THEN 'RCS'::text
+            WHEN 4 THEN 'WHATSAPP'::text
+            ELSE NULL::text
+        END AS channel,
+    sum(sent)::bigint AS sent,
+    sum(delivered)::bigint AS delivered,
+    sum(read)::bigint AS read,
+    sum(failed)::bigint AS failed,
+    sum(unsent)::bigint AS unsent,
+    sum(cost_micros) / '1000000'::numeric AS cost
+   FROM ( SELECT traffic_day.account_id,
+            traffic_day.day,
+            traffic_day.campaign_id,
+            traffic_day.channel,
+            traffic_day.sent,
+            traffic_day.delivered,
+            traffic_day.read,
+            traffic_day.failed,
+            traffic_day.unsent,
+            traffic_day.cost_micros
+           FROM traffic_day
+        UNION ALL
+         SELECT traffic_hour.account_id,
+            (traffic_hour.hour AT TIME ZONE 'UTC'::text)::date AS timezone,
+            traffic_hour.campaign_id,
+            traffic_hour.channel,
+            traffic_hour.sent,
+            traffic_hour.delivered,
+            traffic_hour.read,
+            traffic_hour.failed,
+            traffic_hour.unsent,
+            traffic_hour.cost_micros
+           FROM traffic_hour
+          WHERE traffic_hour.shard >= 0) t
+  GROUP BY account_id, day, campaign_id, channel;
+
+CREATE VIEW v1_webhook_delivery WITH (security_invoker=true) AS
+ SELECT account_id,
+    id,
+    message_id,
+    kind,
+    at,
+    state,
+    attempts,
+    response_code,
+    duration_ms,
+    failure
+   FROM webhook_delivery;
+
 CREATE OR REPLACE FUNCTION inbox_words(account bigint, written text)
  RETURNS tsvector
  LANGUAGE sql
@@ -2562,3 +2748,15 @@ BEGIN
   RETURN parts;
 END
 $function$;
+
+CREATE OR REPLACE FUNCTION v1_first_id(at timestamp with time zone)
+ RETURNS uuid
+ LANGUAGE sql
+ STABLE PARALLEL SAFE STRICT
+RETURN ((lpad(to_hex(((EXTRACT(epoch FROM at) * (1000)::numeric))::bigint), 12, '0'::text) || repeat('0'::text, 20)))::uuid;
+
+CREATE OR REPLACE FUNCTION v1_time_of(id uuid)
+ RETURNS timestamp with time zone
+ LANGUAGE sql
+ STABLE PARALLEL SAFE STRICT
+RETURN to_timestamp((((((('x'::text || translate("left"((id)::text, 13), '-'::text, ''::text)))::bit(48))::bigint)::numeric / 1000.0))::double precision);

@@ -146,8 +146,8 @@ const COMMENTS = sql`
    ORDER BY c.relname, d.objsubid`;
 
 const VIEWS = sql`
-  SELECT format(E'CREATE %s %s AS\n%s', CASE relkind WHEN 'm' THEN 'MATERIALIZED VIEW' ELSE 'VIEW' END, c.oid::regclass,
-                pg_get_viewdef(c.oid, true)) AS text
+  SELECT format(E'CREATE %s %s%s AS\n%s', CASE relkind WHEN 'm' THEN 'MATERIALIZED VIEW' ELSE 'VIEW' END, c.oid::regclass,
+                ' WITH (' || array_to_string(c.reloptions, ', ') || ')', pg_get_viewdef(c.oid, true)) AS text
     FROM pg_class c
    WHERE c.relnamespace = ${CURRENT_SCHEMA} AND c.relkind IN ('v', 'm')
      AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.objid = c.oid AND d.deptype = 'e')
