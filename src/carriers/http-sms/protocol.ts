@@ -200,7 +200,7 @@ export const Verify = Type.Object(
     encoding: Type.Enum(['hex', 'base64'], { description: 'How the signature is written.', default: 'hex' }),
     over: Type.String({
       description:
-        'What is signed: `{{body}}`, `{{url}}`, `{{path}}` (the URL without its query), `{{params}}` (names and values of a form, sorted), `{{bodySha256}}` (in hex), `{{bodyHash}}` (its octets), `{{header:name}}`.',
+        'What is signed: `{{body}}`, `{{url}}`, `{{path}}` (the URL without its query), `{{params}}` (names and values of a form, sorted; any other body is refused), `{{bodySha256}}` (in hex), `{{bodyHash}}` (its octets), `{{header:name}}`.',
       maxLength: 500,
       default: '{{body}}',
     }),

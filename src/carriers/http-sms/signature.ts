@@ -140,7 +140,11 @@ function partOf(name: string): (request: CallbackRequest) => string | null {
     case 'bodyHash':
       return ({ body }) => createHash('sha256').update(body).digest().toString('latin1');
     case 'params':
-      return ({ headers, body }) => (isForm(headers) ? latin1Of(sortedParams(octetsOf(body).toString())) : '');
+      return ({ headers, body }) => {
+        if (isForm(headers)) return latin1Of(sortedParams(octetsOf(body).toString()));
+        // A signature over the fields of a form, or over the URL of a GET alone, says nothing about another body.
+        return body.length === 0 ? '' : null;
+      };
     default:
       return ({ headers }) => headerIn(headers, name.slice('header:'.length).toLowerCase());
   }

@@ -116,6 +116,33 @@ test('the signature may cover the URL with its standard port, but no other', () 
   expect(called(URL, URL.replace('/acme', '/other'))).toEqual(FORGED);
 });
 
+test('the signature covers the query of the URL as it was written', () => {
+  const url = `${URL}&order=17&name=a%20b&sum=1+2&empty=`;
+  const called = (more: string) => {
+    const headers = { 'x-twilio-signature': sign(STATUS, 'the-api-key', url) };
+    return readCallback(SETTINGS, {}, { body: STATUS, url: `${url}${more}`, query: {}, headers });
+  };
+  expect(called('')).toMatchObject({ kind: 'events' });
+  expect(called('x')).toEqual(FORGED);
+  expect(called('&more=1')).toEqual(FORGED);
+});
+
+test('the signature of a GET does not cover a body that is added to it', () => {
+  const query = { MessageSid: 'SM1', MessageStatus: 'sent' };
+  const url = `${URL}&${new URLSearchParams(query)}`;
+  const called = (body: object | string, type = 'application/json') =>
+    readCallback(
+      SETTINGS,
+      {},
+      { body, url, query, headers: { 'content-type': type, 'x-twilio-signature': sign('', 'the-api-key', url) } },
+    );
+  expect(called('')).toMatchObject({ receipts: [{ state: 'ACCEPTED' }] });
+  const other = { MessageSid: 'SM1', MessageStatus: 'failed' };
+  expect(called(other)).toEqual(FORGED);
+  expect(called(other, 'text/plain')).toEqual(FORGED);
+  expect(called(String(new URLSearchParams(other)), 'application/x-www-form-urlencoded')).toEqual(FORGED);
+});
+
 test('an inbound message is read with its id', () => {
   const form =
     'ToCountry=PT&SmsMessageSid=SM2&NumMedia=0&SmsSid=SM2&SmsStatus=received&Body=Ol%C3%A1+%26+bye&To=%2B351966000000' +

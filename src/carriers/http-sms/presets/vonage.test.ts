@@ -61,6 +61,7 @@ test('a message is sent as a form, with its alphabet and its validity in millise
 
 test.each([
   [error('6', 'Unroutable message - rejected'), { kind: 'refused', status: 'UNDELIVERABLE', code: '6' }],
+  [error('33', 'Number De-activated'), { kind: 'refused', status: 'UNDELIVERABLE', code: '33', elsewhere: false }],
   [error('15', 'Illegal Sender Address - rejected'), { kind: 'refused', elsewhere: true }],
   [error('77', 'Something new'), { kind: 'refused', elsewhere: false, text: 'Something new' }],
   [error('5', 'Internal Error'), { kind: 'unknown' }],

@@ -38,10 +38,11 @@ export const vonage = definePreset({
       { is: ['4', '8', '9', '11', '14', '32'], outcome: 'fault' },
       // An internal error while the message was processed: nobody says whether it was taken.
       { is: ['5'], outcome: 'unknown' },
-      { is: ['6', '22'], outcome: 'refused', as: 'UNDELIVERABLE' },
+      // No such number or network; a number that its operator has deactivated.
+      { is: ['6', '22', '33'], outcome: 'refused', as: 'UNDELIVERABLE' },
       { is: ['7', '12'], outcome: 'refused' },
       // A parameter, a sender or a destination that our account may not use.
-      { is: ['2', '3', '15', '23', '29', '33'], outcome: 'refused', elsewhere: true },
+      { is: ['2', '3', '15', '23', '29'], outcome: 'refused', elsewhere: true },
       { status: '200', is: ['*'], outcome: 'refused' },
     ],
   },
