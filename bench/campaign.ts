@@ -31,9 +31,9 @@ const TEXT =
 export async function benchCampaign(): Promise<Report> {
   await using stage = await openStage();
   await sendBulk(stage, WARM_UP);
-  await run(stage, WARM_UP);
+  await sendCampaign(stage, WARM_UP);
   const bulk = await costsOfBulk(stage);
-  const { seconds, costs, goal } = await run(stage, RECIPIENTS);
+  const { seconds, costs, goal } = await sendCampaign(stage, RECIPIENTS);
   const limit = await copyRate(stage.connectionString);
   const factor = cpuMicrosOf(costs) / cpuMicrosOf(bulk);
   return {
@@ -60,8 +60,8 @@ async function costsOfBulk(stage: Stage): Promise<Costs> {
   return costsOf(BULK);
 }
 
-/** Sends a campaign to as many new contacts. */
-async function run(stage: Stage, recipients: number) {
+/** Sends a campaign to as many new contacts, and waits for all receipts. */
+export async function sendCampaign(stage: Stage, recipients: number) {
   const listIds = await fill(stage.db, recipients);
   const id = await createCampaign(stage, listIds);
   const goal = await compareGoal(stage, id, listIds);

@@ -2,6 +2,7 @@ import { removeOrphans } from '../test/support/data-dir.ts';
 import { benchCampaign } from './campaign.ts';
 import { benchChannels } from './channels.ts';
 import { benchContacts } from './contacts.ts';
+import { benchDisk } from './disk.ts';
 import { benchEngine } from './engine.ts';
 import { benchExport } from './export.ts';
 import { benchFirstLoad } from './first-load.ts';
@@ -30,6 +31,7 @@ const BENCHES: Readonly<Record<string, () => Promise<Report | NotRun>>> = {
   mixed: benchMixed,
   kannel: benchKannel,
   grow: benchGrow,
+  disk: benchDisk,
   webhooks: benchWebhooks,
   idle: benchIdle,
   contacts: benchContacts,

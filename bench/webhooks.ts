@@ -43,7 +43,7 @@ export async function benchWebhooks(): Promise<Report> {
       WEBHOOK_PORTS: String(receiver.port),
       WEBHOOK_CA_FILE: caFile,
     });
-    await register(stage, stage.apiKey, `https://localhost:${receiver.port}/`);
+    await registerWebhook(stage, stage.apiKey, `https://localhost:${receiver.port}/`);
     await postBare(receiver, WARM_UP);
     await deliver(stage, receiver, WARM_UP);
     const before = await postBare(receiver, EVENTS / 2);
@@ -108,7 +108,8 @@ async function postBare(receiver: ReceiverProcess, count: number): Promise<{ per
   return { perSecond: count / seconds, cpuMicros };
 }
 
-async function register({ address }: Stage, apiKey: string, callbackUrl: string): Promise<void> {
+/** Registers a webhook of the account for all events of messages. */
+export async function registerWebhook({ address }: Stage, apiKey: string, callbackUrl: string): Promise<void> {
   const answer = await fetch(`${address}${REGISTER}`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', 'x-api-key': apiKey },
@@ -142,7 +143,7 @@ async function deliverToMany(stage: Stage, receiver: ReceiverProcess): Promise<C
   const accountIds: number[] = [];
   for (let n = 0; n < ENDPOINTS; n++) {
     const { accountId, apiKey } = await createAccount(stage.pool, { name: `Endpoint ${n}`, plan: 'unlimited' });
-    await register(stage, apiKey, `https://localhost:${receiver.port}/${n < DEAD ? 'dead' : 'healthy'}/${n}`);
+    await registerWebhook(stage, apiKey, `https://localhost:${receiver.port}/${n < DEAD ? 'dead' : 'healthy'}/${n}`);
     accountIds.push(accountId);
   }
   await receiver.counts();

@@ -33,7 +33,9 @@ export const GROUPS: readonly Group[] = [
           howTo('behind-a-proxy', 'Behind nginx, Caddy or Traefik'),
           page('docs/operating.md', 'Operate: settings, accounts, processes'),
           howTo('backup-and-restore', 'Back up and restore'),
+          howTo('standby-and-failover', 'Standby and failover'),
           howTo('upgrade', 'Upgrade'),
+          howTo('capacity-planning', 'Capacity planning: cores, disk, WAL'),
           howTo('gdpr', 'GDPR: access, erasure, retention'),
           page('docs/monitoring.md', 'Monitor: Prometheus and Grafana'),
           page('docs/alerts.md', 'Alerts by mail and webhook'),
@@ -45,6 +47,7 @@ export const GROUPS: readonly Group[] = [
         title: 'Integrate your program',
         pages: [
           howTo('webhooks', 'Webhooks in Node, Python, PHP and Go'),
+          howTo('embed-the-inbox', 'Embed the inbox in your support tool'),
           howTo('test-in-ci', 'Test your integration in CI'),
           howTo('load-test', 'Load-test before launch'),
           howTo('from-twilio', 'Move from Twilio'),
@@ -109,6 +112,8 @@ export const GROUPS: readonly Group[] = [
     pages: [
       page('docs/concepts.md', 'Concepts and glossary'),
       page('docs/message-states.md', 'Message and campaign status'),
+      page('docs/guarantees.md', 'Guarantees, and what they rest on'),
+      page('docs/billing.md', 'Billing: how prices and credit add up'),
       page('docs/comparison.md', 'Comparison, and when not to use it'),
       page('ARCHITECTURE.md', 'Architecture'),
       page('docs/about.md', 'About: licence, support, versions'),

@@ -71,5 +71,6 @@ export const OFF: Readonly<Record<string, string>> = {
   QuantifierNumeralConflict: 'takes "each 5 s" for a number of things',
   AWhile: 'takes the object for an adverb',
   MassNouns: 'findings, expiries and spellings are counted',
+  LetsConfusion: 'takes the verb for the suggestion',
   MissingDeterminer: 'takes names of buttons for nouns',
 };

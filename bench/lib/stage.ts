@@ -75,11 +75,15 @@ export async function deliveredCount({ pool, accountId }: Stage): Promise<number
  * Sends messages in bulk and waits until each has its receipt. Counting all of them again and again would take a fifth
  * of a core from what is measured, so one message of each request is watched, and all are counted once.
  */
-export async function sendBulk(stage: Stage, messages: number): Promise<{ acceptSeconds: number; seconds: number }> {
+export async function sendBulk(
+  stage: Stage,
+  messages: number,
+  text = BODY,
+): Promise<{ acceptSeconds: number; seconds: number }> {
   const delivered = 'SELECT count(*) FROM message_state WHERE status = 3 AND account_id = 1';
   const firstId = firstIdAt(new Date());
   const firsts = Array.from({ length: messages / DESTINATIONS_PER_REQUEST }, (_, i) => i * DESTINATIONS_PER_REQUEST);
-  const bodies = firsts.map(bodyOf);
+  const bodies = firsts.map((first) => bodyOf(first, text));
   const lastIds: string[] = [];
   const start = performance.now();
   await Promise.all(Array.from({ length: CONCURRENT_REQUESTS }, () => post(stage, bodies, lastIds)));
@@ -104,7 +108,7 @@ async function post({ address, apiKey }: Stage, bodies: string[], lastIds: strin
   }
 }
 
-function bodyOf(first: number): string {
+function bodyOf(first: number, body: string): string {
   const destinations = Array.from({ length: DESTINATIONS_PER_REQUEST }, (_, i) => destinationOf(first + i));
-  return JSON.stringify({ messages: [{ destinations, sender: 'Heliograph', body: BODY }] });
+  return JSON.stringify({ messages: [{ destinations, sender: 'Heliograph', body }] });
 }
