@@ -25,15 +25,36 @@ const SENT_MS = 20_000;
 const ASK_MS = 200;
 
 /**
- * Runs `work` while a program runs on this installation: the one that does already, or one in this process, which listens at
- * a free port of this machine alone. Carriers have up to 15 s to come up first.
+ * Runs `work` with a signal that is aborted by the first Ctrl-C or SIGTERM, so that it can say what it has made; a second one
+ * ends the process.
  */
-export async function whileRunning<T>({ config, pool }: Installation, work: () => Promise<T>): Promise<T> {
+export async function interruptible<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const controller = new AbortController();
+  const abort = (): void => controller.abort(new Error('interrupted'));
+  for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, abort);
+  try {
+    return await work(controller.signal);
+  } finally {
+    for (const name of ['SIGINT', 'SIGTERM'] as const) process.removeListener(name, abort);
+  }
+}
+
+/**
+ * Runs `work` while a program runs on this installation: the one that does already, or one in this process, which listens at
+ * a free port of this machine alone. Carriers have up to 15 s to come up first. Rejects when the signal aborts the wait.
+ */
+export async function whileRunning<T>(
+  { config, pool }: Installation,
+  work: () => Promise<T>,
+  signal: AbortSignal,
+): Promise<T> {
   const isRunning = (await listWorkers(pool)).some(({ alive }) => alive);
   const program = isRunning ? null : await startHere(config, true);
   try {
-    await waitUntil(CARRIER_UP_MS, async () =>
-      (await listConnectionStatus(pool)).every(({ status, up }) => status === 'paused' || up),
+    await waitUntil(
+      CARRIER_UP_MS,
+      async () => (await listConnectionStatus(pool)).every(({ status, up }) => status === 'paused' || up),
+      signal,
     );
     return await work();
   } finally {
@@ -49,22 +70,30 @@ function startHere(config: Config, worker: boolean): Promise<Program> {
 }
 
 /** Sends a message of the first account through the API of a program in this process, and waits until a carrier took it. */
-export async function sendTest({ config, pool }: Installation, to: string): Promise<Tested> {
+export async function sendTest(
+  { config, pool }: Installation,
+  { to, signal }: { readonly to: string; readonly signal: AbortSignal },
+): Promise<Tested> {
   const [account] = await listAccounts(pool);
   if (!account) throw new AppError('conflict', { message: 'There is no account yet' });
   const author = operatorAuthor(account.id);
   const grantor = { ...author, operations: new Set(SCOPES) };
   const key = await transaction(pool, (tx) => createKey(tx, grantor, { name: 'test message of setup' }));
   try {
-    return await send({ config, pool }, { accountId: account.id, apiKey: key.apiKey, to });
+    return await send({ config, pool }, { accountId: account.id, apiKey: key.apiKey, to, signal });
   } finally {
     await transaction(pool, (tx) => revokeKey(tx, author, { id: key.id }));
   }
 }
 
-type TestMessage = { readonly accountId: number; readonly apiKey: string; readonly to: string };
+type TestMessage = {
+  readonly accountId: number;
+  readonly apiKey: string;
+  readonly to: string;
+  readonly signal: AbortSignal;
+};
 
-async function send({ config, pool }: Installation, { accountId, apiKey, to }: TestMessage): Promise<Tested> {
+async function send({ config, pool }: Installation, { accountId, apiKey, to, signal }: TestMessage): Promise<Tested> {
   const program = await startHere(config, false);
   try {
     const answer = await fetch(`${program.address}/api/message-server/sms/send`, {
@@ -75,26 +104,34 @@ async function send({ config, pool }: Installation, { accountId, apiKey, to }: T
     const text = await answer.text();
     const { messageId: id } = JSON.parse(text) as { messageId?: string };
     if (!answer.ok || id === undefined) return { ok: false, detail: `refused with status ${answer.status}: ${text}` };
-    return await follow(pool, { accountId, id });
+    return await follow(pool, { accountId, id }, signal);
   } finally {
     await program.stop();
   }
 }
 
-async function follow(pool: Pool, message: { readonly accountId: number; readonly id: string }): Promise<Tested> {
+async function follow(
+  pool: Pool,
+  message: { readonly accountId: number; readonly id: string },
+  signal: AbortSignal,
+): Promise<Tested> {
   const state = async () => (await listDeliveryStates(pool, [message]))[0];
-  await waitUntil(SENT_MS, async () => {
+  const isDecided = async (): Promise<boolean> => {
     const { submittedAt = null, status = null } = (await state()) ?? {};
     return submittedAt !== null || (status !== null && isFinal(status));
-  });
+  };
+  await waitUntil(SENT_MS, isDecided, signal);
   const { submittedAt = null, status = null, errorCode = null } = (await state()) ?? {};
   if (submittedAt !== null) return { ok: true, detail: `the carrier took message ${message.id}` };
   const end = status === null ? 'it still waits' : [nameOfStatus(status), errorCode].join(' ').trim();
   return { ok: false, detail: `message ${message.id} was not sent: ${end}` };
 }
 
-/** Resolves when it holds, or the time is over. */
-async function waitUntil(withinMs: number, holds: () => Promise<boolean>): Promise<void> {
+/** Resolves when it holds, or the time is over; rejects with the reason of the signal. */
+async function waitUntil(withinMs: number, holds: () => Promise<boolean>, signal: AbortSignal): Promise<void> {
   const deadline = performance.now() + withinMs;
-  while (!(await holds()) && performance.now() < deadline) await delay(ASK_MS);
+  while (!(await holds()) && performance.now() < deadline) {
+    await delay(ASK_MS, undefined, { signal }).catch(() => undefined);
+    signal.throwIfAborted();
+  }
 }

@@ -1,8 +1,12 @@
 import { readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import { testDatabase } from '../../test/support/database.ts';
 import { removeDataDir } from '../../test/support/data-dir.ts';
+import { freePort } from '../../test/support/free-port.ts';
 import { temporaryFolder } from '../../test/support/temporary-folder.ts';
+import { until } from '../../test/support/until.ts';
+import { listAccounts } from '../identity/accounts/sql.ts';
 import type { NewAccount } from '../operations/accounts/create.ts';
 import type { Finding } from '../operations/diagnosis/finding.ts';
 import type { Done } from '../operations/setup/step.ts';
@@ -19,6 +23,8 @@ type Answer = {
   readonly findings: readonly Finding[];
   readonly test: Tested | null;
 };
+
+const { pool, connectionString } = testDatabase();
 
 const setUp = (...args: readonly string[]) => setUpIn({}, ...args);
 
@@ -155,3 +161,39 @@ test('an address without HTTPS is refused before anything is written', async () 
   expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('https://') });
   await expect(stat(file)).rejects.toMatchObject({ code: 'ENOENT' });
 });
+
+/** Settings of a file in a folder of its own, on the database of this test file. */
+async function onDatabase(): Promise<Record<string, string>> {
+  const folder = await temporaryFolder('heliograph-setup-');
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  return {
+    HELIOGRAPH_ENV_FILE: join(folder, 'heliograph.env'),
+    DATA_DIR: join(folder, 'data'),
+    DATABASE_URL: connectionString,
+    WEBHOOK_ALLOW_CIDRS: '203.0.113.0/24',
+  };
+}
+
+test('a secret that was made is shown even when a later answer is refused', async () => {
+  const alerts = ['--alert-webhook', 'https://203.0.113.7/alerts'];
+  const { code, answer } = await setUpIn(await onDatabase(), '--yes', ...alerts, '--credit', 'much');
+  expect(code).toBe(1);
+  expect(answer).toMatchObject({ account: null, secrets: { alerts: expect.stringMatching(/^whsec_/) } });
+  expect(answer?.findings).toMatchObject([
+    { ok: false, detail: expect.stringContaining('--credit: must be a number') },
+  ]);
+  expect(await listAccounts(pool)).toEqual([]);
+}, 60_000);
+
+test('Ctrl-C while the carrier is waited for ends the wait, and shows the credentials that were made', async () => {
+  const carrier = ['--carrier-host', '127.0.0.1', '--carrier-port', String(await freePort())];
+  const login = ['--carrier-system-id', 'acme', '--carrier-password', 'open sesame'];
+  const before = process.listenerCount('SIGINT');
+  const running = setUpIn(await onDatabase(), '--yes', '--account', 'Acme', ...carrier, ...login);
+  await until('the account', async () => (await listAccounts(pool)).length > 0);
+  for (const listener of process.listeners('SIGINT').slice(before)) listener('SIGINT');
+  const { code, answer } = await running;
+  expect({ code, account: answer?.account?.name }).toEqual({ code: 1, account: 'Acme' });
+  expect(answer?.findings).toMatchObject([{ name: 'check', ok: false, detail: 'interrupted' }]);
+  expect(process.listenerCount('SIGINT')).toBe(before);
+}, 60_000);

@@ -25,7 +25,7 @@ import { createOutbound } from '../platform/outbound/outbound.ts';
 import { addSecretOption } from '../platform/secret-input.ts';
 import { loadSecretKey } from '../platform/secret-key.ts';
 import { showFinding } from './doctor.ts';
-import { sendTest, type Tested, whileRunning } from './setup-check.ts';
+import { interruptible, sendTest, type Tested, whileRunning } from './setup-check.ts';
 
 /**
  * `setup`: the first hour of an installation. It asks for what is missing, writes a file of settings, creates the database,
@@ -84,7 +84,8 @@ type Result = {
 };
 
 async function run(context: CommandContext, flags: Flags): Promise<void> {
-  const answers = createAnswers({ flags, ask: flags['yes'] === true ? null : context.ask, secrets: context.secrets });
+  const ask = flags['yes'] === true ? null : context.ask;
+  const answers = createAnswers({ flags, ask, say: context.progress, secrets: context.secrets });
   const environment = context.settings();
   const known = environment['HELIOGRAPH_ENV_FILE'];
   const asked = { flag: 'settingsFile', text: 'File of settings', known, fallback: 'heliograph.env' };
@@ -131,43 +132,93 @@ async function answerSettings(
 const changes = (file: EnvFile, wanted: Settings): Settings =>
   Object.fromEntries(Object.entries(wanted).filter(([name, value]) => file.settings[name] !== value));
 
+/** What was made so far; credentials are in here alone, and are shown once. */
+type Made = {
+  readonly steps: Done[];
+  account: Result['account'];
+  readonly secrets: { webhook: string | null; alerts: string | null };
+};
+
 async function fill(
   { config, pool, databaseUrl }: { readonly config: Config; readonly pool: Pool; readonly databaseUrl: string },
   answers: Answers,
 ): Promise<Omit<Result, 'file'>> {
   const installation = { config: { ...config, databaseUrl }, pool };
+  const made: Made = { steps: [], account: null, secrets: { webhook: null, alerts: null } };
+  return interruptible(async (signal) => {
+    try {
+      await make(made, { config, pool }, answers);
+    } catch (error) {
+      if (credentialLines(made).length === 0) throw error;
+      return { ...made, ...notChecked(error) };
+    }
+    const checked = await whileRunning(installation, () => check(installation, answers, signal), signal).catch(
+      notChecked,
+    );
+    return { ...made, ...checked };
+  });
+}
+
+/** Makes what is missing in the database. `made` says at any time what there is already, so that no credential is lost. */
+async function make(
+  made: Made,
+  { config, pool }: { readonly config: Config; readonly pool: Pool },
+  answers: Answers,
+): Promise<void> {
   const isFirst = (await listAccounts(pool)).length === 0;
   const secretKey = await loadSecretKey(config);
   const { guard, poster } = await createOutbound(config);
   await poster.close();
-  const carrier = await setUpCarrier(pool, secretKey, answers);
-  const price = await setUpPrice(pool, answers, isFirst);
+  made.steps.push(await setUpCarrier(pool, secretKey, answers));
+  made.steps.push(await setUpPrice(pool, answers, isFirst));
   const asked = await askWebhook(pool, guard, answers);
   const alerts = await setUpAlerts(pool, { secretKey, guard, hasMail: config.mail !== undefined }, answers);
-  // The last steps, of which no answer can fail: their credentials are shown by the result alone.
+  made.steps.push(alerts.done);
+  made.secrets.alerts = alerts.secret;
   const { done, created } = await setUpAccount(pool, answers);
+  made.steps.push(done);
+  made.account = created;
   const webhook = await setUpWebhook(pool, secretKey, asked);
-  const makeServer = (): unknown => createNodeServer(config, () => undefined);
-  const checked = await whileRunning(installation, async () => {
-    const findings = await examine({ config, pool, makeServer });
-    const to = await answers.text({ flag: 'testTo', text: 'Number for a test message, in E.164 format (empty: none)' });
-    return { findings, test: to === '' ? null : await sendTest(installation, to) };
-  }).catch(notChecked);
-  const secrets = { webhook: webhook.secret, alerts: alerts.secret };
-  return { steps: [carrier, price, alerts.done, done, webhook.done], account: created, secrets, ...checked };
+  made.steps.push(webhook.done);
+  made.secrets.webhook = webhook.secret;
 }
 
+async function check(
+  installation: { readonly config: Config; readonly pool: Pool },
+  answers: Answers,
+  signal: AbortSignal,
+): Promise<Pick<Result, 'findings' | 'test'>> {
+  const makeServer = (): unknown => createNodeServer(installation.config, () => undefined);
+  const findings = await examine({ ...installation, makeServer });
+  signal.throwIfAborted();
+  const test = await testMessage(installation, answers, signal).catch((error: unknown) => ({
+    ok: false,
+    detail: textOf(error),
+  }));
+  return { findings, test };
+}
+
+async function testMessage(
+  installation: { readonly config: Config; readonly pool: Pool },
+  answers: Answers,
+  signal: AbortSignal,
+): Promise<Tested | null> {
+  const to = await answers.text({ flag: 'testTo', text: 'Number for a test message, in E.164 format (empty: none)' });
+  return to === '' ? null : sendTest(installation, { to, signal });
+}
+
+const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
 function notChecked(error: unknown): Pick<Result, 'findings' | 'test'> {
-  const detail = error instanceof Error ? error.message : String(error);
   const advice = 'What was set up stays. Correct this, and run `setup` again.';
-  return { findings: [{ name: 'check', ok: false, detail, advice }], test: null };
+  return { findings: [{ name: 'check', ok: false, detail: textOf(error), advice }], test: null };
 }
 
 const show = ({ file, steps, account, secrets, findings, test }: Result): string =>
   [
     ...steps.map(({ step, changed, detail }) => `${changed ? 'set ' : 'ok  '} ${step}: ${detail}`),
     `The settings are in ${file}.`,
-    ...showOnce(account, secrets),
+    ...showOnce({ account, secrets }),
     'What `doctor` finds:',
     ...findings.map(showFinding),
     ...(test ? [`${test.ok ? 'ok  ' : 'BAD '} test message: ${test.detail}`] : []),
@@ -175,13 +226,15 @@ const show = ({ file, steps, account, secrets, findings, test }: Result): string
     'More carriers: `connection add --help`, of the kinds smpp, http, whatsapp and rcs. Test the alerts: `alerts test`.',
   ].join('\n');
 
-function showOnce(account: NewAccount | null, { webhook, alerts }: Result['secrets']): string[] {
-  const lines = [
-    ...(account
-      ? [`  API key   ${account.apiKey}`, `  username  ${account.username}`, `  password  ${account.password}`]
-      : []),
-    ...(webhook === null ? [] : [`  webhook   ${webhook}`]),
-    ...(alerts === null ? [] : [`  alerts    ${alerts}`]),
-  ];
+function showOnce(made: Pick<Result, 'account' | 'secrets'>): string[] {
+  const lines = credentialLines(made);
   return lines.length === 0 ? [] : ['Save these credentials now; they are not shown again:', ...lines];
 }
+
+const credentialLines = ({ account, secrets: { webhook, alerts } }: Pick<Result, 'account' | 'secrets'>): string[] => [
+  ...(account
+    ? [`  API key   ${account.apiKey}`, `  username  ${account.username}`, `  password  ${account.password}`]
+    : []),
+  ...(webhook === null ? [] : [`  webhook   ${webhook}`]),
+  ...(alerts === null ? [] : [`  alerts    ${alerts}`]),
+];

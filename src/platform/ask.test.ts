@@ -23,10 +23,11 @@ test('a line is asked for and shown at a terminal, one question after the other'
 });
 
 test('Ctrl-D ends a question as one that has no answer, and nothing is asked where nobody types', async () => {
-  const { stdin, ask } = terminal();
+  const { stdin, ask, shown } = terminal();
   const asked = ask?.('Name: ');
   stdin.write('\u0004');
-  await expect(asked).rejects.toThrow();
+  await expect(asked).rejects.toThrow(/^Name: nothing was entered$/);
+  expect(shown()).toMatch(/Name: .*\n$/s);
   expect(createAsk({ stdin: new PassThrough(), stderr: { write: () => true } })).toBeNull();
   expect(createAsk({ stdin: undefined, stderr: { write: () => true } })).toBeNull();
 });

@@ -1,6 +1,7 @@
 import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
 import { invalidFields } from './errors.ts';
+import { trimCharacterEnd } from './lib/trim.ts';
 import type { SecretSource } from './secret-input.ts';
 
 type Terminal = {
@@ -23,9 +24,17 @@ export function createAsk({ stdin, stderr }: Terminal): ((question: string) => P
   });
   return (question) => {
     const lines = createInterface({ input: stdin, output, terminal: true, historySize: 0 });
+    const nothing = (): Error =>
+      invalidFields([{ field: trimCharacterEnd(question.trimEnd(), ':'), message: 'nothing was entered' }]);
     return new Promise<string>((resolve, reject) => {
       lines.question(question, resolve);
-      lines.once('close', () => reject(invalidFields([{ field: question, message: 'nothing was entered' }])));
-    }).finally(() => lines.close());
+      lines.once('close', () => reject(nothing()));
+    })
+      .catch((error: unknown) => {
+        // The cursor is behind the question.
+        stderr.write('\n');
+        throw error;
+      })
+      .finally(() => lines.close());
   };
 }

@@ -18,7 +18,11 @@ test('values are read as systemd reads them', () => {
         'EMPTY=',
         'SINGLE=\'a "b" \\n $HOME\'',
         'DOUBLE="say \\"hi\\" for 5\\$, \\n stays"',
-        'JOINED="one "two\' three\'',
+        'JOINED="one " \'two \'  three',
+        "LITERAL=it's a 'word' and \"another\" one",
+        'PASSWORD=postgres://u:"p\'@host/name',
+        'AFTER="one "two\' three',
+        'OLD=mac\rMAC=2',
         'ESCAPED=a\\ b\\\\c\\',
         'd',
         'LINES="first',
@@ -36,6 +40,11 @@ test('values are read as systemd reads them', () => {
     SINGLE: 'a "b" \\n $HOME',
     DOUBLE: 'say "hi" for 5$, \\n stays',
     JOINED: 'one two three',
+    LITERAL: `it's a 'word' and "another" one`,
+    PASSWORD: `postgres://u:"p'@host/name`,
+    AFTER: "one two' three",
+    OLD: 'mac',
+    MAC: '2',
     ESCAPED: 'a b\\cd',
     LINES: 'first\nsecond',
     KEPT: '  blanks  ',
@@ -50,6 +59,7 @@ test.each([
   ['A=1\n\nonly words\nC=3', 'a.env, line 3: must be NAME=value'],
   ['A=1\nB="open\nC=3', 'a.env, line 2: the quote does not end'],
   ['A=1\nnothing', 'a.env, line 2: must be NAME=value'],
+  ['A=1\nnothing\n=2', 'a.env, line 2: must be NAME=value'],
 ])('a line that sets nothing is refused with its number: %j', (text, message) => {
   expect(() => parse(text)).toThrow(message);
 });

@@ -31,79 +31,94 @@ export async function addEnvFile(
 }
 
 /**
- * Parses a file of settings by the rules of systemd's `EnvironmentFile=` (man systemd.exec), so that a service and its
- * commands read the same values: a line is a comment only if it begins with # or ;, a value may stand in single or double
- * quotes, and a backslash protects what follows. Unlike systemd it refuses a line that sets nothing. Takes linear time.
+ * Parses a file of settings by the rules of systemd's `EnvironmentFile=` (man systemd.exec, and src/basic/env-file.c in its
+ * sources), so that a service and its commands read the same values: a line is a comment only if it begins with # or ;,
+ * quotes count only where a value, or what follows a quoted part of it, begins, and a backslash protects what follows.
+ * Unlike systemd it refuses a line that sets nothing, and a quote that does not end. Takes linear time.
  *
  * @param file named in the error
  */
 export function parseEnvFile(text: string, file: string): Settings {
   const settings: Settings = {};
-  let at = 0;
-  let line = 1;
-
-  /** Takes one character, and counts lines. */
-  function take(): string {
-    const character = text.charAt(at++);
-    if (character === '\n') line++;
-    return character;
-  }
-  function takeLine(): string {
-    const end = text.indexOf('\n', at);
-    const rest = text.slice(at, end < 0 ? text.length : end);
-    at += rest.length;
-    take();
-    return rest;
-  }
-  function takeQuoted(quote: string): string {
-    const begin = line;
-    const parts: string[] = [];
-    while (at < text.length) {
-      const character = take();
-      if (character === quote) return parts.join('');
-      if (character !== '\\' || quote === "'") parts.push(character);
-      else parts.push(unescape(take()));
-    }
-    throw new StartupError(`${file}, line ${begin}: the quote does not end`);
-  }
-  const unescape = (next: string): string =>
-    next === '\n' ? '' : PROTECTED.includes(next) && next !== '' ? next : `\\${next}`;
-  function takeValue(): string {
-    const parts: string[] = [];
-    /** How many of them stay when blanks at the end are left out. */
-    let kept = 0;
-    while (at < text.length) {
-      const character = take();
-      if (character === '\n') break;
-      if (isBlank(character)) {
-        if (parts.length > 0) parts.push(character);
-        continue;
-      }
-      if (character === '"' || character === "'") parts.push(takeQuoted(character));
-      else if (character !== '\\') parts.push(character);
-      else {
-        const next = take();
-        if (next !== '\n') parts.push(next);
-      }
-      kept = parts.length;
-    }
-    return parts.slice(0, kept).join('');
-  }
-
-  while (at < text.length) {
-    if (isBlank(text.charAt(at)) || text.charAt(at) === '\n') {
-      take();
-    } else if (text.charAt(at) === '#' || text.charAt(at) === ';') {
-      takeLine();
-    } else {
-      const equals = text.indexOf('=', at);
-      const name = text.slice(at, equals < 0 ? at : equals).trim();
-      if (!NAME.test(name)) throw new StartupError(`${file}, line ${line}: must be NAME=value`);
-      at = equals + 1;
-      settings[name] = takeValue();
-    }
+  const reader = { text, at: 0, line: 1, file };
+  while (reader.at < text.length) {
+    const next = text.charAt(reader.at);
+    if (isBlank(next) || isBreak(next)) take(reader);
+    else if (next === '#' || next === ';') takeLine(reader);
+    else settings[takeName(reader)] = takeValue(reader);
   }
   return settings;
 }
 
-const isBlank = (character: string): boolean => character === ' ' || character === '\t' || character === '\r';
+/** Where the parser is: at a character of the text, in a line. */
+type Reader = { readonly text: string; readonly file: string; at: number; line: number };
+
+/** Takes one character, and counts lines. */
+function take(reader: Reader): string {
+  const character = reader.text.charAt(reader.at++);
+  if (character === '\n') reader.line++;
+  return character;
+}
+
+function takeLine(reader: Reader): void {
+  while (reader.at < reader.text.length && !isBreak(take(reader)));
+}
+
+function takeName(reader: Reader): string {
+  const equals = reader.text.indexOf('=', reader.at);
+  const words = reader.text.slice(reader.at, equals < 0 ? reader.at : equals);
+  const name = words.trimEnd();
+  if (/[\r\n]/.test(words) || !NAME.test(name))
+    throw new StartupError(`${reader.file}, line ${reader.line}: must be NAME=value`);
+  reader.at = equals + 1;
+  return name;
+}
+
+/** Takes a value: parts in quotes, blanks between which do not count, and then text up to the end of the line. */
+function takeValue(reader: Reader): string {
+  const parts: string[] = [];
+  while (reader.at < reader.text.length) {
+    const character = take(reader);
+    if (isBreak(character)) return parts.join('');
+    if (isBlank(character)) continue;
+    if (character !== '"' && character !== "'") {
+      reader.at--;
+      return parts.join('') + takeText(reader);
+    }
+    parts.push(takeQuoted(reader, character));
+  }
+  return parts.join('');
+}
+
+/** Takes text without quotes: a quote in it stands for itself, and blanks at its end are left out. */
+function takeText(reader: Reader): string {
+  const parts: string[] = [];
+  let kept = 0;
+  while (reader.at < reader.text.length) {
+    const character = take(reader);
+    if (isBreak(character)) break;
+    if (character === '\\') {
+      const next = take(reader);
+      if (!isBreak(next)) parts.push(next);
+    } else parts.push(character);
+    if (!isBlank(character)) kept = parts.length;
+  }
+  return parts.slice(0, kept).join('');
+}
+
+function takeQuoted(reader: Reader, quote: string): string {
+  const begin = reader.line;
+  const parts: string[] = [];
+  while (reader.at < reader.text.length) {
+    const character = take(reader);
+    if (character === quote) return parts.join('');
+    parts.push(character === '\\' && quote === '"' ? unescape(take(reader)) : character);
+  }
+  throw new StartupError(`${reader.file}, line ${begin}: the quote does not end`);
+}
+
+const unescape = (next: string): string =>
+  next === '\n' ? '' : PROTECTED.includes(next) && next !== '' ? next : `\\${next}`;
+
+const isBlank = (character: string): boolean => character === ' ' || character === '\t';
+const isBreak = (character: string): boolean => character === '\n' || character === '\r';

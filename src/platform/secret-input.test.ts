@@ -2,7 +2,7 @@ import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PassThrough, Readable } from 'node:stream';
 import { Command } from 'commander';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { addSecretOption, createSecretReader, type SecretSource } from './secret-input.ts';
 import { temporaryFolder } from '../../test/support/temporary-folder.ts';
 
@@ -23,7 +23,7 @@ function terminal(keys: string) {
   return { stdin, modes };
 }
 
-test('a file and standard input lose one final line break and nothing else', async () => {
+test('a file and standard input lose a byte order mark, one final line break and nothing else', async () => {
   const folder = await temporaryFolder('heliograph-secret-');
   const path = join(folder, 'secret');
   for (const [content, secret] of [
@@ -32,6 +32,7 @@ test('a file and standard input lose one final line break and nothing else', asy
     ['windows\r\n', 'windows'],
     [' two \n\n', ' two \n'],
     ['first\nsecond', 'first\nsecond'],
+    ['\uFEFFmarked\r\n', 'marked'],
   ] as const) {
     await writeFile(path, content);
     const { reader } = readerOn(Readable.from([content]));
@@ -94,4 +95,32 @@ test('the help shows the safe forms first', () => {
   );
   expect(places.every((place) => place > 0)).toBe(true);
   expect(places).toEqual(places.toSorted((a, b) => a - b));
+});
+
+test('what is not UTF-8, too long, or no file is refused by name, and an endless input ends', async () => {
+  const folder = await temporaryFolder('heliograph-secret-');
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const path = join(folder, 'secret');
+  for (const [content, reason] of [
+    // As the shell of Windows writes a file with `>`.
+    [Buffer.from('\uFEFFsecret\r\n', 'utf16le'), 'must be text in UTF-8'],
+    [Buffer.from('gr\u00FCn', 'latin1'), 'must be text in UTF-8'],
+    [Buffer.alloc(64 * 1024 + 1, 'x'), 'must have at most 64 KiB'],
+    [Buffer.alloc(0), 'must not be empty'],
+    [Buffer.from('\uFEFF\n'), 'must not be empty'],
+  ] as const) {
+    await writeFile(path, content);
+    await expect(readerOn().reader.ofPair('apiKey', `@${path}`)).rejects.toThrow(`apiKey: ${reason}`);
+    const { reader } = readerOn(Readable.from([content]));
+    await expect(reader.ofOption({ passwordStdin: true }, '--password')).rejects.toThrow(`--password: ${reason}`);
+  }
+  await expect(readerOn().reader.ofPair('apiKey', `@${folder}`)).rejects.toThrow(/apiKey: EISDIR/);
+  await expect(readerOn().reader.ofPair('apiKey', '@/dev/zero')).rejects.toThrow('apiKey: must have at most 64 KiB');
+});
+
+test('nobody is asked where nothing is to be asked', async () => {
+  const { reader, shown } = readerOn(terminal('secret\r').stdin);
+  const options = { required: true, mayAsk: false };
+  await expect(reader.ofOption({}, '--password', options)).rejects.toThrow('--password: is required');
+  expect(shown.stderr).toBe('');
 });

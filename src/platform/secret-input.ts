@@ -1,7 +1,6 @@
-import { readFile } from 'node:fs/promises';
+import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
-import { text } from 'node:stream/consumers';
 import { type Command, Option } from 'commander';
 import { invalidFields } from './errors.ts';
 
@@ -14,16 +13,24 @@ export type SecretReader = {
    * Returns the secret of an option that `addSecretOption` added: from `--NAME-file PATH`, from standard input with
    * `--NAME-stdin` or `--NAME -`, or from the command line itself. At a terminal standard input is a prompt without echo,
    * which also appears when a required secret was left out. Returns undefined for one that is not required and was left out.
-   * What comes from a file or standard input loses one final line break. Errors: 400 that names the option for a secret that
-   * is empty, missing, given twice or cannot be read, and for a second secret on a standard input that is not a terminal.
+   * With `mayAsk` false nobody is asked. What comes from a file or standard input is UTF-8 of at most 64 KiB, and loses a byte
+   * order mark and one final line break. Errors: 400 that names the option for a secret that is empty, missing, given twice or
+   * cannot be read, for one that is not UTF-8 or too long, and for a second secret on a standard input that is not a terminal.
    */
-  ofOption(flags: SecretFlags, flag: SecretFlag, options?: { readonly required: boolean }): Promise<string | undefined>;
+  ofOption(
+    flags: SecretFlags,
+    flag: SecretFlag,
+    options?: { readonly required: boolean; readonly mayAsk?: boolean },
+  ): Promise<string | undefined>;
   /**
    * Returns the secret of a pair `NAME=VALUE`: of the file PATH for `@PATH`, of standard input or the prompt for `-`, and
    * otherwise VALUE itself. Line breaks and errors as with `ofOption`; an empty VALUE on the command line is returned.
    */
   ofPair(name: string, value: string): Promise<string>;
 };
+
+/** The longest secrets are key files of services, with 3 KiB. More is another file, or one without an end. */
+const MAX_BYTES = 64 * 1024;
 
 export type SecretFlag = `--${string}`;
 /** The options of a command as commander returns them. */
@@ -54,7 +61,7 @@ export function createSecretReader({ stdin, stderr, warn }: Terminal): SecretRea
     if (stdin.isTTY === true) return prompt(name, stdin, stderr);
     if (readFor !== undefined) return refuse(name, `standard input was already read for ${readFor}`);
     readFor = name;
-    return filled(name, withoutFinalBreak(await text(stdin)));
+    return readSecret(name, stdin);
   }
 
   function onCommandLine(name: string, value: string, safe: string): string {
@@ -64,8 +71,8 @@ export function createSecretReader({ stdin, stderr, warn }: Terminal): SecretRea
     return value;
   }
 
-  async function required(flag: SecretFlag): Promise<string> {
-    return stdin?.isTTY === true
+  async function required(flag: SecretFlag, mayAsk: boolean): Promise<string> {
+    return mayAsk && stdin?.isTTY === true
       ? ofInput(flag)
       : refuse(flag, `is required: use ${flag}-file PATH or ${flag}-stdin, or run this at a terminal`);
   }
@@ -78,7 +85,7 @@ export function createSecretReader({ stdin, stderr, warn }: Terminal): SecretRea
       if (file !== undefined) return ofFile(`${flag}-file`, file);
       if (fromInput || value === '-') return ofInput(flag);
       if (value !== undefined) return onCommandLine(flag, filled(flag, value), `${flag}-file PATH or ${flag}-stdin`);
-      return options?.required === true ? required(flag) : undefined;
+      return options?.required === true ? required(flag, options.mayAsk !== false) : undefined;
     },
     async ofPair(name, value) {
       if (value === '-') return ofInput(name);
@@ -101,9 +108,38 @@ function formsOf(flags: SecretFlags, flag: SecretFlag): { file?: string; fromInp
   };
 }
 
-async function ofFile(name: string, path: string): Promise<string> {
-  const content = await readFile(path, 'utf8').catch((cause: Error) => refuse(name, cause.message));
-  return filled(name, withoutFinalBreak(content));
+const ofFile = (name: string, path: string): Promise<string> => readSecret(name, createReadStream(path));
+
+async function readSecret(name: string, stream: AsyncIterable<string | Uint8Array>): Promise<string> {
+  const octets = await readOctets(name, stream);
+  if (octets === null) return refuse(name, `must have at most ${MAX_BYTES / 1024} KiB: is it the right file?`);
+  return filled(name, withoutFinalBreak(decode(name, octets)));
+}
+
+/** Resolves with null when there are too many. */
+async function readOctets(name: string, stream: AsyncIterable<string | Uint8Array>): Promise<Buffer | null> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  try {
+    for await (const chunk of stream) {
+      const octets = Buffer.from(chunk);
+      size += octets.length;
+      if (size > MAX_BYTES) return null;
+      chunks.push(octets);
+    }
+  } catch (error) {
+    return refuse(name, error instanceof Error ? error.message : String(error));
+  }
+  return Buffer.concat(chunks);
+}
+
+/** Leaves out a byte order mark, which editors of Windows write: a carrier would refuse the password with it. */
+function decode(name: string, octets: Buffer): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(octets);
+  } catch {
+    return refuse(name, 'must be text in UTF-8: save the file again in that encoding');
+  }
 }
 
 /** Asks for one line without showing what is typed. Ctrl-C and Ctrl-D end it as a missing secret. */

@@ -11,6 +11,7 @@ import {
   oneOf,
   optional,
   ports,
+  publicUrl,
   quotablePath,
   scopesOf,
   secretKey,
@@ -214,7 +215,7 @@ export const KEYS = {
     type: 'URL',
     fallback: '',
     help: 'URL at which others reach the server, used in links and callback URLs. If empty, it is built from HOST and PORT.',
-    parse: url(['http:', 'https:'], 'https://messages.example.com'),
+    parse: publicUrl,
   },
   RETENTION_DAYS: {
     type: 'number',

@@ -63,6 +63,26 @@ test('another program, an error, silence and an address without HTTPS are told a
   expect((await check('http://127.0.0.1:8080')).detail).toMatch(/has no HTTPS$/);
 });
 
+test('what is below the path of PUBLIC_URL is called, as in all links', async () => {
+  const paths: (string | undefined)[] = [];
+  const origin = await listen(({ url }, response) => {
+    paths.push(url);
+    response.end();
+  });
+  await check(`${origin}/gateway`);
+  expect(paths).toEqual([expect.stringMatching(/^\/gateway\/api\//)]);
+});
+
+test('an answer that never ends, one that is no HTTP, and a missing file of authorities are named as such', async () => {
+  const endless = await check(await listen((_request, response) => void response.writeHead(200).write('x')));
+  expect(endless.detail).toMatch(/cannot be reached: the answer did not come in time$/);
+  const odd = await check(await listen((_request, response) => void response.writeHead(999).end()));
+  expect(odd.detail).toMatch(/cannot be reached: the answer is not valid HTTP$/);
+  const { publicUrl, webhooks } = await settings(await listenAs(KEY));
+  const lacking = await checkFromOutside({ publicUrl, webhooks: { ...webhooks, caFile: '/none/ca.pem' } }, KEY);
+  expect(lacking).toMatchObject({ ok: false, advice: 'WEBHOOK_CA_FILE /none/ca.pem cannot be read: correct it.' });
+});
+
 test('an address that is not public is not called, unless the settings allow it', async () => {
   const found = await check(await listenAs(KEY), []);
   expect(found).toMatchObject({ ok: false, advice: expect.stringContaining('WEBHOOK_ALLOW_CIDRS') });

@@ -29,16 +29,22 @@ export async function checkFromOutside(config: Settings, key: SecretKey): Promis
 type Found = { readonly ok: boolean; readonly detail: string; readonly advice?: string };
 
 async function call({ publicUrl, webhooks }: Settings, installation: string): Promise<Found> {
-  const { protocol, port, href } = new URL(OPEN_PATH, publicUrl);
+  const { protocol, port, href } = new URL(`${publicUrl}${OPEN_PATH}`);
   if (protocol !== 'https:')
     return {
       ok: false,
       detail: 'has no HTTPS',
       advice: 'Set PUBLIC_URL to the address that carriers and users reach.',
     };
+  const ca = webhooks.caFile === undefined ? undefined : await readFile(webhooks.caFile, 'utf8').catch(() => null);
+  if (ca === null)
+    return {
+      ok: false,
+      detail: 'was not called',
+      advice: `WEBHOOK_CA_FILE ${webhooks.caFile} cannot be read: correct it.`,
+    };
   const guard = createGuard({ allowedBlocks: webhooks.allowedBlocks, ports: [Number(port || 443)] });
   try {
-    const ca = webhooks.caFile === undefined ? undefined : await readFile(webhooks.caFile, 'utf8');
     const answer = await createGuardedFetch({ guard, ca })(href, { method: 'GET', headers: {} });
     return judge(answer, installation);
   } catch (error) {

@@ -3,9 +3,11 @@ import { operatorName } from '../../identity/audit/record.ts';
 import { transaction } from '../../platform/db/transaction.ts';
 import type { SecretKey } from '../../platform/lib/secret-box.ts';
 import type { Guard } from '../../platform/outbound/guard.ts';
+import { isEmail } from '../../identity/mail-text.ts';
 import { addTarget } from '../operator/alerts/targets/change.ts';
 import { listTargets } from '../operator/alerts/targets/sql.ts';
 import type { Answers } from './answers.ts';
+import { urlOrNone } from './webhook.ts';
 import type { Done } from './step.ts';
 
 /** Every alert that warns, at any time of the day. The page Alerts of the console changes it. */
@@ -40,9 +42,13 @@ export async function setUpAlerts(
     const names = known.map(({ kind, address }) => address || kind).join(', ');
     return { done: { step, changed: false, detail: `kept: ${names}` }, secret: null };
   }
-  const mail = await answers.text({ flag: 'alertMail', text: 'Mail address for alerts (empty: none)' });
+  const mail = await answers.text({
+    flag: 'alertMail',
+    text: `Mail address for alerts (empty: none${hasMail ? '' : '; it needs SMTP_URL and MAIL_FROM, which are not set'})`,
+    rule: mailOrNone,
+  });
   const text = 'URL to which alerts are posted (empty: none)';
-  const url = await answers.text({ flag: 'alertWebhook', text, isOpen: mail === '' });
+  const url = await answers.text({ flag: 'alertWebhook', text, isOpen: mail === '', rule: urlOrNone(outside.guard) });
   const wanted = [
     ...(mail === '' ? [] : [{ kind: 'mail', address: mail } as const]),
     ...(url === '' ? [] : [{ kind: 'webhook', address: url } as const]),
@@ -62,4 +68,8 @@ export async function setUpAlerts(
   const lacking = mail !== '' && !hasMail ? '; no mail leaves until SMTP_URL and MAIL_FROM are set' : '';
   const secret = secrets.find((one) => one !== null) ?? null;
   return { done: { step, changed: true, detail: `${names}${lacking}` }, secret };
+}
+
+function mailOrNone(answer: string): void {
+  if (answer !== '' && !isEmail(answer.toLowerCase())) throw new Error('must be a mail address');
 }

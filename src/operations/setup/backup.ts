@@ -1,4 +1,6 @@
+import { resolve } from 'node:path';
 import { invalidFields } from '../../platform/errors.ts';
+import { KEYS } from '../../platform/setting-table.ts';
 import type { Answers } from './answers.ts';
 import type { Settings } from './env-file.ts';
 import type { Wanted } from './step.ts';
@@ -15,6 +17,7 @@ export async function setUpBackup(answers: Answers, known: Partial<Settings>): P
     text: 'Folder on another disk for the log of the database, from which backups reach any time (empty: later)',
     known: known['WAL_ARCHIVE'],
     isOpen: !isOwn,
+    rule: KEYS.WAL_ARCHIVE.parse,
   });
   if (isOwn && archive !== '')
     throw invalidFields([
@@ -23,6 +26,8 @@ export async function setUpBackup(answers: Answers, known: Partial<Settings>): P
   if (isOwn) return { step, settings: {}, detail: 'with the tools of your PostgreSQL, and copies of the files' };
   if (archive === '')
     return { step, settings: {}, detail: 'no archive yet: run `backup create --to FOLDER` each night' };
-  const detail = `the log goes to ${archive}: run \`backup create --to FOLDER\` each night`;
-  return { step, settings: { WAL_ARCHIVE: archive }, detail };
+  // The service starts in another folder than this command.
+  const folder = archive === known['WAL_ARCHIVE'] ? archive : resolve(archive);
+  const detail = `the log goes to ${folder}: run \`backup create --to FOLDER\` each night`;
+  return { step, settings: { WAL_ARCHIVE: folder }, detail };
 }

@@ -5,7 +5,8 @@ import { listConnections } from '../../network/connections/sql.ts';
 import { addRoute } from '../../network/routing/change.ts';
 import { transaction } from '../../platform/db/transaction.ts';
 import type { SecretKey } from '../../platform/lib/secret-box.ts';
-import { type Answers, numberOf } from './answers.ts';
+import { integer } from '../../platform/lib/setting-rules.ts';
+import { type Answers, isYes, yesOrNo } from './answers.ts';
 import type { Done } from './step.ts';
 
 const PRIORITY = 100;
@@ -25,11 +26,17 @@ export async function setUpCarrier(pool: Pool, key: SecretKey, answers: Answers)
   });
   if (host === '') return { step, changed: false, detail: `none yet: ${OTHER_KINDS}` };
   const name = await answers.text({ flag: 'carrierName', text: 'A name for it', fallback: 'carrier' });
-  const port = await answers.text({ flag: 'carrierPort', text: 'Its port', fallback: '2775' });
+  const port = await answers.text({
+    flag: 'carrierPort',
+    text: 'Its port',
+    fallback: '2775',
+    rule: integer(1, 65_535),
+  });
   const systemId = await answers.text({ flag: 'carrierSystemId', text: 'Your system_id there' });
-  const tls = await answers.text({ flag: 'carrierTls', text: 'Does it use TLS? yes or no', fallback: 'no' });
+  const question = { flag: 'carrierTls', text: 'Does it use TLS? yes or no', fallback: 'no', rule: yesOrNo };
+  const tls = isYes(await answers.text(question));
   const password = await answers.secret('--carrier-password');
-  const settings = { host, port: numberOf('--carrier-port', port), systemId, tls: tls === 'yes' };
+  const settings = { host, port: Number(port), systemId, tls };
   const by = operatorName();
   await transaction(pool, async (tx) => {
     await addConnection(tx, key, { name, kind: 'smpp', settings, secret: { password }, by });

@@ -4,7 +4,7 @@ import { setPrice } from '../../money/pricing/change.ts';
 import { listPrices } from '../../money/pricing/sql.ts';
 import { transaction } from '../../platform/db/transaction.ts';
 import { fromMicros } from '../../platform/lib/money.ts';
-import { type Answers, numberOf } from './answers.ts';
+import { type Answers, amount } from './answers.ts';
 import type { Done } from './step.ts';
 
 /**
@@ -16,8 +16,14 @@ export async function setUpPrice(pool: Pool, answers: Answers, isFirst: boolean)
   const before = (await listPrices(pool)).find(({ channel, prefix }) => channel === 'SMS' && prefix === '');
   const now = before ? String(fromMicros(before.unitMicros)) : '';
   const text = 'Price of a part of an SMS, in currency units (0 is possible)';
-  const answer = await answers.text({ flag: 'price', text, known: isFirst ? '' : now, fallback: now || '0' });
-  const price = numberOf('--price', answer);
+  const answer = await answers.text({
+    flag: 'price',
+    text,
+    known: isFirst ? '' : now,
+    fallback: now || '0',
+    rule: amount,
+  });
+  const price = Number(answer);
   const detail = `${price} for each part of an SMS`;
   if (before && price === fromMicros(before.unitMicros)) return { step, changed: false, detail };
   const { refundUndelivered } = before ?? { refundUndelivered: false };

@@ -5,7 +5,6 @@ import { findUrlFault } from '../../messaging/webhooks/check-url.ts';
 import { registerEndpoint } from '../../messaging/webhooks/endpoint.ts';
 import { findEndpoint } from '../../messaging/webhooks/sql.ts';
 import { transaction } from '../../platform/db/transaction.ts';
-import { invalidFields } from '../../platform/errors.ts';
 import type { SecretKey } from '../../platform/lib/secret-box.ts';
 import type { Guard } from '../../platform/outbound/guard.ts';
 import type { Answers } from './answers.ts';
@@ -23,12 +22,18 @@ export async function askWebhook(pool: Pool, guard: Guard, answers: Answers): Pr
   // Only the host: the rest of a URL often holds a token.
   if (known) return { step: NAME, changed: false, detail: `kept: ${new URL(known.url).host}` };
   const text = 'URL to which the events of the first account are posted (empty: later)';
-  const url = await answers.text({ flag: 'webhookUrl', text });
+  const url = await answers.text({ flag: 'webhookUrl', text, rule: urlOrNone(guard) });
   if (url === '') return { step: NAME, changed: false, detail: 'none yet: see docs/how-to/webhooks.md' };
-  const fault = await findUrlFault(guard, url);
-  if (fault !== null) throw invalidFields([{ field: '--webhook-url', message: fault }]);
   return url;
 }
+
+/** Accepts no answer, or a URL that may be posted to. */
+export const urlOrNone =
+  (guard: Guard) =>
+  async (answer: string): Promise<void> => {
+    const fault = answer === '' ? null : await findUrlFault(guard, answer);
+    if (fault !== null) throw new Error(fault);
+  };
 
 /** Registers a URL that `askWebhook` has returned for the first account; the secret that signs its events is in `secret` alone. */
 export async function setUpWebhook(

@@ -124,6 +124,16 @@ export async function waitForPrimary(connectionString: string, maxMs = START_MS)
   await Promise.race([servers.find(), late]).finally(() => stopped.abort());
 }
 
+/**
+ * Resolves when a server of DATABASE_URL answers, with one host or several, and accepts the user. Throws a StartupError that
+ * says what to correct when none does.
+ */
+export async function requireAnswer(connectionString: string): Promise<void> {
+  const answers = await Promise.allSettled(splitHosts(connectionString).map(findWritableTimeline));
+  const refusals = answers.filter((answer) => answer.status === 'rejected');
+  if (refusals.length === answers.length) throw explainDatabaseError(refusals[0]?.reason);
+}
+
 /** Stands for the timeline of a server that is a standby or set to read-only. */
 const READ_ONLY = -1;
 

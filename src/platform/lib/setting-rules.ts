@@ -32,11 +32,25 @@ export function url(protocols: readonly string[], example: string): (value: stri
     value === '' || protocols.includes(URL.parse(value)?.protocol ?? '') ? value : must(`a URL such as ${example}`);
 }
 
+/**
+ * Accepts an empty text or the URL at which others reach the server: links are made by adding to it, and it is shown, so it has
+ * no user, password, query or fragment, and nothing that a parser would leave out.
+ */
+export function publicUrl(value: string): string {
+  url(['http:', 'https:'], 'https://messages.example.com')(value);
+  if (/[\s?#\\\p{Cc}]/u.test(value)) return must('a URL without spaces, query and fragment');
+  const { username = '', password = '' } = URL.parse(value) ?? {};
+  // The message must not contain the value: it has a password in it.
+  return username === '' && password === '' ? value : must('a URL without user and password');
+}
+
 /** Accepts a URL of PostgreSQL with one or several hosts, whose parameters about TLS fit together. */
 export function databaseUrl(value: string): string {
   const isUrl = (one: string): boolean => /^postgres(ql)?:$/.test(URL.parse(one)?.protocol ?? '');
   const example = 'postgres://user:password@host:5432/database, with several hosts as host1:5432,host2:5432';
   if (value === '') return value;
+  // A parser leaves line breaks out, and joins what stands in two lines: perhaps two secrets.
+  if (/\p{Cc}/u.test(value)) return must('a URL in one line');
   if (!splitHosts(value).every(isUrl)) return must(`a URL such as ${example}`);
   readTls(value);
   return value;

@@ -14,6 +14,9 @@ const MESSAGES: Readonly<Record<string, string>> = {
   ECONNRESET: 'the connection was reset',
   EPIPE: 'the connection was reset',
   ETIMEDOUT: 'the connection timed out',
+  TimeoutError: 'the answer did not come in time',
+  // A status that no answer can have.
+  RangeError: 'the answer is not valid HTTP',
   UND_ERR_CONNECT_TIMEOUT: 'the connection timed out',
   UND_ERR_SOCKET: 'the connection was closed before the answer was complete',
   UND_ERR_HEADERS_OVERFLOW: 'the headers of the answer are too long',

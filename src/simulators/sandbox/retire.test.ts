@@ -124,8 +124,24 @@ test('a message that is being submitted keeps the sandbox until it has an outcom
   const early = await run('sandbox', 'retire', '--end-messages');
   expect(early).toMatchObject({ code: 1, stderr: expect.stringContaining('1 wait') });
   expect((await statesOf(pool, [id])).has(id)).toBe(false);
+  expect(await checkSandbox({ sandbox: 'auto' }, pool)).toMatchObject([
+    { ok: false, advice: expect.stringContaining('sandbox retire --end-messages') },
+  ]);
   await pool.query('DELETE FROM dispatch_chunk');
   expect(await run('sandbox', 'retire')).toMatchObject({ code: 0 });
+});
+
+test('a sandbox that was kept, and whose retirement was interrupted, is not kept any more, and works again once it is wanted', async () => {
+  const connectionId = await start();
+  await run('sandbox', 'restore');
+  await moveFromRetired(pool);
+  await queueMessages(pool, { connectionId });
+  const [chunk] = await claimChunks(pool, { connectionId, owner: 7, messages: 1, belowPriority: 9 });
+  await updateIntents(pool, { owner: 7, intents: new Map([[chunk?.id ?? 0, 1]]) });
+  expect(await run('sandbox', 'retire', '--end-messages')).toMatchObject({ code: 1 });
+  expect(await isSandboxWanted({ sandbox: 'auto' }, pool)).toBe(false);
+  await start({ real: false });
+  expect(await findConnection(pool, { name: 'sandbox' })).toMatchObject({ status: 'active' });
 });
 
 test('a message that comes to a retired sandbox is a finding of the doctor', async () => {

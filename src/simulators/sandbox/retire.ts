@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import { type Author, recordAudit } from '../../identity/audit/record.ts';
+import { type Author, GATEWAY_ACCOUNT_ID, operatorAuthor, recordAudit } from '../../identity/audit/record.ts';
 import { cancelMessages } from '../../messaging/cancellation/cancel.ts';
 import { endMessages } from '../../messaging/messages/end.ts';
 import { deleteUnmatchedOfSandbox } from '../../messaging/receipts/sql.ts';
@@ -44,20 +44,20 @@ export async function retireSandbox(pool: Pool, author: Author): Promise<db.Open
 export type EndedMessages = { readonly withdrawn: number; readonly givenUp: number };
 
 /**
- * Ends the open messages of the sandbox, so that it can be retired: nothing leads to it any more and its connections are
- * paused. Those that wait end DELETED, those of which it owes a receipt end EXPIRED; credit that is frozen returns, and no
- * other channel follows. Those that are being submitted at this moment stay. Each batch takes a transaction of its own, so
- * the call can be repeated after an interruption.
+ * Retires the sandbox and ends its open messages: nothing leads to it any more, and it is retired before the first message
+ * ends, so that `doctor` and the next start know what was interrupted. Those that wait end DELETED, those of which it owes a
+ * receipt end EXPIRED; credit that is frozen returns, and no other channel follows. Those that are being submitted at this
+ * moment stay. Each batch takes a transaction of its own, so the call can be repeated after an interruption.
  */
 export async function endOpenMessages(
   pool: Pool,
   { by, now }: { readonly by: string; readonly now: Date },
 ): Promise<EndedMessages> {
   await closeSandbox(pool);
-  await transaction(pool, async (tx) => {
-    await db.pauseSandbox(tx);
-    await notifyRoutingChange(tx);
-  });
+  const author = operatorAuthor(GATEWAY_ACCOUNT_ID, by);
+  await transaction(pool, async (tx) =>
+    recordEach(tx, author, { connections: await db.moveToRetired(tx), sandbox: 'retired' }),
+  );
   const withdrawn = await untilNone(async () => {
     const keys = await db.listWaiting(pool);
     return keys.length === 0 ? 0 : (await transaction(pool, (tx) => cancelMessages(tx, keys, { by, now }))).size;

@@ -69,17 +69,12 @@ export async function listUnconfirmed(db: Db, { limit }: { limit: number }): Pro
   );
 }
 
-/** Pauses the connections of the sandbox: workers stop their links, after the answers to what they have written. */
-export async function pauseSandbox(db: Db): Promise<number> {
-  return exec(
-    db,
-    sql`UPDATE connection SET status = 'paused', version = version + 1 WHERE sandbox AND status = 'active'`,
-  );
-}
-
 const NAME = columns({ name: as<string>('name') });
 
-/** Retires the connections of the sandbox; returns those that were not. */
+/**
+ * Retires the connections of the sandbox, which pauses them: workers stop their links, after the answers to what they have
+ * written. Returns those that were not retired.
+ */
 export async function moveToRetired(db: Db): Promise<RowOf<typeof NAME>[]> {
   return many(
     db,
