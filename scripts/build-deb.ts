@@ -21,7 +21,7 @@ const PLACES: Readonly<Record<string, string>> = {
   'deploy/systemd/heliograph.service': 'usr/lib/systemd/system/heliograph.service',
   'deploy/systemd/heliograph-api@.service': 'usr/lib/systemd/system/heliograph-api@.service',
   'deploy/systemd/heliograph-worker@.service': 'usr/lib/systemd/system/heliograph-worker@.service',
-  'deploy/systemd/heliograph.env': 'etc/heliograph/heliograph.env',
+  'deploy/systemd/heliograph.env': 'usr/share/heliograph/heliograph.env',
   'deploy/bin/heliograph': 'usr/bin/heliograph',
   LICENSE: 'usr/share/doc/heliograph/copyright',
   'THIRD-PARTY-NOTICES.md': 'usr/share/doc/heliograph/THIRD-PARTY-NOTICES.md',
@@ -61,8 +61,6 @@ async function fill(tree: string): Promise<void> {
   await copyProductionFiles(join(tree, HOME));
   for (const [from, to] of Object.entries(PLACES)) await copy(join(ROOT, from), join(tree, to));
   run('chmod', ['755', join(tree, 'usr/bin/heliograph')]);
-  // With the secrets that it will hold. Its group is made when it is installed.
-  run('chmod', ['640', join(tree, 'etc/heliograph/heliograph.env')]);
 }
 
 async function control(tree: string, version: string, architecture: string): Promise<void> {
@@ -72,7 +70,7 @@ async function control(tree: string, version: string, architecture: string): Pro
   let bytes = 0;
   for (const file of files) {
     bytes += (await stat(join(tree, file))).size;
-    if (!file.startsWith('etc/')) sums.push(`${await md5(join(tree, file))}  ${file}\n`);
+    sums.push(`${await md5(join(tree, file))}  ${file}\n`);
   }
   await mkdir(folder);
   const fields = [`Version: ${version}`, `Architecture: ${architecture}`, `Installed-Size: ${Math.ceil(bytes / 1024)}`];
@@ -80,7 +78,7 @@ async function control(tree: string, version: string, architecture: string): Pro
   await writeFile(join(folder, 'control'), text.replace('\n', `\n${fields.join('\n')}\n`));
   // For `dpkg --verify`, which knows nothing else.
   await writeFile(join(folder, 'md5sums'), sums.join(''));
-  for (const name of ['conffiles', ...SCRIPTS]) await copy(join(HERE, name), join(folder, name));
+  for (const name of SCRIPTS) await copy(join(HERE, name), join(folder, name));
   run('chmod', ['755', ...SCRIPTS.map((name) => join(folder, name))]);
 }
 
