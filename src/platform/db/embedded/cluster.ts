@@ -10,6 +10,7 @@ import { initdbArguments } from './settings.ts';
 import { mayEnter, type ServerUser } from './user.ts';
 import { readIfExists, readOrCreate, ignoreCode } from '../private-file.ts';
 import { StartupError } from '../startup-error.ts';
+import { operatingSystem } from '../../lib/operating-system.ts';
 
 const run = promisify(execFile);
 
@@ -153,8 +154,8 @@ async function initialise(dir: string, password: string, options: ClusterOptions
     if (user !== undefined) await Promise.all([dir, passwordFile].map((path) => chown(path, user.uid, user.gid)));
     await run(binaries.initdb, initdbArguments({ dir, passwordFile, durable, major: binaries.major }), {
       ...user,
-      cwd: '/',
-      env: { PATH: '/usr/bin:/bin' },
+      cwd: operatingSystem().root,
+      env: operatingSystem().environment,
       signal,
     });
   } catch (error) {

@@ -12,7 +12,9 @@ import pg from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { silentLog } from '../../lib/log.ts';
 import { runOn } from '../../../../test/support/cluster.ts';
+import { askToStop } from './ask-to-stop.ts';
 import { findBinaries } from './binaries.ts';
+import { operatingSystem } from '../../lib/operating-system.ts';
 import { removeDataDir } from '../../../../test/support/data-dir.ts';
 import { temporaryFolder } from '../../../../test/support/temporary-folder.ts';
 import { attachEmbedded, type EmbeddedServer, startEmbedded } from './embedded.ts';
@@ -88,6 +90,15 @@ async function until(condition: () => Promise<boolean>): Promise<void> {
 }
 
 const serverPid = async (): Promise<number> => (await findServer(clusterDir))?.pid ?? 0;
+
+test('a server ends in good order without signals, as on Windows', async () => {
+  await start();
+  const pid = await serverPid();
+  const { programSuffix } = operatingSystem();
+  await askToStop({ clusterDir, pid }, { ...operatingSystem('win32'), programSuffix });
+  await until(async () => (await serverPid()) === 0);
+  expect(await readFile(join(dataDir, 'postgres.log'), 'utf8')).toMatch(/database system is shut down\n$/);
+});
 
 describe('a running server', () => {
   test('commits durably, whatever postgresql.conf says', async () => {

@@ -6,11 +6,13 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
+import { askToStop } from './ask-to-stop.ts';
 import { serverArguments } from './settings.ts';
 import { removeDeadSockets, socketFolder } from './socket.ts';
 import type { ServerUser } from './user.ts';
 import { readIfExists } from '../private-file.ts';
 import { StartupError } from '../startup-error.ts';
+import { operatingSystem } from '../../lib/operating-system.ts';
 
 const run = promisify(execFile);
 
@@ -91,12 +93,11 @@ const runsOn = async (clusterDir: string, pid: number): Promise<boolean> =>
   (await commandLine(pid)).includes(clusterDir);
 
 async function commandLine(pid: number): Promise<string> {
-  const command = process.platform === 'linux' ? readFile(`/proc/${pid}/cmdline`, 'utf8') : psCommand(pid);
-  return command.catch(() => '');
+  const [command, ...args] = operatingSystem().commandLine?.(pid) ?? [];
+  const line =
+    command === undefined ? readFile(`/proc/${pid}/cmdline`, 'utf8') : run(command, args).then(({ stdout }) => stdout);
+  return line.catch(() => '');
 }
-
-const psCommand = async (pid: number): Promise<string> =>
-  (await run('ps', ['-o', 'command=', '-p', String(pid)])).stdout;
 
 /**
  * Makes sure that a server runs on the cluster and resolves when it is ready: the one that runs already (`attached`),
@@ -153,8 +154,8 @@ async function spawnServer(site: Site, port: number, socketDir: string | null) {
     serverArguments({ dir: site.clusterDir, port, socketDir, durable: site.durable, more: site.settings }),
     {
       ...site.user,
-      cwd: '/',
-      env: { PATH: '/usr/bin:/bin' },
+      cwd: operatingSystem().root,
+      env: operatingSystem().environment,
       stdio: ['ignore', log, log],
       detached: true,
     },
@@ -170,7 +171,7 @@ async function spawnServer(site: Site, port: number, socketDir: string | null) {
     pid: child.pid,
     running,
     async stop(): Promise<void> {
-      child.kill('SIGINT');
+      if (child.pid !== undefined) await askToStop({ clusterDir: site.clusterDir, pid: child.pid });
       const deadline = Date.now() + STOP_TIMEOUT_MS;
       while (Date.now() < deadline && running()) await delay(POLL_MS);
     },
@@ -248,6 +249,6 @@ export async function stopAndWait(clusterDir: string): Promise<void> {
 /** Makes the server shut down cleanly, without waiting for it; resolves with its pid, if there is one. */
 export async function haltServer(clusterDir: string): Promise<number | undefined> {
   const server = await findServer(clusterDir);
-  if (server !== undefined) process.kill(server.pid, 'SIGINT');
+  if (server !== undefined) await askToStop({ clusterDir, pid: server.pid });
   return server?.pid;
 }

@@ -1,3 +1,5 @@
+import { operatingSystem } from '../../lib/operating-system.ts';
+
 /** The superuser of the cluster, used only by the gateway. */
 export const SUPERUSER = 'heliograph';
 
@@ -32,7 +34,6 @@ const TUNING: Readonly<Record<string, string>> = {
 
 /** Text sorts by code point on every platform. pg_trgm also needs a C library locale to recognise letters. */
 const BUILTIN_LOCALE = ['--locale-provider=builtin', '--builtin-locale=C.UTF-8'];
-const SYSTEM_LOCALES: Partial<Record<NodeJS.Platform, string>> = { linux: 'C.UTF-8', darwin: 'en_US.UTF-8' };
 
 /** Returns the arguments of initdb. */
 export function initdbArguments(options: {
@@ -50,7 +51,7 @@ export function initdbArguments(options: {
     '--encoding=UTF8',
     // Tests also run PostgreSQL 16, which has only the locales of the system.
     ...(Number(options.major) > 16 ? BUILTIN_LOCALE : []),
-    `--locale=${SYSTEM_LOCALES[process.platform] ?? 'C'}`,
+    `--locale=${operatingSystem().locale}`,
     ...(options.durable ? [] : ['--no-sync']),
     ...settings(TUNING),
   ];

@@ -1,6 +1,7 @@
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { readIfExists } from '../private-file.ts';
+import { operatingSystem } from '../../lib/operating-system.ts';
 
 /** What the address of a Unix socket holds on every system, without its NUL: 103 octets on macOS, 107 on Linux. */
 const MAX_PATH_OCTETS = 103;
@@ -15,7 +16,7 @@ const LOCK = /^(\.s\.PGSQL\.\d+)\.lock$/;
  */
 export function socketFolder(clusterDir: string, platform = process.platform): string | null {
   const fits = Buffer.byteLength(join(clusterDir, MAX_NAME)) <= MAX_PATH_OCTETS;
-  return platform !== 'win32' && fits && /^\/[\w./-]*$/.test(clusterDir) ? clusterDir : null;
+  return operatingSystem(platform).isPosix && fits && /^\/[\w./-]*$/.test(clusterDir) ? clusterDir : null;
 }
 
 /**

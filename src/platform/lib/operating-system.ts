@@ -1,0 +1,68 @@
+/** What differs between the systems that the program may run on. It has run on Linux only. */
+export type OperatingSystem = {
+  /** The file of names that come before DNS. */
+  readonly hostsFile: string;
+  /** The name of the system in the packages of the built-in PostgreSQL. */
+  readonly packageName: string;
+  /** What the name of a program ends with. */
+  readonly programSuffix: '' | '.exe';
+  /** A locale of the C library in which pg_trgm recognises letters. */
+  readonly locale: string;
+  /** Whether PostgreSQL has Unix sockets here, and its users and file modes count. */
+  readonly isPosix: boolean;
+  /** What PostgreSQL needs of the environment; it gets nothing else. Without SystemRoot, Windows opens no sockets. */
+  readonly environment: Readonly<Record<string, string>>;
+  /** The folder that is always there, for processes that outlive this one. */
+  readonly root: string;
+  /** The command that prints the command line of a process; null where /proc has it. */
+  readonly commandLine: ((pid: number) => readonly [command: string, ...args: string[]]) | null;
+  /**
+   * How a server is asked to end in good order. Windows has no signals: `kill` would end it at once, and the next start would
+   * recover from a crash.
+   */
+  readonly stopBy: 'signal' | 'pg_ctl';
+};
+
+const POSIX = {
+  hostsFile: '/etc/hosts',
+  programSuffix: '',
+  isPosix: true,
+  environment: { PATH: '/usr/bin:/bin' },
+  root: '/',
+  stopBy: 'signal',
+} as const;
+
+const SYSTEMS: Readonly<Partial<Record<NodeJS.Platform, OperatingSystem>>> = {
+  linux: { ...POSIX, packageName: 'linux', locale: 'C.UTF-8', commandLine: null },
+  darwin: {
+    ...POSIX,
+    packageName: 'darwin',
+    locale: 'en_US.UTF-8',
+    commandLine: (pid) => ['ps', '-o', 'command=', '-p', String(pid)],
+  },
+  win32: {
+    hostsFile: String.raw`C:\Windows\System32\drivers\etc\hosts`,
+    packageName: 'windows',
+    programSuffix: '.exe',
+    locale: 'C',
+    isPosix: false,
+    environment: { PATH: String.raw`C:\Windows\System32`, SystemRoot: String.raw`C:\Windows` },
+    root: 'C:\\',
+    commandLine: (pid) => [
+      'powershell',
+      '-NoProfile',
+      '-Command',
+      `(Get-CimInstance Win32_Process -Filter 'ProcessId=${pid}').CommandLine`,
+    ],
+    stopBy: 'pg_ctl',
+  },
+};
+
+/** Returns what is particular about a system; about this one by default. Another system is taken for a POSIX one like macOS. */
+export const operatingSystem = (platform: NodeJS.Platform = process.platform): OperatingSystem =>
+  SYSTEMS[platform] ?? {
+    ...POSIX,
+    packageName: platform,
+    locale: 'C',
+    commandLine: (pid) => ['ps', '-o', 'command=', '-p', String(pid)],
+  };
