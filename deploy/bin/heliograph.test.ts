@@ -3,6 +3,7 @@ import { chmod, chown, mkdir, readFile, stat, symlink, writeFile } from 'node:fs
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
+import { testDatabase } from '../../test/support/database.ts';
 import { temporaryFolder } from '../../test/support/temporary-folder.ts';
 
 const WRAPPER = fileURLToPath(new URL('heliograph', import.meta.url));
@@ -44,6 +45,8 @@ test('without the package of Node it uses the one of the machine, as in the cont
   expect([code, JSON.parse(stdout)]).toEqual([0, ['doctor', '--json', 'a b']]);
 });
 
+/** By its address: other users may not enter the folder of its socket. */
+const connectionString = testDatabase().connectionString.replace(/\?.*/, '');
 const OTHER = 'nobody';
 /** Whether this is root, and another user may read this folder. */
 const canBeOther = spawnSync('runuser', ['--user', OTHER, '--', 'test', '-r', WRAPPER]).status === 0;
@@ -59,11 +62,14 @@ test.runIf(canBeOther)('setup by root writes the settings as the user of the ser
   await chown(data, idOf('--user'), idOf('--group'));
   for (const path of [join(folder, 'etc'), file]) await chown(path, 0, idOf('--group'));
   const env = { HELIOGRAPH_HOME: ROOT, HELIOGRAPH_ENV_FILE: file, HELIOGRAPH_USER: OTHER };
-  const setup = () => run(['setup', '--yes', '--data-dir', data, '--database-url', NOBODY], env);
-  expect((await setup()).stderr).toContain(`--settings-file: cannot be written: user id ${idOf('--user')}`);
+  const setup = () => run(['setup', '--yes', '--data-dir', data, '--database-url', connectionString], env);
+  expect((await setup()).stderr).toContain(
+    `--settings-file: ${file} cannot be written (EACCES). User id ${idOf('--user')}`,
+  );
   await chmod(join(folder, 'etc'), 0o770);
-  expect((await setup()).stderr).toContain('Nothing answers at the address in DATABASE_URL');
-  expect(await readFile(file, 'utf8')).toContain(`SANDBOX=off\nDATA_DIR=${data}\n`);
+  const { stdout, stderr } = await setup();
+  expect(stdout, stderr).toContain(`The settings are in ${file}.`);
+  expect(await readFile(file, 'utf8')).toContain(`SANDBOX=off\nDATA_DIR=${data}\nDATABASE_URL=${connectionString}\n`);
   const { gid, mode } = await stat(file);
   expect([gid, mode & 0o777]).toEqual([idOf('--group'), 0o640]);
 });
