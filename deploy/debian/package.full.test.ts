@@ -1,6 +1,6 @@
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, globSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, globSync, readFileSync, type Stats, statSync } from 'node:fs';
 import { chown, mkdir, readFile, rm, rmdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
@@ -52,10 +52,11 @@ const field = (name: string): string =>
 const idOf = (flag: '-u' | '-g'): number => Number(execFileSync('id', [flag, 'heliograph'], { encoding: 'utf8' }));
 
 /** Removes the package, and then what it leaves by intent. */
-async function leaveAsItWas(hadState: boolean): Promise<void> {
+async function leaveAsItWas(before: Stats | undefined): Promise<void> {
   if (has('dpkg-query', '--show', 'heliograph')) dpkg('--purge', 'heliograph');
   await rm(dirname(SETTINGS), { recursive: true, force: true });
-  if (!hadState) await rmdir(STATE).catch(() => undefined);
+  if (before === undefined) await rmdir(STATE).catch(() => undefined);
+  else await chown(STATE, before.uid, before.gid);
   if (!has('getent', 'passwd', 'heliograph')) return;
   // The PostgreSQL of another run of the tests may use it by now: then it stays.
   await until('the end of the user', () => has('userdel', 'heliograph'), USER_MS).catch(() => undefined);
@@ -101,7 +102,7 @@ async function whileRunning(port: number, work: () => Promise<void>): Promise<vo
 const heliograph = (...args: string[]): string =>
   execFileSync('/usr/bin/heliograph', args, { cwd: '/', env: { PATH: process.env['PATH'] }, encoding: 'utf8' });
 
-function expectInstalled(hadState: boolean): void {
+function expectInstalled(before: Stats | undefined): void {
   expect(field('db:Status-Status')).toBe('installed');
   expect(execFileSync('dpkg', ['--verify', 'heliograph'], { encoding: 'utf8' })).not.toMatch(/\/(?:opt|usr)\//);
   const folder = statSync(dirname(SETTINGS));
@@ -109,8 +110,8 @@ function expectInstalled(hadState: boolean): void {
   const settings = statSync(SETTINGS);
   expect([settings.mode & 0o777, settings.uid, settings.gid]).toEqual([0o640, 0, idOf('-g')]);
   const state = statSync(STATE);
-  // A folder that was there stays as it was: other tests that run as root make it, too.
-  if (!hadState) expect([state.mode & 0o777, state.uid]).toEqual([0o700, idOf('-u')]);
+  // One that was there keeps its mode: PostgreSQL may run in it for root, as another user.
+  expect([state.mode & 0o777, state.uid]).toEqual([before ? before.mode & 0o777 : 0o700, idOf('-u')]);
   const program = statSync(join(HOME, 'src/app/main.ts'));
   expect([program.mode & 0o777, program.uid]).toEqual([0o644, 0]);
   expect(globSync('{src,deploy}/**/*.test.ts', { cwd: HOME })).toEqual([]);
@@ -127,13 +128,13 @@ test.runIf(missing === undefined)(
     onTestFinished(() => rm(folder, { recursive: true }));
     const build = (version: string): Promise<string> => buildDeb({ version, to: folder, compression: 'none' });
     const earlier = await build(EARLIER);
-    const hadState = existsSync(STATE);
-    onTestFinished(() => leaveAsItWas(hadState));
+    const before = statSync(STATE, { throwIfNoEntry: false });
+    onTestFinished(() => leaveAsItWas(before));
 
     const first = dpkg('--install', earlier);
     expect(first).toContain('systemctl enable --now heliograph');
     expect(field('Version')).toBe('0.0.1~rc.1');
-    expectInstalled(hadState);
+    expectInstalled(before);
 
     const dataDir = join(folder, 'data');
     await mkdir(dataDir, { mode: 0o700 });
@@ -164,7 +165,7 @@ test.runIf(missing === undefined)(
     const second = dpkg('--install', await build(LATER));
     expect(second).not.toContain('systemctl enable');
     expect(field('Version')).toBe(LATER);
-    expectInstalled(hadState);
+    expectInstalled(before);
     expect(readFileSync(SETTINGS, 'utf8')).toBe(settings);
     await whileRunning(port, async () => {
       expect(await statusOf(customerMessageId)).toBe('DELIVERED');

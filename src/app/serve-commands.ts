@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { type Command, InvalidArgumentError } from 'commander';
 import type { CommandContext } from '../platform/cli.ts';
 import type { Config } from '../platform/config.ts';
@@ -112,7 +114,9 @@ function welcome({ dataDir, databaseUrl, sandbox }: Config, program: Program & P
   const many = program.pids ? ` in ${program.pids().length} processes` : '';
   const head = `Heliograph is running${many}: open ${address} in a browser   (API reference: ${address}/docs, Ctrl+C stops it)`;
   if (demo) return [head, ...showDemo(demo), ...(sandbox ? showFirstMessage(demo, address) : NO_CARRIER)].join('\n');
-  return databaseUrl === undefined ? `${head}\nThe demo credentials are in ${dataDir}/demo.json` : head;
+  // What `setup` made has no demo account.
+  const saved = join(dataDir, 'demo.json');
+  return databaseUrl === undefined && existsSync(saved) ? `${head}\nThe demo credentials are in ${saved}` : head;
 }
 
 type Demo = NonNullable<Program['demo']>;

@@ -1,7 +1,10 @@
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/** The proofs take half an hour one after the other, as long as all other full tests together. */
-const SLOWEST = /\/proofs\/\w+\.full\./;
+/**
+ * The proofs take half an hour one after the other, as long as all other full tests together; the pages of the documentation
+ * ten minutes and more.
+ */
+const SLOWEST = /\/(proofs\/\w+|docs\/blocks)\.full\./;
 /** The files that start whole programs, carriers or a browser: each takes longer than most other files together. */
 const SLOW = /\/(test\/flows|web\/e2e)\//;
 
