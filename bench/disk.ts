@@ -1,18 +1,14 @@
 import { randomUUID } from 'node:crypto';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { Pool } from 'pg';
 import { receiveIntoInbox } from '../src/engagement/inbox/receive-inbound.ts';
 import { createInboundInbox } from '../src/messaging/inbound/receive.ts';
-import { TEST_CERT } from '../test/support/http/certificate.ts';
 import { sendCampaign } from './campaign.ts';
 import { type Costs, costFigures, countCosts } from './lib/costs.ts';
-import { deliveredCount, openStage, sendBulk, type Stage, until } from './lib/stage.ts';
+import { deliveredCount, sendBulk, type Stage, until } from './lib/stage.ts';
 import type { Report } from './lib/report.ts';
 import { BODY, destinationOf } from './lib/traffic.ts';
-import { startReceiver } from './lib/webhook-receiver.ts';
 import { registerWebhook } from './webhooks.ts';
+import { openWebhookStage } from './lib/webhook-stage.ts';
 
 const MESSAGES = Number(process.argv[3] ?? 20_000);
 /** Each table has its first pages, and each index its first levels, before anything is measured. */
@@ -30,22 +26,10 @@ const CONCURRENCY = 64;
  * past days, which are built later, are not in it, and neither are contacts, which stay.
  */
 export async function benchDisk(): Promise<Report> {
-  const folder = await mkdtemp(join(tmpdir(), 'heliograph-bench-ca-'));
-  const caFile = join(folder, 'ca.pem');
-  await writeFile(caFile, TEST_CERT);
-  const receiver = await startReceiver();
-  try {
-    await using stage = await openStage({
-      WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8,::1/128',
-      WEBHOOK_PORTS: String(receiver.port),
-      WEBHOOK_CA_FILE: caFile,
-    });
-    const figures = await measureAll(stage, `https://localhost:${receiver.port}/`);
-    return { name: 'disk', ratio: STATED_OCTETS / (figures['onePart.octets'] ?? 0), target: 0.9, figures };
-  } finally {
-    await receiver.stop();
-    await rm(folder, { recursive: true, force: true });
-  }
+  await using opened = await openWebhookStage();
+  const { stage, receiver } = opened;
+  const figures = await measureAll(stage, `https://localhost:${receiver.port}/`);
+  return { name: 'disk', ratio: STATED_OCTETS / (figures['onePart.octets'] ?? 0), target: 0.9, figures };
 }
 
 async function measureAll(stage: Stage, webhookUrl: string): Promise<Record<string, number>> {

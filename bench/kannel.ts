@@ -1,16 +1,13 @@
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { kannelIsMissing, type RunningKannel, startKannel } from '../test/support/interop/peers/kannel.ts';
-import { TEST_CERT } from '../test/support/http/certificate.ts';
-import { temporaryFolder } from '../test/support/temporary-folder.ts';
 import { API } from './lib/backend.ts';
 import { costFigures, type Costs, countCosts, cpuMicrosOf, memoryFigures } from './lib/costs.ts';
 import { cpuSecondsOf } from './lib/processes.ts';
 import type { NotRun, Report } from './lib/report.ts';
 import { sendRequests } from './lib/requests-process.ts';
-import { deliveredCount, openStage, sendBulk, type Stage, until } from './lib/stage.ts';
+import { deliveredCount, sendBulk, type Stage, until } from './lib/stage.ts';
 import { BODY } from './lib/traffic.ts';
 import { type ReceiverProcess, startReceiver } from './lib/webhook-receiver.ts';
+import { openWebhookStage } from './lib/webhook-stage.ts';
 
 const SINGLES = Number(process.argv[3] ?? 40_000);
 /** A multiple of the destinations of one request. */
@@ -39,19 +36,9 @@ export async function benchKannel(): Promise<Report | NotRun> {
   const missing = kannelIsMissing();
   if (missing !== undefined) return { name: 'kannel', notRun: missing };
   await using opened = new AsyncDisposableStack();
-  const posts = await startReceiver();
-  opened.defer(posts.stop);
+  const { stage, receiver: posts } = opened.use(await openWebhookStage());
   const callbacks = await startReceiver('http');
   opened.defer(callbacks.stop);
-  const caFile = join(await temporaryFolder('heliograph-bench-ca-'), 'ca.pem');
-  await writeFile(caFile, TEST_CERT);
-  const stage = opened.use(
-    await openStage({
-      WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8,::1/128',
-      WEBHOOK_PORTS: String(posts.port),
-      WEBHOOK_CA_FILE: caFile,
-    }),
-  );
   await stage.operate('account', 'limit', 'Demo', '--per-minute', '100000000');
   const kannel = await startKannel({
     port: Number(stage.carrier.ready['port']),

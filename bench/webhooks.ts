@@ -1,21 +1,19 @@
 import { insertMessages } from '../src/messaging/messages/new/sql.ts';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { TEST_CERT } from '../test/support/http/certificate.ts';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Agent } from 'undici';
 import { createAccount } from '../src/operations/accounts/create.ts';
 import { transaction } from '../src/platform/db/transaction.ts';
 import { STATUS } from '../src/messaging/states.ts';
-import { TEST_CERT } from '../test/support/http/certificate.ts';
 import { newMessage } from '../test/support/queue.ts';
 import { bodyOf } from '../src/messaging/webhooks/delivery/payload.ts';
 import { publishEvents } from '../src/messaging/webhooks/publish.ts';
 import { type Costs, countCosts, memoryFigures, ownCpuMicros } from './lib/costs.ts';
 import type { Report } from './lib/report.ts';
-import { openStage, type Stage, until } from './lib/stage.ts';
+import { type Stage, until } from './lib/stage.ts';
 import { destinationOf } from './lib/traffic.ts';
-import { type Counts, type ReceiverProcess, startReceiver } from './lib/webhook-receiver.ts';
+import type { Counts, ReceiverProcess } from './lib/webhook-receiver.ts';
+import { openWebhookStage } from './lib/webhook-stage.ts';
 
 const EVENTS = Number(process.argv[3] ?? 50_000);
 const WARM_UP = Math.min(EVENTS, 20_000);
@@ -33,49 +31,37 @@ const REGISTER = '/api/partner-gateway/v1/webhooks/delivery-status';
  * 100 others accept connections and never answer.
  */
 export async function benchWebhooks(): Promise<Report> {
-  const folder = await mkdtemp(join(tmpdir(), 'heliograph-bench-ca-'));
-  const caFile = join(folder, 'ca.pem');
-  await writeFile(caFile, TEST_CERT);
-  const receiver = await startReceiver();
-  try {
-    await using stage = await openStage({
-      WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8,::1/128',
-      WEBHOOK_PORTS: String(receiver.port),
-      WEBHOOK_CA_FILE: caFile,
-    });
-    await registerWebhook(stage, stage.apiKey, `https://localhost:${receiver.port}/`);
-    await postBare(receiver, WARM_UP);
-    await deliver(stage, receiver, WARM_UP);
-    const before = await postBare(receiver, EVENTS / 2);
-    const own = await deliver(stage, receiver, EVENTS);
-    const after = await postBare(receiver, EVENTS / 2);
-    const spread = await deliverToMany(stage, receiver);
-    const bareCpu = (before.cpuMicros + after.cpuMicros) / 2;
-    const bare = (before.perSecond + after.perSecond) / 2;
-    return {
-      name: 'webhooks',
-      ratio: bareCpu / own.costs.gatewayCpuMicrosPerMessage,
-      target: 0.65,
-      figures: {
-        events: EVENTS,
-        deliveriesPerSecond: Math.round(own.perSecond),
-        bareUndiciPerSecond: Math.round(bare),
-        bareUndiciCpuMicros: bareCpu,
-        ...own.costs,
-        ...memoryFigures(stage),
-        endpoints: ENDPOINTS,
-        deadEndpoints: DEAD,
-        healthyArrived: spread.received,
-        healthyExpected: (ENDPOINTS - DEAD) * ROUNDS,
-        healthyP50Ms: spread.p50Ms,
-        healthyP99Ms: spread.p99Ms,
-        healthyP99TargetMs: 2000,
-      },
-    };
-  } finally {
-    await receiver.stop();
-    await rm(folder, { recursive: true, force: true });
-  }
+  await using opened = await openWebhookStage();
+  const { stage, receiver } = opened;
+  await registerWebhook(stage, stage.apiKey, `https://localhost:${receiver.port}/`);
+  await postBare(receiver, WARM_UP);
+  await deliver(stage, receiver, WARM_UP);
+  const before = await postBare(receiver, EVENTS / 2);
+  const own = await deliver(stage, receiver, EVENTS);
+  const after = await postBare(receiver, EVENTS / 2);
+  const spread = await deliverToMany(stage, receiver);
+  const bareCpu = (before.cpuMicros + after.cpuMicros) / 2;
+  const bare = (before.perSecond + after.perSecond) / 2;
+  return {
+    name: 'webhooks',
+    ratio: bareCpu / own.costs.gatewayCpuMicrosPerMessage,
+    target: 0.65,
+    figures: {
+      events: EVENTS,
+      deliveriesPerSecond: Math.round(own.perSecond),
+      bareUndiciPerSecond: Math.round(bare),
+      bareUndiciCpuMicros: bareCpu,
+      ...own.costs,
+      ...memoryFigures(stage),
+      endpoints: ENDPOINTS,
+      deadEndpoints: DEAD,
+      healthyArrived: spread.received,
+      healthyExpected: (ENDPOINTS - DEAD) * ROUNDS,
+      healthyP50Ms: spread.p50Ms,
+      healthyP99Ms: spread.p99Ms,
+      healthyP99TargetMs: 2000,
+    },
+  };
 }
 
 const messagesOf = (accountId: number, count: number) =>

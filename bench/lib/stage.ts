@@ -80,6 +80,10 @@ export async function sendBulk(
   messages: number,
   text = BODY,
 ): Promise<{ acceptSeconds: number; seconds: number }> {
+  if (messages % DESTINATIONS_PER_REQUEST !== 0)
+    throw new Error(
+      `${messages} messages: requests have ${DESTINATIONS_PER_REQUEST} each, so it must be a multiple of that`,
+    );
   const delivered = 'SELECT count(*) FROM message_state WHERE status = 3 AND account_id = 1';
   const firstId = firstIdAt(new Date());
   const firsts = Array.from({ length: messages / DESTINATIONS_PER_REQUEST }, (_, i) => i * DESTINATIONS_PER_REQUEST);
