@@ -3,6 +3,7 @@ import { exec, many, sql } from '../../src/platform/db/query.ts';
 import { transaction } from '../../src/platform/db/transaction.ts';
 import { testDatabase } from './database.ts';
 import { reset } from './reset.ts';
+import { countLockWaits } from './lock-waits.ts';
 
 const { pool } = testDatabase();
 
@@ -10,13 +11,11 @@ test('a reset lets a statement go on that has one of its locks and wants another
   await exec(pool, sql`CREATE TABLE first (n int)`);
   await exec(pool, sql`CREATE TABLE second (n int)`);
   await exec(pool, sql`INSERT INTO first VALUES (1)`);
-  const blocked = () =>
-    many(pool, sql`SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`);
   const resetting = await transaction(pool, async (tx) => {
     await exec(tx, sql`INSERT INTO second VALUES (1)`);
     const done = reset(pool, sql`TRUNCATE first, second`);
     // The reset has the lock of `first` now, and waits for the other: without giving it back, neither could go on.
-    await expect.poll(blocked).toHaveLength(1);
+    await expect.poll(() => countLockWaits(pool)).toBe(1);
     await exec(tx, sql`INSERT INTO first VALUES (2)`);
     return { done };
   });

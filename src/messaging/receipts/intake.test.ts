@@ -15,6 +15,7 @@ import { until } from '../../../test/support/until.ts';
 import { createReceiptIntake, type TakeReceipt } from './intake.ts';
 import { processReceipts, retryUnmatched } from './process.ts';
 import { insertReceiptBatches } from './sql.ts';
+import { countLockWaits } from '../../../test/support/lock-waits.ts';
 
 const { pool } = testDatabase();
 
@@ -82,10 +83,6 @@ async function lockState(id: string | undefined): Promise<PoolClient> {
   return client;
 }
 
-const countBlocked = async (): Promise<number> =>
-  (await many(pool, sql`SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`))
-    .length;
-
 test('a receipt is settled and committed before its promise resolves, and leaves nothing to do', async () => {
   const ids = await sent(['A1']);
   const intake = openIntake();
@@ -109,7 +106,7 @@ test('the acknowledgement waits for the commit', async () => {
   const taking = takeOne(intake, 'A1').then(() => {
     answered = true;
   });
-  await until('the receipt waits for the lock', async () => (await countBlocked()) === 1);
+  await until('the receipt waits for the lock', async () => (await countLockWaits(pool)) === 1);
   const whileLocked = answered;
   await other.query('COMMIT');
   await taking;

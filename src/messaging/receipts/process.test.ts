@@ -13,6 +13,7 @@ import { receipt } from '../../../test/support/receipts.ts';
 import { until } from '../../../test/support/until.ts';
 import { processReceipts, retryUnmatched } from './process.ts';
 import { insertReceiptBatches } from './sql.ts';
+import { countLockWaits } from '../../../test/support/lock-waits.ts';
 
 const { pool } = testDatabase();
 
@@ -62,10 +63,6 @@ const stateOf = async (id: string): Promise<StateRow | undefined> => (await stat
 const statusOf = async (id: string): Promise<number | undefined> => (await stateOf(id))?.status;
 const parked = (): Promise<{ reason: string; tries: number }[]> =>
   many(pool, sql`SELECT reason, tries FROM receipt_unmatched ORDER BY id`);
-/** Statements on this database that wait for a lock. */
-const countBlocked = async (): Promise<number> =>
-  (await many(pool, sql`SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`))
-    .length;
 const allDue = (): Promise<number> => exec(pool, sql`UPDATE receipt_unmatched SET next_try_at = now()`);
 
 describe('matching', () => {
@@ -404,7 +401,7 @@ describe('several workers', () => {
     expect(await receiveReceipts(other, [first])).toEqual(new Set());
     await insertReceiptBatches(pool, [{ connectionId: 1, receipts: [receipt('P2')] }]);
     const processing = processReceipts(pool, now);
-    await until('the worker waits', async () => (await countBlocked()) === 1, 2000);
+    await until('the worker waits', async () => (await countLockWaits(pool)) === 1, 2000);
     await other.query('COMMIT');
     await processing;
     expect(await statusOf(id)).toBe(STATUS.DELIVERED);
@@ -420,7 +417,7 @@ describe('several workers', () => {
     await other.query('BEGIN');
     await other.query('SELECT FROM message_state WHERE id = $1 FOR UPDATE', [ids[0]]);
     const processing = processReceipts(pool, now);
-    await until('the worker waits', async () => (await countBlocked()) === 1);
+    await until('the worker waits', async () => (await countLockWaits(pool)) === 1);
     await other.query('SELECT FROM message_state WHERE id = $1 FOR UPDATE NOWAIT', [ids.at(-1)]);
     await other.query('COMMIT');
     expect(await processing).toBe(200);

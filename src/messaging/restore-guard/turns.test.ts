@@ -13,6 +13,7 @@ import { until } from '../../../test/support/until.ts';
 import { createRestoreGuard, type RestoreGuard } from './guard.ts';
 import { readMark, writeMark } from './mark.ts';
 import { moveToPaused } from './sql.ts';
+import { countLockWaits } from '../../../test/support/lock-waits.ts';
 
 const { pool, connectionString } = testDatabase();
 
@@ -103,10 +104,7 @@ test('a check waits for its turn, and gives it back', async () => {
   const other = await session();
   expect(await tryTurn(other)).toBe(true);
   const checked = guardOf(await folder()).check();
-  await until('a check that waits', async () => {
-    const waiting = await many(pool, sql`SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted`);
-    return waiting.length > 0;
-  });
+  await until('a check that waits', async () => (await countLockWaits(pool)) > 0);
   await other.query('SELECT pg_advisory_unlock(724908, 1)');
   await checked;
   expect(await tryTurn(other)).toBe(true);

@@ -1,6 +1,6 @@
 import { fc, test as propertyTest } from '@fast-check/vitest';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { type Db, many, sql } from '../../platform/db/query.ts';
+import type { Db } from '../../platform/db/query.ts';
 import { transaction } from '../../platform/db/transaction.ts';
 import { testDatabase } from '../../../test/support/database.ts';
 import { createAccountWithCredit, type Books, readBooks } from '../../../test/support/money.ts';
@@ -8,6 +8,7 @@ import { until } from '../../../test/support/until.ts';
 import { type Charge, fitIntoCredit, freeze, settleFrozen, topUp } from './charge.ts';
 import { listLedger } from './ledger/sql.ts';
 import { isShortage, updateAvailable, updateFrozen } from './sql.ts';
+import { countLockWaits } from '../../../test/support/lock-waits.ts';
 
 const { pool } = testDatabase();
 
@@ -143,8 +144,6 @@ describe('transactions that charge the same accounts in different orders', () =>
       await work(tx);
     });
 
-  const BLOCKED = sql`SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`;
-
   test.each<[what: string, table: string, charge: (tx: Db, charges: readonly Charge[]) => Promise<unknown>]>([
     ['freezing locks the balances', 'credit_balance', (tx, charges) => freeze(tx, charges, 'test')],
     [
@@ -174,7 +173,7 @@ describe('transactions that charge the same accounts in different orders', () =>
     await holder.query('BEGIN');
     await holder.query(`SELECT FROM ${table} WHERE account_id = $1 FOR UPDATE`, [lowest]);
     const charging = chargeWithoutIndex((tx) => charge(tx, charges));
-    await until('the charge waits', async () => (await many(pool, BLOCKED)).length === 1);
+    await until('the charge waits', async () => (await countLockWaits(pool)) === 1);
     // Had the charge locked another account before, it would wait for this transaction, and this one for it.
     await holder.query(`SELECT FROM ${table} WHERE account_id = ANY($1) FOR UPDATE NOWAIT`, [others]);
     await holder.query('COMMIT');

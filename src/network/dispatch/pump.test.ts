@@ -21,6 +21,7 @@ import { until } from '../../../test/support/until.ts';
 import { hasSingles } from '../../platform/lib/background/give-way.ts';
 import { type Pump, type PumpDeps, startPump } from './pump.ts';
 import { deleteChunks, moveChunkToQueue } from './sql.ts';
+import { countLockWaits } from '../../../test/support/lock-waits.ts';
 
 const { pool, connectionString } = testDatabase();
 
@@ -58,16 +59,6 @@ function heldAnswers() {
     new Promise((resolve) => waiting.push(() => resolve(accepted(messageId))));
   return { script, waiting, answerOne: () => waiting.shift()?.() };
 }
-
-/** How many statements on this database wait for a lock. */
-const countBlocked = async (): Promise<number> =>
-  (
-    await one<{ count: number }>(
-      pool,
-      sql`SELECT count(*)::int AS count FROM pg_stat_activity
-          WHERE datname = current_database() AND wait_event_type = 'Lock'`,
-    )
-  ).count;
 
 const sorted = (ids: readonly string[]): string[] => [...ids].sort();
 
@@ -390,12 +381,12 @@ describe('order', () => {
     const pump = pumpOn(carrier);
     await until(
       'a commit of outcomes waits',
-      async () => carrier.submitted.length === 600 && (await countBlocked()) > 0,
+      async () => carrier.submitted.length === 600 && (await countLockWaits(pool)) > 0,
     );
     const [code] = await queueMessages(pool, { priority: 0 });
     pump.wake();
     await until('the code is written', () => carrier.submitted.length === 601);
-    expect(await countBlocked()).toBeGreaterThan(0);
+    expect(await countLockWaits(pool)).toBeGreaterThan(0);
     expect(carrier.submitted).toEqual([...bulk, code]);
     await lock.query('COMMIT');
     await queueEmpty();
@@ -581,14 +572,14 @@ describe('the carrier goes away', () => {
         return loadJobs(pool, chunks);
       },
     });
-    await until('the intent waits for the lock', async () => locked && (await countBlocked()) === 1);
+    await until('the intent waits for the lock', async () => locked && (await countLockWaits(pool)) === 1);
     carrier.setUp(false);
     // Whether the pump tries to give the chunk back now, behind the intent, is its own affair.
-    await until('a second statement waits', async () => (await countBlocked()) === 2, 300).catch(() => undefined);
+    await until('a second statement waits', async () => (await countLockWaits(pool)) === 2, 300).catch(() => undefined);
     carrier.setUp(true);
     await lock.query('COMMIT');
     lock.release();
-    await until('all are written', async () => waiting.length >= 20 && (await countBlocked()) === 0);
+    await until('all are written', async () => waiting.length >= 20 && (await countLockWaits(pool)) === 0);
     expect(await listChunks(pool)).toMatchObject([{ owner: expect.any(Number), intent: 20, ids }]);
     while (waiting.length > 0) answerOne();
     await queueEmpty();

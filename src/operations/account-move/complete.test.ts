@@ -2,7 +2,7 @@ import type { Pool } from 'pg';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createTestDatabase } from '../../../test/support/database.ts';
 import { openTwoCells, runMoveTasks, type TwoCells } from '../../../test/support/two-cells.ts';
-import { exec, many, sql } from '../../platform/db/query.ts';
+import { exec, sql } from '../../platform/db/query.ts';
 import { silentLog } from '../../platform/lib/log.ts';
 import { createAccount } from '../accounts/create.ts';
 import { openDirectory } from '../directory/open.ts';
@@ -13,6 +13,7 @@ import { completeMove } from './complete.ts';
 import { freeze } from './leave.ts';
 import { measureAccount } from './measure.ts';
 import { findMove, isServed, tryMoveLock } from './sql.ts';
+import { countLockWaits } from '../../../test/support/lock-waits.ts';
 
 let opened: AsyncDisposableStack;
 let cells: TwoCells;
@@ -59,7 +60,7 @@ test('a process that completes a move late does not take back a later one', asyn
   await other.query('BEGIN');
   await lockAccountCell(other, { accountId });
   const late = completeMove(ends, move);
-  await expect.poll(() => many(directory, sql`SELECT FROM pg_locks WHERE NOT granted`)).toHaveLength(1);
+  await expect.poll(() => countLockWaits(directory)).toBe(1);
   await exec(b.pool, sql`INSERT INTO account_move (account_id, state, cell) VALUES (${accountId}, 'left', 0)`);
   await other.query('UPDATE account_cell SET cell = 0');
   await other.query('COMMIT');

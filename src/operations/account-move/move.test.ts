@@ -30,6 +30,7 @@ import { measureAccount } from './measure.ts';
 import { moveAccountTo, removeAccount, undo } from './move.ts';
 import { passOn } from './pass-on.ts';
 import { findMove } from './sql.ts';
+import { countLockWaits } from '../../../test/support/lock-waits.ts';
 
 let opened: AsyncDisposableStack;
 let [a, b]: [Cell, Cell] = [] as never;
@@ -422,7 +423,7 @@ test('a change of the credit during the copy makes it begin again', async () => 
   );
   const copying = carryOver({ source: a, target: b, accountId, ids: await matchConnections(a.pool, b.pool) });
   copying.catch(() => undefined);
-  await expect.poll(() => many(a.pool, sql`SELECT FROM pg_locks WHERE NOT granted`)).toHaveLength(1);
+  await expect.poll(() => countLockWaits(a.pool)).toBe(1);
   await holder.query('COMMIT');
   holder.release();
   await expect(copying).rejects.toMatchObject({ code: '40001' });

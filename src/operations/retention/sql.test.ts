@@ -12,6 +12,7 @@ import { reset } from '../../../test/support/reset.ts';
 import { until } from '../../../test/support/until.ts';
 import { deleteOldData } from './delete-old-data.ts';
 import * as db from './sql.ts';
+import { countLockWaits } from '../../../test/support/lock-waits.ts';
 
 const { pool } = testDatabase();
 
@@ -321,10 +322,7 @@ test('conversations are deleted when nobody writes to the inbox of their account
   const deleting = await transaction(pool, async (tx) => {
     await claimInboxes(tx, { accountIds: [own] });
     const running = run();
-    await until('the deletion to wait', async () => {
-      const waiting = await many(pool, sql`SELECT FROM pg_locks WHERE NOT granted`);
-      return waiting.length > 0;
-    });
+    await until('the deletion to wait', async () => (await countLockWaits(pool)) > 0);
     return { running };
   });
   expect(await deleting.running).toBe(0);

@@ -4,6 +4,7 @@ import { createPastDayIndexer } from './past-day-indexes.ts';
 import { ensurePartitions } from './partitions.ts';
 import { until } from '../../../test/support/until.ts';
 import { exec, many, raw, sql } from './query.ts';
+import { countLockWaits } from '../../../test/support/lock-waits.ts';
 
 const { pool } = testDatabase();
 
@@ -56,7 +57,7 @@ test('stopping does not wait for a day that is being written to, and the next pr
   await exec(writer, raw('BEGIN; LOCK TABLE message_20310330 IN ROW EXCLUSIVE MODE'));
   const days = createPastDayIndexer(pool);
   const built = days.work(NOON);
-  await until('the building waits for the writer', async () => (await countWaiting()) === 1);
+  await until('the building waits for the writer', async () => (await countLockWaits(pool, 'CREATE INDEX')) === 1);
   await days.stop();
   expect(await built).toBe(0);
   await exec(writer, raw('COMMIT'));
@@ -66,12 +67,3 @@ test('stopping does not wait for a day that is being written to, and the next pr
   await until('the next process to build it', async () => (await index(NOON)) === 1);
   expect(await indexes('20310330')).toEqual(BOTH);
 });
-
-async function countWaiting(): Promise<number> {
-  const rows = await many(
-    pool,
-    sql`SELECT FROM pg_stat_activity
-        WHERE datname = current_database() AND query LIKE 'CREATE INDEX%' AND wait_event_type = 'Lock'`,
-  );
-  return rows.length;
-}

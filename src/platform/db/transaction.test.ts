@@ -4,6 +4,7 @@ import { reset } from '../../../test/support/reset.ts';
 import { until } from '../../../test/support/until.ts';
 import { type Db, exec, many, one, sql } from './query.ts';
 import { burst, repeatedTransaction, transaction } from './transaction.ts';
+import { countLockWaits } from '../../../test/support/lock-waits.ts';
 
 const { pool } = testDatabase({ empty: true });
 
@@ -55,8 +56,6 @@ test('a failed statement whose error the work swallowed does not count as a comm
 
 test('a transaction that PostgreSQL ends because of a deadlock is repeated, and stores its rows once', async () => {
   const lock = (to: Db, n: number) => exec(to, sql`SELECT pg_advisory_xact_lock(${n}::bigint)`);
-  const isWaiting = async (count: number): Promise<boolean> =>
-    (await many(pool, sql`SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted`)).length === count;
   const other = await pool.connect();
   onTestFinished(() => other.release());
   await other.query('BEGIN');
@@ -69,7 +68,7 @@ test('a transaction that PostgreSQL ends because of a deadlock is repeated, and 
     await lock(tx, 2);
   });
   // The one that has waited longer finds the deadlock, and is ended.
-  await until('the transaction to wait', () => isWaiting(1));
+  await until('the transaction to wait', async () => (await countLockWaits(pool)) === 1);
   await lock(other, 1);
   await other.query('COMMIT');
   await repeated;

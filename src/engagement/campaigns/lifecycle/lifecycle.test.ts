@@ -9,6 +9,7 @@ import { type CampaignApi, openCampaignApi } from '../../../../test/support/camp
 import { readBooks } from '../../../../test/support/money.ts';
 import { until } from '../../../../test/support/until.ts';
 import { statusAllows } from '../sql.ts';
+import { countLockWaits } from '../../../../test/support/lock-waits.ts';
 
 const PRICE_MICROS = 70_000;
 const READY = {
@@ -275,10 +276,7 @@ describe('races', () => {
       await edit.query('BEGIN');
       await edit.query('UPDATE contact_list SET version = version + 1 WHERE id = $1', [list]);
       const confirmed = confirm(id);
-      await until('the confirmation to wait', async () => {
-        const waits = sql`SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
-        return (await many(api.pool, waits)).length > 0;
-      });
+      await until('the confirmation to wait', async () => (await countLockWaits(api.pool)) > 0);
       await edit.query('COMMIT');
       expect((await confirmed).body.details).toEqual([{ field: 'goal', message: expect.stringContaining('again') }]);
     } finally {
