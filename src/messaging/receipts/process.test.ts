@@ -401,7 +401,7 @@ describe('several workers', () => {
     expect(await receiveReceipts(other, [first])).toEqual(new Set());
     await insertReceiptBatches(pool, [{ connectionId: 1, receipts: [receipt('P2')] }]);
     const processing = processReceipts(pool, now);
-    await until('the worker waits', async () => (await countLockWaits(pool)) === 1, 2000);
+    await until('the worker waits', async () => (await countLockWaits(pool)) === 1);
     await other.query('COMMIT');
     await processing;
     expect(await statusOf(id)).toBe(STATUS.DELIVERED);

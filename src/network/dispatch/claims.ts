@@ -101,11 +101,12 @@ export function createClaims(deps: ClaimDeps, pump: Claimer): Claims {
     const messages = needsMore ? 2 * watermark : 1;
     if (belowPriority <= URGENT) isUrgentLeft = true;
     isBusyWithBulk = held.list().some(isBulk);
-    const chunks = await db.claimChunks(pool, { connectionId, owner, messages, belowPriority });
+    const maxMessages = Math.max(2 * watermark, pump.perSecond());
+    const chunks = await take({ connectionId, owner, messages, belowPriority }, maxMessages);
     if (needsMore && chunks.length === 0 && deps.tps === 0) emptyUntil = performance.now() + EMPTY_QUEUE_MS;
     if (chunks.length === 0) return (await db.findNextDueMs(pool, { connectionId })) ?? POLL_MS;
     isBusyWithBulk ||= chunks.some(isBulk);
-    await loadChunks(await trim(chunks, Math.max(2 * watermark, pump.perSecond())));
+    await loadChunks(chunks);
     await pump.onClaimed();
     return 0;
   }
@@ -125,20 +126,11 @@ export function createClaims(deps: ClaimDeps, pump: Claimer): Claims {
   }
 
   /**
-   * Returns messages beyond `maxMessages` to the queue. Where there is a rate, that is more than one second's worth: no other
-   * worker could send those meanwhile, and other accounts would wait for them.
+   * Claims at most `maxMessages` messages. Where there is a rate, that is a second's worth: no other worker could send more
+   * meanwhile, and other accounts would wait for it.
    */
-  async function trim(chunks: readonly db.Chunk[], maxMessages: number): Promise<db.Chunk[]> {
-    const kept: db.Chunk[] = [];
-    let room = maxMessages;
-    for (const chunk of chunks) {
-      const ids = chunk.ids.slice(0, room);
-      if (ids.length < chunk.ids.length) await db.moveRestToQueue(pool, { owner, id: chunk.id, keep: ids.length });
-      kept.push({ ...chunk, ids });
-      room -= ids.length;
-    }
-    return kept;
-  }
+  const take = (claimed: db.Claim, maxMessages: number): Promise<db.Chunk[]> =>
+    Number.isFinite(maxMessages) ? db.claimMessages(pool, { ...claimed, maxMessages }) : db.claimChunks(pool, claimed);
 
   /** Loads claimed chunks. An intent counts the ids of the row, so messages that are gone are first removed from the row. */
   async function loadChunks(chunks: readonly db.Chunk[]): Promise<void> {

@@ -20,8 +20,10 @@ const chunk = (more: Partial<db.NewChunk> = {}): db.NewChunk => ({
   ids: ids(1),
   ...more,
 });
-const claim = (more: Partial<Parameters<typeof db.claimChunks>[1]> = {}): Promise<db.Chunk[]> =>
-  db.claimChunks(pool, { connectionId: 1, owner: 7, messages: 1, belowPriority: 99, ...more });
+const CLAIM: db.Claim = { connectionId: 1, owner: 7, messages: 1, belowPriority: 99 };
+const claim = (more: Partial<db.Claim> = {}): Promise<db.Chunk[]> => db.claimChunks(pool, { ...CLAIM, ...more });
+const claimUpTo = (maxMessages: number): Promise<db.Chunk[]> =>
+  db.claimMessages(pool, { ...CLAIM, messages: maxMessages, maxMessages });
 const all = { messages: 1_000_000 };
 
 describe('insertChunks', () => {
@@ -200,8 +202,7 @@ describe('a chunk that is cut', () => {
     const list = ids(10);
     await db.insertChunks(pool, [chunk({ ids: list })]);
     await db.insertChunks(pool, [chunk({ accountId: 2 })]);
-    const [first] = await claim({ messages: 1 });
-    await db.moveRestToQueue(pool, { owner: 7, id: first?.id ?? 0, keep: 4 });
+    expect((await claimUpTo(4)).map((c) => [c.accountId, c.ids])).toEqual([[1, list.slice(0, 4)]]);
     const chunks = await listChunks(pool);
     expect(chunks.map((c) => [c.accountId, c.owner, c.round, c.size])).toEqual([
       [1, 7, 0, 4],
@@ -209,6 +210,28 @@ describe('a chunk that is cut', () => {
       [1, null, 4, 6],
     ]);
     expect([chunks[0]?.ids, chunks[2]?.ids]).toEqual([list.slice(0, 4), list.slice(4)]);
+  });
+
+  test('is the last of those that were claimed, and only if they are too many', async () => {
+    await db.insertChunks(
+      pool,
+      [3, 3, 3].map((count) => chunk({ ids: ids(count) })),
+    );
+    expect((await claimUpTo(5)).map((c) => c.ids.length)).toEqual([3, 2]);
+    expect((await claimUpTo(4)).map((c) => c.ids.length)).toEqual([1, 3]);
+    expect(await listChunks(pool)).toHaveLength(4);
+  });
+
+  test('leaves its rest in the queue, and a newcomer starts level with that', async () => {
+    await db.insertChunks(pool, [chunk({ ids: ids(1000) }), chunk({ ids: ids(1000) })]);
+    await claimUpTo(100);
+    await db.insertChunks(pool, [chunk({ accountId: 2, ids: ids(20) })]);
+    const waiting = (await listChunks(pool)).filter((c) => c.owner === null);
+    expect(waiting.map((c) => [c.accountId, c.round])).toEqual([
+      [1, 100],
+      [2, 100],
+      [1, 1000],
+    ]);
   });
 
   test('is like the other part in all that is not its place, and so is one that is given back', async () => {
@@ -225,8 +248,7 @@ describe('a chunk that is cut', () => {
       }),
     ]);
     await exec(pool, sql`UPDATE dispatch_chunk SET tries = 1, withdrawn = ids[8:8]`);
-    const [first] = await claim(all);
-    await db.moveRestToQueue(pool, { owner: 7, id: first?.id ?? 0, keep: 3 });
+    await claimUpTo(3);
     const [kept, rest] = await listChunks(pool);
     await db.moveChunkToQueue(pool, { owner: 7, id: kept?.id ?? 0, ids: kept?.ids ?? [] });
     const given = (await listChunks(pool)).find((c) => c.size === 3);
@@ -239,16 +261,6 @@ describe('a chunk that is cut', () => {
       scheduled: true,
       on_unknown: 'resubmit',
     });
-  });
-
-  test('is left alone when it is another worker’s, was begun, or is small enough', async () => {
-    await db.insertChunks(pool, [chunk({ ids: ids(5) })]);
-    const [{ id } = { id: 0 }] = await claim(all);
-    await db.moveRestToQueue(pool, { owner: 8, id, keep: 2 });
-    await db.moveRestToQueue(pool, { owner: 7, id, keep: 5 });
-    await db.updateIntents(pool, { owner: 7, intents: new Map([[id, 1]]) });
-    await db.moveRestToQueue(pool, { owner: 7, id, keep: 2 });
-    expect(await listChunks(pool)).toMatchObject([{ size: 5 }]);
   });
 });
 

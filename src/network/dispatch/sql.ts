@@ -11,7 +11,7 @@ import {
   timestamptz,
   uuids,
 } from '../../platform/db/columns.ts';
-import { type Db, exec, many, onePlan, raw, sql } from '../../platform/db/query.ts';
+import { type Db, exec, many, onePlan, raw, type Sql, sql } from '../../platform/db/query.ts';
 import { as, columns, type RowOf } from '../../platform/db/select.ts';
 import { isOwnerAlive } from '../../platform/db/worker-session.ts';
 
@@ -126,29 +126,66 @@ export async function insertChunks(db: Db, chunks: readonly NewChunk[]): Promise
   await exec(db, onePlan(sql`${insertRows('dispatch_chunk', rows, fields, expressions)} ORDER BY u.n`));
 }
 
+/** What a worker claims: the best chunks until they contain `messages` messages, of priorities below `belowPriority`. */
+export type Claim = {
+  readonly connectionId: number;
+  readonly owner: number;
+  readonly messages: number;
+  readonly belowPriority: number;
+};
+
 /**
- * Claims the best chunks for this worker until they contain `messages` messages, only those with a priority number below
- * `belowPriority`. SKIP LOCKED keeps claimers apart; chunks and not messages are locked, so long transactions elsewhere do
- * not slow it down.
+ * The best chunks that are due, as `best`: each with the number of messages `before` it. SKIP LOCKED keeps claimers apart;
+ * chunks and not messages are locked, so long transactions elsewhere do not slow it down.
  */
-export async function claimChunks(
-  db: Db,
-  claim: { connectionId: number; owner: number; messages: number; belowPriority: number },
-): Promise<Chunk[]> {
+const bestChunks = ({ connectionId, belowPriority }: Claim, columns: Sql): Sql =>
+  sql`due AS MATERIALIZED (
+        SELECT id, priority, round, ${columns} FROM dispatch_chunk
+        WHERE connection_id = ${connectionId} AND owner IS NULL AND available_at <= now()
+          AND priority < ${belowPriority} AND (NOT scheduled OR available_at > now() - ${MISSED_AFTER})
+        ORDER BY priority, round, id LIMIT 64 FOR UPDATE SKIP LOCKED),
+      best AS (SELECT *, sum(size) OVER (ORDER BY priority, round, id) - size AS before FROM due)`;
+
+/** Claims whole chunks, and returns them in their order. */
+export async function claimChunks(db: Db, claim: Claim): Promise<Chunk[]> {
   const rows = await many(
     db,
-    onePlan(sql`WITH due AS MATERIALIZED (
-          SELECT id, priority, round, size FROM dispatch_chunk
-          WHERE connection_id = ${claim.connectionId} AND owner IS NULL AND available_at <= now()
-            AND priority < ${claim.belowPriority} AND (NOT scheduled OR available_at > now() - ${MISSED_AFTER})
-          ORDER BY priority, round, id LIMIT 64 FOR UPDATE SKIP LOCKED),
-        best AS (SELECT id, sum(size) OVER (ORDER BY priority, round, id) - size AS before FROM due)
+    onePlan(sql`WITH ${bestChunks(claim, sql`size`)}
         UPDATE dispatch_chunk c SET owner = ${claim.owner}
         FROM best WHERE c.id = best.id AND best.before < ${claim.messages}
         RETURNING ${CHUNK}`),
   );
-  return rows.map(withLists).sort((a, b) => a.priority - b.priority || a.round - b.round || a.id - b.id);
+  return inOrder(rows);
 }
+
+/**
+ * Claims chunks of together at most `maxMessages` messages, which is at least `messages`, and returns them in their order. The
+ * last one is cut: the rest of it stays in the queue, in a chunk with a new id and in its own turn. In one statement: between
+ * a claim of the whole and the return of the rest, the queue would seem to be further than it is, and a newcomer would be put
+ * behind all of it.
+ */
+export async function claimMessages(db: Db, claim: Claim & { maxMessages: number }): Promise<Chunk[]> {
+  const room = sql`(${claim.maxMessages} - best.before)::int`;
+  const rows = await many(
+    db,
+    onePlan(sql`WITH ${bestChunks(claim, sql`size, ids AS whole`)},
+        claimed AS (
+          UPDATE dispatch_chunk c
+          SET owner = ${claim.owner}, size = least(c.size, ${room}),
+              ids = CASE WHEN c.size <= ${room} THEN c.ids ELSE c.ids[1:${room}] END
+          FROM best WHERE c.id = best.id AND best.before < ${claim.messages}
+          RETURNING c.*, best.whole),
+        rest AS (
+          INSERT INTO dispatch_chunk (${COPIED_COLUMNS}, round, size, ids)
+          SELECT ${COPIED_COLUMNS}, round + size, cardinality(whole) - size, whole[size + 1:] FROM claimed
+          WHERE cardinality(whole) > size)
+        SELECT ${CHUNK} FROM claimed c`),
+  );
+  return inOrder(rows);
+}
+
+const inOrder = (rows: readonly ChunkRow[]): Chunk[] =>
+  rows.map(withLists).sort((a, b) => a.priority - b.priority || a.round - b.round || a.id - b.id);
 
 /** The state of a chunk that still belongs to this worker. */
 export type OwnedChunk = {
@@ -203,28 +240,6 @@ export async function moveChunkToQueue(
     sql`WITH gone AS (DELETE FROM dispatch_chunk WHERE id = ${id} AND owner = ${owner} RETURNING *)
         INSERT INTO dispatch_chunk (${COPIED_COLUMNS}, round, size, ids)
         SELECT ${COPIED_COLUMNS}, round + size - ${ids.length}, ${ids.length}, ${plainArray(ids)}::uuid[] FROM gone`,
-  );
-}
-
-/**
- * Keeps the first `keep` messages of a claimed chunk of which nothing was written, and returns the others to the queue: in a
- * chunk with a new id, in their own turn.
- */
-export async function moveRestToQueue(
-  db: Db,
-  { owner, id, keep }: { owner: number; id: number; keep: number },
-): Promise<void> {
-  await exec(
-    db,
-    sql`WITH held AS MATERIALIZED (
-          SELECT id, ids FROM dispatch_chunk
-          WHERE id = ${id} AND owner = ${owner} AND intent = 0 AND size > ${keep} FOR UPDATE),
-        cut AS (
-          UPDATE dispatch_chunk c SET ids = h.ids[1:${keep}::int], size = ${keep}
-          FROM held h WHERE c.id = h.id
-          RETURNING c.*, h.ids AS whole)
-        INSERT INTO dispatch_chunk (${COPIED_COLUMNS}, round, size, ids)
-        SELECT ${COPIED_COLUMNS}, round + size, cardinality(whole) - size, whole[${keep}::int + 1:] FROM cut`,
   );
 }
 

@@ -107,6 +107,6 @@ test('the log names the first long hold at once, and after that the worst one of
   await app.inject('/60');
   await nextTurn();
   expect(lines).toHaveLength(1);
-  await expect.poll(() => lines.length, { timeout: 10_000 }).toBe(2);
+  await expect.poll(() => lines.length).toBe(2);
   expect(lines[1]).toMatchObject({ level: 'warn', route: 'GET /worse/:ms' });
 });

@@ -10,7 +10,7 @@ import { listChunks, queueMessages, statesOf } from '../../../../test/support/qu
 import { accepted, createScriptedCarrier, retry } from '../../../../test/support/carriers/scripted-carrier.ts';
 import { until } from '../../../../test/support/until.ts';
 import { rescueChunks } from '../rescue.ts';
-import { claimChunks, findNextDueMs, moveChunkToQueue, updateIntents, moveRestToQueue } from '../sql.ts';
+import { claimChunks, claimMessages, findNextDueMs, moveChunkToQueue, updateIntents } from '../sql.ts';
 import * as db from './sql.ts';
 
 const CAMPAIGN = { campaignId: 5 };
@@ -21,7 +21,8 @@ afterAll(() => database[Symbol.asyncDispose]());
 
 beforeEach(() => reset(pool, sql`TRUNCATE message, message_state, dispatch_chunk`));
 
-const claim = () => claimChunks(pool, { connectionId: 1, owner: 7, messages: 5000, belowPriority: 9 });
+const CLAIM = { connectionId: 1, owner: 7, messages: 5000, belowPriority: 9 };
+const claim = () => claimChunks(pool, CLAIM);
 const campaignsOf = async (): Promise<(number | null)[]> =>
   (await many<{ id: number | null }>(pool, sql`SELECT campaign_id AS id FROM dispatch_chunk ORDER BY id`)).map(
     (r) => r.id,
@@ -49,10 +50,9 @@ test('the connections at which a campaign waits are listed once each', async () 
 
 test('chunks keep their campaign when they are split, returned, retried, moved or rescued', async () => {
   const ids = await queueMessages(pool, { ...CAMPAIGN, count: 6 });
-  const [whole] = await claim();
-  await moveRestToQueue(pool, { owner: 7, id: whole?.id ?? 0, keep: 2 });
+  const [first] = await claimMessages(pool, { ...CLAIM, messages: 2, maxMessages: 2 });
   expect(await campaignsOf()).toEqual([5, 5]);
-  await moveChunkToQueue(pool, { owner: 7, id: whole?.id ?? 0, ids: ids.slice(1, 2) });
+  await moveChunkToQueue(pool, { owner: 7, id: first?.id ?? 0, ids: ids.slice(1, 2) });
   expect(await campaignsOf()).toEqual([5, 5]);
   const [, rest] = await claim();
   await updateIntents(pool, { owner: 7, intents: new Map([[rest?.id ?? 0, 1]]) });
