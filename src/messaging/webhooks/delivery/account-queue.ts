@@ -1,6 +1,7 @@
 import { isSingleId } from '../../../platform/lib/ids.ts';
 import { createConcurrency, MAX_CONCURRENCY } from './concurrency.ts';
 import type { Facts, Form, WebhookEvent } from './payload.ts';
+import { createRowFill, type RowFill } from './row-fill.ts';
 
 /** Events in memory per concurrent request: what a quick receiver takes until more has been loaded. */
 const EVENTS_PER_SLOT = 16;
@@ -73,15 +74,17 @@ export type AccountQueueDeps = {
 
 /** Events of single sends go before all others that wait. */
 export const LANES = ['single', 'other'] as const;
-type Lane = (typeof LANES)[number];
+export type Lane = (typeof LANES)[number];
 
-const laneOf = ({ messageId }: QueuedEvent): Lane => (isSingleId(messageId) ? 'single' : 'other');
+export const laneOf = (messageId: string): Lane => (isSingleId(messageId) ? 'single' : 'other');
 
 /** The events of one account in the memory of the one worker that owns it. */
 export type AccountQueue = {
   readonly accountId: number;
   /** Undefined: not loaded yet. Null: the account has none. */
   target: Target | null | undefined;
+  /** How full the rows of its lanes in the outbox are. */
+  readonly fill: Readonly<Record<Lane, RowFill>>;
   add(events: readonly QueuedEvent[]): void;
   /** Starts as many requests of a lane as are allowed now; the lanes before it come first. */
   pump(lane: Lane): void;
@@ -125,7 +128,7 @@ export function createAccountQueue(accountId: number, { send, share, onSettled }
 
   function settle(event: QueuedEvent, result: AttemptResult, target: Target): void {
     const { messageId } = event;
-    const lane = laneOf(event);
+    const lane = laneOf(messageId);
     const followers = busy.get(messageId) ?? [];
     busy.delete(messageId);
     if (result.kind === 'acknowledged') concurrency.succeeded();
@@ -156,10 +159,11 @@ export function createAccountQueue(accountId: number, { send, share, onSettled }
   const self: AccountQueue = {
     accountId,
     target: undefined,
+    fill: { single: createRowFill(), other: createRowFill() },
     add(events) {
       for (const event of events)
         if (failing.has(event.messageId)) onSettled({ event, result: { kind: 'behind' }, target: null });
-        else lanes[laneOf(event)].push(event);
+        else lanes[laneOf(event.messageId)].push(event);
     },
     pump(lane) {
       const { target } = self;

@@ -1,6 +1,6 @@
 import { insertMessages } from '../../messages/new/sql.ts';
 import { Webhook } from 'standardwebhooks';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { exec, many, one, sql } from '../../../platform/db/query.ts';
 import { STATUS } from '../../states.ts';
 import { testDatabase } from '../../../../test/support/database.ts';
@@ -93,6 +93,20 @@ describe('delivery', () => {
       new Set(entries.map(({ id }) => id)),
     );
     await until('an empty outbox', async () => (await leftOver()).rows === 0);
+  });
+
+  test('of rows with one event each, many are loaded at a time', async () => {
+    await registerWebhook(pool, { accountId: ACCOUNT, url: receiver.url });
+    for (let n = 0; n < 200; n++) await publish(1);
+    const query = vi.spyOn(pool, 'query');
+    await work();
+    await untilLogged('DELIVERED', 200);
+    const results = query.mock.calls.flatMap(([statement], n) => {
+      const isLoad = String(Object(statement).text).includes('FROM webhook_outbox w');
+      const result: unknown = query.mock.settledResults[n]?.value;
+      return isLoad ? [Object(result).rows.length] : [];
+    });
+    expect(Math.max(...results)).toBeGreaterThan(100);
   });
 
   test('an account without a webhook has no events, nor one whose webhook is disabled', async () => {

@@ -6,8 +6,10 @@ import { type AccountLimit, listDueRetries } from '../delivery-log/sql.ts';
 import { createHeldEvents } from './held-events.ts';
 import {
   createAccountQueue,
-  LANES,
   type AccountQueue,
+  type Lane,
+  laneOf,
+  LANES,
   type QueuedEvent,
   type SettledEvent,
   type Target,
@@ -17,8 +19,8 @@ import {
   claimAccounts,
   type ClaimedAccount,
   deleteClaims,
-  EVENTS_PER_ROW,
   listOutbox,
+  type OutboxRow,
   type RowLimits,
 } from '../outbox/sql.ts';
 import type { Poster } from '../../../platform/outbound/post.ts';
@@ -129,10 +131,11 @@ export function startDeliveries(deps: DeliveriesDeps): Deliveries {
     const limit = Math.max(0, MAX_ACCOUNTS - queues.size);
     const wants = (await claimAccounts(pool, { owner, limit }))
       .map((claimed) => {
-        const { room } = queues.get(claimed.accountId) ?? open(claimed.accountId);
-        return { ...claimed, limit: room('other'), single: rowsFor(room('single')), other: rowsFor(room('other')) };
+        const { room, fill } = queues.get(claimed.accountId) ?? open(claimed.accountId);
+        const limitOf = (lane: Lane) => ({ rows: fill[lane].rowsFor(room(lane)), events: room(lane) });
+        return { ...claimed, limit: room('other'), single: limitOf('single'), other: limitOf('other') };
       })
-      .filter(({ single, other }) => single + other > 0);
+      .filter(({ single, other }) => single.events + other.events > 0);
     if (wants.length > 0) await loadInto(wants);
   }
 
@@ -147,9 +150,20 @@ export function startDeliveries(deps: DeliveriesDeps): Deliveries {
       loadRetries(pool, due),
     ]);
     held.hold({ rows: fresh, done, retries: again });
+    noteFill(fresh);
     settled = [...settled, ...behind];
     for (const [accountId, own] of Map.groupBy([...again, ...events], (event: QueuedEvent) => event.accountId))
       queues.get(accountId)?.add(own);
+  }
+
+  function noteFill(rows: readonly OutboxRow[]): void {
+    for (const [accountId, own] of Map.groupBy(rows, (row) => row.accountId))
+      for (const lane of LANES) {
+        const counts = own
+          .filter((row) => laneOf(row.messageIds[0] ?? '') === lane)
+          .map((row) => row.messageIds.length);
+        queues.get(accountId)?.fill[lane].loaded(counts);
+      }
   }
 
   /** An endpoint may change at any time: what is sent from now on follows its current row. */
@@ -223,8 +237,6 @@ export function startDeliveries(deps: DeliveriesDeps): Deliveries {
     },
   };
 }
-
-const rowsFor = (events: number): number => Math.ceil(events / EVENTS_PER_ROW);
 
 const DRAIN_POLL_MS = 20;
 

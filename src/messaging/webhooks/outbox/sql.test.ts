@@ -7,7 +7,7 @@ import { testDatabase } from '../../../../test/support/database.ts';
 import { registerWebhook } from '../../../../test/support/http/webhook.ts';
 import { reset } from '../../../../test/support/reset.ts';
 import { STATUS } from '../../states.ts';
-import { insertOutbox, type NewWebhookEvent } from './sql.ts';
+import { insertOutbox, listOutbox, type NewWebhookEvent } from './sql.ts';
 
 const database = testDatabase();
 const { pool } = database;
@@ -44,4 +44,24 @@ test('from the registration of a webhook on, another process publishes its event
   await insertOutbox(other, [event]);
   expect(await inOutbox()).toEqual([event.messageId]);
   await other.end();
+});
+
+test('rows are loaded up to a number of rows and up to a number of events, the oldest first, without those held', async () => {
+  await registerWebhook(pool, { accountId: 1, url: URL });
+  for (const count of [3, 1, 1, 1])
+    await insertOutbox(
+      pool,
+      Array.from({ length: count }, () => eventOf(1)),
+    );
+  const load = async (rows: number, events: number, heldIds: readonly number[] = []) => {
+    const limit = { rows, events };
+    const found = await listOutbox(pool, { wants: [{ accountId: 1, single: limit, other: limit }], heldIds });
+    return found.map((row) => ({ id: row.id, events: row.messageIds.length }));
+  };
+  const [first] = await load(1, 1);
+  expect((await load(9, 9)).map(({ events }) => events)).toEqual([3, 1, 1, 1]);
+  expect((await load(9, 4)).map(({ events }) => events)).toEqual([3, 1]);
+  expect((await load(9, 1)).map(({ events }) => events)).toEqual([3]);
+  expect((await load(2, 9, [first?.id ?? 0])).map(({ events }) => events)).toEqual([1, 1]);
+  expect(await load(9, 0)).toEqual([]);
 });

@@ -160,12 +160,15 @@ const OUTBOX_ROW = columns({
 /** Up to 500 events of one account, priority, kind and status. */
 export type OutboxRow = Omit<RowOf<typeof OUTBOX_ROW>, 'messageIds' | 'at'> & { messageIds: string[]; at: Date[] };
 
-/** How many rows to load of an account: of single sends, and of others. */
-export type RowLimits = { readonly accountId: number; readonly single: number; readonly other: number };
+/** How much to load: so many rows, and of them those until which there are so many events. */
+export type RowLimit = { readonly rows: number; readonly events: number };
+
+/** How much to load of an account: of single sends, and of others. */
+export type RowLimits = { readonly accountId: number; readonly single: RowLimit; readonly other: RowLimit };
 
 /**
  * Lists the oldest rows of these accounts, up to the limits of each, without those held already; those of single sends
- * come first.
+ * come first. The last row of an account may exceed its limit of events.
  */
 export async function listOutbox(
   db: Db,
@@ -176,11 +179,15 @@ export async function listOutbox(
     sql`SELECT ${OUTBOX_ROW}
         FROM ${rowsOf(wants, {
           account_id: bigint((w) => w.accountId),
-          single: int((w) => w.single),
-          other: int((w) => w.other),
+          single_rows: int((w) => w.single.rows),
+          single_events: int((w) => w.single.events),
+          other_rows: int((w) => w.other.rows),
+          other_events: int((w) => w.other.events),
         })} AS u
         CROSS JOIN LATERAL (
-          (${oldestOf(0, sql`u.single`, heldIds)}) UNION ALL (${oldestOf(1, sql`u.other`, heldIds)})
+          ${oldestOf(0, { rows: sql`u.single_rows`, events: sql`u.single_events` }, heldIds)}
+          UNION ALL
+          ${oldestOf(1, { rows: sql`u.other_rows`, events: sql`u.other_events` }, heldIds)}
         ) AS o
         ORDER BY o.priority, o.id`,
   );
@@ -191,10 +198,19 @@ export async function listOutbox(
   }));
 }
 
-const oldestOf = (priority: 0 | 1, limit: Sql, heldIds: readonly number[]): Sql => sql`
-  SELECT * FROM webhook_outbox w
-  WHERE w.account_id = u.account_id AND w.priority = ${constant(priority)} AND w.id <> ALL(${plainArray(heldIds)}::bigint[])
-  ORDER BY w.id LIMIT ${limit}`;
+const oldestOf = (
+  priority: 0 | 1,
+  { rows, events }: { rows: Sql; events: Sql },
+  heldIds: readonly number[],
+): Sql => sql`
+  SELECT * FROM (
+    SELECT *, sum(cardinality(message_ids)) OVER (ORDER BY id) - cardinality(message_ids) AS before
+    FROM (SELECT * FROM webhook_outbox w
+          WHERE w.account_id = u.account_id AND w.priority = ${constant(priority)}
+            AND w.id <> ALL(${plainArray(heldIds)}::bigint[])
+          ORDER BY w.id LIMIT ${rows}) AS oldest
+  ) AS counted
+  WHERE before < ${events}`;
 
 /** Deletes rows whose events are all in the log. */
 export async function deleteOutbox(db: Db, { ids }: { ids: readonly number[] }): Promise<number> {
