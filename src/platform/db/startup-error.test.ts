@@ -66,6 +66,18 @@ test('a full disk and a folder that may not be written', () => {
   });
 });
 
+test("a socket of another user's PostgreSQL", () => {
+  const path = '/run/postgresql/.s.PGSQL.5432';
+  const refused = Object.assign(new Error(`connect EACCES ${path}`), {
+    code: 'EACCES',
+    syscall: 'connect',
+    address: path,
+  });
+  expect(explainDatabaseError(refused)).toMatchObject({
+    message: `${path} does not let this user connect: run this as the user of the gateway, or correct DATABASE_URL.`,
+  });
+});
+
 test('an error that only a programmer can fix stays as it is, and so does one that is explained already', () => {
   for (const error of [new TypeError('x is undefined'), new StartupError('done'), 'text']) {
     expect(explainDatabaseError(error)).toBe(error);
