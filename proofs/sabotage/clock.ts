@@ -4,7 +4,7 @@ import { sabotage } from './replace.ts';
 sabotage([
   {
     file: 'src/network/dispatch/sql.ts',
-    find: 'AND priority < ${claim.belowPriority} AND (NOT scheduled OR available_at > now() - ${MISSED_AFTER})',
-    put: 'AND priority < ${claim.belowPriority}',
+    find: 'AND priority < ${belowPriority} AND (NOT scheduled OR available_at > now() - ${MISSED_AFTER})',
+    put: 'AND priority < ${belowPriority}',
   },
 ]);
