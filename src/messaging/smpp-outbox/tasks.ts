@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import { every, type Task } from '../../platform/lib/background/task.ts';
+import { type Task, untilIdle } from '../../platform/lib/background/task.ts';
 import type { Clock } from '../../platform/lib/clock.ts';
 import { firstIdAt } from '../../platform/lib/ids.ts';
 import { DAY_MS, HOUR_MS } from '../../platform/lib/time.ts';
@@ -15,12 +15,12 @@ const LIMIT = 10_000;
 export const smppOutboxTasks = ({ pool, clock }: { readonly pool: Pool; readonly clock: Clock }): Task[] => [
   {
     name: 'old SMPP deliveries',
-    work: every(HOUR_MS, async () => {
+    work: untilIdle(async () => {
       const now = clock.now().getTime();
       const deleted = await deleteUnfetched(pool, { before: new Date(now - KEEP_MS), limit: LIMIT });
       const beforeId = firstIdAt(new Date(now - KEEP_REQUESTS_MS));
       const old = { beforeId, limit: LIMIT };
       return deleted + (await deleteOldRequests(pool, old)) + (await deleteOldReplacements(pool, old));
-    }),
+    }, HOUR_MS),
   },
 ];
