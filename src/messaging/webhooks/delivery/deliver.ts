@@ -21,6 +21,7 @@ import {
   deleteClaims,
   listOutbox,
   type OutboxRow,
+  type RowLimit,
   type RowLimits,
 } from '../outbox/sql.ts';
 import type { Poster } from '../../../platform/outbound/post.ts';
@@ -34,6 +35,11 @@ import { type Endpoint, listEndpoints } from '../sql.ts';
 const MAX_ACCOUNTS = 5000;
 /** Concurrent requests per worker, shared by the accounts that have events. */
 const MAX_REQUESTS = 2048;
+/**
+ * How many events a turn loads, about, in each lane: sending waits for it. With 20,000 of a thousand accounts in one turn,
+ * half of the events came 2.7 s late in place of 0.3 s.
+ */
+const MAX_LOADED = 2048;
 /** Settled events are committed together after this many, or after `BUSY_MS`. */
 const SETTLED_PER_COMMIT = 200;
 /** Nothing more is sent while this many results are not committed: after a crash these events are sent again. */
@@ -129,10 +135,15 @@ export function startDeliveries(deps: DeliveriesDeps): Deliveries {
   async function load(): Promise<void> {
     if (paused()) return;
     const limit = Math.max(0, MAX_ACCOUNTS - queues.size);
-    const wants = (await claimAccounts(pool, { owner, limit }))
+    const accounts = await claimAccounts(pool, { owner, limit });
+    const fairShare = Math.max(1, Math.floor(MAX_LOADED / accounts.length));
+    const wants = accounts
       .map((claimed) => {
         const { room, fill } = queues.get(claimed.accountId) ?? open(claimed.accountId);
-        const limitOf = (lane: Lane) => ({ rows: fill[lane].rowsFor(room(lane)), events: room(lane) });
+        const limitOf = (lane: Lane): RowLimit => {
+          const events = Math.min(room(lane), fairShare);
+          return { rows: fill[lane].rowsFor(events), events };
+        };
         return { ...claimed, limit: room('other'), single: limitOf('single'), other: limitOf('other') };
       })
       .filter(({ single, other }) => single.events + other.events > 0);
