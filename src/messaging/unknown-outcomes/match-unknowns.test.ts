@@ -292,5 +292,5 @@ test('a long message with an accepted part is not sent again, nor is one whose c
     });
   expect(await listUnknownIds(pool)).toEqual(new Set([part, gone]));
   const listed = await db.listUnknowns(pool, { accountId, connectionId: 99, limit: 10 });
-  expect(listed).toMatchObject([{ messageId: gone, connection: null, destination: '351912345678', sender: 'acme' }]);
+  expect(listed).toMatchObject([{ messageId: gone, connection: null, destination: '351912345678', sender: 'ACME' }]);
 });

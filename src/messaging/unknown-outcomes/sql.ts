@@ -29,7 +29,8 @@ const UNKNOWN_OUTCOME = columns({
   connection: as<string | null>('c.name'),
   /** The digits of the number, as the carrier knows it. */
   destination: as<string>('o.destination'),
-  sender: as<string>('o.sender'),
+  /** As it was sent; as receipts are compared, in lower case, once the message is deleted. */
+  sender: as<string>('coalesce(m.sender, o.sender)'),
   parts: as<number>('o.parts'),
   since: as<Date>('o.created_at'),
   reason: as<string>('o.reason'),
@@ -38,7 +39,8 @@ const UNKNOWN_OUTCOME = columns({
 export type Unknown = RowOf<typeof UNKNOWN_OUTCOME>;
 
 const SELECT_UNKNOWN = sql`SELECT ${UNKNOWN_OUTCOME}
-  FROM unknown_outcome o JOIN account a ON a.id = o.account_id LEFT JOIN connection c ON c.id = o.connection_id`;
+  FROM unknown_outcome o JOIN account a ON a.id = o.account_id LEFT JOIN connection c ON c.id = o.connection_id
+  LEFT JOIN message m ON m.account_id = o.account_id AND m.id = o.message_id`;
 
 /** Lists the unknown outcomes, oldest first; only those of one account or connection when one is given. */
 export async function listUnknowns(
