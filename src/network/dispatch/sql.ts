@@ -138,9 +138,9 @@ export type Claim = {
  * The best chunks that are due, as `best`: each with the number of messages `before` it. SKIP LOCKED keeps claimers apart;
  * chunks and not messages are locked, so long transactions elsewhere do not slow it down.
  */
-const bestChunks = ({ connectionId, belowPriority }: Claim, columns: Sql): Sql =>
+const bestChunks = ({ connectionId, belowPriority }: Claim, more: Sql): Sql =>
   sql`due AS MATERIALIZED (
-        SELECT id, priority, round, ${columns} FROM dispatch_chunk
+        SELECT id, priority, round, ${more} FROM dispatch_chunk
         WHERE connection_id = ${connectionId} AND owner IS NULL AND available_at <= now()
           AND priority < ${belowPriority} AND (NOT scheduled OR available_at > now() - ${MISSED_AFTER})
         ORDER BY priority, round, id LIMIT 64 FOR UPDATE SKIP LOCKED),
