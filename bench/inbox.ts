@@ -14,25 +14,30 @@ const TARGET = 2;
 const PATH = '/inbox/conversations';
 
 /** The queries, for a random conversation. */
-const QUERIES: Readonly<Record<'list' | 'thread', readonly ((chatId: string) => string)[]>> = {
+const QUERIES: Readonly<Record<'list' | 'thread' | 'search', readonly ((chatId: string) => string)[]>> = {
   list: [
-    () => '',
-    () => '?unreadOnly=true&limit=20',
-    () => '?channelIds=WHATSAPP&limit=20',
-    () => '?page=5&limit=20',
-    () => '?orderBy=-unreadCount',
+    () => PATH,
+    () => `${PATH}?unreadOnly=true&limit=20`,
+    () => `${PATH}?channelIds=WHATSAPP&limit=20`,
+    () => `${PATH}?page=5&limit=20`,
+    () => `${PATH}?orderBy=-unreadCount`,
   ],
   thread: [
-    (chatId) => `/${chatId}`,
-    (chatId) => `/${chatId}/messages`,
-    (chatId) => `/${chatId}/messages?idFrom=${chatId}&limit=5`,
-    (chatId) => `/${chatId}/messages?limit=3`,
+    (chatId) => `${PATH}/${chatId}`,
+    (chatId) => `${PATH}/${chatId}/messages`,
+    (chatId) => `${PATH}/${chatId}/messages?idFrom=${chatId}&limit=5`,
+    (chatId) => `${PATH}/${chatId}/messages?limit=3`,
   ],
+  // A word of every message, one of every thousandth, one of the older half alone, a number that one message has, and none.
+  search: ['messages usual', 'refund', 'summer', '4711', 'nowhere'].map(
+    (words) => () => `/inbox/messages?search=${encodeURIComponent(words)}`,
+  ),
 };
 
 /**
  * Reads pages of an inbox of a million messages in 100,000 threads through HTTP, and of one of a hundredth of that
- * size, in turns, from two gateways on the same machine. The p99 of lists and of threads may be twice as long.
+ * size, in turns, from two gateways on the same machine. The p99 of lists and of threads may be twice as long. Searches in
+ * the texts of both are reported beside them.
  */
 export async function benchInbox(): Promise<Report> {
   await using small = await openBackend();
@@ -49,22 +54,24 @@ export async function benchInbox(): Promise<Report> {
     Object.assign(figures, timeFigures(`${kind}Small`, few), timeFigures(`${kind}Large`, many));
     return p99(many) / p99(few);
   });
+  const [few, many] = times.search;
+  Object.assign(figures, timeFigures('searchSmall', few), timeFigures('searchLarge', many));
   const worst = Math.max(...ratios);
   return { name: 'inbox', ratio: TARGET / worst, target: 1, figures: { ...figures, worstTimesSmall: worst } };
 }
 
-type Times = Record<'list' | 'thread', [few: number[], many: number[]]>;
+type Times = Record<keyof typeof QUERIES, [few: number[], many: number[]]>;
 
 /** A gateway, and the ids of its conversations. */
 type Inbox = { readonly backend: Backend; readonly chatIds: readonly string[] };
 
 async function measure(inboxes: readonly Inbox[]): Promise<Times> {
-  const times: Times = { list: [[], []], thread: [[], []] };
+  const times: Times = { list: [[], []], thread: [[], []], search: [[], []] };
   for (let i = -WARM_UP; i < READS; i++)
     for (const [kind, queries] of Object.entries(QUERIES) as [keyof Times, (typeof QUERIES)[keyof Times]][])
       for (const queryOf of queries)
         for (const [n, { backend, chatIds }] of inboxes.entries()) {
-          const taken = await backend.time(PATH + queryOf(chatIds[randomInt(chatIds.length)] ?? ''));
+          const taken = await backend.time(queryOf(chatIds[randomInt(chatIds.length)] ?? ''));
           if (i >= 0) times[kind][n]?.push(taken);
         }
   return times;
@@ -93,8 +100,10 @@ async function fill(backend: Backend, threads: number): Promise<Inbox> {
   await db.query(
     `INSERT INTO inbox_message (account_id, chat_id, id, direction, message_type, text, at)
      SELECT account_id, chat_id, uuidv7(), CASE WHEN m <= $1 THEN 'OUTBOUND' ELSE 'INBOUND' END, 'TEXT',
-       'One of the messages of a thread, of the usual length of such a text.', now()
-     FROM generate_series(1, $2) AS m, conversation`,
+       'One of the messages of a thread, of the usual length of such a text: order ' || row_number() OVER () ||
+         CASE WHEN m * 2 <= $2 THEN ' in summer' ELSE '' END ||
+         CASE WHEN row_number() OVER () % 1000 = 0 THEN ' refund' ELSE '' END, now()
+     FROM (SELECT m, account_id, chat_id FROM generate_series(1, $2) AS m, conversation ORDER BY m) AS each`,
     [ANSWERS_PER_THREAD, MESSAGES_PER_THREAD],
   );
   await db.query(
