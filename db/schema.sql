@@ -2683,17 +2683,20 @@ CREATE OR REPLACE FUNCTION search_inbox_messages(words text, most integer)
  SET plan_cache_mode TO 'force_custom_plan'
 AS $function$
 DECLARE
-  own    bigint := NULLIF(current_setting('app.account_id', true), '')::bigint;
-  asked  tsquery := to_tsquery('simple'::regconfig, words);
-  looked integer;
-  hits   uuid[];
+  own     bigint := NULLIF(current_setting('app.account_id', true), '')::bigint;
+  asked   tsquery := to_tsquery('simple'::regconfig, words);
+  letters text[] := ARRAY(SELECT '%' || w[1] || '%' FROM regexp_matches(words, '''([^'']+)''', 'g') AS w);
+  hits    uuid[];
 BEGIN
-  SELECT count(*), array_agg(n.id ORDER BY n.id DESC) FILTER (WHERE inbox_words(own, n.text) @@ asked) INTO looked, hits
-  FROM (SELECT m.id, m.text FROM inbox_message m WHERE m.account_id = own ORDER BY m.id DESC LIMIT 3000) AS n;
-  IF looked < 3000 OR cardinality(hits) >= most THEN
+  SELECT array_agg(f.id ORDER BY f.id DESC) INTO hits
+  FROM (SELECT n.id
+        FROM (SELECT m.id, m.text FROM inbox_message m WHERE m.account_id = own ORDER BY m.id DESC LIMIT 3000) AS n
+        WHERE n.text ILIKE ALL (letters) AND inbox_words(own, n.text) @@ asked
+        ORDER BY n.id DESC LIMIT most) AS f;
+  IF cardinality(hits) >= most THEN
     RETURN QUERY
       SELECT m.chat_id, m.id FROM inbox_message m
-      WHERE m.account_id = own AND m.id = ANY(hits[1:most]) ORDER BY m.id DESC;
+      WHERE m.account_id = own AND m.id = ANY(hits) ORDER BY m.id DESC;
   ELSE
     -- The sum keeps the planner from walking all messages of the account in their order.
     RETURN QUERY

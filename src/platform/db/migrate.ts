@@ -141,7 +141,8 @@ async function apply(
 /**
  * Returns a migration for a schema, given as an identifier of SQL. Migrations that are released name the schema `public`
  * in three places (0016, 0017, 0030), and 0070 breaks at a name that needs quotes. They cannot change, since their checksums
- * are stored: so exactly these pieces are replaced when they run. Newer migrations name no schema.
+ * are stored: so exactly these pieces are replaced when they run. Newer migrations name no schema, but where a function that
+ * runs as the owner sets its search_path (0151, 0192).
  */
 const inSchema = (text: string, schema: string): string =>
   text

@@ -46,6 +46,16 @@ test.each(["'", '!', '&|!():*', "x' | 'parcel", '\\', ':*', '--'])('%j is search
   expect([status, body]).toEqual([200, []]);
 });
 
+test.each([
+  ['заказ', 'ЗАКАЗ готов'],
+  ['ÉTÉ', "un été à l'italienne"],
+  ['straße', 'Hauptstraße, STRASSE, Straßen'],
+  ['order4711 2e5', 'Order4711: 2e5'],
+])('%j is found in %j, among the newest and by the index', async (search, text) => {
+  await inbox.write(text);
+  for (const limit of [1, 20]) expect((await find(search, { limit })).body).toHaveLength(1);
+});
+
 test('texts of another account are not found', async () => {
   const other = await createAccount(inbox.database.pool, { name: 'Other', plan: 'unlimited', ratePerMinute: 0 });
   await inbox.write('xylophone');
