@@ -76,7 +76,7 @@ function errorCode(error: unknown): string {
 /** Explains the errors that come without a code, or with one that says less than the text. */
 function explainText(error: unknown): string | undefined {
   const text = error instanceof Error ? error.message : '';
-  // The same codes as those of a file; the path of its socket is the address.
+  // Before the codes, which mean a file or a folder everywhere else.
   if (/^connect (EACCES|EPERM) /.test(text))
     return `${text.replace(/^connect \w+ /, '')} does not let this user connect: run this as the user of the gateway, or correct DATABASE_URL.`;
   if (/timeout expired|timeout exceeded|connection timeout/i.test(text)) return EXPLANATIONS['ETIMEDOUT'];
