@@ -5,7 +5,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { extname, join, relative } from 'node:path';
 import { promisify } from 'node:util';
-import { gzipSync } from 'node:zlib';
+import { brotliCompressSync, constants } from 'node:zlib';
 import type { Browser } from 'playwright-core';
 import { build } from 'vite';
 import { removeDataDir } from '../test/support/data-dir.ts';
@@ -16,6 +16,8 @@ import type { Report } from './lib/report.ts';
 import { p50 } from './lib/times.ts';
 
 const ROOT = join(import.meta.dirname, '..');
+/** As scripts/build-console.ts compresses the console. */
+const BROTLI = { params: { [constants.BROTLI_PARAM_QUALITY]: 10 } };
 const LOADS = Number(process.argv[3] ?? 15);
 const WARM_UP = 1;
 /** A cheap phone or an old laptop, at a slow line. */
@@ -92,11 +94,11 @@ async function serveEmptyPage(): Promise<AsyncDisposable & { readonly url: strin
   const files = new Map<string, Buffer>();
   for (const entry of await readdir(outDir, { recursive: true, withFileTypes: true })) {
     const path = join(entry.parentPath, entry.name);
-    if (entry.isFile()) files.set(`/${relative(outDir, path)}`, gzipSync(await readFile(path), { level: 9 }));
+    if (entry.isFile()) files.set(`/${relative(outDir, path)}`, brotliCompressSync(await readFile(path), BROTLI));
   }
   const server = createServer((request, answer) => {
     const path = new URL(request.url ?? '', 'http://localhost').pathname;
-    const headers = { 'content-type': TYPES[extname(path)] ?? 'text/plain', 'content-encoding': 'gzip' };
+    const headers = { 'content-type': TYPES[extname(path)] ?? 'text/plain', 'content-encoding': 'br' };
     answer.writeHead(files.has(path) ? 200 : 404, headers).end(files.get(path));
   });
   server.listen(0, '127.0.0.1');

@@ -5,13 +5,13 @@ import { cp, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } fr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { gzip } from 'node:zlib';
+import { brotliCompress, constants, gzip } from 'node:zlib';
 import { buildOnce } from './build-once.ts';
 
 const root = join(import.meta.dirname, '..');
 const web = join(root, 'web');
 const dist = join(web, 'dist');
-const compress = promisify(gzip);
+const [zip, brotli] = [promisify(gzip), promisify(brotliCompress)];
 
 // Vite keeps a value that is set, and tests set `test`: any value other than `production` would bundle React's
 // development build.
@@ -27,7 +27,7 @@ async function listSources(): Promise<readonly string[]> {
     .filter((entry) => entry.isFile() && !entry.name.includes('.test.'))
     .map((entry) => join(entry.parentPath, entry.name));
   const settings = ['index.html', 'vite.config.ts', 'mantine-styles.ts'].map((name) => join(web, name));
-  return [...files, ...settings, join(root, 'package-lock.json')];
+  return [...files, ...settings, join(root, 'package-lock.json'), import.meta.filename];
 }
 
 /** Loads the bundler; undefined in a production installation. */
@@ -50,11 +50,23 @@ async function build(): Promise<boolean> {
   return true;
 }
 
+/**
+ * Brotli's quality. 10 makes the files a tenth smaller than gzip does, within 2.8 s of CPU; 11 would save another 2 %
+ * within 6.6 s.
+ */
+const QUALITY = 10;
+
+/** Compresses each file for browsers that take Brotli (by https and on the same machine), and for all others. */
 async function precompress(folder: string): Promise<void> {
-  for (const name of await readdir(folder)) {
-    if (!/\.(js|css|svg|json)$/.test(name)) continue;
-    await writeFile(join(folder, `${name}.gz`), await compress(await readFile(join(folder, name)), { level: 9 }));
-  }
+  const names = (await readdir(folder)).filter((name) => /\.(js|css|svg|json)$/.test(name));
+  await Promise.all(names.map((name) => precompressFile(join(folder, name))));
+}
+
+async function precompressFile(path: string): Promise<void> {
+  const octets = await readFile(path);
+  const params = { [constants.BROTLI_PARAM_QUALITY]: QUALITY, [constants.BROTLI_PARAM_SIZE_HINT]: octets.length };
+  const [small, smaller] = await Promise.all([zip(octets, { level: 9 }), brotli(octets, { params })]);
+  await Promise.all([writeFile(`${path}.gz`, small), writeFile(`${path}.br`, smaller)]);
 }
 
 async function install(made: string): Promise<void> {

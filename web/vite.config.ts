@@ -23,10 +23,10 @@ const GROUPS = [
   { name: 'app', test: /web\/src\/(ui|api|app)\//, tags: EVERYWHERE },
   {
     name: 'basics',
-    test: /@mantine\/(hooks|core\/esm\/core)\/|components\/Paper\/|web\/src\/ui\/(?!filter-bar|saved-views|table\/data-table|dialog\/(confirm|dialog-))/,
+    test: /@mantine\/(hooks\/esm\/(?!use-pagination)|core\/esm\/core\/)|components\/Paper\/|web\/src\/ui\/(?!filter-bar|saved-views|values\/facts|table\/(data-table|column-)|dialog\/(confirm|dialog-))/,
     minShareCount: 20,
   },
-  { name: 'figures', test: /components\/(Progress|SimpleGrid)\// },
+  { name: 'figures', test: /components\/(Progress|SimpleGrid)\/|src\/ui\/values\/(stat|progress)\./ },
   { name: 'fields', test: /components\/(Input|InputBase|TextInput)\// },
   { name: 'filters', test: /components\/NativeSelect\/|src\/ui\/filter-bar/ },
   { name: 'table', test: /src\/ui\/(table\/data-table|dialog\/confirm-dialog)/ },

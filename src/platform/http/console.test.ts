@@ -1,6 +1,6 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { gunzipSync, gzipSync } from 'node:zlib';
+import { brotliCompressSync, brotliDecompressSync, gunzipSync, gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { loadConfig } from '../config.ts';
 import { apiDeps } from '../../../test/support/http/api.ts';
@@ -20,6 +20,7 @@ beforeAll(async () => {
   await writeFile(join(folder, 'index.html'), PAGE);
   await writeFile(join(folder, 'assets/a-1.js'), SCRIPT);
   await writeFile(join(folder, 'assets/a-1.js.gz'), gzipSync(SCRIPT));
+  await writeFile(join(folder, 'assets/a-1.js.br'), brotliCompressSync(SCRIPT));
   app = serve(folder);
 });
 afterAll(() => app.close());
@@ -110,15 +111,22 @@ test('files in S3 may be displayed and fetched from there, and from nowhere else
   expect(policy).toContain("script-src 'self';");
 });
 
-test('a file is cached for a year and sent compressed if accepted, and an unknown one is 404', async () => {
+test('a file is cached for a year, and an unknown one is 404', async () => {
   const plain = await app.inject('/assets/a-1.js');
   expect(plain.headers['cache-control']).toBe('public, max-age=31536000, immutable');
   expect(plain.headers['content-type']).toMatch(/javascript/);
   expect(plain.body).toBe(SCRIPT);
-  const packed = await app.inject({ url: '/assets/a-1.js', headers: { 'accept-encoding': 'gzip' } });
-  expect(packed.headers['content-encoding']).toBe('gzip');
-  expect(gunzipSync(packed.rawPayload).toString()).toBe(SCRIPT);
   expect((await app.inject('/assets/a-2.js')).statusCode).toBe(404);
+});
+
+test.each([
+  ['gzip, deflate', 'gzip', gunzipSync],
+  ['gzip, deflate, br, zstd', 'br', brotliDecompressSync],
+] as const)('a browser that accepts %s gets a file as %s', async (accepted, encoding, unpack) => {
+  const { headers, rawPayload } = await app.inject({ url: '/assets/a-1.js', headers: { 'accept-encoding': accepted } });
+  expect(headers).toMatchObject({ 'content-encoding': encoding, vary: expect.stringContaining('accept-encoding') });
+  expect(headers['content-type']).toMatch(/javascript/);
+  expect(unpack(rawPayload).toString()).toBe(SCRIPT);
 });
 
 test.each(['/assets/../index.html', '/assets/..%2findex.html', '/assets/%2e%2e/index.html', '/assets//etc/passwd'])(
