@@ -1,24 +1,27 @@
 import '@mantine/notifications/styles.layer.css';
 import { Button, Group } from '@mantine/core';
-import { Notifications, showNotification } from '@mantine/notifications';
+import { hideNotification, Notifications, showNotification } from '@mantine/notifications';
 import { useState } from 'react';
 
-export { showNotification };
+export { hideNotification, showNotification };
 
-/** A button in a notification. */
-export type NoticeAction = { readonly label: string; readonly onClick: () => void };
+/** A button in a notification, with further attributes of it, such as the key that presses it. */
+export type NoticeAction = {
+  readonly label: string;
+  readonly onClick: () => void;
+  readonly attributes?: Readonly<Record<string, string>>;
+};
 
 /** The content of a notification with a button, which works once. */
-export const withAction = (message: string, { label, onClick }: NoticeAction) => (
-  <Acting {...{ message, label, onClick }} />
-);
+export const withAction = (message: string, action: NoticeAction) => <Acting message={message} {...action} />;
 
-function Acting({ message, label, onClick }: NoticeAction & { readonly message: string }) {
+function Acting({ message, label, onClick, attributes }: NoticeAction & { readonly message: string }) {
   const [isDone, setDone] = useState(false);
   return (
     <Group justify="space-between" wrap="nowrap" gap="sm">
       <span>{message}</span>
       <Button
+        {...attributes}
         size="compact-sm"
         variant="light"
         disabled={isDone}
@@ -33,7 +36,10 @@ function Acting({ message, label, onClick }: NoticeAction & { readonly message: 
   );
 }
 
-/** The area where `notify` shows notifications. */
+/**
+ * The area where `notify` shows notifications. They leave at once, because one that fades out would still take clicks and
+ * keys, and undo what is no longer the last action.
+ */
 export function NotificationArea() {
-  return <Notifications position="bottom-right" limit={4} />;
+  return <Notifications position="bottom-right" limit={4} transitionDuration={0} />;
 }

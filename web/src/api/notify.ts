@@ -5,20 +5,31 @@ export type Notice = {
   readonly message: string;
   readonly tone: 'good' | 'bad';
   readonly closeLabel: string;
-  /** What the user can still do, such as to undo it. */
+  /** What the user can still do, such as to undo it. The next notification with an action replaces this one. */
   readonly action?: NoticeAction;
 };
+
+let withLastAction = '';
+
+/** Removes the notification with an action, if one is shown: what it offers is no longer about the last thing done. */
+export async function withdrawAction(): Promise<void> {
+  if (withLastAction === '') return;
+  const { hideNotification } = await import('./notifications.tsx');
+  hideNotification(withLastAction);
+}
 
 /** Shows a notification. The notification code is loaded with the first one, because no page needs it at first. */
 export async function notify({ message, tone, closeLabel, action }: Notice): Promise<void> {
   const { showNotification, withAction } = await import('./notifications.tsx');
-  showNotification({
+  if (action) await withdrawAction();
+  const id = showNotification({
     message: action ? withAction(message, action) : message,
     color: tone === 'good' ? 'green' : 'red',
     autoClose: tone === 'bad' ? false : action ? ACTION_CLOSE_MS : AUTO_CLOSE_MS,
     closeButtonProps: { 'aria-label': closeLabel },
     role: tone === 'good' ? 'status' : 'alert',
   });
+  if (action) withLastAction = id;
 }
 
 const AUTO_CLOSE_MS = 5_000;

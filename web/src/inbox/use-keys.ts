@@ -19,6 +19,7 @@ export const KEY_SHEET = [
   { keys: ['n'], name: 'note' },
   { keys: ['e'], name: 'archive' },
   { keys: ['s'], name: 'snooze' },
+  { keys: ['z'], name: 'undo' },
   { keys: ['u'], name: 'unread' },
   { keys: ['l'], name: 'labels' },
   { keys: ['a'], name: 'assign' },
@@ -69,7 +70,8 @@ function act(panes: HTMLElement, target: HTMLElement, key: string): boolean {
     panes.querySelector<HTMLElement>(`[${ANSWER}]`)?.focus();
     return true;
   }
-  const marked = key.length === 1 ? document.querySelector<HTMLElement>(`[${KEY}="${CSS.escape(key)}"]`) : null;
+  if (key.length !== 1) return false;
+  const marked = document.querySelector<HTMLElement>(`[${KEY}="${CSS.escape(key)}"]`);
   if (!marked) return false;
   if (isField(marked)) marked.focus();
   else marked.click();

@@ -39,10 +39,7 @@ export function AnswerForm({ conversation, onTemplate }: AnswerFormProps) {
   const [draft, setDraft] = useDraft(chatId);
   const [isPicking, setPicking] = useState(false);
   const field = useRef<HTMLTextAreaElement>(null);
-  const reply = useReply(() => {
-    setDraft({ text: '', media: null });
-    field.current?.focus();
-  });
+  const reply = useReply(() => setDraft({ text: '', media: null }));
   const mayUpload = useSession().may(MEDIA_NEED);
   const upload = useAction({
     run: (file: File) => uploadMedia(file, { onProgress: () => undefined, signal: new AbortController().signal }),
@@ -56,7 +53,10 @@ export function AnswerForm({ conversation, onTemplate }: AnswerFormProps) {
   const text = draft.text.trim();
   const canSend = !reply.busy && !upload.busy && (draft.media !== null || text !== '');
   const send = (): void => {
-    if (canSend) reply.run({ chatId, ...(draft.media ? { mediaId: draft.media.id } : { text }) });
+    if (!canSend) return;
+    // Now and not once it is sent: by then the agent may have left the field, and the next key be a shortcut.
+    field.current?.focus();
+    reply.run({ chatId, ...(draft.media ? { mediaId: draft.media.id } : { text }) });
   };
   return (
     <form

@@ -43,6 +43,7 @@ export function NoteForm({ chatId }: { readonly chatId: string }) {
           maxRows={7}
           maxLength={MAX_LENGTH}
           autoFocus
+          readOnly={add.busy}
           value={draft.text}
           onChange={(event) => {
             setDraft({ text: event.currentTarget.value });

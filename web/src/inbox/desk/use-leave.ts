@@ -1,8 +1,9 @@
 import { useNavigate } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
 import { useAction } from '../../api/action.ts';
-import { notify } from '../../api/notify.ts';
+import { notify, withdrawAction } from '../../api/notify.ts';
 import { archiveConversation, type Search, unarchiveConversation } from '../conversation.ts';
+import { onKey } from '../use-keys.ts';
 import { nextChatAfter } from './next-chat.ts';
 import { snoozeConversation, unreadConversation } from './tools.ts';
 
@@ -13,7 +14,7 @@ const LISTS = [
 
 /**
  * The actions after which a conversation leaves the open list: the next one is opened, and archiving and snoozing can be
- * undone for a few seconds.
+ * undone for a few seconds, also by key.
  */
 export function useLeave(chatId: string) {
   const { t } = useTranslation('inbox');
@@ -30,12 +31,13 @@ export function useLeave(chatId: string) {
       message,
       tone: 'good',
       closeLabel: t('ui:close'),
-      action: { label: t('undo'), onClick: () => undo.run(chatId) },
+      action: { label: t('undo'), onClick: () => undo.run(chatId), attributes: onKey('z') },
     });
   const archive = useAction({ run: archiveConversation, refresh, onDone: () => offerUndo(t('archived')) });
   const snooze = useAction({ run: snoozeConversation, refresh, onDone: () => offerUndo(t('snooze.done')) });
   /** At once, so that a key that is pressed again means the next conversation and not this one. */
   const openNext = (): void => {
+    void withdrawAction();
     const next = nextChatAfter(chatId);
     if (next !== '') open(next);
   };
