@@ -41,6 +41,32 @@ test('delivered and failed messages are counted without a reload, and shown by c
   await checkPage(window, 'overview');
 });
 
+test('the figures on the axes of charts stay whole while they grow', async () => {
+  const { page } = await site.signIn();
+  await page.goto(site.url('/'));
+  const send = (start: number, count: number) => {
+    const destinations = Array.from({ length: count }, (_, n) => `+39333223${String(start + n).padStart(4, '0')}`);
+    return site.program.client.bulk({ messages: [{ destinations, sender: 'Acme', body: 'Hello' }] });
+  };
+  await send(0, 5);
+  const labels = page.locator('.recharts-surface').nth(1).locator('text');
+  await labels.first().waitFor();
+  await send(5, 1_200);
+  await labels
+    .getByText(/^\d,\d00$/)
+    .first()
+    .waitFor();
+  const cut = await labels.evaluateAll((texts) =>
+    texts
+      .filter((text) => {
+        const chart = text.closest('svg');
+        return !chart || text.getBoundingClientRect().left < chart.getBoundingClientRect().left;
+      })
+      .map((text) => text.textContent),
+  );
+  expect(cut).toEqual([]);
+});
+
 test('items that need attention are shown, to the operator with a link to resolve them', async () => {
   await pauseSending(site.program.pool, { by: 'operations', reason: 'the carrier asked for it' });
   const { page } = await site.signIn();

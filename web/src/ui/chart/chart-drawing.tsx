@@ -15,9 +15,26 @@ export function ChartDrawing({ rows, series, kind = 'area', height = 260 }: Char
     gridAxis: 'x' as const,
     tickLine: 'none' as const,
     withLegend: false,
-    yAxisProps: { width: 'auto' as const, allowDecimals: false },
+    yAxisProps: { width: axisWidth(rows, kind, format.number), allowDecimals: false },
     xAxisProps: { minTickGap: 24 },
   };
   if (kind === 'area') return <AreaChart {...shared} curveType="monotone" withDots={false} fillOpacity={0.15} />;
   return <BarChart {...shared} type={kind === 'stacked' ? 'stacked' : 'default'} maxBarWidth={40} />;
+}
+
+/** Width of a digit or a separator on the axis, and the space around a label. */
+const CHARACTER_PX = 7;
+const AROUND_PX = 14;
+
+/**
+ * The width that the labels of the vertical axis need. Recharts measures them only once, before live figures grow, and cut
+ * "2,000" to "000". Its highest tick may have one digit more than the highest value, and not more.
+ */
+function axisWidth(rows: ChartProps['rows'], kind: ChartProps['kind'], formatted: (value: number) => string): number {
+  const heights = rows.map(({ values }) => {
+    const parts = Object.values(values);
+    return kind === 'stacked' ? parts.reduce((sum, part) => sum + part, 0) : Math.max(...parts);
+  });
+  const digits = String(Math.trunc(Math.max(0, ...heights))).length;
+  return formatted(10 ** digits).length * CHARACTER_PX + AROUND_PX;
 }
