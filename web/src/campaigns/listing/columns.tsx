@@ -64,7 +64,7 @@ const recipientsOf = ({ goalCalculatedAt, totalDestinations }: Campaign): number
 
 function Name({ id, name, description }: Pick<Campaign, 'id' | 'name' | 'description'>) {
   return (
-    <Stack gap={2} maw={360}>
+    <Stack gap={2} miw={190} maw={360}>
       <TextLink to={`/campaigns/${id}`} fw={600} lineClamp={2} className="foreign-text">
         <bdi>{name}</bdi>
       </TextLink>

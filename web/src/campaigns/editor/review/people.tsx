@@ -12,11 +12,17 @@ import { type Sample, usePreview } from '../preview.ts';
 import classes from './people.module.css';
 
 const SHOWN = 3;
+/** How many are asked for, so that there are three who get a message. */
+const ASKED = 20;
 
-/** What the first three recipients would read, on each channel. */
+/** Those who get a message first: who is left out is listed with the reason in another place. */
+const choose = (samples: readonly Sample[]): readonly Sample[] =>
+  [...samples.filter(({ skip }) => skip === null), ...samples.filter(({ skip }) => skip !== null)].slice(0, SHOWN);
+
+/** What three of the recipients would read, on each channel. */
 export function People({ draft }: { readonly draft: Draft }) {
   const { t } = useTranslation('campaigns');
-  const { data, error, refetch } = usePreview(draft, { limit: SHOWN, offset: 0 });
+  const { data, error, refetch } = usePreview(draft, { limit: ASKED, offset: 0 });
   return (
     <Section title={t('people.title')} description={t('people.hint')}>
       {data !== undefined ? (
@@ -24,7 +30,7 @@ export function People({ draft }: { readonly draft: Draft }) {
           <Text size="sm">{t('samples.nobody')}</Text>
         ) : (
           <ul className={classes.people}>
-            {data.data.map((sample, at) => (
+            {choose(data.data).map((sample, at) => (
               <Person key={`${sample.phoneNumber}-${at}`} sample={sample} />
             ))}
           </ul>
