@@ -1,6 +1,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
+import { CHECKS } from '../../src/operations/diagnosis/finding.ts';
 import { LANGUAGES } from '../src/api/languages.ts';
 
 const SRC = join(import.meta.dirname, '../src');
@@ -38,6 +39,11 @@ test('there are texts', () => {
 test.each(features)('%s has the same keys in every language', (feature) => {
   for (const language of LANGUAGES)
     expect(keys(feature, language).sort(), language).toEqual(keys(feature, 'en').sort());
+});
+
+test.each(LANGUAGES)('every check of the doctor has a name in %s', (language) => {
+  const texts = read('operator', language);
+  expect(CHECKS.filter((name) => textAt(texts, `health.finding.${name}`) === '')).toEqual([]);
 });
 
 test.each(features)('%s has every plural of its language', (feature) => {

@@ -63,7 +63,7 @@ export const checkReadStandbys = (standbysUrl: string | undefined): Promise<Find
   Promise.all((standbysUrl === undefined ? [] : splitHosts(standbysUrl)).map(checkReadStandby));
 
 async function checkReadStandby(url: string): Promise<Finding> {
-  const name = `reads from ${new URL(url).host}`;
+  const name = `reads from ${new URL(url).host}` as const;
   try {
     const pool = createPool(url, { max: 1, applicationName: 'heliograph doctor', log: silentLog });
     const { isStandby, lagSeconds } = await findReplayLag(pool).finally(() => void pool.end());

@@ -265,7 +265,9 @@ async function checkSetups(config: Config, pool: Pool): Promise<Finding[]> {
     connections.map(async (connection) => {
       // A secret that cannot be read is a finding of its own.
       const steps = await checkSetup(connection, key).catch(() => []);
-      return steps.map(({ name, ...step }) => ({ name: `${connection.kind} ${connection.name}: ${name}`, ...step }));
+      return steps.map(
+        ({ name, ...step }): Finding => ({ name: `${connection.kind} ${connection.name}: ${name}`, ...step }),
+      );
     }),
   );
   return checked.flat();

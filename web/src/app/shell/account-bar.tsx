@@ -6,7 +6,7 @@ import { Hint } from '../../ui/hint.tsx';
 import { ButtonLink } from '../../ui/link.tsx';
 import { Money } from '../../ui/values/money.tsx';
 
-/** The current account with its plan and credit. */
+/** The current account with its plan and, unless that has no limit, its credit. */
 export function AccountBar() {
   const { t } = useTranslation('app');
   const { account } = useSession();
@@ -19,7 +19,7 @@ export function AccountBar() {
       <Badge color="gray" visibleFrom="sm">
         {t(`plan.${account.plan}`)}
       </Badge>
-      {credit && (
+      {credit && account.plan !== 'unlimited' && (
         <Hint label={t('creditHint')}>
           <ButtonLink to="/account" variant="default" size="xs">
             <VisuallyHidden>{t('credit')}</VisuallyHidden>
