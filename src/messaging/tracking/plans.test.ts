@@ -3,6 +3,7 @@ import { beforeAll, expect, test } from 'vitest';
 import * as keys from '../../identity/api-keys/sql.ts';
 import * as bulk from '../sending/bulk/sql.ts';
 import * as events from '../messages/events/sql.ts';
+import { plainArray } from '../../platform/db/array.ts';
 import { type Db, exec, sql } from '../../platform/db/query.ts';
 import { tenant } from '../../platform/db/tenant.ts';
 import { newId } from '../../platform/lib/ids.ts';
@@ -112,4 +113,20 @@ test('the same look-ups read the same tables in the same way with and without th
       name,
     ).toEqual(expect.arrayContaining(own));
   }
+});
+
+test('on a full day, the states of a thousand messages are found by the key, whatever else is indexed', async () => {
+  const own = ACCOUNTS + 1;
+  const full = Array.from({ length: 50_000 }, newId);
+  await exec(
+    pool,
+    sql`INSERT INTO message_state (account_id, id, status, attempts, updated_at)
+        SELECT ${own}, id, 3, 1, now() FROM unnest(${plainArray(full)}::uuid[]) AS id`,
+  );
+  await exec(pool, sql`ANALYZE message_state`);
+  const asked = full.filter((_, n) => n % 50 === 0);
+  const scans = await explain(pool, (to) => db.listRecordsById(to, { accountId: own, ids: asked }));
+  const ofStates = scans.flatMap(({ index }) => (index?.startsWith('message_state_') ? [index] : []));
+  expect(ofStates.length).toBeGreaterThan(0);
+  expect(ofStates.filter((index) => !index.endsWith('_pkey'))).toEqual([]);
 });
