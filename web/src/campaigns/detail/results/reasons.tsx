@@ -53,8 +53,8 @@ function ReasonGroup({ reasons, campaignId }: GroupProps) {
   const advice = [...new Set(reasons.map(adviceOf))];
   const Sign = opened ? ChevronDown : ChevronRight;
   return (
-    <li className={lists.list} style={{ alignItems: 'flex-start' }}>
-      <Stack gap={6} style={{ flex: 1, minWidth: 0 }}>
+    <li className={lists.list} style={{ alignItems: 'flex-start', flexWrap: 'wrap' }}>
+      <Stack gap={6} style={{ flex: '1 1 16rem', minWidth: 0 }}>
         <Group gap="xs">
           <MessageStatus status={first.status} />
           <ChannelBadge channel={first.channel} />
