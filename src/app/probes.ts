@@ -16,7 +16,10 @@ export const createProbes = (pool: Pool): Probe[] => [
     name: 'database',
     critical: true,
     async check() {
-      const { readOnly, waitingCommits } = await findWritability(pool);
+      const found = await findWritability(pool).catch(() => null);
+      // Of several servers, those that accept no writes are not used: all that is known is that there is no primary.
+      if (found === null) return { ok: false, detail: 'does not answer, or accepts no writes' };
+      const { readOnly, waitingCommits } = found;
       if (readOnly) return { ok: false, detail: 'accepts no writes' };
       if (waitingCommits > 0)
         return { ok: false, detail: `${waitingCommits} commits have waited for a standby for 2 s or more` };

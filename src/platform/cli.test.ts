@@ -145,6 +145,7 @@ describe('account', () => {
     const { accountId } = await runJson('account', 'create', '--name', 'Listed');
     const listed = await runJson('account', 'list');
     expect(listed).toContainEqual({
+      move: null,
       id: accountId,
       name: 'Listed',
       status: 'active',

@@ -137,6 +137,9 @@ type Opening = {
   say(database: string): void;
 };
 
+/** How long a command waits for its database without a word. */
+const QUIET_MS = 2000;
+
 async function withDatabase<T>(
   { databaseUrl, dataDir, walArchive, cell }: Config,
   work: Work<T>,
@@ -144,7 +147,8 @@ async function withDatabase<T>(
 ): Promise<T> {
   if (databaseUrl !== undefined) {
     say(nameOfDatabase(databaseUrl));
-    await waitForPrimary(databaseUrl);
+    const late = setTimeout(() => say('waiting up to 30 s for a server that accepts writes'), QUIET_MS);
+    await waitForPrimary(databaseUrl).finally(() => clearTimeout(late));
     return withPool(databaseUrl, cell, work);
   }
   if (!create && !(await hasCluster(dataDir)))

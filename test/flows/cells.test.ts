@@ -51,6 +51,10 @@ describe.skipIf(nginxIsMissing() !== undefined)('behind nginx with the configura
   const messagesIn = async ({ pool }: TestProgram): Promise<number> =>
     Number((await pool.query('SELECT count(*) FROM message')).rows[0]?.count);
 
+  test.each(['/metrics', '/health/ready', '/health', '/Metrics'])('%s is closed to the world', async (path) => {
+    expect((await fetch(`${nginx.origin}${path}`)).status).toBe(404);
+  });
+
   test('each account sends in its own cell, and finds its messages there', async () => {
     for (const [index, cell] of cells.entries()) {
       const before = await messagesIn(cell);

@@ -20,6 +20,7 @@ type Options = {
   readonly dryRun?: true;
   readonly abort?: true;
   readonly finish?: true;
+  readonly now?: true;
   readonly filesAreCopied?: true;
 };
 
@@ -32,15 +33,25 @@ export function registerMoveCommand(account: Command, context: CommandContext): 
     .option('--dry-run', 'only say what would move, and what is in the way')
     .option('--files-are-copied', 'the files of the account are in the storage of the other cell')
     .option('--abort', 'have an account served here again that has not left yet')
-    .option('--finish', 'delete here what an account that has left has kept')
+    .option('--finish', 'delete here what an account that left three days ago or earlier has kept')
+    .option('--now', 'with --finish: although receipts may still come')
     .description('move an account to another cell (CELL_DATABASES), while it sends; the same command again goes on')
     .action(async (reference: string, options: Options) => {
       const config = context.config();
+      checkOptions(options);
       await context.withDatabase(async (pool) => {
         const { id, name } = await findAccount(pool, { reference });
         await withMove(config, pool, id, options, (work) => run(context, config, work, { id, name, options }));
       });
     });
+}
+
+/** Each of these does something else, and two of them cannot be undone. */
+const WAYS = { dryRun: '--dry-run', abort: '--abort', finish: '--finish' } as const;
+
+function checkOptions(options: Options): void {
+  const [first, second] = Object.entries(WAYS).flatMap(([way, flag]) => (way in options ? [flag] : []));
+  if (second !== undefined) throw new AppError('invalid', { message: `${first} and ${second} exclude each other` });
 }
 
 type Work = { readonly source: Cell; readonly target: Cell; readonly directory: Pool | null };
@@ -56,7 +67,7 @@ async function run(context: CommandContext, config: Config, work: Work, { id, na
     return context.report({ accountId: id, served }, () => text, served);
   }
   if (options.finish) {
-    await finishMove({ source: source.pool, target, accountId: id });
+    await finishMove({ source: source.pool, target, accountId: id, evenIfRecent: options.now === true });
     return context.report(
       { accountId: id, finished: true },
       () => `Cell ${source.number} has nothing of ${name} any more.`,
@@ -98,7 +109,9 @@ async function withMove(
   work: (work: Work) => Promise<void>,
 ): Promise<void> {
   const number = to ?? (await findMove(pool, { accountId }))?.cell;
-  if (number === undefined || number === config.cell)
+  if (number === undefined)
+    throw new AppError('invalid', { message: '--to must name the cell that serves the account from then on' });
+  if (number === config.cell)
     throw new AppError('invalid', { message: `--to must name another cell than ${config.cell}` });
   await using opened = new AsyncDisposableStack();
   const open = async (cell: number): Promise<Cell> => {

@@ -462,9 +462,22 @@ test('an account that has left can be removed where it was, and one that is serv
   await admit(b.pool);
 });
 
+test('the rows in the source are kept for three days, in which receipts come, unless somebody says otherwise', async () => {
+  const { accountId } = account;
+  const finish = (evenIfRecent: boolean) => finishMove({ source: a.pool, target: b, accountId, evenIfRecent });
+  await move(a, b);
+  await expect(finish(false)).rejects.toThrow('receipts come for three days');
+  await exec(a.pool, sql`UPDATE account_move SET since = now() - interval '3 days'`);
+  await finish(false);
+  expect((await measureAccount(a.pool, accountId)).rows).toBe(0);
+  await move(b, a);
+  await finishMove({ source: b.pool, target: a, accountId, evenIfRecent: true });
+  expect((await measureAccount(b.pool, accountId)).rows).toBe(0);
+});
+
 test('the rows in the source are kept when the target has lost its copy', async () => {
   const { accountId } = account;
-  const finish = () => finishMove({ source: a.pool, target: b, accountId });
+  const finish = () => finishMove({ source: a.pool, target: b, accountId, evenIfRecent: true });
   await freeze(a.pool, { accountId, cell: 1, hasDirectory: false, seconds: 60 });
   await carryOver({ source: a, target: b, accountId, ids: await matchConnections(a.pool, b.pool) });
   await expect(finish()).rejects.toThrow('has not arrived yet');

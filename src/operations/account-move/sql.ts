@@ -1,3 +1,4 @@
+import { NOT_SERVED } from '../../platform/db/away.ts';
 import { type Db, exec, many, maybeOne, one, sql } from '../../platform/db/query.ts';
 import { as, columns, type RowOf } from '../../platform/db/select.ts';
 
@@ -17,6 +18,8 @@ const MOVE = columns({
   state: as<MoveState>('v.state'),
   cell: as<number>('v.cell'),
   arrived: as<boolean>('v.arrived_at IS NOT NULL'),
+  /** When the state began; for `leaving`, when the move began. */
+  since: as<Date>('v.since'),
   /** Whether there is a directory, which must know the new cell before the account has arrived. */
   hasDirectory: as<boolean>('v.has_directory'),
   /** Whether all of an arriving account is here, and not only what was copied ahead. */
@@ -110,6 +113,17 @@ export const listOverdueMoves = (db: Db): Promise<Move[]> =>
 /** Lists the accounts that have left and are not yet known to be served in their new cell. */
 export const listUnarrivedMoves = (db: Db): Promise<Move[]> =>
   many(db, sql`SELECT ${MOVE} FROM account_move v WHERE v.state = 'left' AND v.arrived_at IS NULL`);
+
+/** Lists the moves that are not over, here or in the other cell. */
+export const listOpenMoves = (db: Db): Promise<Move[]> =>
+  many(
+    db,
+    sql`SELECT ${MOVE} FROM account_move v WHERE v.state <> 'left' OR v.arrived_at IS NULL ORDER BY v.account_id`,
+  );
+
+/** Lists the accounts that are not served in this database. */
+export const listNotServed = (db: Db): Promise<Move[]> =>
+  many(db, sql`SELECT ${MOVE} FROM account_move v WHERE ${NOT_SERVED}`);
 
 /** Lists the cells to which accounts have left. */
 export async function listCellsLeftFor(db: Db): Promise<number[]> {

@@ -1,4 +1,5 @@
 import { type Command, Option } from 'commander';
+import type { Pool } from 'pg';
 import { changeStatus } from '../../identity/accounts/change-status.ts';
 import { findAccount } from '../../identity/accounts/find.ts';
 import { registerNumbersCommand } from '../../identity/accounts/numbers/commands.ts';
@@ -12,6 +13,7 @@ import { invalidFields } from '../../platform/errors.ts';
 import { toMicros } from '../../platform/lib/money.ts';
 import { type Plan, PLANS } from '../../platform/lib/plan.ts';
 import { registerMoveCommand } from '../account-move/commands.ts';
+import { listNotServed, type Move, type MoveState } from '../account-move/sql.ts';
 import { registerChannelsCommand } from '../subscription/commands.ts';
 import { createAccount, type NewAccount } from './create.ts';
 
@@ -38,7 +40,7 @@ export function registerAccountCommands(program: Command, context: CommandContex
   account
     .command('list')
     .description('list all accounts')
-    .action(async () => context.report(await context.withDatabase(listAccounts), showAccounts));
+    .action(async () => context.report(await context.withDatabase(listWithCells), showAccounts));
 
   addStatusCommand(account, context, { verb: 'suspend', from: 'active', to: 'suspended' });
   addStatusCommand(account, context, { verb: 'resume', from: 'suspended', to: 'active' });
@@ -76,8 +78,27 @@ const showNewAccount = ({ accountId, name, apiKey, username, password }: NewAcco
     `  password  ${password}`,
   ].join('\n');
 
-const showAccounts = (accounts: readonly AccountRow[]): string =>
+type Listed = AccountRow & { readonly move: Pick<Move, 'state' | 'cell'> | null };
+
+/** Lists all accounts, with the move of those that are not served here. */
+async function listWithCells(pool: Pool): Promise<Listed[]> {
+  const moves = new Map((await listNotServed(pool)).map(({ accountId, state, cell }) => [accountId, { state, cell }]));
+  return (await listAccounts(pool)).map((account) => ({ ...account, move: moves.get(account.id) ?? null }));
+}
+
+const PLACES: Readonly<Record<MoveState, string>> = {
+  preparing: 'here',
+  leaving: 'on its way to cell',
+  left: 'in cell',
+  arriving: 'arrives from cell',
+};
+const placeOf = ({ move }: Listed): string => (move === null ? 'here' : `${PLACES[move.state]} ${move.cell}`);
+
+const showAccounts = (accounts: readonly Listed[]): string =>
   table(
-    ['id', 'name', 'status', 'plan', 'created'],
-    accounts.map(({ id, name, status, plan, createdAt }) => [id, name, status, plan, createdAt.toISOString()]),
+    ['id', 'name', 'status', 'plan', 'created', 'served'],
+    accounts.map((account) => {
+      const { id, name, status, plan, createdAt } = account;
+      return [id, name, status, plan, createdAt.toISOString(), placeOf(account)];
+    }),
   );

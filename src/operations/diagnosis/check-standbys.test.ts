@@ -29,6 +29,15 @@ test('two synchronous standbys are well; one is not enough, and none makes commi
   expect(well.detail).toMatch(/^s1 synchronous, .* behind, s2 synchronous, .* behind$/);
   expect(await ready()).toEqual({ ok: true, detail: 'accepts writes' });
 
+  const watcher = createPool(primary?.url ?? '', { max: 1, applicationName: 'test', log: silentLog });
+  await exec(watcher, sql`CREATE ROLE watcher`);
+  await exec(watcher, sql`SET ROLE watcher`);
+  expect(await checkStandbys(watcher, replicated.url)).toMatchObject({
+    detail: '2 standbys are connected, and this user may not see whether they are synchronous',
+    advice: expect.stringContaining('GRANT pg_monitor'),
+  });
+  await watcher.end();
+
   await standbys[0]?.kill();
   const one = await until('one standby is missed', () => found().then((finding) => !finding.ok && finding));
   expect(one).toMatchObject({

@@ -39,13 +39,18 @@ function problemOf(standbys: readonly Standby[], waitingCommits: number): Proble
       detail: `${waitingCommits} commits have waited for a standby for 2 s or more`,
       advice: 'Start a standby again: requests are answered, and messages sent, only after one has confirmed.',
     };
+  if (standbys.some(({ synchronous }) => synchronous === null))
+    return {
+      detail: `${standbys.length} standbys are connected, and this user may not see whether they are synchronous`,
+      advice: 'Run as a superuser: GRANT pg_monitor TO the user of DATABASE_URL.',
+    };
   const synchronous = standbys.filter((standby) => standby.synchronous);
   if (synchronous.length < MIN_SYNCHRONOUS)
     return {
       detail: `${synchronous.length} of ${standbys.length} connected standbys are synchronous`,
       advice:
         "Run two and set synchronous_standby_names = 'ANY 1 (…)': without one, a failover loses accepted messages; with " +
-        'only one, sending stops when it is away. Showing them needs the rights of pg_monitor.',
+        'only one, sending stops when it is away.',
     };
   const late = standbys.filter(({ lagSeconds }) => lagSeconds > MAX_LAG_SECONDS);
   if (late.length === 0) return undefined;

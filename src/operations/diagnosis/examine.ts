@@ -21,6 +21,7 @@ import { findWritability } from '../../platform/db/replication.ts';
 import { findMissingRights } from '../../platform/db/rights.ts';
 import { checkAddress } from './check-address.ts';
 import { checkArchive } from './check-archive.ts';
+import { checkMoves } from './check-moves.ts';
 import { checkSandbox } from './check-sandbox.ts';
 import { checkReadStandbys, checkStandbys } from './check-standbys.ts';
 import type { Finding } from './finding.ts';
@@ -36,7 +37,7 @@ type MakeServer = (config: Config) => unknown;
 type Installation = { readonly config: Config; readonly pool: Pool; readonly makeServer: MakeServer };
 
 /**
- * Checks database, rights, standbys, archive, restore guard, queue, clock, disk, stored files, TLS, mail, alerts, secrets and
+ * Checks database, rights, standbys, archive, restore guard, queue, moves between cells, clock, disk, stored files, TLS, mail, alerts, secrets and
  * carriers, and what has to be set up at carriers, as this machine sees them.
  */
 export async function examine({ config, pool, makeServer }: Installation): Promise<Finding[]> {
@@ -55,6 +56,7 @@ export async function examine({ config, pool, makeServer }: Installation): Promi
     await checkAddress(config, pool),
     await checkSecrets(config, pool),
     await checkQueue(pool),
+    await checkMoves(pool),
     await checkCosts(pool),
     checkMail(config),
     await checkAlerts(config, pool),

@@ -16,6 +16,7 @@ export const CHECKS = [
   'alerts',
   'secrets',
   'queue',
+  'moves',
   'prices',
   'sandbox',
   'address',

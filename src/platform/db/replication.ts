@@ -14,10 +14,11 @@ export const findWritability = (db: Db): Promise<Writability> => one(db, sql`SEL
 
 const STANDBY = columns({
   name: as<string>('application_name'),
-  synchronous: as<boolean>("coalesce(sync_state IN ('sync', 'quorum'), false)"),
+  /** Null without the rights of pg_monitor. */
+  synchronous: as<boolean | null>("sync_state IN ('sync', 'quorum')"),
   lagSeconds: as<number>('coalesce(extract(epoch FROM replay_lag), 0)::float8'),
 });
-/** A connected standby; without the rights of pg_monitor it looks asynchronous. */
+/** A connected standby. */
 export type Standby = RowOf<typeof STANDBY>;
 
 /** Lists the standbys that stream from this server. */

@@ -27,6 +27,14 @@ test('a start without a primary ends with a sentence that says what to do', asyn
   await expect(waitForPrimary(nobody, 50)).rejects.toThrow('None of the hosts in DATABASE_URL accepts writes');
 });
 
+test('a start with a standby and without its primary says what each of the hosts does', async () => {
+  const { port } = new URL(replicated.servers[1]?.url ?? '');
+  const url = (replicated.servers[1]?.url ?? '').replace(/@[^/]+/, `@127.0.0.1:1,127.0.0.1:${port}`);
+  await expect(waitForPrimary(url, 3000)).rejects.toThrow(
+    `(127.0.0.1:1 does not answer: ECONNREFUSED, 127.0.0.1:${port} accepts no writes): start the primary or promote a standby`,
+  );
+});
+
 test('the host that accepts writes is found, wherever it stands in the list', async () => {
   const [primary, standby] = replicated.servers;
   if (!primary || !standby) throw new Error('two servers');

@@ -11,6 +11,8 @@ export type Servers = {
   readonly areSeveral: boolean;
   /** Why no server could be asked, by the first one; undefined as long as one of them answers. */
   fault(): unknown;
+  /** What each server said when it was last asked, for people: hosts and no passwords. */
+  describe(): string;
   /** The URL of the server that accepted writes when it was last asked; the first one of the list before that. */
   current(): string;
   /**
@@ -52,6 +54,7 @@ export function serversOf(connectionString: string): Servers {
 function createServers(urls: readonly string[]): Servers {
   let [current = ''] = urls;
   let fault: unknown;
+  let said: readonly string[] = [];
   let newestTimeline = 0;
   let isFound = urls.length === 1;
   let search: Promise<string> | null = null;
@@ -62,6 +65,7 @@ function createServers(urls: readonly string[]): Servers {
       const answers = await Promise.allSettled(urls.map(findWritableTimeline));
       const refusals = answers.filter((answer) => answer.status === 'rejected');
       fault = refusals.length === urls.length ? refusals[0]?.reason : undefined;
+      said = answers.map(describeAnswer);
       const timelines = answers.map((answer) => (answer.status === 'fulfilled' ? answer.value : READ_ONLY));
       const newest = Math.max(...timelines);
       const found = urls[timelines.indexOf(newest)];
@@ -85,6 +89,7 @@ function createServers(urls: readonly string[]): Servers {
   return {
     areSeveral: urls.length > 1,
     fault: () => fault,
+    describe: () => urls.map((url, index) => `${new URL(url).host} ${said[index] ?? 'was not asked'}`).join(', '),
     current: () => current,
     find,
     primary: () => (isFound ? Promise.resolve(current) : find()),
@@ -118,7 +123,7 @@ export async function waitForPrimary(connectionString: string, maxMs = START_MS)
     throw new StartupError(
       reason instanceof StartupError
         ? `${none}. ${reason.message}`
-        : `${none}: start the primary or promote a standby, or correct the list.`,
+        : `${none} (${servers.describe()}): start the primary or promote a standby, or correct the list.`,
     );
   });
   await Promise.race([servers.find(), late]).finally(() => stopped.abort());
@@ -132,6 +137,13 @@ export async function requireAnswer(connectionString: string): Promise<void> {
   const answers = await Promise.allSettled(splitHosts(connectionString).map(findWritableTimeline));
   const refusals = answers.filter((answer) => answer.status === 'rejected');
   if (refusals.length === answers.length) throw explainDatabaseError(refusals[0]?.reason);
+}
+
+function describeAnswer(answer: PromiseSettledResult<number>): string {
+  if (answer.status === 'fulfilled') return answer.value === READ_ONLY ? 'accepts no writes' : 'was replaced';
+  const { reason } = answer;
+  if (!(reason instanceof Error)) return 'does not answer';
+  return 'code' in reason ? `does not answer: ${String(reason.code)}` : `does not answer: ${reason.message}`;
 }
 
 /** Stands for the timeline of a server that is a standby or set to read-only. */

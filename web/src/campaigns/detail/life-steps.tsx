@@ -59,7 +59,10 @@ function stepsOf(campaign: Campaign): readonly LifeStep[] {
     ...(scheduledDate === null
       ? []
       : [{ id: 'scheduled', state: scheduledState(campaign), at: confirmedAt && toIso(scheduledDate) }]),
-    { id: state === 'PAUSED' ? 'paused' : 'sending', state: sendingState(campaign), at: startedAt },
+    // When it was paused is not recorded.
+    state === 'PAUSED'
+      ? { id: 'paused', state: 'paused', at: null }
+      : { id: 'sending', state: sendingState(campaign), at: startedAt },
     lastOf(campaign),
   ];
 }
@@ -69,7 +72,6 @@ const scheduledState = (campaign: Campaign): StepState =>
 
 function sendingState(campaign: Campaign): StepState {
   if (isFinished(campaign)) return 'done';
-  if (stateOf(campaign) === 'PAUSED') return 'paused';
   return isSending(campaign) && !campaign.cancelled ? 'current' : isSending(campaign) ? 'done' : 'todo';
 }
 

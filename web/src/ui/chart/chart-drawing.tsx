@@ -22,9 +22,9 @@ export function ChartDrawing({ rows, series, kind = 'area', height = 260 }: Char
   return <BarChart {...shared} type={kind === 'stacked' ? 'stacked' : 'default'} maxBarWidth={40} />;
 }
 
-/** Width of a digit or a separator on the axis, and the space around a label. */
-const CHARACTER_PX = 7;
-const AROUND_PX = 14;
+/** Width of a digit on the axis, and the space around a label. */
+const CHARACTER_PX = 8;
+const AROUND_PX = 24;
 
 /**
  * The width that the labels of the vertical axis need. Recharts measures them only once, before live figures grow, and cut
