@@ -153,7 +153,7 @@ describe('account', () => {
       createdAt: expect.stringMatching(/^\d{4}-.*Z$/),
     });
     const { stdout } = await run(['account', 'list']);
-    expect(stdout).toMatch(/^id +name +status +plan +created\n/);
+    expect(stdout).toMatch(/^id +name +status +plan +created +served\n/);
     expect(stdout).toMatch(/Listed +active +production/);
   });
 
