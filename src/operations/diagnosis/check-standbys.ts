@@ -49,7 +49,7 @@ function problemOf(standbys: readonly Standby[], waitingCommits: number): Proble
     return {
       detail: `${synchronous.length} of ${standbys.length} connected standbys are synchronous`,
       advice:
-        "Run two and set synchronous_standby_names = 'ANY 1 (…)': without one, a failover loses accepted messages; with " +
+        "Run two, with synchronous_standby_names = 'ANY 1 (…)': without one, a failover loses accepted messages; with " +
         'only one, sending stops when it is away.',
     };
   const late = standbys.filter(({ lagSeconds }) => lagSeconds > MAX_LAG_SECONDS);

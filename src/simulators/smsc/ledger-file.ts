@@ -1,4 +1,4 @@
-import { closeSync, createReadStream, openSync, writeSync } from 'node:fs';
+import { closeSync, createReadStream, fstatSync, openSync, writeSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import type { LedgerEntry } from './ledger-entries.ts';
 
@@ -27,7 +27,7 @@ export function openLedgerFile(path: string): LedgerFile {
   const file = openSync(path, 'a', 0o600);
   const start: Start = { kind: 'start', at: Date.now() };
   // A killed run may have left an incomplete line: the new run must not continue it.
-  let buffer = `\n${JSON.stringify(start)}\n`;
+  let buffer = `${fstatSync(file).size > 0 ? '\n' : ''}${JSON.stringify(start)}\n`;
   let timer: NodeJS.Timeout | undefined;
   let closed = false;
 

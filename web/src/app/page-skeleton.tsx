@@ -1,4 +1,4 @@
-import { Skeleton, Stack } from '@mantine/core';
+import { Box, Skeleton, Stack } from '@mantine/core';
 
 /** Placeholder while a page's code or data is loading. */
 export function PageSkeleton() {
@@ -10,3 +10,10 @@ export function PageSkeleton() {
     </Stack>
   );
 }
+
+/** The same before the shell is there, which gives pages their margins. */
+export const BareSkeleton = () => (
+  <Box p="xl">
+    <PageSkeleton />
+  </Box>
+);

@@ -15,7 +15,7 @@ import { ConnectionFrame } from './connection-frame.tsx';
 import { ErrorPage, NotFoundPage } from './error-page.tsx';
 import type { PageEntry } from './page-entry.ts';
 import { PageGate } from './page-gate.tsx';
-import { PageSkeleton } from './page-skeleton.tsx';
+import { BareSkeleton, PageSkeleton } from './page-skeleton.tsx';
 import { Shell } from './shell/shell.tsx';
 
 type Parts = { readonly pages: readonly PageEntry[]; readonly texts: i18n; readonly queries: () => QueryClient };
@@ -58,6 +58,7 @@ export function createConsoleRouter({ pages, texts, queries }: Parts): AnyRouter
     getParentRoute: () => root,
     id: 'shell',
     beforeLoad: ({ location }) => requireSession(queries(), location.href),
+    pendingComponent: BareSkeleton,
     component: () => <Shell pages={pages} />,
   });
   const nowhere = createRoute({ getParentRoute: () => shell, path: '$', component: NotFoundPage });

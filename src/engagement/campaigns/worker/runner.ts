@@ -1,5 +1,6 @@
 import type { Pool } from 'pg';
 import { announce, type AnnounceDeps } from '../../../messaging/messages/new/announce.ts';
+import { isAway } from '../../../platform/db/away.ts';
 import { giveWay } from '../../../platform/lib/background/give-way.ts';
 import type { Log } from '../../../platform/lib/log.ts';
 import type { Revoke } from '../../../messaging/fallback/ends.ts';
@@ -59,7 +60,10 @@ export function createCampaignRunner(deps: CampaignRunnerDeps): CampaignRunner {
       else if (await db.isDeleted(pool, job)) await cleanUpDeleted(pool, job);
       return stepped !== null;
     } catch (err) {
-      log.error({ err, campaignId: job.campaignId }, 'a step of a campaign failed; retrying');
+      // A move has taken the account meanwhile: its campaign goes on there, or here if the move is given up.
+      if (isAway(err))
+        log.info({ campaignId: job.campaignId }, 'the account of a campaign is on its way to another cell');
+      else log.error({ err, campaignId: job.campaignId }, 'a step of a campaign failed; retrying');
       await db.updateFailedJob(pool, job);
       return true;
     }
