@@ -5,8 +5,8 @@ import { sabotage } from './replace.ts';
 sabotage([
   {
     file: 'src/messaging/tracking/sql.ts',
-    find: 'WHERE m.account_id = ${accountId} AND m.id = ANY(${list}::uuid[])`',
-    put: 'WHERE m.id = ANY(${list}::uuid[])`',
+    find: 'WHERE m.account_id = ${accountId} AND m.id = ANY(${plainArray(ids)}::uuid[])`',
+    put: 'WHERE m.id = ANY(${plainArray(ids)}::uuid[])`',
   },
   asOwner,
 ]);

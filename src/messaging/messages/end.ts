@@ -134,10 +134,11 @@ async function countEarnings(tx: Db, earned: readonly Bill[]): Promise<void> {
 
 /**
  * Whether a price that was still frozen when the message reached this final state is earned: the message was delivered,
- * or it was not and its price is not refundable. Nobody pays for a message that was never confirmed in time.
+ * or it was not, and its price is not refundable. That is the price of handing over, so whatever a receipt says, it is
+ * earned, as it would be had the outcome never been in doubt. Nobody pays for a message that was never confirmed in time.
  */
-const isEarned = (status: number, refundUndelivered: boolean): boolean =>
-  status === STATUS.DELIVERED || (!refundUndelivered && status === STATUS.UNDELIVERABLE);
+const isEarned = ({ status, isReported }: db.StateMove, refundUndelivered: boolean): boolean =>
+  status === STATUS.DELIVERED || (!refundUndelivered && (isReported === true || status === STATUS.UNDELIVERABLE));
 
 /** The price of a message, to be earned or returned. */
 export type Bill = { readonly accountId: number; readonly id: string; readonly micros: number };
@@ -154,13 +155,14 @@ type Bills = {
 /** Divides the frozen prices of messages by what becomes of them. */
 async function billsOf(tx: Db, held: readonly db.StateMove[]): Promise<Bills> {
   if (held.length === 0) return { earned: [], returned: [], kept: [] };
-  const statusOf = new Map(held.map(({ id, status }) => [id, status]));
+  const moveOf = new Map(held.map((move) => [move.id, move]));
   const bills: Bills = { earned: [], returned: [], kept: [] };
   for (const { accountId, id, priceMicros: micros, refundUndelivered, keepsReserve } of await db.listCharges(
     tx,
     held,
   )) {
-    const isDue = isEarned(statusOf.get(id) ?? STATUS.UNKNOWN, refundUndelivered);
+    const move = moveOf.get(id);
+    const isDue = move !== undefined && isEarned(move, refundUndelivered);
     const pile = isDue ? bills.earned : keepsReserve ? bills.kept : bills.returned;
     pile.push({ accountId, id, micros });
   }

@@ -294,7 +294,7 @@ describe('a price that is returned unless the message is delivered', () => {
   });
 });
 
-describe('a price that is still frozen at the end is charged only for DELIVERED and, unless refundable, UNDELIVERABLE', () => {
+describe('a price that is still frozen at an end that no receipt reports is charged only for DELIVERED and, unless refundable, UNDELIVERABLE', () => {
   /** What becomes of a fixed price and of a refundable one; all other final states return both. */
   const CHARGED: Partial<Record<StatusName, readonly [fixed: object, refundable: object]>> = {
     DELIVERED: [EARNED, EARNED],
@@ -316,8 +316,9 @@ describe('an unknown outcome', () => {
   test.each([
     ['DELIVERED', EARNED],
     ['UNDELIVERABLE', EARNED],
-    ['EXPIRED', RETURNED],
-    ['REJECTED', RETURNED],
+    // The carrier took it, which is what a price that is not refundable is for.
+    ['EXPIRED', EARNED],
+    ['REJECTED', EARNED],
   ] as const)('stays frozen until a receipt says %s', async (state, books) => {
     const message = await queued();
     await attempt(message, UNKNOWN);

@@ -101,6 +101,7 @@ function toMove({ accountId, messageId, receipt, receivedAt }: MatchedReceipt): 
     errorCode: receipt.errorCode,
     errorText: status === STATUS.DELIVERED ? null : receipt.raw,
     receiptText: receipt.raw,
+    isReported: true,
   };
 }
 
@@ -163,6 +164,7 @@ function endOf(
       doneAt,
       errorCode: reported?.errorCode ?? null,
       errorText: reported?.raw ?? null,
+      isReported: true,
     },
   ];
 }

@@ -208,6 +208,8 @@ export type StateMove = {
   readonly errorText: string | null;
   /** The text of the receipt that reports the state. */
   readonly receiptText?: string | null;
+  /** Whether a receipt reports the state, which proves that the carrier took the message. */
+  readonly isReported?: true;
 };
 
 const MOVE_GROUP = columns({

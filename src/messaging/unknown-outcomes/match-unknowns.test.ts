@@ -96,8 +96,20 @@ describe('the only unknown outcome that a stray receipt fits', () => {
     expect(await listUnknownIds(pool)).toEqual(new Set());
     await late([receipt('LATE-2', { state: 'REJECTED' })]);
     expect(await statusOf(id)).toBe(STATUS.REJECTED);
-    expect(await readBooks(pool, accountId)).toMatchObject({ frozen: 0, available: 1000 });
+    expect(await readBooks(pool, accountId)).toMatchObject({ frozen: 0, earned: PRICE });
   });
+
+  test.each(['EXPIRED', 'REJECTED', 'UNDELIVERABLE'] as const)(
+    'costs what it would have without a doubt when the receipt says %s, and nothing at a refundable price',
+    async (state) => {
+      await given(NO_ANSWER);
+      await late([receipt('LATE-5', { state })]);
+      expect(await readBooks(pool, accountId)).toMatchObject({ frozen: 0, earned: PRICE, available: 1000 - PRICE });
+      await given(NO_ANSWER, { refundUndelivered: true });
+      await late([receipt('LATE-6', { state })]);
+      expect(await readBooks(pool, accountId)).toMatchObject({ frozen: 0, earned: PRICE, available: 1000 - PRICE });
+    },
+  );
 
   test.each([
     ['000000000000002591', '2591', 'a1f'],

@@ -20,8 +20,9 @@ export async function withdrawAction(): Promise<void> {
 
 /** Shows a notification. The notification code is loaded with the first one, because no page needs it at first. */
 export async function notify({ message, tone, closeLabel, action }: Notice): Promise<void> {
-  const { showNotification, withAction } = await import('./notifications.tsx');
-  if (action) await withdrawAction();
+  const { hideNotification, showNotification, withAction } = await import('./notifications.tsx');
+  // Nothing is awaited between the two: of notifications at the same time, the last one stays.
+  if (action) hideNotification(withLastAction);
   const id = showNotification({
     message: action ? withAction(message, action) : message,
     color: tone === 'good' ? 'green' : 'red',

@@ -12,6 +12,9 @@ const LISTS = [
   ['inbox', 'unread'],
 ];
 
+/** The conversation that was left last: only that is undone, in whatever order the answers come. */
+let lastLeft = '';
+
 /**
  * The actions after which a conversation leaves the open list: the next one is opened, and archiving and snoozing can be
  * undone for a few seconds, also by key.
@@ -26,17 +29,20 @@ export function useLeave(chatId: string) {
     });
   const refresh = [['inbox', 'one', chatId], ...LISTS];
   const undo = useAction({ run: unarchiveConversation, refresh, onDone: () => open(chatId) });
-  const offerUndo = (message: string): void =>
+  const offerUndo = (message: string): void => {
+    if (lastLeft !== chatId) return;
     void notify({
       message,
       tone: 'good',
       closeLabel: t('ui:close'),
       action: { label: t('undo'), onClick: () => undo.run(chatId), attributes: onKey('z') },
     });
+  };
   const archive = useAction({ run: archiveConversation, refresh, onDone: () => offerUndo(t('archived')) });
   const snooze = useAction({ run: snoozeConversation, refresh, onDone: () => offerUndo(t('snooze.done')) });
   /** At once, so that a key that is pressed again means the next conversation and not this one. */
   const openNext = (): void => {
+    lastLeft = chatId;
     void withdrawAction();
     const next = nextChatAfter(chatId);
     if (next !== '') open(next);
