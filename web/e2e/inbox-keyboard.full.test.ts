@@ -6,6 +6,8 @@ import { openSite, type Site } from './harness.ts';
 
 /** What an agent clears in an hour or two. */
 const CONVERSATIONS = 200;
+/** As somebody types fast. A robot would ask more than the 1,200 times a minute that a session may. */
+const TYPING = { delay: 60 };
 const INBOX = '/api/partner-gateway/v1/inbox';
 
 // Two hundred conversations, each with several requests.
@@ -62,14 +64,14 @@ async function work(page: Page, kind: Kind, person: string): Promise<void> {
   switch (kind) {
     case 'reply':
       await keyboard.press('r');
-      await keyboard.type(`Answer to ${person}`);
+      await keyboard.type(`Answer to ${person}`, TYPING);
       await keyboard.press('Enter');
       await shown(page, person, `Answer to ${person}`);
       await keyboard.press('Escape');
       break;
     case 'canned':
       await keyboard.press('r');
-      await keyboard.type('/tha');
+      await keyboard.type('/tha', TYPING);
       await page.getByRole('option', { name: /thanks/ }).waitFor();
       await keyboard.press('Enter');
       await keyboard.press('Enter');
@@ -79,7 +81,7 @@ async function work(page: Page, kind: Kind, person: string): Promise<void> {
     case 'note':
       await keyboard.press('n');
       await page.getByRole('textbox', { name: 'Note' }).and(page.locator(':focus')).waitFor();
-      await keyboard.type(`Note about ${person}`);
+      await keyboard.type(`Note about ${person}`, TYPING);
       await keyboard.press('Enter');
       await shown(page, person, `Note about ${person}`);
       await keyboard.press('Escape');
