@@ -206,9 +206,8 @@ export type StateMove = {
   readonly doneAt: Date | null;
   readonly errorCode: string | null;
   readonly errorText: string | null;
-  /** The text of the receipt that reports the state. */
+  /** The text of the receipt that reports the state, and whether one does, which proves that the carrier took the message. */
   readonly receiptText?: string | null;
-  /** Whether a receipt reports the state, which proves that the carrier took the message. */
   readonly isReported?: true;
 };
 
