@@ -25,7 +25,7 @@ test.each([
   ['--finish', '--dry-run'],
   ['--abort', '--dry-run'],
   ['--finish', '--abort'],
-])('what cannot be undone is not done on a whim: %s and %s exclude each other', async (...flags) => {
+])('options that contradict each other are refused before anything is done: %s and %s', async (...flags) => {
   const { code, stderr } = await run('account', 'move', 'Acme', '--to', '1', ...flags);
   expect(code).toBe(1);
   expect(stderr).toMatch(/--\S+ and --\S+ exclude each other/);

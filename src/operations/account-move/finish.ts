@@ -20,7 +20,8 @@ const RECEIPTS_MS = 3 * DAY_MS;
 
 /**
  * Deletes what an account that is served elsewhere has left here. Errors: 409 when it has not left, or did so less than three
- * days ago, when something still waits to be passed on, and when the target does not have it, as after a restore from an older backup: then this is the only copy.
+ * days ago, when something still waits to be passed on, and when the target does not have it, as after a restore from an
+ * older backup: then this is the only copy.
  */
 export async function finishMove({ source, target, accountId, evenIfRecent }: FinishInput): Promise<void> {
   const move = await findMove(source, { accountId });

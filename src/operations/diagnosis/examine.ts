@@ -37,8 +37,8 @@ type MakeServer = (config: Config) => unknown;
 type Installation = { readonly config: Config; readonly pool: Pool; readonly makeServer: MakeServer };
 
 /**
- * Checks database, rights, standbys, archive, restore guard, queue, moves between cells, clock, disk, stored files, TLS, mail, alerts, secrets and
- * carriers, and what has to be set up at carriers, as this machine sees them.
+ * Checks database, rights, standbys, archive, restore guard, queue, moves between cells, clock, disk, stored files, TLS,
+ * mail, alerts, secrets and carriers, and what has to be set up at carriers, as this machine sees them.
  */
 export async function examine({ config, pool, makeServer }: Installation): Promise<Finding[]> {
   return [
