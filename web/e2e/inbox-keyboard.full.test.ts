@@ -58,6 +58,13 @@ const shown = (page: Page, person: string, text: string) =>
 const KINDS = ['reply', 'canned', 'note', 'snooze', 'archive', 'label', 'undo'] as const;
 type Kind = (typeof KINDS)[number];
 
+/** Sends or saves what the focused field has, waits until the thread shows `text`, and leaves the field. */
+async function enter(page: Page, person: string, text: string): Promise<void> {
+  await page.keyboard.press('Enter');
+  await shown(page, person, text);
+  await page.keyboard.press('Escape');
+}
+
 /** Does one thing to the open conversation by keys and leaves it. */
 async function work(page: Page, kind: Kind, person: string): Promise<void> {
   const { keyboard } = page;
@@ -65,26 +72,20 @@ async function work(page: Page, kind: Kind, person: string): Promise<void> {
     case 'reply':
       await keyboard.press('r');
       await keyboard.type(`Answer to ${person}`, TYPING);
-      await keyboard.press('Enter');
-      await shown(page, person, `Answer to ${person}`);
-      await keyboard.press('Escape');
+      await enter(page, person, `Answer to ${person}`);
       break;
     case 'canned':
       await keyboard.press('r');
       await keyboard.type('/tha', TYPING);
       await page.getByRole('option', { name: /thanks/ }).waitFor();
       await keyboard.press('Enter');
-      await keyboard.press('Enter');
-      await shown(page, person, 'Thank you for your patience');
-      await keyboard.press('Escape');
+      await enter(page, person, 'Thank you for your patience');
       break;
     case 'note':
       await keyboard.press('n');
       await page.getByRole('textbox', { name: 'Note' }).and(page.locator(':focus')).waitFor();
       await keyboard.type(`Note about ${person}`, TYPING);
-      await keyboard.press('Enter');
-      await shown(page, person, `Note about ${person}`);
-      await keyboard.press('Escape');
+      await enter(page, person, `Note about ${person}`);
       break;
     case 'label':
       await keyboard.press('l');

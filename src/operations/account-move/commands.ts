@@ -34,7 +34,7 @@ export function registerMoveCommand(account: Command, context: CommandContext): 
     .option('--files-are-copied', 'the files of the account are in the storage of the other cell')
     .option('--abort', 'have an account served here again that has not left yet')
     .option('--finish', 'delete here what an account that left three days ago or earlier has kept')
-    .option('--now', 'with --finish: although receipts may still come')
+    .option('--now', 'with --finish: delete even though receipts may still arrive')
     .description('move an account to another cell (CELL_DATABASES), while it sends; the same command again goes on')
     .action(async (reference: string, options: Options) => {
       const config = context.config();

@@ -33,7 +33,7 @@ export async function finishMove({ source, target, accountId, evenIfRecent }: Fi
     });
   if (!evenIfRecent && move.since.getTime() > Date.now() - RECEIPTS_MS)
     throw new AppError('conflict', {
-      message: `The account left at ${move.since.toISOString()}: receipts come for three days. With --now, its rows are deleted all the same`,
+      message: `The account left at ${move.since.toISOString()}, and receipts may arrive for three days. Add --now to delete its rows anyway`,
     });
   if (await hasPassedOn(source, { accountId }))
     throw new AppError('conflict', {

@@ -462,11 +462,11 @@ test('an account that has left can be removed where it was, and one that is serv
   await admit(b.pool);
 });
 
-test('the rows in the source are kept for three days, in which receipts come, unless somebody says otherwise', async () => {
+test('the rows in the source are kept for three days, while receipts may arrive, unless --now is given', async () => {
   const { accountId } = account;
   const finish = (evenIfRecent: boolean) => finishMove({ source: a.pool, target: b, accountId, evenIfRecent });
   await move(a, b);
-  await expect(finish(false)).rejects.toThrow('receipts come for three days');
+  await expect(finish(false)).rejects.toThrow('receipts may arrive for three days');
   await exec(a.pool, sql`UPDATE account_move SET since = now() - interval '3 days'`);
   await finish(false);
   expect((await measureAccount(a.pool, accountId)).rows).toBe(0);
