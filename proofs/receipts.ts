@@ -204,26 +204,25 @@ async function compareParked(stage: Stage, ledger: Ledger, doubtful: ReadonlySet
   const [inDoubt, sure] = partition(ledger.receipts, ({ source }) => doubtful.has(`+${source}`));
   const foreign = new Set(sure.filter(({ id }) => id === '').map(({ receiptId }) => receiptId));
   const mayBeParked = new Set([...foreign, ...inDoubt.map(({ receiptId }) => receiptId)]);
-  let parked = new Set<string>();
-  const inVain = (): number => [...parked].filter((id) => !mayBeParked.has(id)).length;
+  let parked: readonly string[][] = [];
+  const inVain = (): number => parked.filter((ids) => !ids.some((id) => mayBeParked.has(id))).length;
   const poll = async (): Promise<PollResult> => {
     parked = await listParked(stage);
     return { done: inVain() === 0, progress: inVain() };
   };
   await pollUntilDone(poll, { stallTimeoutMs: RETRY_TIMEOUT_MS, pollMs: POLL_MS });
+  const parkedIds = new Set(parked.flat());
   return {
     foreign: foreign.size,
-    foreignGone: [...foreign].filter((id) => !parked.has(id)).length,
+    foreignGone: [...foreign].filter((id) => !parkedIds.has(id)).length,
     parkedInVain: inVain(),
   };
 }
 
-/** Returns each spelling of the ids of all parked receipts. */
-async function listParked({ pool }: Stage): Promise<Set<string>> {
-  const { rows } = await pool.query<{ spelled: string }>(
-    `SELECT DISTINCT spelled FROM receipt_unmatched, json_array_elements_text(receipt->'carrierIds') AS spelled`,
-  );
-  return new Set(rows.map(({ spelled }) => spelled));
+/** Returns the ids of each parked receipt: those of the carrier in each spelling, and ours where it returned it. */
+async function listParked({ pool }: Stage): Promise<string[][]> {
+  const { rows } = await pool.query<{ ids: string[] }>(`SELECT receipt->'carrierIds' AS ids FROM receipt_unmatched`);
+  return rows.map(({ ids }) => ids);
 }
 
 function partition<T>(items: readonly T[], test: (item: T) => boolean): [T[], T[]] {

@@ -172,6 +172,19 @@ describe('the only unknown outcome that a stray receipt fits', () => {
     expect(await stateOf(ids[0] ?? '')).toMatchObject({ status: STATUS.DELIVERED, carrierId: 'wamid.0' });
   });
 
+  test('is settled by the receipt with our own id of it, although another receipt to the number came with it', async () => {
+    const id = await given(NO_ANSWER);
+    await late([receipt('foreign', { state: 'REJECTED' }), receipt('wamid.3', { carrierIds: ['wamid.3', id] })]);
+    expect(await stateOf(id)).toMatchObject({ status: STATUS.DELIVERED, carrierId: 'wamid.3' });
+    expect(await parked()).toEqual(['ambiguous']);
+  });
+
+  test('is a long message whose own id the network returns', async () => {
+    const id = await given(NO_ANSWER, { parts: 2 });
+    await late([receipt('SM1', { carrierIds: ['SM1', id] })]);
+    expect(await stateOf(id)).toMatchObject({ status: STATUS.DELIVERED, carrierId: 'SM1' });
+  });
+
   test('does not exist when the network returns an id of ours that none of the messages has', async () => {
     const id = await given(NO_ANSWER);
     await late([receipt('wamid.2', { carrierIds: ['wamid.2', newMessage({ accountId }).id] })]);
@@ -230,7 +243,7 @@ describe('a stray receipt settles nothing', () => {
     }
   });
 
-  test('for a long message: it cannot be known which part it reports on', async () => {
+  test('for a long message without its id: it cannot be known which part it reports on', async () => {
     const id = await given(NO_ANSWER, { parts: 2 });
     await late([receipt('LATE')]);
     expect([await statusOf(id), await parked()]).toEqual([0, ['ambiguous']]);

@@ -62,19 +62,19 @@ async function search(
 ): Promise<UnknownMatch[]> {
   const candidates = Map.groupBy(await db.listCandidates(tx, { connectionId, receipts }), ({ n }) => n);
   const matches = strays.map(({ receipt }, n) => onlyMatch(candidates.get(n) ?? [], receipt));
-  const contested = contestedIn(strays, matches);
-  return matches.map((match) => (match.kind === 'hit' && contested.has(match.messageId) ? AMBIGUOUS : match));
+  return settleContests(strays, matches);
 }
 
 /**
  * The match when exactly one candidate fits. Some networks return our own id, which names that message. Parts of a long
- * message have receipts of their own, so it cannot be known which part a receipt reports on.
+ * message have receipts of their own, so without our id it cannot be known which part a receipt reports on.
  */
 function onlyMatch(candidates: readonly db.Candidate[], { carrierIds }: Receipt): UnknownMatch {
   const own = candidates.filter(({ messageId }) => carrierIds.includes(messageId));
-  const [one, another] = carrierIds.some(isOurs) ? own : candidates;
+  const isNamed = carrierIds.some(isOurs);
+  const [one, another] = isNamed ? own : candidates;
   if (one === undefined) return UNKNOWN;
-  if (another !== undefined || !one.open || one.parts > 1) return AMBIGUOUS;
+  if (another !== undefined || !one.open || (one.parts > 1 && !isNamed)) return AMBIGUOUS;
   return { kind: 'hit', accountId: one.accountId, messageId: one.messageId, part: null };
 }
 
@@ -84,18 +84,27 @@ const isOurs = (id: string): boolean =>
 
 const idOf = ({ receipt }: Stray): string => receipt.carrierIds[0] ?? '';
 
-/** The messages that receipts with different ids match: at most one of these receipts can be right. */
-function contestedIn(strays: readonly Stray[], matches: readonly UnknownMatch[]): Set<string> {
-  const ids = new Map<string, string>();
-  const contested = new Set<string>();
-  matches.forEach((match, i) => {
+/**
+ * Makes matches of receipts ambiguous that match one message under different ids: at most one of these receipts can be
+ * right. One that carries our own id of the message is, and leaves the message to no other.
+ */
+function settleContests(strays: readonly Stray[], matches: readonly UnknownMatch[]): UnknownMatch[] {
+  const hits = matches.flatMap((match, i) => {
     const stray = strays[i];
-    if (match.kind !== 'hit' || stray === undefined) return;
-    const known = ids.get(match.messageId) ?? idOf(stray);
-    if (!spellings(known).includes(bareId(idOf(stray)))) contested.add(match.messageId);
-    ids.set(match.messageId, known);
+    return match.kind === 'hit' && stray ? [{ i, messageId: match.messageId, stray }] : [];
   });
-  return contested;
+  const right = new Set<number>();
+  for (const [messageId, rivals] of Map.groupBy(hits, (hit) => hit.messageId)) {
+    const named = rivals.filter(({ stray }) => stray.receipt.carrierIds.includes(messageId));
+    const candidates = named.length > 0 ? named : rivals;
+    if (haveOneId(candidates.map(({ stray }) => idOf(stray)))) for (const { i } of candidates) right.add(i);
+  }
+  return matches.map((match, i) => (match.kind === 'hit' && !right.has(i) ? AMBIGUOUS : match));
+}
+
+function haveOneId([first = '', ...others]: readonly string[]): boolean {
+  const known = spellings(first);
+  return others.every((id) => known.includes(bareId(id)));
 }
 
 /**
