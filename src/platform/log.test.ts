@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import { createLog } from './log.ts';
 
 function logged(write: (log: ReturnType<typeof createLog>) => void): { text: string; line: Record<string, unknown> } {
@@ -43,4 +43,45 @@ test('a child logger keeps to the same list', () => {
   const { text } = logged((log) => log.child({ connection: 'main', password: 'pw1' }).info('up'));
   expect(text).toContain('main');
   expect(text).not.toContain('pw1');
+});
+
+describe('while a server cannot be reached', () => {
+  const refused = (port: number) =>
+    Object.assign(new Error(`connect ECONNREFUSED 127.0.0.1:${port}`), { code: 'ECONNREFUSED' });
+
+  /** Returns the lines that these calls write, of which a line that is left out is none. */
+  function linesOf(write: (log: ReturnType<typeof createLog>) => void): Record<string, unknown>[] {
+    const lines: Record<string, unknown>[] = [];
+    write(createLog('info', { write: (line) => void lines.push(JSON.parse(line)) }));
+    return lines;
+  }
+
+  afterEach(() => void vi.useRealTimers());
+
+  test('one line a minute says so, without a stack, and how many were left out', () => {
+    vi.useFakeTimers();
+    const lines = linesOf((log) => {
+      for (let second = 0; second <= 120; second++) {
+        log.child({ task: `task ${second}` }).error({ err: refused(5432) }, 'periodic work failed');
+        vi.advanceTimersByTime(1000);
+      }
+    });
+    expect(lines.map(({ leftOut }) => leftOut)).toEqual([undefined, 59, 59]);
+    expect(lines[0]).toMatchObject({ level: 'error', err: { code: 'ECONNREFUSED' }, msg: 'periodic work failed' });
+    expect(lines[0]?.['err']).not.toHaveProperty('stack');
+  });
+
+  test('lines that say something else are written: another text, server, connection or error', () => {
+    const lines = linesOf((log) => {
+      log.warn({ err: refused(5432) }, 'no claim');
+      log.warn({ err: refused(5432) }, 'no receipt');
+      log.warn({ err: refused(25) }, 'no claim');
+      log.warn({ err: refused(5432), connectionId: 1 }, 'no claim');
+      log.warn({ err: refused(5432), connectionId: 2 }, 'no claim');
+      log.error({ err: refused(5432) }, 'no claim');
+      for (let i = 0; i < 2; i++) log.warn({ err: new Error('division by zero') }, 'no claim');
+      for (let i = 0; i < 2; i++) log.warn({ reason: 'ECONNREFUSED' }, 'no claim');
+    });
+    expect(lines).toHaveLength(10);
+  });
 });

@@ -1,6 +1,8 @@
-import { type Bindings, type DestinationStream, type Logger, pino } from 'pino';
+import { type Bindings, type DestinationStream, type Logger, type LoggerOptions, pino } from 'pino';
 import type { LogLevel } from './config.ts';
+import { isLostConnection } from './lib/lost-connection.ts';
 import { maskNumber, maskNumbersIn } from './lib/phone/mask.ts';
+import { MINUTE_MS } from './lib/time.ts';
 
 /** The program's logger. It writes JSON lines with only the fields below. */
 export type AppLog = Logger;
@@ -12,7 +14,7 @@ export type AppLog = Logger;
 const ALLOWED: ReadonlySet<string> = words(`
   requestId clientRequestId traceId spanId method route status ms
   accountId userId keyId messageId campaignId exportId importId chunkId eventId connectionId
-  err code reason detail fault state attempt count bytes durationMs delayMs deadlineMs retryInMs
+  err code reason detail fault state attempt count leftOut bytes durationMs delayMs deadlineMs retryInMs
   connection carrier channel bind command sequence commandStatus destination sender
   address host port pid signal version file dir migration database worker task job name queue partition`);
 const NUMBERS: ReadonlySet<string> = words('destination sender');
@@ -23,10 +25,14 @@ const TEXTS: ReadonlySet<string> = words('reason detail fault');
  * Creates a logger at this level that writes to stdout or `destination`. Every line is one JSON document, so that a
  * line break in a value cannot start a new line; phone numbers are masked, also in error texts. With `processNumber`,
  * every line has it as `process`: for a program of several processes, which share one log.
+ *
+ * While a server cannot be reached, everything that needs it fails again and again. Of the lines that say the same about
+ * it, one a minute is written, with the number of those left out before it in `leftOut`.
  */
 export function createLog(level: LogLevel, destination?: DestinationStream, processNumber?: number): AppLog {
-  const options = {
+  const options: LoggerOptions = {
     level,
+    hooks: { logMethod: createRepeatFilter() },
     base: processNumber === undefined ? null : { process: processNumber },
     timestamp: pino.stdTimeFunctions.isoTime,
     formatters: { level: (label: string) => ({ level: label }), log: allowed },
@@ -34,6 +40,38 @@ export function createLog(level: LogLevel, destination?: DestinationStream, proc
   };
   return withAllowedChildren(destination ? pino(options, destination) : pino(options));
 }
+
+type LogMethod = NonNullable<NonNullable<LoggerOptions['hooks']>['logMethod']>;
+
+const REPEAT_INTERVAL_MS = MINUTE_MS;
+/** Error texts that differ, as by the number of a port, do not add up without limit. */
+const MAX_KINDS = 1000;
+
+/** Creates a hook that writes, of the lines of one kind about a lost connection, one in each interval. */
+function createRepeatFilter(): LogMethod {
+  const kinds = new Map<string, { nextMs: number; leftOut: number }>();
+  return function write(args, method, level) {
+    const [fields, message] = args as [unknown, unknown];
+    if (!isAboutLostConnection(fields)) return void method.apply(this, args);
+    const { err, connectionId } = fields;
+    const kind = `${level} ${String(message)} ${connectionId ?? ''} ${err.message}`;
+    const [known, nowMs] = [kinds.get(kind), performance.now()];
+    if (known !== undefined && nowMs < known.nextMs) return void known.leftOut++;
+    if (kinds.size >= MAX_KINDS) kinds.clear();
+    kinds.set(kind, { nextMs: nowMs + REPEAT_INTERVAL_MS, leftOut: 0 });
+    const leftOut = known?.leftOut ?? 0;
+    method.call(this, leftOut > 0 ? { ...fields, leftOut } : fields, message as string);
+  };
+}
+
+type LostConnection = { readonly err: Error; readonly connectionId?: number };
+
+const isAboutLostConnection = (fields: unknown): fields is LostConnection =>
+  typeof fields === 'object' &&
+  fields !== null &&
+  'err' in fields &&
+  fields.err instanceof Error &&
+  isLostConnection(fields.err);
 
 /** pino passes only the fields of the first logger to `formatters.bindings`, not those of its children. */
 function withAllowedChildren(log: AppLog): AppLog {
@@ -66,7 +104,8 @@ function masked(key: string, value: unknown): unknown {
 
 /**
  * Describes an error without the fields that libraries attach to it: PostgreSQL's `detail` quotes rows, and HTTP
- * clients attach whole requests with their headers. Causes are followed five levels deep.
+ * clients attach whole requests with their headers. Causes are followed five levels deep. A lost connection has no
+ * stack: it leads to the socket, wherever the connection was used.
  */
 function describeError(error: unknown, depth = 0): unknown {
   if (!(error instanceof Error)) return maskNumbersIn(String(error));
@@ -76,7 +115,7 @@ function describeError(error: unknown, depth = 0): unknown {
     type: error.name,
     code,
     message: maskNumbersIn(error.message),
-    stack: maskNumbersIn(error.stack ?? ''),
+    stack: isLostConnection(error) ? undefined : maskNumbersIn(error.stack ?? ''),
     cause,
   };
 }

@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { topUp } from '../../src/money/credit/charge.ts';
+import { createAccount } from '../../src/operations/accounts/create.ts';
 import { pauseSending } from '../../src/operations/restore-guard/decide.ts';
 import { exec, sql } from '../../src/platform/db/query.ts';
 import { checkPage } from './check-page.ts';
@@ -39,6 +41,18 @@ test('delivered and failed messages are counted without a reload, and shown by c
   await page.getByRole('button', { name: 'Show as chart' }).click();
   await page.locator('.recharts-surface').nth(1).waitFor();
   await checkPage(window, 'overview');
+});
+
+test('the header shows the same credit as the figures when it changes', async () => {
+  const { pool } = site.program;
+  const owner = await createAccount(pool, { name: 'Shop', plan: 'production', creditMicros: 3_000_000 });
+  const { page } = await site.signIn(owner);
+  await page.goto(site.url('/'));
+  const header = page.getByRole('banner');
+  await header.getByText('€3.00').waitFor();
+  await topUp(pool, { accountId: owner.accountId, micros: 25_000_000, reference: 'invoice 7' });
+  await page.getByRole('main').getByText('€28.00', { exact: true }).waitFor();
+  expect(await header.getByText('€28.00').count()).toBe(1);
 });
 
 test('the figures on the axes of charts stay whole while they grow', async () => {

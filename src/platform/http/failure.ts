@@ -1,5 +1,6 @@
 import { isAway } from '../db/away.ts';
 import { accountAway, AppError, type ErrorCode } from '../errors.ts';
+import { isLostConnection, textOf } from '../lib/lost-connection.ts';
 
 /** Errors of the framework that mean something more specific than their HTTP status. */
 const BY_CODE: Readonly<Record<string, readonly [code: ErrorCode, message?: string]>> = {
@@ -26,17 +27,10 @@ const BY_STATUS: Readonly<Record<number, ErrorCode>> = {
 };
 
 /**
- * The database cannot be reached, is starting or stopping, is full, or cancelled a statement: not the caller's fault,
- * and a retry may succeed. Classes 08 (connection) and 53 (resources), admin shutdown and cancel (57), serialization
- * failure and deadlock (40), idle-in-transaction timeout (25P03), and socket errors.
+ * The database is full, or cancelled a statement: not the caller's fault, and a retry may succeed. Classes 53
+ * (resources), shutdown and cancel (57), serialization failure and deadlock (40), idle-in-transaction timeout (25P03).
  */
-const DATABASE_UNAVAILABLE = /^(08...|53...|57...|40001|40P01|25P03)$/;
-const SOCKET_UNAVAILABLE: ReadonlySet<string> = new Set(
-  'ECONNREFUSED ECONNRESET EPIPE ETIMEDOUT EHOSTUNREACH ENETUNREACH ENOTFOUND EAI_AGAIN'.split(' '),
-);
-/** pg and its pool report these without a code; the last one, when the program ends before an upload does. */
-const POOL_UNAVAILABLE =
-  /timeout exceeded when trying to connect|Connection terminated|not queryable|Query read timeout|after calling end/i;
+const DATABASE_UNAVAILABLE = /^(53...|57...|40001|40P01|25P03)$/;
 
 const RETRY_AFTER_SECONDS = 2;
 
@@ -51,7 +45,7 @@ export function asAppError(error: unknown): AppError {
   const [known, message] = BY_CODE[code] ?? [clientError(error)];
   if (known !== undefined) return new AppError(known, { cause: error, ...(message && { message }) });
   if (isAway(error)) return accountAway();
-  if (isDatabaseUnavailable(error, code)) {
+  if (isLostConnection(error) || DATABASE_UNAVAILABLE.test(code)) {
     return new AppError('unavailable', { cause: error, retryAfterSeconds: RETRY_AFTER_SECONDS });
   }
   return new AppError('internal', { cause: error });
@@ -62,18 +56,4 @@ function clientError(error: unknown): ErrorCode | undefined {
   if (!(error instanceof Error) || !('statusCode' in error) || typeof error.statusCode !== 'number') return undefined;
   const { statusCode } = error;
   return BY_STATUS[statusCode] ?? (statusCode >= 400 && statusCode < 500 ? 'invalid' : undefined);
-}
-
-function isDatabaseUnavailable(error: unknown, code: string): boolean {
-  // A host name with several addresses fails with one AggregateError for all of them.
-  if (error instanceof AggregateError)
-    return error.errors.some((each) => isDatabaseUnavailable(each, textOf(each, 'code')));
-  return (
-    DATABASE_UNAVAILABLE.test(code) || SOCKET_UNAVAILABLE.has(code) || POOL_UNAVAILABLE.test(textOf(error, 'message'))
-  );
-}
-
-function textOf(error: unknown, key: 'code' | 'message'): string {
-  const value: unknown = typeof error === 'object' && error !== null ? Reflect.get(error, key) : undefined;
-  return typeof value === 'string' ? value : '';
 }

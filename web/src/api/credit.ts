@@ -1,4 +1,4 @@
-import { queryOptions, useQuery } from '@tanstack/react-query';
+import { type QueryClient, queryOptions, useQuery } from '@tanstack/react-query';
 import { api, ok } from './client.ts';
 import { useSession } from './session.ts';
 
@@ -9,6 +9,10 @@ const creditQuery = queryOptions({
   queryFn: ({ signal }) => ok(api.GET('/api/partner-gateway/v1/subscription/credit', { signal })),
   refetchInterval: REFRESH_MS,
 });
+
+/** Shows the available credit that another answer brought wherever it is shown, so that no two figures differ. */
+export const updateCredit = (client: QueryClient, availableCredit: number): unknown =>
+  client.setQueryData(creditQuery.queryKey, (known) => known && { ...known, availableCredit });
 
 /**
  * The account's available and reserved credit; undefined for users who may not see amounts. Actions that spend credit

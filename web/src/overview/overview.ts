@@ -1,15 +1,20 @@
 import { keepPreviousData, queryOptions } from '@tanstack/react-query';
 import { api, ok } from '../api/client.ts';
+import { updateCredit } from '../api/credit.ts';
 import type { Days } from './days.ts';
 
 /** Poll interval while the page is open. */
 const REFRESH_MS = 5_000;
 
-/** The overview of the account over the last `hours`. */
+/** The overview of the account over the last `hours`. The header shows the credit that it brings, too. */
 export const overviewQuery = (hours: number) =>
   queryOptions({
     queryKey: ['overview', hours],
-    queryFn: ({ signal }) => ok(api.GET('/api/partner-gateway/v1/overview', { params: { query: { hours } }, signal })),
+    queryFn: async ({ client, signal }) => {
+      const overview = await ok(api.GET('/api/partner-gateway/v1/overview', { params: { query: { hours } }, signal }));
+      if (overview.credit) updateCredit(client, overview.credit.available);
+      return overview;
+    },
     refetchInterval: REFRESH_MS,
     placeholderData: keepPreviousData,
   });
