@@ -52,26 +52,26 @@ function createRepeatFilter(): LogMethod {
   const kinds = new Map<string, { nextMs: number; leftOut: number }>();
   return function write(args, method, level) {
     const [fields, message] = args as [unknown, unknown];
-    if (!isAboutLostConnection(fields)) return void method.apply(this, args);
-    const { err, connectionId } = fields;
-    const kind = `${level} ${String(message)} ${connectionId ?? ''} ${err.message}`;
+    const about = lostConnectionIn(fields);
+    if (about === null) return void method.apply(this, args);
+    const kind = `${level} ${String(message)} ${about}`;
     const [known, nowMs] = [kinds.get(kind), performance.now()];
     if (known !== undefined && nowMs < known.nextMs) return void known.leftOut++;
     if (kinds.size >= MAX_KINDS) kinds.clear();
     kinds.set(kind, { nextMs: nowMs + REPEAT_INTERVAL_MS, leftOut: 0 });
     const leftOut = known?.leftOut ?? 0;
-    method.call(this, leftOut > 0 ? { ...fields, leftOut } : fields, message as string);
+    method.call(this, { ...(fields as object), ...(leftOut > 0 && { leftOut }) }, message as string);
   };
 }
 
-type LostConnection = { readonly err: Error; readonly connectionId?: number };
-
-const isAboutLostConnection = (fields: unknown): fields is LostConnection =>
-  typeof fields === 'object' &&
-  fields !== null &&
-  'err' in fields &&
-  fields.err instanceof Error &&
-  isLostConnection(fields.err);
+/** Returns which lost connection the fields of a line are about, and of which connection to a carrier; null for none. */
+function lostConnectionIn(fields: unknown): string | null {
+  if (typeof fields !== 'object' || fields === null) return null;
+  const { err, reason, connectionId = '' } = fields as { err?: unknown; reason?: unknown; connectionId?: number };
+  const fault = err ?? reason;
+  if (!isLostConnection(fault)) return null;
+  return `${connectionId} ${fault instanceof Error ? fault.message : String(fault)}`;
+}
 
 /** pino passes only the fields of the first logger to `formatters.bindings`, not those of its children. */
 function withAllowedChildren(log: AppLog): AppLog {

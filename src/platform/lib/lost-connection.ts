@@ -1,7 +1,5 @@
 /** Socket errors after which a retry may succeed. */
-const SOCKET: ReadonlySet<string> = new Set(
-  'ECONNREFUSED ECONNRESET EPIPE ETIMEDOUT EHOSTUNREACH ENETUNREACH ENOTFOUND EAI_AGAIN'.split(' '),
-);
+const SOCKET = /\b(ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN)\b/;
 /** PostgreSQL: class 08 (connection), and a server that stops, has crashed or is starting. */
 const POSTGRESQL = /^(08...|57P0[123])$/;
 /** pg and its pool report these without a code; the last one, when the program ends before an upload does. */
@@ -11,12 +9,13 @@ const POOL =
 /**
  * Whether an error says that a server could not be reached or its connection was lost, and nothing about what was asked
  * of it: a socket error, PostgreSQL's classes for it, or a text of the driver. Of several errors in one, as for a host
- * name with several addresses, any.
+ * name with several addresses, any. Of an error that is only left as text, the text.
  */
 export function isLostConnection(error: unknown): boolean {
   if (error instanceof AggregateError) return error.errors.some(isLostConnection);
+  if (typeof error === 'string') return SOCKET.test(error) || POOL.test(error);
   const code = textOf(error, 'code');
-  return SOCKET.has(code) || POSTGRESQL.test(code) || POOL.test(textOf(error, 'message'));
+  return SOCKET.test(code) || POSTGRESQL.test(code) || POOL.test(textOf(error, 'message'));
 }
 
 /** Returns a property of any thrown value if it is a text, and otherwise an empty one. */
