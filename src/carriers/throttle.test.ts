@@ -165,6 +165,58 @@ test('refusals of a few recipients do not slow the others down', () => {
   expect(taken).toBeGreaterThan(100_000);
 });
 
+describe('towards a carrier with little traffic', () => {
+  const MESSAGES_PER_SECOND = 2;
+
+  /** Sends messages one by one, some of which are refused three times. Returns the longest time that one waited. */
+  function maxWaitMs(throttle: Throttle, seconds: number, isRefused: (n: number) => boolean): number {
+    const due = new Map<number, number[]>();
+    const startMs = performance.now();
+    const put = (ms: number, n: number): unknown => due.set(ms, [...(due.get(ms) ?? []), n]);
+    for (let n = 0; n < seconds * MESSAGES_PER_SECOND; n++) put(startMs + (n * 1000) / MESSAGES_PER_SECOND, n);
+    const tries = new Map<number, number>();
+    const waiting: { n: number; sinceMs: number }[] = [];
+    let longest = 0;
+    while (performance.now() < startMs + seconds * 1000) {
+      const nowMs = performance.now();
+      waiting.push(...(due.get(nowMs) ?? []).map((n) => ({ n, sinceMs: nowMs })));
+      for (let next = waiting[0]; next && throttle.ready(); next = waiting[0]) {
+        waiting.shift();
+        longest = Math.max(longest, nowMs - next.sinceMs);
+        throttle.take(1);
+        const [ticket, before] = [throttle.begin(), tries.get(next.n) ?? 0];
+        if (!isRefused(next.n) || before === 3) throttle.accepted(ticket);
+        else {
+          throttle.refused(ticket);
+          tries.set(next.n, before + 1);
+          put(nowMs + Math.ceil(throttle.retryMs(before) / STEP_MS) * STEP_MS, next.n);
+        }
+      }
+      vi.advanceTimersByTime(STEP_MS);
+    }
+    return longest;
+  }
+
+  test('one that is refused again and again holds up no other', () => {
+    const throttle = createThrottle(1000, () => undefined);
+    expect(maxWaitMs(throttle, 120, (n) => n === 60)).toBe(0);
+  });
+
+  test('many of them hold up the others for a moment, and not for minutes', () => {
+    const throttle = createThrottle(1000, () => undefined);
+    expect(maxWaitMs(throttle, 600, (n) => n % 4 === 3)).toBeLessThan(1000);
+  });
+});
+
+test('a carrier that allows one part a second has that found', () => {
+  const throttle = createThrottle(1000, () => undefined);
+  const take = bucket(() => 1);
+  send(throttle, take, 60, STEP_MS);
+  const { taken, refused } = send(throttle, take, 300, STEP_MS);
+  expect(taken / 300).toBeGreaterThan(0.8);
+  expect(refused / (taken + refused)).toBeLessThan(0.1);
+});
+
 test.each([0.03, 0.1, 0.15, 0.3])('refusals of a share of %d at random take only that share of the rate', (share) => {
   let seed = 7;
   const chance = (): number => {

@@ -1,3 +1,6 @@
+import { SECOND_MS } from '../platform/lib/time.ts';
+import { createRecentCount } from './recent-count.ts';
+
 /** How fast a carrier takes messages, as far as it has shown a limit: what the dispatcher keeps to. */
 export type Pace = {
   /** Whether the next message may be written now. An agreed rate keeps a share for urgent messages. */
@@ -43,6 +46,13 @@ const MIN_CUT = 0.95;
 const MAX_CUT = 0.5;
 /** Soon after another cut, what the carrier took in the last second still shows the time before that cut. */
 const NEXT_CUT = 0.8;
+/** What is sent at less than this part of the rate shows nothing of a limit just below the rate. */
+const SLACK = 0.5;
+/** As few refusals, in a second and in ten, say nothing of the rate either while there is slack: they meant one recipient. */
+const FEW = 3;
+const FEW_LATELY = 5;
+/** While there is slack, no cut goes below this: if the limit is lower still, what waits takes the slack away. */
+const SLACK_RATE = 10;
 /** A carrier that refuses a smaller share has other reasons, such as a full queue of one recipient. */
 const TOLERATED_SHARE = 0.02;
 /** As many answers are needed to judge a rate. */
@@ -96,6 +106,7 @@ const NO_LIMIT_RATE = 50_000;
  *   do not lower it again.
  * - While it holds messages back, it rises: gently by a tenth at first, because the limit is probably where it was,
  *   then by the cube of the time, as TCP CUBIC does (RFC 9438, section 4.2). While nothing waits, it stays.
+ * - A few refusals do not lower it while much less is sent than it allows, and more do not lower it below 10 then.
  * - When the carrier takes nothing at all, it pauses. Pauses double from `baseMs` to 30 s until the carrier takes a
  *   part.
  * - Refusals of less than 2 % do not lower it. When two cuts in a row leave the share of refusals where it was, the rate
@@ -109,8 +120,9 @@ export function createThrottle(
   onEnd: () => void,
   { firstRate = Number.POSITIVE_INFINITY, now = () => performance.now() } = {},
 ): Throttle {
-  const taken = createRecentCount(now);
-  const refusals = createRecentCount(now);
+  const taken = createRecentCount(now, SECOND_MS);
+  const refusals = createRecentCount(now, SECOND_MS);
+  const refusedLately = createRecentCount(now, 10 * SECOND_MS);
   let startedAt = now();
   let rate = firstRate;
   /** Whether the carrier has refused a part: until then, nothing is known of its limit. */
@@ -180,9 +192,13 @@ export function createThrottle(
     filledAt = cutAt;
   }
 
+  const hasSlack = (): boolean => taken.sum() + refusals.sum() < rate * SLACK;
+  const areFew = (): boolean => hasSlack() && refusals.sum() < FEW && refusedLately.sum() < FEW_LATELY;
+
   function cutTo(next: number): void {
+    const min = hasSlack() ? Math.min(rate, SLACK_RATE) : MIN_RATE;
     limited = true;
-    changeRate(next);
+    changeRate(Math.max(next, min));
     holdUntil = cutAt + HOLD_MS;
   }
 
@@ -269,6 +285,7 @@ export function createThrottle(
 
   function refused(ticket: number, minPauseMs = 0): void {
     refusals.add();
+    refusedLately.add();
     // Later parts of messages that were begun before do not wait, and are refused together.
     if (ticket < firstTicket) return;
     since.refused++;
@@ -278,7 +295,7 @@ export function createThrottle(
     if (minPauseMs > 0 || since.taken + taken.sum() === 0) {
       firstTicket = nextTicket;
       pause(minPauseMs);
-    } else if (!isTolerated()) lowerRate();
+    } else if (!areFew() && !isTolerated()) lowerRate();
   }
 
   function pause(minMs = 0): void {
@@ -360,30 +377,5 @@ export function createThrottles(baseMs: number, onEnd: () => void): Throttles {
     },
     allPaused: () => all.size > 0 && [...all.values()].every((throttle) => throttle.pauseMs() > 0),
     stop: () => all.forEach((throttle) => throttle.stop()),
-  };
-}
-
-const SLOT_MS = 100;
-const SLOTS = 10;
-
-/** Counts events of the last second, in tenths of a second. */
-function createRecentCount(now: () => number) {
-  const counts = new Int32Array(SLOTS);
-  let slot = Math.floor(now() / SLOT_MS);
-  function advance(): void {
-    const current = Math.floor(now() / SLOT_MS);
-    if (current === slot) return;
-    for (let next = Math.max(slot + 1, current - SLOTS + 1); next <= current; next++) counts[next % SLOTS] = 0;
-    slot = current;
-  }
-  return {
-    add() {
-      advance();
-      counts[slot % SLOTS] = (counts[slot % SLOTS] ?? 0) + 1;
-    },
-    sum() {
-      advance();
-      return counts.reduce((sum, count) => sum + count, 0);
-    },
   };
 }

@@ -38,7 +38,7 @@ carrierConformance({
   name: 'WhatsApp with the sandbox Graph API at the other end',
   startPeer,
   makeCarrier({ graph }) {
-    const settings = settingsFor(graph, { submitTimeoutSeconds: 0.4 });
+    const settings = settingsFor(graph, { submitTimeoutSeconds: 1 });
     const carrier = createWhatsappCarrier(settings, secretsFor(graph), FAST);
     return { ...carrier, submit: (one) => carrier.submit({ ...one, sender: NUMBER }) };
   },

@@ -76,7 +76,7 @@ export const settingsFor = (graph: SandboxGraph, more: object = {}): WhatsappSet
     phoneNumberIds: graph.numbers.map(({ id }) => id),
     tps: 0,
     throttlePauseMs: 30,
-    submitTimeoutSeconds: 2,
+    submitTimeoutSeconds: 10,
     ...more,
   });
 
