@@ -1082,7 +1082,7 @@ export interface paths {
         get: operations["findCampaign"];
         /**
          * Change a campaign that has not started
-         * @description Fields that are left out stay. A confirmed campaign that waits for its time stays confirmed if only its name, description, date, rate, quiet hours or fallback change. Any other change takes the confirmation back: `confirmedAt` is null, the credit is returned, and it must be confirmed again.
+         * @description Fields that are left out stay. A confirmed campaign that waits for its time stays confirmed if only its name, description, date, rate, quiet hours or fallback change. Any other change takes the confirmation back: `confirmedAt` is null, the credit is returned, and it must be confirmed again, which `warnings` says.
          *
          *     Scope: `campaigns` (write). Roles: manager, admin.
          */
@@ -11304,11 +11304,7 @@ export interface operations {
                     rcsTrafficType?: ("AUTHENTICATION" | "TRANSACTION" | "PROMOTION" | "SERVICEREQUEST" | "ACKNOWLEDGEMENT") | null;
                     whatsappPhoneNumberId?: string | null;
                     whatsappTemplateId?: string | null;
-                    /**
-                     * @description 1 contact lists, 2 destinations. Default: whichever of the two is given.
-                     * @enum {integer}
-                     */
-                    destinationType?: 1 | 2;
+                    destinationType?: (1 | 2) | null;
                     contactListIds?: number[];
                     /** @description Phone numbers. Those that are not valid are counted as skipped. */
                     destinations?: string[];
@@ -11624,11 +11620,7 @@ export interface operations {
                     rcsTrafficType?: ("AUTHENTICATION" | "TRANSACTION" | "PROMOTION" | "SERVICEREQUEST" | "ACKNOWLEDGEMENT") | null;
                     whatsappPhoneNumberId?: string | null;
                     whatsappTemplateId?: string | null;
-                    /**
-                     * @description 1 contact lists, 2 destinations. Default: whichever of the two is given.
-                     * @enum {integer}
-                     */
-                    destinationType?: 1 | 2;
+                    destinationType?: (1 | 2) | null;
                     contactListIds?: number[];
                     /** @description Phone numbers. Those that are not valid are counted as skipped. */
                     destinations?: string[];
@@ -12155,11 +12147,7 @@ export interface operations {
                     rcsTrafficType?: ("AUTHENTICATION" | "TRANSACTION" | "PROMOTION" | "SERVICEREQUEST" | "ACKNOWLEDGEMENT") | null;
                     whatsappPhoneNumberId?: string | null;
                     whatsappTemplateId?: string | null;
-                    /**
-                     * @description 1 contact lists, 2 destinations. Default: whichever of the two is given.
-                     * @enum {integer}
-                     */
-                    destinationType?: 1 | 2;
+                    destinationType?: (1 | 2) | null;
                     contactListIds?: number[];
                     /** @description Phone numbers. Those that are not valid are counted as skipped. */
                     destinations?: string[];
@@ -16678,7 +16666,7 @@ export interface operations {
                 page?: number;
                 /** @description Entries per page. */
                 limit?: number;
-                /** @description The last message was at this time or later: yyyy-MM-dd (in UTC) or ISO 8601 with an offset. */
+                /** @description The last message was after this time: yyyy-MM-dd (in UTC) or ISO 8601 with an offset. */
                 dateFrom?: string;
                 /** @description Channels, separated by commas or as repeated parameters. */
                 channelIds?: string[];

@@ -175,7 +175,7 @@ function compileInbound(map: InboundMap): (document: Document) => Inbound | null
 }
 
 const richOf = (id: string, when: Date | null) =>
-  ({ channel: 'SMS', id, messageType: 'TEXT', at: when, profileName: null, media: null }) as const;
+  ({ channel: 'SMS', id, messageType: 'TEXT', at: when, profileName: null, ownNumber: null, media: null }) as const;
 
 /** References, as carriers write them, are numbers or any text, which becomes a number of 16 bits. */
 function concatOf(ref: string, total: string, part: string): Inbound['concat'] {

@@ -16,7 +16,7 @@ export function readUserMessage(event: unknown, raw: Uint8Array): Inbound | null
   if (!content || source === '' || id === '' || id.length > MAX_ID_LENGTH) return null;
   const { text, messageType, media } = content;
   const at = readInstant(event, 'sendTime');
-  const rich = { channel: 'RCS', id, messageType, at, profileName: null, media } as const;
+  const rich = { channel: 'RCS', id, messageType, at, profileName: null, ownNumber: null, media } as const;
   return { source, destination, text, concat: null, raw, rich };
 }
 

@@ -217,6 +217,7 @@ describe('an inbound message', () => {
       id: 'wamid.IN',
       messageType,
       profileName: 'Sheena Nelson',
+      ownNumber: '15550783881',
       at: new Date('2025-06-08T20:59:43.000Z'),
     });
     expect(JSON.parse(Buffer.from(message?.raw ?? []).toString())).toMatchObject(JSON.parse(JSON.stringify(item)));

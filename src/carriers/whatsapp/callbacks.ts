@@ -129,7 +129,8 @@ function readOther(field: string, value: unknown, wabaId: string, found: Found):
 }
 
 function readMessages(value: unknown, wabaId: string, owner: Owner, found: Found): void {
-  const phoneNumberId = getText(getMember(value, 'metadata'), 'phone_number_id');
+  const metadata = getMember(value, 'metadata');
+  const phoneNumberId = getText(metadata, 'phone_number_id');
   const skip = (field: string, why: OtherChange['why']): void =>
     void found.other.push({ field, wabaId, phoneNumberId, why });
   if (!owner.phoneNumberIds.includes(phoneNumberId)) return skip('messages', 'foreign');
@@ -139,7 +140,7 @@ function readMessages(value: unknown, wabaId: string, owner: Owner, found: Found
     else skip('statuses', 'unreadable');
   }
   for (const item of getList(value, 'messages')) {
-    const inbound = readInbound(item, phoneNumberId, getList(value, 'contacts'));
+    const inbound = readInbound(item, metadata, getList(value, 'contacts'));
     if (inbound) found.inbounds.push(inbound);
     else skip('messages', 'unreadable');
   }

@@ -10,10 +10,10 @@ const MAX_TEXT_LENGTH = 16_384;
 
 /**
  * Reads one inbound message (protocol sheet whatsapp, section 7); null without a sender or an id. The source is the
- * number in digits, or the business-scoped user id of a person who shows no number (section 8). `raw` is the item
- * itself, which also holds the quoted message, the advertisement that led to it, or an order.
+ * number in digits, or the business-scoped user id of a person who shows no number (section 8). `metadata` names the
+ * number that it was sent to. `raw` is the item itself, which also holds the quoted message, the advertisement that led to it, or an order.
  */
-export function readInbound(item: unknown, phoneNumberId: string, contacts: readonly unknown[]): Inbound | null {
+export function readInbound(item: unknown, metadata: unknown, contacts: readonly unknown[]): Inbound | null {
   const id = getText(item, 'id');
   const userId = getText(item, 'from_user_id') || getText(item, 'user_id') || userIdIn(contacts);
   const source = getText(item, 'from') || userId;
@@ -21,7 +21,7 @@ export function readInbound(item: unknown, phoneNumberId: string, contacts: read
   const { type, text, media = null } = readContent(item);
   return {
     source,
-    destination: phoneNumberId,
+    destination: getText(metadata, 'phone_number_id'),
     text: text.slice(0, MAX_TEXT_LENGTH).toWellFormed(),
     concat: null,
     raw: Buffer.from(JSON.stringify(item)),
@@ -31,10 +31,14 @@ export function readInbound(item: unknown, phoneNumberId: string, contacts: read
       messageType: type,
       at: readEpochSeconds(item, 'timestamp'),
       profileName: profileNameOf(source, contacts),
+      ownNumber: digitsOf(getText(metadata, 'display_phone_number')),
       media,
     },
   };
 }
+
+/** Graph writes numbers for people: +351 900 000 001. */
+const digitsOf = (number: string): string | null => number.replace(/\D/g, '') || null;
 
 /** Without a number in the item, the only contact of the request is its sender. */
 const userIdIn = (contacts: readonly unknown[]): string =>

@@ -37,13 +37,14 @@ export async function createCampaign(
 
 /**
  * Changes a campaign that has not started; fields that are left out stay. A confirmed one stays confirmed if the same is
- * still sent to the same people; otherwise its confirmation is taken back and its credit returned. Call it in a
- * transaction, last. Errors: 400 naming every faulty field, or the status when the campaign cannot be edited any more;
- * 404.
+ * still sent to the same people; otherwise its confirmation is taken back and its credit returned, and this returns true.
+ * Call it in a transaction, last. Errors: 400 naming every faulty field, or the status when the campaign cannot be edited
+ * any more; 404.
  */
-export async function updateCampaign(tx: Db, actor: Author, change: Change): Promise<void> {
+export async function updateCampaign(tx: Db, actor: Author, change: Change): Promise<boolean> {
   const takenBack = await changeCampaign(tx, actor, change);
   if (takenBack) await returnReserved(tx, takenBack, actor.accountId);
+  return takenBack !== null;
 }
 
 type Change = AtTime & { readonly id: number; readonly patch: CampaignPatch };

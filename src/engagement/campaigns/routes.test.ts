@@ -108,6 +108,13 @@ describe('creating', () => {
     expect(await create({ scheduledDate: local })).toMatchObject({ scheduledDate: '2099-01-31 08:00:00.000+0000' });
   });
 
+  test('what is not set may be null, and a draft can be changed to what its own answer says', async () => {
+    const unset = { description: null, destinationType: null, destinations: null, contactListIds: null, readyToSend: null };
+    const draft = await create({ ...unset, scheduledDate: null, fallback: null });
+    expect(draft).toMatchObject({ status: 0, destinationType: null, destinations: [] });
+    expect((await call('PUT', `/${draft.id}`, draft)).status).toBe(200);
+  });
+
   test('the fields of every channel of the mode are required, even for a draft', async () => {
     const bare = { name: 'Bare' };
     const required = {

@@ -66,6 +66,7 @@ export function campaignRoutes(app: App, deps: CampaignRouteDeps): void {
 }
 
 const mayUse = requireScope('campaigns');
+const CONFIRM_AGAIN = 'the campaign is no longer confirmed: calculate its cost and confirm it again';
 
 function editingRoutes(app: App, deps: PlatformDeps): void {
   const { pool, clock } = deps;
@@ -132,7 +133,7 @@ function editingRoutes(app: App, deps: PlatformDeps): void {
         'Change a campaign that has not started',
         'Fields that are left out stay. A confirmed campaign that waits for its time stays confirmed if only its name, ' +
           'description, date, rate, quiet hours or fallback change. Any other change takes the confirmation back: ' +
-          '`confirmedAt` is null, the credit is returned, and it must be confirmed again.',
+          '`confirmedAt` is null, the credit is returned, and it must be confirmed again, which `warnings` says.',
       ),
       body: withExamples(schema.CampaignPatch, {
         smsBody: 'Hello {{firstName|there}}, our sale ends tomorrow',
@@ -140,12 +141,15 @@ function editingRoutes(app: App, deps: PlatformDeps): void {
       }),
       response: { 200: schema.CampaignOut },
     },
-    handler: ({ actor, params, body }) =>
-      tenantTransaction(pool, actor, async (tx) => {
+    handler: (request) => {
+      const { actor, params, body } = request;
+      return tenantTransaction(pool, actor, async (tx) => {
         if (body.sendingMode) refuseOutsidePlan(actor, chainOf(body.sendingMode));
-        await updateCampaign(tx, actor, { id: params.id, patch: body, now: clock.now() });
+        const takesBack = await updateCampaign(tx, actor, { id: params.id, patch: body, now: clock.now() });
+        if (takesBack) request.warnings = [CONFIRM_AGAIN];
         return toCampaignOut(await findOrThrow(tx, actor, params.id), actor);
-      }),
+      });
+    },
   });
 
   app.delete(ONE, {

@@ -36,7 +36,7 @@ const settings = {
   rcsTrafficType: optional(trafficType('What the RCS messages are for; by default that of the template.')),
   whatsappPhoneNumberId: optional(Type.String({ maxLength: 128, description: 'Required for WhatsApp.' })),
   whatsappTemplateId: optional(Type.String({ maxLength: 64, description: 'Required for WhatsApp.' })),
-  destinationType: Type.Optional(
+  destinationType: optional(
     Type.Enum([1, 2], {
       type: 'integer',
       description: '1 contact lists, 2 destinations. Default: whichever of the two is given.',

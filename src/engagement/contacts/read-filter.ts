@@ -46,7 +46,7 @@ export function readFilter(accountId: number, query: FilterQuery, reading: ReadC
     isValid,
     isTest,
     lastContactType,
-    lastCampaignType,
+    lastCampaignType: lastCampaignType?.toUpperCase(),
     search: toSearch(query.search),
     channels: toBits(query.communicationSupported),
     optedOut: toChannelNames(query.optedOut),

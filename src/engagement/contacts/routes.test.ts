@@ -174,7 +174,7 @@ describe('creating', () => {
     [['gender', 'isTest'], { phoneNumber: '+393337654329', gender: 'X', isTest: 'yes' }],
     [['email'], { email: 'nobody' }],
     [['email', 'phoneNumber'], { phoneNumber: 'nonsense', email: 'nobody' }],
-    [['isTest', 'email', 'phoneNumber'], { isTest: null, firstName: 'Anna' }],
+    [['isTest', 'email', 'phoneNumber'], { isTest: 'yes', firstName: 'Anna' }],
     [
       ['customFields.nope', 'customFields.odd', 'gender', 'phoneNumber'],
       { gender: 'X', phoneNumber: 'x', customFields: { nope: 1, odd: [] } },
@@ -408,7 +408,8 @@ describe('listing', () => {
     ['phoneNumber=nonsense', []],
     ['email=DORA@example.com', ['dora']],
     ['lastContactType=SMS', ['anna']],
-    ['lastCampaignType=RCS_SMS', ['bert']],
+    ['lastCampaignType=rcs_sms', ['bert']],
+    ['lastCampaignType=&email=&isTest=true', ['carl']],
     ['customField.city=Rome', ['anna']],
     ['customField.points=3', ['bert']],
     ['customField.points=4', []],

@@ -30,7 +30,8 @@ function readSince(dateFrom: string | undefined): Date | undefined {
   const since = parseInstant(DAY.test(dateFrom) ? `${dateFrom}T00:00:00Z` : dateFrom);
   if (since === null)
     throw invalidFields([{ field: 'dateFrom', message: 'must be yyyy-MM-dd, or ISO 8601 with an offset' }]);
-  return since;
+  // Answers have whole milliseconds, and those updated after one of them are wanted.
+  return new Date(since.getTime() + 1);
 }
 
 /** Reads an order such as `-lastMessageDate`. Without a sign it is ascending. The schema has checked the name. */

@@ -28,7 +28,7 @@ const ORDER_LIST = CONVERSATION_ORDERS.join('|');
 export const conversationFields = {
   dateFrom: Type.Optional(
     Type.String({
-      description: 'The last message was at this time or later: yyyy-MM-dd (in UTC) or ISO 8601 with an offset.',
+      description: 'The last message was after this time: yyyy-MM-dd (in UTC) or ISO 8601 with an offset.',
     }),
   ),
   channelIds: Type.Optional(

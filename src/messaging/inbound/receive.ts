@@ -103,11 +103,12 @@ function sanitize({ connectionId, inbound }: Arrived): Arrived {
 /** Callbacks are JSON, which may contain a NUL or half of a surrogate pair anywhere; jsonb accepts neither. */
 const sanitizeRich = (rich: RichInbound): RichInbound => {
   const clean = (text: string | null): string | null => text && text.replaceAll('\0', '').toWellFormed();
-  const { id, profileName, media } = rich;
+  const { id, profileName, ownNumber, media } = rich;
   return {
     ...rich,
     id: clean(id) ?? '',
     profileName: clean(profileName),
+    ownNumber: clean(ownNumber),
     media: media && {
       id: clean(media.id),
       url: clean(media.url),
@@ -175,10 +176,10 @@ const toWhole = ({ connectionId, inbound }: Arrived): Whole[] => {
 
 const PLAIN = { channel: 'SMS', messageType: 'TEXT', details: null } as const;
 
-const toRich = ({ channel, messageType, id, at, profileName, media }: RichInbound) => ({
+const toRich = ({ channel, messageType, id, at, profileName, ownNumber, media }: RichInbound) => ({
   channel,
   messageType,
-  details: { id, profileName, media, at: at && at.toISOString() },
+  details: { id, profileName, ownNumber, media, at: at && at.toISOString() },
 });
 
 const toPart = ({ connectionId, inbound }: Arrived): db.NewPart[] => {

@@ -169,7 +169,9 @@ export type NewInboundMessage = {
 };
 
 /** What only networks other than SMS say about a message; stored with it, `at` as text. */
-export type InboundDetails = Pick<RichInbound, 'id' | 'profileName' | 'media'> & { readonly at: string | null };
+export type InboundDetails = Pick<RichInbound, 'id' | 'profileName' | 'ownNumber' | 'media'> & {
+  readonly at: string | null;
+};
 
 /** Stores whole messages. */
 export async function insertInboundMessages(db: Db, rows: readonly NewInboundMessage[]): Promise<void> {

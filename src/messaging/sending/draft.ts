@@ -122,11 +122,13 @@ export const reasonOf = ({ refusal, shortage }: Extract<Verdict, { kind: 'refuse
   shortage ? withAmounts(REFUSALS[refusal], shortage) : REFUSALS[refusal];
 
 /**
- * The SHA-256 of a draft's content: two drafts under one client id are the same message when their hashes are equal.
+ * The SHA-256 of a draft's content: two drafts under one client id are the same message when their hashes are equal. A
+ * number is the same with and without punctuation.
  */
 export function contentHash(draft: Draft): Buffer {
   const { channel, destination, sender, body, content, binary, tlvs, udh, simulation, hops } = draft;
-  const hash = createHash('sha256').update(JSON.stringify([channel, destination, sender, body, simulation]));
+  const number = /^[+\d(]/.test(destination) ? destination.replace(/[\s().\-/]/g, '') : destination;
+  const hash = createHash('sha256').update(JSON.stringify([channel, number, sender, body, simulation]));
   if (content) hash.update(JSON.stringify(content));
   if (hops) hash.update(JSON.stringify(hops));
   if (udh) hash.update(udh);

@@ -129,6 +129,12 @@ describe('on RCS and WhatsApp', () => {
     expect(refusal({ ...rich, content: { ...content, message: { type: 'text', a: '\\u0000' } } })).toBeNull();
   });
 
+  test('a number is the same content with and without punctuation', () => {
+    const plain = contentHash(draft({ ...rich, destination: '+393331234000' }));
+    expect(contentHash(draft({ ...rich, destination: '+39 (333) 123-40.00' }))).toEqual(plain);
+    expect(contentHash(draft({ ...rich, destination: '+39 333 123 4001' }))).not.toEqual(plain);
+  });
+
   test('the same client id with other content is another message', () => {
     const other = { ...content, message: { type: 'text', text: { body: 'Bye' } } };
     expect(contentHash(draft(rich))).toEqual(contentHash(draft(rich)));

@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer';
+import type { FastifyRequest } from 'fastify';
 import { AppError, type FieldError } from '../errors.ts';
 import { isRecord } from '../lib/is-record.ts';
 import type { App } from './app.ts';
@@ -9,7 +10,7 @@ type Done = (error: Error | null, body?: unknown) => void;
 
 /**
  * Makes JSON the only accepted body: any other type is 415 (features that accept files add their own parser in their
- * own scope). An empty body counts as no body. Bytes that are not UTF-8 are rejected, since decoding them would put
+ * own scope), and so is a compressed one. An empty body counts as no body, whatever type it is said to have. Bytes that are not UTF-8 are rejected, since decoding them would put
  * U+FFFD into somebody's message; so are unpaired surrogates, which UTF-8 cannot represent, and U+0000, which
  * PostgreSQL cannot store: one such text would fail every message that is committed with it. The keys `__proto__` and
  * `constructor.prototype` are rejected. A body that has more values than its route can use, or an object with more than
@@ -19,12 +20,22 @@ export function acceptJsonBodies(app: App): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, octets: Buffer, done: Done) => {
     if (octets.length === 0) return done(null, undefined);
+    if (isCompressed(request)) return done(new AppError('unsupported_media_type', { message: COMPRESSED }));
     if (!isUtf8(octets)) return done(new AppError('malformed_json', { message: 'The body is not UTF-8' }));
     const fault = findJsonFault(octets, maxValuesOf(request.routeOptions.schema?.body));
     if (fault !== null) return done(REFUSALS[fault]());
     parseText(octets.toString('utf8'), done);
   });
+  // HTTP libraries call the body of a POST a form even when there is none.
+  app.addContentTypeParser('*', ({ headers }, _body, done: Done) =>
+    headers['content-length'] === '0' ? done(null, undefined) : done(new AppError('unsupported_media_type')),
+  );
 }
+
+const COMPRESSED = 'Unsupported content coding: send the body uncompressed';
+
+const isCompressed = ({ headers: { 'content-encoding': coding } }: FastifyRequest): boolean =>
+  coding !== undefined && coding.toLowerCase() !== 'identity';
 
 /** A field name that could be one of the two that are rejected; with an escape, any could be. */
 const SUSPICIOUS = /__proto__|constructor|\\u/;

@@ -1,3 +1,4 @@
+import { gzipSync } from 'node:zlib';
 import { Type } from 'typebox';
 import { describe, expect, test } from 'vitest';
 import { loadConfig } from '../config.ts';
@@ -100,6 +101,13 @@ const FAILURES = [
     options: { payload: 'a=b', headers: { 'content-type': 'application/x-www-form-urlencoded' } },
     status: 415,
     message: 'Unsupported media type: send application/json',
+  },
+  {
+    method: 'POST',
+    path: '/bare',
+    options: { payload: gzipSync('{}'), headers: { ...json, 'content-encoding': 'gzip' } },
+    status: 415,
+    message: 'Unsupported content coding: send the body uncompressed',
   },
   {
     method: 'POST',
@@ -235,11 +243,11 @@ test('a body nested half a million deep is a 400, not a crash', async () => {
   expect(answer.statusCode).toBe(400);
 });
 
-test('bodies are not coerced: no number becomes a text, null stays null', async () => {
+test('bodies are not coerced: no number becomes a text, and no text a list', async () => {
   const answer = await app.inject({
     method: 'POST',
     url: '/api/items/1',
-    payload: { name: 12, tags: null, note: true },
+    payload: { name: 12, tags: 'a', note: true },
   });
   expect(answer.json().details.map((detail: { field: string }) => detail.field)).toEqual(['name', 'tags', 'note']);
 });
@@ -254,6 +262,14 @@ test('unknown fields are ignored, in the body and in the query', async () => {
   const payload = { name: 'n', tags: [], extra: { deep: 1 } };
   expect((await app.inject({ method: 'POST', url: '/api/items/7?what=ever', payload })).statusCode).toBe(200);
 });
+
+test.each(['application/json', 'application/x-www-form-urlencoded', 'text/plain'])(
+  'an empty body that is said to be %s is none',
+  async (type) => {
+    const headers = { 'content-type': type, 'content-length': '0' };
+    expect((await app.inject({ method: 'POST', url: '/api/bare', headers })).statusCode).toBe(200);
+  },
+);
 
 test('an escaped backslash before the letters u0000 is not U+0000', async () => {
   const answer = await app.inject({ method: 'POST', url: '/api/bare', headers: json, payload: '{"a":"\\\\u0000"}' });

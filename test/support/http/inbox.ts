@@ -89,6 +89,7 @@ const richOf = (more: Partial<RichInbound>, n: number): RichInbound => ({
   messageType: 'TEXT',
   at: null,
   profileName: null,
+  ownNumber: null,
   media: null,
   ...more,
 });

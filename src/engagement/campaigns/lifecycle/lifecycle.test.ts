@@ -409,6 +409,7 @@ describe('a change of a scheduled campaign before its time', () => {
       200,
       { status: 1, name: 'Summer', confirmedAt: expect.any(String), paused: false, failureReason: null },
     ]);
+    expect(body).not.toHaveProperty('warnings');
     expect(body.scheduledDate).toBe(later.replace('T', ' ').replace('Z', '+0000'));
     expect(await books()).toMatchObject({ frozen: PRICE_MICROS });
     expect(
@@ -425,7 +426,15 @@ describe('a change of a scheduled campaign before its time', () => {
     const id = await scheduled();
     const before = await books();
     const answer = await call('PUT', `/${id}`, change);
-    expect([answer.status, answer.body]).toMatchObject([200, { status, confirmedAt: null, paused: false }]);
+    expect([answer.status, answer.body]).toMatchObject([
+      200,
+      {
+        status,
+        confirmedAt: null,
+        paused: false,
+        warnings: ['the campaign is no longer confirmed: calculate its cost and confirm it again'],
+      },
+    ]);
     expect(await books()).toMatchObject({ frozen: 0, available: before.available + PRICE_MICROS });
     expect([await runOf(id), await recipients(id)]).toEqual([[], []]);
     await call('PUT', `/${id}`, { readyToSend: true });

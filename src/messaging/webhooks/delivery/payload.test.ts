@@ -63,7 +63,7 @@ describe('form A', () => {
       timestamp: '2026-11-21T10:00:00.250Z',
     });
     const kind = { kind: 'received', channel: 'SMS', messageType: 'TEXT' } as const;
-    const facts = { ...kind, source: '351912345678', destination: '4400', text: 'Olá' };
+    const facts = { ...kind, source: '351912345678', destination: '4400', ownNumber: null, text: 'Olá' };
     expect(read('A', delivery(0, { kind: 'INBOUND', status: null }), facts)).toEqual({
       eventType: 'INBOUND',
       source: '+351912345678',
@@ -73,6 +73,16 @@ describe('form A', () => {
       messageType: 'TEXT',
       timestamp: '2026-11-21T10:00:00.250Z',
     });
+  });
+
+  test.each([
+    ['WHATSAPP', '100000000000001', '351900000001', '+351900000001'],
+    ['WHATSAPP', '100000000000001', null, '100000000000001'],
+    ['RCS', 'acme', null, 'acme'],
+  ] as const)('names the number that a message by %s to %s came to: %s', (channel, destination, ownNumber, named) => {
+    const facts = { kind: 'received', channel, messageType: 'TEXT', source: '351912345678', text: 'Hi' } as const;
+    const event = delivery(0, { kind: 'INBOUND', status: null });
+    expect(read('A', event, { ...facts, destination, ownNumber })).toMatchObject({ destination: named });
   });
 
   test.each<Channel>(['RCS', 'WHATSAPP'])('says nothing of %s being accepted, which reads UNKNOWN there', (channel) => {
@@ -104,7 +114,7 @@ describe('form B', () => {
     expect(read('B', delivery(STATUS.ERROR), sent())).toMatchObject({ status: 'ERROR', error: 'general error' });
     expect(read('B', delivery(0, { kind: 'READ' }), sent())).toBeNull();
     const kind = { kind: 'received', channel: 'SMS', messageType: 'TEXT' } as const;
-    const facts = { ...kind, source: '1', destination: '2', text: 'x' };
+    const facts = { ...kind, source: '1', destination: '2', ownNumber: null, text: 'x' };
     expect(read('B', delivery(0, { kind: 'INBOUND' }), facts)).toBeNull();
   });
 });

@@ -22,7 +22,10 @@ export type ReceivedFacts = {
   readonly channel: Channel;
   readonly messageType: string;
   readonly source: string;
+  /** The account's number, or the id by which a network other than SMS knows it. */
   readonly destination: string;
+  /** The account's number in digits, where `destination` is an id; null where it is not known. */
+  readonly ownNumber: string | null;
   readonly text: string;
 };
 
@@ -123,12 +126,12 @@ const withPlus = (address: string): string => (/^[1-9]\d{6,14}$/.test(address) ?
 
 const inboundBody = (
   { at }: WebhookEvent,
-  { source, destination, text, channel, messageType }: ReceivedFacts,
+  { source, destination, ownNumber, text, channel, messageType }: ReceivedFacts,
 ): string =>
   JSON.stringify({
     eventType: 'INBOUND',
     source: withPlus(source),
-    destination: withPlus(destination),
+    destination: channel === 'SMS' || ownNumber !== null ? withPlus(ownNumber ?? destination) : destination,
     text,
     channel,
     messageType,

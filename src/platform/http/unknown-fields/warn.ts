@@ -3,14 +3,23 @@ import { invalidFields } from '../../errors.ts';
 import type { App } from '../app.ts';
 import { findUnknownFields, MAX_UNKNOWN, type UnknownField } from './find.ts';
 
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** What the handler adds to the `warnings` of its answer. */
+    warnings: readonly string[] | null;
+  }
+}
+
 const METHODS: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH']);
 
 /**
  * Tells clients about fields of bodies and query parameters that nobody reads (contract 1): a slip of the pen in an
  * optional field would otherwise go unnoticed. The answer to a POST, PUT or PATCH names them in `warnings`, or in the
  * header X-Warnings when it is no object; so does a 400. With `Prefer: handling=strict` (RFC 7240) they are a 400.
+ * Handlers add warnings of their own by setting `request.warnings`.
  */
 export function warnOfUnknownFields(app: App): void {
+  app.decorateRequest('warnings', null);
   app.addHook('preHandler', (request, reply, done) => {
     if (!METHODS.has(request.method) || !prefersStrict(request)) return done();
     const unknown = unknownFieldsOf(request);
@@ -21,7 +30,7 @@ export function warnOfUnknownFields(app: App): void {
   // On sending, so that the answer to a repeated request has them as well.
   app.addHook('onSend', (request, reply, payload, done) => {
     if (!METHODS.has(request.method) || !hasWarnings(request, reply)) return done(null, payload);
-    const warnings = unknownFieldsOf(request).map(toWarning);
+    const warnings = [...unknownFieldsOf(request).map(toWarning), ...(request.warnings ?? [])];
     done(null, warnings.length > 0 ? withWarnings(reply, payload, warnings) : payload);
   });
 }

@@ -1,7 +1,7 @@
 import type { ErrorObject } from 'ajv';
 import type { FieldError } from '../../errors.ts';
 import { isRecord } from '../../lib/is-record.ts';
-import { pathOf } from './forgive-case.ts';
+import { pathOf } from './forgive.ts';
 
 /** The parts of an Ajv error that its message needs. */
 type Fault = Pick<ErrorObject, 'instancePath' | 'schemaPath' | 'keyword' | 'params'> &

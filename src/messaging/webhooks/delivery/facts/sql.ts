@@ -47,6 +47,7 @@ const RECEIVED_FACTS = columns({
   messageType: as<string>('m.message_type'),
   source: as<string>('m.source'),
   destination: as<string>('m.destination'),
+  ownNumber: as<string | null>("m.details->>'ownNumber'"),
   text: as<string>('m.body'),
 });
 

@@ -42,3 +42,34 @@ function capitals(given: string, pattern: unknown): string | undefined {
   const words = given.toUpperCase();
   return /^[A-Z_,]{1,200}$/.test(words) && new RegExp(String(pattern), 'u').test(words) ? words : undefined;
 }
+
+/**
+ * Removes the members of objects that are null in a document that a schema rejected for it, and the members with the
+ * same names in all other entries of the same list: many clients write null for what is not set. A member that is
+ * required is missed by the next check. Returns whether it changed anything.
+ */
+export function forgiveNull(document: unknown, faults: readonly ErrorObject[]): boolean {
+  let changed = false;
+  for (const { data, instancePath } of faults)
+    if (data === null) changed = removeNull(document, pathOf(instancePath)) || changed;
+  return changed;
+}
+
+function removeNull(at: unknown, [key = '', ...rest]: readonly string[]): boolean {
+  if (Array.isArray(at)) {
+    if (rest.length === 0) return false;
+    let changed = false;
+    for (const item of at) changed = removeNull(item, rest) || changed;
+    return changed;
+  }
+  if (!isRecord(at) || !Object.hasOwn(at, key)) return false;
+  if (rest.length > 0) return removeNull(at[key], rest);
+  return at[key] === null && Reflect.deleteProperty(at, key);
+}
+
+/** Removes empty parameters that a schema names from a query: clients send the filters that nobody has set. */
+export function dropEmptyFilters(query: unknown, { properties }: Record<string, unknown>): void {
+  if (!isRecord(query) || !isRecord(properties)) return;
+  for (const name of Object.keys(query))
+    if (query[name] === '' && Object.hasOwn(properties, name)) Reflect.deleteProperty(query, name);
+}

@@ -71,3 +71,33 @@ test('other words are refused', async () => {
   ]);
   expect((await post({}, '?channel=fax'))[0]).toBe(400);
 });
+
+test('an optional field of a POST that is null counts as absent, at any depth and in every entry', async () => {
+  const Item = Type.Object({ text: Type.String(), rate: Type.Optional(Type.Integer()), at: Type.Optional(Type.String()) });
+  const Bulk = Type.Object({ items: Type.Array(Item), note: Type.Optional(Type.Union([Type.String(), Type.Null()])) });
+  const other = createServer(apiDeps());
+  other.register(async (scope: App) => {
+    scope.post('/bulk', { schema: { body: Bulk } }, ({ body }) => body);
+    scope.put('/bulk', { schema: { body: Bulk } }, ({ body }) => body);
+  });
+  const send = async (method: 'POST' | 'PUT', payload: object) => {
+    const answer = await other.inject({ method, url: '/bulk', payload });
+    return [answer.statusCode, answer.json()];
+  };
+  const items = Array.from({ length: 3_000 }, (_, n) => ({ text: String(n), rate: n % 2 ? 1 : null, at: null }));
+  const cleared = items.map(({ text, rate }) => (rate === null ? { text } : { text, rate }));
+  expect(await send('POST', { items, note: null })).toEqual([200, { items: cleared, note: null }]);
+  const detail = { field: 'items[0].text', message: 'is required' };
+  expect(await send('POST', { items: [{ text: null, rate: null }] })).toMatchObject([400, { details: [detail] }]);
+  expect(await send('POST', { items: [null] })).toMatchObject([400, { details: [{ field: 'items[0]' }] }]);
+  expect(await send('PUT', { items: [{ text: 'x', rate: null }] })).toMatchObject([
+    400,
+    { details: [{ field: 'items[0].rate', message: 'must be a whole number' }] },
+  ]);
+});
+
+test('an empty parameter of a GET counts as absent, unless it is none that the path knows', async () => {
+  const get = async (query: string) => (await app.inject({ method: 'GET', url: `/words?${query}` })).json();
+  expect(await get('order=&code=&channels=')).toEqual({});
+  expect(await get('order=asc&other=')).toEqual({ order: 'asc', other: '' });
+});
