@@ -12,6 +12,7 @@ const STEPS = [
   'copying ahead',
   'catching up',
   'ending the background work',
+  'catching up again',
   'holding its requests',
   'copying',
   'switching',

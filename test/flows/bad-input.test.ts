@@ -119,7 +119,7 @@ describe('a single send', () => {
       { phoneNumber: 393331234567, message: ['x'], senderName: 7, customerMessageId: 5, simulation: 'true' },
       ['phoneNumber', 'message', 'senderName', 'customerMessageId', 'simulation'],
     ],
-    ['null for a field', { ...good, senderName: null, message: null }, ['senderName', 'message']],
+    ['null for a field that is required', { ...good, senderName: null, message: null }, ['message']],
     ['letters for a number', { ...good, phoneNumber: 'call me' }, ['phoneNumber']],
     ['a number without country', { ...good, phoneNumber: '+0331234567' }, ['phoneNumber']],
     ['a number of 16 digits', { ...good, phoneNumber: '+3933312345678901' }, ['phoneNumber']],

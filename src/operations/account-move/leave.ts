@@ -26,11 +26,12 @@ export const TOO_LATE = 'The time of the move is over, and the account is served
 /**
  * Has the background work of an account end while it is still served: no worker takes up more of its events, and what waits
  * in its queue is parked, which took 4 s for 50,000 chunks. A worker that waits for a receiver that does not
- * answer is not waited for; its events are then sent again.
+ * answer is not waited for; its events are then sent again. All that begins again when the account is not held
+ * `thenSeconds` after that, at the latest.
  */
-export async function prepare(source: Pool, leaving: Leaving): Promise<void> {
-  const { accountId } = leaving;
-  await mark(source, { ...leaving, state: 'preparing', seconds: 2 * WEBHOOKS_SECONDS });
+export async function prepare(source: Pool, leaving: Leaving & { thenSeconds: number }): Promise<void> {
+  const { accountId, thenSeconds } = leaving;
+  await mark(source, { ...leaving, state: 'preparing', seconds: 2 * WEBHOOKS_SECONDS + thenSeconds });
   const deadline = performance.now() + WEBHOOKS_SECONDS * 1000;
   while ((await hasWebhookClaim(source, { accountId })) && performance.now() < deadline) await delay(10 * POLL_MS);
   await park(source, accountId, 'preparing');

@@ -169,7 +169,7 @@ test('the backlog is parked before its requests are held, and what is sent meanw
   const { accountId } = account;
   const leaving = { accountId, cell: 1, hasDirectory: false };
   await queue();
-  await prepare(a.pool, leaving);
+  await prepare(a.pool, { ...leaving, thenSeconds: 0 });
   const [later] = await queue();
   const claim = () => claimChunks(a.pool, { connectionId: mainOfA, owner: 7, messages: 9, belowPriority: 9 });
   expect((await claim()).map(({ ids }) => ids)).toEqual([[later]]);

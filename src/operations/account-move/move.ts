@@ -58,9 +58,14 @@ export async function moveAccountTo(move: MoveInput): Promise<Moved> {
     onStep('copying ahead');
     const copied = await copyAhead(move);
     onStep('catching up');
-    const since = await catchUp({ ...move, since: copied });
+    const beganAt = performance.now();
+    const caughtUp = await catchUp({ ...move, since: copied });
+    const againSeconds = Math.ceil((2 * (performance.now() - beganAt)) / 1000);
     onStep('ending the background work');
-    await prepare(source.pool, leaving);
+    await prepare(source.pool, { ...leaving, thenSeconds: againSeconds });
+    // What the account has sent meanwhile, several seconds of it, is then not left for the time without service.
+    onStep('catching up again');
+    const since = await catchUp({ ...move, since: caughtUp });
     const frozenAt = performance.now();
     onStep('holding its requests');
     if (directory) await holdAccount(directory, { accountId });
