@@ -20,6 +20,7 @@ app.register(async (scope: App) => {
   const querystring = Type.Object({ channel: Type.Optional(Channel) });
   scope.post('/words', { schema: { body: Body, querystring } }, ({ body }) => body);
   const filters = Type.Object({
+    limit: Type.Optional(Type.Integer()),
     order: Type.Optional(Type.Enum(['asc', 'desc'], { type: 'string' })),
     channels: Type.Optional(Type.Array(Channel)),
     modes: Type.Optional(Type.String({ pattern: '^(SMS|RCS_SMS)(,(SMS|RCS_SMS))*$' })),
@@ -96,7 +97,7 @@ test('an optional field of a POST that is null counts as absent, at any depth an
   ]);
 });
 
-test('an empty parameter of a GET counts as absent, unless it is none that the path knows', async () => {
+test('an empty filter of a list counts as absent, unless it is none that the path knows', async () => {
   const get = async (query: string) => (await app.inject({ method: 'GET', url: `/words?${query}` })).json();
   expect(await get('order=&code=&channels=')).toEqual({});
   expect(await get('order=asc&other=')).toEqual({ order: 'asc', other: '' });

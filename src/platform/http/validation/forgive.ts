@@ -67,9 +67,12 @@ function removeNull(at: unknown, [key = '', ...rest]: readonly string[]): boolea
   return at[key] === null && Reflect.deleteProperty(at, key);
 }
 
-/** Removes empty parameters that a schema names from a query: clients send the filters that nobody has set. */
+/**
+ * Removes empty parameters that a schema names from the query of a list: clients send the filters that nobody has set.
+ * Other queries stay as they are: the signature of a link, for one, was looked at before.
+ */
 export function dropEmptyFilters(query: unknown, { properties }: Record<string, unknown>): void {
-  if (!isRecord(query) || !isRecord(properties)) return;
+  if (!isRecord(query) || !isRecord(properties) || !Object.hasOwn(properties, 'limit')) return;
   for (const name of Object.keys(query))
     if (query[name] === '' && Object.hasOwn(properties, name)) Reflect.deleteProperty(query, name);
 }
