@@ -5,7 +5,7 @@ sabotage([
   { file: 'src/messaging/unknown-outcomes/match-unknowns.ts', find: 'if (another !== undefined || ', put: 'if (' },
   {
     file: 'src/messaging/unknown-outcomes/match-unknowns.ts',
-    find: 'const contested = contestedIn(strays, matches);',
-    put: 'const contested = new Set<string>();',
+    find: 'return settleContests(strays, matches);',
+    put: 'return matches;',
   },
 ]);

@@ -111,7 +111,7 @@ describe('messages from a person', () => {
     [{ location: { latitude: 38.7 } }, 'LOCATION', '38.7,0'],
   ])('%o becomes an inbound message', (substance, messageType, text) => {
     const event = { ...person, messageId: 'm1', ...substance };
-    const rich = { channel: 'RCS', id: 'm1', messageType, at, profileName: null, media: null };
+    const rich = { channel: 'RCS', id: 'm1', messageType, at, profileName: null, ownNumber: null, media: null };
     const raw = Buffer.from(JSON.stringify(event));
     const inbound = { source: '351912345678', destination: 'x@rbm.goog', text, concat: null, raw, rich };
     expect(read(event)).toEqual({ ...NOTHING, inbounds: [inbound] });
