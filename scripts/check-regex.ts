@@ -25,7 +25,7 @@ const COMPOSED: Readonly<Record<string, string>> = {
   'src/platform/http/methods.ts: `^${source}/?$`': 'from our own routes: segments that exclude slashes, and one rest',
   'src/engagement/contacts/imports/reading/xml.ts: `(?:^|[\\\\s:])${name}\\\\s*=\\\\s*(?:"([^"]*)"|\'([^\']*)\')`':
     'name is a constant word; quotes end at the next quote',
-  'src/platform/http/validation/forgive-case.ts: String(pattern)':
+  'src/platform/http/validation/forgive.ts: String(pattern)':
     'the pattern of one of our own schemas, which is checked where it is written',
   'src/messaging/sending/schema.ts: `^([+0-9 ().-]{3,50}|${USER_ID_FORM})$`':
     'is checked as it stands in docs/openapi.json',

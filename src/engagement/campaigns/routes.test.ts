@@ -109,7 +109,13 @@ describe('creating', () => {
   });
 
   test('what is not set may be null, and a draft can be changed to what its own answer says', async () => {
-    const unset = { description: null, destinationType: null, destinations: null, contactListIds: null, readyToSend: null };
+    const unset = {
+      description: null,
+      destinationType: null,
+      destinations: null,
+      contactListIds: null,
+      readyToSend: null,
+    };
     const draft = await create({ ...unset, scheduledDate: null, fallback: null });
     expect(draft).toMatchObject({ status: 0, destinationType: null, destinations: [] });
     expect((await call('PUT', `/${draft.id}`, draft)).status).toBe(200);

@@ -74,7 +74,11 @@ test('other words are refused', async () => {
 });
 
 test('an optional field of a POST that is null counts as absent, at any depth and in every entry', async () => {
-  const Item = Type.Object({ text: Type.String(), rate: Type.Optional(Type.Integer()), at: Type.Optional(Type.String()) });
+  const Item = Type.Object({
+    text: Type.String(),
+    rate: Type.Optional(Type.Integer()),
+    at: Type.Optional(Type.String()),
+  });
   const Bulk = Type.Object({ items: Type.Array(Item), note: Type.Optional(Type.Union([Type.String(), Type.Null()])) });
   const other = createServer(apiDeps());
   other.register(async (scope: App) => {
