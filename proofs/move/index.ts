@@ -37,9 +37,9 @@ export const move: Proof = {
   promise: 'An account moves to another cell while it sends: nothing is lost or sent twice, and its money stays right.',
   timed: true,
   sabotage: {
-    fault: 'the queue of the account is copied, and stays in the cell that it leaves',
+    fault: 'the queue of the account stays in the cell that it leaves',
     file: new URL('../sabotage/move.ts', import.meta.url),
-    breaks: ['nothing is sent twice'],
+    breaks: ['nothing is lost'],
     mode: 'tiny',
   },
   prove,
