@@ -48,7 +48,7 @@ const MAX_CUT = 0.5;
 const NEXT_CUT = 0.8;
 /** What is sent at less than this part of the rate shows nothing of a limit just below the rate. */
 const SLACK = 0.5;
-/** As few refusals, in a second and in ten, say nothing of the rate either while there is slack: they meant one recipient. */
+/** While there is slack, fewer refusals than these in a second and in ten say nothing of the rate: all may be one part's. */
 const FEW = 3;
 const FEW_LATELY = 5;
 /** While there is slack, no cut goes below this: if the limit is lower still, what waits takes the slack away. */

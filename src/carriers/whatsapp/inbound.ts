@@ -11,7 +11,8 @@ const MAX_TEXT_LENGTH = 16_384;
 /**
  * Reads one inbound message (protocol sheet whatsapp, section 7); null without a sender or an id. The source is the
  * number in digits, or the business-scoped user id of a person who shows no number (section 8). `metadata` names the
- * number that it was sent to. `raw` is the item itself, which also holds the quoted message, the advertisement that led to it, or an order.
+ * number that it was sent to. `raw` is the item itself, which also holds the quoted message, the advertisement that led to
+ * it, or an order.
  */
 export function readInbound(item: unknown, metadata: unknown, contacts: readonly unknown[]): Inbound | null {
   const id = getText(item, 'id');

@@ -50,7 +50,7 @@ const addContact = (id: number, phoneNumber: string) =>
         VALUES (${accountId}, ${id}, ${phoneNumber}, true, 1)`,
   );
 
-/** Waits for all transactions, also of other databases, that began before this: what is there is then older than all others. */
+/** Waits for the end of all transactions, also of other databases, that began before: what is there is then older than any. */
 async function untilOlderThanAll(db: Db): Promise<void> {
   const { xid } = await one<{ xid: string }>(db, sql`SELECT pg_current_xact_id()::text AS xid`);
   await until('older transactions to end', async () => BigInt(await findOldestTransaction(db)) > BigInt(xid));

@@ -26,8 +26,8 @@ export const TOO_LATE = 'The time of the move is over, and the account is served
 /**
  * Has the background work of an account end while it is still served: no worker takes up more of its events, and what waits
  * in its queue is parked, which took 4 s for 50,000 chunks. A worker that waits for a receiver that does not
- * answer is not waited for; its events are then sent again. All that begins again when the account is not held
- * `thenSeconds` after that, at the latest.
+ * answer is not waited for; its events are then sent again. All of it resumes 30 s and `thenSeconds` later, unless the
+ * account is held by then.
  */
 export async function prepare(source: Pool, leaving: Leaving & { thenSeconds: number }): Promise<void> {
   const { accountId, thenSeconds } = leaving;

@@ -10,11 +10,12 @@ type Done = (error: Error | null, body?: unknown) => void;
 
 /**
  * Makes JSON the only accepted body: any other type is 415 (features that accept files add their own parser in their
- * own scope), and so is a compressed one. An empty body counts as no body, whatever type it is said to have. Bytes that are not UTF-8 are rejected, since decoding them would put
- * U+FFFD into somebody's message; so are unpaired surrogates, which UTF-8 cannot represent, and U+0000, which
- * PostgreSQL cannot store: one such text would fail every message that is committed with it. The keys `__proto__` and
- * `constructor.prototype` are rejected. A body that has more values than its route can use, or an object with more than
- * 1,000 fields (413), or more than 64 levels (400), is refused before it is parsed.
+ * own scope), and so is a compressed one. An empty body counts as no body, whatever its type. Bytes that are not UTF-8
+ * are rejected, since decoding them would put U+FFFD into somebody's message; so are unpaired surrogates, which UTF-8
+ * cannot represent, and U+0000, which PostgreSQL cannot store: one such text would fail every message that is
+ * committed with it. The keys `__proto__` and `constructor.prototype` are rejected. A body that has more values than
+ * its route can use, or an object with more than 1,000 fields (413), or more than 64 levels (400), is refused before
+ * it is parsed.
  */
 export function acceptJsonBodies(app: App): void {
   app.removeAllContentTypeParsers();

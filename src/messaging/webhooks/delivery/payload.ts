@@ -124,16 +124,19 @@ function readBody(event: WebhookEvent, facts: SentFacts): string {
 /** Carriers write numbers without the plus; anything but a full number (a short code, a name) stays as it is. */
 const withPlus = (address: string): string => (/^[1-9]\d{6,14}$/.test(address) ? `+${address}` : address);
 
-const inboundBody = (
-  { at }: WebhookEvent,
-  { source, destination, ownNumber, text, channel, messageType }: ReceivedFacts,
-): string =>
+/** The account's number where it is known, and otherwise the id that the network has for it. */
+const receiverOf = ({ channel, destination, ownNumber }: ReceivedFacts): string => {
+  if (channel === 'SMS') return withPlus(destination);
+  return ownNumber === null ? destination : withPlus(ownNumber);
+};
+
+const inboundBody = ({ at }: WebhookEvent, facts: ReceivedFacts): string =>
   JSON.stringify({
     eventType: 'INBOUND',
-    source: withPlus(source),
-    destination: channel === 'SMS' || ownNumber !== null ? withPlus(ownNumber ?? destination) : destination,
-    text,
-    channel,
-    messageType,
+    source: withPlus(facts.source),
+    destination: receiverOf(facts),
+    text: facts.text,
+    channel: facts.channel,
+    messageType: facts.messageType,
     timestamp: at.toISOString(),
   });

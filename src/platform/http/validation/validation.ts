@@ -38,11 +38,11 @@ type Validator = ((data: unknown) => true | { readonly error: AppError }) & {
 
 /**
  * Compiles JSON Schemas with Ajv. Bodies are not coerced: `12` is not a string. Query, path and headers are text, so
- * `10` and `true` become a number and a boolean there, and a single value becomes a list of one. In bodies and queries,
- * the case of words is corrected; an optional field of a POST that is null counts as absent, and so does an empty filter
- * of a list. Unknown fields are ignored. Requests are checked up to their first fault; only those that fail are checked again, once, for the list.
- * `shared` returns the schemas that others refer to by their `$id`; it is called once, when the first route is
- * compiled.
+ * `10` and `true` become a number and a boolean there, and a single value becomes a list of one. In bodies and
+ * queries, the case of words is corrected; an optional field of a POST that is null counts as absent, and so does an
+ * empty filter of a list. Unknown fields are ignored. Requests are checked up to their first fault; only those that
+ * fail are checked again, once, for the list. `shared` returns the schemas that others refer to by their `$id`; it is
+ * called once, when the first route is compiled.
  */
 export function validatorCompiler(shared: () => Record<string, unknown>): FastifySchemaCompiler<unknown> {
   const json = validators(shared, {});
