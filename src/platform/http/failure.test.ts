@@ -15,6 +15,7 @@ test.each([
   new AggregateError([withCode('ECONNREFUSED')], 'all failed'),
   new Error('timeout exceeded when trying to connect'),
   new Error('Connection terminated unexpectedly'),
+  Object.assign(new Error('connect ENOENT /data/postgres/.s.PGSQL.5432'), { code: 'ENOENT' }),
   new Error('Cannot use a pool after calling end on the pool'),
 ])('a database that is away is 503 with Retry-After: %s', (error) => {
   expect(asAppError(error)).toMatchObject({ code: 'unavailable', retryAfterSeconds: 2, cause: error });
@@ -35,6 +36,7 @@ test.each([
 test.each([
   withCode('23505', { detail: 'Key (name)=(secret)' }),
   withCode('X', { statusCode: 500 }),
+  Object.assign(new Error("ENOENT: no such file or directory, open '/data/a'"), { code: 'ENOENT' }),
   new TypeError('x is not a function'),
   'a string',
   undefined,

@@ -2,9 +2,12 @@
 const SOCKET = /\b(ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN)\b/;
 /** PostgreSQL: class 08 (connection), and a server that stops, has crashed or is starting. */
 const POSTGRESQL = /^(08...|57P0[123])$/;
-/** pg and its pool report these without a code; the last one, when the program ends before an upload does. */
+/**
+ * pg and its pool report these without a code; "after calling end" when the program ends before an upload does. A
+ * PostgreSQL that starts again has no Unix socket for a moment; other files that are missing have the same code.
+ */
 const POOL =
-  /timeout exceeded when trying to connect|Connection terminated|not queryable|Query read timeout|after calling end/i;
+  /timeout exceeded when trying to connect|Connection terminated|not queryable|Query read timeout|after calling end|connect ENOENT/i;
 
 /**
  * Whether an error says that a server could not be reached or its connection was lost, and nothing about what was asked
