@@ -34,6 +34,16 @@ ALTER TABLE account ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON account AS PERMISSIVE FOR ALL TO public USING ((id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
 COMMENT ON TABLE account IS 'shared';
 
+CREATE TABLE account_change (
+  account_id bigint NOT NULL,
+  table_name text NOT NULL,
+  key text[] NOT NULL
+);
+CREATE INDEX account_change_account ON account_change USING btree (account_id, table_name);
+ALTER TABLE account_change ENABLE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON account_change AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
+COMMENT ON TABLE account_change IS 'queue';
+
 CREATE TABLE account_move (
   account_id bigint NOT NULL,
   state text NOT NULL,
@@ -2634,6 +2644,19 @@ CREATE OR REPLACE FUNCTION inbox_words(account bigint, written text)
 AS $function$
   SELECT to_tsvector('simple'::regconfig, 'ofaccount' || account || ' ' ||
     translate(left(written, 4096), '.,:;@/\-_+*#''"&=?!()[]{}<>|~^%€', repeat(' ', 40)))
+$function$;
+
+CREATE OR REPLACE FUNCTION note_change()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  changed jsonb := CASE TG_ARGV[0] WHEN 'new' THEN to_jsonb(NEW) ELSE to_jsonb(OLD) END;
+BEGIN
+  INSERT INTO account_change (account_id, table_name, key)
+  VALUES ((changed ->> 'account_id')::bigint, TG_ARGV[1], ARRAY(SELECT changed ->> name FROM unnest(TG_ARGV[2:]) AS name));
+  RETURN NULL;
+END
 $function$;
 
 CREATE OR REPLACE FUNCTION refuse_away(account bigint)

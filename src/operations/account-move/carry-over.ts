@@ -1,9 +1,11 @@
 import type { Client } from 'pg';
 import { countOwnedChunks } from '../../network/dispatch/parked/sql.ts';
 import { type Between, betweenCells } from './between.ts';
+import { copyChanges, findNoted } from './changes/copy.ts';
+import { checkNotes } from './changes/note.ts';
+import { deleteChanges, type Notes } from './changes/sql.ts';
 import { clearAccount } from './clear.ts';
-import { compareMoney, compareRows } from './compare.ts';
-import { bringUpToDate } from './copy-ahead.ts';
+import { compareLedger, compareMoney, compareRows } from './compare.ts';
 import { TOO_LATE } from './leave.ts';
 import { carryRows, copyRows } from './rows.ts';
 import {
@@ -21,8 +23,10 @@ import { CARRIED, COPIED, type OwnRows } from './tables.ts';
 /** The account is not as it must be to leave; nothing has changed. */
 export class NotReady extends Error {}
 
-/** `since` is what `copyAhead` has returned; without it everything is copied while the account is held. */
-export type CarryOver = Between & { readonly since?: string };
+/**
+ * `notes` are those under which the account was copied ahead; without them everything is copied while the account is held.
+ */
+export type CarryOver = Between & { readonly notes?: Notes };
 
 /** How many rows were copied, and how many were taken along. */
 export type CarriedOver = { readonly copied: number; readonly carried: number };
@@ -39,33 +43,37 @@ export const carryOver = (move: CarryOver): Promise<CarriedOver> =>
   betweenCells(move, (source, target) => copyAccount(source, target, move));
 
 async function copyAccount(source: Client, target: Client, move: CarryOver): Promise<CarriedOver> {
-  const { accountId, ids, since } = move;
+  const { accountId, ids, notes } = move;
   const mark = await findMoveForUpdate(source, { accountId });
   if (mark?.state !== 'leaving') throw new Error(TOO_LATE);
   await lockAccountRows(source, { accountId });
   if ((await countOwnedChunks(source, { accountId })) > 0) throw new NotReady('a worker sends messages of the account');
-  await clearAccount(target, { accountId, keepsAhead: since !== undefined });
+  if (notes) await checkNotes(source, notes);
+  await clearAccount(target, { accountId, keepsAhead: notes !== undefined });
   await markArriving(target, { accountId, cell: move.source.number, isComplete: true });
   for (const [table, rows] of Object.entries(CARRIED)) await carryRows(source, target, { table, rows, accountId }, ids);
   const carried = await countParcelRows(target, { accountId });
   let copied = 0;
   for (const [table, rows] of Object.entries(COPIED)) copied += await copyTable(source, target, move, { table, rows });
   await compareMoney(source, target, accountId);
+  const ledger = { table: 'ledger_entry', rows: {}, accountId };
+  await compareLedger(source, target, accountId, notes && (await findNoted(source, ledger)));
+  await deleteChanges(source, { accountId });
   await moveExpiryBack(target, { instant: await findExpiryInstant(source) });
   await deleteWebhookClaim(source, { accountId });
   await moveToLeft(source, { accountId });
   return { copied, carried };
 }
 
-/** Returns the number of rows that are in both then. */
+/** Returns the number of rows copied. */
 async function copyTable(
   source: Client,
   target: Client,
-  { accountId, ids, since }: CarryOver,
+  { accountId, ids, notes }: CarryOver,
   { table, rows }: { table: string; rows: OwnRows },
 ): Promise<number> {
   const reading = { table, rows, accountId };
-  if (rows.ahead && since !== undefined) return bringUpToDate(source, target, { ...reading, since }, ids);
+  if (rows.ahead && notes) return copyChanges(source, target, reading, ids);
   await copyRows(source, target, reading, ids);
   return compareRows(source, target, reading);
 }

@@ -1,10 +1,17 @@
 import type { Client } from 'pg';
+import type { Sql } from '../../platform/db/query.ts';
 import { fingerprint, type Reading } from './rows.ts';
-import { findMoney } from './sql.ts';
+import { findMoney, sumLedger } from './sql.ts';
 
-/** Returns the number of rows. Throws when source and target differ. */
-export async function compareRows(source: Client, target: Client, reading: Reading): Promise<number> {
-  const [here, there] = await Promise.all([fingerprint(source, reading), fingerprint(target, reading)]);
+/** A part of the rows of a table, as a subquery for the source and one for the target. */
+export type Part = { readonly source: Sql; readonly target: Sql };
+
+/** Compares the rows of an account, or a part of them. Returns their number. Throws when source and target differ. */
+export async function compareRows(source: Client, target: Client, reading: Reading, part?: Part): Promise<number> {
+  const [here, there] = await Promise.all([
+    fingerprint(source, reading, part?.source),
+    fingerprint(target, reading, part?.target),
+  ]);
   if (here.count !== there.count || here.keys !== there.keys)
     throw new Error(
       `The copy of ${reading.table} differs: ${here.count} rows in the source, ${there.count} in the target.`,
@@ -12,7 +19,17 @@ export async function compareRows(source: Client, target: Client, reading: Readi
   return here.count;
 }
 
-/** Throws when balance, frozen credit or ledger differ. */
+/** Throws when the sums of the ledger, or of a part of it, differ. */
+export async function compareLedger(source: Client, target: Client, accountId: number, part?: Part): Promise<void> {
+  const [here, there] = await Promise.all([
+    sumLedger(source, { accountId, part: part?.source }),
+    sumLedger(target, { accountId, part: part?.target }),
+  ]);
+  if (here !== there)
+    throw new Error(`The copy of the ledger differs: "${here}" in the source, "${there}" in the target.`);
+}
+
+/** Throws when balance or frozen credit differ. */
 export async function compareMoney(source: Client, target: Client, accountId: number): Promise<void> {
   const [here, there] = await Promise.all([findMoney(source, { accountId }), findMoney(target, { accountId })]);
   if (here !== there)

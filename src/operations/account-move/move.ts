@@ -5,6 +5,7 @@ import type { Db } from '../../platform/db/query.ts';
 import { isConflict, setStatementTimeoutMinutes, transaction } from '../../platform/db/transaction.ts';
 import { AppError } from '../../platform/errors.ts';
 import { holdAccount, releaseAccount } from '../directory/sql.ts';
+import { beginNotes, endNotes } from './changes/note.ts';
 import { type CarriedOver, carryOver, NotReady } from './carry-over.ts';
 import type { Cell } from './cells.ts';
 import { clearAccount } from './clear.ts';
@@ -55,29 +56,37 @@ export async function moveAccountTo(move: MoveInput): Promise<Moved> {
   if (before) await undo(ends, accountId);
   await createPartitions(target.pool, await listEndedDays(source.pool, new Date()));
   try {
+    onStep('noting its changes');
+    const notes = await beginNotes(source.pool, { accountId });
     onStep('copying ahead');
-    const copied = await copyAhead(move);
+    let ahead = await copyAhead(move);
     onStep('catching up');
+    ahead += await catchUp({ ...move, comparesAll: true });
     const beganAt = performance.now();
-    const caughtUp = await catchUp({ ...move, since: copied });
-    const againSeconds = Math.ceil((2 * (performance.now() - beganAt)) / 1000);
+    // What was sent during the comparison.
+    ahead += await catchUp({ ...move, comparesAll: false });
+    const againSeconds = 5 + Math.ceil((2 * (performance.now() - beganAt)) / 1000);
     onStep('ending the background work');
     await prepare(source.pool, { ...leaving, thenSeconds: againSeconds });
     // What the account has sent meanwhile, several seconds of it, is then not left for the time without service.
     onStep('catching up again');
-    const since = await catchUp({ ...move, since: caughtUp });
+    ahead += await catchUp({ ...move, comparesAll: false });
     const frozenAt = performance.now();
     onStep('holding its requests');
     if (directory) await holdAccount(directory, { accountId });
     await freeze(source.pool, { ...leaving, seconds: HOLD_SECONDS });
     onStep('copying');
-    const carried = await untilReady(() => carryOver({ ...move, since }));
+    const { copied, carried } = await untilReady(() => carryOver({ ...move, notes }));
     onStep('switching');
     await completeMove(ends, leaving);
-    return { ...carried, pauseMs: Math.round(performance.now() - frozenAt) };
+    const pauseMs = Math.round(performance.now() - frozenAt);
+    return { copied: ahead + copied, carried, pauseMs };
   } catch (error) {
     await undo(ends, accountId).catch(() => undefined);
     throw error;
+  } finally {
+    // Where that fails, a worker does it.
+    await endNotes(source.pool, { accountId }).catch(() => false);
   }
 }
 

@@ -11,12 +11,17 @@ export type ConnectionIds = ReadonlyMap<number, number>;
 /** Which rows to read, and of which account. */
 export type Reading = { readonly table: string; readonly rows: OwnRows; readonly accountId: number };
 
-const quoted = (name: string): Sql => raw(`"${name}"`);
-const listOf = (names: readonly string[]): Sql => join(names.map(quoted));
-const own = ({ rows, accountId }: Reading): Sql => rows.where?.(accountId) ?? sql`account_id = ${accountId}`;
+/** A name as SQL writes it. */
+export const quoted = (name: string): Sql => raw(`"${name}"`);
+export const listOf = (names: readonly string[]): Sql => join(names.map(quoted));
+/** The condition for the rows of the account. */
+export const own = ({ rows, accountId }: Reading): Sql => rows.where?.(accountId) ?? sql`account_id = ${accountId}`;
+
+/** All rows of the account, as a subquery. */
+const allOf = (reading: Reading): Sql => sql`(SELECT * FROM ${raw(reading.table)} WHERE ${own(reading)})`;
 
 /** Lists the columns of a table that are stored, in their order. */
-async function listColumns(db: Db, table: string): Promise<string[]> {
+export async function listColumns(db: Db, table: string): Promise<string[]> {
   const columns = await many<{ name: string }>(
     db,
     sql`SELECT attname AS name FROM pg_attribute
@@ -26,7 +31,7 @@ async function listColumns(db: Db, table: string): Promise<string[]> {
 }
 
 /** The value of a column as the target stores it. */
-function valueOf(column: string, { values = {} }: OwnRows, ids: ConnectionIds): Sql {
+export function valueOf(column: string, { values = {} }: OwnRows, ids: ConnectionIds): Sql {
   const expression = values[column];
   if (expression !== undefined) return expression;
   if (column === 'connection_id') return translated(column, ids);
@@ -53,51 +58,6 @@ export async function copyRows(source: Client, target: Client, reading: Reading,
     target.query(from(`COPY ${table} (${columns.map((column) => `"${column}"`).join(', ')}) FROM STDIN`)),
   );
 }
-
-/**
- * Copies the rows that are new or have changed since `since` over an earlier copy of the table, between two transactions as
- * `copyRows` does. Rows that were deleted in the source remain in the target.
- *
- * @param since the oldest transaction that was in progress when the earlier copy was read (`findOldestTransaction`): each
- *   version of a row says which transaction wrote it, also after it was frozen
- */
-export async function copyChanges(
-  source: Client,
-  target: Client,
-  reading: Reading & { readonly since: string },
-  ids: ConnectionIds,
-): Promise<void> {
-  const { table, rows, since } = reading;
-  const names = await listColumns(source, table);
-  const columns = listOf(names);
-  const values = join(names.map((column) => valueOf(column, rows, ids)));
-  const changed = quoted(`changed_${table}`);
-  await exec(
-    target,
-    sql`CREATE TEMPORARY TABLE ${changed} ON COMMIT DROP AS SELECT ${columns} FROM ${raw(table)} LIMIT 0`,
-  );
-  const query = inlineValues(
-    sql`SELECT ${values} FROM ${raw(table)} WHERE ${own(reading)} AND age(xmin) <= age(${since}::xid8::xid)`,
-  );
-  await pipeline(
-    source.query(to(`COPY (${query}) TO STDOUT`)),
-    target.query(from(`COPY ${changed.sql} (${columns.sql}) FROM STDIN`)),
-  );
-  await exec(target, sql`ANALYZE ${changed}`);
-  const isSame = join(
-    (await listKey(target, table)).map((name) => sql`t.${quoted(name)} = c.${quoted(name)}`),
-    ' AND ',
-  );
-  await exec(target, sql`DELETE FROM ${raw(table)} t USING ${changed} c WHERE ${isSame}`);
-  await exec(
-    target,
-    sql`INSERT INTO ${raw(table)} (${columns}) OVERRIDING SYSTEM VALUE SELECT ${columns} FROM ${changed}`,
-  );
-}
-
-/** The oldest transaction in progress at the snapshot of a transaction: what was written later has no older one. */
-export const findOldestTransaction = async (db: Db): Promise<string> =>
-  (await one<{ xid: string }>(db, sql`SELECT pg_snapshot_xmin(pg_current_snapshot())::text AS xid`)).xid;
 
 const ROWS_PER_PARCEL = 200;
 
@@ -168,63 +128,37 @@ export async function putRows(db: Db, { table, rows, accountId }: Reading): Prom
 export const deleteRows = (db: Db, reading: Reading): Promise<number> =>
   exec(db, sql`DELETE FROM ${raw(reading.table)} WHERE ${own(reading)}`);
 
-/**
- * Deletes the rows that an earlier copy of a table has put into the target and that the source has no more, between two
- * transactions as `copyRows` does. Only keys are read.
- */
-export async function deleteMissing(
-  source: Client,
-  target: Client,
-  reading: Reading,
-  ids: ConnectionIds,
-): Promise<void> {
-  const { table, rows } = reading;
-  const key = await listKey(source, table);
-  const kept = quoted(`kept_${table}`);
-  await exec(
-    target,
-    sql`CREATE TEMPORARY TABLE ${kept} ON COMMIT DROP AS SELECT ${listOf(key)} FROM ${raw(table)} LIMIT 0`,
-  );
-  const values = join(key.map((column) => valueOf(column, rows, ids)));
-  const query = inlineValues(sql`SELECT ${values} FROM ${raw(table)} WHERE ${own(reading)}`);
-  await pipeline(source.query(to(`COPY (${query}) TO STDOUT`)), target.query(from(`COPY ${kept.sql} FROM STDIN`)));
-  await exec(target, sql`ANALYZE ${kept}`);
-  const isSame = join(
-    key.map((name) => sql`t.${quoted(name)} = k.${quoted(name)}`),
-    ' AND ',
-  );
-  await exec(
-    target,
-    sql`DELETE FROM ${raw(table)} t WHERE ${own(reading)} AND NOT EXISTS (SELECT FROM ${kept} k WHERE ${isSame})`,
-  );
-}
+/** A column of the primary key of a table, with its type as SQL writes it. */
+export type KeyColumn = { readonly name: string; readonly type: string };
 
-/** Counts rows. */
-export const countRows = async (db: Db, reading: Reading): Promise<number> =>
-  (await one<{ count: number }>(db, sql`SELECT count(*) AS count FROM ${raw(reading.table)} WHERE ${own(reading)}`))
-    .count;
-
-async function listKey(db: Db, table: string): Promise<string[]> {
-  const key = await many<{ name: string }>(
+/** Lists the columns of the primary key of a table. */
+const listKey = (db: Db, table: string): Promise<KeyColumn[]> =>
+  many(
     db,
-    sql`SELECT a.attname AS name FROM pg_index i
+    sql`SELECT a.attname AS name, format_type(a.atttypid, a.atttypmod) AS type FROM pg_index i
         JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = ANY(i.indkey)
         WHERE i.indrelid = ${table}::regclass AND i.indisprimary ORDER BY a.attnum`,
   );
-  return key.map(({ name }) => name);
-}
+
+/** The columns by which the rows of an account are told apart. */
+export const listKeyOfRows = async (db: Db, table: string): Promise<KeyColumn[]> =>
+  (await listKey(db, table)).filter(({ name }) => name !== 'account_id');
 
 /** The number of rows, and a sum over their keys. */
 export type Fingerprint = { readonly count: number; readonly keys: string };
 
-/** Returns what must be equal in source and target once rows are copied. The ids of connections differ by cell. */
-export async function fingerprint(db: Db, reading: Reading): Promise<Fingerprint> {
-  const key = (await listKey(db, reading.table)).filter((name) => name !== 'connection_id');
+/**
+ * Returns what must be equal in source and target once rows are copied. The ids of connections differ by cell.
+ *
+ * @param from the rows, as a subquery; by default all of the account
+ */
+export async function fingerprint(db: Db, reading: Reading, from: Sql = allOf(reading)): Promise<Fingerprint> {
+  const key = (await listKey(db, reading.table)).map(({ name }) => name).filter((name) => name !== 'connection_id');
   return one<Fingerprint>(
     db,
     sql`SELECT count(*) AS count,
                coalesce(sum(hashtextextended(ROW(${listOf(key)})::text, 0)::numeric), 0)::text AS keys
-        FROM ${raw(reading.table)} WHERE ${own(reading)}`,
+        FROM ${from} AS t`,
   );
 }
 

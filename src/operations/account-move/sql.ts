@@ -1,5 +1,5 @@
 import { NOT_SERVED } from '../../platform/db/away.ts';
-import { type Db, exec, many, maybeOne, one, sql } from '../../platform/db/query.ts';
+import { type Db, exec, many, maybeOne, one, type Sql, sql } from '../../platform/db/query.ts';
 import { as, columns, type RowOf } from '../../platform/db/select.ts';
 
 /** The name of the sessions that copy an account: they write for no other one. */
@@ -234,16 +234,28 @@ export const findExpiryInstant = async (db: Db): Promise<string> =>
 export const moveExpiryBack = (db: Db, { instant }: { instant: string }): Promise<number> =>
   exec(db, sql`UPDATE expiry_progress SET done_to = ${instant}::timestamptz WHERE done_to > ${instant}::timestamptz`);
 
-/** What an account has: balance, what is frozen, and the ledger by kind and books, as one text. */
+/** What an account has: balance, and what is frozen, as one text. */
 export async function findMoney(db: Db, { accountId }: AccountKey): Promise<string> {
   const row = await one<{ money: string }>(
     db,
     sql`SELECT concat_ws(' | ',
           (SELECT concat(currency, ' ', available_micros, ' ', unlimited) FROM credit_balance WHERE account_id = ${accountId}),
-          (SELECT sum(micros) FROM credit_frozen WHERE account_id = ${accountId}),
-          (SELECT string_agg(concat(kind, ' ', from_book, '>', to_book, ' ', n, ' ', micros), ', ' ORDER BY kind, from_book, to_book)
-           FROM (SELECT kind, from_book, to_book, count(*) AS n, sum(amount_micros) AS micros FROM ledger_entry
-                 WHERE account_id = ${accountId} GROUP BY 1, 2, 3) AS l)) AS money`,
+          (SELECT sum(micros) FROM credit_frozen WHERE account_id = ${accountId})) AS money`,
   );
   return row.money;
+}
+
+/** Sums the ledger of an account by kind and books, or a part of it (a subquery), as one text. */
+export async function sumLedger(
+  db: Db,
+  { accountId, part = sql`ledger_entry` }: AccountKey & { part?: Sql | undefined },
+): Promise<string | null> {
+  const row = await one<{ sums: string | null }>(
+    db,
+    sql`SELECT string_agg(concat(kind, ' ', from_book, '>', to_book, ' ', n, ' ', micros), ', ' ORDER BY kind, from_book, to_book)
+                 AS sums
+        FROM (SELECT kind, from_book, to_book, count(*) AS n, sum(amount_micros) AS micros FROM ${part} AS e
+              WHERE account_id = ${accountId} GROUP BY 1, 2, 3) AS l`,
+  );
+  return row.sums;
 }

@@ -106,6 +106,9 @@ export const COPIED: Readonly<Record<string, OwnRows>> = {
   audit_entry: { ahead: true },
 };
 
+/** The tables whose rows are copied ahead. */
+export const AHEAD = Object.entries(COPIED).filter(([, { ahead }]) => ahead);
+
 /**
  * Work in progress: it leaves the source in the transaction that ends the account there, and the target begins it only
  * after that transaction. What numbers it within the target is given there.
@@ -154,6 +157,7 @@ export const LEFT_BEHIND: Readonly<Record<string, string>> = {
   alert: 'about this cell',
   alert_evaluation: 'about this cell',
   alert_notice: 'about this cell',
+  account_change: 'about a copy in progress',
   account_move: 'says that the account is away',
   account_parcel: 'what arrived and was begun',
   passed_on: 'goes to the cell of its account by itself',

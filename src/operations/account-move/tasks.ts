@@ -8,6 +8,7 @@ import type { Log } from '../../platform/lib/log.ts';
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../platform/lib/time.ts';
 import { openDirectory } from '../directory/open.ts';
 import { releaseAccount } from '../directory/sql.ts';
+import { endAbandonedNotes } from './changes/note.ts';
 import { type Cell, openCell } from './cells.ts';
 import { completeMove } from './complete.ts';
 import { thaw } from './leave.ts';
@@ -69,6 +70,7 @@ export function moveTasks({ pool, cells: settings, onInbound, log }: MoveTaskDep
         ),
       ),
     },
+    { name: 'abandoned notes', work: every(MINUTE_MS, () => endAbandonedNotes(pool)) },
     {
       name: 'passing on',
       work: async () => {

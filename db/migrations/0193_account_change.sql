@@ -1,0 +1,25 @@
+-- The keys of the rows of an account that change while it is copied to another cell, without account_id: triggers that exist
+-- only then write one row for each change.
+CREATE TABLE account_change (
+  account_id bigint NOT NULL,
+  table_name text NOT NULL,
+  key        text[] NOT NULL
+);
+CREATE INDEX account_change_account ON account_change (account_id, table_name);
+COMMENT ON TABLE account_change IS 'queue';
+-- What the second wall lets a tenant change is noted as well.
+GRANT SELECT, INSERT ON account_change TO heliograph_tenant;
+ALTER TABLE account_change ENABLE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON account_change
+  USING (account_id = NULLIF(current_setting('app.account_id', true), '')::bigint);
+
+-- Arguments of its triggers: which version of the row to note (new or old), the name of the table, and the columns of its key.
+CREATE FUNCTION note_change() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+  changed jsonb := CASE TG_ARGV[0] WHEN 'new' THEN to_jsonb(NEW) ELSE to_jsonb(OLD) END;
+BEGIN
+  INSERT INTO account_change (account_id, table_name, key)
+  VALUES ((changed ->> 'account_id')::bigint, TG_ARGV[1], ARRAY(SELECT changed ->> name FROM unnest(TG_ARGV[2:]) AS name));
+  RETURN NULL;
+END
+$$;
