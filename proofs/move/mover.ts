@@ -9,6 +9,7 @@ const MAIN = fileURLToPath(new URL('../../src/app/main.ts', import.meta.url));
 
 /** After which of its steps a move is killed. */
 const STEPS = [
+  'noting its changes',
   'copying ahead',
   'catching up',
   'ending the background work',

@@ -33,7 +33,7 @@ export const createTriggers = (
   const columns = key.map((column) => column.name);
   const noting = (version: 'new' | 'old'): string =>
     `FOR EACH ROW WHEN (${version}.account_id = ${accountId})
-       EXECUTE FUNCTION note_change(${[version, table, ...columns].map((text) => `'${text}'`).join(', ')})`;
+       EXECUTE FUNCTION note_change(${[version, table, columns.join(',')].map((text) => `'${text}'`).join(', ')})`;
   return exec(
     tx,
     raw(`DO $$ BEGIN
