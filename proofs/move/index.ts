@@ -15,13 +15,16 @@ import { type Cells, openCells } from './cells.ts';
 import { type MoveResult, runMove } from './mover.ts';
 import { startTraffic, type Traffic } from './traffic.ts';
 
-/** Every other move is killed once, and then run again. A worker is killed in each other one. */
+/**
+ * Every other move is killed once, and then run again. A worker is killed in each other one. The account sends all the time,
+ * and each move takes longer by what it has sent since: with bulks of 500, a hundred moves would not end within a day.
+ */
 type Size = { readonly moves: number; readonly bulk: number; readonly recipients: number };
 
 const SIZES: Readonly<Record<Mode, Size>> = {
   tiny: { moves: 2, bulk: 50, recipients: 100 },
   quick: { moves: 8, bulk: 200, recipients: 2000 },
-  full: { moves: 100, bulk: 500, recipients: 20_000 },
+  full: { moves: 100, bulk: 50, recipients: 20_000 },
 };
 const WINDOW = 10;
 const MAX_PAUSE_MS = 5000;
