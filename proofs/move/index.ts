@@ -69,7 +69,7 @@ async function prove(run: Run): Promise<Findings> {
   const secret = await register(account, receivers);
   const recipients = Array.from({ length: size.recipients }, (_, n) => mobileOf(n));
   const campaignId = await sendCampaign(account.client, recipients);
-  const traffic = startTraffic(cells, account, size.bulk);
+  await using traffic = startTraffic(cells, account, size.bulk);
 
   const results = await moveBackAndForth(run, { cells, account, traffic, crews }, size.moves);
   await traffic.stop();

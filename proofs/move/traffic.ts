@@ -13,7 +13,8 @@ const SCHEDULED_EVERY_MS = 400;
 const SCHEDULED_AFTER_MS = 12_000;
 const RETRY_MS = 50;
 
-export type Traffic = {
+/** Disposing of it ends it at once, so that a failure is not hidden by those of its requests. */
+export type Traffic = AsyncDisposable & {
   /** The ids of all messages that were accepted. */
   readonly ids: string[];
   /** The longest that a single send had to wait for its answer, with all attempts, in ms. */
@@ -45,11 +46,11 @@ function frontOf({ stages, directory }: Cells, account: Account): () => Promise<
 export function startTraffic(cells: Cells, account: Account, bulk: number): Traffic {
   const ids: string[] = [];
   const front = frontOf(cells, account);
-  let [next, longestMs, refused, isOn] = [0, 0, 0, true];
+  let [next, longestMs, refused, isOn, isAbandoned] = [0, 0, 0, true, false];
 
   async function untilAccepted(path: string, body: object): Promise<unknown> {
     const beganAt = performance.now();
-    for (;;) {
+    while (!isAbandoned) {
       const answer = await (await front()).request('POST', path, { body }).catch(() => null);
       if (answer?.status === 200) {
         if (path === SEND) longestMs = Math.max(longestMs, performance.now() - beganAt);
@@ -60,6 +61,7 @@ export function startTraffic(cells: Cells, account: Account, bulk: number): Traf
       refused += 1;
       await delay(RETRY_MS);
     }
+    return null;
   }
   const single = async (more: object = {}): Promise<void> => {
     const n = next++;
@@ -76,8 +78,8 @@ export function startTraffic(cells: Cells, account: Account, bulk: number): Traf
     await delay(BULK_EVERY_MS);
     const destinations = Array.from({ length: bulk }, () => destinationOf(next++));
     const body = { globalId: `bulk-${next}`, messages: [{ destinations, sender: 'Acme', body: 'For all' }] };
-    const { results } = (await untilAccepted(BULK, body)) as { results: { id?: string }[] };
-    ids.push(...results.flatMap(({ id }) => id ?? []));
+    const answer = (await untilAccepted(BULK, body)) as { results: { id?: string }[] } | null;
+    ids.push(...(answer?.results.flatMap(({ id }) => id ?? []) ?? []));
   };
   const scheduled = async (): Promise<void> => {
     await delay(SCHEDULED_EVERY_MS);
@@ -87,14 +89,19 @@ export function startTraffic(cells: Cells, account: Account, bulk: number): Traf
     while (isOn) await one();
   };
   const running = [...Array.from({ length: CLIENTS }, () => repeat(() => single())), repeat(many), repeat(scheduled)];
+  const end = async (): Promise<void> => {
+    isOn = false;
+    await Promise.all(running);
+  };
   return {
     ids,
     longestMs: () => Math.round(longestMs),
     refused: () => refused,
     client: front,
-    async stop() {
-      isOn = false;
-      await Promise.all(running);
+    stop: end,
+    async [Symbol.asyncDispose]() {
+      isAbandoned = true;
+      await end();
     },
   };
 }

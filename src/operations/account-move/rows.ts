@@ -13,7 +13,9 @@ export type Reading = { readonly table: string; readonly rows: OwnRows; readonly
 
 /** A name as SQL writes it. */
 export const quoted = (name: string): Sql => raw(`"${name}"`);
+/** Names, separated by commas. */
 export const listOf = (names: readonly string[]): Sql => join(names.map(quoted));
+
 /** The condition for the rows of the account. */
 export const own = ({ rows, accountId }: Reading): Sql => rows.where?.(accountId) ?? sql`account_id = ${accountId}`;
 
@@ -150,15 +152,15 @@ export type Fingerprint = { readonly count: number; readonly keys: string };
 /**
  * Returns what must be equal in source and target once rows are copied. The ids of connections differ by cell.
  *
- * @param from the rows, as a subquery; by default all of the account
+ * @param part which rows, as a subquery; by default all of the account
  */
-export async function fingerprint(db: Db, reading: Reading, from: Sql = allOf(reading)): Promise<Fingerprint> {
+export async function fingerprint(db: Db, reading: Reading, part: Sql = allOf(reading)): Promise<Fingerprint> {
   const key = (await listKey(db, reading.table)).map(({ name }) => name).filter((name) => name !== 'connection_id');
   return one<Fingerprint>(
     db,
     sql`SELECT count(*) AS count,
                coalesce(sum(hashtextextended(ROW(${listOf(key)})::text, 0)::numeric), 0)::text AS keys
-        FROM ${from} AS t`,
+        FROM ${part} AS t`,
   );
 }
 

@@ -27,7 +27,10 @@ beforeEach(async () => {
 afterEach(() => opened.disposeAsync());
 
 const listNoted = () =>
-  many(pool, sql`SELECT DISTINCT table_name AS "table", key FROM account_change WHERE account_id = ${accountId} ORDER BY 1, 2`);
+  many(
+    pool,
+    sql`SELECT DISTINCT table_name AS "table", key FROM account_change WHERE account_id = ${accountId} ORDER BY 1, 2`,
+  );
 const addMember = (owner: number, contactId: number, listId: number) =>
   exec(
     pool,
@@ -57,7 +60,9 @@ test('new, changed and deleted rows of the account are noted by their keys, and 
 test('what the second wall lets a tenant change is noted', async () => {
   await addMember(accountId, 1, 10);
   await beginNotes(pool, { accountId });
-  await tenantTransaction(pool, { accountId }, (tx) => exec(tx, sql`DELETE FROM contact_list_member WHERE contact_id = 1`));
+  await tenantTransaction(pool, { accountId }, (tx) =>
+    exec(tx, sql`DELETE FROM contact_list_member WHERE contact_id = 1`),
+  );
   expect(await listNoted()).toEqual([{ table: 'contact_list_member', key: ['10', '1'] }]);
 });
 

@@ -14,7 +14,10 @@ export type Notes = AccountKey & { readonly name: string };
 export const TRIGGER_PREFIX = 'note_change_';
 
 /** Lists the tables that hold the rows of these: a table itself, or its partitions. */
-export const listLeaves = (db: Db, { tables }: { tables: readonly string[] }): Promise<{ table: string; leaf: string }[]> =>
+export const listLeaves = (
+  db: Db,
+  { tables }: { tables: readonly string[] },
+): Promise<{ table: string; leaf: string }[]> =>
   many(
     db,
     sql`SELECT t.name AS "table", c.oid::regclass::text AS leaf
@@ -63,7 +66,11 @@ export const dropTrigger = (tx: Db, { leaf, name }: { leaf: string; name: string
   exec(tx, raw(`DROP TRIGGER IF EXISTS ${name} ON ${leaf}`));
 
 /** Lists the leaves of these tables that lack triggers of these notes. */
-export async function listUnnoted(db: Db, { name }: Notes, { tables }: { tables: readonly string[] }): Promise<string[]> {
+export async function listUnnoted(
+  db: Db,
+  { name }: Notes,
+  { tables }: { tables: readonly string[] },
+): Promise<string[]> {
   const rows = await many<{ leaf: string }>(
     db,
     sql`SELECT c.oid::regclass::text AS leaf FROM pg_class c
