@@ -7,7 +7,7 @@ import {
   wakeAccount,
 } from '../../network/dispatch/parked/sql.ts';
 import type { Db } from '../../platform/db/query.ts';
-import { transaction } from '../../platform/db/transaction.ts';
+import { repeatedTransaction } from '../../platform/db/transaction.ts';
 import { countOlderTransactions, deleteMove, findClock, findMoveForUpdate, hasWebhookClaim, markMove } from './sql.ts';
 
 export type Leaving = {
@@ -65,9 +65,12 @@ export async function freeze(source: Pool, leaving: Leaving & { seconds: number 
   }
 }
 
-/** Parks what waits, unless a worker has ended the move in the meantime, because its time was over. */
+/**
+ * Parks what waits, unless a worker has ended the move in the meantime, because its time was over. A pump that returns chunks
+ * may have them in another order, and PostgreSQL then ends one of the two.
+ */
 const park = (source: Pool, accountId: number, state: 'preparing' | 'leaving'): Promise<void> =>
-  transaction(source, async (tx) => {
+  repeatedTransaction(source, async (tx) => {
     if ((await findMoveForUpdate(tx, { accountId }))?.state !== state) throw new Error(TOO_LATE);
     if ((await moveAccountToParked(tx, { accountId })) > 0) await wakeAccount(tx, { accountId });
   });
@@ -85,6 +88,6 @@ export async function thaw(tx: Db, { accountId }: { accountId: number }): Promis
 
 /** As `thaw`, in a transaction of its own. Waits for a move in progress. */
 export const thawNow = (source: Pool, account: { accountId: number }): Promise<void> =>
-  transaction(source, async (tx) => {
+  repeatedTransaction(source, async (tx) => {
     if ((await deleteMove(tx, { ...account, states: ['preparing', 'leaving'] })) > 0) await thaw(tx, account);
   });
