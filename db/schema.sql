@@ -36,10 +36,11 @@ COMMENT ON TABLE account IS 'shared';
 
 CREATE TABLE account_change (
   account_id bigint NOT NULL,
+  run text NOT NULL,
   table_name text NOT NULL,
   key text[] NOT NULL
 );
-CREATE INDEX account_change_account ON account_change USING btree (account_id, table_name);
+CREATE INDEX account_change_run ON account_change USING btree (account_id, run, table_name);
 ALTER TABLE account_change ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON account_change AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
 COMMENT ON TABLE account_change IS 'queue';
@@ -2655,15 +2656,18 @@ DECLARE
   noted   text[];
 BEGIN
   IF TG_ARGV[0] = 'new' THEN changed := NEW; ELSE changed := OLD; END IF;
-  CASE TG_ARGV[2]
+  CASE TG_ARGV[3]
     WHEN 'id' THEN noted := ARRAY[changed.id::text];
     WHEN 'message_id,id' THEN noted := ARRAY[changed.message_id::text, changed.id::text];
     WHEN 'message_id,part' THEN noted := ARRAY[changed.message_id::text, changed.part::text];
     WHEN 'client_id' THEN noted := ARRAY[changed.client_id];
+    WHEN 'global_id' THEN noted := ARRAY[changed.global_id];
+    WHEN 'key' THEN noted := ARRAY[changed.key];
     ELSE
-      noted := ARRAY(SELECT to_jsonb(changed) ->> name FROM unnest(string_to_array(TG_ARGV[2], ',')) AS name);
+      noted := ARRAY(SELECT to_jsonb(changed) ->> name FROM unnest(string_to_array(TG_ARGV[3], ',')) AS name);
   END CASE;
-  INSERT INTO account_change (account_id, table_name, key) VALUES (changed.account_id, TG_ARGV[1], noted);
+  INSERT INTO account_change (account_id, run, table_name, key)
+  VALUES (changed.account_id, TG_ARGV[1], TG_ARGV[2], noted);
   RETURN NULL;
 END
 $function$;

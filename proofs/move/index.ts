@@ -16,15 +16,15 @@ import { type MoveResult, runMove } from './mover.ts';
 import { startTraffic, type Traffic } from './traffic.ts';
 
 /**
- * Every other move is killed once, and then run again. A worker is killed in each other one. The account sends all the time,
- * and each move takes longer by what it has sent since: with bulks of 500, a hundred moves would not end within a day.
+ * Every other move is killed once, and then run again. In the other moves, a worker is killed. The account sends all the time, and
+ * each move copies all that it has ever sent: a hundred moves would take days.
  */
 type Size = { readonly moves: number; readonly bulk: number; readonly recipients: number };
 
 const SIZES: Readonly<Record<Mode, Size>> = {
   tiny: { moves: 2, bulk: 50, recipients: 100 },
   quick: { moves: 8, bulk: 200, recipients: 2000 },
-  full: { moves: 100, bulk: 50, recipients: 20_000 },
+  full: { moves: 40, bulk: 200, recipients: 20_000 },
 };
 const WINDOW = 10;
 const MAX_PAUSE_MS = 5000;
@@ -201,6 +201,8 @@ async function judgeMoves({ stages }: Cells, evidence: Evidence): Promise<Findin
     movesKilled: results.filter(({ killed }) => killed).length,
     workersKilled: kills,
     longestPauseMs: Math.max(0, ...pauses),
+    copiedAgain: results.flatMap(({ steps = {} }) => Object.keys(steps)).filter((step) => step.endsWith('differs'))
+      .length,
     longestWaitMs: traffic.longestMs(),
     refused: traffic.refused(),
     sentByFirst: ledgers[0]?.submits.length ?? 0,
@@ -218,6 +220,7 @@ async function judgeMoves({ stages }: Cells, evidence: Evidence): Promise<Findin
     'nothing is sent twice': figures.duplicates === 0,
     'unknown <= worker kills x window': figures.inDoubt <= figures.unknownBound,
     'the account is held for at most 5 s': pauses.length > 0 && figures.longestPauseMs <= MAX_PAUSE_MS,
+    'the copy made while it was served lacked nothing': figures.copiedAgain === 0,
     'both cells have sent': figures.sentByFirst > 0 && figures.sentBySecond > 0,
     'receipts that arrived in the former cell were passed on': figures.passedOn > 0,
     'every event reached its receiver, those of a message in order and under one id':

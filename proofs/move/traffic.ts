@@ -13,7 +13,7 @@ const SCHEDULED_EVERY_MS = 400;
 const SCHEDULED_AFTER_MS = 12_000;
 const RETRY_MS = 50;
 
-/** Disposing of it ends it at once, so that a failure is not hidden by those of its requests. */
+/** Disposal ends it at once. Otherwise its failing requests would hide the first failure. */
 export type Traffic = AsyncDisposable & {
   /** The ids of all messages that were accepted. */
   readonly ids: string[];

@@ -1,7 +1,11 @@
 import type { Pool } from 'pg';
 import { receiveIntoInbox } from '../../src/engagement/inbox/receive-inbound.ts';
 import { insertConnection } from '../../src/network/connections/sql.ts';
+import type { Between } from '../../src/operations/account-move/between.ts';
+import { carryOver } from '../../src/operations/account-move/carry-over.ts';
 import { type Cell, openCell } from '../../src/operations/account-move/cells.ts';
+import { beginNotes } from '../../src/operations/account-move/changes/note.ts';
+import { copyAhead } from '../../src/operations/account-move/copy-ahead.ts';
 import { moveTasks } from '../../src/operations/account-move/tasks.ts';
 import { ensureCell } from '../../src/platform/db/cell.ts';
 import { ensurePartitions } from '../../src/platform/db/partitions.ts';
@@ -40,6 +44,13 @@ export async function openTwoCells(): Promise<TwoCells> {
 
 const addMain = async (pool: Pool): Promise<number> =>
   (await insertConnection(pool, { name: 'main', kind: 'smpp', sandbox: false, settings: {} }))?.id ?? 0;
+
+/** Copies a leaving account to the target as a whole, and ends it in the source. */
+export async function carryWhole(move: Between): Promise<void> {
+  const notes = await beginNotes(move.source.pool, move);
+  const { copy } = await copyAhead(move);
+  await carryOver({ ...move, notes, copy });
+}
 
 /** Runs each task of the moves once, as the worker of a cell does. */
 export async function runMoveTasks(

@@ -3,12 +3,13 @@ import { countOwnedChunks } from '../../network/dispatch/parked/sql.ts';
 import { type Between, betweenCells } from './between.ts';
 import { copyChanges, findNoted } from './changes/copy.ts';
 import { checkNotes } from './changes/note.ts';
-import { deleteChanges, type Notes } from './changes/sql.ts';
 import { clearAccount } from './clear.ts';
 import { compareLedger, compareMoney, compareRows } from './compare.ts';
+import type { CopiedAhead } from './copy-ahead.ts';
 import { TOO_LATE } from './leave.ts';
 import { carryRows, copyRows } from './rows.ts';
 import {
+  checkCopy,
   countParcelRows,
   deleteWebhookClaim,
   findExpiryInstant,
@@ -23,10 +24,7 @@ import { CARRIED, COPIED, type OwnRows } from './tables.ts';
 /** The account is not as it must be to leave; nothing has changed. */
 export class NotReady extends Error {}
 
-/**
- * `notes` are those under which the account was copied ahead; without them everything is copied while the account is held.
- */
-export type CarryOver = Between & { readonly notes?: Notes };
+export type CarryOver = Between & CopiedAhead;
 
 /** How many rows were copied, and how many were taken along. */
 export type CarriedOver = { readonly copied: number; readonly carried: number };
@@ -48,17 +46,17 @@ async function copyAccount(source: Client, target: Client, move: CarryOver): Pro
   if (mark?.state !== 'leaving') throw new Error(TOO_LATE);
   await lockAccountRows(source, { accountId });
   if ((await countOwnedChunks(source, { accountId })) > 0) throw new NotReady('a worker sends messages of the account');
-  if (notes) await checkNotes(source, notes);
-  await clearAccount(target, { accountId, keepsAhead: notes !== undefined });
+  await checkNotes(source, notes);
+  await checkCopy(target, move);
+  await clearAccount(target, { accountId, keepsAhead: true });
   await markArriving(target, { accountId, cell: move.source.number, isComplete: true });
   for (const [table, rows] of Object.entries(CARRIED)) await carryRows(source, target, { table, rows, accountId }, ids);
   const carried = await countParcelRows(target, { accountId });
   let copied = 0;
   for (const [table, rows] of Object.entries(COPIED)) copied += await copyTable(source, target, move, { table, rows });
   await compareMoney(source, target, accountId);
-  const ledger = { table: 'ledger_entry', rows: {}, accountId };
-  await compareLedger(source, target, accountId, notes && (await findNoted(source, ledger)));
-  await deleteChanges(source, { accountId });
+  const ledger = { table: 'ledger_entry', rows: {}, accountId, run: notes.run };
+  await compareLedger(source, target, accountId, await findNoted(source, ledger));
   await moveExpiryBack(target, { instant: await findExpiryInstant(source) });
   await deleteWebhookClaim(source, { accountId });
   await moveToLeft(source, { accountId });
@@ -73,7 +71,7 @@ async function copyTable(
   { table, rows }: { table: string; rows: OwnRows },
 ): Promise<number> {
   const reading = { table, rows, accountId };
-  if (rows.ahead && notes) return copyChanges(source, target, reading, ids);
+  if (rows.ahead) return copyChanges(source, target, { ...reading, run: notes.run }, ids);
   await copyRows(source, target, reading, ids);
   return compareRows(source, target, reading);
 }

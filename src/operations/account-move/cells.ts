@@ -23,6 +23,8 @@ export type Cell = {
 const SETTINGS = {
   statement_timeout: '0',
   idle_in_transaction_session_timeout: '60s',
+  // The session that keeps other runs out is idle for as long as the copy takes.
+  idle_session_timeout: '0',
   tcp_user_timeout: '60s',
   plan_cache_mode: 'auto',
   jit: 'off',

@@ -11,7 +11,7 @@ import { type Cell, openCell } from './cells.ts';
 import { listObstacles, matchConnections } from './check.ts';
 import { finishMove } from './finish.ts';
 import { measureAccount, type Measured } from './measure.ts';
-import { type Moved, moveAccountTo, undo } from './move.ts';
+import { type Moved, moveAccountTo, type MoveInput, undo } from './move.ts';
 import { findMove, tryMoveLock } from './sql.ts';
 import { listForeignSecrets, listLocalFiles } from './surroundings.ts';
 
@@ -54,7 +54,7 @@ function checkOptions(options: Options): void {
   if (second !== undefined) throw new AppError('invalid', { message: `${first} and ${second} exclude each other` });
 }
 
-type Work = { readonly source: Cell; readonly target: Cell; readonly directory: Pool | null };
+type Work = Pick<MoveInput, 'source' | 'target' | 'directory' | 'checkLock'>;
 type Request = { readonly id: number; readonly name: string; readonly options: Options };
 
 async function run(context: CommandContext, config: Config, work: Work, { id, name, options }: Request): Promise<void> {
@@ -134,8 +134,11 @@ async function withMove(
   const lock = await source.openSession();
   opened.defer(() => lock.end());
   if (!(await tryMoveLock(lock, { accountId })))
-    throw new AppError('conflict', { message: 'Another command is moving the account' });
-  await work({ source, target, directory });
+    throw new AppError('conflict', {
+      message: 'Another command is moving the account, or a worker is ending what one has left: try again in a minute',
+    });
+  const checkLock = async (): Promise<void> => void (await lock.query('SELECT'));
+  await work({ source, target, directory, checkLock });
 }
 
 const showPlan = (obstacles: readonly string[]) => (plan: Measured) =>

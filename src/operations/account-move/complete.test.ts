@@ -1,13 +1,12 @@
 import type { Pool } from 'pg';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createTestDatabase } from '../../../test/support/database.ts';
-import { openTwoCells, runMoveTasks, type TwoCells } from '../../../test/support/two-cells.ts';
+import { carryWhole, openTwoCells, runMoveTasks, type TwoCells } from '../../../test/support/two-cells.ts';
 import { exec, sql } from '../../platform/db/query.ts';
 import { silentLog } from '../../platform/lib/log.ts';
 import { createAccount } from '../accounts/create.ts';
 import { openDirectory } from '../directory/open.ts';
 import { findAccountCell, holdAccount, lockAccountCell } from '../directory/sql.ts';
-import { carryOver } from './carry-over.ts';
 import { matchConnections } from './check.ts';
 import { completeMove } from './complete.ts';
 import { freeze } from './leave.ts';
@@ -36,7 +35,7 @@ async function leave(): Promise<void> {
   const { a, b } = cells;
   await holdAccount(directory, { accountId });
   await freeze(a.pool, { accountId, cell: 1, hasDirectory: true, seconds: 60 });
-  await carryOver({ source: a, target: b, accountId, ids: await matchConnections(a.pool, b.pool) });
+  await carryWhole({ source: a, target: b, accountId, ids: await matchConnections(a.pool, b.pool) });
 }
 
 test('a move stays open until the directory sends requests to the new cell, whichever process completes it', async () => {

@@ -10,8 +10,9 @@ import { beginNotes } from './changes/note.ts';
 import { carryOver } from './carry-over.ts';
 import { matchConnections } from './check.ts';
 import { completeMove } from './complete.ts';
-import { catchUp, copyAhead } from './copy-ahead.ts';
+import { catchUp, catchUpAndCompare, copyAhead } from './copy-ahead.ts';
 import { freeze } from './leave.ts';
+import { removeArriving } from './move.ts';
 import { measureAccount } from './measure.ts';
 import { findMove, tryMoveLock } from './sql.ts';
 
@@ -37,10 +38,10 @@ const between = async () => ({
 async function moveWith(meanwhile: () => Promise<unknown>): Promise<void> {
   const move = await between();
   const notes = await beginNotes(cells.a.pool, { accountId });
-  await copyAhead(move);
+  const { copy } = await copyAhead(move);
   await meanwhile();
   await freeze(cells.a.pool, { accountId, cell: 1, hasDirectory: false, seconds: 60 });
-  await carryOver({ ...move, notes });
+  await carryOver({ ...move, notes, copy });
 }
 
 const addContact = (id: number, phoneNumber: string) =>
@@ -82,17 +83,45 @@ test('what changes during the first copy and after it is caught up with, before 
   await addContact(1, '351912345678');
   const move = await between();
   const notes = await beginNotes(a.pool, { accountId });
-  await copyAhead(move);
+  const first = await copyAhead(move);
   await exec(a.pool, sql`UPDATE message SET body = 'changed' WHERE id = ${changed}`);
   await queue(1);
   await exec(a.pool, sql`DELETE FROM contact`);
-  await catchUp({ ...move, comparesAll: true });
+  const second = await catchUp({ ...move, notes, copy: first.copy });
   expect(await expectSame('message')).toBe(3);
   expect(await expectSame('contact')).toBe(0);
   await exec(a.pool, sql`UPDATE message SET body = 'later' WHERE id = ${changed}`);
   await freeze(a.pool, { accountId, cell: 1, hasDirectory: false, seconds: 60 });
-  await carryOver({ ...move, notes });
+  await carryOver({ ...move, notes, copy: second.copy });
   expect(await expectSame('message')).toBe(3);
+});
+
+test('a table of the copy that differs is copied again, and named', async () => {
+  const { a, b } = cells;
+  await addContact(1, '351912345678');
+  await addContact(2, '351912345679');
+  const move = await between();
+  const notes = await beginNotes(a.pool, { accountId });
+  const { copy } = await copyAhead(move);
+  await exec(b.pool, sql`DELETE FROM contact WHERE id = 2`);
+  const differing: string[] = [];
+  await catchUpAndCompare({ ...move, notes, copy, onDifference: (table) => differing.push(table) });
+  expect(differing).toEqual(['contact']);
+  expect(await expectSame('contact')).toBe(2);
+});
+
+test('an account does not leave for a target that has lost the copy, or has an older one', async () => {
+  const { a, b } = cells;
+  await addContact(1, '351912345678');
+  const move = await between();
+  const notes = await beginNotes(a.pool, { accountId });
+  const older = await copyAhead(move);
+  const newer = await catchUp({ ...move, notes, copy: older.copy });
+  await freeze(a.pool, { accountId, cell: 1, hasDirectory: false, seconds: 60 });
+  const refused = 'The copy in the target is gone, or an older one';
+  await expect(carryOver({ ...move, notes, copy: older.copy })).rejects.toThrow(refused);
+  await removeArriving(b.pool, accountId);
+  await expect(carryOver({ ...move, notes, copy: newer.copy })).rejects.toThrow(refused);
 });
 
 test('rows that have not changed are not written again when others were deleted', async () => {

@@ -67,7 +67,7 @@ export async function freeze(source: Pool, leaving: Leaving & { seconds: number 
 
 /**
  * Parks what waits, unless a worker has ended the move in the meantime, because its time was over. A pump that returns chunks
- * may have them in another order, and PostgreSQL then ends one of the two.
+ * may lock them in another order. PostgreSQL then ends one of the two transactions as a deadlock.
  */
 const park = (source: Pool, accountId: number, state: 'preparing' | 'leaving'): Promise<void> =>
   repeatedTransaction(source, async (tx) => {

@@ -17,10 +17,9 @@ import { transaction } from '../../platform/db/transaction.ts';
 import { silentLog } from '../../platform/lib/log.ts';
 import { listChunks, newMessage, queueMessages, resultOf, statesOf } from '../../../test/support/queue.ts';
 import { receipt } from '../../../test/support/receipts.ts';
-import { openTwoCells, runMoveTasks } from '../../../test/support/two-cells.ts';
+import { carryWhole, openTwoCells, runMoveTasks } from '../../../test/support/two-cells.ts';
 import { createAccount, type NewAccount } from '../accounts/create.ts';
 import { reconcile } from '../operator/reconciliation/reconcile.ts';
-import { carryOver } from './carry-over.ts';
 import type { Cell } from './cells.ts';
 import { listObstacles, matchConnections } from './check.ts';
 import { copyAhead } from './copy-ahead.ts';
@@ -53,6 +52,7 @@ const move = async (source: Cell, target: Cell) =>
     directory: null,
     accountId: account.accountId,
     ids: await matchConnections(source.pool, target.pool),
+    checkLock: () => Promise.resolve(),
     onStep: () => undefined,
   });
 
@@ -257,7 +257,7 @@ describe('a move back that is given up', () => {
   test('leaves none of the work that it had brought', async () => {
     await copyAhead(back);
     await freeze(b.pool, { accountId: account.accountId, cell: 0, hasDirectory: false, seconds: 60 });
-    await carryOver(back);
+    await carryWhole(back);
     // As when the commit in the source is lost.
     await exec(b.pool, sql`UPDATE account_move SET state = 'leaving'`);
     expect(await giveUp()).toBe(true);
@@ -290,14 +290,14 @@ test('a worker serves an account again whose move takes too long', async () => {
   await admit(a.pool);
   expect(await claimChunks(a.pool, { connectionId: mainOfA, owner: 7, messages: 9, belowPriority: 9 })).toHaveLength(1);
   const ids = await matchConnections(a.pool, b.pool);
-  await expect(carryOver({ source: a, target: b, accountId, ids })).rejects.toThrow('The time of the move is over');
+  await expect(carryWhole({ source: a, target: b, accountId, ids })).rejects.toThrow('The time of the move is over');
 });
 
 test('a worker completes a move that was decided before its command was killed', async () => {
   const { accountId } = account;
   const ids = await queue({ count: 2 });
   await freeze(a.pool, { accountId, cell: 1, hasDirectory: false, seconds: 60 });
-  await carryOver({ source: a, target: b, accountId, ids: await matchConnections(a.pool, b.pool) });
+  await carryWhole({ source: a, target: b, accountId, ids: await matchConnections(a.pool, b.pool) });
   await expect(admit(b.pool)).rejects.toMatchObject(AWAY);
   expect(await listChunks(b.pool)).toEqual([]);
   expect(await undo({ source: a.pool, target: b.pool, directory: null }, accountId)).toBe(false);
@@ -421,7 +421,7 @@ test('a change of the credit during the copy makes it begin again', async () => 
   await holder.query(
     `UPDATE credit_balance SET available_micros = available_micros + 1 WHERE account_id = ${accountId}`,
   );
-  const copying = carryOver({ source: a, target: b, accountId, ids: await matchConnections(a.pool, b.pool) });
+  const copying = carryWhole({ source: a, target: b, accountId, ids: await matchConnections(a.pool, b.pool) });
   copying.catch(() => undefined);
   await expect.poll(() => countLockWaits(a.pool)).toBe(1);
   await holder.query('COMMIT');
@@ -479,7 +479,7 @@ test('the rows in the source are kept when the target has lost its copy', async 
   const { accountId } = account;
   const finish = () => finishMove({ source: a.pool, target: b, accountId, evenIfRecent: true });
   await freeze(a.pool, { accountId, cell: 1, hasDirectory: false, seconds: 60 });
-  await carryOver({ source: a, target: b, accountId, ids: await matchConnections(a.pool, b.pool) });
+  await carryWhole({ source: a, target: b, accountId, ids: await matchConnections(a.pool, b.pool) });
   await expect(finish()).rejects.toThrow('has not arrived yet');
   // As after a restore of the target from an older backup.
   await removeAccount(b.pool, accountId);

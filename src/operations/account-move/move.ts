@@ -6,12 +6,13 @@ import { isConflict, setStatementTimeoutMinutes, transaction } from '../../platf
 import { AppError } from '../../platform/errors.ts';
 import { holdAccount, releaseAccount } from '../directory/sql.ts';
 import { beginNotes, endNotes } from './changes/note.ts';
+import { type Notes, runsOf } from './changes/sql.ts';
 import { type CarriedOver, carryOver, NotReady } from './carry-over.ts';
 import type { Cell } from './cells.ts';
 import { clearAccount } from './clear.ts';
 import { completeMove, type Ends } from './complete.ts';
-import { catchUp, copyAhead } from './copy-ahead.ts';
-import { freeze, prepare, thawNow } from './leave.ts';
+import { catchUp, catchUpAndCompare, type Copied, copyAhead } from './copy-ahead.ts';
+import { freeze, type Leaving, prepare, thawNow } from './leave.ts';
 import type { ConnectionIds } from './rows.ts';
 import { deleteMove, deleteParcels, findMove, findMoveForUpdate, moveBackToLeft } from './sql.ts';
 
@@ -21,6 +22,8 @@ export type MoveInput = {
   readonly directory: Pool | null;
   readonly accountId: number;
   readonly ids: ConnectionIds;
+  /** Rejects when the caller no longer keeps other runs for the account out (`tryMoveLock`). */
+  readonly checkLock: () => Promise<void>;
   /** Told of each step. */
   readonly onStep: (step: string) => void;
 };
@@ -55,39 +58,50 @@ export async function moveAccountTo(move: MoveInput): Promise<Moved> {
   // An earlier run that was killed may have left it held.
   if (before) await undo(ends, accountId);
   await createPartitions(target.pool, await listEndedDays(source.pool, new Date()));
+  onStep('noting its changes');
+  // Where the account has left the target before, triggers may have remained there, and would note the copy.
+  await endNotes(target.pool, { accountId, run: runsOf(accountId) });
+  const notes = await beginNotes(source.pool, { accountId });
   try {
-    onStep('noting its changes');
-    const notes = await beginNotes(source.pool, { accountId });
-    onStep('copying ahead');
-    let ahead = await copyAhead(move);
-    onStep('catching up');
-    ahead += await catchUp({ ...move, comparesAll: true });
-    const beganAt = performance.now();
-    // What was sent during the comparison.
-    ahead += await catchUp({ ...move, comparesAll: false });
-    const againSeconds = 5 + Math.ceil((2 * (performance.now() - beganAt)) / 1000);
-    onStep('ending the background work');
-    await prepare(source.pool, { ...leaving, thenSeconds: againSeconds });
-    // What the account has sent meanwhile, several seconds of it, is then not left for the time without service.
-    onStep('catching up again');
-    ahead += await catchUp({ ...move, comparesAll: false });
+    const ahead = await copyWhileServed(move, notes, leaving);
     const frozenAt = performance.now();
     onStep('holding its requests');
     if (directory) await holdAccount(directory, { accountId });
     await freeze(source.pool, { ...leaving, seconds: HOLD_SECONDS });
     onStep('copying');
-    const { copied, carried } = await untilReady(() => carryOver({ ...move, notes }));
+    await move.checkLock();
+    const { copied, carried } = await untilReady(() => carryOver({ ...move, notes, copy: ahead.copy }));
     onStep('switching');
     await completeMove(ends, leaving);
     const pauseMs = Math.round(performance.now() - frozenAt);
-    return { copied: ahead + copied, carried, pauseMs };
+    return { copied: ahead.copied + copied, carried, pauseMs };
   } catch (error) {
     await undo(ends, accountId).catch(() => undefined);
     throw error;
   } finally {
     // Where that fails, a worker does it.
-    await endNotes(source.pool, { accountId }).catch(() => false);
+    await endNotes(source.pool, notes).catch(() => undefined);
   }
+}
+
+/** Copies what there may be much of, follows what changes meanwhile, and ends the background work of the account. */
+async function copyWhileServed(move: MoveInput, notes: Notes, leaving: Leaving): Promise<Copied> {
+  const { source, onStep } = move;
+  onStep('copying ahead');
+  const first = await copyAhead(move);
+  onStep('catching up');
+  const onDifference = (table: string): void => onStep(`copying ${table} again: it differs`);
+  const compared = await catchUpAndCompare({ ...move, notes, copy: first.copy, onDifference });
+  const beganAt = performance.now();
+  // What was sent during the comparison.
+  const caughtUp = await catchUp({ ...move, notes, copy: compared.copy });
+  const againSeconds = 5 + Math.ceil((2 * (performance.now() - beganAt)) / 1000);
+  onStep('ending the background work');
+  await prepare(source.pool, { ...leaving, thenSeconds: againSeconds });
+  // What the account has sent meanwhile, several seconds of it, is then not left for the time without service.
+  onStep('catching up again');
+  const last = await catchUp({ ...move, notes, copy: caughtUp.copy });
+  return { copied: first.copied + compared.copied + caughtUp.copied + last.copied, copy: last.copy };
 }
 
 /**

@@ -51,18 +51,37 @@ export const markMove = (
           WHERE v.state IN ('preparing', 'leaving')`,
   );
 
-/** Marks an account as arriving from `cell`: it is not served yet. With `isComplete`, all of it is here. */
-export const markArriving = (
+/**
+ * Marks an account as arriving from `cell`: it is not served yet. With `isComplete`, all of it is here. Returns the time of the
+ * transaction, by which `checkCopy` knows the copy.
+ */
+export async function markArriving(
   db: Db,
   { accountId, cell, isComplete }: AccountKey & { cell: number; isComplete: boolean },
-): Promise<number> =>
-  exec(
+): Promise<string> {
+  const { copy } = await one<{ copy: string }>(
     db,
     sql`INSERT INTO account_move AS v (account_id, state, cell, is_complete)
         VALUES (${accountId}, 'arriving', ${cell}, ${isComplete})
         ON CONFLICT (account_id) DO UPDATE SET state = 'arriving', cell = excluded.cell, arrived_at = NULL, since = now(),
-          is_complete = excluded.is_complete, was_here = v.was_here OR v.state = 'left'`,
+          is_complete = excluded.is_complete, was_here = v.was_here OR v.state = 'left'
+        RETURNING v.since::text AS copy`,
   );
+  return copy;
+}
+
+/**
+ * Locks the mark of an arriving account until the transaction ends. Throws when it is not that of the copy, so that rows of
+ * the copy may be missing.
+ */
+export async function checkCopy(db: Db, { accountId, copy }: AccountKey & { copy: string }): Promise<void> {
+  const mark = await maybeOne(
+    db,
+    sql`SELECT FROM account_move WHERE account_id = ${accountId} AND state = 'arriving' AND since = ${copy}::timestamptz
+        FOR UPDATE`,
+  );
+  if (mark === undefined) throw new Error('The copy in the target is gone, or an older one: begin the move anew.');
+}
 
 /**
  * Has an account that was arriving, and that had left this cell before, be as it was: it has left, for the cell that it was

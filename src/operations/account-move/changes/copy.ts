@@ -16,15 +16,18 @@ import {
   valueOf,
 } from '../rows.ts';
 
+/** The rows of an account in one table, and the run that notes which of them change. */
+export type NotedReading = Reading & { readonly run: string };
+
 /**
  * Copies the rows of a table whose changes were noted over an earlier copy of it, between two transactions as `copyRows` does:
- * only these are read, deleted and written. What is noted remains so. Returns their number, and throws when it, or their keys,
- * differ then.
+ * only these are read, deleted and written. Does not delete the notes. Returns the number of copied rows. Throws when number or
+ * keys of the noted rows differ then between source and target.
  */
 export async function copyChanges(
   source: Client,
   target: Client,
-  reading: Reading,
+  reading: NotedReading,
   ids: ConnectionIds,
 ): Promise<number> {
   const { table, rows } = reading;
@@ -42,7 +45,7 @@ export async function copyChanges(
   // With 400 days of partitions, the statements below take half a second, most of it for their plans.
   if ((await maybeOne(target, sql`SELECT FROM ${keys} LIMIT 1`)) === undefined) return 0;
   await exec(target, sql`ANALYZE ${keys}`);
-  // All before any is inserted: a row that was deleted and one that is new may be the same to an index.
+  // All before any is inserted: a row that was deleted and one that is new may have the same value in a unique index.
   await exec(target, sql`DELETE FROM ${raw(table)} t USING ${keys} n WHERE ${own(reading)} AND ${isKey(key)}`);
   const noted = notedRows(reading, key);
   const names = await listColumns(source, table);
@@ -55,15 +58,16 @@ export async function copyChanges(
 }
 
 /** The rows of `copyChanges`, once it has copied them. */
-export const findNoted = async (source: Client, reading: Reading): Promise<Part> =>
+export const findNoted = async (source: Client, reading: NotedReading): Promise<Part> =>
   notedRows(reading, await listKeyOfRows(source, reading.table));
 
 const nameOfKeys = (table: string): Sql => quoted(`noted_${table}`);
 
 /** The noted keys of a table in the source. */
-const keysIn = ({ table, accountId }: Reading, key: readonly KeyColumn[]): Sql => {
+const keysIn = ({ table, accountId, run }: NotedReading, key: readonly KeyColumn[]): Sql => {
   const columns = key.map(({ name, type }, i) => sql`key[${constant(i + 1)}]::${raw(type)} AS ${quoted(name)}`);
-  return sql`SELECT DISTINCT ${join(columns)} FROM account_change WHERE account_id = ${accountId} AND table_name = ${table}`;
+  return sql`SELECT DISTINCT ${join(columns)} FROM account_change
+             WHERE account_id = ${accountId} AND run = ${run} AND table_name = ${table}`;
 };
 
 const isKey = (key: readonly KeyColumn[]): Sql =>
@@ -72,8 +76,8 @@ const isKey = (key: readonly KeyColumn[]): Sql =>
     ' AND ',
   );
 
-/** By one look into the index for each key: an estimate that is wrong must not lead to a scan of the table. */
-function notedRows(reading: Reading, key: readonly KeyColumn[]): Part {
+/** Looks each key up in the index: a wrong estimate must not lead to a scan of the table. */
+function notedRows(reading: NotedReading, key: readonly KeyColumn[]): Part {
   const rowsOf = (keys: Sql): Sql =>
     sql`(SELECT r.* FROM ${keys} AS n CROSS JOIN LATERAL (
            SELECT * FROM ${raw(reading.table)} AS t WHERE ${own(reading)} AND ${isKey(key)} LIMIT 1) AS r)`;

@@ -8,10 +8,11 @@ import { checkTableKinds } from '../../../platform/db/table-kinds.ts';
 import { tenantTransaction } from '../../../platform/db/tenant.ts';
 import { DAY_MS } from '../../../platform/lib/time.ts';
 import { createAccount } from '../../accounts/create.ts';
+import { listKeyOfRows, listOf } from '../rows.ts';
 import { tryMoveLock } from '../sql.ts';
 import { AHEAD } from '../tables.ts';
 import { beginNotes, checkNotes, endNotes } from './note.ts';
-import { listTriggers } from './sql.ts';
+import { listTriggers, runsOf } from './sql.ts';
 
 let opened: AsyncDisposableStack;
 let cells: TwoCells;
@@ -72,19 +73,23 @@ test('a transaction that writes while notes begin is waited for', async () => {
   await writer.query('UPDATE contact_list_member SET list_id = 10');
   const beginning = beginNotes(pool, { accountId });
   await until('a lock to be waited for', async () => (await countLockWaits(pool)) > 0);
-  expect((await listTriggers(pool, { accountId })).map(({ leaf }) => leaf)).not.toContain('contact_list_member');
+  expect((await listTriggers(pool, { runs: runsOf(accountId) })).map(({ leaf }) => leaf)).not.toContain(
+    'contact_list_member',
+  );
   await writer.query('COMMIT');
   writer.release();
   await beginning;
 });
 
 test('each table that is copied ahead has its triggers, and none afterwards', async () => {
-  await beginNotes(pool, { accountId });
-  const noted = new Set((await listTriggers(pool, { accountId })).map(({ leaf }) => leaf.replace(/_\d{8}$/, '')));
+  const notes = await beginNotes(pool, { accountId });
+  const noted = new Set(
+    (await listTriggers(pool, { runs: runsOf(accountId) })).map(({ leaf }) => leaf.replace(/_\d{8}$/, '')),
+  );
   expect([...noted].sort()).toEqual(AHEAD.map(([table]) => table).sort());
   await addMember(accountId, 1, 10);
-  expect(await endNotes(pool, { accountId })).toBe(true);
-  expect(await listTriggers(pool, { accountId: null })).toEqual([]);
+  await endNotes(pool, notes);
+  expect(await listTriggers(pool, { runs: 'note_change_' })).toEqual([]);
   expect(await listNoted()).toEqual([]);
   expect(await checkTableKinds(pool)).toEqual([]);
 });
@@ -94,9 +99,35 @@ test('changes that were not noted are found before the copy counts', async () =>
   const notes = await beginNotes(pool, { accountId });
   await createPartitions(pool, [new Date(Date.now() + 20 * DAY_MS)]);
   await expect(checkNotes(pool, notes), 'a younger partition has no rows').resolves.toBeUndefined();
-  const [trigger] = (await listTriggers(pool, { accountId })).filter(({ leaf }) => leaf === 'contact_list_member');
-  await exec(pool, raw(`DROP TRIGGER ${trigger?.name} ON contact_list_member`));
+  const [trigger] = (await listTriggers(pool, { runs: runsOf(accountId) })).filter(
+    ({ leaf }) => leaf === 'contact_list_member',
+  );
+  await exec(pool, raw(`DROP TRIGGER ${trigger?.names[0]} ON contact_list_member`));
   await expect(checkNotes(pool, notes)).rejects.toThrow('The changes of the table contact_list_member are not noted');
+});
+
+test('the end of one run leaves the notes of another', async () => {
+  const first = await beginNotes(pool, { accountId });
+  const second = await beginNotes(pool, { accountId });
+  await addMember(accountId, 1, 10);
+  await endNotes(pool, first);
+  await expect(checkNotes(pool, second)).resolves.toBeUndefined();
+  expect(await listNoted()).toEqual([{ table: 'contact_list_member', key: ['10', '1'] }]);
+});
+
+test.each(AHEAD.map(([table]) => table))('the columns of the key of %s are noted in their order', async (table) => {
+  const key = await listKeyOfRows(pool, table);
+  const values = key.map(({ type }, i) => (type === 'uuid' ? `00000000-0000-7000-8000-00000000000${i}` : String(i)));
+  const names = key.map(({ name }) => name);
+  await exec(
+    pool,
+    raw(`CREATE TABLE copied AS SELECT * FROM ${table} LIMIT 0;
+         CREATE TRIGGER noting AFTER INSERT ON copied FOR EACH ROW
+           EXECUTE FUNCTION note_change('new', 'run', '${table}', '${names.join(',')}');
+         INSERT INTO copied (account_id, ${listOf(names).sql})
+           VALUES (${[accountId, ...values].map((value) => `'${value}'`).join(', ')})`),
+  );
+  expect(await listNoted()).toEqual([{ table, key: values }]);
 });
 
 test('a worker ends the notes of a command that was killed, and of no other', async () => {
@@ -105,10 +136,10 @@ test('a worker ends the notes of a command that was killed, and of no other', as
   const command = await cells.a.openSession();
   await tryMoveLock(command, { accountId });
   await runTask();
-  expect(await listTriggers(pool, { accountId }), 'a command moves it').not.toEqual([]);
+  expect(await listTriggers(pool, { runs: runsOf(accountId) }), 'a command moves it').not.toEqual([]);
   await command.end();
   await addMember(accountId, 1, 10);
   await runTask();
-  expect(await listTriggers(pool, { accountId: null })).toEqual([]);
+  expect(await listTriggers(pool, { runs: 'note_change_' })).toEqual([]);
   expect(await listNoted()).toEqual([]);
 });
