@@ -24,8 +24,6 @@ import { CARRIED, COPIED, type OwnRows } from './tables.ts';
 /** The account is not as it must be to leave; nothing has changed. */
 export class NotReady extends Error {}
 
-export type CarryOver = Between & CopiedAhead;
-
 /** How many rows were copied, and how many were taken along. */
 export type CarriedOver = { readonly copied: number; readonly carried: number };
 
@@ -37,10 +35,10 @@ export type CarriedOver = { readonly copied: number; readonly carried: number };
  *
  * Rejects with a `NotReady`, or a serialization failure, when a worker has the account in hand: then it may be repeated.
  */
-export const carryOver = (move: CarryOver): Promise<CarriedOver> =>
+export const carryOver = (move: Between & CopiedAhead): Promise<CarriedOver> =>
   betweenCells(move, (source, target) => copyAccount(source, target, move));
 
-async function copyAccount(source: Client, target: Client, move: CarryOver): Promise<CarriedOver> {
+async function copyAccount(source: Client, target: Client, move: Between & CopiedAhead): Promise<CarriedOver> {
   const { accountId, ids, notes } = move;
   const mark = await findMoveForUpdate(source, { accountId });
   if (mark?.state !== 'leaving') throw new Error(TOO_LATE);
@@ -67,7 +65,7 @@ async function copyAccount(source: Client, target: Client, move: CarryOver): Pro
 async function copyTable(
   source: Client,
   target: Client,
-  { accountId, ids, notes }: CarryOver,
+  { accountId, ids, notes }: Between & CopiedAhead,
   { table, rows }: { table: string; rows: OwnRows },
 ): Promise<number> {
   const reading = { table, rows, accountId };

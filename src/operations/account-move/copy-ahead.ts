@@ -12,8 +12,8 @@ import { AHEAD } from './tables.ts';
 const PATIENCE = "SET LOCAL idle_in_transaction_session_timeout = '1h'";
 
 /**
- * A copy that is in the target, and what notes the changes in the source since. `copy` says when the target has committed it
- * last: a target that was restored, or has failed over to a standby without it, or has removed it, has another time, or none.
+ * A copy that is in the target, and what notes the changes in the source since. `copy` is the time of the transaction that wrote
+ * it last: a target that was restored, has failed over to a standby without it, or has removed it, knows another time, or none.
  */
 export type CopiedAhead = { readonly notes: Notes; readonly copy: string };
 
