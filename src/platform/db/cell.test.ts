@@ -3,6 +3,7 @@ import { createTestDatabase } from '../../../test/support/database.ts';
 import { silentLog } from '../lib/log.ts';
 import { ensureCell } from './cell.ts';
 import { MIGRATIONS_DIR, migrate } from './migrate.ts';
+import { createPool } from './pool.ts';
 import { exec, many, one, sql } from './query.ts';
 import { StartupError } from './startup-error.ts';
 
@@ -49,4 +50,15 @@ test('a database with accounts from before there were cells is cell 0', async ()
     sql`INSERT INTO account (name) VALUES ('Other') RETURNING id`,
   );
   expect(id).toBe(2);
+});
+
+test('a database that belongs to its cell is only read, so that a command runs while no commit is confirmed', async () => {
+  await using database = await emptyDatabase();
+  await ensureCell(database.pool, LAST);
+  const url = new URL(database.connectionString);
+  url.searchParams.set('options', '-c default_transaction_read_only=on');
+  const readOnly = createPool(url.href, { max: 1, applicationName: 'test', log: silentLog });
+  await expect(exec(readOnly, sql`INSERT INTO account (name) VALUES ('Acme')`)).rejects.toThrow('read-only');
+  await ensureCell(readOnly, LAST);
+  await readOnly.end();
 });

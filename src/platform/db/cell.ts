@@ -13,11 +13,13 @@ export const cellOfId = (id: number): number => Math.floor(id / IDS_PER_CELL);
 /**
  * Makes a new database that of a cell, and lets the ids of all its tables begin at `cell` * 2^40: the ids of two cells
  * never meet, so that an account can move from one to the other. A database that already has accounts is that of cell 0.
- * Call it after the migrations, since new tables bring sequences. Concurrent calls wait for each other.
+ * Call it after the migrations, since new tables bring sequences. Concurrent calls wait for each other. Where nothing is to
+ * be done it only reads: `doctor` must answer while commits wait for a standby.
  *
  * Throws a StartupError, and changes nothing, if the database belongs to another cell.
  */
 export async function ensureCell(pool: Pool, cell: number): Promise<void> {
+  if (await isPrepared(pool, cell)) return;
   await transaction(pool, async (tx) => {
     await exec(
       tx,
@@ -29,13 +31,25 @@ export async function ensureCell(pool: Pool, cell: number): Promise<void> {
       throw new StartupError(
         `The database belongs to cell ${number}, and CELL is ${cell}: set CELL=${number}, or use another database.`,
       );
-    const before = cell * IDS_PER_CELL;
     // Not transactional, and so only for sequences that still are before the ids of the cell.
-    await exec(
-      tx,
-      sql`SELECT setval(s.seqrelid, ${before}::bigint) FROM pg_sequence s JOIN pg_class c ON c.oid = s.seqrelid
-          WHERE c.relnamespace = ${CURRENT_SCHEMA}
-            AND coalesce(pg_sequence_last_value(s.seqrelid), 0) < ${before}::bigint`,
-    );
+    await exec(tx, sql`SELECT setval(seqrelid, ${firstIdOf(cell)}::bigint) FROM ${sequencesBefore(cell)}`);
   });
 }
+
+/** Whether a database belongs to a cell, with all its sequences. */
+const isPrepared = async (pool: Pool, cell: number): Promise<boolean> =>
+  (
+    await one<{ prepared: boolean }>(
+      pool,
+      sql`SELECT EXISTS (SELECT FROM cell WHERE number = ${cell})
+                 AND NOT EXISTS (SELECT FROM ${sequencesBefore(cell)}) AS prepared`,
+    )
+  ).prepared;
+
+/** The sequences that have not reached the ids of a cell. */
+const sequencesBefore = (cell: number) => sql`(
+  SELECT s.seqrelid FROM pg_sequence s JOIN pg_class c ON c.oid = s.seqrelid
+  WHERE c.relnamespace = ${CURRENT_SCHEMA}
+    AND coalesce(pg_sequence_last_value(s.seqrelid), 0) < ${firstIdOf(cell)}::bigint) AS behind`;
+
+const firstIdOf = (cell: number): number => cell * IDS_PER_CELL;
