@@ -1,4 +1,9 @@
-import { createCredential } from '../../src/identity/smpp-credentials/create.ts';
+import {
+  createCredential,
+  type IssuedCredential,
+  type SettingsInput,
+} from '../../src/identity/smpp-credentials/create.ts';
+import { newSmppPassword } from '../../src/identity/smpp-credentials/secret.ts';
 import { operatorAuthor } from '../../src/identity/audit/record.ts';
 import { transaction } from '../../src/platform/db/transaction.ts';
 import { freePort } from '../../test/support/free-port.ts';
@@ -42,13 +47,24 @@ export type Bound = { readonly account: Account; readonly customer: SmppCustomer
 
 type Manners = Pick<CustomerOptions, 'port' | 'binds' | 'window' | 'registered' | 'answer'>;
 
+/** Creates a credential of an account. */
+export async function newCredential(
+  { pool }: Pick<Stage, 'pool'>,
+  accountId: number,
+  settings: SettingsInput,
+): Promise<IssuedCredential> {
+  const secret = await newSmppPassword({ accountId });
+  return transaction(pool, (tx) => createCredential(tx, operatorAuthor(accountId), { ...settings, ...secret }));
+}
+
 /** Makes an account with a credential, and binds its customer. The customer ends with `opened`. */
 export async function openCustomer(stage: Stage, opened: AsyncDisposableStack, manners: Manners): Promise<Bound> {
   const account = await stage.newAccount({ plan: 'unlimited' });
   const { binds, window } = manners;
-  const { systemId, password } = await transaction(stage.pool, (tx) =>
-    createCredential(tx, operatorAuthor(account.accountId), { maxBinds: Math.max(10, 2 * binds), window }),
-  );
+  const { systemId, password } = await newCredential(stage, account.accountId, {
+    maxBinds: Math.max(10, 2 * binds),
+    window,
+  });
   const customer = startSmppCustomer({ systemId, password, ...manners });
   opened.defer(customer.stop);
   return { account, customer };

@@ -1,9 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { operatorAuthor } from '../../src/identity/audit/record.ts';
-import { createCredential } from '../../src/identity/smpp-credentials/create.ts';
-import { transaction } from '../../src/platform/db/transaction.ts';
 import { freePort } from '../../test/support/free-port.ts';
-import { openCustomer } from '../customers/stage.ts';
+import { newCredential, openCustomer } from '../customers/stage.ts';
 import { memoryMiB } from '../hostile/memory.ts';
 import { destinationOf } from '../lib/messages.ts';
 import { type Findings, judge, type Mode, type Proof, type Run } from '../lib/proof.ts';
@@ -39,9 +36,7 @@ async function prove(run: Run): Promise<Findings> {
   const stage = opened.use(await openStage(run, { gateway: 'serve', environment, settings: { window: 100 } }));
   const { customer } = await openCustomer(stage, opened, { port: () => port, binds: 1, window: 10, registered: 1 });
   const { accountId } = await stage.newAccount({ plan: 'unlimited' });
-  const credential = await transaction(stage.pool, (tx) =>
-    createCredential(tx, operatorAuthor(accountId), { maxBinds: 10 }),
-  );
+  const credential = await newCredential(stage, accountId, { maxBinds: 10 });
   const calm = startCalm(customer);
   await customer.submit({ reference: 'first', destination: destinationOf(0), text: 'Warm' });
 

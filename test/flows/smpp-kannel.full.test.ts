@@ -30,7 +30,7 @@ test.for(KANNEL.binds)(
     const port = await freePort();
     await using program = await startTestProgram({ environment: { SMPP_PORT: String(port) } });
     const { id } = await newCredential(program.pool, program.account.accountId, { tps: 100_000, maxBinds: 4 });
-    const hash = await hashPassword('secret08');
+    const hash = await hashPassword('secret08', { by: 'test' });
     await exec(
       program.pool,
       sql`UPDATE smpp_credential SET system_id = 'gw1', password_hash = ${hash} WHERE id = ${id}`,

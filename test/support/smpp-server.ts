@@ -17,6 +17,8 @@ import { createRecentMessages } from '../../src/messaging/messages/new/recent.ts
 import { SMPP_CHANNEL } from '../../src/messaging/smpp-outbox/sql.ts';
 import { type SmppServer, type SmppServerOptions, startSmppServer } from '../../src/messaging/smpp-server/server.ts';
 import { createWaker } from '../../src/network/dispatch/wake.ts';
+import { generateSmppPassword } from '../../src/identity/smpp-credentials/secret.ts';
+import { hashed } from '../../src/identity/users/password.ts';
 import { transaction } from '../../src/platform/db/transaction.ts';
 import { openWorkerSession } from '../../src/platform/db/worker-session.ts';
 import { systemClock } from '../../src/platform/lib/clock.ts';
@@ -90,8 +92,14 @@ export async function startServer(
 }
 
 /** Creates a credential of an account. */
-export const newCredential = (pool: Pool, accountId: number, settings: SettingsInput = {}): Promise<IssuedCredential> =>
-  transaction(pool, (tx) => createCredential(tx, operatorAuthor(accountId), settings));
+export async function newCredential(
+  pool: Pool,
+  accountId: number,
+  settings: SettingsInput = {},
+): Promise<IssuedCredential> {
+  const secret = await hashed(generateSmppPassword(), { by: 'operator' });
+  return transaction(pool, (tx) => createCredential(tx, operatorAuthor(accountId), { ...settings, ...secret }));
+}
 
 export type BoundClient = LibraryClient & { readonly bound: LibraryPdu };
 

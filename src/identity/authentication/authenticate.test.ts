@@ -121,7 +121,11 @@ test('after a change the old password is rejected at the next request, on anothe
   const [here, there] = [authenticator(), authenticator(otherPool)];
   const headers = withPassword(username, password);
   const [{ userId }] = await Promise.all([here.authenticate(headers), there.authenticate(headers)]);
-  await updatePassword(pool, { accountId, userId: userId ?? 0, passwordHash: await hashPassword('new') });
+  await updatePassword(pool, {
+    accountId,
+    userId: userId ?? 0,
+    passwordHash: await hashPassword('new', { by: 'test' }),
+  });
   await expect(here.authenticate(headers)).rejects.toMatchObject(UNAUTHENTICATED);
   await expect(there.authenticate(headers)).rejects.toMatchObject(UNAUTHENTICATED);
   expect(await here.authenticate(withPassword(username, 'new'))).toMatchObject({ userId, plan: 'trial' });

@@ -1,6 +1,7 @@
 import type { Pool } from 'pg';
 import { tenantTransaction } from '../../platform/db/tenant.ts';
 import { AppError, invalidFields } from '../../platform/errors.ts';
+import { networkOf } from '../../platform/lib/address.ts';
 import { scopesOfRole } from '../../platform/lib/scope.ts';
 import { recordAudit } from '../audit/record.ts';
 import { requireAuthority } from '../roles.ts';
@@ -24,12 +25,12 @@ export async function findInvited(pool: Pool, { token }: { readonly token: strin
  */
 export async function acceptInvitation(
   pool: Pool,
-  { token, password }: { readonly token: string; readonly password: string },
+  { token, password, ip }: { readonly token: string; readonly password: string; readonly ip: string },
 ): Promise<{ readonly username: string }> {
   const { id, accountId, email: username, role, inviterRole } = await findInvited(pool, { token });
   if (inviterRole !== null) requireAuthority({ role: inviterRole, operations: scopesOfRole(inviterRole) }, role);
   refuseGuessablePassword('password', { username, password });
-  const [hash, passwordHash] = [hashOfToken(token), await hashPassword(password)];
+  const [hash, passwordHash] = [hashOfToken(token), await hashPassword(password, { by: networkOf(ip) })];
   await tenantTransaction(pool, { accountId }, async (tx) => {
     if (!hash || (await deleteAccepted(tx, { accountId, hash })) === 0) throw ended();
     const user = await insertUser(tx, { accountId, username, passwordHash, role });

@@ -136,7 +136,7 @@ export function acceptInvitationRoutes(app: App, { pool }: PlatformDeps): void {
     },
     handler: async ({ ip, body }, reply) => {
       limit(ip);
-      return reply.code(201).send(await acceptInvitation(pool, body));
+      return reply.code(201).send(await acceptInvitation(pool, { ...body, ip }));
     },
   });
 }

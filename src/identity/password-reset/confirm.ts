@@ -3,6 +3,7 @@ import { tenantTransaction } from '../../platform/db/tenant.ts';
 import { type AppError, invalidFields } from '../../platform/errors.ts';
 import { recordAudit } from '../audit/record.ts';
 import { endSessionsOfUser } from '../sessions/end.ts';
+import { networkOf } from '../../platform/lib/address.ts';
 import { hashOfToken } from '../sessions/token.ts';
 import { hashPassword, refuseGuessablePassword } from '../users/password.ts';
 import { updatePassword } from '../users/sql.ts';
@@ -15,14 +16,14 @@ import { endReset, endResetsOfUser, findReset } from './sql.ts';
  */
 export async function confirmReset(
   pool: Pool,
-  { token, password }: { readonly token: string; readonly password: string },
+  { token, password, ip }: { readonly token: string; readonly password: string; readonly ip: string },
 ): Promise<void> {
   const hash = hashOfToken(token);
   const found = hash && (await findReset(pool, { hash }));
   if (!hash || !found) throw ended();
   const { accountId, userId, username } = found;
   refuseGuessablePassword('password', { username, password });
-  const passwordHash = await hashPassword(password);
+  const passwordHash = await hashPassword(password, { by: networkOf(ip) });
   await tenantTransaction(pool, { accountId }, async (tx) => {
     if ((await endReset(tx, { accountId, hash })) === 0) throw ended();
     await updatePassword(tx, { accountId, userId, passwordHash });

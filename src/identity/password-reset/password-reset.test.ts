@@ -55,7 +55,7 @@ async function newUser(username?: string): Promise<{ id: number; username: strin
   people += 1;
   const name = username ?? `person${people}@example.com`;
   const { accountId } = program.account;
-  const passwordHash = await hashPassword(PASSWORD);
+  const passwordHash = await hashPassword(PASSWORD, { by: 'test' });
   const user = await insertUser(program.pool, { accountId, username: name, passwordHash, role: 'viewer' });
   return { id: user?.id ?? 0, username: name };
 }

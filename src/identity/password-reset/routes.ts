@@ -53,7 +53,7 @@ export function passwordResetRoutes(app: App, { config, pool }: PlatformDeps): v
     },
     handler: async ({ ip, body }, reply) => {
       limit(ip);
-      await confirmReset(pool, body);
+      await confirmReset(pool, { ...body, ip });
       return reply.code(204).send(null);
     },
   });

@@ -6,7 +6,7 @@ import type { Role } from '../../platform/lib/scope.ts';
 import { recordAudit, systemAuthor } from '../audit/record.ts';
 import { isEmail } from '../mail-text.ts';
 import { endSessionsOfUser } from '../sessions/end.ts';
-import { generatePassword, hashPassword } from '../users/password.ts';
+import { UNMATCHABLE_HASH } from '../users/password.ts';
 import { insertUser, listAdminsForUpdate, updateRole } from '../users/sql.ts';
 import { type Claims, roleOf, SignOnFailure } from './settings.ts';
 import { findMember, findUserByName, insertMember, type Member, type SettingsRow, updateRefusal } from './sql.ts';
@@ -75,8 +75,8 @@ async function follow(tx: Db, settings: SettingsRow, user: Member, role: Role): 
 
 async function create(tx: Db, { settings, claims }: Arrival, role: Role): Promise<Member> {
   const { accountId, issuer } = settings;
-  // A password that nobody knows: the user has none until a link sets one.
-  const passwordHash = await hashPassword(generatePassword());
+  // The user has no password until a link sets one.
+  const passwordHash = UNMATCHABLE_HASH;
   for (const username of usernames(settings, claims)) {
     const made = await insertUser(tx, { accountId, username, passwordHash, role });
     if (!made) continue;

@@ -8,6 +8,7 @@ import { CALLBACK, openSignOnStage, PUBLIC_URL, settingsFor } from '../../../tes
 import { createAccount } from '../../operations/accounts/create.ts';
 import { addUser } from '../users/add.ts';
 import { changeOperator } from '../users/change.ts';
+import { hashed } from '../users/password.ts';
 import { operatorAuthor } from '../audit/record.ts';
 import { DEFAULT_NUMBER_RULES } from '../../platform/lib/phone/number-rules.ts';
 import { SCOPES } from '../../platform/lib/scope.ts';
@@ -54,7 +55,7 @@ async function addPerson(username: string, role: 'viewer' | 'admin' = 'viewer') 
   const { pool, account } = stage.program;
   const by = { ...operatorAuthor(account.accountId), role: 'admin', operations: new Set(SCOPES) } as const;
   const actor = { ...by, plan: 'unlimited', channels: new Set<never>(), numberRules: DEFAULT_NUMBER_RULES } as const;
-  return addUser(pool, actor, { username, password: 'correct horse battery', role });
+  return addUser(pool, actor, { username, role, ...(await hashed('correct horse battery', { by: 'test' })) });
 }
 
 describe('a sign-in', () => {

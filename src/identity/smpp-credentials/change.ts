@@ -1,10 +1,9 @@
 import { notifyAccountChange } from '../accounts/sql.ts';
 import { type Author, recordAudit } from '../audit/record.ts';
-import { hashPassword } from '../users/password.ts';
+import type { Hashed } from '../users/password.ts';
 import type { Db } from '../../platform/db/query.ts';
 import { AppError } from '../../platform/errors.ts';
 import { givenIn, type IssuedCredential, type SettingsInput, withSettings } from './create.ts';
-import { generateSmppPassword } from './secret.ts';
 import {
   type CredentialRow,
   deleteCredential,
@@ -43,14 +42,17 @@ export async function changeCredential(
 }
 
 /**
- * Gives a credential a new password, which is returned and shown only once; the binds that were opened with the previous
+ * Gives a credential this new password (`newSmppPassword`), which is returned and shown only once; the binds that were opened with the previous
  * one are closed. Call it in a transaction. Errors: 404 for an unknown or foreign id.
  */
-export async function rotateCredential(tx: Db, author: Author, { id }: Which): Promise<IssuedCredential> {
+export async function rotateCredential(
+  tx: Db,
+  author: Author,
+  { id, password, passwordHash }: Which & Hashed,
+): Promise<IssuedCredential> {
   const { accountId } = author;
   const row = await found(tx, author, { id });
-  const password = generateSmppPassword();
-  await updatePassword(tx, { accountId, id, passwordHash: await hashPassword(password) });
+  await updatePassword(tx, { accountId, id, passwordHash });
   await recordAudit(tx, author, { action: 'smpp-credential.rotate', subject: subjectOf({ id }) });
   await notifyAccountChange(tx, { accountId });
   return { ...row, password };

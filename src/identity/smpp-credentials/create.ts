@@ -1,10 +1,10 @@
 import { type Author, recordAudit } from '../audit/record.ts';
 import { notifyAccountChange } from '../accounts/sql.ts';
-import { hashPassword } from '../users/password.ts';
+import type { Hashed } from '../users/password.ts';
 import type { Db } from '../../platform/db/query.ts';
 import { invalidFields } from '../../platform/errors.ts';
 import { canonicalBlock } from '../../platform/lib/address.ts';
-import { generateSmppPassword, generateSystemId } from './secret.ts';
+import { generateSystemId } from './secret.ts';
 import { type CredentialSettings, insertCredential } from './sql.ts';
 
 /** What is given of the settings; the rest has its default, or stays as it is. */
@@ -52,13 +52,16 @@ function readBlocks(texts: readonly string[]): string[] {
 }
 
 /**
- * Creates a credential of the author's account with a new system_id and password. Call it in a transaction. Errors: 400
- * for an address that is none.
+ * Creates a credential of the author's account with a new system_id and this password (`newSmppPassword`). Call it in a
+ * transaction. Errors: 400 for an address that is none.
  */
-export async function createCredential(tx: Db, author: Author, input: SettingsInput): Promise<IssuedCredential> {
+export async function createCredential(
+  tx: Db,
+  author: Author,
+  { password, passwordHash, ...input }: SettingsInput & Hashed,
+): Promise<IssuedCredential> {
   const settings = withSettings(input);
-  const [systemId, password] = [generateSystemId(), generateSmppPassword()];
-  const passwordHash = await hashPassword(password);
+  const systemId = generateSystemId();
   const { accountId } = author;
   const { id, createdAt } = await insertCredential(tx, { ...settings, accountId, systemId, passwordHash });
   const detail = { systemId, ...settings };

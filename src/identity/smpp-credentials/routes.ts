@@ -3,7 +3,7 @@ import { tenant, tenantTransaction } from '../../platform/db/tenant.ts';
 import type { App, PlatformDeps } from '../../platform/http/app.ts';
 import { removalTx } from '../../platform/http/removal.ts';
 import { requireScope } from '../../platform/http/auth.ts';
-import { idempotentTx } from '../../platform/http/idempotency.ts';
+import { preparedTx } from '../../platform/http/idempotency.ts';
 import { pageFields, PageOf, pageOf } from '../../platform/http/page.ts';
 import { withExamples } from '../../platform/http/schema.ts';
 import { changeCredential, removeCredential, rotateCredential } from './change.ts';
@@ -16,6 +16,7 @@ import {
   toCredentialIssued,
   toCredentialOut,
 } from './schema.ts';
+import { newSmppPassword } from './secret.ts';
 import { countCredentials, listCredentials } from './sql.ts';
 
 const PATH = '/api/partner-gateway/v1/smpp/credentials';
@@ -39,8 +40,12 @@ export function smppCredentialRoutes(app: App, { pool, answers }: PlatformDeps):
       body: withExamples(Type.Union([CredentialIn, Type.Null()]), { name: 'Kannel', maxBinds: 2, tps: 100 }),
       response: { 201: CredentialIssued },
     },
-    handler: idempotentTx({ pool, answers }, 201, async ({ actor, body }, tx) =>
-      toCredentialIssued(await createCredential(tx, actor, body ?? {})),
+    handler: preparedTx(
+      { pool, answers },
+      201,
+      ({ actor }) => newSmppPassword(actor),
+      async ({ actor, body }, tx, secret) =>
+        toCredentialIssued(await createCredential(tx, actor, { ...body, ...secret })),
     ),
   });
 
@@ -95,8 +100,12 @@ export function smppCredentialRoutes(app: App, { pool, answers }: PlatformDeps):
       params: CredentialId,
       response: { 200: CredentialIssued },
     },
-    handler: idempotentTx({ pool, answers }, 200, async ({ actor, params }, tx) =>
-      toCredentialIssued(await rotateCredential(tx, actor, params)),
+    handler: preparedTx(
+      { pool, answers },
+      200,
+      ({ actor }) => newSmppPassword(actor),
+      async ({ actor, params }, tx, secret) =>
+        toCredentialIssued(await rotateCredential(tx, actor, { ...params, ...secret })),
     ),
   });
 

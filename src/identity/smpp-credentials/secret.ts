@@ -1,4 +1,5 @@
 import { randomInt } from 'node:crypto';
+import { type Hashed, hashed } from '../users/password.ts';
 
 /** Without characters that people take for one another. */
 const LETTERS = 'abcdefghjkmnpqrstuvwxyz';
@@ -6,7 +7,7 @@ const SYSTEM_ID_ALPHABET = `${LETTERS}23456789`;
 const PASSWORD_ALPHABET = `${LETTERS}${LETTERS.toUpperCase().replace('L', '')}23456789`;
 
 const SYSTEM_ID_LENGTH = 12;
-/** The most that SMPP 3.4 has room for: 9 octets with the NUL (protocol sheet smpp, section 2). */
+/** The most that SMPP 3.4 has room for: 9 octets with the NUL (SMPP 3.4 §5.2.2). */
 const PASSWORD_LENGTH = 8;
 
 const randomText = (alphabet: string, length: number): string =>
@@ -21,3 +22,7 @@ export const generateSystemId = (): string =>
  * hash must be slow.
  */
 export const generateSmppPassword = (): string => randomText(PASSWORD_ALPHABET, PASSWORD_LENGTH);
+
+/** Generates a password of an account and hashes it. Call it before the transaction that stores it. */
+export const newSmppPassword = ({ accountId }: { readonly accountId: number }): Promise<Hashed> =>
+  hashed(generateSmppPassword(), { by: accountId });

@@ -23,7 +23,7 @@ export async function changeOwnPassword({ pool, checkPassword }: Deps, actor: Ac
   const { currentPassword, newPassword, ip } = input;
   const { passwordHash: from } = await checkPassword({ username, password: currentPassword }, ip).catch(asField);
   refuseGuessablePassword('newPassword', { username, password: newPassword });
-  const passwordHash = await hashPassword(newPassword);
+  const passwordHash = await hashPassword(newPassword, { by: actor.accountId });
   await tenantTransaction(pool, actor, async (tx) => {
     if ((await updatePassword(tx, { accountId, userId, passwordHash, from })) === 0) throw wrong();
     const exceptId = actor.session?.id ?? null;

@@ -6,7 +6,7 @@ import type { Actor } from '../../platform/lib/actor.ts';
 import type { Role } from '../../platform/lib/scope.ts';
 import { endSessionsOfUser } from '../sessions/end.ts';
 import { requireAuthority } from '../roles.ts';
-import { hashPassword, refuseGuessablePassword } from './password.ts';
+import { type Hashed, refuseGuessablePassword } from './password.ts';
 import {
   deleteUser,
   findUser,
@@ -20,7 +20,7 @@ import {
 export type UserChange = {
   readonly id: number;
   readonly role?: Role | undefined;
-  readonly password?: string | undefined;
+  readonly newPassword?: Hashed | undefined;
 };
 
 /**
@@ -30,10 +30,10 @@ export type UserChange = {
  * and for the actor's own password, which needs the current one (`changeOwnPassword`); 409 for the role of the last
  * admin; 400 when the password is the username.
  */
-export async function changeUser(tx: Db, actor: Actor, { id, role, password }: UserChange): Promise<UserRow> {
+export async function changeUser(tx: Db, actor: Actor, { id, role, newPassword }: UserChange): Promise<UserRow> {
   const user = await findChangeableUser(tx, actor, { id, leavesAdmins: role !== undefined && role !== 'admin' });
   if (role !== undefined) await changeRole(tx, actor, user, role);
-  if (password !== undefined) await resetPassword(tx, actor, user, password);
+  if (newPassword !== undefined) await resetPassword(tx, actor, user, newPassword);
   return { ...user, role: role ?? user.role };
 }
 
@@ -95,13 +95,14 @@ async function changeRole(tx: Db, actor: Actor, { id, username, role: from }: Us
   await recordAudit(tx, actor, { action: 'user.role', subject: `user:${id}`, detail: { username, from, to } });
 }
 
-async function resetPassword(tx: Db, actor: Actor, { id, username }: UserRow, password: string): Promise<void> {
+async function resetPassword(tx: Db, actor: Actor, { id, username }: UserRow, to: Hashed): Promise<void> {
+  const { password, passwordHash } = to;
   if (id === actor.userId)
     throw new AppError('forbidden', {
       message: 'Change your own password with PUT /users/me/password, which asks for the current one',
     });
   refuseGuessablePassword('password', { username, password });
-  await updatePassword(tx, { accountId: actor.accountId, userId: id, passwordHash: await hashPassword(password) });
+  await updatePassword(tx, { accountId: actor.accountId, userId: id, passwordHash });
   await endSessionsOfUser(tx, actor, { userId: id, exceptId: null, reason: 'the password was set' });
   await recordAudit(tx, actor, { action: 'user.password', subject: `user:${id}` });
 }

@@ -1,25 +1,24 @@
 import { randomBytes } from 'node:crypto';
 import type { Db } from '../../platform/db/query.ts';
 import type { Role } from '../../platform/lib/scope.ts';
-import { hashPassword, generatePassword } from './password.ts';
+import type { Hashed } from './password.ts';
 import { insertUser } from './sql.ts';
 
 /** A user just created, with the password, which cannot be shown again. */
 export type NewUser = { readonly userId: number; readonly username: string; readonly password: string };
 
 /**
- * Creates a user of the account with a random password. The username is derived from `name` and unique across accounts:
+ * Creates a user of the account with this random password. The username is derived from `name` and unique across accounts:
  * if it is taken, a short random suffix is added.
  */
 export async function createUserWithRandomPassword(
   db: Db,
   actor: { readonly accountId: number },
-  input: { name: string; role: Role },
+  input: { name: string; role: Role } & Hashed,
 ): Promise<NewUser> {
-  const password = generatePassword();
-  const passwordHash = await hashPassword(password);
-  for (const username of usernames(input.name)) {
-    const row = await insertUser(db, { accountId: actor.accountId, username, passwordHash, role: input.role });
+  const { name, role, password, passwordHash } = input;
+  for (const username of usernames(name)) {
+    const row = await insertUser(db, { accountId: actor.accountId, username, passwordHash, role });
     if (row) return { userId: row.id, username, password };
   }
   throw new Error('no free username found');

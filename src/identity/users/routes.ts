@@ -3,13 +3,13 @@ import { tenant, tenantTransaction } from '../../platform/db/tenant.ts';
 import { AppError } from '../../platform/errors.ts';
 import { requireCredentials, requireScope } from '../../platform/http/auth.ts';
 import type { PlatformDeps, App } from '../../platform/http/app.ts';
-import { idempotentTx } from '../../platform/http/idempotency.ts';
+import { preparedTx } from '../../platform/http/idempotency.ts';
 import { removalTx } from '../../platform/http/removal.ts';
 import { offsetOf, pageOf, PageOf, PageQuery } from '../../platform/http/page.ts';
 import { addUser } from './add.ts';
 import { changeOwnPassword } from './change-own-password.ts';
-import { changeUser } from './change.ts';
-import { removeUser } from './change.ts';
+import { changeUser, removeUser } from './change.ts';
+import { hashed } from './password.ts';
 import { toUserOut, PasswordIn, UserId, UserIn, UserOut, UserPatch } from './schema.ts';
 import { countUsers, findUser, listUsers } from './sql.ts';
 import { withExamples } from '../../platform/http/schema.ts';
@@ -54,8 +54,11 @@ export function userRoutes(app: App, { pool, answers, checkPassword }: PlatformD
       body: withExamples(UserIn, { username: 'grace@example.com', password: 'correct horse battery', role: 'manager' }),
       response: { 201: UserOut },
     },
-    handler: idempotentTx({ pool, answers }, 201, async ({ actor, body }, tx) =>
-      toUserOut(await addUser(tx, actor, body)),
+    handler: preparedTx(
+      { pool, answers },
+      201,
+      ({ actor, body }) => hashed(body.password, { by: actor.accountId }),
+      async ({ actor, body }, tx, secret) => toUserOut(await addUser(tx, actor, { ...body, ...secret })),
     ),
   });
 
@@ -83,8 +86,11 @@ export function userRoutes(app: App, { pool, answers, checkPassword }: PlatformD
       body: withExamples(UserPatch, { role: 'sender' }),
       response: { 200: UserOut },
     },
-    handler: async ({ actor, params, body }) =>
-      toUserOut(await tenantTransaction(pool, actor, (tx) => changeUser(tx, actor, { ...body, ...params }))),
+    handler: async ({ actor, params, body: { role, password } }) => {
+      const newPassword = password === undefined ? undefined : await hashed(password, { by: actor.accountId });
+      const change = { ...params, role, newPassword };
+      return toUserOut(await tenantTransaction(pool, actor, (tx) => changeUser(tx, actor, change)));
+    },
   });
 
   app.delete(`${PATH}/:id`, {

@@ -3,11 +3,7 @@ import { AppError } from '../../platform/errors.ts';
 import { matchesPassword, UNMATCHABLE_HASH } from './password.ts';
 
 export type VerifierOptions = {
-  /**
-   * Maximum number of concurrent hashes. Each takes a core and 19 MiB, so that unlimited ones could be used for DoS.
-   */
-  readonly concurrency?: number;
-  /** Maximum number of callers of each class that wait for a hash; further ones get 503. */
+  /** Maximum number of callers of each class that a hash is made for or that wait for one; further ones get 503. */
   readonly maxWaiting?: number;
   /** How long a right password is cached. */
   readonly rememberMs?: number;
@@ -44,20 +40,27 @@ export type PasswordVerifier = (guess: Guess) => Promise<boolean>;
  * deleted user takes effect at once. Concurrent equal guesses from one network share one hash. Wrong passwords are
  * never cached.
  *
- * Guesses of strangers wait behind those of known callers, and when there are too many, only strangers are rejected.
+ * Guesses of strangers wait behind those of known callers, networks take turns, and when there are too many, only
+ * strangers are rejected.
  */
 export function createPasswordVerifier(options: VerifierOptions = {}): PasswordVerifier {
-  const { concurrency = 2, maxWaiting = 100, matches = matchesPassword } = options;
+  const { maxWaiting = 100, matches = matchesPassword } = options;
   const processKey = randomBytes(32);
   const known = createCache(options);
   const inProgress = new Map<string, Promise<boolean>>();
-  const withLimit = createLimit(concurrency, maxWaiting);
+  const waiting: Record<CallerClass, number> = { known: 0, stranger: 0 };
 
-  const check = async (mac: string, storedHash: string, { password, caller }: Guess): Promise<boolean> => {
-    const right = await withLimit(caller, () => matches(password, storedHash));
-    if (right) known.add(mac, storedHash);
-    return right;
-  };
+  async function check(mac: string, storedHash: string, { password, caller, from }: Guess): Promise<boolean> {
+    if (waiting[caller] >= maxWaiting) throw new AppError('unavailable', { retryAfterSeconds: 2 });
+    waiting[caller]++;
+    try {
+      const right = await matches(password, storedHash, { by: from, urgent: caller === 'known' });
+      if (right) known.add(mac, storedHash);
+      return right;
+    } finally {
+      waiting[caller]--;
+    }
+  }
   return async (guess) => {
     const { username, password, storedHash = UNMATCHABLE_HASH, from } = guess;
     const mac = createHmac('sha256', processKey)
@@ -89,28 +92,5 @@ function createCache({ rememberMs = 300_000, maxRemembered = 10_000 }: VerifierO
       const oldest = remembered.keys().next();
       if (remembered.size > maxRemembered && !oldest.done) remembered.delete(oldest.value);
     },
-  };
-}
-
-/**
- * Runs at most `concurrency` pieces of work at once: those of known callers first, each class in the order of its
- * calls. Throws 503 when `maxWaiting` of a class are waiting already.
- */
-function createLimit(concurrency: number, maxWaiting: number) {
-  const waiting: Record<CallerClass, (() => void)[]> = { known: [], stranger: [] };
-  let running = 0;
-  return async <T>(caller: CallerClass, work: () => Promise<T>): Promise<T> => {
-    if (running >= concurrency) {
-      if (waiting[caller].length >= maxWaiting) throw new AppError('unavailable', { retryAfterSeconds: 2 });
-      await new Promise<void>((resolve) => waiting[caller].push(resolve));
-    } else running++;
-    try {
-      return await work();
-    } finally {
-      // A finished piece of work passes its slot to the next one, so `running` stays the same.
-      const next = waiting.known.shift() ?? waiting.stranger.shift();
-      if (next) next();
-      else running--;
-    }
   };
 }

@@ -2,6 +2,7 @@ import { beforeAll, expect, test } from 'vitest';
 import { operatorAuthor } from '../../identity/audit/record.ts';
 import { changeStatus } from '../../identity/accounts/change-status.ts';
 import { changeCredential, removeCredential, rotateCredential } from '../../identity/smpp-credentials/change.ts';
+import { newSmppPassword } from '../../identity/smpp-credentials/secret.ts';
 import { createAccount } from '../../operations/accounts/create.ts';
 import { STATUS } from '../../carriers/smpp/status.ts';
 import { many, sql } from '../../platform/db/query.ts';
@@ -125,7 +126,8 @@ test('a change of the password, of the addresses, a deletion and a suspension un
   ]);
   const clients = await Promise.all([rotated, deleted, moved, suspended, kept].map((one) => bindAs(server, one)));
   expect(clients.map((client) => client.bound.command_status)).toEqual([0, 0, 0, 0, 0]);
-  await transaction(pool, (tx) => rotateCredential(tx, author, rotated));
+  const secret = await newSmppPassword({ accountId });
+  await transaction(pool, (tx) => rotateCredential(tx, author, { ...rotated, ...secret }));
   await clients[0]?.closed;
   expect((await bindAs(server, rotated)).bound.command_status).toBe(STATUS.ESME_RINVPASWD);
   await transaction(pool, (tx) => removeCredential(tx, author, deleted));

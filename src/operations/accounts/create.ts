@@ -7,6 +7,7 @@ import { createKey } from '../../identity/api-keys/create.ts';
 import { operatorAuthor, recordAudit } from '../../identity/audit/record.ts';
 import { changeOperator } from '../../identity/users/change.ts';
 import { createUserWithRandomPassword } from '../../identity/users/create.ts';
+import { generatePassword, type Hashed, hashed } from '../../identity/users/password.ts';
 import { topUp } from '../../money/credit/charge.ts';
 import { insertBalance } from '../../money/credit/sql.ts';
 import type { Db } from '../../platform/db/query.ts';
@@ -42,25 +43,33 @@ const DEMO_CREDIT_MICROS = 10_000_000_000;
  * Creates an account with an admin and an API key with all scopes, in one transaction. Errors: 400 when the name is empty
  * or longer than 200 characters.
  */
-export const createAccount = (pool: Pool, input: AccountInput): Promise<NewAccount> =>
-  transaction(pool, (tx) => createAccountTx(tx, input));
+export async function createAccount(pool: Pool, input: AccountInput): Promise<NewAccount> {
+  const secret = await newAdminPassword();
+  return transaction(pool, (tx) => createAccountTx(tx, input, secret));
+}
+
+/** Generates the password of an account's first admin and hashes it. Call it before the transaction of the account. */
+export const newAdminPassword = (): Promise<Hashed> => hashed(generatePassword(), { by: 'operator' });
 
 /**
  * Creates the account of a first start, or returns undefined when there is any account. Two programs that start at the
  * same time on one empty database create only one.
  */
-export const createDemoAccount = (pool: Pool): Promise<NewAccount | undefined> =>
-  transaction(pool, async (tx) => {
+export async function createDemoAccount(pool: Pool): Promise<NewAccount | undefined> {
+  if ((await countAccounts(pool)) > 0) return undefined;
+  const secret = await newAdminPassword();
+  return transaction(pool, async (tx) => {
     await lockFirstAccount(tx);
     if ((await countAccounts(tx)) > 0) return undefined;
     const plan = { plan: 'production', creditMicros: DEMO_CREDIT_MICROS, ratePerMinute: 0 } as const;
-    const demo = await createAccountTx(tx, { name: 'Demo', ...plan, operator: true });
+    const demo = await createAccountTx(tx, { name: 'Demo', ...plan, operator: true }, secret);
     await createSamples(tx, operatorAuthor(demo.accountId));
     return demo;
   });
+}
 
-/** Does the same as `createAccount`, in the caller's transaction. */
-export async function createAccountTx(tx: Db, input: AccountInput): Promise<NewAccount> {
+/** Does the same as `createAccount`, in the caller's transaction, with a password of `newAdminPassword`. */
+export async function createAccountTx(tx: Db, input: AccountInput, secret: Hashed): Promise<NewAccount> {
   const name = parseAccountName(input.name);
   const { id: accountId } = await insertAccount(tx, { name, plan: input.plan });
   const { ratePerMinute } = input;
@@ -69,12 +78,13 @@ export async function createAccountTx(tx: Db, input: AccountInput): Promise<NewA
   await insertBalance(tx, { accountId, unlimited: input.plan === 'unlimited' });
   await insertBook(tx, { accountId });
   if (input.creditMicros) await topUp(tx, { accountId, micros: input.creditMicros, reference: 'first credit' });
-  const { userId, username, password } = await createUserWithRandomPassword(tx, { accountId }, { name, role: 'admin' });
+  const admin = { name, role: 'admin', ...secret } as const;
+  const { userId, username, password } = await createUserWithRandomPassword(tx, { accountId }, admin);
   const operator = operatorAuthor(accountId, input.by);
   if (input.operator) await changeOperator(tx, operator, { id: userId, isOperator: true });
   const detail = { name, plan: input.plan, creditMicros: input.creditMicros ?? 0 };
   await recordAudit(tx, operator, { action: 'account.create', subject: `account:${accountId}`, detail });
-  const admin = { ...operator, userId, operations: scopesOfRole('admin') };
-  const { apiKey } = await createKey(tx, admin, { name: 'first key' });
+  const author = { ...operator, userId, operations: scopesOfRole('admin') };
+  const { apiKey } = await createKey(tx, author, { name: 'first key' });
   return { accountId, name, apiKey, username, password };
 }

@@ -3,7 +3,7 @@ import { parseAccountName } from '../../identity/accounts/rename.ts';
 import { countAccounts, listAccounts, lockFirstAccount } from '../../identity/accounts/sql.ts';
 import { transaction } from '../../platform/db/transaction.ts';
 import { toMicros } from '../../platform/lib/money.ts';
-import { createAccountTx, type NewAccount } from '../accounts/create.ts';
+import { createAccountTx, type NewAccount, newAdminPassword } from '../accounts/create.ts';
 import { type Answers, amount } from './answers.ts';
 import type { Done } from './step.ts';
 
@@ -30,10 +30,11 @@ export async function setUpAccount(pool: Pool, answers: Answers): Promise<{ done
   const creditMicros = toMicros(Number(credit));
   if (creditMicros === null) throw new Error('amount accepts at most 6 decimals');
   const input = { name, plan: 'production', creditMicros, operator: true } as const;
+  const secret = await newAdminPassword();
   // Of two runs at the same time one creates it.
   const created = await transaction(pool, async (tx) => {
     await lockFirstAccount(tx);
-    return (await countAccounts(tx)) > 0 ? null : createAccountTx(tx, input);
+    return (await countAccounts(tx)) > 0 ? null : createAccountTx(tx, input, secret);
   });
   if (created === null) return { done: { step, changed: false, detail: 'made by another run' }, created };
   return { done: { step, changed: true, detail: `${name}, with an admin who is an operator of the gateway` }, created };

@@ -1,11 +1,38 @@
 import pg from 'pg';
 import type { Pool, PoolClient, QueryResult, QueryResultRow } from 'pg';
+import { createFairQueue, type FairQueue } from '../lib/background/fair-queue.ts';
 import type { Db, Statement } from './query.ts';
 import { TENANT_ROLE } from './tenant-role.ts';
-import { transaction } from './transaction.ts';
+import { refuseInTransaction, transaction } from './transaction.ts';
 
 /** The account whose rows are accessed; an actor is one. */
 type Tenant = { readonly accountId: number };
+
+/** The share of a pool that works for accounts. The rest is for batches of single sends, sign-ins and background work. */
+const SHARE_OF_ACCOUNTS = 0.6;
+/** How many accounts find connections at the same time, whatever each of them asks for. */
+const ACCOUNTS_AT_ONCE = 3;
+
+const doors = new WeakMap<Pool, FairQueue>();
+
+function doorOf(pool: Pool): FairQueue {
+  const known = doors.get(pool);
+  if (known) return known;
+  const size = Math.max(1, Math.floor(pool.options.max * SHARE_OF_ACCOUNTS));
+  const door = createFairQueue({ size, perAccount: Math.max(1, Math.floor(size / ACCOUNTS_AT_ONCE)) });
+  doors.set(pool, door);
+  return door;
+}
+
+/**
+ * Runs work for an account that takes a connection of the pool, when it is the account's turn: of 20 connections, 12 work
+ * for accounts, at most 4 of them for one. So an account that asks for much waits for itself, whatever protocol it
+ * speaks. Rejects with 429 when 1,000 pieces of its work wait already, and in an open transaction.
+ */
+export function inTurn<T>(pool: Pool, { accountId }: Tenant, work: () => Promise<T>): Promise<T> {
+  refuseInTransaction('a turn at the database');
+  return doorOf(pool).run(accountId, work);
+}
 
 /**
  * Returns the database with the rights of one account: every query runs as `heliograph_tenant` under row-level security
@@ -17,20 +44,27 @@ type Tenant = { readonly accountId: number };
  */
 export function tenant(pool: Pool, { accountId }: Tenant): Db {
   return {
-    async query<R extends QueryResultRow>(statement: Statement): Promise<QueryResult<R>> {
-      const client = await pool.connect();
-      try {
-        await prepareEntering(client);
-        const result = await enterAndQuery<R>(client, accountId, statement);
-        client.release();
-        return result;
-      } catch (error) {
-        // The server rolls back what it rejects; after any other failure the state of the connection is unknown.
-        client.release(!(error instanceof pg.DatabaseError));
-        throw error;
-      }
-    },
+    query: <R extends QueryResultRow>(statement: Statement) =>
+      inTurn(pool, { accountId }, () => queryAs<R>(pool, accountId, statement)),
   };
+}
+
+async function queryAs<R extends QueryResultRow>(
+  pool: Pool,
+  accountId: number,
+  statement: Statement,
+): Promise<QueryResult<R>> {
+  const client = await pool.connect();
+  try {
+    await prepareEntering(client);
+    const result = await enterAndQuery<R>(client, accountId, statement);
+    client.release();
+    return result;
+  } catch (error) {
+    // The server rolls back what it rejects; after any other failure the state of the connection is unknown.
+    client.release(!(error instanceof pg.DatabaseError));
+    throw error;
+  }
 }
 
 /** Runs `work` in one transaction (see `transaction`) with the rights of one account (see `tenant`). */
@@ -38,7 +72,9 @@ export const tenantTransaction = <T>(
   pool: Pool,
   { accountId }: Tenant,
   work: (tx: PoolClient) => Promise<T>,
-): Promise<T> =>
+): Promise<T> => inTurn(pool, { accountId }, () => transactionAs(pool, accountId, work));
+
+const transactionAs = <T>(pool: Pool, accountId: number, work: (tx: PoolClient) => Promise<T>): Promise<T> =>
   transaction(pool, async (tx) => {
     // Sent together with the first statement. If it fails, the transaction is aborted, and that statement fails too.
     const refusal = tx.query(enterTenant(accountId)).then(

@@ -1,7 +1,19 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import pg from 'pg';
 import type { Pool, PoolClient } from 'pg';
 import { createPipeline } from './pipeline.ts';
 import { type Db, exec, sql } from './query.ts';
+
+/** The transaction within which code runs. It is over for what the work has left behind. */
+const openTransaction = new AsyncLocalStorage<{ isOpen: boolean }>();
+
+/**
+ * Throws when a transaction is open here. What waits for a turn must not hold a connection meanwhile: the others would
+ * find none, and two such waits can wait for each other.
+ */
+export function refuseInTransaction(what: string): void {
+  if (openTransaction.getStore()?.isOpen === true) throw new Error(`${what} was asked for in an open transaction`);
+}
 
 /**
  * Runs `work` in one transaction: committed when it resolves, rolled back when it throws. A client whose rollback fails
@@ -9,11 +21,12 @@ import { type Db, exec, sql } from './query.ts';
  */
 export async function transaction<T>(pool: Pool, work: (tx: PoolClient) => Promise<T>): Promise<T> {
   const client = await pool.connect();
+  const context = { isOpen: true };
   let broken: Error | undefined;
   try {
     // Sent together with the first statement. If it fails, the connection is gone, and that statement fails too.
     client.query('BEGIN').catch(() => undefined);
-    const result = await work(client);
+    const result = await openTransaction.run(context, () => work(client));
     const { command } = await client.query('COMMIT');
     // If `work` swallowed the error of a statement, PostgreSQL reports it only here, and not as an error.
     if (command !== 'COMMIT') throw new Error('the transaction was rolled back');
@@ -25,6 +38,7 @@ export async function transaction<T>(pool: Pool, work: (tx: PoolClient) => Promi
     if (isOnReadOnlyServer(error)) broken = error;
     throw error;
   } finally {
+    context.isOpen = false;
     client.release(broken);
   }
 }

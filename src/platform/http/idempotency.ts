@@ -180,8 +180,13 @@ export type PendingAnswer = Key & {
   seal(payload: unknown): SealedAnswer;
 };
 
-/** The work of a handler, done in the transaction that also stores its answer. */
-type Work<Q extends FastifyRequest, R> = (request: Q, tx: PoolClient) => Promise<R>;
+/** The work of a handler, done in the transaction that also stores its answer. `prepared` was made before it began. */
+type Work<Q extends FastifyRequest, R, P> = (request: Q, tx: PoolClient, prepared: P) => Promise<R>;
+
+/** Makes what takes long, such as a password hash, before the transaction: no connection waits for it. */
+type Prepare<Q extends FastifyRequest, P> = (request: Q) => Promise<P>;
+
+const nothing = (): Promise<undefined> => Promise.resolve(undefined);
 
 /**
  * Makes a handler whose work is one transaction with the rights of the caller's account. It answers `status` with what
@@ -189,24 +194,44 @@ type Work<Q extends FastifyRequest, R> = (request: Q, tx: PoolClient) => Promise
  * therefore done exactly once, whatever crashes: a rollback also frees the key. While it runs, other requests with the
  * key get 409.
  */
-export const idempotentTx = <Q extends FastifyRequest, R>(deps: Deps, status: number, work: Work<Q, R>) =>
-  idempotentIn(deps, status, work, ({ actor }, run) => tenantTransaction(deps.pool, actor, run));
+export const idempotentTx = <Q extends FastifyRequest, R>(deps: Deps, status: number, work: Work<Q, R, undefined>) =>
+  preparedTx(deps, status, nothing, work);
+
+/** Makes a handler as `idempotentTx` does, whose work gets what `prepare` has made before the transaction began. */
+export const preparedTx = <Q extends FastifyRequest, R, P>(
+  deps: Deps,
+  status: number,
+  prepare: Prepare<Q, P>,
+  work: Work<Q, R, P>,
+) => idempotentIn(deps, status, { prepare, work }, ({ actor }, run) => tenantTransaction(deps.pool, actor, run));
 
 /** Like `idempotentTx`, for operators: the transaction has the rights of the program, over all accounts. */
-export const idempotentGlobal = <Q extends FastifyRequest, R>(deps: Deps, status: number, work: Work<Q, R>) =>
-  idempotentIn(deps, status, work, (_request, run) => transaction(deps.pool, run));
+export const idempotentGlobal = <Q extends FastifyRequest, R>(
+  deps: Deps,
+  status: number,
+  work: Work<Q, R, undefined>,
+) => preparedGlobal(deps, status, nothing, work);
 
-const idempotentIn = <Q extends FastifyRequest, R>(
+/** Like `preparedTx`, for operators. */
+export const preparedGlobal = <Q extends FastifyRequest, R, P>(
+  deps: Deps,
+  status: number,
+  prepare: Prepare<Q, P>,
+  work: Work<Q, R, P>,
+) => idempotentIn(deps, status, { prepare, work }, (_request, run) => transaction(deps.pool, run));
+
+const idempotentIn = <Q extends FastifyRequest, R, P>(
   { answers }: Deps,
   status: number,
-  work: Work<Q, R>,
+  { prepare, work }: { readonly prepare: Prepare<Q, P>; readonly work: Work<Q, R, P> },
   within: (request: Q, run: (tx: PoolClient) => Promise<R>) => Promise<R>,
 ) =>
-  idempotentHandler<Q, R>({ answers }, (request, reply, pendingAnswer) => {
+  idempotentHandler<Q, R>({ answers }, async (request, reply, pendingAnswer) => {
     reply.code(status);
+    const prepared = await prepare(request);
     return within(request, async (tx) => {
       if (pendingAnswer) await answers.claim(tx, pendingAnswer);
-      const payload = await work(request, tx);
+      const payload = await work(request, tx, prepared);
       if (pendingAnswer) await answers.store(tx, pendingAnswer.seal(payload));
       return payload;
     });

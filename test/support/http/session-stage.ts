@@ -22,6 +22,7 @@ import { signInRoutes, stepUpRoutes } from '../../../src/identity/sign-in/routes
 import { createSecretKey } from '../../../src/platform/lib/secret-box.ts';
 import { addUser } from '../../../src/identity/users/add.ts';
 import { changeOperator } from '../../../src/identity/users/change.ts';
+import { hashed } from '../../../src/identity/users/password.ts';
 import { userRoutes } from '../../../src/identity/users/routes.ts';
 import { apiDeps } from './api.ts';
 import { createTestDatabase, type TestDatabase } from '../database.ts';
@@ -117,7 +118,7 @@ function stageOn(database: TestDatabase, authenticator: Authenticator, app: App)
     const username = `person-${++people}`;
     const by = { ...operatorAuthor(accountId), role: 'admin', operations: new Set(SCOPES) } as const;
     const actor = { ...by, plan: 'unlimited', channels: new Set<never>(), numberRules: DEFAULT_NUMBER_RULES } as const;
-    const { id } = await addUser(pool, actor, { username, password: PASSWORD, role });
+    const { id } = await addUser(pool, actor, { username, role, ...(await hashed(PASSWORD, { by: 'test' })) });
     return { id, username, password: PASSWORD };
   }
 

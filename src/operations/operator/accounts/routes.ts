@@ -9,10 +9,10 @@ import { transaction } from '../../../platform/db/transaction.ts';
 import { invalidFields } from '../../../platform/errors.ts';
 import type { PlatformDeps, App } from '../../../platform/http/app.ts';
 import { requireOperator } from '../../../platform/http/auth.ts';
-import { idempotentGlobal } from '../../../platform/http/idempotency.ts';
+import { idempotentGlobal, preparedGlobal } from '../../../platform/http/idempotency.ts';
 import { offsetOf, pageFields, pageOf, PageOf } from '../../../platform/http/page.ts';
 import { toMicros } from '../../../platform/lib/money.ts';
-import { createAccountTx } from '../../accounts/create.ts';
+import { createAccountTx, newAdminPassword } from '../../accounts/create.ts';
 import { changeChannels } from '../../subscription/change.ts';
 import { operatorAuthorOf, operatorNameOf } from '../author.ts';
 import { IdParams, Done, OPERATOR_PATH } from '../fields.ts';
@@ -62,12 +62,13 @@ export function operatorAccountRoutes(app: App, deps: PlatformDeps): void {
       body: withExamples(schema.AccountIn, { name: 'Acme', plan: 'trial', credit: 50, channels: ['SMS', 'WHATSAPP'] }),
       response: { 201: schema.AccountCreated },
     },
-    handler: idempotentGlobal(deps, 201, async ({ actor, body }, tx) => {
+    handler: preparedGlobal(deps, 201, newAdminPassword, async ({ actor, body }, tx, secret) => {
       const { name, plan = 'production', credit = 0, ratePerMinute, channels } = body;
       const creditMicros = toMicros(credit);
       if (creditMicros === null) throw invalidFields([{ field: 'credit', message: 'must have at most 6 decimals' }]);
       const rate = ratePerMinute === undefined ? {} : { ratePerMinute };
-      const created = await createAccountTx(tx, { name, plan, creditMicros, by: operatorNameOf(actor), ...rate });
+      const account = { name, plan, creditMicros, by: operatorNameOf(actor), ...rate };
+      const created = await createAccountTx(tx, account, secret);
       if (channels) await changeChannels(tx, operatorAuthorOf(actor, created.accountId), { channels });
       return created;
     }),

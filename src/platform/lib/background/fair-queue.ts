@@ -1,123 +1,154 @@
+import { AppError } from '../../errors.ts';
+
 /** A held slot of a fair queue. Disposing of it gives the slot to the next account; a second time has no effect. */
 export type Slot = Disposable;
+
+/** Who takes turns: an account, or a name for something else, such as a network. */
+export type Turner = number | string;
 
 type EnterOptions = {
   /** Of the waiting work of one account, the cheapest goes first. In any unit, the same for all work of the queue. */
   readonly cost?: number;
+  /** Takes its turn before all work that is not urgent, of whatever account. */
+  readonly urgent?: boolean;
   /** Ends the wait: `enter` then rejects with the reason of the signal. A held slot is not affected. */
   readonly signal?: AbortSignal;
 };
 
 /** Gives out slots to accounts in turn. */
 export type FairQueue = {
-  /** Resolves as soon as a slot is free and it is the account's turn. */
-  enter(accountId: number, options?: EnterOptions): Promise<Slot>;
+  /**
+   * Resolves as soon as a slot is free and it is the account's turn. Rejects with 429 when `maxWaiting` pieces of the
+   * account's work wait already.
+   */
+  enter(account: Turner, options?: EnterOptions): Promise<Slot>;
   /** Runs the work while it holds a slot. */
-  run<T>(accountId: number, work: () => Promise<T>, options?: EnterOptions): Promise<T>;
+  run<T>(account: Turner, work: () => Promise<T>, options?: EnterOptions): Promise<T>;
 };
 
 type FairQueueOptions = {
   readonly size: number;
   /** The most that one account may hold, so that another one finds a slot without having to wait for the first. */
   readonly perAccount: number;
+  /** The most work of one account that waits; by default 1,000 pieces, which bounds the memory that it can take. */
+  readonly maxWaiting?: number;
 };
 
-type Waiting = { readonly cost: number; readonly begin: () => void };
+type Waiting = { readonly cost: number; readonly urgent: boolean; readonly begin: () => void };
 
 /**
  * Creates a queue of `size` slots. A free slot goes to the account that holds the fewest; among equal ones, to the one
  * whose last turn is longest ago. An account with much work therefore delays another one by at most one piece of it.
  */
-export function createFairQueue({ size, perAccount }: FairQueueOptions): FairQueue {
-  const held = new Map<number, number>();
+export function createFairQueue({ size, perAccount, maxWaiting = 1000 }: FairQueueOptions): FairQueue {
+  const held = new Map<Turner, number>();
   /** What waits, by account, in the order of the turns. */
-  const turns = new Map<number, Waiting[]>();
+  const turns = new Map<Turner, Waiting[]>();
   let free = size;
-  const heldBy = (accountId: number): number => held.get(accountId) ?? 0;
+  const heldBy = (account: Turner): number => held.get(account) ?? 0;
 
-  function next(): number | undefined {
-    let best: number | undefined;
-    for (const accountId of turns.keys()) {
-      const holds = heldBy(accountId);
-      if (holds < perAccount && (best === undefined || holds < heldBy(best))) best = accountId;
+  function next(): Turner | undefined {
+    let best: Turner | undefined;
+    let bestRank = Number.POSITIVE_INFINITY;
+    for (const [account, [first]] of turns) {
+      const holds = heldBy(account);
+      const rank = holds + (first?.urgent === true ? 0 : size);
+      if (holds >= perAccount || rank >= bestRank) continue;
+      best = account;
+      bestRank = rank;
+      if (rank === 0) break;
     }
     return best;
   }
 
   function giveOut(): void {
     while (free > 0) {
-      const accountId = next();
-      const waiting = accountId === undefined ? undefined : turns.get(accountId);
+      const account = next();
+      const waiting = account === undefined ? undefined : turns.get(account);
       const first = waiting?.shift();
-      if (accountId === undefined || waiting === undefined || first === undefined) return;
-      moveToEnd(accountId, waiting);
-      free--;
-      held.set(accountId, heldBy(accountId) + 1);
+      if (account === undefined || waiting === undefined || first === undefined) return;
+      moveToEnd(account, waiting);
+      take(account);
       first.begin();
     }
   }
 
-  /** Makes the account's next turn come after those of all others. */
-  function moveToEnd(accountId: number, waiting: Waiting[] | undefined): void {
-    turns.delete(accountId);
-    if (waiting && waiting.length > 0) turns.set(accountId, waiting);
+  function take(account: Turner): void {
+    free--;
+    held.set(account, heldBy(account) + 1);
   }
 
-  function leave(accountId: number): void {
-    const left = heldBy(accountId) - 1;
-    if (left > 0) held.set(accountId, left);
-    else held.delete(accountId);
-    moveToEnd(accountId, turns.get(accountId));
+  /** Makes the account's next turn come after those of all others. */
+  function moveToEnd(account: Turner, waiting: Waiting[] | undefined): void {
+    turns.delete(account);
+    if (waiting && waiting.length > 0) turns.set(account, waiting);
+  }
+
+  function leave(account: Turner): void {
+    const left = heldBy(account) - 1;
+    if (left > 0) held.set(account, left);
+    else held.delete(account);
+    if (turns.size > 0) moveToEnd(account, turns.get(account));
     free++;
     giveOut();
   }
 
-  function slotOf(accountId: number): Slot {
+  function slotOf(account: Turner): Slot {
     let isHeld = true;
     return {
       [Symbol.dispose]() {
-        if (isHeld) leave(accountId);
+        if (isHeld) leave(account);
         isHeld = false;
       },
     };
   }
 
-  function wait(accountId: number, entry: Waiting): void {
-    const waiting = turns.get(accountId) ?? [];
-    const at = waiting.findIndex(({ cost }) => cost > entry.cost);
+  function wait(account: Turner, entry: Waiting): void {
+    const waiting = turns.get(account) ?? [];
+    if (waiting.length >= maxWaiting)
+      throw new AppError('rate_limited', { message: 'Too much work of this account waits', retryAfterSeconds: 1 });
+    const isLast = (waiting.at(-1)?.cost ?? 0) <= entry.cost;
+    const at = isLast ? -1 : waiting.findIndex(({ cost }) => cost > entry.cost);
     waiting.splice(at < 0 ? waiting.length : at, 0, entry);
-    turns.set(accountId, waiting);
+    turns.set(account, waiting);
   }
 
-  function giveUp(accountId: number, entry: Waiting): void {
-    const left = (turns.get(accountId) ?? []).filter((each) => each !== entry);
-    if (left.length > 0) turns.set(accountId, left);
-    else turns.delete(accountId);
+  function giveUp(account: Turner, entry: Waiting): void {
+    const left = (turns.get(account) ?? []).filter((each) => each !== entry);
+    if (left.length > 0) turns.set(account, left);
+    else turns.delete(account);
   }
 
-  async function enter(accountId: number, { cost = 0, signal }: EnterOptions = {}): Promise<Slot> {
-    signal?.throwIfAborted();
+  async function waitForTurn(account: Turner, { cost = 0, urgent = false, signal }: EnterOptions): Promise<Slot> {
     const { promise: begun, resolve: begin, reject } = Promise.withResolvers<void>();
-    const entry: Waiting = { cost, begin };
+    const entry: Waiting = { cost, urgent, begin };
     const onAbort = (): void => {
-      giveUp(accountId, entry);
+      giveUp(account, entry);
       reject(signal?.reason);
     };
+    wait(account, entry);
     signal?.addEventListener('abort', onAbort, { once: true });
-    wait(accountId, entry);
     giveOut();
     try {
       await begun;
     } finally {
       signal?.removeEventListener('abort', onAbort);
     }
-    return slotOf(accountId);
+    return slotOf(account);
+  }
+
+  async function enter(account: Turner, options: EnterOptions = {}): Promise<Slot> {
+    options.signal?.throwIfAborted();
+    // Free slots and waiting work exist together only where each account that waits holds what it may.
+    if (free === 0 || heldBy(account) >= perAccount) return waitForTurn(account, options);
+    take(account);
+    return slotOf(account);
   }
 
   return {
     enter,
-    async run(accountId, work, options) {
-      using _slot = await enter(accountId, options);
+    async run(account, work, options) {
+      using _slot = await enter(account, options);
       return await work();
     },
   };
