@@ -32,12 +32,15 @@ export type Link = {
   silentMs(): number;
 };
 
+/** PDUs that are handled before the event loop turns: some 60 µs. One read of a socket holds up to 4,096. */
+const MAX_PER_TURN = 64;
 /** With more unread octets than this, the peer's requests are not read any more. */
 const MAX_UNREAD_OCTETS = 1 << 20;
 const CLOSE_MS = 500;
 
 /**
- * Creates a link that speaks PDUs over a socket: one write per tick, and a generic_nack for invalid PDUs. A PDU of more than
+ * Creates a link that speaks PDUs over a socket: one write per tick, and a generic_nack for invalid PDUs. It handles 64 PDUs
+ * in one turn of the event loop, and reads no more until those that have arrived are handled. A PDU of more than
  * `maxLength` octets (by default `MAX_FRAME`), as that is when it begins, ends it.
  */
 export function createLink(socket: Socket, handlers: LinkHandlers, options: { maxLength?: () => number } = {}): Link {
@@ -52,6 +55,8 @@ export function createLink(socket: Socket, handlers: LinkHandlers, options: { ma
   let ended = false;
   let held = false;
   let congested = false;
+  /** More has arrived than one turn handles. */
+  let isBehind = false;
   let lastReceived = performance.now();
 
   function sendFrame(frame: Buffer, written?: () => void): void {
@@ -76,7 +81,7 @@ export function createLink(socket: Socket, handlers: LinkHandlers, options: { ma
     if (first === undefined || !socket.writable) return;
     socket.write(octets.length === 1 ? first : Buffer.concat(octets));
     congested = socket.writableLength > MAX_UNREAD_OCTETS;
-    if (congested) socket.pause();
+    updateReading();
     for (const callback of callbacks) callback();
   }
 
@@ -91,14 +96,30 @@ export function createLink(socket: Socket, handlers: LinkHandlers, options: { ma
 
   /** Passes on what has arrived, until a handler holds the link. A broken stream ends it behind the last valid frame. */
   function passOn(): void {
-    if (passing) return;
+    if (passing || isBehind) return;
     passing = true;
-    while (next < arrived.length && !held && !ended) {
+    const last = Math.min(arrived.length, next + MAX_PER_TURN);
+    while (next < last && !held && !ended) {
       const frame = arrived[next++];
       if (frame) readFrame(frame);
     }
     passing = false;
+    isBehind = next < arrived.length && !held && !ended;
+    if (isBehind) setImmediate(catchUp);
+    updateReading();
     if (next === arrived.length && reader.invalidLength() !== null && !ended) refuseLength(reader.invalidLength());
+  }
+
+  function catchUp(): void {
+    isBehind = false;
+    passOn();
+  }
+
+  /** An ended link reads on: see `end`. */
+  function updateReading(): void {
+    if (ended || socket.destroyed) return;
+    if (held || congested || isBehind) socket.pause();
+    else socket.resume();
   }
 
   function readFrame(frame: Uint8Array): void {
@@ -137,7 +158,7 @@ export function createLink(socket: Socket, handlers: LinkHandlers, options: { ma
   socket.on('data', read);
   socket.on('drain', () => {
     congested = false;
-    if (!held) socket.resume();
+    updateReading();
   });
   // 'close' follows every error, and nothing else matters here.
   socket.on('error', () => undefined);
@@ -153,12 +174,8 @@ export function createLink(socket: Socket, handlers: LinkHandlers, options: { ma
     destroy,
     hold(value) {
       held = value;
-      if (held) {
-        socket.pause();
-        return;
-      }
-      passOn();
-      if (!held && !congested) socket.resume();
+      updateReading();
+      if (!held) passOn();
     },
     silentMs: () => performance.now() - lastReceived,
   };

@@ -3,7 +3,7 @@ import { type Author, recordAudit } from '../audit/record.ts';
 import type { Hashed } from '../users/password.ts';
 import type { Db } from '../../platform/db/query.ts';
 import { AppError } from '../../platform/errors.ts';
-import { givenIn, type IssuedCredential, type SettingsInput, withSettings } from './create.ts';
+import { givenIn, type IssuedCredential, type SettingsInput, withinWindows, withSettings } from './create.ts';
 import {
   type CredentialRow,
   deleteCredential,
@@ -24,7 +24,8 @@ async function found(tx: Db, { accountId }: Author, { id }: Which): Promise<Cred
 
 /**
  * Changes settings of a credential; its binds follow at once, and those that may not be open any more are closed. Call
- * it in a transaction. Errors: 404 for an unknown or foreign id, 400 for an address that is none.
+ * it in a transaction. Errors: 404 for an unknown or foreign id, 400 for an address that is none, and for more requests in
+ * flight than an account may have.
  */
 export async function changeCredential(
   tx: Db,
@@ -34,7 +35,7 @@ export async function changeCredential(
   const { accountId } = author;
   const row = await found(tx, author, { id });
   const settings = withSettings(input, row);
-  await updateCredential(tx, { ...settings, accountId, id });
+  await withinWindows(tx, author, () => updateCredential(tx, { ...settings, accountId, id }));
   const detail = givenIn(input);
   await recordAudit(tx, author, { action: 'smpp-credential.update', subject: subjectOf({ id }), detail });
   await notifyAccountChange(tx, { accountId });

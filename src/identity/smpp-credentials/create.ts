@@ -5,7 +5,7 @@ import type { Db } from '../../platform/db/query.ts';
 import { invalidFields } from '../../platform/errors.ts';
 import { canonicalBlock } from '../../platform/lib/address.ts';
 import { generateSystemId } from './secret.ts';
-import { type CredentialSettings, insertCredential } from './sql.ts';
+import { type CredentialSettings, insertCredential, lockCredentials, sumWindows } from './sql.ts';
 
 /** What is given of the settings; the rest has its default, or stays as it is. */
 export type SettingsInput = { readonly [K in keyof CredentialSettings]?: CredentialSettings[K] | undefined };
@@ -51,9 +51,22 @@ function readBlocks(texts: readonly string[]): string[] {
   return [...new Set(blocks.filter((block) => block !== undefined))];
 }
 
+/** Requests without an answer of all binds of an account: each is work that has begun, or waits in memory. */
+const MAX_WINDOWS = 10_000;
+
+/** Runs a change of credentials. Errors: 400 when binds × window of all of them exceed 10,000 afterwards. */
+export async function withinWindows<T>(tx: Db, { accountId }: Author, change: () => Promise<T>): Promise<T> {
+  await lockCredentials(tx, { accountId });
+  const result = await change();
+  const sum = await sumWindows(tx, { accountId });
+  if (sum <= MAX_WINDOWS) return result;
+  const message = `must be smaller: binds × window of all credentials of the account would be ${sum}, at most ${MAX_WINDOWS}`;
+  throw invalidFields([{ field: 'window', message }]);
+}
+
 /**
  * Creates a credential of the author's account with a new system_id and this password (`newSmppPassword`). Call it in a
- * transaction. Errors: 400 for an address that is none.
+ * transaction. Errors: 400 for an address that is none, and for more requests in flight than an account may have.
  */
 export async function createCredential(
   tx: Db,
@@ -63,7 +76,8 @@ export async function createCredential(
   const settings = withSettings(input);
   const systemId = generateSystemId();
   const { accountId } = author;
-  const { id, createdAt } = await insertCredential(tx, { ...settings, accountId, systemId, passwordHash });
+  const row = { ...settings, accountId, systemId, passwordHash };
+  const { id, createdAt } = await withinWindows(tx, author, () => insertCredential(tx, row));
   const detail = { systemId, ...settings };
   await recordAudit(tx, author, { action: 'smpp-credential.create', subject: `smpp-credential:${id}`, detail });
   // Its binds may be refused elsewhere until the others know of it.

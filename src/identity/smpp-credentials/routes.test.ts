@@ -56,7 +56,7 @@ describe('creating', () => {
     const settings = {
       name: 'Kannel',
       maxBinds: 10,
-      window: 1000,
+      window: 900,
       tps: 500,
       senders: ['ACME', '+393331234567'],
       alphabet: 'latin1',

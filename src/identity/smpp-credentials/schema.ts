@@ -19,7 +19,7 @@ const SETTINGS = {
     maximum: 1000,
     description:
       'Requests without an answer on one bind, in each direction. We read no more than these before we have answered, ' +
-      'and send no more deliver_sm. Default 50.',
+      'and send no more deliver_sm. Default 50. Binds × window of all credentials of an account are at most 10,000.',
   }),
   tps: orNull(
     Type.Integer({

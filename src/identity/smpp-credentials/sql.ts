@@ -59,6 +59,19 @@ export async function countCredentials(db: Db, { accountId }: { accountId: numbe
   return row.total;
 }
 
+/** Lets changes of an account's credentials run one after the other, until the transaction ends. */
+export const lockCredentials = (tx: Db, { accountId }: { readonly accountId: number }): Promise<number> =>
+  exec(tx, sql`SELECT pg_advisory_xact_lock(hashtextextended(${`smpp credentials ${accountId}`}, 0))`);
+
+/** Sums up the requests that all credentials of an account may leave unanswered: binds × window of each. */
+export async function sumWindows(db: Db, { accountId }: { readonly accountId: number }): Promise<number> {
+  const row = await one<{ sum: number }>(
+    db,
+    sql`SELECT coalesce(sum(max_binds * window_size), 0)::int8 AS sum FROM smpp_credential WHERE account_id = ${accountId}`,
+  );
+  return row.sum;
+}
+
 /** Finds a credential and locks it until the transaction ends, so that concurrent changes run one after the other. */
 export const findCredentialForUpdate = (db: Db, { accountId, id }: Key): Promise<CredentialRow | undefined> =>
   maybeOne(

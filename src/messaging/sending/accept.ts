@@ -11,6 +11,7 @@ import { accountAway } from '../../platform/errors.ts';
 import { giveWay, noteSingle } from '../../platform/lib/background/give-way.ts';
 import { mapInSlices } from '../../platform/lib/background/slices.ts';
 import type { Db } from '../../platform/db/query.ts';
+import { inTurn } from '../../platform/db/tenant.ts';
 import { burst, transaction } from '../../platform/db/transaction.ts';
 import { insertChunks } from '../../network/dispatch/sql.ts';
 import type { Actor } from '../../platform/lib/actor.ts';
@@ -50,7 +51,10 @@ export type Accept = {
    * and stores nothing.
    */
   one(actor: Sender, draft: Draft, idempotency?: IdempotentSend): Promise<Verdict>;
-  /** Accepts many messages in a transaction of their own: all that are not refused are stored, or the call rejects. */
+  /**
+   * Accepts many messages in a transaction of their own, when it is the account's turn: all that are not refused are
+   * stored, or the call rejects.
+   */
   many(actor: Sender, drafts: readonly Draft[]): Promise<Verdict[]>;
   /** Accepts the messages of a request that may be accepted once. Null, with nothing stored, when it was before. */
   once(actor: Sender, drafts: readonly Draft[], request: OnceRequest): Promise<Verdict[] | null>;
@@ -161,7 +165,8 @@ export function createAccept(deps: AcceptDeps): Accept {
     },
     async many(actor, drafts) {
       const prepared = await prepareAll(actor, drafts);
-      return withRefused(prepared, await commitBatch(prepared.filter((p) => p.kind === 'prepared')));
+      const items = prepared.filter((p) => p.kind === 'prepared');
+      return withRefused(prepared, await inTurn(pool, actor, () => commitBatch(items)));
     },
     async once(actor, drafts, request) {
       const prepared = await prepareAll(actor, drafts);
@@ -169,7 +174,8 @@ export function createAccept(deps: AcceptDeps): Accept {
       const record: RecordVerdicts = (tx, verdicts) => request.record(tx, withRefused(prepared, verdicts));
       const claiming = (insert: typeof claimAndInsert) => (queued: Queued[]) =>
         transaction(pool, async (tx) => ((await request.claim(tx)) ? insert(tx, items, queued, record) : null));
-      const verdicts = await supposingCredit(claiming(claimAndInsert), claiming(insertAffordable));
+      const accepting = () => supposingCredit(claiming(claimAndInsert), claiming(insertAffordable));
+      const verdicts = await inTurn(pool, actor, accepting);
       return verdicts && withRefused(prepared, verdicts);
     },
   };

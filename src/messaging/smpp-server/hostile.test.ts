@@ -1,9 +1,10 @@
 import { beforeAll, expect, test } from 'vitest';
 import { encodePdu } from '../../carriers/smpp/pdu.ts';
 import { STATUS } from '../../carriers/smpp/status.ts';
+import type { IssuedCredential } from '../../identity/smpp-credentials/create.ts';
 import { createAccount } from '../../operations/accounts/create.ts';
 import { testDatabase } from '../../../test/support/database.ts';
-import { bindAs, connectRaw, newCredential, startServer } from '../../../test/support/smpp-server.ts';
+import { bindAs, connectRaw, newCredential, type RawClient, startServer } from '../../../test/support/smpp-server.ts';
 import { until } from '../../../test/support/until.ts';
 import { TIMING } from './session.ts';
 
@@ -23,6 +24,14 @@ const header = (length: number, command: number): Buffer => {
   octets.writeUInt32BE(9, 12);
   return octets;
 };
+
+async function bindRaw(port: number, { systemId, password }: IssuedCredential): Promise<RawClient> {
+  const client = await connectRaw(port);
+  const rest = { systemType: '', interfaceVersion: 0x34, addrTon: 0, addrNpi: 0, addressRange: '' };
+  client.send(encodePdu({ command: 'bind_transceiver', status: 0, sequence: 1, systemId, password, ...rest }));
+  await until('it is bound', () => client.received.length === 1);
+  return client;
+}
 
 test('a client that does not bind in time is gone, however much of a PDU it sends', async () => {
   const server = await startServer(database, { timing: { ...TIMING, bindMs: 300 } });
@@ -108,15 +117,44 @@ test('a client that falls silent is asked, and closed when it does not answer', 
   await until('its bind has ended', () => server.binds() === 0);
 });
 
-test('a client that does not read its answers is not read any more, and closed', async () => {
-  const server = await startServer(database, { timing: { ...TIMING, enquireMs: 500 } });
-  const { systemId, password } = await newCredential(pool, accountId);
+test('before the bind there is room for a handful of PDUs, whatever they are', async () => {
+  const server = await startServer(database);
   const client = await connectRaw(server.port);
-  const rest = { systemType: '', interfaceVersion: 0x34, addrTon: 0, addrNpi: 0, addressRange: '' };
-  client.send(encodePdu({ command: 'bind_transmitter', status: 0, sequence: 1, systemId, password, ...rest }));
-  await until('it is bound', () => client.received.length === 1);
-  client.socket.pause();
-  const many = Buffer.concat(Array.from({ length: 10_000 }, () => ENQUIRE));
-  for (let n = 0; n < 200; n++) client.send(many);
+  for (let n = 0; n < 50; n++) client.send(ENQUIRE);
+  await client.closed;
+  expect(client.received.map(({ command }) => command)).toEqual(Array(5).fill('enquire_link_resp'));
+});
+
+test('a bind that floods is read at the pace of its rate, and another one is answered meanwhile', async () => {
+  const slow = await createAccount(pool, { name: 'Slow', plan: 'trial' });
+  const server = await startServer(database);
+  const flooder = await bindRaw(server.port, await newCredential(pool, slow.accountId));
+  const begunAt = performance.now();
+  flooder.send(Buffer.concat(Array.from({ length: 400 }, () => ENQUIRE)));
+  await until('two hundred are answered', () => flooder.received.length > 200);
+  expect(performance.now() - begunAt).toBeGreaterThan(900);
+  const other = await bindAs(server, await newCredential(pool, accountId));
+  expect((await other.request('enquire_link')).command_status).toBe(0);
+});
+
+test('a client that answers what was not asked is closed', async () => {
+  const server = await startServer(database);
+  const client = await bindRaw(server.port, await newCredential(pool, accountId));
+  const stray = encodePdu({ command: 'deliver_sm_resp', status: 0, sequence: 99, messageId: '', tlvs: new Map() });
+  client.send(Buffer.concat(Array.from({ length: 50 }, () => stray)));
+  await client.closed;
   await until('its bind has ended', () => server.binds() === 0);
+});
+
+test('queries and cancellations count to the rate of the account', async () => {
+  const slow = await createAccount(pool, { name: 'Slow', plan: 'trial' });
+  const server = await startServer(database);
+  const client = await bindAs(server, await newCredential(pool, slow.accountId));
+  const ask = (command: 'query_sm' | 'cancel_sm') =>
+    client.request(command, { message_id: 'x', source_addr: '', destination_addr: '' });
+  const answers = await Promise.all(Array.from({ length: 40 }, (_, n) => ask(n % 2 ? 'query_sm' : 'cancel_sm')));
+  const throttled = answers.filter(({ command_status: status }) => status === STATUS.ESME_RTHROTTLED).length;
+  // Ten a second, and the clock may pass one second meanwhile.
+  expect(throttled).toBeGreaterThanOrEqual(20);
+  expect(throttled).toBeLessThan(40);
 });

@@ -46,23 +46,22 @@ export function createRequests(deps: RequestDeps): (client: Client, request: Req
   const { query, cancel, replace } = createStoredRequests(deps);
 
   async function answer(client: Client, request: Request): Promise<Pdu> {
+    if (request.command === 'submit_multi') return submitMulti(client, request);
+    if (!take(client, 1)) return refused(request, STATUS.ESME_RTHROTTLED);
     switch (request.command) {
       case 'submit_sm':
       case 'data_sm':
         return submit(client, request);
-      case 'submit_multi':
-        return submitMulti(client, request);
       case 'query_sm':
         return query(client, request);
       case 'cancel_sm':
         return cancel(client, request);
       case 'replace_sm':
-        return take(client, 1) ? replace(client, request) : refused(request, STATUS.ESME_RTHROTTLED);
+        return replace(client, request);
     }
   }
 
   async function submit(client: Client, request: Submit): Promise<Pdu> {
-    if (!take(client, 1)) return refused(request, STATUS.ESME_RTHROTTLED);
     const read = readSubmit(messageOf(request), submitterOf(client), { now: clock.now(), maxScheduleDays, passedTags });
     if ('status' in read) return refused(request, read.status);
     const verdict = await accept.one(senderOf(client), read.draft);
@@ -112,7 +111,7 @@ export function createRequests(deps: RequestDeps): (client: Client, request: Req
     };
   }
 
-  /** Counts messages within the client's rate; counts none when there is no room for all of them. */
+  /** Counts requests within the client's rate, messages of a submit_multi each; none when there is no room for all. */
   function take({ accountId, id, rate }: Client, count: number): boolean {
     if (rate === null) return true;
     const name = `${accountId}/${id}`;

@@ -6,6 +6,7 @@ import { COMMAND, type CommandName, type AnyPduOf, type Pdu, withoutBody } from 
 import { STATUS, statusName } from '../../carriers/smpp/status.ts';
 import { NO_TLVS, TAG, uint8 } from '../../carriers/smpp/tlv.ts';
 import type { Log } from '../../platform/lib/log.ts';
+import { SECOND_MS } from '../../platform/lib/time.ts';
 import { createDeliverWindow, type DeliverWindow, type Settled } from './deliver-window.ts';
 import type { Client, Shown, SignedIn } from './sign-in.ts';
 import type { BindMode } from './sql.ts';
@@ -91,6 +92,13 @@ const MAX_SEQUENCE = 0x7fffffff;
 const VERSION_3_4 = 0x34;
 const OUR_SYSTEM_ID = 'Heliograph';
 const SILENT_PERIODS = 3;
+/** PDUs before the bind, which is one of them: a client has no reason to send more. */
+const MAX_BEFORE_BIND = 5;
+/** PDUs a second of one bind, answers to our deliver_sm not counted: ten times the messages that it may send. */
+const PDUS_OF_RATE = 10;
+const PDUS_PER_SECOND = { least: 100, most: 10_000 };
+/** Responses on one bind to nothing that we have sent, beside those that came too late. */
+const MAX_STRAYS = 20;
 /** Faults that a client may make on one connection: what it sends then is not SMPP. */
 const MAX_FAULTS = { stranger: 3, bound: 100 };
 /** Rounds of deliver_sm without any answer after which other binds get them. */
@@ -104,9 +112,10 @@ const MAX_STRANGER_FRAME = 1024;
 const MAX_UNANSWERED_OCTETS = 256 * 1024;
 
 /**
- * Runs the server side of SMPP 3.4 on a socket (protocol sheet smpp, sections 1 to 4): bind states, liveness, both windows.
+ * Runs the server side of SMPP 3.4 on a socket (SMPP 3.4 §2 to §4): bind states, liveness, both windows.
  * It reads no more requests than the client's window holds before these are answered, so that a client that sends faster
- * than we store waits in its own socket.
+ * than we store waits in its own socket. Every PDU counts: few before the bind, and after it as many a second as ten times
+ * the messages that the client may send; then it is not read until the second is over. Responses to nothing end it.
  */
 export function createSession(socket: Socket, address: string, deps: SessionDeps): Session {
   const { timing, log } = deps;
@@ -132,6 +141,13 @@ export function createSession(socket: Socket, address: string, deps: SessionDeps
   let throttled = 0;
   let enquiries = 0;
   let faults = 0;
+  /** PDUs that count, before the bind in all, and after it since `countedFrom`. */
+  let counted = 0;
+  let countedFrom = startedAt;
+  let isResting = false;
+  let strays = 0;
+  /** Responses that may still come although we wait for them no more. */
+  let lateResponses = MAX_STRAYS;
   let unansweredRounds = 0;
   let sequence = 0;
 
@@ -143,12 +159,37 @@ export function createSession(socket: Socket, address: string, deps: SessionDeps
   function updateHold(): void {
     const full = bind !== null && (unanswered >= bind.client.window || unansweredOctets >= MAX_UNANSWERED_OCTETS);
     // Who leaves reads on: the answers to what it has delivered are behind the requests.
-    link.hold(leaving === null && (signingIn || full));
+    link.hold(leaving === null && (signingIn || full || isResting));
+  }
+
+  /** Counts a PDU that nothing else bounds. */
+  function countPdu(): void {
+    counted += 1;
+    if (!bind) {
+      if (counted > MAX_BEFORE_BIND) link.end();
+      return;
+    }
+    if (counted < pdusPerSecond(bind.client)) return;
+    const restMs = SECOND_MS - (performance.now() - countedFrom);
+    if (restMs <= 0) return startSecond();
+    isResting = true;
+    updateHold();
+    setTimeout(startSecond, restMs).unref();
+  }
+
+  function startSecond(): void {
+    counted = 0;
+    countedFrom = performance.now();
+    if (!isResting) return;
+    isResting = false;
+    updateHold();
   }
 
   function receive(pdu: Pdu, octets: number): void {
     enquiries = 0;
     if (COMMAND[pdu.command] >= RESPONSE_BIT) return receiveResponse(pdu);
+    countPdu();
+    if (!bind && counted > MAX_BEFORE_BIND) return;
     // As if it had not arrived: it is not stored, and gets no answer.
     if (leaving !== null && pdu.command !== 'unbind') return;
     switch (pdu.command) {
@@ -178,10 +219,15 @@ export function createSession(socket: Socket, address: string, deps: SessionDeps
   function receiveResponse(pdu: Pdu): void {
     if (pdu.command === 'unbind_resp') return link.end();
     const isAnswer = pdu.command === 'deliver_sm_resp' || pdu.command === 'generic_nack';
-    if (!isAnswer || !window) return;
     const status = pdu.command === 'generic_nack' && pdu.status === 0 ? STATUS.ESME_RUNKNOWNERR : pdu.status;
-    if (window.answered(pdu.sequence, status)) unansweredRounds = 0;
+    if (!isAnswer || window?.answered(pdu.sequence, status) !== true) return countStray();
+    unansweredRounds = 0;
     leaveIfAnswered();
+  }
+
+  function countStray(): void {
+    strays += 1;
+    if (strays > lateResponses) link.end();
   }
 
   function bindAs(mode: BindMode, pdu: BindRequest): void {
@@ -245,6 +291,7 @@ export function createSession(socket: Socket, address: string, deps: SessionDeps
   }
 
   function broken(): void {
+    countPdu();
     countFault();
   }
 
@@ -309,7 +356,9 @@ export function createSession(socket: Socket, address: string, deps: SessionDeps
       if (!signingIn && now - startedAt > timing.bindMs) link.destroy();
       return;
     }
-    if (window && window.expire(now) > 0) unansweredRounds += 1;
+    const expired = window?.expire(now) ?? 0;
+    lateResponses += expired;
+    if (expired > 0) unansweredRounds += 1;
     if (unansweredRounds >= MAX_UNANSWERED_ROUNDS) return leave('the client answers no deliver_sm');
     // While we owe answers, we may be the ones who do not read.
     if (unanswered > 0) return;
@@ -317,6 +366,7 @@ export function createSession(socket: Socket, address: string, deps: SessionDeps
     if (periods >= SILENT_PERIODS) return link.destroy();
     if (periods < enquiries + 1) return;
     enquiries += 1;
+    lateResponses += 1;
     link.send({ command: 'enquire_link', status: 0, sequence: nextSequence() });
   }
 
@@ -348,6 +398,9 @@ export function createSession(socket: Socket, address: string, deps: SessionDeps
   };
   return session;
 }
+
+const pdusPerSecond = ({ rate }: Client): number =>
+  Math.min(PDUS_PER_SECOND.most, Math.max(PDUS_PER_SECOND.least, PDUS_OF_RATE * (rate?.perSecond ?? Infinity)));
 
 /** How many messages a request submits. */
 export function messagesIn(request: Request): number {

@@ -10,6 +10,8 @@ import { createAdmission } from './admission.ts';
 import { canonicalUrl } from './aliases.ts';
 import { acceptJsonBodies } from './body.ts';
 import { applyBounds } from './bounds/bounds.ts';
+import { oneAtATime } from './bounds/pipelining.ts';
+import { createRefusalCounter } from './bounds/refusals.ts';
 import { answerClientErrors, createEndConnection } from './client-error.ts';
 import { compressAnswers } from './compression.ts';
 import type { Pages } from './console.ts';
@@ -91,9 +93,14 @@ export function createServer(
   const isTrusted = createProxyCheck(config.trustProxy);
   const admission = createAdmission(config, isTrusted);
   const end = createEndConnection(log);
+  const count = createRefusalCounter(metrics);
   const logger: FastifyBaseLogger = log;
   const app = Fastify({
-    serverFactory: (handler) => createNodeServer(config, handler),
+    serverFactory: (handler) =>
+      createNodeServer(
+        config,
+        oneAtATime(handler, () => count('pipelined')),
+      ),
     trustProxy: config.trustProxy.length > 0 ? (address: string) => isTrusted(address) : false,
     bodyLimit: MAX_BODY_BYTES,
     genReqId: () => randomUUIDv7(),
@@ -119,7 +126,7 @@ export function createServer(
     const isUnknown = request.is404 && !pages?.handles(request);
     done(admission.refusal(request) ?? (isUnknown ? unknownRouteError(request, reply, allowedMethods) : undefined));
   });
-  applyBounds(app, { config, metrics, isTrusted, end });
+  applyBounds(app, { config, count, isTrusted, end });
   app.addHook('onResponse', observeRequests(log, metrics));
   registerErrorHandlers(app, log, allowedMethods, pages);
   acceptJsonBodies(app);

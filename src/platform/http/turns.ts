@@ -11,8 +11,8 @@ declare module 'fastify' {
   }
 }
 
-/** Bodies from this size on have thousands of recipients. */
-const LARGE_BODY_BYTES = 64 * 1024;
+/** Bodies from this size on have thousands of recipients, and answers take milliseconds to make. */
+const LARGE_BYTES = 64 * 1024;
 /** How many long requests are worked on: fewer than there are connections to the database, for the short ones. */
 const AT_ONCE = 8;
 /** Of one account: few enough that, even on two cores, time is left for the others. */
@@ -21,14 +21,16 @@ const PER_ACCOUNT = 2;
 type Turn = { readonly slot: Slot; isAtWork: boolean };
 
 /**
- * Lets accounts take turns with what takes long: requests with large bodies, reads of pages, and routes with
- * `takesTurns`. Of one account two are worked on at a time and the rest waits, so that an account with many of them leaves
+ * Lets accounts take turns with what takes long: requests with large bodies, reads of pages, routes with `takesTurns`, and
+ * every route that has once given a large answer. Of one account two are worked on at a time and the rest waits, so that an account with many of them leaves
  * the event loop and the database to others. A turn lasts from the whole body until the answer is sent. Call it before
  * the routes are registered. Handlers of such routes must not wait for the client, or for another server.
  */
 export function takeTurns(app: App): void {
   const queue = createFairQueue({ size: AT_ONCE, perAccount: PER_ACCOUNT });
   const turns = new WeakMap<FastifyRequest, Turn>();
+  /** The configurations of routes whose rows may be large, as an answer has shown. */
+  const withLargeAnswers = new WeakSet<object>();
 
   function leave(request: FastifyRequest): void {
     turns.get(request)?.slot[Symbol.dispose]();
@@ -53,7 +55,8 @@ export function takeTurns(app: App): void {
   });
   app.addHook('preValidation', (request, reply, done) => {
     const accountId = accountOf(request);
-    if (accountId === undefined || !isLong(request)) return done();
+    const isLong = withLargeAnswers.has(request.routeOptions.config) || isKnownToBeLong(request);
+    if (accountId === undefined || !isLong) return done();
     enter(request, reply, accountId).then(() => done(), done);
   });
   app.addHook('preHandler', (request, _reply, done) => {
@@ -63,6 +66,7 @@ export function takeTurns(app: App): void {
   });
   app.addHook('onSend', (request, _reply, payload, done) => {
     leave(request);
+    if (isLarge(payload)) withLargeAnswers.add(request.routeOptions.config);
     done(null, payload);
   });
 }
@@ -74,11 +78,14 @@ function readsPage({ schema }: RouteOptions): boolean {
 }
 
 /** Files do not count as bodies: they are read as they arrive, which is up to the client. */
-function isLong({ headers, routeOptions }: FastifyRequest): boolean {
+function isKnownToBeLong({ headers, routeOptions }: FastifyRequest): boolean {
   if (routeOptions.config.takesTurns === true) return true;
   if (headers['content-type']?.startsWith('multipart/') === true) return false;
-  return Number(headers['content-length'] ?? 0) >= LARGE_BODY_BYTES || headers['transfer-encoding'] !== undefined;
+  return Number(headers['content-length'] ?? 0) >= LARGE_BYTES || headers['transfer-encoding'] !== undefined;
 }
+
+const isLarge = (payload: unknown): boolean =>
+  (typeof payload === 'string' || Buffer.isBuffer(payload)) && payload.length >= LARGE_BYTES;
 
 /** Undefined on routes without authentication, whatever the type says. */
 const accountOf = (request: FastifyRequest): number | undefined =>

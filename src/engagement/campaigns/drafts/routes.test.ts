@@ -90,6 +90,22 @@ test('a deleted draft is gone, and an account holds at most 500', async () => {
   expect(await save(randomUUID(), HALF)).toMatchObject({ status: 400 });
 });
 
+test('all drafts of an account together have a bound, and a draft that passes it changes nothing', async () => {
+  const id = randomUUID();
+  await save(id, HALF);
+  await one(
+    api.pool,
+    sql`WITH m AS (INSERT INTO campaign_draft (account_id, id, name, content, version)
+          SELECT ${account.accountId}, gen_random_uuid(), '', jsonb_build_object('x', noise.text), 1
+          FROM generate_series(1, 16), (SELECT string_agg(md5(n::text), '') AS text FROM generate_series(1, 120000) n) noise
+          RETURNING id)
+        SELECT count(*) AS n FROM m`,
+  );
+  const more = { version: 1, name: 'More', content: { smsBody: 'Hello' } };
+  expect(await save(id, more)).toMatchObject({ status: 400, body: { details: [{ field: 'content' }] } });
+  expect((await call('GET', `/campaign-drafts/${id}`)).body).toMatchObject({ version: 1, content: HALF.content });
+});
+
 test('saving needs the right to change campaigns', async () => {
   const few = await api.newKey(account, ['contacts']);
   expect((await api.call(few, 'PUT', `/campaign-drafts/${randomUUID()}`, HALF)).status).toBe(403);

@@ -3,10 +3,11 @@ import { tenant, tenantTransaction } from '../../../platform/db/tenant.ts';
 import { AppError } from '../../../platform/errors.ts';
 import type { App, PlatformDeps } from '../../../platform/http/app.ts';
 import { requireScope } from '../../../platform/http/auth.ts';
+import { jsonText } from '../../../platform/http/large-messages.ts';
 import { withExamples } from '../../../platform/http/schema.ts';
 import { id } from '../../../platform/lib/schema.ts';
 import { saveDraft, MAX_DRAFTS } from './save.ts';
-import { DraftEntryOut, DraftId, DraftIn, DraftOut, toDraftEntryOut, toDraftOut } from './schema.ts';
+import { DraftEntryOut, DraftId, DraftIn, DraftOut, toDraftEntryOut, toDraftText } from './schema.ts';
 import { deleteDraft, findDraft, listDrafts } from './sql.ts';
 
 const PATH = '/api/partner-gateway/v1/campaign-drafts';
@@ -43,6 +44,7 @@ export function draftRoutes(app: App, { pool }: PlatformDeps): void {
 
   app.get(ONE, {
     onRequest,
+    config: { takesTurns: true },
     schema: {
       tags,
       operationId: 'findCampaignDraft',
@@ -50,16 +52,17 @@ export function draftRoutes(app: App, { pool }: PlatformDeps): void {
       params: DraftId,
       response: { 200: DraftOut },
     },
-    handler: async ({ actor, params }) => {
+    handler: async ({ actor, params }, reply) => {
       const draft = await findDraft(tenant(pool, actor), { accountId: actor.accountId, id: params.id });
       if (!draft) throw new AppError('not_found');
-      return toDraftOut(draft);
+      return jsonText(reply, toDraftText(draft));
     },
   });
 
   app.put(ONE, {
     onRequest,
     bodyLimit: LIMIT_BYTES,
+    config: { takesTurns: true },
     schema: {
       tags,
       operationId: 'saveCampaignDraft',
@@ -71,8 +74,10 @@ export function draftRoutes(app: App, { pool }: PlatformDeps): void {
       body: withExamples(DraftIn, { version: 0, name: 'Summer sale', content: { smsBody: 'Hello {{firstName' } }),
       response: { 200: DraftOut },
     },
-    handler: ({ actor, params, body }) =>
-      tenantTransaction(pool, actor, async (tx) => toDraftOut(await saveDraft(tx, actor, { ...body, ...params }))),
+    handler: async ({ actor, params, body }, reply) => {
+      const draft = await tenantTransaction(pool, actor, (tx) => saveDraft(tx, actor, { ...body, ...params }));
+      return jsonText(reply, toDraftText(draft));
+    },
   });
 
   app.delete(ONE, {

@@ -14,12 +14,14 @@ import {
 
 /** Abandoned drafts would otherwise pile up without anybody noticing. */
 export const MAX_DRAFTS = 500;
+/** Of all drafts of an account, as the database keeps them: compressed. */
+const MAX_BYTES = 32 * 1024 * 1024;
 
 /**
  * Stores what an editor holds, whatever is missing in it, in the caller's transaction; nothing of it takes effect. A draft
  * is changed only from the version that the editor has seen, so that two windows never write over each other; the same
  * request again is answered like the first. Errors: 404 for an unknown draft or campaign; 409 when somebody else has
- * changed the draft, or the campaign has another draft; 400 beyond 500 drafts.
+ * changed the draft, or the campaign has another draft; 400 beyond 500 drafts or 32 MiB of them.
  */
 export async function saveDraft(tx: Db, actor: Actor, input: DraftIn & { readonly id: string }): Promise<DraftRow> {
   const { accountId } = actor;
@@ -32,15 +34,22 @@ export async function saveDraft(tx: Db, actor: Actor, input: DraftIn & { readonl
     throw await refusalOf(tx, input, accountId);
   const draft = await findDraft(tx, { accountId, id });
   if (!draft) throw new AppError('not_found');
+  await refuseTooMany(tx, accountId);
   return draft;
+}
+
+async function refuseTooMany(tx: Db, accountId: number): Promise<void> {
+  const { total, bytes } = await countDrafts(tx, { accountId });
+  if (total > MAX_DRAFTS)
+    throw invalidFields([{ field: 'version', message: `there are ${MAX_DRAFTS} drafts already: delete some first` }]);
+  if (bytes > MAX_BYTES)
+    throw invalidFields([{ field: 'content', message: 'is too large with the other drafts: delete some first' }]);
 }
 
 async function insertNew(tx: Db, draft: Parameters<typeof insertDraft>[1]): Promise<number> {
   const { accountId, campaignId } = draft;
   if (campaignId !== null && (await claimCampaignForShare(tx, { accountId, campaignId })) === 0)
     throw new AppError('not_found');
-  if ((await countDrafts(tx, { accountId })) >= MAX_DRAFTS)
-    throw invalidFields([{ field: 'version', message: `there are ${MAX_DRAFTS} drafts already: delete some first` }]);
   return insertDraft(tx, draft);
 }
 

@@ -41,7 +41,6 @@ export const toDraftEntryOut = ({ updatedAt, ...row }: DraftEntry): Static<typeo
   updatedAt: updatedAt.toISOString(),
 });
 
-export const toDraftOut = ({ content: form, ...row }: DraftRow): Static<typeof DraftOut> => ({
-  ...toDraftEntryOut(row),
-  content: form,
-});
+/** Writes a draft as JSON without parsing what it holds. */
+export const toDraftText = ({ content: form, ...row }: DraftRow): string =>
+  `${JSON.stringify(toDraftEntryOut(row)).slice(0, -1)},"content":${form}}`;

@@ -13,7 +13,11 @@ const ENTRY = {
   updatedBy: as<string | null>('u.username'),
 };
 const DRAFT_ENTRY = columns(ENTRY);
-const DRAFT = columns({ ...ENTRY, content: as<Record<string, unknown>>('d.content') });
+const DRAFT = columns({
+  ...ENTRY,
+  /** JSON as text: it may have 4 MiB, and is only passed on. */
+  content: as<string>('d.content::text'),
+});
 
 /** A draft of the editor in a list, without what it holds. */
 export type DraftEntry = RowOf<typeof DRAFT_ENTRY>;
@@ -33,9 +37,13 @@ export const listDrafts = (
         ORDER BY d.updated_at DESC, d.id LIMIT ${limit}`,
   );
 
-export const countDrafts = async (db: Db, { accountId }: Of): Promise<number> =>
-  (await one<{ total: number }>(db, sql`SELECT count(*) AS total FROM campaign_draft WHERE account_id = ${accountId}`))
-    .total;
+/** Counts the drafts of an account, and the bytes that the database keeps of them. */
+export const countDrafts = (db: Db, { accountId }: Of): Promise<{ total: number; bytes: number }> =>
+  one(
+    db,
+    sql`SELECT count(*) AS total, coalesce(sum(pg_column_size(content)), 0)::int8 AS bytes
+        FROM campaign_draft WHERE account_id = ${accountId}`,
+  );
 
 export const findDraft = (db: Db, { accountId, id }: One): Promise<DraftRow | undefined> =>
   maybeOne(db, sql`SELECT ${DRAFT} ${SOURCE} WHERE d.account_id = ${accountId} AND d.id = ${id}::uuid`);

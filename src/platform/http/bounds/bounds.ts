@@ -1,17 +1,16 @@
 import type { Config } from '../../config.ts';
-import type { Metrics } from '../../metrics.ts';
 import type { App } from '../app.ts';
 import type { EndConnection } from '../client-error.ts';
 import { boundBodies } from './bodies.ts';
 import { boundChunks } from './chunks.ts';
 import { boundConnections } from './connections.ts';
-import { createRefusalCounter } from './refusals.ts';
+import type { Refusal } from './refusals.ts';
 import { endSlowBodies } from './slow-bodies.ts';
 import { guardDoors, limitFailures } from './strangers.ts';
 
 type Options = {
   readonly config: Pick<Config, 'bounds'>;
-  readonly metrics: Pick<Metrics, 'registry'>;
+  readonly count: (bound: Refusal) => void;
   readonly isTrusted: (address: string | undefined) => boolean;
   readonly end: EndConnection;
 };
@@ -20,8 +19,7 @@ type Options = {
  * Bounds what clients may hold and how often strangers may fail. Call it after the hooks that refuse requests
  * without reading them, and before the routes are registered.
  */
-export function applyBounds(app: App, { config: { bounds }, metrics, isTrusted, end }: Options): void {
-  const count = createRefusalCounter(metrics);
+export function applyBounds(app: App, { config: { bounds }, count, isTrusted, end }: Options): void {
   boundConnections(app.server, { bounds, isTrusted, count });
   boundChunks(app.server, { end, count });
   const stop = endSlowBodies(app.server, { end, count });

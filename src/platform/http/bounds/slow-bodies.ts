@@ -56,7 +56,7 @@ const hasBody = ({ headers }: IncomingMessage): boolean =>
 /** Counts one sweep. */
 function isSlow({ bytesRead }: Socket, body: Open): boolean {
   const isAnswered = body.response.writableEnded;
-  const waitsForUs = body.request.readableLength > 0;
+  const waitsForUs = body.request.readableLength > 0 || body.request.socket.isPaused();
   if (!isAnswered && (waitsForUs || bytesRead - body.read >= MIN_BYTES)) {
     body.read = bytesRead;
     body.sweeps = 0;

@@ -1,0 +1,62 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { apiDeps } from '../../../../test/support/http/api.ts';
+import { listening } from '../../../../test/support/http/listen.ts';
+import { openRequest } from '../../../../test/support/http/open-request.ts';
+import { createServer } from '../server.ts';
+
+const get = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`;
+const last = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`;
+
+/** A server whose answers wait for `release`, and that counts how many requests are at work. */
+async function gatedServer() {
+  const deps = apiDeps();
+  const app = createServer(deps);
+  const gate = Promise.withResolvers<void>();
+  const began: string[] = [];
+  let [atWork, most] = [0, 0];
+  app.get('/gated/:n', async ({ url }) => {
+    began.push(url);
+    most = Math.max(most, ++atWork);
+    await gate.promise;
+    atWork--;
+    return { url };
+  });
+  app.get('/free', () => ({ free: true }));
+  app.post('/echo', ({ body }) => ({ body }));
+  const server = await listening(app);
+  onTestFinished(() => server[Symbol.asyncDispose]());
+  const metrics = () => deps.metrics.registry.metrics();
+  return { port: server.port, release: gate.resolve, began, most: () => most, metrics };
+}
+
+test('one request of a connection is at work at a time, and all are answered in their order', async () => {
+  const { port, release, began, most } = await gatedServer();
+  const urls = Array.from({ length: 50 }, (_, n) => `/gated/${n}`);
+  const client = await openRequest(port, urls.slice(0, -1).map(get).join('') + last(urls.at(-1) ?? ''));
+  const other = await openRequest(port, last('/free'));
+  expect(await other.status()).toBe(200);
+  expect(began).toEqual(['/gated/0']);
+  release();
+  const answers = await client.end();
+  expect([...answers.matchAll(/"url":"([^"]+)"/g)].map(([, url]) => url)).toEqual(urls);
+  expect(most()).toBe(1);
+});
+
+test('a connection with more than a hundred waiting requests is closed, and counted', async () => {
+  const { port, began, metrics } = await gatedServer();
+  const client = await openRequest(port, get('/gated/0') + get('/free').repeat(1000));
+  expect(await client.end()).toBe('');
+  expect(began).toEqual(['/gated/0']);
+  expect(await metrics()).toContain('heliograph_http_refused_total{bound="pipelined"} 1');
+  const other = await openRequest(port, last('/free'));
+  expect(await other.status()).toBe(200);
+});
+
+test('a body behind a waiting request is read when its turn comes', async () => {
+  const { port, release } = await gatedServer();
+  const body = JSON.stringify({ text: 'x'.repeat(300_000) });
+  const head = 'POST /echo HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Type: application/json\r\n';
+  const client = await openRequest(port, `${get('/gated/0')}${head}Content-Length: ${body.length}\r\n\r\n${body}`);
+  release();
+  expect(await client.end()).toContain(body);
+});
