@@ -1,12 +1,15 @@
 import net from 'node:net';
-import { EMPTY_MESSAGE, encodePdu } from '../../../src/carriers/smpp/pdu.ts';
+import { EMPTY_MESSAGE, encodePdu, type Pdu } from '../../../src/carriers/smpp/pdu.ts';
+import { NO_TLVS } from '../../../src/carriers/smpp/tlv.ts';
 import { bindBody } from '../../smpp/customer-pdus.ts';
 import { type Attack, type Ground, MEANS, type Strike, withinLine } from '../attack.ts';
 import { ask, everyTick, fieldOf, PG, withKey } from '../requests.ts';
 import { socketsOf, type SocketPlan } from '../sockets.ts';
 
-const BINDS = 20;
+const BINDS = 10;
 const WINDOW = 1000;
+/** Connections of one network that may be open without a bind. */
+const STRANGERS = 20;
 const TICK_MS = 50;
 const PER_WRITE = 100;
 /** Beside the text: what is held in memory until the submit is answered. */
@@ -40,23 +43,59 @@ const submits = Buffer.concat(
   ),
 );
 
-/** Binds as often as a credential may, and submits as fast as the line carries, whatever the answers are. */
-const flood = (name: string, { isDeaf }: { readonly isDeaf: boolean }, more: Pick<Attack, 'tiny'> = {}): Attack => ({
+const repeated = (pdu: Pdu): Buffer =>
+  Buffer.concat(Array.from({ length: PER_WRITE }, (_, n) => encodePdu({ ...pdu, sequence: n + 2 })));
+
+const NOWHERE = { messageId: '0193b6f1-7a51-7e3c-9d2e-5b0c1f2ad500', sourceTon: 5, sourceNpi: 0, source: '' };
+const queries = repeated({ command: 'query_sm', status: 0, sequence: 0, ...NOWHERE });
+const cancellations = repeated({
+  command: 'cancel_sm',
+  status: 0,
+  sequence: 0,
+  ...NOWHERE,
+  serviceType: '',
+  destTon: 1,
+  destNpi: 1,
+  destination: '393331234567',
+});
+const enquiries = Buffer.concat(
+  Array.from({ length: 10 }, () => repeated({ command: 'enquire_link', status: 0, sequence: 0 })),
+);
+const strays = repeated({ command: 'deliver_sm_resp', status: 0, sequence: 0, messageId: '', tlvs: NO_TLVS });
+
+type FloodPlan = {
+  /** What each bind sends again and again, as fast as the line carries it. */
+  readonly octets: Buffer;
+  readonly isDeaf?: boolean;
+  readonly binds?: number;
+  readonly tps?: number;
+};
+
+/** Binds as often as a credential may, and sends as fast as the line carries, whatever the answers are. */
+const flood = (
+  name: string,
+  plan: FloodPlan,
+  more: Pick<Attack, 'tiny'> & Partial<Pick<Attack, 'player'>> = {},
+): Attack => ({
   name: `SMPP: ${name}`,
-  player: 'production tenant',
+  player: 'trial tenant',
   ...more,
   async prepare(ground) {
-    const settings = { maxBinds: BINDS, window: WINDOW, tps: 100_000 };
+    const settings = {
+      maxBinds: plan.binds ?? BINDS,
+      window: WINDOW,
+      ...(plan.tps !== undefined && { tps: plan.tps }),
+    };
     const answer = await ask(ground, withKey(ground, 'POST', `${PG}/smpp/credentials`, settings));
     const bind = bindFrame(String(fieldOf(answer, 'systemId')), String(fieldOf(answer, 'password')));
-    return strikeWith(ground, bind, isDeaf);
+    return strikeWith(ground, bind, plan);
   },
 });
 
-const strikeWith = (ground: Ground, bind: Buffer, isDeaf: boolean): Strike => {
+const strikeWith = (ground: Ground, bind: Buffer, { octets, isDeaf = false, binds = BINDS }: FloodPlan): Strike => {
   return async (over) => {
     const bound = new Set<net.Socket>();
-    const all = Array.from({ length: BINDS }, () => {
+    const all = Array.from({ length: binds }, () => {
       const socket = net.connect({ port: ground.smppPort, host: '127.0.0.1', localAddress: ground.address });
       socket.on('error', () => undefined);
       socket.once('close', () => bound.delete(socket));
@@ -69,11 +108,11 @@ const strikeWith = (ground: Ground, bind: Buffer, isDeaf: boolean): Strike => {
       socket.write(bind);
       return socket;
     });
-    const perTick = withinLine(BINDS, (submits.length * 1000) / TICK_MS);
+    const perTick = withinLine(binds, (octets.length * 1000) / TICK_MS);
     await everyTick(TICK_MS, over, () => {
       for (const socket of [...bound].slice(0, Math.max(1, perTick))) {
         if (socket.writableNeedDrain) continue;
-        socket.write(submits);
+        socket.write(octets);
         ground.count('sent');
         // In turns.
         bound.delete(socket);
@@ -101,6 +140,19 @@ export const SMPP_ATTACKS: readonly Attack[] = [
     { tiny: true },
   ),
   stranger('PDUs of impossible length', { count: 200, perSecond: 500, first: () => Buffer.alloc(64, 0xff) }),
-  flood('submits whose answers nobody reads', { isDeaf: true }, { tiny: true }),
-  flood('receipts that nobody answers', { isDeaf: false }),
+  stranger(
+    'enquire_link before the bind',
+    { count: STRANGERS, perSecond: 200, first: () => enquiries },
+    { tiny: true },
+  ),
+  flood('enquire_link', { octets: enquiries }, { tiny: true }),
+  flood('responses to nothing', { octets: strays }, { tiny: true }),
+  flood('queries', { octets: queries }, { tiny: true }),
+  flood('cancellations', { octets: cancellations }),
+  flood(
+    'submits whose answers nobody reads',
+    { octets: submits, isDeaf: true, tps: 100_000 },
+    { player: 'production tenant', tiny: true },
+  ),
+  flood('receipts that nobody answers', { octets: submits, tps: 100_000 }, { player: 'production tenant' }),
 ];

@@ -4,6 +4,8 @@ import { halfSent, headOf, socketsOf, type SocketPlan } from '../sockets.ts';
 
 const MIB = 1024 * 1024;
 const KIB = 1024;
+/** What one read of a socket holds. */
+const PIPELINED = 900;
 const HOST = 'host: 127.0.0.1\r\n';
 
 const sockets = (name: string, plan: SocketPlan, more: Pick<Attack, 'tiny'> = {}): Attack => ({
@@ -29,6 +31,16 @@ const chunkedSignIn = [
 /** Sockets that hold something, or open and close. */
 export const SOCKET_ATTACKS: readonly Attack[] = [
   sockets('sockets that send nothing', { count: MEANS.sockets }, { tiny: true }),
+  sockets(
+    'pipelined requests without credentials',
+    { count: 50, perSecond: withinLine(200, 64 * KIB), first: () => get(`${PG}/contacts`).repeat(PIPELINED) },
+    { tiny: true },
+  ),
+  sockets('pipelined probes', {
+    count: 50,
+    perSecond: withinLine(200, 64 * KIB),
+    first: () => get('/health/live').repeat(PIPELINED),
+  }),
   sockets('connections that close at once', { count: 100, perSecond: 500, brief: true }, { tiny: true }),
   sockets('TLS on the port for HTTP', { count: 100, perSecond: 300, first: () => CLIENT_HELLO }),
   sockets('random octets', {

@@ -19,6 +19,29 @@ const production = (
   return { name, player: 'production tenant', ...rest, prepare: requestsAt(perSecond, make) };
 };
 
+/** Requests of a trial account with ten keys: each key may send what the plan allows. */
+const trial = (name: string, make: (ground: Ground) => Promise<(n: number) => Wire>): Attack => ({
+  name,
+  player: 'trial tenant',
+  tiny: true,
+  prepare: requestsAt(10 * MEANS.trialPerSecond, make),
+});
+
+async function tenKeys(ground: Ground): Promise<string[]> {
+  const keys = [ground.tenant.apiKey];
+  while (keys.length < 10) {
+    const answer = await ask(ground, withKey(ground, 'POST', `${PG}/authentication`, { name: 'hostile' }));
+    keys.push(String(fieldOf(answer, 'apiKey')));
+  }
+  return keys;
+}
+
+const withOtherKey = (
+  ground: Ground,
+  apiKey = '',
+  ...request: Parameters<typeof withKey> extends [unknown, ...infer R] ? R : never
+) => withKey({ ...ground, tenant: { ...ground.tenant, apiKey } }, ...request);
+
 const campaignOf = (destinations: readonly string[]) => ({
   name: 'Hostile',
   sendingMode: 'SMS',
@@ -117,6 +140,24 @@ export const WORK_ATTACKS: readonly Attack[] = [
       }),
     { tiny: true },
   ),
+  trial('passwords that are set with ten keys', async (ground) => {
+    const keys = await tenKeys(ground);
+    const viewer = { username: `hostile-${randomUUID()}`, password: randomUUID(), role: 'viewer' };
+    const id = fieldOf(await ask(ground, withKey(ground, 'POST', `${PG}/users`, viewer)), 'id');
+    return (n) => withOtherKey(ground, keys[n % keys.length], 'PUT', `${PG}/users/${id}`, { password: randomUUID() });
+  }),
+  trial('passwords for SMPP that are made with ten keys', async (ground) => {
+    const keys = await tenKeys(ground);
+    const id = fieldOf(await ask(ground, withKey(ground, 'POST', `${PG}/smpp/credentials`, {})), 'id');
+    return (n) => withOtherKey(ground, keys[n % keys.length], 'POST', `${PG}/smpp/credentials/${id}/rotate`);
+  }),
+  trial('drafts of four megabytes that are read with ten keys', async (ground) => {
+    const keys = await tenKeys(ground);
+    const path = `${PG}/campaign-drafts/${randomUUID()}`;
+    const content = { destinations: numbers(250_000).join('\n') };
+    await ask(ground, withKey(ground, 'PUT', path, { version: 0, name: 'Hostile', content }));
+    return (n) => withOtherKey(ground, keys[n % keys.length], 'GET', path);
+  }),
   production(
     'sign-ins with the right password',
     ({ tenant: { username, password } }) =>
