@@ -99,7 +99,7 @@ export function createServer(
     serverFactory: (handler) =>
       createNodeServer(
         config,
-        oneAtATime(handler, () => count('pipelined')),
+        oneAtATime(handler),
       ),
     trustProxy: config.trustProxy.length > 0 ? (address: string) => isTrusted(address) : false,
     bodyLimit: MAX_BODY_BYTES,

@@ -9,7 +9,6 @@ export type Refusal =
   | 'bodies_of_caller'
   | 'slow_body'
   | 'chunks'
-  | 'pipelined'
   | 'failures_of_address';
 
 const NAME = 'heliograph_http_refused_total';
