@@ -85,6 +85,16 @@ export const LIMITS: readonly LimitGroup[] = [
         `${at('platform/http/turns.ts', 'PER_ACCOUNT')} of an account, ${at('platform/http/turns.ts', 'AT_ONCE')} of all`,
         'they wait; per process',
       ],
+      [
+        'mails to one address in an hour, over all accounts',
+        at('platform/mail/budget.ts', /FROM_OTHERS: .*perHour: ([\d_]+)/),
+        '429, or dropped ([mails](invitations.md#how-mails-are-sent))',
+      ],
+      [
+        'mails of an account in a day',
+        `plan \`trial\` ${at('platform/lib/plan.ts', /trial: \{ mails: ([\d_]+)/)}, \`production\` ${at('platform/lib/plan.ts', /production: \{ mails: ([\d_]+)/)}`,
+        'the same; links for a new password do not count',
+      ],
       ['repeats with the same `Idempotency-Key`, or the same own ID', '24 hours', 'later it is a new request'],
     ],
   },
@@ -312,7 +322,7 @@ export const LIMITS: readonly LimitGroup[] = [
       ],
       [
         'mails for a forgotten password',
-        `${at('identity/password-reset/tasks.ts', 'MAX_MAILS_PER_HOUR')} an hour`,
+        `${at('platform/mail/budget.ts', /OWN_SECURITY: .*perHour: ([\d_]+)/)} an hour`,
         'per user',
       ],
       ['addresses in an allow-list', at('identity/accounts/security/schema.ts', 'MAX_BLOCKS'), ''],

@@ -11,6 +11,7 @@ import { countLost } from '../network/dispatch/lost/sql.ts';
 import { listQueueDepths } from '../network/dispatch/sql.ts';
 import { countNotices } from '../operations/operator/alerts/notices/sql.ts';
 import { countOpen, findEvaluation } from '../operations/operator/alerts/sql.ts';
+import { countDropped } from '../platform/mail/sql.ts';
 
 type Reading = { readonly connection: string; readonly value: number };
 type Names = ReadonlyMap<number, string>;
@@ -21,6 +22,14 @@ export function registerGauges(registry: Registry, pool: Pool): void {
   registerWebhookGauges(registry, pool);
   registerSmppGauges(registry, pool);
   registerAlertGauges(registry, pool);
+  new Gauge({
+    name: 'heliograph_mails_dropped',
+    help: 'Copies and notices by mail that were dropped in the last day, because the budget of their account or address was used up',
+    registers: [registry],
+    async collect() {
+      this.set(await countDropped(pool));
+    },
+  });
 }
 
 function registerWebhookGauges(registry: Registry, pool: Pool): void {

@@ -15,6 +15,8 @@ export type MailServer = AsyncDisposable & {
   answer: 'take' | 'later' | 'never';
   /** How many mails were offered. */
   offered: number;
+  /** Awaited before a mail that was sent is taken. */
+  pace: () => Promise<unknown>;
   /** Resolves with the first mail to this address, or to which `find` applies. */
   mailTo(address: string, count?: number): Promise<ReceivedMail>;
 };
@@ -38,9 +40,11 @@ export async function startMailServer(): Promise<MailServer> {
         const [headers = '', ...body] = Buffer.concat(parts).toString().split('\r\n\r\n');
         const from = envelope.mailFrom === false ? '' : envelope.mailFrom.address;
         const to = envelope.rcptTo.map(({ address }) => address);
-        mails.push({ from, to, headers, text: decoded(headers, body.join('\r\n\r\n')) });
-        done();
-        for (const wake of waiting) wake();
+        void state.pace().then(() => {
+          mails.push({ from, to, headers, text: decoded(headers, body.join('\r\n\r\n')) });
+          done();
+          for (const wake of waiting) wake();
+        });
       });
     },
   });
@@ -52,6 +56,7 @@ export async function startMailServer(): Promise<MailServer> {
     mails,
     answer: 'take',
     offered: 0,
+    pace: async () => undefined,
     async mailTo(recipient, count = 1) {
       for (;;) {
         const mail = mails.filter(({ to }) => to.includes(recipient))[count - 1];

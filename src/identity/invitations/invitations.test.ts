@@ -42,12 +42,17 @@ async function call(at: TestProgram, method: string, path: string, body?: object
     ...(body && { body: JSON.stringify(body) }),
   });
   const text = await answer.text();
-  return { status: answer.status, body: text === '' ? null : JSON.parse(text) };
+  const retryAfter = Number(answer.headers.get('retry-after'));
+  return { status: answer.status, retryAfter, body: text === '' ? null : JSON.parse(text) };
 }
 const asAdmin = (method: string, path: string, body?: object) =>
   call(program, method, path, body, program.account.apiKey);
 const invite = (email: string, role = 'viewer', more: object = {}) =>
   asAdmin('POST', INVITATIONS, { email, role, ...more });
+const resend = (id: number) => asAdmin('POST', `${INVITATIONS}/${id}/resend`, {});
+/** Makes the last mails of all invitations so much older. */
+const letMinutesPass = (minutes: number) =>
+  program.pool.query('UPDATE invitation SET sent_at = sent_at - make_interval(mins => $1)', [minutes]);
 const openLink = (token: string) => call(program, 'POST', `${INVITATIONS}/open`, { token });
 const accept = (token: string, password = PASSWORD) =>
   call(program, 'POST', `${INVITATIONS}/accept`, { token, password });
@@ -86,7 +91,8 @@ describe('an invited person', () => {
   test('uses the newest link when the invitation was sent again', async () => {
     const { body } = await invite('twice@example.com');
     const first = tokenIn((await mails.mailTo('twice@example.com')).text);
-    expect((await asAdmin('POST', `${INVITATIONS}/${body.id}/resend`, {})).status).toBe(200);
+    await letMinutesPass(5);
+    expect((await resend(body.id)).status).toBe(200);
     const second = tokenIn((await mails.mailTo('twice@example.com', 2)).text);
     expect((await openLink(first)).status).toBe(400);
     expect((await accept(second)).status).toBe(201);
@@ -132,6 +138,27 @@ describe('an invitation is refused', () => {
     expect((await invite('once@example.com')).status).toBe(409);
     await accept(tokenIn((await mails.mailTo('once@example.com')).text));
     expect((await invite('once@example.com')).status).toBe(409);
+  });
+
+  test('again within five minutes, and to one address more than three times in an hour, naming the wait', async () => {
+    const { body } = await invite('often@example.com');
+    const first = tokenIn((await mails.mailTo('often@example.com')).text);
+    const soon = await resend(body.id);
+    expect(soon).toMatchObject({ status: 429, body: { message: expect.stringContaining('five minutes') } });
+    expect(soon.retryAfter).toBeGreaterThan(280);
+    // Nothing has changed: the link that the person has still works.
+    expect((await openLink(first)).status).toBe(200);
+    for (const expected of [200, 200, 429]) {
+      await letMinutesPass(5);
+      expect((await resend(body.id)).status).toBe(expected);
+    }
+    await asAdmin('DELETE', `${INVITATIONS}/${body.id}`);
+    const again = await invite('often@example.com');
+    expect(again.status).toBe(429);
+    expect(again.retryAfter).toBeGreaterThan(3000);
+    expect((await asAdmin('GET', INVITATIONS)).body.data.map(({ email }: { email: string }) => email)).not.toContain(
+      'often@example.com',
+    );
   });
 
   test('to callers who may not grant that role', async () => {

@@ -3,7 +3,7 @@ import type { Db } from '../../platform/db/query.ts';
 import { AppError, invalidFields } from '../../platform/errors.ts';
 import { type Holder, type Role } from '../../platform/lib/scope.ts';
 import type { SecretKey } from '../../platform/lib/secret-box.ts';
-import { queueMail } from '../../platform/mail/queue.ts';
+import { mailOrRefuse } from '../../platform/mail/queue.ts';
 import { type Author, recordAudit } from '../audit/record.ts';
 import { isEmail, type Language } from '../mail-text.ts';
 import { requireAuthority } from '../roles.ts';
@@ -29,6 +29,8 @@ export type Inviter = Author & Holder;
 export type Invited = InvitationRow & { readonly link: string | null };
 
 const VALID_SECONDS = 7 * 24 * 3600;
+/** A mail that seems lost is often late. */
+const RESEND_AFTER_SECONDS = 300;
 /** An account has fewer people who did not answer yet. */
 const MAX_OPEN = 200;
 
@@ -63,7 +65,8 @@ export async function invite(
 
 /**
  * Sends an invitation again, with a new link; the earlier one ends. Call it in a transaction. Errors: 404 for an unknown
- * or foreign id; 403 when the author may not grant that role.
+ * or foreign id; 403 when the author may not grant that role; 429 within five minutes of the last mail, and when the address
+ * or the account has used up its mails.
  */
 export async function resendInvitation(
   deps: InviteDeps,
@@ -73,11 +76,21 @@ export async function resendInvitation(
 ): Promise<Invited> {
   const { accountId } = author;
   const { token, hash } = generateToken();
+  const former = await findInvitation(tx, { accountId, id });
+  if (!former) throw new AppError('not_found');
+  requireAuthority(author, former.role);
+  if (deps.config.mail !== undefined) refuseTooSoon(former);
   const invitation = await updateInvitationLink(tx, { accountId, id, hash, validSeconds: VALID_SECONDS });
   if (!invitation) throw new AppError('not_found');
-  requireAuthority(author, invitation.role);
   await recordAudit(tx, author, event('resend', invitation));
   return send(deps, tx, { accountId, invitation, token, language });
+}
+
+function refuseTooSoon({ sentAt }: InvitationRow): void {
+  const retryAfterSeconds = RESEND_AFTER_SECONDS - Math.floor((Date.now() - sentAt.getTime()) / 1000);
+  if (retryAfterSeconds <= 0) return;
+  const message = 'The invitation was sent less than five minutes ago: wait for the mail';
+  throw new AppError('rate_limited', { message, retryAfterSeconds });
 }
 
 /** Revokes an invitation: its link ends. Call it in a transaction. Errors: 404 for an unknown or foreign id. */
@@ -102,7 +115,8 @@ async function send({ config, secretKey }: InviteDeps, tx: Db, sending: Sending)
   if (config.mail === undefined) return { ...invitation, link };
   const { email, expiresAt } = invitation;
   const account = await findAccountName(tx, { accountId });
-  await queueMail(tx, secretKey, { ...invitationMail(language, { email, account, link }), accountId, expiresAt });
+  const mail = invitationMail(language, { email, account, link });
+  await mailOrRefuse(tx, secretKey, { kind: 'invitation', ...mail, accountId, expiresAt });
   return { ...invitation, link: null };
 }
 

@@ -61,7 +61,8 @@ export function invitationRoutes(app: App, { config, pool, answers, secretKey }:
       description:
         'The person gets a mail with a link, valid for seven days, and chooses a password. Without a mail server ' +
         '(SMTP_URL), the answer contains the link, for you to pass on. Nobody can grant rights that they lack (403). A ' +
-        'username that is taken, or has an invitation, is 409.',
+        'username that is taken, or has an invitation, is 409. An address gets at most 3 mails an hour and 10 a day from ' +
+        'all accounts, and an account sends as many in a day as its plan has: 429 with Retry-After.',
       body: withExamples(InvitationIn, { email: 'ada@example.com', role: 'manager', language: 'en' }),
       response: { 201: InvitedOut },
     },
@@ -77,7 +78,7 @@ export function invitationRoutes(app: App, { config, pool, answers, secretKey }:
       tags,
       operationId: 'resendInvitation',
       summary: 'Send an invitation again, with a new link',
-      description: 'The earlier link ends.',
+      description: 'The earlier link ends. 429 within five minutes of the last mail, and as for a new invitation.',
       params: InvitationId,
       body: withExamples(ResendIn, { language: 'en' }),
       response: { 200: InvitedOut },

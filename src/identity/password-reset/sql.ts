@@ -40,19 +40,6 @@ export const findResettable = (db: Db, { username }: { username: string }): Prom
         WHERE u.username = ${username} AND a.status = 'active' AND ${raw(PASSWORD_SIGNS_IN)}`,
   );
 
-/** Counts the links that a user got within the last hour. */
-export async function countRecentResets(
-  db: Db,
-  { accountId, userId }: { accountId: number; userId: number },
-): Promise<number> {
-  const { count } = await one<{ count: number }>(
-    db,
-    sql`SELECT count(*) AS count FROM password_reset
-        WHERE account_id = ${accountId} AND user_id = ${userId} AND created_at > now() - interval '1 hour'`,
-  );
-  return count;
-}
-
 /** Inserts a link, and returns when it ends. */
 export const insertReset = (
   db: Db,
@@ -81,7 +68,7 @@ export const endReset = (db: Db, { accountId, hash }: { accountId: number; hash:
         WHERE account_id = ${accountId} AND hash = ${hash} AND expires_at > now()`,
   );
 
-/** Ends the links of a user. They still count as links of the last hour. */
+/** Ends the links of a user. */
 export const endResetsOfUser = (db: Db, input: { accountId: number; userId: number }): Promise<number> =>
   exec(
     db,
@@ -91,4 +78,4 @@ export const endResetsOfUser = (db: Db, input: { accountId: number; userId: numb
 
 /** Deletes links that have expired, of all accounts. */
 export const deleteExpiredResets = (db: Db): Promise<number> =>
-  exec(db, sql`DELETE FROM password_reset WHERE expires_at <= now() AND created_at < now() - interval '1 hour'`);
+  exec(db, sql`DELETE FROM password_reset WHERE expires_at <= now()`);

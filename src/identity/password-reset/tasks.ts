@@ -2,28 +2,21 @@ import type { Pool } from 'pg';
 import type { Config } from '../../platform/config.ts';
 import { transaction } from '../../platform/db/transaction.ts';
 import { always, every, type Task, untilIdle } from '../../platform/lib/background/task.ts';
+import type { Log } from '../../platform/lib/log.ts';
 import type { SecretKey } from '../../platform/lib/secret-box.ts';
 import { HOUR_MS, SECOND_MS } from '../../platform/lib/time.ts';
-import { queueMail } from '../../platform/mail/queue.ts';
+import { mailOrDrop } from '../../platform/mail/queue.ts';
 import { isEmail } from '../mail-text.ts';
 import { createResetLink } from './link.ts';
 import { resetMail } from './mail.ts';
-import {
-  countRecentResets,
-  deleteExpiredResets,
-  deleteNextResetRequest,
-  findResettable,
-  PASSWORD_RESET_CHANNEL,
-} from './sql.ts';
+import { deleteExpiredResets, deleteNextResetRequest, findResettable, PASSWORD_RESET_CHANNEL } from './sql.ts';
 
 type Deps = {
   readonly config: Pick<Config, 'mail' | 'publicUrl'>;
   readonly pool: Pool;
   readonly secretKey: SecretKey;
+  readonly log: Log;
 };
-
-/** So that nobody can fill the mailbox of another. */
-const MAX_MAILS_PER_HOUR = 3;
 
 /** Answers requests for a new password by mail, where there is such a user. */
 export function passwordResetTasks(deps: Deps): Task[] {
@@ -34,14 +27,14 @@ export function passwordResetTasks(deps: Deps): Task[] {
 }
 
 /** Answers the oldest request in one transaction, so that a crash leaves it waiting. Returns whether there was one. */
-const answerNextRequest = ({ config, pool, secretKey }: Deps): Promise<boolean> =>
+const answerNextRequest = ({ config, pool, ...deps }: Deps): Promise<boolean> =>
   transaction(pool, async (tx) => {
     const request = await deleteNextResetRequest(tx);
     if (!request) return false;
     const user = isEmail(request.username) ? await findResettable(tx, request) : undefined;
-    if (!user || (await countRecentResets(tx, user)) >= MAX_MAILS_PER_HOUR) return true;
+    if (!user) return true;
     const { link, expiresAt } = await createResetLink(tx, config, user);
     const mail = resetMail(request.language, { username: user.username, link });
-    await queueMail(tx, secretKey, { ...mail, accountId: user.accountId, expiresAt });
+    await mailOrDrop(tx, deps, { kind: 'reset', ...mail, accountId: user.accountId, expiresAt });
     return true;
   });

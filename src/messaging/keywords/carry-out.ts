@@ -5,7 +5,7 @@ import type { Log } from '../../platform/lib/log.ts';
 import { toE164 } from '../../platform/lib/phone/phone.ts';
 import type { SecretKey } from '../../platform/lib/secret-box.ts';
 import { DAY_MS } from '../../platform/lib/time.ts';
-import { queueMail } from '../../platform/mail/queue.ts';
+import { mailOrDrop } from '../../platform/mail/queue.ts';
 import type { Poster, PostResult } from '../../platform/outbound/post.ts';
 import type { Accept } from '../sending/accept.ts';
 import { type Draft, newDraft, REFUSALS } from '../sending/draft.ts';
@@ -96,19 +96,28 @@ async function sendMessage({ accept, onAnswer }: KeywordDeps, action: db.Action)
 const noteFault = (to: Db, { accountId, ruleId }: db.Action, fault: string) =>
   db.updateFault(to, { accountId, id: ruleId, fault });
 
-async function mailCopy({ pool, secretKey }: KeywordDeps, action: db.Action): Promise<void> {
+/** Queues a copy by mail; one that is too many is dropped, and its rule shows that. */
+async function mailCopy(deps: KeywordDeps, action: db.Action): Promise<void> {
   const { accountId, source, destination, body, target } = action;
   const mail = {
+    kind: 'copy' as const,
     to: target,
     subject: `SMS from ${source} to ${destination}`.replaceAll(/[\r\n]/g, ' '),
     text: body,
     accountId,
     expiresAt: new Date(Date.now() + MAIL_VALID_MS),
   };
-  await transaction(pool, async (tx) => {
-    if ((await db.deleteAction(tx, action)) === 1) await queueMail(tx, secretKey, mail);
+  await transaction(deps.pool, async (tx) => {
+    if ((await db.deleteAction(tx, action)) === 0) return;
+    const usedUp = await mailOrDrop(tx, deps, mail);
+    if (usedUp) await noteFault(tx, action, MAIL_FAULTS[usedUp.of]);
   });
 }
+
+const MAIL_FAULTS = {
+  recipient: 'too many mails to this address: the copy was dropped',
+  account: 'too many mails of the account in a day: the copy was dropped',
+} as const;
 
 async function postCopy(deps: KeywordDeps, action: db.Action): Promise<void> {
   const { pool } = deps;

@@ -36,7 +36,7 @@ beforeEach(() =>
   reset(
     pool,
     sql`TRUNCATE keyword_rule, keyword_action, keyword_count, inbound_seen, inbound_message, message, message_state,
-                 dispatch_chunk, outgoing_mail, opt_out RESTART IDENTITY CASCADE`,
+                 dispatch_chunk, outgoing_mail, mail_budget, opt_out RESTART IDENTITY CASCADE`,
   ),
 );
 
@@ -187,6 +187,20 @@ test('a copy is mailed', async () => {
     subject: `SMS from ${PERSON} to ${NUMBER}`,
     text: 'Order 2 pizzas',
   });
+});
+
+test('copies by mail beyond the budget are dropped, the rule says so, and the messages are not affected', async () => {
+  await rule('order', { forwardTo: 'orders@example.com' });
+  await pool.query(`UPDATE account SET plan = 'trial' WHERE id = ${accountId}`);
+  for (let n = 0; n < 5; n++) await arrive(`Order ${n}`);
+  await carryOut(deps());
+  await pool.query(`UPDATE account SET plan = 'production' WHERE id = ${accountId}`);
+  expect(await many(pool, sql`SELECT FROM outgoing_mail`)).toHaveLength(3);
+  expect(await many(pool, sql`SELECT FROM inbound_message`)).toHaveLength(5);
+  expect(await waiting()).toBe(0);
+  expect(await db.listRulesOf(pool, { accountIds: [accountId] })).toMatchObject([
+    { fault: 'too many mails to this address: the copy was dropped' },
+  ]);
 });
 
 test('a copy is posted until the receiver takes it, under the same key', async () => {

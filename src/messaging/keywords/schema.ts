@@ -28,7 +28,7 @@ const ForwardTo = orNull(
     maxLength: 2048,
     description:
       'Where a copy goes: a URL that begins with https:// (a POST with JSON, signed like an event of the webhook if the ' +
-      'account has one, and repeated until it is answered with 2xx, for about two days), a mail address, or a number in E.164 form (an SMS at your price).',
+      'account has one, and repeated until it is answered with 2xx, for about two days), a mail address (60 copies an hour, 3 on the plan trial), or a number in E.164 form (an SMS at your price).',
   }),
 );
 

@@ -181,6 +181,7 @@ export const LEFT_BEHIND: Readonly<Record<string, string>> = {
   file_removal: 'files are removed where they are',
   inbound_part: 'joined here, and then passed on',
   keyword_count: 'begins again with the next hour',
+  mail_budget: 'begins again at the target',
   inbound_seen: 'what this cell has taken from its carriers',
   passkey_challenge: 'ends within minutes',
   smpp_bind: 'closed here, and opened again at the target',

@@ -2,3 +2,17 @@ export const PLANS = ['production', 'trial', 'unlimited'] as const;
 
 /** The plan of an account: it decides the type of its traffic and its limits. */
 export type Plan = (typeof PLANS)[number];
+
+/** What an account may make the operator's installation do in a day; null: any number. */
+type DailyBudget = {
+  /** Mails, of all kinds but links for new passwords. */
+  readonly mails: number | null;
+  /** Paid look-ups of the networks of numbers. */
+  readonly lookups: number | null;
+};
+
+export const DAILY_BUDGETS: Readonly<Record<Plan, DailyBudget>> = {
+  production: { mails: 1000, lookups: 100_000 },
+  trial: { mails: 20, lookups: 1000 },
+  unlimited: { mails: null, lookups: null },
+};

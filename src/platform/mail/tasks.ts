@@ -5,7 +5,15 @@ import type { Log } from '../lib/log.ts';
 import type { SecretKey } from '../lib/secret-box.ts';
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../lib/time.ts';
 import { openMail } from './queue.ts';
-import { claimDueMail, deleteExpiredMails, deleteMail, findNextMailMs, MAIL_CHANNEL, updateDueMail } from './sql.ts';
+import {
+  claimDueMail,
+  deleteExpiredMails,
+  deleteMail,
+  deleteUnusedBudgets,
+  findNextMailMs,
+  MAIL_CHANNEL,
+  updateDueMail,
+} from './sql.ts';
 import { createMailer, type Mailer } from './transport.ts';
 
 type Deps = {
@@ -19,14 +27,20 @@ type Deps = {
 const LEASE_MS = 2 * MINUTE_MS;
 const FIRST_RETRY_MS = 5 * SECOND_MS;
 const MAX_RETRY_MS = 10 * MINUTE_MS;
+/** Connections to the mail server at a time. Servers of providers commonly allow ten. */
+const CONNECTIONS = 4;
 
 /**
- * Hands queued mails to the mail server, each until it is taken, refused for good, or useless because its link has
- * ended. Pausable: a copy of the database must not send the mails of the original. Without SMTP_URL there is only the
+ * Hands queued mails to the mail server, several at a time, each until it is taken, refused for good, or useless because
+ * its link has ended. Pausable: a copy of the database must not send the mails of the original. Without SMTP_URL there is only the
  * deletion.
  */
 export function mailTasks({ config, ...deps }: Deps): Task[] {
-  const old: Task = { name: 'expired mails', work: every(HOUR_MS, () => deleteExpiredMails(deps.pool)) };
+  const deleteOld = async (): Promise<void> => {
+    await deleteExpiredMails(deps.pool);
+    await deleteUnusedBudgets(deps.pool);
+  };
+  const old: Task = { name: 'expired mails', work: every(HOUR_MS, deleteOld) };
   if (config.mail === undefined) return [old];
   const mailer = createMailer(config.mail);
   const work = whenDue(
@@ -34,10 +48,14 @@ export function mailTasks({ config, ...deps }: Deps): Task[] {
     () => findNextMailMs(deps.pool),
     30 * SECOND_MS,
   );
-  return [{ name: 'mails', pausable: true, work, wakeOn: { [MAIL_CHANNEL]: always } }, old];
+  const sending = Array.from(
+    { length: CONNECTIONS },
+    (_, n): Task => ({ name: `mails ${n + 1}`, pausable: true, work, wakeOn: { [MAIL_CHANNEL]: always } }),
+  );
+  return [...sending, old];
 }
 
-/** Sends the mail that is due first. Returns how many it found. */
+/** Sends the mail whose turn is next. Returns how many it found. */
 async function sendNextMail({ pool, secretKey, log }: Omit<Deps, 'config'>, mailer: Mailer): Promise<number> {
   const due = await claimDueMail(pool, { leaseMs: LEASE_MS });
   if (!due) return 0;

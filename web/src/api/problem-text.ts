@@ -9,7 +9,9 @@ export function useProblemText(withId = true): (error: unknown) => string {
     if (error instanceof PasskeyError) return t(`problem.passkey.${error.fault}`);
     if (!(error instanceof ApiError)) return t('problem.unexpected');
     if (error.status === 0) return t(NO_ANSWER[error.code ?? ''] ?? 'problem.unreachable');
-    if (error.status === 429) return t('problem.tooFast', { count: Math.ceil(error.retryAfterSeconds ?? 1) });
+    const waitSeconds = Math.ceil(error.retryAfterSeconds ?? 1);
+    // A longer wait is not that of a rate: the server's message says what for.
+    if (error.status === 429 && waitSeconds <= 60) return t('problem.tooFast', { count: waitSeconds });
     const message = error.details.length > 0 ? faults(error) : error.message;
     return error.status >= 500 && withId
       ? t('problem.server', { said: message, requestId: error.requestId ?? '–' })

@@ -49,7 +49,7 @@ beforeEach(async () => {
   await reset(
     pool,
     sql`TRUNCATE alert, alert_rule, alert_target, alert_notice, connection, route, worker_process, dispatch_chunk,
-          connection_quality, webhook_endpoint, audit_entry, outgoing_mail CASCADE`,
+          connection_quality, webhook_endpoint, audit_entry, outgoing_mail, mail_budget CASCADE`,
   );
   mails.mails.length = 0;
   mails.answer = 'take';

@@ -1,8 +1,9 @@
 import type { Pool } from 'pg';
 import { isEmail } from '../../../../identity/mail-text.ts';
 import { transaction } from '../../../../platform/db/transaction.ts';
+import type { Log } from '../../../../platform/lib/log.ts';
 import { DAY_MS } from '../../../../platform/lib/time.ts';
-import { queueMail } from '../../../../platform/mail/queue.ts';
+import { mailOrDrop } from '../../../../platform/mail/queue.ts';
 import { listOwners } from '../sql.ts';
 import type { Target } from '../targets/sql.ts';
 import { composeMessage, toMailText } from './message.ts';
@@ -11,6 +12,7 @@ import type { Notice } from './sql.ts';
 
 type Deps = Pick<Ways, 'mailer' | 'secretKey'> & {
   readonly pool: Pool;
+  readonly log: Log;
   readonly publicUrl: string;
   readonly now: () => Date;
 };
@@ -20,7 +22,7 @@ type Deps = Pick<Ways, 'mailer' | 'secretKey'> & {
  * transaction, so that a repetition after a failure tells nobody twice what was queued.
  */
 export async function sendToOwners(
-  { pool, mailer, secretKey, publicUrl, now }: Deps,
+  { pool, mailer, secretKey, log, publicUrl, now }: Deps,
   { language }: Target,
   batch: readonly Notice[],
 ): Promise<Told> {
@@ -32,7 +34,7 @@ export async function sendToOwners(
     for (const { accountId, username: to } of owners.filter(({ username }) => isEmail(username))) {
       const message = composeMessage(language, byAccount.get(accountId) ?? [], publicUrl);
       const mail = { to, subject: `Heliograph: ${message.subject}`, text: toMailText(message) };
-      await queueMail(tx, secretKey, { ...mail, accountId, expiresAt });
+      await mailOrDrop(tx, { secretKey, log }, { kind: 'notice', ...mail, accountId, expiresAt });
     }
   });
   return { ok: true };
