@@ -95,6 +95,16 @@ export const LIMITS: readonly LimitGroup[] = [
         `plan \`trial\` ${at('platform/lib/plan.ts', /trial: \{ mails: ([\d_]+)/)}, \`production\` ${at('platform/lib/plan.ts', /production: \{ mails: ([\d_]+)/)}`,
         'the same; links for a new password do not count',
       ],
+      [
+        'paid look-ups of networks for an account in a day',
+        `plan \`trial\` ${at('platform/lib/plan.ts', /trial: \{.*lookups: ([\d_]+)/)}, \`production\` ${at('platform/lib/plan.ts', /production: \{.*lookups: ([\d_]+)/)}`,
+        'routed without the network',
+      ],
+      [
+        'paid look-ups of networks for all accounts in a day',
+        by('NUMBER_LOOKUPS_PER_DAY'),
+        `${setting('NUMBER_LOOKUPS_PER_DAY')}; routed without the network, and an alert`,
+      ],
       ['repeats with the same `Idempotency-Key`, or the same own ID', '24 hours', 'later it is a new request'],
     ],
   },

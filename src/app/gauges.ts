@@ -7,6 +7,7 @@ import { countUnknowns } from '../messaging/unknown-outcomes/sql.ts';
 import { countEvents } from '../messaging/webhooks/delivery-log/sql.ts';
 import { countDisabled } from '../messaging/webhooks/delivery/targets/sql.ts';
 import { listConnections, listConnectionStatus } from '../network/connections/sql.ts';
+import { countUsedUp } from '../network/number-lookups/budget.ts';
 import { countLost } from '../network/dispatch/lost/sql.ts';
 import { listQueueDepths } from '../network/dispatch/sql.ts';
 import { countNotices } from '../operations/operator/alerts/notices/sql.ts';
@@ -22,6 +23,14 @@ export function registerGauges(registry: Registry, pool: Pool): void {
   registerWebhookGauges(registry, pool);
   registerSmppGauges(registry, pool);
   registerAlertGauges(registry, pool);
+  new Gauge({
+    name: 'heliograph_lookup_budgets_used_up',
+    help: 'Accounts whose paid look-ups of networks of today are used up',
+    registers: [registry],
+    async collect() {
+      this.set(await countUsedUp(pool));
+    },
+  });
   new Gauge({
     name: 'heliograph_mails_dropped',
     help: 'Copies and notices by mail that were dropped in the last day, because the budget of their account or address was used up',

@@ -135,7 +135,7 @@ type Routing = {
   readonly reloadSoon: () => void;
 };
 
-async function openRouting({ pool, log, secretKey, outbound, onStop }: Base): Promise<Routing> {
+async function openRouting({ config, pool, log, secretKey, outbound, onStop }: Base): Promise<Routing> {
   const costs = createCostList(pool);
   const router = createRouter(pool, costs.find, costs.dependsOnNetwork);
   const prices = createPriceList(pool);
@@ -146,6 +146,7 @@ async function openRouting({ pool, log, secretKey, outbound, onStop }: Base): Pr
     log,
     networkUse: router.networkUse,
     open: (service) => openService(service, outside),
+    perDay: config.numberLookupsPerDay,
   });
   onStop('look-ups', networks.close);
   const receivers = createReceivers({ pool, secretKey, log });

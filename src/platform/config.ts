@@ -58,6 +58,8 @@ export type Config = {
   readonly failoverSeconds: number;
   /** How far ahead messages may be scheduled. */
   readonly maxScheduleDays: number;
+  /** Paid look-ups of the networks of numbers in a day, for all accounts. */
+  readonly numberLookupsPerDay: number;
   readonly webhooks: {
     /** Addresses and CIDR blocks that may be posted to in addition to public addresses. */
     readonly allowedBlocks: readonly string[];
@@ -203,6 +205,7 @@ function readAll(read: Read): Config {
     retentionDays: read('RETENTION_DAYS', KEYS.RETENTION_DAYS),
     failoverSeconds: read('FAILOVER_SECONDS', KEYS.FAILOVER_SECONDS),
     maxScheduleDays: read('MAX_SCHEDULE_DAYS', KEYS.MAX_SCHEDULE_DAYS),
+    numberLookupsPerDay: read('NUMBER_LOOKUPS_PER_DAY', KEYS.NUMBER_LOOKUPS_PER_DAY),
     webhooks: readWebhooks(read),
     singleSignOnPorts: read('SINGLE_SIGN_ON_PORTS', KEYS.SINGLE_SIGN_ON_PORTS),
     storage: readStorage(read),

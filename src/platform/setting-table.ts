@@ -235,6 +235,12 @@ export const KEYS = {
     help: 'Days ahead that single messages and messages of the bulk API may be scheduled at most.',
     parse: integer(1, 3650),
   },
+  NUMBER_LOOKUPS_PER_DAY: {
+    type: 'number',
+    fallback: '200000',
+    help: 'Look-ups of the networks of numbers in a day (UTC), for all accounts. They are charged by their service. Beyond them messages are routed without a network, and operators are alerted.',
+    parse: integer(0, 100_000_000),
+  },
   WEBHOOK_ALLOW_CIDRS: {
     type: 'list',
     fallback: '',

@@ -135,11 +135,9 @@ export function createAccept(deps: AcceptDeps): Accept {
   const findKnownSenders = createKnownSenders(deps);
   const prepareAll = async (actor: Sender, drafts: readonly Draft[]) => {
     const isOptedOut = await findOptedOut(actor, drafts);
-    const known = {
-      findSticky: await findKnownSenders(actor, drafts),
-      networkOf: await findNetworks(tables, actor, drafts),
-    };
-    return mapInSlices(drafts, (draft) => prepare(actor, draft, tables, isOptedOut, known));
+    const findSticky = await findKnownSenders(actor, drafts);
+    const networkOf = await findNetworks(deps, actor, drafts, { isOptedOut, findSticky });
+    return mapInSlices(drafts, (draft) => prepare(actor, draft, tables, isOptedOut, { findSticky, networkOf }));
   };
   const joinNextCommit = groupCommit<Item, Verdict | null | 'away'>({
     flush: commitWithFreeKeys,
@@ -152,7 +150,7 @@ export function createAccept(deps: AcceptDeps): Accept {
       noteSingle();
       const isOptedOut = await findOptedOut(actor, [draft]);
       const findSticky = await findKnownSenders(actor, [draft]);
-      const networkOf = await findNetworks(tables, actor, [draft]);
+      const networkOf = await findNetworks(deps, actor, [draft], { isOptedOut, findSticky });
       const prepared = prepare(actor, draft, tables, isOptedOut, { findSticky, networkOf });
       if (prepared.kind === 'refused') {
         await storeAnswers(pool, [{ idempotency }], [prepared]);

@@ -1,23 +1,52 @@
+import { findBalance } from '../../money/credit/sql.ts';
 import { type NetworkOf, NO_NETWORK } from '../../network/number-lookups/finder.ts';
-import { DEFAULT_NUMBER_RULES } from '../../platform/lib/phone/number-rules.ts';
-import { readDestination } from '../consent/check.ts';
+import type { Db } from '../../platform/db/query.ts';
+import { mapInSlices } from '../../platform/lib/background/slices.ts';
 import type { Draft } from './draft.ts';
-import type { Lookups, Requester } from './prepare.ts';
+import { type Lookups, type Requester, routable, type Routable } from './prepare.ts';
+
+type Deps = { readonly pool: Db; readonly tables: Lookups };
 
 /**
  * Finds the networks of the numbers that SMS go to, where a route or a cost depends on that. Waits for those that are not known
- * yet, but no longer than the look-up service is given.
+ * yet, but no longer than the look-up service is given. Look-ups are paid, so only numbers are looked up whose messages
+ * would be accepted if they had a route, and which the credit of the account covers.
  */
 export async function findNetworks(
-  { networks }: Pick<Lookups, 'networks'>,
-  { accountId, numberRules = DEFAULT_NUMBER_RULES }: Pick<Requester, 'accountId' | 'numberRules'>,
+  { pool, tables }: Deps,
+  actor: Pick<Requester, 'accountId' | 'numberRules'>,
   drafts: readonly Draft[],
+  known: Parameters<typeof routable>[3],
 ): Promise<NetworkOf> {
+  const { networks } = tables;
   if (!networks.isNeeded()) return NO_NETWORK;
-  const numbers = drafts.flatMap((draft) => {
-    if (draft.channel !== 'SMS' || draft.simulation) return [];
-    const read = readDestination(draft, numberRules);
-    return 'fault' in read ? [] : [read.e164];
-  });
-  return networks.find(numbers, { accountId, wait: true });
+  const examined = await mapInSlices(drafts, (draft) =>
+    draft.channel === 'SMS' && !draft.simulation ? routable(actor, draft, tables, known) : null,
+  );
+  const messages = examined.filter((each) => each !== null);
+  const { accountId } = actor;
+  return networks.find(
+    messages.map(({ destination }) => destination),
+    {
+      accountId,
+      wait: true,
+      async pickWorthy(numbers) {
+        const covered = await coveredBy(pool, accountId, messages);
+        return numbers.filter((number) => covered.has(number));
+      },
+    },
+  );
+}
+
+/** Returns the numbers of the messages that the available credit covers, one by one in order. It may be spent meanwhile. */
+async function coveredBy(db: Db, accountId: number, messages: readonly Routable[]): Promise<ReadonlySet<string>> {
+  const balance = await findBalance(db, { accountId });
+  let left = balance?.unlimited ? Number.POSITIVE_INFINITY : (balance?.availableMicros ?? 0);
+  const covered = new Set<string>();
+  for (const { destination, priceMicros } of messages) {
+    if (priceMicros > left) continue;
+    left -= priceMicros;
+    covered.add(destination);
+  }
+  return covered;
 }

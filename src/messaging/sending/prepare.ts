@@ -184,6 +184,20 @@ export function prepare(
   };
 }
 
+/** A message that would be accepted if it had a route. */
+export type Routable = Pick<Work, 'destination' | 'priceMicros'>;
+
+/** Runs a draft through all steps but that of its route, which may need the network of the number; null if one refuses. */
+export function routable(
+  by: Examiner,
+  draft: Draft,
+  tables: Lookups,
+  { isOptedOut, findSticky }: Pick<Work, 'isOptedOut' | 'findSticky'>,
+): Routable | null {
+  const work = begin(by, draft, tables, { id: '', isOptedOut, findSticky, networkOf: NO_NETWORK });
+  return STEPS.some(([name, step]) => name !== 'route' && step(work) !== null) ? null : work;
+}
+
 const idFor = ({ priority, smpp, caller }: Draft): string =>
   priority === 0 ? newSingleId(smpp ? 'smpp' : caller?.mark) : newId();
 

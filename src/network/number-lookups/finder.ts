@@ -6,6 +6,7 @@ import { toMicros } from '../../platform/lib/money.ts';
 import { HOUR_MS, SECOND_MS } from '../../platform/lib/time.ts';
 import type { Router } from '../routing/router.ts';
 import type { LookupSettings } from '../../carriers/number-lookup/settings.ts';
+import { takeLookups, type Wanted } from './budget.ts';
 import * as db from './sql.ts';
 
 /** Returns the network of a number, in E.164, as MCC and MNC; null when it is not known. */
@@ -17,9 +18,17 @@ export type NetworkFinder = {
   /**
    * Finds the networks of numbers that an account sends to: those that are known, and with `wait` those that decide which
    * connection a message goes to, if the service answers within its time. The others are looked up in the background, for
-   * the next message. Never rejects because of the service.
+   * the next message. No more are looked up than the budgets of the account and the installation allow. Never rejects
+   * because of the service.
    */
-  find(numbers: readonly string[], options: { readonly accountId: number; readonly wait: boolean }): Promise<NetworkOf>;
+  find(numbers: readonly string[], options: FindOptions): Promise<NetworkOf>;
+};
+
+export type FindOptions = {
+  readonly accountId: number;
+  readonly wait: boolean;
+  /** Picks those of the unknown numbers that are worth a paid look-up; without it, all are. Not called when none is unknown. */
+  readonly pickWorthy?: (numbers: readonly string[]) => Promise<readonly string[]>;
 };
 
 export const NO_NETWORK: NetworkOf = () => null;
@@ -49,6 +58,8 @@ type FinderDeps = {
   readonly networkUse: Router['networkUse'];
   /** Opens a stored service; throws when its settings or its secret cannot be read. */
   readonly open: (service: db.LookupService) => OpenService;
+  /** Look-ups of all accounts in a day. */
+  readonly perDay: number;
   readonly now?: () => number;
 };
 
@@ -58,7 +69,14 @@ type FinderDeps = {
  * it changes what that costs; no message waits for the latter. A number that several messages wait for is asked for once, and
  * of many numbers as many at a time as the service's settings allow.
  */
-export function createNetworkFinder({ pool, log, networkUse, open, now = Date.now }: FinderDeps): NetworkFinder & {
+export function createNetworkFinder({
+  pool,
+  log,
+  networkUse,
+  open,
+  perDay,
+  now = Date.now,
+}: FinderDeps): NetworkFinder & {
   reload(): Promise<void>;
   close(): Promise<void>;
 } {
@@ -78,6 +96,8 @@ export function createNetworkFinder({ pool, log, networkUse, open, now = Date.no
     },
   });
   const store = groupCommit<Answered, void>({ maxItems: 1000, inFlight: 1, flush: (found) => storeAll(pool, found) });
+
+  const take = groupCommit<Wanted, number>({ inFlight: 1, flush: (wanted) => takeLookups(pool, perDay, wanted) });
 
   async function ask(asked: OpenService, number: string): Promise<Found> {
     // Who waits is handed the slot of the one that ends.
@@ -105,6 +125,16 @@ export function createNetworkFinder({ pool, log, networkUse, open, now = Date.no
     log.warn({ connection: name, reason: found.reason }, 'look-ups fail; messages are routed without a network');
   }
 
+  /** Returns those of the unknown numbers that may be looked up: in progress, or worth it and within the budgets. */
+  async function pick(numbers: readonly string[], { accountId, pickWorthy }: FindOptions): Promise<readonly string[]> {
+    const joined = numbers.filter((number) => inProgress.has(number));
+    const room = now() < pausedUntil ? 0 : MAX_WAITING - waiting.length;
+    const fresh = numbers.filter((number) => !inProgress.has(number)).slice(0, Math.max(0, room));
+    const worthy = fresh.length > 0 && pickWorthy ? await pickWorthy(fresh) : fresh;
+    const granted = worthy.length > 0 ? await take({ accountId, lookups: worthy.length }) : 0;
+    return [...joined, ...worthy.slice(0, granted)];
+  }
+
   /** Looks a number up, or joins the look-up in progress; null when there is no room or the service is left alone. */
   function lookUp(number: string): Promise<Found> | null {
     const known = inProgress.get(number);
@@ -122,8 +152,9 @@ export function createNetworkFinder({ pool, log, networkUse, open, now = Date.no
 
   return {
     isNeeded: () => isNeeded,
-    async find(numbers, { accountId, wait }) {
+    async find(numbers, options) {
       if (service === null) return NO_NETWORK;
+      const { accountId, wait } = options;
       const { waitMs, margins } = service.settings;
       const uses = new Map(
         [...new Set(numbers)].flatMap((number) => {
@@ -136,13 +167,22 @@ export function createNetworkFinder({ pool, log, networkUse, open, now = Date.no
       const found = await Promise.all(wanted.map(listKnown));
       const networks = new Map(wanted.map((number, i) => [number, found[i]]));
       const missing = wanted.filter((number) => networks.get(number) === undefined);
-      const asked = missing.flatMap((number) => {
-        const answer = lookUp(number);
-        return answer === null || uses.get(number) === 'cost'
-          ? []
-          : [answer.then((got) => void networks.set(number, got.kind === 'answered' ? got.network : null))];
-      });
-      if (wait && asked.length > 0) await within(waitMs, Promise.all(asked));
+      const lookUpAll = async (): Promise<unknown> => {
+        const picked = await pick(missing, options);
+        const asked = picked.flatMap((number) => {
+          const answer = lookUp(number);
+          return answer === null || uses.get(number) === 'cost'
+            ? []
+            : [answer.then((got) => void networks.set(number, got.kind === 'answered' ? got.network : null))];
+        });
+        return Promise.all(asked);
+      };
+      if (missing.length > 0) {
+        const answered = lookUpAll().catch((err: unknown) =>
+          log.error({ err }, 'look-ups could not be counted; messages are routed without a network'),
+        );
+        if (wait && missing.some((number) => uses.get(number) === 'choice')) await within(waitMs, answered);
+      }
       return (number) => networks.get(number) ?? null;
     },
     async reload() {

@@ -13,6 +13,7 @@ import { createRouter } from '../routing/router.ts';
 import { insertConditionalRoute, insertRoute } from '../routing/sql.ts';
 import { testDatabase } from '../../../test/support/database.ts';
 import { reset } from '../../../test/support/reset.ts';
+import { countUsedUp, findInstallationUsedUp } from './budget.ts';
 import { createNetworkFinder } from './finder.ts';
 import { addService, openService, removeService, testService } from './services.ts';
 import { deleteOldKnown, listCounts, type LookupService } from './sql.ts';
@@ -51,7 +52,7 @@ afterAll(() => void server.close());
 beforeEach(async () => {
   await reset(
     pool,
-    sql`TRUNCATE lookup_service, number_network, lookup_day, conditional_route, connection_cost, connection CASCADE`,
+    sql`TRUNCATE lookup_service, number_network, lookup_day, lookup_budget, conditional_route, connection_cost, connection CASCADE`,
   );
   asked = [];
   [open, most] = [0, 0];
@@ -94,12 +95,12 @@ const add = (settings: object = {}) =>
   );
 
 /** A finder after a reload, closed at the end of the test. */
-async function finder(now?: () => number) {
+async function finder(now?: () => number, perDay = 1_000_000) {
   const costs = createCostList(pool);
   const router = createRouter(pool, costs.find, costs.dependsOnNetwork);
   const { networkUse } = router;
   const openOne = (service: LookupService) => openService(service, outside);
-  const made = createNetworkFinder({ pool, log: silentLog, networkUse, open: openOne, ...(now && { now }) });
+  const made = createNetworkFinder({ pool, log: silentLog, networkUse, open: openOne, perDay, ...(now && { now }) });
   const reload = async (): Promise<void> => {
     await Promise.all([costs.reload(), router.reload(), made.reload()]);
   };
@@ -243,6 +244,44 @@ test('no more look-ups are under way than the service is to have at a time, and 
   expect(asked).toHaveLength(12);
   expect(most).toBeLessThanOrEqual(2);
   expect(await counts()).toEqual([[12, 0, 48_000]]);
+});
+
+const severalNumbers = (count: number, from = 0): string[] =>
+  Array.from({ length: count }, (_, i) => `+3933${String(from + i).padStart(8, '0')}`);
+
+test('an account has as many look-ups in a day as its plan, however many processes ask, and known numbers cost none', async () => {
+  await nameNetwork();
+  await add({ concurrency: 100 });
+  const [trial] = await many<{ id: number }>(
+    pool,
+    sql`INSERT INTO account (name, plan) VALUES ('Trial', 'trial') RETURNING id`,
+  );
+  const ask = { accountId: trial?.id ?? 0, wait: true };
+  await using first = await finder();
+  await using second = await finder();
+  await Promise.all([first.find(severalNumbers(600), ask), second.find(severalNumbers(600, 600), ask)]);
+  await expect.poll(async () => (await stored()).length).toBe(1000);
+  expect(asked).toHaveLength(1000);
+  expect(await countUsedUp(pool)).toBe(1);
+  expect(await findInstallationUsedUp(pool)).toBeUndefined();
+  const [{ number } = { number: '' }] = await stored();
+  expect((await second.find([number], ask))(number)).toBe('22201');
+  // Another account is not affected, and the next day has a new budget.
+  await first.find(severalNumbers(1, 5000), WAIT);
+  await pool.query(`UPDATE lookup_budget SET day = day - 1`);
+  await first.find(severalNumbers(1, 6000), ask);
+  expect(asked).toHaveLength(1002);
+});
+
+test('all accounts together have no more look-ups in a day than the setting says', async () => {
+  await nameNetwork();
+  await add();
+  await using made = await finder(undefined, 10);
+  await Promise.all(
+    [1, 2, 3].map((accountId) => made.find(severalNumbers(5, accountId * 10), { accountId, wait: true })),
+  );
+  expect(asked).toHaveLength(10);
+  expect(await findInstallationUsedUp(pool)).toMatchObject({ asked: 15, allowed: 10 });
 });
 
 test('a changed or removed service is followed', async () => {

@@ -1,7 +1,8 @@
 import { textArray } from '../../platform/db/array.ts';
-import { boolean, insertRows, text, timestamptz } from '../../platform/db/columns.ts';
+import { bigint, boolean, insertRows, rowsOf, text, timestamptz } from '../../platform/db/columns.ts';
 import { type Db, exec, many, maybeOne, one, sql } from '../../platform/db/query.ts';
 import { as, columns, type RowOf } from '../../platform/db/select.ts';
+import { DAILY_BUDGETS } from '../../platform/lib/plan.ts';
 
 const SERVICE = columns({
   id: as<number>('s.id'),
@@ -106,8 +107,46 @@ export async function listCounts(db: Db): Promise<LookupCounts[]> {
   return many(db, sql`SELECT ${DAYS} FROM lookup_day d WHERE d.day > current_date - 30 GROUP BY d.service_id`);
 }
 
+const ASKED = columns({
+  accountId: as<number>('b.account_id'),
+  asked: as<number>('b.asked'),
+  allowed: as<number | null>('b.allowed'),
+});
+
+/** How many look-ups an account may have in a day, by its plan. */
+const BY_PLAN = JSON.stringify(
+  Object.fromEntries(Object.entries(DAILY_BUDGETS).map(([plan, { lookups }]) => [plan, lookups])),
+);
+
+/**
+ * Adds look-ups that are wanted to the counts of today, each account once, and returns the sums. Without `allowed`, the plan
+ * of the account says how many it may have.
+ */
+export const insertAsked = (
+  db: Db,
+  rows: readonly { readonly accountId: number; readonly asked: number; readonly allowed: number | null }[],
+): Promise<RowOf<typeof ASKED>[]> =>
+  many(
+    db,
+    sql`INSERT INTO lookup_budget AS b (account_id, day, asked, allowed)
+        SELECT w.account_id, current_date, w.asked, coalesce(w.allowed, (${BY_PLAN}::jsonb ->> a.plan)::bigint)
+        FROM ${rowsOf(rows, {
+          account_id: bigint((w) => w.accountId),
+          asked: bigint((w) => w.asked),
+          allowed: bigint((w) => w.allowed),
+        })} AS w LEFT JOIN account a ON a.id = w.account_id
+        ORDER BY w.account_id
+        ON CONFLICT (account_id, day) DO UPDATE SET asked = b.asked + excluded.asked, allowed = excluded.allowed
+        RETURNING ${ASKED}`,
+  );
+
+/** Lists what has used up its look-ups of today: accounts, and the installation as account 0. */
+export const listUsedUp = (db: Db): Promise<RowOf<typeof ASKED>[]> =>
+  many(db, sql`SELECT ${ASKED} FROM lookup_budget b WHERE b.day = current_date AND b.asked > b.allowed`);
+
 /** Deletes what is too old to be used, and counts of more than a year. Returns how many numbers were forgotten. */
 export async function deleteOldKnown(db: Db): Promise<number> {
   await exec(db, sql`DELETE FROM lookup_day WHERE day < current_date - 400`);
+  await exec(db, sql`DELETE FROM lookup_budget WHERE day < current_date`);
   return exec(db, sql`DELETE FROM number_network WHERE valid_until < now()`);
 }

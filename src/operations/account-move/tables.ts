@@ -171,6 +171,7 @@ export const LEFT_BEHIND: Readonly<Record<string, string>> = {
   connection_poll: 'about a connection of the cell',
   connection_status: 'about a connection of the cell',
   connection_quality: 'about a connection of the cell',
+  lookup_budget: 'what this cell pays for',
   lookup_day: 'what this cell has paid for look-ups',
   number_network: 'asked for again',
   quality_sample: 'tells about a connection of the cell',

@@ -12,6 +12,7 @@ const PLACES: Readonly<Partial<Record<Alert['kind'], Place>>> = {
   missed_schedules: { to: '/operator/queues' },
   disk_low: { to: HEALTH, search: { tab: 'doctor' } },
   certificate_expiring: { to: HEALTH, search: { tab: 'doctor' } },
+  lookups_used_up: { to: '/operator/routes' },
   sold_under_cost: { to: '/operator/prices', search: { tab: 'margins' } },
   agents_requested: { to: '/operator/senders' },
 };

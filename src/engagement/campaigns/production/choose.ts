@@ -119,10 +119,10 @@ export async function findKnownOf({ tx, campaign, tables }: Step, candidates: re
   const asked = numbers.map((destination) => ({ accountId, destination, sender: smsSender }));
   const findSticky = await findStickySenders(tx, tables.senderRules, asked);
   const { networks } = tables;
-  return {
-    findSticky,
-    networkOf: networks.isNeeded() ? await networks.find(numbers, { accountId, wait: false }) : NO_NETWORK,
-  };
+  if (!networks.isNeeded()) return { findSticky, networkOf: NO_NETWORK };
+  const reached = candidates.filter((one) => !one.contactDeleted && (one.willingChannels & bitOf('SMS')) !== 0);
+  const to = reached.map(({ destination }) => destination);
+  return { findSticky, networkOf: await networks.find(to, { accountId, wait: false }) };
 }
 
 const senderOf = (campaign: RunningCampaign, channel: Channel): string =>

@@ -1,6 +1,7 @@
 import type { GuardStatus } from '../../../messaging/restore-guard/sql.ts';
 import { listMissed } from '../../../messaging/schedules/sql.ts';
 import { describeUnderCost, listUnderCost } from '../../../money/under-cost/find.ts';
+import { findInstallationUsedUp } from '../../../network/number-lookups/budget.ts';
 import { listUnusableConnections } from '../../../network/routing/coverage/sql.ts';
 import type { Db } from '../../../platform/db/query.ts';
 import { SECOND_MS } from '../../../platform/lib/time.ts';
@@ -113,10 +114,12 @@ async function concernsOfCosts(pool: Db): Promise<Attention[]> {
 async function concernsOfOpenIssues(pool: Db, from: Thresholds): Promise<Attention[]> {
   const issues = await db.countOpenIssues(pool, { hours: from('receipts_unmatched') });
   const missed = await listMissed(pool);
+  const usedUp = await findInstallationUsedUp(pool);
   const warn = (kind: AttentionKind, count: number, since: Date | null): Attention[] =>
     count === 0 ? [] : [concern(kind, { severity: 'warning', count, since })];
   return [
     ...warn('missed_schedules', missed.length, missed[0]?.dueAt ?? null),
+    ...(usedUp ? [concern('lookups_used_up', { severity: 'warning', count: usedUp.allowed })] : []),
     ...(issues.unknowns < from('unknown_outcomes')
       ? []
       : warn('unknown_outcomes', issues.unknowns, issues.unknownsSince)),

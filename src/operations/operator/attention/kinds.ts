@@ -36,6 +36,7 @@ export const KINDS = {
   unknown_outcomes: kind('gateway', 120, from(1, 'messages')),
   receipts_unmatched: kind('gateway', 0, from(1, 'hours')),
   missed_schedules: kind('gateway', 0),
+  lookups_used_up: kind('gateway', 0),
   low_credit: kind('account', 60, from(24, 'hours')),
   webhook_failing: kind('account', 0, from(1, 'hours')),
   webhook_disabled: kind('account', 0),

@@ -80,7 +80,9 @@ test('low credit, failing webhooks, unknown outcomes, unmatched receipts and req
         doubt AS (INSERT INTO unknown_outcome (account_id, message_id, connection_id, reason)
                   VALUES (${accountId}, uuidv7(), 1, 'cut')),
         stray AS (INSERT INTO receipt_unmatched (connection_id, receipt, reason, received_at, next_try_at)
-                  VALUES (1, '{}', 'unknown', now() - interval '2 hours', now() + interval '1 day'))
+                  VALUES (1, '{}', 'unknown', now() - interval '2 hours', now() + interval '1 day')),
+        budget AS (INSERT INTO lookup_budget (account_id, day, asked, allowed)
+                   VALUES (0, current_date, 11, 10), (${accountId}, current_date, 5, 10), (0, current_date - 1, 9, 1))
         INSERT INTO sender (channel, owner_id, name) VALUES ('RCS', ${accountId}, 'Wanted')`,
   );
   const kinds = new Map((await look()).attention.map((each) => [each.kind, each]));
@@ -88,6 +90,7 @@ test('low credit, failing webhooks, unknown outcomes, unmatched receipts and req
   expect(kinds.get('webhook_failing')).toMatchObject({ severity: 'warning', subject: 'Acme', subjectId: accountId });
   expect(kinds.get('unknown_outcomes')).toMatchObject({ severity: 'warning', count: 1 });
   expect(kinds.get('receipts_unmatched')).toMatchObject({ count: 1 });
+  expect(kinds.get('lookups_used_up')).toMatchObject({ severity: 'warning', count: 10 });
   expect(kinds.get('agents_requested')).toMatchObject({ severity: 'info', count: 1 });
   await exec(
     pool,

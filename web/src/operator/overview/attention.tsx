@@ -21,6 +21,7 @@ function destinationOf({ kind, subject, subjectId }: Attention): Destination | n
   if (kind === 'unknown_outcomes') return { to: '/operator/unknowns' };
   if (kind === 'receipts_unmatched') return { to: '/operator/health', search: { tab: 'receipts' } };
   if (kind === 'missed_schedules') return { to: '/operator/queues' };
+  if (kind === 'lookups_used_up') return { to: '/operator/routes' };
   if (kind === 'sold_under_cost') return { to: '/operator/prices', search: { tab: 'margins' } };
   if (kind === 'disk_low' || kind === 'certificate_expiring')
     return { to: '/operator/health', search: { tab: 'doctor' } };
