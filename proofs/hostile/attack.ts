@@ -62,6 +62,8 @@ export type Attack = {
   readonly open?: string;
   /** Whether its account has the number and the agent at the hostile networks. */
   readonly ownsNetworks?: true;
+  /** Whether it fills the queue of mails, in which a link of the victim's for a new password must not wait. */
+  readonly mails?: true;
   prepare(ground: Ground): Strike | Promise<Strike>;
 };
 

@@ -8,16 +8,20 @@ const NICENESS = 10;
 /** What came of an attack: how often it got each status, or an `Outcome`. */
 export type Answers = Readonly<Record<string, number>>;
 
-/** The process that plays the attacks, with its carriers and webhook receivers. */
+/** The process that plays the attacks, with its carriers, webhook receivers and slow mail server. */
 export type Attacker = {
   /** The port of each carrier, by its manner. */
   readonly peerPorts: Readonly<Record<string, number>>;
   /** The port of each webhook receiver, by its manner. */
   readonly receiverPorts: Readonly<Record<string, number>>;
+  /** The mail server, which takes a second for each mail. */
+  readonly smtpUrl: string;
   /** Makes everything that the attack needs. Throws when that fails. */
   prepare(attack: string, ground: GroundFacts): Promise<void>;
   /** Plays the attack that was prepared for this time. */
   play(ms: number): Promise<Answers>;
+  /** Waits for a mail to this address; returns whether it came, and the most mails that one mailbox has got. */
+  mailTo(to: string): Promise<Answers>;
   stop(): Promise<unknown>;
 };
 
@@ -27,9 +31,14 @@ export async function startAttacker(run: Run): Promise<Attacker> {
   return {
     peerPorts: portsIn(attacker, 'peerPorts'),
     receiverPorts: portsIn(attacker, 'receiverPorts'),
+    smtpUrl: String(attacker.ready['smtpUrl']),
     prepare: async (attack, ground) => void (await ask(attacker, { do: 'prepare', attack, ground })),
     async play(ms) {
       const { answers } = await ask(attacker, { do: 'play', ms });
+      return numbersIn(answers);
+    },
+    async mailTo(to) {
+      const { answers } = await ask(attacker, { do: 'mail', to });
       return numbersIn(answers);
     },
     stop: () => attacker.stop(),

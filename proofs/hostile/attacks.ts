@@ -4,6 +4,7 @@ import { CARRIER_ATTACKS } from './attacks/carriers.ts';
 import { FILE_ATTACKS } from './attacks/files.ts';
 import { GUESS_ATTACKS } from './attacks/guesses.ts';
 import { JSON_ATTACKS } from './attacks/json.ts';
+import { MAIL_ATTACKS } from './attacks/mails.ts';
 import { RECEIVER_ATTACKS } from './attacks/receivers.ts';
 import { SMPP_ATTACKS } from './attacks/smpp.ts';
 import { SOCKET_ATTACKS } from './attacks/sockets.ts';
@@ -22,6 +23,7 @@ export const ATTACKS: readonly Attack[] = [
   ...CARRIER_ATTACKS,
   ...FILE_ATTACKS,
   ...WORK_ATTACKS,
+  ...MAIL_ATTACKS,
   ...STREAM_ATTACKS,
   ...RECEIVER_ATTACKS,
 ];

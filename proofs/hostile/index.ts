@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -9,6 +10,7 @@ import type { Attack } from './attack.ts';
 import { type Attacker, startAttacker } from './attacker.ts';
 import { ATTACKS } from './attacks.ts';
 import { memoryMiB } from './memory.ts';
+import { FROM_CONSOLE, PG } from './requests.ts';
 import { type Planned, planAttacks } from './setup.ts';
 import { startVictim, type Victim, type View } from './victim.ts';
 
@@ -35,6 +37,9 @@ const MAX_MS = 1000;
 const AFTERMATH_MS = 500;
 const CALM_WITHIN_MS = 30_000;
 const REST_POLL_MS = 5000;
+/** The mail server takes a second for each mail, and four at a time. */
+const RESET_WITHIN_MS = 10_000;
+const MAX_MAILS_TO_ONE = 3;
 const MEMORY_SHARE = 0.1;
 /** What the heap of a program of this size differs by from one moment to the next. */
 const MEMORY_ALLOWANCE_MIB = 32;
@@ -80,7 +85,8 @@ async function playAttacks(run: Run, attacks: readonly Attack[]): Promise<Findin
   const quiet = await victim.during(delay(size.quietMs));
   const memoryBefore = memoryMiB(stage.gateway.pid);
   run.log(`quiet: p99 ${quiet.p99Ms} ms, max ${quiet.maxMs} ms, ${memoryBefore} MiB`);
-  const scene: Scene = { run, stage, attacker, victim, size, bounds: boundsOf(quiet, size) };
+  const askForReset = await newResets(stage, apiKey);
+  const scene: Scene = { run, askForReset, stage, attacker, victim, size, bounds: boundsOf(quiet, size) };
   const played: Played[] = [];
   for (const each of planned) played.push(await playOne(scene, each));
   const { memoryAfter, restedMs } = await waitForMemory(scene, memoryBefore);
@@ -104,7 +110,7 @@ async function waitForMemory({ stage, size }: Scene, memoryBefore: number) {
   }
 }
 
-async function environmentOf(run: Run, { receiverPorts }: Attacker): Promise<Record<string, string>> {
+async function environmentOf(run: Run, { receiverPorts, smtpUrl }: Attacker): Promise<Record<string, string>> {
   const caFile = join(run.folder, 'ca.pem');
   await writeFile(caFile, TEST_CERT);
   return {
@@ -114,6 +120,8 @@ async function environmentOf(run: Run, { receiverPorts }: Attacker): Promise<Rec
     WEBHOOK_PORTS: Object.values(receiverPorts).join(),
     WEBHOOK_CA_FILE: caFile,
     SMPP_PORT: String(await freePort()),
+    SMTP_URL: smtpUrl,
+    MAIL_FROM: 'messages@example.com',
   };
 }
 
@@ -130,6 +138,7 @@ type Scene = {
   readonly stage: Stage;
   readonly attacker: Attacker;
   readonly victim: Victim;
+  readonly askForReset: () => Promise<string>;
   readonly size: Size;
   readonly bounds: Bounds;
 };
@@ -140,7 +149,35 @@ type Played = {
   readonly isOpen: boolean;
   readonly view: View;
   readonly reached: boolean;
+  readonly mail: MailView | null;
 };
+
+/** How long a link for a new password took, and the most mails that one mailbox has got. */
+type MailView = { readonly resetMs: number; readonly most: number };
+
+/** Makes a function with which another person of the victim's account asks for a new password, and returns their address. */
+async function newResets({ gateway }: Stage, apiKey: string): Promise<() => Promise<string>> {
+  const url = `${String(gateway.ready['address'])}${PG}`;
+  const post = async (path: string, body: object, headers: Readonly<Record<string, string>>): Promise<void> => {
+    const { ok, status } = await fetch(`${url}${path}`, { method: 'POST', headers, body: JSON.stringify(body) });
+    if (!ok) throw new Error(`POST ${path} answered ${status}`);
+  };
+  let people = 0;
+  return async () => {
+    const username = `forgetful-${people++}@example.com`;
+    const withApiKey = { 'x-api-key': apiKey, 'content-type': 'application/json' };
+    await post('/users', { username, password: randomUUID(), role: 'viewer' }, withApiKey);
+    await post('/password-reset', { username }, FROM_CONSOLE);
+    return username;
+  };
+}
+
+async function viewMail({ attacker, askForReset }: Scene): Promise<MailView> {
+  const to = await askForReset();
+  const start = performance.now();
+  const { came, most = 0 } = await attacker.mailTo(to);
+  return { resetMs: came === 1 ? Math.round(performance.now() - start) : Number.POSITIVE_INFINITY, most };
+}
 
 async function playOne(scene: Scene, { attack, ground }: Planned): Promise<Played> {
   const { run, stage, attacker, victim, size, bounds } = scene;
@@ -150,14 +187,16 @@ async function playOne(scene: Scene, { attack, ground }: Planned): Promise<Playe
   const playing = attacker.play(size.attackMs);
   const view = await victim.during(playing, AFTERMATH_MS);
   const answers = await playing;
+  const mail = attack.mails ? await viewMail(scene) : null;
   const calmMs = await victim.untilCalm(bounds.p99Ms, CALM_WITHIN_MS);
   const memoryAfter = memoryMiB(stage.gateway.pid);
   const faults = faultsOf(view, bounds);
-  const played = { name, isOpen: open !== undefined, view, reached: Object.keys(answers).length > 0 };
+  const played = { name, isOpen: open !== undefined, view, reached: Object.keys(answers).length > 0, mail };
   run.log(
     `${faults.length > 0 ? 'BROKEN ' : ''}${name} (${player}): p99 ${view.p99Ms} ms, max ${view.maxMs} ms, ` +
       `${view.serverErrors} x 5xx, ${view.refused} not 200, calm after ${Math.round(calmMs)} ms, ` +
-      `${memoryBefore} → ${memoryAfter} MiB, answers ${JSON.stringify(answers)}`,
+      `${memoryBefore} → ${memoryAfter} MiB, answers ${JSON.stringify(answers)}` +
+      (mail ? `, a link for a new password after ${mail.resetMs} ms, ${mail.most} mails to one mailbox` : ''),
   );
   return played;
 }
@@ -187,6 +226,7 @@ function conclude(scene: Scene, played: readonly Played[], rest: Rest): Findings
   const judged = [...played.filter(({ isOpen }) => !isOpen).map(({ view }) => view), again];
   const worst = (of: (view: View) => number): number => Math.max(...judged.map(of));
   const sum = (of: (view: View) => number): number => views.reduce((total, view) => total + of(view), 0);
+  const mails = played.flatMap(({ mail }) => mail ?? []);
   const figures = {
     attacks: played.length,
     openAttacks: played.length + 1 - judged.length,
@@ -198,6 +238,8 @@ function conclude(scene: Scene, played: readonly Played[], rest: Rest): Findings
     worstMs: worst(({ maxMs }) => maxMs),
     serverErrors: sum(({ serverErrors }) => serverErrors),
     refused: sum(({ refused }) => refused),
+    slowestResetMs: Math.max(...mails.map(({ resetMs }) => resetMs)),
+    mostMailsToOne: Math.max(...mails.map(({ most }) => most)),
     memoryBeforeMiB: memoryBefore,
     memoryGrowthMiB: memoryAfter - memoryBefore,
     restedSeconds: Math.round(restedMs / 1000),
@@ -208,6 +250,9 @@ function conclude(scene: Scene, played: readonly Played[], rest: Rest): Findings
     [OPEN_CLAIM]: views.every(({ p99Ms, maxMs }) => p99Ms <= bounds.p99Ms && maxMs <= bounds.maxMs),
     'the victim gets no server error': figures.serverErrors === 0,
     'every request of the victim is answered with 200': figures.refused === 0,
+    'a stranger gets at most three mails': figures.mostMailsToOne <= MAX_MAILS_TO_ONE,
+    "another tenant's link for a new password is handed over within ten seconds":
+      figures.slowestResetMs <= RESET_WITHIN_MS,
     // The few seconds of `tiny` are too short for the garbage collector to return what it may need again.
     'memory is back within 10 % and 32 MiB, at the latest after three minutes':
       run.mode === 'tiny' || isBack(memoryBefore, memoryAfter),

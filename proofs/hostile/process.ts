@@ -2,9 +2,13 @@
 // `node proofs/hostile/process.ts <niceness>`. Its first line names the ports of its carriers and webhook receivers.
 // Then each line of stdin is a command: `{ "do": "prepare", "attack": …, "ground": … }`, answered when the attack is
 // ready, and `{ "do": "play", "ms": … }`, answered when it is over with what came of it: numbers by status or `Outcome`.
+// `{ "do": "mail", "to": … }` is answered when its mail server has a mail to this address, or after a minute, with whether
+// it has, and the most mails that it has to one mailbox.
 import { setPriority } from 'node:os';
 import { createInterface } from 'node:readline';
+import { setTimeout as delay } from 'node:timers/promises';
 import { startReceiver } from '../../test/support/http/receiver.ts';
+import { startMailServer } from '../../test/support/mail-server.ts';
 import type { Ground, Strike } from './attack.ts';
 import { ATTACKS } from './attacks.ts';
 import { MANNERS } from './attacks/receivers.ts';
@@ -15,7 +19,11 @@ export type GroundFacts = Omit<Ground, 'peers' | 'count' | 'receiverPorts'>;
 
 type Command =
   | { readonly do: 'prepare'; readonly attack: string; readonly ground: GroundFacts }
-  | { readonly do: 'play'; readonly ms: number };
+  | { readonly do: 'play'; readonly ms: number }
+  | { readonly do: 'mail'; readonly to: string };
+
+const MAIL_MS = 1000;
+const MAIL_WITHIN_MS = 60_000;
 
 setPriority(Number(process.argv[2] ?? 0));
 const { ports: peerPorts, ...peers } = await startPeers();
@@ -25,6 +33,21 @@ receiver.answer(({ path }) => {
   const manner = MANNERS.find((each) => path === `/${encodeURIComponent(each)}`);
   return manner === undefined || manner === 'redirect' ? { status: 307, headers: { location: path } } : { manner };
 });
+
+const relay = await startMailServer();
+relay.pace = () => delay(MAIL_MS);
+
+async function waitForMail(to: string): Promise<object> {
+  await Promise.race([relay.mailTo(to), delay(MAIL_WITHIN_MS)]);
+  const mailboxes = relay.mails.flatMap((mail) => mail.to.map((each) => each.toLowerCase().replace(/\+\d+@/, '@')));
+  const most = Math.max(
+    0,
+    ...Map.groupBy(mailboxes, (each) => each)
+      .values()
+      .map(({ length }) => length),
+  );
+  return { ok: true, answers: { came: Number(mailboxes.includes(to)), most } };
+}
 
 let strike: Strike | null = null;
 let answers: Record<string, number> = {};
@@ -37,6 +60,7 @@ async function execute(command: Command): Promise<object> {
     strike = await attack.prepare({ ...command.ground, peers, receiverPorts, count });
     return { ok: true };
   }
+  if (command.do === 'mail') return waitForMail(command.to);
   answers = {};
   await strike?.(AbortSignal.timeout(command.ms));
   strike = null;
@@ -50,4 +74,4 @@ createInterface({ input: process.stdin }).on('line', (line) => {
   );
 });
 process.once('SIGTERM', () => process.exit(0));
-console.log(JSON.stringify({ peerPorts, receiverPorts }));
+console.log(JSON.stringify({ peerPorts, receiverPorts, smtpUrl: relay.url }));

@@ -1,0 +1,48 @@
+import type { Attack, Ground } from '../attack.ts';
+import { MEANS } from '../attack.ts';
+import { ask, fieldOf, PG, requestsAt, type Wire, withKey } from '../requests.ts';
+
+const INVITATIONS = `${PG}/invitations`;
+const KEYS = 5;
+
+const invitation = (ground: Ground, email: string): Wire =>
+  withKey(ground, 'POST', INVITATIONS, { email, role: 'viewer' });
+
+/** Mails to strangers over the operator's mail server. It takes a second for each. */
+export const MAIL_ATTACKS: readonly Attack[] = [
+  {
+    name: 'invitations to one stranger, again and again',
+    player: 'trial tenant',
+    tiny: true,
+    mails: true,
+    prepare: requestsAt(MEANS.trialPerSecond, async (ground) => {
+      const stranger = 'stranger@example.com';
+      const id = Number(fieldOf(await ask(ground, invitation(ground, stranger)), 'id'));
+      // Tags and case are other spellings of the same mailbox.
+      return (n) =>
+        n % 2
+          ? withKey(ground, 'POST', `${INVITATIONS}/${id}/resend`, {})
+          : invitation(ground, `Stranger+${n}@example.com`);
+    }),
+  },
+  {
+    name: 'invitations of five keys to many strangers',
+    player: 'trial tenant',
+    tiny: true,
+    mails: true,
+    prepare: async (ground) => {
+      const more = Array.from({ length: KEYS - 1 }, (_, n) =>
+        ask(ground, withKey(ground, 'POST', `${PG}/authentication`, { name: `mails ${n}` })),
+      );
+      const keys = (await Promise.all(more)).map((made) => String(fieldOf(made, 'apiKey')));
+      const grounds = [ground.tenant.apiKey, ...keys].map((apiKey) => ({
+        ...ground,
+        tenant: { ...ground.tenant, apiKey },
+      }));
+      return requestsAt(
+        KEYS * MEANS.trialPerSecond,
+        () => (n) => invitation(grounds[n % KEYS] ?? ground, `stranger-${n}@example.com`),
+      )(ground);
+    },
+  },
+];
