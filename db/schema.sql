@@ -1362,6 +1362,17 @@ CREATE TABLE login_network (
 );
 COMMENT ON TABLE login_network IS 'shared';
 
+CREATE TABLE lookup_budget (
+  account_id bigint NOT NULL,
+  day date NOT NULL,
+  asked bigint NOT NULL,
+  allowed bigint,
+  CONSTRAINT lookup_budget_pkey PRIMARY KEY (account_id, day)
+);
+ALTER TABLE lookup_budget ENABLE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON lookup_budget AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
+COMMENT ON TABLE lookup_budget IS 'queue';
+
 CREATE TABLE lookup_day (
   service_id bigint NOT NULL,
   day date NOT NULL,
@@ -1401,6 +1412,15 @@ CREATE TABLE lost_chunk (
 ALTER TABLE lost_chunk ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON lost_chunk AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
 COMMENT ON TABLE lost_chunk IS 'queue';
+
+CREATE TABLE mail_budget (
+  subject bytea NOT NULL,
+  taken_at timestamp with time zone[] DEFAULT '{}'::timestamp with time zone[] NOT NULL,
+  dropped integer DEFAULT 0 NOT NULL,
+  CONSTRAINT mail_budget_pkey PRIMARY KEY (subject),
+  CONSTRAINT mail_budget_subject_check CHECK ((length(subject) = 32))
+);
+COMMENT ON TABLE mail_budget IS 'queue';
 
 CREATE TABLE margin_day (
   account_id bigint NOT NULL,
@@ -1649,9 +1669,13 @@ CREATE TABLE outgoing_mail (
   due_at timestamp with time zone DEFAULT now() NOT NULL,
   attempts integer DEFAULT 0 NOT NULL,
   expires_at timestamp with time zone NOT NULL,
+  urgent boolean DEFAULT false NOT NULL,
+  turn_at timestamp with time zone DEFAULT now() NOT NULL,
   CONSTRAINT outgoing_mail_pkey PRIMARY KEY (id)
 );
+CREATE INDEX outgoing_mail_account ON outgoing_mail USING btree (account_id, urgent, turn_at);
 CREATE INDEX outgoing_mail_due ON outgoing_mail USING btree (due_at);
+CREATE INDEX outgoing_mail_turn ON outgoing_mail USING btree (urgent DESC, turn_at);
 ALTER TABLE outgoing_mail ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON outgoing_mail AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
 COMMENT ON TABLE outgoing_mail IS 'queue';
@@ -2785,6 +2809,29 @@ BEGIN
     at := at + most - CASE WHEN substr(units, at + most - 1, 1) = lead THEN 1 ELSE 0 END;
   END LOOP;
   RETURN parts;
+END
+$function$;
+
+CREATE OR REPLACE FUNCTION take_mail(whose bytea, per_hour integer, per_day integer)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+DECLARE
+  taken   timestamptz[];
+  free_at timestamptz;
+BEGIN
+  INSERT INTO mail_budget AS b (subject) VALUES (whose)
+  ON CONFLICT (subject) DO UPDATE SET subject = excluded.subject RETURNING b.taken_at INTO taken;
+  free_at := greatest(taken[per_hour] + interval '1 hour', taken[per_day] + interval '1 day');
+  IF free_at > now() THEN
+    -- Kept only by a caller who drops the mail and commits.
+    UPDATE mail_budget SET dropped = dropped + 1 WHERE subject = whose;
+    RETURN ceil(extract(epoch FROM free_at - now()));
+  END IF;
+  UPDATE mail_budget SET taken_at = (now() || taken)[1:per_day] WHERE subject = whose;
+  RETURN 0;
 END
 $function$;
 

@@ -281,7 +281,7 @@ export interface paths {
         put?: never;
         /**
          * Ask for a mail with a link to a new password
-         * @description For pages of the console, like signing in. The answer is the same, and takes the same time, whether there is such a user. The username must be a mail address; others ask an administrator. At most three mails an hour for each user. 409 if the gateway has no mail server.
+         * @description For pages of the console, like signing in. The answer is the same, and takes the same time, whether there is such a user. The username must be a mail address; others ask an administrator. At most three mails an hour for each address. 409 if the gateway has no mail server.
          *
          *     Needs no credentials.
          */
@@ -3397,7 +3397,7 @@ export interface paths {
         put?: never;
         /**
          * Invite a person to the account
-         * @description The person gets a mail with a link, valid for seven days, and chooses a password. Without a mail server (SMTP_URL), the answer contains the link, for you to pass on. Nobody can grant rights that they lack (403). A username that is taken, or has an invitation, is 409.
+         * @description The person gets a mail with a link, valid for seven days, and chooses a password. Without a mail server (SMTP_URL), the answer contains the link, for you to pass on. Nobody can grant rights that they lack (403). A username that is taken, or has an invitation, is 409. An address gets at most 3 mails an hour and 10 a day from all accounts, and an account sends as many in a day as its plan has: 429 with Retry-After.
          *
          *     Scope: `keys` (write). Roles: admin. Sessions need a step-up.
          */
@@ -3419,7 +3419,7 @@ export interface paths {
         put?: never;
         /**
          * Send an invitation again, with a new link
-         * @description The earlier link ends.
+         * @description The earlier link ends. 429 within five minutes of the last mail, and as for a new invitation.
          *
          *     Scope: `keys` (write). Roles: admin. Sessions need a step-up.
          */
@@ -21742,7 +21742,7 @@ export interface operations {
                              * @description From where on each kind needs attention is listed by `operatorListAlertRules`.
                              * @enum {string}
                              */
-                            kind: "sending_paused" | "no_worker" | "worker_missing" | "connection_down" | "connection_fault" | "connection_paused" | "queue_stuck" | "delivery_falling" | "unknown_outcomes" | "receipts_unmatched" | "missed_schedules" | "low_credit" | "webhook_failing" | "webhook_disabled" | "disk_low" | "certificate_expiring" | "token_expiring" | "sold_under_cost" | "agents_requested";
+                            kind: "sending_paused" | "no_worker" | "worker_missing" | "connection_down" | "connection_fault" | "connection_paused" | "queue_stuck" | "delivery_falling" | "unknown_outcomes" | "receipts_unmatched" | "missed_schedules" | "lookups_used_up" | "low_credit" | "webhook_failing" | "webhook_disabled" | "disk_low" | "certificate_expiring" | "token_expiring" | "sold_under_cost" | "agents_requested";
                             /** @enum {string} */
                             severity: "error" | "warning" | "info";
                             count: number | null;
@@ -21791,7 +21791,7 @@ export interface operations {
                         data: {
                             id: number;
                             /** @enum {string} */
-                            kind: "sending_paused" | "no_worker" | "worker_missing" | "connection_down" | "connection_fault" | "connection_paused" | "queue_stuck" | "delivery_falling" | "unknown_outcomes" | "receipts_unmatched" | "missed_schedules" | "low_credit" | "webhook_failing" | "webhook_disabled" | "disk_low" | "certificate_expiring" | "token_expiring" | "sold_under_cost" | "agents_requested";
+                            kind: "sending_paused" | "no_worker" | "worker_missing" | "connection_down" | "connection_fault" | "connection_paused" | "queue_stuck" | "delivery_falling" | "unknown_outcomes" | "receipts_unmatched" | "missed_schedules" | "lookups_used_up" | "low_credit" | "webhook_failing" | "webhook_disabled" | "disk_low" | "certificate_expiring" | "token_expiring" | "sold_under_cost" | "agents_requested";
                             /** @enum {string} */
                             state: "pending" | "firing" | "acknowledged" | "resolved";
                             /** @enum {string} */
@@ -21883,7 +21883,7 @@ export interface operations {
                     "application/json": {
                         data: {
                             /** @enum {string} */
-                            kind: "sending_paused" | "no_worker" | "worker_missing" | "connection_down" | "connection_fault" | "connection_paused" | "queue_stuck" | "delivery_falling" | "unknown_outcomes" | "receipts_unmatched" | "missed_schedules" | "low_credit" | "webhook_failing" | "webhook_disabled" | "disk_low" | "certificate_expiring" | "token_expiring" | "sold_under_cost" | "agents_requested";
+                            kind: "sending_paused" | "no_worker" | "worker_missing" | "connection_down" | "connection_fault" | "connection_paused" | "queue_stuck" | "delivery_falling" | "unknown_outcomes" | "receipts_unmatched" | "missed_schedules" | "lookups_used_up" | "low_credit" | "webhook_failing" | "webhook_disabled" | "disk_low" | "certificate_expiring" | "token_expiring" | "sold_under_cost" | "agents_requested";
                             /** @description Whether recipients are notified, and the alert is listed. */
                             enabled: boolean;
                             /** @description How long the condition must hold. */
@@ -21906,7 +21906,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                kind: "sending_paused" | "no_worker" | "worker_missing" | "connection_down" | "connection_fault" | "connection_paused" | "queue_stuck" | "delivery_falling" | "unknown_outcomes" | "receipts_unmatched" | "missed_schedules" | "low_credit" | "webhook_failing" | "webhook_disabled" | "disk_low" | "certificate_expiring" | "token_expiring" | "sold_under_cost" | "agents_requested";
+                kind: "sending_paused" | "no_worker" | "worker_missing" | "connection_down" | "connection_fault" | "connection_paused" | "queue_stuck" | "delivery_falling" | "unknown_outcomes" | "receipts_unmatched" | "missed_schedules" | "lookups_used_up" | "low_credit" | "webhook_failing" | "webhook_disabled" | "disk_low" | "certificate_expiring" | "token_expiring" | "sold_under_cost" | "agents_requested";
             };
             cookie?: never;
         };
