@@ -33,7 +33,7 @@ export function socialCallbackRoutes(app: App, deps: SocialCallbackDeps): void {
       if (!isPlatform(platform)) throw new AppError('not_found');
       // The raw query: a parameter that occurs twice must be seen twice.
       const parameters = new URL(raw.url ?? '/', 'http://localhost').searchParams;
-      reply.headers({ 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' });
+      reply.header('referrer-policy', 'no-referrer');
       const returned = { platform, parameters, browserSecret: browserSecretIn(headers.cookie) };
       const network = NETWORKS[platform];
       const finished = await finishConnection(deps, returned).catch(toAppError);

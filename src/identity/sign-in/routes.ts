@@ -40,7 +40,6 @@ export function signInRoutes(app: App, deps: PlatformDeps): void {
     describeSession(tenant(pool, session), shownOf({ session, isOperator }));
   const cookieOf = (request: FastifyRequest, { token }: Begun) => ({
     'set-cookie': sessionCookie(token, SESSION_SECONDS, isSecure(request)),
-    'cache-control': 'no-store',
   });
 
   app.post(SESSION, {
@@ -63,7 +62,7 @@ export function signInRoutes(app: App, deps: PlatformDeps): void {
     },
     handler: async (request, reply) => {
       const result = await signInByPassword(deps, request.body, callerOf(request));
-      reply.headers({ ...result.headers, 'cache-control': 'no-store' });
+      reply.headers({ ...result.headers });
       if ('pendingToken' in result) {
         reply.code(202);
         return { pendingToken: result.pendingToken, factors: result.factors };
@@ -106,8 +105,7 @@ export function signInRoutes(app: App, deps: PlatformDeps): void {
       body: withExamples(schema.PasskeyOptionsBody, {}),
       response: { 200: BrowserOptions, ...refusals },
     },
-    handler: async (request, reply) => {
-      reply.header('cache-control', 'no-store');
+    handler: async (request) => {
       const party = relyingPartyOf(request, config);
       return beginPasskeySignIn(deps, party, request.body.pendingToken, callerOf(request));
     },

@@ -1,6 +1,7 @@
 import { randomUUIDv7 } from 'node:crypto';
 import type { IncomingHttpHeaders, IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { ERRORS } from '../../platform/errors.ts';
+import { NOT_STORED } from '../../platform/http/admission.ts';
 import { standardError } from '../../platform/http/error-body.ts';
 import type { Log } from '../../platform/lib/log.ts';
 import { needsBody, readCaller } from './callers/caller.ts';
@@ -61,7 +62,11 @@ const groupOf = (destination: Exclude<Destination, { kind: 'later' }>): string =
 
 function refuse(response: ServerResponse, message: string): void {
   const failure = { status: 503, message, retryAfterSeconds: RETRY_SECONDS };
-  response.writeHead(503, { 'retry-after': String(RETRY_SECONDS), 'content-type': 'application/json; charset=utf-8' });
+  response.writeHead(503, {
+    'retry-after': String(RETRY_SECONDS),
+    'cache-control': NOT_STORED,
+    'content-type': 'application/json; charset=utf-8',
+  });
   response.end(JSON.stringify(standardError(failure, randomUUIDv7())));
 }
 

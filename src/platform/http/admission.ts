@@ -6,6 +6,9 @@ import { isPlaintext } from './plaintext.ts';
 import { REQUEST_ID } from './request-id.ts';
 import { foreignPageError } from './same-origin.ts';
 
+/** The Cache-Control of all answers that do not have their own. */
+export const NOT_STORED = 'no-store';
+
 /** Machines on the network probe these paths over plain HTTP; the answers contain nothing confidential. */
 const PLAINTEXT_ALLOWED_PREFIX = '/health/';
 
@@ -25,6 +28,9 @@ export function createAdmission(config: Config, isTrusted: (address: string | un
   const secure = config.tls !== undefined || config.trustProxy.length > 0;
   return {
     stamp: (request, reply) => {
+      // A shared cache may store what does not forbid it, and knows nothing of keys in X-API-Key (RFC 9111, 3). Routes whose
+      // answers may be stored say so themselves.
+      reply.header('cache-control', NOT_STORED);
       reply.header(REQUEST_ID, request.id);
       reply.header('x-content-type-options', 'nosniff');
       if (secure) reply.header('strict-transport-security', 'max-age=31536000');

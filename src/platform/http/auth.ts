@@ -20,7 +20,7 @@ const CHALLENGE = 'Basic realm="heliograph", charset="UTF-8"';
  * Requires credentials on every route of the surrounding scope, before the body is read: sets `request.actor`, or
  * answers 401 (to programs with `WWW-Authenticate`), 403, 429 or 503 as `Authenticate` decides. Register it first, next
  * to the routes. `exempt` requests need no credentials and have no actor. Browsers send session cookies on their own, so a
- * request with one that may change something must come from our own pages (403), and its answer is never cached.
+ * request with one that may change something must come from our own pages (403).
  */
 export const authentication = fp<{ authenticate: Authenticate; exempt?: (request: FastifyRequest) => boolean }>(
   (app, { authenticate, exempt }, ready) => {
@@ -30,7 +30,6 @@ export const authentication = fp<{ authenticate: Authenticate; exempt?: (request
       const bySession = readCredentials(request).kind === 'session';
       const foreign = bySession ? crossOriginError(request) : undefined;
       if (foreign) return done(foreign);
-      if (bySession) reply.header('cache-control', 'no-store');
       const quiet = bySession || isFromBrowser(request);
       const arrived = ({ actor, headers }: Authenticated) => {
         request.actor = actor;

@@ -11,12 +11,13 @@ function testServer() {
 }
 
 /** Status, headers and body of the first answer in what came over the wire. */
-function parse(answer: string): { status: number; requestId: string | undefined; body: unknown } {
+function parse(answer: string) {
   const [head = '', body = ''] = answer.split('\r\n\r\n', 2);
   return {
     status: Number(head.split(' ')[1]),
     requestId: /^x-request-id: (.+)$/im.exec(head)?.[1],
-    body: JSON.parse(body),
+    cacheControl: /^cache-control: (.+)$/im.exec(head)?.[1],
+    body: JSON.parse(body) as unknown,
   };
 }
 
@@ -36,6 +37,7 @@ test.each([
   const answer = parse(await sendRaw(server.port, octets));
   expect(answer.status).toBe(status);
   expect(answer.requestId).toMatch(/^[0-9a-f-]{36}$/);
+  expect(answer.cacheControl).toBe('no-store');
   expect(answer.body).toMatchObject({ status, requestId: answer.requestId, message: expect.any(String) });
 });
 

@@ -2,6 +2,7 @@ import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { randomUUIDv7 } from 'node:crypto';
 import type { AppLog } from '../log.ts';
+import { NOT_STORED } from './admission.ts';
 import { standardError } from './error-body.ts';
 
 const FAULTS: Readonly<Record<string, readonly [status: number, message: string]>> = {
@@ -61,6 +62,7 @@ function response(failure: Omit<EndReason, 'code'>, requestId: string): string {
     'Content-Type: application/json; charset=utf-8',
     `Content-Length: ${Buffer.byteLength(body)}`,
     `X-Request-Id: ${requestId}`,
+    `Cache-Control: ${NOT_STORED}`,
     ...(retryAfterSeconds === undefined ? [] : [`Retry-After: ${retryAfterSeconds}`]),
     'Connection: close',
     '',

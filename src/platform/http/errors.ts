@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AppError } from '../errors.ts';
 import type { AppLog } from '../log.ts';
+import { NOT_STORED } from './admission.ts';
 import type { Pages } from './console.ts';
 import type { App } from './app.ts';
 import { errorForm } from './error-body.ts';
@@ -54,6 +55,8 @@ export function sendError(request: FastifyRequest, reply: FastifyReply, failure:
   // Fastify closes the connection after a body that it rejected. Closing while the body is still arriving resets the
   // connection, and the client sees a broken pipe instead of this answer; so the rest is read and discarded.
   reply.removeHeader('connection');
+  // The route may have allowed caches to store its answer, which is not this one.
+  reply.header('cache-control', NOT_STORED);
   if (failure.headers !== undefined) reply.headers(failure.headers);
   if (failure.retryAfterSeconds !== undefined) reply.header('retry-after', Math.ceil(failure.retryAfterSeconds));
   return reply

@@ -22,7 +22,7 @@ export function sandboxRoutes(app: App, { socialPage }: SandboxRouteDeps): void 
     if (typeof answer === 'string') throw new AppError('unavailable');
     return reply
       .code(answer.status)
-      .headers({ ...answer.headers, 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' })
+      .headers({ ...answer.headers, 'referrer-policy': 'no-referrer' })
       .send(answer.body);
   });
 }
