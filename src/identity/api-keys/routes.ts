@@ -33,7 +33,7 @@ export function apiKeyRoutes(app: App, { pool, answers }: PlatformDeps): void {
 
   app.post(PATH, {
     onRequest,
-    config: { secretAnswer: true, stepUp: true },
+    config: { secretAnswer: true },
     schema: {
       tags,
       operationId: 'createApiKey',
@@ -94,7 +94,7 @@ export function apiKeyRoutes(app: App, { pool, answers }: PlatformDeps): void {
 
   app.post(`${PATH}/:id/rotate`, {
     onRequest,
-    config: { secretAnswer: true, stepUp: true },
+    config: { secretAnswer: true },
     schema: {
       tags,
       operationId: 'rotateApiKey',
@@ -115,7 +115,6 @@ export function apiKeyRoutes(app: App, { pool, answers }: PlatformDeps): void {
 
   app.delete(`${PATH}/:id`, {
     onRequest,
-    config: { stepUp: true },
     schema: {
       tags,
       operationId: 'deleteApiKey',

@@ -90,6 +90,7 @@ export function invitationRoutes(app: App, { config, pool, answers, secretKey }:
 
   app.delete(`${PATH}/:id`, {
     onRequest,
+    config: { stepUp: { exempt: 'takes access back' } },
     schema: {
       tags,
       operationId: 'revokeInvitation',

@@ -19,6 +19,7 @@ import {
   SessionParams,
 } from './schema.ts';
 import { describeSession } from './show.ts';
+import { assertStepUp } from './step-up.ts';
 import { countSessions, listSessions } from './sql.ts';
 import { switchAccount } from './switch-account.ts';
 import { withExamples } from '../../platform/http/schema.ts';
@@ -57,6 +58,7 @@ export function sessionRoutes(app: App, { pool }: PlatformDeps): void {
 
   app.put(`${ONE}/account`, {
     onRequest: requireOperator(),
+    config: { stepUp: { only: 'entering another account' } },
     schema: {
       tags,
       operationId: 'switchAccount',
@@ -67,6 +69,7 @@ export function sessionRoutes(app: App, { pool }: PlatformDeps): void {
       response: { 200: SessionOut },
     },
     handler: async ({ actor, body }) => {
+      if (body.accountId !== null) assertStepUp(actor);
       const next = await transaction(pool, (tx) => switchAccount(tx, actor, body));
       return describeSession(tenant(pool, next), next);
     },

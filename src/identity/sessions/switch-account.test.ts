@@ -71,6 +71,15 @@ describe('an operator of the gateway', () => {
       ]);
   });
 
+  test('confirms who they are to enter an account when the sign-in is old, and leaves one without', async () => {
+    const browser = await stage.signIn(await stage.operator(account.accountId));
+    const other = await stage.newAccount();
+    await look(browser, other.accountId);
+    await exec(stage.pool, sql`UPDATE user_session SET proven_at = now() - interval '11 minutes'`);
+    expect((await look(browser, null)).status).toBe(200);
+    expect(await look(browser, other.accountId)).toMatchObject({ status: 403, body: { code: 'step_up_required' } });
+  });
+
   test('can switch to a suspended account, but not sign in from one', async () => {
     const browser = await stage.signIn(await stage.operator(account.accountId));
     const other = await stage.newAccount();

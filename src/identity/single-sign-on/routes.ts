@@ -90,6 +90,7 @@ export function singleSignOnRoutes(app: App, deps: SignOnRouteDeps): void {
 
   app.post(`${SETTINGS}/trial`, {
     onRequest,
+    config: { stepUp: { exempt: 'asks the user for a sign-in, and changes nothing' } },
     schema: {
       tags,
       operationId: 'trySingleSignOn',

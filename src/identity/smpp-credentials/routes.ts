@@ -31,7 +31,7 @@ export function smppCredentialRoutes(app: App, { pool, answers }: PlatformDeps):
 
   app.post(PATH, {
     onRequest,
-    config: { secretAnswer: true, stepUp: true },
+    config: { secretAnswer: true },
     schema: {
       tags,
       operationId: 'createSmppCredential',
@@ -72,7 +72,6 @@ export function smppCredentialRoutes(app: App, { pool, answers }: PlatformDeps):
 
   app.patch(`${PATH}/:id`, {
     onRequest,
-    config: { stepUp: true },
     schema: {
       tags,
       operationId: 'changeSmppCredential',
@@ -90,7 +89,7 @@ export function smppCredentialRoutes(app: App, { pool, answers }: PlatformDeps):
 
   app.post(`${PATH}/:id/rotate`, {
     onRequest,
-    config: { secretAnswer: true, stepUp: true },
+    config: { secretAnswer: true },
     schema: {
       tags,
       operationId: 'rotateSmppCredential',
@@ -111,7 +110,6 @@ export function smppCredentialRoutes(app: App, { pool, answers }: PlatformDeps):
 
   app.delete(`${PATH}/:id`, {
     onRequest,
-    config: { stepUp: true },
     schema: {
       tags,
       operationId: 'deleteSmppCredential',

@@ -191,6 +191,7 @@ function toolRoutes(app: App, { pool, answers, secretKey, outbound: outlet, cloc
 
   app.post(`${PATH_A}/test`, {
     onRequest,
+    config: { stepUp: { exempt: 'sends a sample to where events go already' } },
     schema: {
       tags,
       operationId: 'testWebhook',

@@ -1,4 +1,5 @@
 import { type Access, type Role, ROLES, roleMay } from '../lib/scope.ts';
+import { isExempt, type StepUp } from './step-up.ts';
 import { accessOf, type Requirement, requirementsOf } from './auth.ts';
 
 /** The parts of a route that decide who may call it. */
@@ -6,7 +7,7 @@ type AccessRoute = {
   readonly method: string | string[];
   readonly onRequest?: unknown;
   readonly schema?: { readonly security?: readonly object[] } | undefined;
-  readonly config?: { readonly stepUp?: true | string } | undefined;
+  readonly config?: { readonly stepUp?: StepUp } | undefined;
 };
 
 /** Who may call a route. */
@@ -19,21 +20,21 @@ export type RouteAccess = {
   readonly scope: readonly string[];
   /** The roles of users that have all of that; none for routes of operators, which ask for no role. */
   readonly roles: readonly Role[];
-  /** Whether sessions need a step-up; a text says for which requests. */
-  readonly stepUp: boolean | string;
+  /** What the route says of step-ups of sessions. */
+  readonly stepUp: StepUp | undefined;
   /** The same in a few sentences, for people. */
   readonly text: string;
 };
 
 /** Returns who may call a route, as its `onRequest` hooks say. Undefined if they say nothing, which is a fault. */
 export function accessToRoute({ method, onRequest, schema, config }: AccessRoute): RouteAccess | undefined {
-  if (schema?.security?.length === 0) return { scope: [], roles: [], stepUp: false, text: 'Needs no credentials.' };
+  if (schema?.security?.length === 0) return { scope: [], roles: [], stepUp: undefined, text: 'Needs no credentials.' };
   const byMethod = accessOf(String([method].flat()[0]));
   const needs = requirementsOf(onRequest).map((requirement) => toNeed(requirement, byMethod));
   if (needs.length === 0) return undefined;
   const scope = needs.map(({ name }) => name);
   const roles = ROLES.filter((role) => needs.every(({ holds }) => holds(role)));
-  const stepUp = config?.stepUp ?? false;
+  const stepUp = config?.stepUp;
   return { scope, roles, stepUp, text: `${describe(needs, roles)}${describeStepUp(stepUp)}` };
 }
 
@@ -59,7 +60,7 @@ function describe(needs: readonly Need[], roles: readonly Role[]): string {
     : `Scope: ${scopes.join(', and ')}. Roles: ${roles.join(', ')}.`;
 }
 
-function describeStepUp(stepUp: boolean | string): string {
-  if (stepUp === false) return '';
-  return ` Sessions need a step-up${stepUp === true ? '' : ` for ${stepUp}`}.`;
+function describeStepUp(stepUp: StepUp | undefined): string {
+  if (stepUp === undefined || isExempt(stepUp)) return '';
+  return ` Sessions need a step-up${stepUp === true ? '' : ` for ${stepUp.only}`}.`;
 }

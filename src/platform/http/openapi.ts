@@ -8,6 +8,7 @@ import { acceptsKey } from './idempotency.ts';
 import { accessToRoute } from './access.ts';
 import { requireSameOrigin } from './same-origin.ts';
 import { SHARED_SCHEMAS } from './schema.ts';
+import { isExempt, type StepUp } from './step-up.ts';
 import { shareErrors } from './openapi-errors.ts';
 import { addRecorded, type RecordedExamples } from './openapi-examples.ts';
 import { isRecord } from '../lib/is-record.ts';
@@ -47,12 +48,6 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** The parts of a multipart/form-data body, for the OpenAPI description. */
     form?: TSchema;
-    /**
-     * Whether a session must have proven within the last ten minutes that its user is there: a browser left open, or a
-     * stolen cookie, is not enough. A text says which requests of the route need that, as in "exports of all contacts";
-     * then the operation itself asks for it.
-     */
-    stepUp?: true | string;
   }
 }
 
@@ -181,9 +176,9 @@ function accessTo(schema: FastifySchema, { method, onRequest, config }: RouteOpt
   return { description, 'x-scope': scope, 'x-roles': roles, ...stepUpExtensions(stepUp) };
 }
 
-function stepUpExtensions(stepUp: boolean | string) {
-  if (stepUp === false) return {};
-  return stepUp === true ? { 'x-step-up': true } : { 'x-step-up': true, 'x-step-up-for': stepUp };
+function stepUpExtensions(stepUp: StepUp | undefined) {
+  if (stepUp === undefined || isExempt(stepUp)) return {};
+  return stepUp === true ? { 'x-step-up': true } : { 'x-step-up': true, 'x-step-up-for': stepUp.only };
 }
 
 /** A form is streamed, so no schema checks it; this describes it. */

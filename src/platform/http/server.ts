@@ -22,6 +22,7 @@ import { shareLoopInLargeMessages } from './large-messages.ts';
 import { collectMethods } from './methods.ts';
 import { createProxyCheck } from './plaintext.ts';
 import { observeRequests } from './request-log.ts';
+import { stepUpByDefault } from './step-up.ts';
 import { takeTurns } from './turns.ts';
 import { warnOfUnknownFields } from './unknown-fields/warn.ts';
 import { validatorCompiler } from './validation/validation.ts';
@@ -131,6 +132,7 @@ export function createServer(
   registerErrorHandlers(app, log, allowedMethods, pages);
   acceptJsonBodies(app);
   takeTurns(app);
+  stepUpByDefault(app);
   compressAnswers(app);
   shareLoopInLargeMessages(app);
   warnOfUnknownFields(app);

@@ -28,7 +28,7 @@ const mayRequest = (type: ExportType) => [
   ...CONTENT_SCOPES[type].map((scope) => requireScope(scope, 'read')),
 ];
 
-const ALL_CONTACTS = 'exports of all contacts';
+const ALL_CONTACTS = { only: 'exports of all contacts' };
 
 const QUEUED =
   'Responds at once; a worker creates the file. `GET /exports/{exportId}` shows the progress and the link to the file.';

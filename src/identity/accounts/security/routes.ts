@@ -35,7 +35,6 @@ export function securityRoutes(app: App, { pool }: PlatformDeps): void {
 
   app.put(PATH, {
     onRequest,
-    config: { stepUp: true },
     schema: {
       tags,
       operationId: 'putAccountSecurity',

@@ -68,6 +68,7 @@ export function deliveryRoutes(app: App, { pool, answers, clock, secretKey }: Pl
 
   app.post(`${DELIVERIES}/:id/replay`, {
     onRequest,
+    config: { stepUp: { exempt: 'sends to where events go already' } },
     schema: {
       tags,
       operationId: 'replayWebhookDelivery',
@@ -83,6 +84,7 @@ export function deliveryRoutes(app: App, { pool, answers, clock, secretKey }: Pl
 
   app.post(`${DELIVERY_STATUS}/replay`, {
     onRequest,
+    config: { stepUp: { exempt: 'sends to where events go already' } },
     schema: {
       tags,
       operationId: 'replayWebhookDeliveries',

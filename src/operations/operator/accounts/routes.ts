@@ -53,7 +53,7 @@ export function operatorAccountRoutes(app: App, deps: PlatformDeps): void {
 
   app.post(ACCOUNTS, {
     onRequest,
-    config: { secretAnswer: true, stepUp: true },
+    config: { secretAnswer: true },
     schema: {
       tags,
       operationId: 'operatorCreateAccount',
@@ -113,7 +113,6 @@ function accountCreditRoutes(app: App, deps: PlatformDeps): void {
 
   app.post(`${ACCOUNTS}/:id/credit`, {
     onRequest,
-    config: { stepUp: true },
     schema: {
       tags,
       operationId: 'operatorAddCredit',

@@ -65,6 +65,7 @@ function listRoutes(app: App, deps: AlertRouteDeps): void {
 
   app.post(`${ALERTS}/:id/acknowledge`, {
     onRequest,
+    config: { stepUp: { exempt: 'ends reminders only: the alert stays open' } },
     schema: {
       tags,
       operationId: 'operatorAcknowledgeAlert',
@@ -186,6 +187,7 @@ function targetRoutes(app: App, deps: AlertRouteDeps): void {
 
   app.post(`${TARGETS}/:id/test`, {
     onRequest,
+    config: { stepUp: { exempt: 'sends to a recipient that is there already' } },
     schema: {
       tags,
       operationId: 'operatorTestAlertTarget',

@@ -172,6 +172,7 @@ function tryingRoutes(app: App, deps: PlatformDeps): void {
 
   app.post(`${CONNECTIONS}/:name/test`, {
     onRequest,
+    config: { stepUp: { exempt: 'connects as the workers do, and changes nothing' } },
     schema: {
       tags,
       operationId: 'operatorTestConnection',
@@ -207,6 +208,7 @@ function tryingRoutes(app: App, deps: PlatformDeps): void {
 
   app.post(`${CONNECTIONS}/:name/templates/sync`, {
     onRequest,
+    config: { stepUp: { exempt: 'reads early what is read every ten minutes' } },
     schema: {
       tags,
       operationId: 'operatorSyncTemplates',
