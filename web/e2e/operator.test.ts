@@ -1,6 +1,7 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { PASSWORD, startCarrier } from '../../test/support/program.ts';
+import { exec, sql } from '../../src/platform/db/query.ts';
 import { checkPage } from './check-page.ts';
 import { openSite, type Person, type Site } from './harness.ts';
 import { textOf } from './text-of.ts';
@@ -172,6 +173,44 @@ test('the limits of an account are changed in its form, and errors are shown at 
   await page.reload();
   const limit = page.getByRole('textbox', { name: 'Requests per minute' });
   await expect.poll(() => limit.inputValue()).toBe('90 000');
+  expect(watch.problems()).toEqual([]);
+});
+
+test('an operator whose sign-in is old confirms it over each page, and what was begun there is done', async () => {
+  const window = await at('/operator/prices');
+  const { page, watch } = window;
+  watch.expect('403');
+  const proven = async (act: () => Promise<void>): Promise<void> => {
+    await exec(site.program.pool, sql`UPDATE user_session SET proven_at = now() - interval '11 minutes'`);
+    await act();
+    const confirming = page.getByRole('dialog', { name: 'Confirm that it is you' });
+    await confirming.getByRole('textbox', { name: 'Password' }).fill(operator.password);
+    await confirming.getByRole('button', { name: 'Confirm' }).click();
+    await confirming.waitFor({ state: 'detached' });
+  };
+  await page.getByRole('button', { name: /edit the price for WhatsApp, all numbers/ }).click();
+  await page.getByRole('textbox', { name: 'New price for WhatsApp, all numbers' }).fill('0.0815');
+  await proven(() => page.keyboard.press('Enter'));
+  await page.getByRole('button', { name: /^€0\.0815: edit the price for WhatsApp/ }).waitFor();
+
+  await page.goto(site.url('/operator/routes?add=silent'));
+  await dialog(page).getByRole('textbox', { name: 'Prefix' }).fill('997');
+  await proven(() => dialog(page).getByRole('button', { name: 'Add route' }).click());
+  await page.getByRole('row', { name: /\+997/ }).waitFor();
+
+  await page.goto(site.url('/operator/connections/silent'));
+  await page.getByRole('button', { name: 'Pause…' }).click();
+  await proven(() => dialog(page).getByRole('button', { name: 'Pause connection' }).click());
+  await proven(() => page.getByRole('button', { name: 'Resume' }).click());
+  await page.getByRole('button', { name: 'Pause…' }).waitFor();
+
+  await page.goto(site.url(`/operator/accounts/${site.program.account.accountId}`));
+  await page.getByRole('textbox', { name: 'Requests per minute' }).fill('80000');
+  await proven(() => page.getByRole('button', { name: 'Save' }).click());
+  await said(page, 'Saved');
+  await proven(() => page.getByRole('button', { name: 'Switch to this account' }).click());
+  await page.getByRole('button', { name: 'Back to my account' }).click();
+  await page.getByRole('banner').getByText('Operations').waitFor();
   expect(watch.problems()).toEqual([]);
 });
 

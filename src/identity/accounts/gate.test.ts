@@ -2,7 +2,8 @@ import { expect, test } from 'vitest';
 import { CHANNELS } from '../../platform/lib/channel.ts';
 import { DEFAULT_NUMBER_RULES } from '../../platform/lib/phone/number-rules.ts';
 import type { AccountGate } from './sql.ts';
-import { rateOf, refuseAtGate, refuseOutsidePlan } from './gate.ts';
+import { createRateLimiter } from '../../platform/lib/limits/rate-limit.ts';
+import { countRequest, limitOfKeys, limitOfSessions, rateOf, refuseAtGate, refuseOutsidePlan } from './gate.ts';
 
 const gate = (more: Partial<AccountGate> = {}): AccountGate => ({
   accountId: 1,
@@ -28,6 +29,31 @@ test('the rate of a plan holds until an operator sets another; zero and the plan
 
 test('a rate per minute alone allows a twentieth of it per second, rounded up', () => {
   expect(rateOf(gate({ ratePerMinute: 41 }))).toEqual({ perMinute: 41, perSecond: 3 });
+});
+
+test('all keys of an account together make as many requests as two at their limit, all sessions as two or ten', () => {
+  expect(limitOfKeys(gate())).toEqual({ name: 'A1', rate: { perMinute: 2000, perSecond: 100 } });
+  expect(limitOfKeys(gate({ plan: 'trial' })).rate).toEqual({ perMinute: 200, perSecond: 20 });
+  expect(limitOfKeys(gate({ ratePerMinute: 70, ratePerSecond: 3 })).rate).toEqual({ perMinute: 140, perSecond: 6 });
+  expect(limitOfSessions(gate()).rate).toEqual({ perMinute: 12_000, perSecond: 600 });
+  expect(limitOfSessions(gate({ plan: 'trial' }))).toEqual({ name: 'S1', rate: { perMinute: 2400, perSecond: 120 } });
+  for (const without of [gate({ plan: 'unlimited' }), gate({ ratePerMinute: 0 })])
+    expect([limitOfKeys(without).rate, limitOfSessions(without).rate]).toEqual([null, null]);
+});
+
+test('what the shared limit refuses is counted nowhere, and shows the headers of that limit', () => {
+  const limiter = createRateLimiter({ now: () => 0 });
+  const own = (name: string) => ({ name, rate: { perMinute: 10, perSecond: 10 } });
+  const shared = { name: 'all', rate: { perMinute: 1, perSecond: 1 } };
+  expect(countRequest(limiter, own('one'), shared)).toMatchObject({ 'x-ratelimit-remaining': '9' });
+  expect(() => countRequest(limiter, own('two'), shared)).toThrow(
+    expect.objectContaining({
+      code: 'rate_limited',
+      retryAfterSeconds: 60,
+      headers: { 'x-ratelimit-limit': '1', 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': '60' },
+    }),
+  );
+  expect(countRequest(limiter, own('two'))).toMatchObject({ 'x-ratelimit-remaining': '9' });
 });
 
 test('a suspended account is refused everywhere, and an address that is not on the list', () => {

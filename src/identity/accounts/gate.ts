@@ -43,23 +43,64 @@ const RATE_PER_PLAN: Readonly<Record<Plan, Rate | null>> = {
 /** Default of `perSecond` where an operator set `perMinute` alone: a twentieth of it, as in the production plan. */
 const BURST_DIVISOR = 20;
 
+type RateGate = Pick<AccountGate, 'plan' | 'ratePerMinute' | 'ratePerSecond'>;
+
 /** Returns the request limit of each key and each user of the account; null means no limit. */
-export function rateOf({ plan, ratePerMinute, ratePerSecond }: Omit<AccountGate, 'allowList'>): Rate | null {
+export function rateOf({ plan, ratePerMinute, ratePerSecond }: RateGate): Rate | null {
   if (ratePerMinute === null) return RATE_PER_PLAN[plan];
   if (ratePerMinute === 0) return null;
   return { perMinute: ratePerMinute, perSecond: ratePerSecond ?? Math.ceil(ratePerMinute / BURST_DIVISOR) };
 }
 
+/** The request limit of each session, whatever the plan: a page makes several requests to display itself. */
+export const SESSION_RATE: Rate = { perMinute: 1200, perSecond: 60 };
+
+/** How many keys of an account can work at their limit: each has its own, and together they have this many. */
+const KEYS_AT_LIMIT = 2;
+/** The same for sessions: each is a person in a browser, who rarely makes a tenth of the requests allowed. */
+const SESSIONS_AT_LIMIT: Readonly<Record<Plan, number>> = { production: 10, trial: 2, unlimited: Infinity };
+
+/** The limit of one caller, or of several callers together. Its name is ASCII without spaces. */
+export type Limit = { readonly name: string; readonly rate: Rate | null };
+
+/** Returns the limit of all keys and passwords of an account together, so that more of them make no more requests. */
+export const limitOfKeys = ({ accountId, ...gate }: RateGate & Pick<AccountGate, 'accountId'>): Limit => ({
+  name: `A${accountId}`,
+  rate: times(rateOf(gate), KEYS_AT_LIMIT),
+});
+
+/** Returns the limit of all sessions of an account together; none if its keys have none. */
+export const limitOfSessions = ({ accountId, ...gate }: RateGate & Pick<AccountGate, 'accountId'>): Limit => ({
+  name: `S${accountId}`,
+  rate: rateOf(gate) === null ? null : times(SESSION_RATE, SESSIONS_AT_LIMIT[gate.plan]),
+});
+
+const times = (rate: Rate | null, factor: number): Rate | null =>
+  rate === null ? null : { perMinute: rate.perMinute * factor, perSecond: rate.perSecond * factor };
+
 /** The headers of a caller without a limit: a number that every client can read and none takes as a reason to wait. */
 const NO_LIMIT = rateHeaders({ limit: 2 ** 31 - 1, remaining: 2 ** 31 - 1, resetSeconds: 0 });
 
 /**
- * Counts one request and returns its rate-limit headers. Throws 429 with the same headers when the limit is reached.
+ * Counts one request of a caller, also within the limit that it shares with the rest of its account, and returns the
+ * rate-limit headers of the caller. Throws 429 with the headers of the limit that is reached, and then counts nothing.
  */
-export function countRequest(limiter: RateLimiter, name: string, rate: Rate | null): Readonly<Record<string, string>> {
+export function countRequest(limiter: RateLimiter, own: Limit, shared?: Limit): Readonly<Record<string, string>> {
+  const headers = take(limiter, own);
+  try {
+    if (shared) take(limiter, shared, 'All credentials of this account together have made too many requests');
+  } catch (error) {
+    if (own.rate !== null) limiter.refund(own.name);
+    throw error;
+  }
+  return headers;
+}
+
+function take(limiter: RateLimiter, { name, rate }: Limit, message?: string): Readonly<Record<string, string>> {
   if (rate === null) return NO_LIMIT;
   const verdict = limiter.take(name, rate);
   const headers = rateHeaders(verdict);
   if (verdict.allowed) return headers;
-  throw new AppError('rate_limited', { retryAfterSeconds: verdict.retryAfterSeconds, headers });
+  const { retryAfterSeconds } = verdict;
+  throw new AppError('rate_limited', { retryAfterSeconds, headers, ...(message !== undefined && { message }) });
 }

@@ -2,9 +2,10 @@ import { type Author, recordAudit } from '../audit/record.ts';
 import type { Db } from '../../platform/db/query.ts';
 import { AppError, invalidFields } from '../../platform/errors.ts';
 import type { Actor } from '../../platform/lib/actor.ts';
+import type { Plan } from '../../platform/lib/plan.ts';
 import { type Scope, SCOPES } from '../../platform/lib/scope.ts';
 import { generateKeyValue } from './key.ts';
-import { insertKey, insertKeyValue } from './sql.ts';
+import { countKeys, insertKey, insertKeyValue, lockKeysOfAccount } from './sql.ts';
 
 /** The creator of a key: an actor, or an operator command with all scopes. */
 export type Grantor = Author & Pick<Actor, 'operations'>;
@@ -28,9 +29,13 @@ export type IssuedKey = {
   readonly expiresAt: Date | null;
 };
 
+/** How many keys an account may have. Expired ones count: they are rows, too. */
+export const MAX_KEYS: Readonly<Record<Plan, number>> = { trial: 10, production: 100, unlimited: 1000 };
+
 /**
  * Creates a key of the grantor's account. Call it in a transaction: the key and its value are two rows.
- * Errors: 403 when it would have a scope that the grantor lacks, 400 when `expiresAt` is not in the future.
+ * Errors: 403 when it would have a scope that the grantor lacks, 400 when `expiresAt` is not in the future, 409 when the
+ * account has as many keys as its plan allows.
  */
 export async function createKey(tx: Db, actor: Grantor, input: NewKeyInput): Promise<IssuedKey> {
   const { name = '', description = '', expiresAt = null } = input;
@@ -38,6 +43,12 @@ export async function createKey(tx: Db, actor: Grantor, input: NewKeyInput): Pro
   if (expiresAt && expiresAt.getTime() <= Date.now())
     throw invalidFields([{ field: 'expiresAt', message: 'must be in the future' }]);
   const { accountId, userId } = actor;
+  const max = MAX_KEYS[await lockKeysOfAccount(tx, { accountId })];
+  const count = await countKeys(tx, { accountId, userId: null });
+  if (count >= max)
+    throw new AppError('conflict', {
+      message: `The account has ${count} API keys and its plan allows ${max}: delete some first; expired keys count, too`,
+    });
   const { id, createdAt } = await insertKey(tx, { accountId, userId, name, description, operations, expiresAt });
   const apiKey = await issueValue(tx, { accountId, keyId: id });
   const detail = { name, operations, expiresAt };

@@ -5,7 +5,7 @@ import { insertUser } from '../users/sql.ts';
 import { openRoutes, PG } from '../../../test/support/http/routes.ts';
 import { apiKeyRoutes } from './routes.ts';
 
-const { pool, account, stranger, call, ...routes } = await openRoutes([apiKeyRoutes], {
+const { pool, account, stranger, newAccount, call, ...routes } = await openRoutes([apiKeyRoutes], {
   base: `${PG}/authentication`,
   account: { plan: 'production' },
   stranger: { plan: 'trial' },
@@ -71,6 +71,26 @@ describe('creating', () => {
     const answer = await call('POST', '', body);
     expect(answer.status).toBe(400);
     expect(answer.body.details[0].field).toContain(field);
+  });
+});
+
+describe('the number of keys of an account', () => {
+  test('is what its plan allows, however many requests create them at once, and 409 says so', async () => {
+    const { accountId, apiKey } = await newAccount({ name: 'Many', plan: 'trial', ratePerMinute: 0 });
+    const made = await Promise.all(Array.from({ length: 30 }, () => call('POST', '', {}, apiKey)));
+    const refused = made.filter(({ status }) => status === 409);
+    expect(made.filter(({ status }) => status === 201)).toHaveLength(9);
+    expect(refused).toHaveLength(21);
+    expect(refused[0]?.body.message).toBe(
+      'The account has 10 API keys and its plan allows 10: delete some first; expired keys count, too',
+    );
+    expect((await call('GET', '', undefined, apiKey)).body.total).toBe(10);
+    const { id } = made.find(({ status }) => status === 201)?.body;
+    expect((await call('POST', `/${id}/rotate`, {}, apiKey)).status).toBe(200);
+    await call('DELETE', `/${id}`, undefined, apiKey);
+    expect((await call('POST', '', {}, apiKey)).status).toBe(201);
+    await exec(pool, sql`UPDATE account SET plan = 'production' WHERE id = ${accountId}`);
+    expect((await call('POST', '', {}, apiKey)).status).toBe(201);
   });
 });
 

@@ -46,6 +46,12 @@ export async function countKeys(db: Db, input: KeyFilter): Promise<number> {
   return row.total;
 }
 
+/** Returns the plan of an account, and lets other transactions that create keys of it wait until this one ends. */
+export async function lockKeysOfAccount(db: Db, { accountId }: { accountId: number }): Promise<Plan> {
+  const row = await one<{ plan: Plan }>(db, sql`SELECT plan FROM account WHERE id = ${accountId} FOR NO KEY UPDATE`);
+  return row.plan;
+}
+
 /** Finds a key by the hash of its value, including an earlier value in its grace period. */
 export const findKeyByHash = (db: Db, input: { accountId: number; hash: Buffer }): Promise<KeyRow | undefined> =>
   maybeOne(

@@ -279,10 +279,40 @@ test("the operator's limit applies from the next request on, to each key separat
   await updateAccountRate(pool, { accountId, perMinute: 0, perSecond: null });
   expect(await ask()).toBe('2147483647');
   expect(countOf(200, await statuses(200, ask))).toBe(200);
-  await updateAccountRate(pool, { accountId, perMinute: 1, perSecond: null });
+  await updateAccountRate(pool, { accountId, perMinute: 3, perSecond: 9 });
   expect(await statuses(2, ask)).toContain(429);
   const other = await transaction(pool, (tx) => createKey(tx, { ...grantor(), accountId }, {}));
-  expect((await admit(withKey(other.apiKey))).headers).toMatchObject({ 'x-ratelimit-remaining': '0' });
+  expect((await admit(withKey(other.apiKey))).headers).toMatchObject({ 'x-ratelimit-remaining': '2' });
+});
+
+test('a hundred keys and the password of a trial account make no more requests than two keys, and disturb nobody', async () => {
+  const { accountId, apiKey, username, password } = await createAccount(pool, {
+    name: 'Many keys',
+    plan: 'production',
+  });
+  const keys = [apiKey];
+  while (keys.length < 100)
+    keys.push((await transaction(pool, (tx) => createKey(tx, { ...grantor(), accountId }, {}))).apiKey);
+  await exec(pool, sql`UPDATE account SET plan = 'trial' WHERE id = ${accountId}`);
+  const other = await createAccount(pool, { name: 'Beside it', plan: 'trial' });
+  const { admit, checkPassword } = authenticator();
+  const began = performance.now();
+  const all: number[] = [];
+  for (let round = 0; round < 5; round++)
+    all.push(...(await Promise.all(keys.map((key) => statuses(1, () => admit(withKey(key)))))).flat());
+  const seconds = Math.floor((performance.now() - began) / 1000) + 2;
+  expect(countOf(200, all) + countOf(429, all)).toBe(500);
+  expect(countOf(200, all)).toBeLessThanOrEqual(Math.min(200, 20 * seconds));
+  expect(countOf(200, all)).toBeGreaterThanOrEqual(20);
+  await exec(pool, sql`UPDATE account SET rate_per_minute = 1, rate_per_second = 1 WHERE id = ${accountId}`);
+  await expect(admit(withPassword(username, password))).rejects.toMatchObject({
+    code: 'rate_limited',
+    message: 'All credentials of this account together have made too many requests',
+    headers: { 'x-ratelimit-limit': '2', 'x-ratelimit-remaining': '0' },
+  });
+  // Signing in to the console is a matter of the user alone.
+  expect(await checkPassword({ username, password }, HERE)).toMatchObject({ actor: { accountId } });
+  expect((await admit(withKey(other.apiKey))).headers).toMatchObject({ 'x-ratelimit-remaining': '99' });
 });
 
 test('an unlimited plan has no limit and says so', async () => {

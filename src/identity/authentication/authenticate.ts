@@ -19,7 +19,7 @@ import { createPasswordCheck } from '../users/check-password.ts';
 import { createNetworkRecorder } from '../users/known-networks.ts';
 import { createLoginLimits, type LoginLimits } from '../users/login-limits.ts';
 import { listLogins, type Login } from '../users/sql.ts';
-import { countRequest, rateOf, refuseAtGate } from '../accounts/gate.ts';
+import { countRequest, type Limit, limitOfKeys, rateOf, refuseAtGate } from '../accounts/gate.ts';
 
 export type Authenticator = {
   readonly authenticate: Authenticate;
@@ -93,7 +93,8 @@ function createKeyCheck({
     if (!key) throw limits.failedKey(networkOf(ip));
     usage.used(key.keyId);
     refuseAtGate(key, ip);
-    return { actor: actorOfKey(key), headers: countRequest(requests, `k${key.keyId}`, rateOf(key)) };
+    const own = { name: `k${key.keyId}`, rate: rateOf(key) };
+    return { actor: actorOfKey(key), headers: countRequest(requests, own, limitOfKeys(key)) };
   };
 }
 
@@ -105,15 +106,18 @@ type PasswordDeps = {
   readonly limits: LoginLimits;
 };
 
-/** As `CheckPassword`, with whether the account of the user requires a second factor. */
+/**
+ * As `CheckPassword`, with whether the account of the user requires a second factor. A sign-in counts within the limit of
+ * the user alone, so that the programs of an account keep nobody out of the console; requests also within `shared`.
+ */
 type LoginCheck = (
-  ...shown: Parameters<CheckPassword>
+  ...shown: [...Parameters<CheckPassword>, shared?: (login: Login) => Limit]
 ) => Promise<Awaited<ReturnType<CheckPassword>> & { readonly needsSecondFactor: boolean }>;
 
 function createLoginCheck({ db, noteNetwork, requests, limits }: PasswordDeps): LoginCheck {
   const checkPassword = createPasswordCheck(limits);
   const findLogin = groupCommit({ flush: (usernames: string[]) => findLogins(db, usernames), inFlight: 2 });
-  return async ({ username, password }, ip) => {
+  return async ({ username, password }, ip, shared) => {
     const network = networkOf(ip);
     const login = isUsername(username) ? await findLogin(username) : undefined;
     const known = login?.networks.includes(network) === true;
@@ -126,7 +130,7 @@ function createLoginCheck({ db, noteNetwork, requests, limits }: PasswordDeps): 
     const { passwordHash, hasSecondFactor, needsSecondFactor } = login;
     // The password alone does not make a network known to belong to a user who has more to show.
     if (!hasSecondFactor) await noteNetwork(login.userId, network);
-    const headers = countRequest(requests, `u${login.userId}`, rateOf(login));
+    const headers = countRequest(requests, { name: `u${login.userId}`, rate: rateOf(login) }, shared?.(login));
     return { actor: actorOfLogin(login), headers, passwordHash, hasSecondFactor, needsSecondFactor };
   };
 }
@@ -134,7 +138,7 @@ function createLoginCheck({ db, noteNetwork, requests, limits }: PasswordDeps): 
 /** A password in the headers of a request would bypass the second factor. */
 function createBasicCheck(check: LoginCheck): (...shown: Parameters<CheckPassword>) => Promise<Authenticated> {
   return async (shown, ip) => {
-    const { actor, headers, hasSecondFactor, needsSecondFactor } = await check(shown, ip);
+    const { actor, headers, hasSecondFactor, needsSecondFactor } = await check(shown, ip, limitOfKeys);
     if (hasSecondFactor || needsSecondFactor)
       throw new AppError('forbidden', {
         message: hasSecondFactor
@@ -165,7 +169,7 @@ function createSignInLimits({ requests, limits, noteNetwork }: LimitDeps): SignI
       if (found === null) throw limits.failedAttempt(attempt);
       return found;
     },
-    begin: (ip) => void countRequest(requests, `p${networkOf(ip)}`, BEGINS),
+    begin: (ip) => void countRequest(requests, { name: `p${networkOf(ip)}`, rate: BEGINS }),
     failed: (ip) => limits.failedKey(networkOf(ip)),
     succeeded: (userId, ip) => noteNetwork(userId, networkOf(ip)),
   };

@@ -1,19 +1,16 @@
-import { countRequest, refuseAtGate } from '../accounts/gate.ts';
+import { countRequest, limitOfSessions, refuseAtGate, SESSION_RATE } from '../accounts/gate.ts';
 import type { UsageTracker } from '../api-keys/last-used.ts';
 import { groupCommit } from '../../platform/db/group-commit.ts';
 import type { Db } from '../../platform/db/query.ts';
 import { AppError } from '../../platform/errors.ts';
 import type { Actor, Authenticated, Session } from '../../platform/lib/actor.ts';
 import { channelSet } from '../../platform/lib/channel.ts';
-import type { Rate, RateLimiter } from '../../platform/lib/limits/rate-limit.ts';
+import type { RateLimiter } from '../../platform/lib/limits/rate-limit.ts';
 import { numberRulesOf } from '../../platform/lib/phone/number-rules.ts';
 import { type Scope, scopesOfRole } from '../../platform/lib/scope.ts';
 import { roleIn } from '../roles.ts';
 import { type LiveSession, listLiveSessions } from './sql.ts';
 import { hashOfToken } from './token.ts';
-
-/** The request limit of each session, whatever the plan: a page makes several requests to display itself. */
-const RATE: Rate = { perMinute: 1200, perSecond: 60 };
 
 /** The scopes of a session that has to add a second factor first (see also `guard.ts`). */
 const NO_SCOPES: ReadonlySet<Scope> = new Set();
@@ -38,7 +35,8 @@ export function createSessionCheck({
     if (!session) throw new AppError('unauthenticated');
     usage.used(session.sessionId);
     refuseAtGate(session, ip);
-    return { actor: actorOf(session), headers: countRequest(requests, `c${session.sessionId}`, RATE) };
+    const own = { name: `c${session.sessionId}`, rate: SESSION_RATE };
+    return { actor: actorOf(session), headers: countRequest(requests, own, limitOfSessions(session)) };
   };
 }
 
