@@ -196,7 +196,9 @@ test('an operator whose sign-in is old confirms it over each page, and what was 
   await page.goto(site.url('/operator/routes?add=silent'));
   await dialog(page).getByRole('textbox', { name: 'Prefix' }).fill('997');
   await proven(() => dialog(page).getByRole('button', { name: 'Add route' }).click());
-  await page.getByRole('row', { name: /\+997/ }).waitFor();
+  await page.getByRole('button', { name: 'Delete the route for +997 over silent' }).click();
+  await proven(() => dialog(page).getByRole('button', { name: 'Delete route' }).click());
+  await page.getByRole('row', { name: /\+997/ }).waitFor({ state: 'detached' });
 
   await page.goto(site.url('/operator/connections/silent'));
   await page.getByRole('button', { name: 'Pause…' }).click();

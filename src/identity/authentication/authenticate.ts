@@ -149,7 +149,7 @@ function createBasicCheck(check: LoginCheck): (...shown: Parameters<CheckPasswor
   };
 }
 
-/** Sign-ins with a passkey that one network may begin. */
+/** How often one network, or one pending sign-in, may begin with a passkey. */
 const BEGINS: Rate = { perMinute: 60, perSecond: 20 };
 
 type LimitDeps = { readonly requests: RateLimiter; readonly limits: LoginLimits; readonly noteNetwork: NoteNetwork };
@@ -169,7 +169,10 @@ function createSignInLimits({ requests, limits, noteNetwork }: LimitDeps): SignI
       if (found === null) throw limits.failedAttempt(attempt);
       return found;
     },
-    begin: (ip) => void countRequest(requests, { name: `p${networkOf(ip)}`, rate: BEGINS }),
+    begin(whose) {
+      const name = 'ip' in whose ? `p${networkOf(whose.ip)}` : `t${whose.pending.toString('base64url')}`;
+      countRequest(requests, { name, rate: BEGINS });
+    },
     failed: (ip) => limits.failedKey(networkOf(ip)),
     succeeded: (userId, ip) => noteNetwork(userId, networkOf(ip)),
   };

@@ -107,10 +107,11 @@ export async function beginPasskeySignIn(
   { ip }: Caller,
 ): Promise<object> {
   if (pendingToken === undefined) {
-    signInLimits.begin(ip);
+    signInLimits.begin({ ip });
     return passkeyOptions(pool, party, { purpose: 'sign-in', userId: null }, []);
   }
   const user = await findPending(pool, pendingToken, ip);
+  signInLimits.begin({ pending: user.hash });
   const passkeys = await listPasskeys(tenant(pool, user), user);
   return passkeyOptions(pool, party, { purpose: 'second-step', userId: user.userId }, passkeys);
 }

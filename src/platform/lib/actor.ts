@@ -89,8 +89,11 @@ export type SignInLimits = {
    * when the guesses from this address are used up, and with 401 when it returns null.
    */
   guess<T>(username: string, ip: string, check: () => Promise<T | null>): Promise<T>;
-  /** Counts something that a stranger began, such as a sign-in with a passkey. Throws 429 beyond the limit. */
-  begin(ip: string): void;
+  /**
+   * Counts the beginning of a sign-in with a passkey: of a stranger by address, of a user who has shown the password by
+   * the hash of the pending token, so that nobody behind the same address is in the way. Throws 429 beyond the limit.
+   */
+  begin(whose: { readonly ip: string } | { readonly pending: Buffer }): void;
   /** Counts a failure of a stranger, and returns its error: 401, or 429 beyond the limit. */
   failed(ip: string): Error;
   /** Records from where a user has signed in, so that strangers do not use up the guesses from there. */

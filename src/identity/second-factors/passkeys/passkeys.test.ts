@@ -195,3 +195,15 @@ test('strangers can begin only so many sign-ins with a passkey', async () => {
   expect(new Set(statuses)).toEqual(new Set([200, 429]));
   expect(statuses.filter((status) => status === 200).length).toBeLessThanOrEqual(60);
 });
+
+test('a sign-in that waits for a passkey can ask for only so many challenges, from any number of addresses', async () => {
+  await addPasskey();
+  const [{ pendingToken }, other] = [await begin(), await begin()];
+  const ask = (token: string, from: string) =>
+    stage.call('POST', `${SESSION}/passkey-options`, { headers: OWN_PAGES, body: { pendingToken: token }, from });
+  const asked = Array.from({ length: 70 }, (_, i) => ask(pendingToken, `192.0.2.${i}`));
+  const statuses = (await Promise.all(asked)).map(({ status }) => status);
+  expect(new Set(statuses)).toEqual(new Set([200, 429]));
+  expect(statuses.filter((status) => status === 200).length).toBeLessThanOrEqual(60);
+  expect((await ask(other.pendingToken, '192.0.2.1')).status).toBe(200);
+});
