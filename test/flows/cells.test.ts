@@ -51,8 +51,25 @@ describe.skipIf(nginxIsMissing() !== undefined)('behind nginx with the configura
   const messagesIn = async ({ pool }: TestProgram): Promise<number> =>
     Number((await pool.query('SELECT count(*) FROM message')).rows[0]?.count);
 
-  test.each(['/metrics', '/health/ready', '/health', '/Metrics'])('%s is closed to the world', async (path) => {
+  test.each([
+    ...['/metrics', '/health/ready', '/health', '/Metrics', '/%6detrics'],
+    ...[
+      '/cells/0/health/ready',
+      '/cells/0/health/live/',
+      '/cells/0/health/%72eady',
+      '/cells/0/metrics',
+      '/cells/0/health',
+    ],
+  ])('%s is closed to the world', async (path) => {
     expect((await fetch(`${nginx.origin}${path}`)).status).toBe(404);
+  });
+
+  test('the world can ask whether a cell runs', async () => {
+    const answers = await Promise.all([0, 1].map((cell) => fetch(`${nginx.origin}/cells/${cell}/health/live`)));
+    expect(await Promise.all(answers.map(async (answer) => [answer.status, await answer.json()]))).toEqual([
+      [200, { status: 'ok' }],
+      [200, { status: 'ok' }],
+    ]);
   });
 
   test('each account sends in its own cell, and finds its messages there', async () => {

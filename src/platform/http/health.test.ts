@@ -1,5 +1,6 @@
 import { expect, test, vi } from 'vitest';
 import { apiDeps } from '../../../test/support/http/api.ts';
+import { listening, sendRaw } from '../../../test/support/http/listen.ts';
 import type { Probe } from './health.ts';
 import { healthRoutes } from './health.ts';
 import { describeApi } from './openapi.ts';
@@ -85,3 +86,28 @@ test('metrics are in the Prometheus format', async () => {
   expect(answer.body).toContain('# TYPE heliograph_http_request_duration_seconds histogram');
   expect(answer.body).toContain('route="/health/live",status="200"} 1');
 });
+
+test.each(['/metrics', '/health/live', '/health/ready'])(
+  '%s has one spelling, for proxies that compare it',
+  async (path) => {
+    await using server = await listening(healthServer());
+    // By a socket: clients, and `inject`, tidy a URL up before they send it.
+    const statusOf = async (url: string) => {
+      const answer = await sendRaw(server.port, `GET ${url} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`);
+      return Number(answer.split(' ')[1]);
+    };
+    expect([await statusOf(path), await statusOf(`${path}?a=1`)]).toEqual([200, 200]);
+    const others = [
+      `${path}/`,
+      `/${path}`,
+      path.toUpperCase(),
+      path.replace('e', '%65'),
+      path.replace(/\/(\w)/, (_, first: string) => `/%${first.charCodeAt(0).toString(16)}`),
+      `/x/..${path}`,
+      `${path}%3f`,
+      `${path};a`,
+      `${path}#a`,
+    ];
+    for (const url of others) expect([url, await statusOf(url)]).toEqual([url, 404]);
+  },
+);

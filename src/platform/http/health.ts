@@ -1,4 +1,6 @@
+import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction as Done } from 'fastify';
 import { type Static, Type } from 'typebox';
+import { AppError } from '../errors.ts';
 import type { Metrics } from '../metrics.ts';
 import type { App } from './app.ts';
 import { withExamples } from './schema.ts';
@@ -33,9 +35,19 @@ const NOT_READY: Static<typeof Ready> = {
 
 const open = { tags: ['Operation'], security: [] };
 
+/**
+ * Answers 404 to all spellings of a path but its own, such as /%6detrics and /metrics/: a proxy that keeps the path from the
+ * public compares it as it is written.
+ */
+function requireExactPath({ originalUrl, routeOptions }: FastifyRequest, _reply: FastifyReply, done: Done): void {
+  done(originalUrl.split('?', 1)[0] === routeOptions.url ? undefined : new AppError('not_found'));
+}
+
 /** Registers the endpoints for load balancers, supervisors and Prometheus; they need no credentials. */
 export function healthRoutes(app: App, { probes, metrics }: HealthDeps): void {
+  const onRequest = requireExactPath;
   app.get('/health/live', {
+    onRequest,
     schema: {
       ...open,
       operationId: 'healthLive',
@@ -47,6 +59,7 @@ export function healthRoutes(app: App, { probes, metrics }: HealthDeps): void {
 
   const ready = shareRecent(() => checkAll(probes));
   app.get('/health/ready', {
+    onRequest,
     schema: {
       ...open,
       operationId: 'healthReady',
@@ -61,6 +74,7 @@ export function healthRoutes(app: App, { probes, metrics }: HealthDeps): void {
 
   const figures = shareRecent(() => metrics.scrape());
   app.get('/metrics', {
+    onRequest,
     schema: {
       ...open,
       operationId: 'metrics',
