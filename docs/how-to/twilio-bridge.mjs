@@ -415,11 +415,26 @@ async function answerProgram({ method, url }, body) {
   return failure(405, 20004, `The bridge to Heliograph does not ${method} messages`);
 }
 
+const MAX_BYTES = 64 * 1024;
+
+/** The body; null if it is too long. Who sends it is known only afterwards. */
+async function read(request) {
+  const chunks = [];
+  let size = 0;
+  for await (const chunk of request) {
+    size += chunk.length;
+    if (size > MAX_BYTES) return null;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
 async function handle(request) {
   const { headers } = request;
   const isEvent = headers['webhook-id'] !== undefined;
   if (!isEvent && !isFromProgram(headers)) return failure(401, 20003, 'Authenticate');
-  const body = Buffer.concat(await request.toArray());
+  const body = await read(request);
+  if (body === null) return failure(413, 20413, 'The body is too large');
   if (!isEvent) return answerProgram(request, body);
   if (!isFromGateway(headers, body)) return [401, {}];
   const id = headers['webhook-id'];
