@@ -5,6 +5,7 @@ import { FILE_ATTACKS } from './attacks/files.ts';
 import { GUESS_ATTACKS } from './attacks/guesses.ts';
 import { JSON_ATTACKS } from './attacks/json.ts';
 import { MAIL_ATTACKS } from './attacks/mails.ts';
+import { KEY_ATTACKS } from './attacks/keys.ts';
 import { RECEIVER_ATTACKS } from './attacks/receivers.ts';
 import { SMPP_ATTACKS } from './attacks/smpp.ts';
 import { SOCKET_ATTACKS } from './attacks/sockets.ts';
@@ -24,6 +25,7 @@ export const ATTACKS: readonly Attack[] = [
   ...FILE_ATTACKS,
   ...WORK_ATTACKS,
   ...MAIL_ATTACKS,
+  ...KEY_ATTACKS,
   ...STREAM_ATTACKS,
   ...RECEIVER_ATTACKS,
 ];
