@@ -35,6 +35,8 @@ const IDLE = [
   'heliograph_smpp_deliveries_oldest_seconds 0',
   'heliograph_alert_notices_waiting 0',
   expect.stringMatching(/^heliograph_alerts_evaluated_seconds \d/),
+  'heliograph_lookup_budgets_used_up 0',
+  'heliograph_mails_dropped 0',
 ];
 
 test('an idle gateway shows its connections as down and nothing else', async () => {
