@@ -60,7 +60,7 @@ const HELP: Readonly<Record<ErrorCode, Help>> = {
     '`Content-Range` contains the size of the file. Download it whole, or from a position inside it.',
   ],
   rate_limited: [
-    'Above the requests per second or per minute of the key, too many failed sign-ins, or too many large requests at the same time.',
+    'Above the requests per second or per minute of the key or of the account, too many failed sign-ins, or too many large requests at the same time.',
     'Wait for `Retry-After` seconds (`retryAfter` in the body), then retry with exponential backoff. Bulk requests need fewer calls ([rate limits](api.md#rate-limits)).',
   ],
   internal: [

@@ -44,6 +44,10 @@ const setting = (name: keyof typeof KEYS): string => `setting [\`${name}\`](conf
 const plan = (name: string, unit: string): string =>
   at('identity/accounts/gate.ts', new RegExp(`${name}: \\{.*${unit}: ([\\d_]+)`));
 
+const sessions = (name: string): string =>
+  at('identity/accounts/gate.ts', new RegExp(`SESSIONS_AT_LIMIT.*${name}: (\\d+)`));
+const keys = (name: string): string => at('identity/api-keys/create.ts', new RegExp(`MAX_KEYS.*${name}: (\\d+)`));
+
 /** The delays of a webhook's retries, without their jitter. */
 const DELAYS = Array.from({ length: 100 }, (_, before) => retryDelayMs(before + 1, null, 0.5)).filter(
   (delay) => delay !== null,
@@ -64,6 +68,16 @@ export const LIMITS: readonly LimitGroup[] = [
         'requests of one API key, plan `trial`',
         `${plan('trial', 'perMinute')} a minute, ${plan('trial', 'perSecond')} a second`,
         '429; `account limit` changes it',
+      ],
+      [
+        'requests of all keys of an account',
+        `${at('identity/accounts/gate.ts', 'KEYS_AT_LIMIT')} times those of one key`,
+        '429',
+      ],
+      [
+        'requests of a session',
+        `${at('identity/accounts/gate.ts', /SESSION_RATE: Rate = \{ perMinute: ([\d_]+)/)} a minute`,
+        `429; all sessions of an account: ${sessions('production')} times as many, plan \`trial\` ${sessions('trial')} times`,
       ],
       [
         'failed sign-ins from one network',
@@ -323,6 +337,11 @@ export const LIMITS: readonly LimitGroup[] = [
         `${seconds('identity/sessions/sql.ts', 'IDLE_SECONDS')} without a request`,
       ],
       ['sessions of a user', at('identity/sessions/sign-in.ts', 'MAX_SESSIONS_PER_USER'), 'the oldest ends'],
+      [
+        'keys of an account',
+        `${keys('production')}; plan \`trial\` ${keys('trial')}, \`unlimited\` ${keys('unlimited')}`,
+        '409',
+      ],
       ['open invitations of an account', at('identity/invitations/invite.ts', 'MAX_OPEN'), '409'],
       ['life of an invitation', seconds('identity/invitations/invite.ts', 'VALID_SECONDS'), ''],
       [

@@ -18,8 +18,8 @@ const INTRODUCTION = `SMS, RCS and WhatsApp behind one REST API.
 Every response has an \`X-Request-Id\` header; quote it when you ask for support. Requests are rate-limited per key:
 \`X-RateLimit-Limit\` is the number of requests per minute, \`X-RateLimit-Remaining\` how many of them are left, and
 \`X-RateLimit-Reset\` the number of seconds until more become available. Beyond the limit, or with too many requests in
-one second, the response is 429 with \`Retry-After\`. On 401 these headers count failed attempts from your address;
-2147483647 means no limit. All errors have one shape (\`Error\`), with every invalid field in \`details\`. Wrong types
+one second, the response is 429 with \`Retry-After\`; all keys of an account together have twice the limit of one. On 401
+these headers count failed attempts from your address; 2147483647 means no limit. All errors have one shape (\`Error\`), with every invalid field in \`details\`. Wrong types
 are rejected. Unknown fields are ignored, and the answer to a POST, PUT or PATCH names them in \`warnings\` (an answer
 that is no object, in the header \`X-Warnings\`); with the header \`Prefer: handling=strict\` they are a 400. Lists are
 paginated: \`page\` starts at 0, \`limit\` is at most 1,000.

@@ -24,7 +24,7 @@ const MAX_RATE = 999_999_999;
 const perMinute = Type.Integer({
   minimum: 0,
   maximum: MAX_RATE,
-  description: 'Requests per minute for each key; 0: no limit.',
+  description: 'Requests per minute for each key, and twice as many for all keys together; 0: no limit.',
 });
 const count = Type.Integer({ minimum: 0, maximum: 999_999_999_999 });
 
