@@ -84,7 +84,7 @@ const LISTENERS: readonly Listener[] = [
 
 const MIB = 1024 * 1024;
 /** Of a stranger's body, a program may read as much as its runtime has in its buffers. */
-const MOST_MIB = 48;
+const MAX_MIB = 48;
 const OFFERED_MIB = 200;
 
 async function start({ page, file, command, isTls = false, port: written, environment }: Listener) {
@@ -172,7 +172,7 @@ describe.each(LISTENERS.map((each) => [[each.page, each.file].join(' '), each] a
     const before = await peakOf(running.child);
     const answer = await flood(running, listener.path ?? '/', [...FORGED, ...length], body);
     expect(answer).not.toMatch(/^HTTP\/1\.[01] 2/);
-    expect((await peakOf(running.child)) - before).toBeLessThan(MOST_MIB);
+    expect((await peakOf(running.child)) - before).toBeLessThan(MAX_MIB);
     expect(await flood(running, '/nothing', [...FORGED, 'content-length: 0', 'connection: close'])).toMatch(/^HTTP/);
   });
 });

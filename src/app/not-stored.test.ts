@@ -65,14 +65,14 @@ test('no answer of the API may be stored by a cache, whatever the caller shows a
 });
 
 test('nor may the answers for paths and methods that do not exist, and URLs that cannot be read', async () => {
-  const calls = [
+  const odd = [
     { method: 'GET', url: '/api/partner-gateway/v1/nothing' },
     { method: 'PUT', url: '/api/partner-gateway/v1/session' },
     { method: 'GET', url: '/api/%E0%A4%A' },
     { method: 'GET', url: '/nothing' },
     { method: 'GET', url: '/assets/nothing.js' },
   ] as const;
-  const seen = await Promise.all(calls.map((call) => storageOf(call as { method: 'GET'; url: string })));
+  const seen = await Promise.all(odd.map((call) => storageOf(call as { method: 'GET'; url: string })));
   expect(seen.map(({ status }) => status)).toEqual([404, 405, 400, 404, 404]);
   expect(seen.filter(({ cache }) => cache !== 'no-store')).toEqual([]);
 });

@@ -52,14 +52,16 @@ describe.skipIf(nginxIsMissing() !== undefined)('behind nginx with the configura
     Number((await pool.query('SELECT count(*) FROM message')).rows[0]?.count);
 
   test.each([
-    ...['/metrics', '/health/ready', '/health', '/Metrics', '/%6detrics'],
-    ...[
-      '/cells/0/health/ready',
-      '/cells/0/health/live/',
-      '/cells/0/health/%72eady',
-      '/cells/0/metrics',
-      '/cells/0/health',
-    ],
+    '/metrics',
+    '/health/ready',
+    '/health',
+    '/Metrics',
+    '/%6detrics',
+    '/cells/0/health/ready',
+    '/cells/0/health/live/',
+    '/cells/0/health/%72eady',
+    '/cells/0/metrics',
+    '/cells/0/health',
   ])('%s is closed to the world', async (path) => {
     expect((await fetch(`${nginx.origin}${path}`)).status).toBe(404);
   });

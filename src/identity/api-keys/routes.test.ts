@@ -85,7 +85,7 @@ describe('the number of keys of an account', () => {
       'The account has 10 API keys and its plan allows 10: delete some first; expired keys count, too',
     );
     expect((await call('GET', '', undefined, apiKey)).body.total).toBe(10);
-    const { id } = made.find(({ status }) => status === 201)?.body;
+    const id = made.find(({ status }) => status === 201)?.body.id;
     expect((await call('POST', `/${id}/rotate`, {}, apiKey)).status).toBe(200);
     await call('DELETE', `/${id}`, undefined, apiKey);
     expect((await call('POST', '', {}, apiKey)).status).toBe(201);

@@ -1,7 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import { AppError } from '../../platform/errors.ts';
-import type { StepUp } from '../../platform/http/step-up.ts';
 import { stepUpError } from './step-up.ts';
 
 /** All that a user may do who has yet to add the second factor that the account requires. */
@@ -34,7 +33,7 @@ type Request = {
   readonly actor?: FastifyRequest['actor'];
   readonly routeOptions: {
     readonly schema?: { readonly operationId?: string };
-    readonly config: { readonly stepUp?: StepUp };
+    readonly config: { readonly stepUp?: unknown };
   };
 };
 
