@@ -218,7 +218,7 @@ async function withSingleSignOn(client: Client, ask: Ask, keep: Keep): Promise<v
   await ask(client, 'POST', `${path}/trial`);
   await ask(client, 'POST', `${PG}/session/single-sign-on`, { company: shortName }, FROM_CONSOLE);
   const state = keep('an unknown state', randomBytes(32).toString('base64url'));
-  await ask(client, 'GET', `/oauth/single-sign-on/callback?code=canary&state=${state}`);
+  await ask(client, 'GET', `/oauth/single-sign-on/callback/unknown?code=canary&state=${state}`);
 }
 
 async function withWebhooks(client: Client, ask: Ask, keep: Keep): Promise<void> {

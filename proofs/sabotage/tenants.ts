@@ -1,7 +1,8 @@
 import { asOwner } from './owner.ts';
 import { sabotage } from './replace.ts';
 
-// One forgotten WHERE. Behind the second wall alone it would change nothing: that is what the wall is for.
+// One forgotten WHERE. Behind the second wall alone it would change nothing: that is what the wall is for. And the response of
+// a provider is attributed by its state alone.
 sabotage([
   {
     file: 'src/messaging/tracking/sql.ts',
@@ -9,4 +10,9 @@ sabotage([
     put: 'WHERE m.id = ANY(${plainArray(ids)}::uuid[])`',
   },
   asOwner,
+  {
+    file: 'src/identity/single-sign-on/finish.ts',
+    find: 'state.redirectUri === redirectUri &&',
+    put: '',
+  },
 ]);

@@ -59,9 +59,9 @@ export const OPEN_ROUTES: ReadonlySet<string> = new Set([
   `POST ${PG}/session/passkey-options`,
   `POST ${PG}/session/passkey`,
   `GET ${PG}/session/options`,
-  // By the provider of an account, and by the state of a sign-in that a browser has begun.
+  // By the provider of an account, and by the state of a sign-in that a browser has begun: see mix-up.ts.
   `POST ${PG}/session/single-sign-on`,
-  'GET /oauth/single-sign-on/callback',
+  'GET /oauth/single-sign-on/callback/:token',
   // By the token of a link.
   `POST ${PG}/password-reset`,
   `POST ${PG}/password-reset/confirm`,
@@ -393,6 +393,11 @@ export const CASES: Readonly<Record<string, Case>> = {
     answers: [400],
   },
   [`DELETE ${PG}/account/single-sign-on`]: { answers: [404] },
+  // No name server answers.
+  [`POST ${PG}/account/single-sign-on/domains/:domain/verify`]: {
+    ids: { 'path.domain': 'mailDomain' },
+    answers: [502],
+  },
   // The provider does not exist.
   [`POST ${PG}/account/single-sign-on/trial`]: { answers: [404, 502] },
   [`GET ${PG}/account/security`]: NO_IDS,

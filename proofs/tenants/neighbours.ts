@@ -17,7 +17,7 @@ export type Neighbours = AsyncDisposable & {
  */
 export async function openNeighbours(run: Run, preload: readonly URL[] = []): Promise<Neighbours> {
   await using opened = new AsyncDisposableStack();
-  const environment = { WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8' };
+  const environment = { WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8', DNS_SERVERS: '127.0.0.1:9' };
   const stage = opened.use(await openStage(run, { gateway: 'api', environment, preload }));
   await spreadIds(stage.pool);
   const parties = await openParties(stage);

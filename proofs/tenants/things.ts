@@ -394,6 +394,19 @@ export const MAKERS = {
   },
   /** Belongs to nobody: every account may connect to it. */
   socialNetwork: { make: () => Promise.resolve('linkedin'), unknown: () => 'linkedin' },
+  mailDomain: {
+    async make(p) {
+      const [of, domain] = [p.accountId, `${randomName(p)}.example.com`];
+      await p.pool.query(
+        `INSERT INTO single_sign_on (account_id, short_name, issuer, client_id, scopes)
+         VALUES ($1, $2, 'https://127.0.0.1:8443', $2, '{openid}') ON CONFLICT DO NOTHING`,
+        [of, p.token],
+      );
+      await p.pool.query('INSERT INTO single_sign_on_claim (account_id, domain) VALUES ($1, $2)', [of, domain]);
+      return domain;
+    },
+    unknown: () => `${unknownName()}.example.com`,
+  },
   webhook: { make: (p) => create(p, `${PG}/webhooks/delivery-status`, webhookOf(p), 'id'), unknown: unknownNumber },
 } as const satisfies Readonly<Record<string, Maker>>;
 

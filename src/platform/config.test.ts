@@ -65,6 +65,7 @@ test('without any variable the program serves this machine only, with its own da
     failoverSeconds: 30,
     webhooks: { allowedBlocks: [], ports: [443, 8443], caFile: undefined },
     singleSignOnPorts: [443],
+    dnsServers: [],
     storage: { kind: 'file' },
     social: APPS,
   });
@@ -103,6 +104,7 @@ test('every variable reaches its setting', () => {
     WEBHOOK_ALLOW_CIDRS: '10.0.0.0/8,::1',
     WEBHOOK_PORTS: '443, 9443',
     SINGLE_SIGN_ON_PORTS: '443, 10443',
+    DNS_SERVERS: '192.0.2.1, 192.0.2.2:5353,[2001:db8::1]:53',
     WEBHOOK_CA_FILE: '/etc/ca.pem',
     STORAGE: 's3',
     FACEBOOK_CLIENT_ID: 'fb',
@@ -158,6 +160,7 @@ test('every variable reaches its setting', () => {
     failoverSeconds: 5,
     webhooks: { allowedBlocks: ['10.0.0.0/8', '::1'], ports: [443, 9443], caFile: '/etc/ca.pem' },
     singleSignOnPorts: [443, 10443],
+    dnsServers: ['192.0.2.1', '192.0.2.2:5353', '[2001:db8::1]:53'],
     storage: {
       kind: 's3',
       bucket: 'files',
@@ -230,6 +233,7 @@ const REFUSED: [env: Record<string, string>, sentence: string][] = [
   [{ WEBHOOK_PORTS: '443;8443' }, 'WEBHOOK_PORTS must be comma-separated ports from 1 to 65535'],
   [{ WEBHOOK_PORTS: '443,0' }, 'WEBHOOK_PORTS must be'],
   [{ SINGLE_SIGN_ON_PORTS: '443,0' }, 'SINGLE_SIGN_ON_PORTS must be'],
+  [{ DNS_SERVERS: 'dns.example.com' }, 'DNS_SERVERS must be'],
   [{ STORAGE: 'disk' }, 'STORAGE must be one of file, s3'],
   [{ STORAGE: 's3' }, 'S3_BUCKET must be set'],
   [{ STORAGE: 's3', S3_BUCKET: 'b', S3_ACCESS_KEY_ID: 'us' }, 'S3_SECRET_ACCESS_KEY must be set'],

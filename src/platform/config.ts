@@ -69,6 +69,8 @@ export type Config = {
   };
   /** The ports that the providers of single sign-on may have. */
   readonly singleSignOnPorts: readonly number[];
+  /** Name servers as `address` or `address:port`; none: those of the machine. */
+  readonly dnsServers: readonly string[];
   /** Where uploaded and exported files are stored. */
   readonly storage: { readonly kind: 'file' } | S3Config;
   /** Our app at each social network. */
@@ -208,6 +210,7 @@ function readAll(read: Read): Config {
     numberLookupsPerDay: read('NUMBER_LOOKUPS_PER_DAY', KEYS.NUMBER_LOOKUPS_PER_DAY),
     webhooks: readWebhooks(read),
     singleSignOnPorts: read('SINGLE_SIGN_ON_PORTS', KEYS.SINGLE_SIGN_ON_PORTS),
+    dnsServers: read('DNS_SERVERS', KEYS.DNS_SERVERS),
     storage: readStorage(read),
     social: readSocial(read),
     mail: readMail(read),

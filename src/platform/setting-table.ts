@@ -8,6 +8,7 @@ import {
   integer,
   mailAddress,
   matching,
+  nameServers,
   oneOf,
   optional,
   ports,
@@ -264,6 +265,12 @@ export const KEYS = {
     fallback: '443',
     help: 'Comma-separated ports that the issuer of a single sign-on may use, for example `443,8443` for a provider of your own. An issuer in a private network also needs `WEBHOOK_ALLOW_CIDRS`.',
     parse: ports,
+  },
+  DNS_SERVERS: {
+    type: 'list',
+    fallback: '',
+    help: 'Comma-separated name servers, as `192.0.2.1` or `192.0.2.1:5353`, that are asked for the hosts of webhooks and of single sign-on, and for the records that prove mail domains. Empty: those of the machine.',
+    parse: nameServers,
   },
   STORAGE: {
     type: 'file or s3',

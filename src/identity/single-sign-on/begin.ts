@@ -17,9 +17,12 @@ export type SignOnDeps = {
   readonly outbound: Pick<Outbound, 'signOn'>;
 };
 
-/** Returns the URL to which providers send people back; exactly this URL must be registered there. */
-export const redirectUriOf = ({ publicUrl }: Pick<Config, 'publicUrl'>): string =>
-  `${publicUrl}/oauth/single-sign-on/callback`;
+/**
+ * Returns the URL to which the provider of the account with this token sends people back; exactly this URL must be
+ * registered there. No two accounts share one, so that a response of one provider cannot pass for that of another.
+ */
+export const redirectUriOf = ({ publicUrl }: Pick<Config, 'publicUrl'>, token: string): string =>
+  `${publicUrl}/oauth/single-sign-on/callback/${token}`;
 
 /** Returns the SHA-256 of a secret, which is stored in its place. */
 export const hashOf = (secret: string): Buffer => createHash('sha256').update(secret).digest();
@@ -56,7 +59,8 @@ export async function beginSignOn(
   const provider = await discover(outbound.signOn.fetch, settings.issuer);
   const [{ token: state, hash }, browser] = [generateToken(), generateToken()];
   const [nonce, verifier] = [generateRandomNonce(), generateRandomCodeVerifier()];
-  const { accountId, version } = settings;
+  const { accountId, version, token } = settings;
+  const redirectUri = redirectUriOf(config, token);
   await insertState(db, {
     hash,
     accountId,
@@ -66,11 +70,12 @@ export async function beginSignOn(
     isTrial,
     sessionId,
     version,
+    redirectUri,
     validSeconds: STATE_SECONDS,
   });
   const challenge = await calculatePKCECodeChallenge(verifier);
   const authorizeUrl = authorizationUrl(provider, settings, {
-    redirectUri: redirectUriOf(config),
+    redirectUri,
     state,
     nonce,
     challenge,

@@ -1,6 +1,7 @@
 import type { App } from '../../platform/http/app.ts';
 import { isSecure, sessionCookie } from '../../platform/lib/session-cookie.ts';
 import { SESSION_SECONDS } from '../sessions/sql.ts';
+import { redirectUriOf } from './begin.ts';
 import { browserCookie, browserSecretIn } from './cookie.ts';
 import { type Finished, finishSignOn } from './finish.ts';
 import type { SignOnRouteDeps } from './routes.ts';
@@ -13,25 +14,27 @@ const SETTINGS_PAGE = '/security/single-sign-on';
 const STEP_UP_PAGE = '/confirmed';
 
 /**
- * Registers the route to which providers send people back. The state in the query and the cookie of the browser are the
- * credential, once. Whatever happens, the answer leads to a page of the console.
+ * Registers the route to which providers send people back, each with the token of its account. The state in the query and
+ * the cookie of the browser are the credential, once. Whatever happens, the answer leads to a page of the console.
  */
 export function signOnCallbackRoutes(app: App, deps: SignOnRouteDeps): void {
-  app.get('/oauth/single-sign-on/callback', {
+  app.get('/oauth/single-sign-on/callback/:token', {
     schema: {
       tags: ['Sessions'],
       security: [],
       operationId: 'finishSingleSignOn',
       summary: 'Finish signing in with a provider',
       description: 'For the browser of the person, which the provider sends here. Leads to a page of the console.',
+      params: Type.Object({ token: Type.String({ description: 'The end of the redirect URI of the account.' }) }),
       response: { 303: Type.Null({ description: 'Signed in, tried or refused.' }) },
     },
     handler: async (request, reply) => {
-      const { raw, headers, ip, log } = request;
+      const { raw, headers, ip, log, params } = request;
       // The raw query: a parameter that occurs twice must be seen twice.
       const { searchParams: parameters } = new URL(raw.url ?? '/', 'http://localhost');
       const browserSecret = browserSecretIn(headers.cookie);
-      const returned = { parameters, browserSecret, ip, userAgent: headers['user-agent'] ?? '' };
+      const browser = { browserSecret, ip, userAgent: headers['user-agent'] ?? '' };
+      const returned = { parameters, redirectUri: redirectUriOf(deps.config, params.token), ...browser };
       const end = await finishSignOn(deps, returned).catch(refused);
       if ('failure' in end)
         log.info({ reason: end.failure.message, code: end.failure.problem }, 'a single sign-on was refused');

@@ -11,10 +11,11 @@ import { findUser } from '../users/sql.ts';
 import { sealClientSecret } from './client-secret.ts';
 import type { GroupRole } from './settings.ts';
 import {
+  deleteOtherClaims,
   deleteSettings,
   findSettingsForUpdate,
+  insertClaims,
   isTakenName,
-  replaceDomains,
   type SettingsRow,
   updateRequired,
   upsertSettings,
@@ -40,8 +41,8 @@ type Deps = { readonly secretKey: SecretKey; readonly guard: Guard };
 
 /**
  * Sets the single sign-on of the actor's account, effective with the next sign-in. Call it in a transaction. Errors: 400
- * for settings that do not fit together, 403 when the actor may not grant a role in them, 409 when the short name or a
- * domain belongs to another account, and when it is to be required without a successful trial of these settings.
+ * for settings that do not fit together, 403 when the actor may not grant a role in them, 409 when the short name belongs
+ * to another account, and when it is to be required without a successful trial of these settings.
  */
 export async function changeSettings(
   { secretKey, guard }: Deps,
@@ -69,8 +70,8 @@ export async function changeSettings(
   await upsertSettings(tx, row).catch((error: unknown) => {
     throw isTakenName(error) ? new AppError('conflict', { message: 'Another account has this short name' }) : error;
   });
-  if ((await replaceDomains(tx, { accountId, domains: emailDomains })) < emailDomains.length)
-    throw new AppError('conflict', { message: 'One of the mail domains belongs to another account' });
+  await deleteOtherClaims(tx, { accountId, domains: emailDomains });
+  await insertClaims(tx, { accountId, domains: emailDomains });
   await recordAudit(tx, actor, {
     action: 'account.single-sign-on',
     ...subjectOf(accountId),
@@ -98,7 +99,8 @@ export async function makeOptional(tx: Db, author: Author): Promise<boolean> {
   return true;
 }
 
-const subjectOf = (accountId: number) => ({ subject: `account:${accountId}` });
+/** The subject of audit entries about single sign-on. */
+export const subjectOf = (accountId: number) => ({ subject: `account:${accountId}` });
 
 type Settings = Omit<SettingsInput, 'scopes' | 'groupRoles' | 'emailDomains'> & {
   readonly scopes: string[];

@@ -11,6 +11,7 @@ test('an operator lets passwords sign in again, and removes the settings', async
   const { accountId } = await createAccount(pool, { name: 'Acme', plan: 'unlimited' });
   await pool.query(`INSERT INTO single_sign_on (account_id, short_name, enabled, required, issuer, client_id, scopes)
     VALUES (${accountId}, 'acme', true, true, 'https://login.example.com', 'client', '{openid}')`);
+  await pool.query(`INSERT INTO single_sign_on_claim (domain, account_id) VALUES ('example.com', ${accountId})`);
   await pool.query(`INSERT INTO single_sign_on_domain (domain, account_id) VALUES ('example.com', ${accountId})`);
   const run = commandsOn(database, registerSingleSignOnCommands);
 

@@ -9,7 +9,7 @@ import { actorOfLogin } from '../authentication/authenticate.ts';
 import { type SignedIn, signIn } from '../sessions/sign-in.ts';
 import { listLogins } from '../users/sql.ts';
 import { letIn } from './admit.ts';
-import { hashOf, redirectUriOf, secretsContext, type SignOnDeps } from './begin.ts';
+import { hashOf, secretsContext, type SignOnDeps } from './begin.ts';
 import { clientSecretOf } from './client-secret.ts';
 import { discover, readClaims } from './provider.ts';
 import { type Claims, roleOf, SignOnFailure, type Trial } from './settings.ts';
@@ -21,6 +21,8 @@ export type FinishDeps = SignOnDeps & { readonly pool: Pool; readonly clock: Clo
 export type Returned = {
   /** The query with which the provider sent the person back. */
   readonly parameters: URLSearchParams;
+  /** Where the person arrived. */
+  readonly redirectUri: string;
   /** The secret in the cookie of the browser. */
   readonly browserSecret: string | undefined;
   readonly ip: string;
@@ -40,7 +42,7 @@ export type Finished =
  */
 export async function finishSignOn(deps: FinishDeps, returned: Returned): Promise<Finished> {
   const { state, settings } = await consumeState(deps.pool, returned);
-  const asked = () => askProvider(deps, settings, state, returned.parameters);
+  const asked = () => askProvider(deps, settings, state, returned);
   if (state.isTrial) {
     await storeTrial(deps, settings, asked);
     return { kind: 'tried' };
@@ -73,22 +75,29 @@ async function finishStepUp(
   }
 }
 
-async function consumeState(pool: Pool, { parameters, browserSecret }: Returned) {
+/**
+ * Whatever is wrong with the response, its state is used up, and nothing is sent to any provider. The redirect URI tells
+ * accounts apart: otherwise the provider of one could have a person's code of another sent to itself (RFC 9700 4.4.2.2).
+ */
+async function consumeState(pool: Pool, { parameters, redirectUri, browserSecret }: Returned) {
   const [given, ...more] = parameters.getAll('state');
   const state = given !== undefined && more.length === 0 ? await deleteState(pool, { hash: hashOf(given) }) : undefined;
   const isSame =
-    state !== undefined && browserSecret !== undefined && timingSafeEqual(state.browserHash, hashOf(browserSecret));
+    state !== undefined &&
+    state.redirectUri === redirectUri &&
+    browserSecret !== undefined &&
+    timingSafeEqual(state.browserHash, hashOf(browserSecret));
   const settings = isSame ? await findSettings(tenant(pool, state), state) : undefined;
   if (!isSame || settings?.version !== state.version)
-    throw new SignOnFailure('expired', 'the sign-in was not begun in this browser, is used or has expired');
+    throw new SignOnFailure('expired', 'the sign-in was not begun in this browser for this redirect URI, is used or has expired');
   return { state, settings };
 }
 
 async function askProvider(
-  { config, secretKey, outbound }: FinishDeps,
+  { secretKey, outbound }: FinishDeps,
   settings: SettingsRow,
   { hash, secrets }: StateRow,
-  parameters: URLSearchParams,
+  { parameters, redirectUri }: Returned,
 ): Promise<Claims> {
   const { nonce, verifier } = JSON.parse(open(secretKey, secrets, secretsContext(hash)).toString());
   const provider = await discover(outbound.signOn.fetch, settings.issuer);
@@ -96,7 +105,7 @@ async function askProvider(
     outbound.signOn.fetch,
     provider,
     { ...settings, secret: clientSecretOf(secretKey, settings) },
-    { parameters, state: parameters.get('state') ?? '', nonce, verifier, redirectUri: redirectUriOf(config) },
+    { parameters, state: parameters.get('state') ?? '', nonce, verifier, redirectUri },
   );
 }
 

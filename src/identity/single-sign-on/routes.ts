@@ -9,24 +9,29 @@ import { requireCredentials, requireScope } from '../../platform/http/auth.ts';
 import { idempotentHandler } from '../../platform/http/idempotency.ts';
 import { requireSameOrigin } from '../../platform/http/same-origin.ts';
 import { ErrorOut, ref, withExamples } from '../../platform/http/schema.ts';
+import { createRateLimiter } from '../../platform/lib/limits/rate-limit.ts';
 import type { Outbound } from '../../platform/outbound/outbound.ts';
+import { countRequest } from '../accounts/gate.ts';
 import { createDoorLimit } from '../open-door.ts';
 import { sessionOf } from '../sessions/step-up.ts';
 import { beginSignOn, ownPath, redirectUriOf, STATE_SECONDS } from './begin.ts';
 import { changeSettings, removeSettings } from './change.ts';
 import { browserCookie } from './cookie.ts';
+import { proveDomain } from './domains.ts';
 import {
   AuthorizeOut,
   BeginIn,
+  DomainOut,
   OptionsOut,
   SettingsIn,
   SettingsOut,
+  toDomainOut,
   toSettingsOut,
   SETTINGS_EXAMPLE,
 } from './schema.ts';
 import { domainOf, SignOnFailure } from './settings.ts';
 import { beginStepUp } from './step-up.ts';
-import { findSettings, findSettingsOf, hasSingleSignOn } from './sql.ts';
+import { findSettings, findSettingsOf, findToken, hasSingleSignOn } from './sql.ts';
 
 const PG = '/api/partner-gateway/v1';
 const SETTINGS = `${PG}/account/single-sign-on`;
@@ -34,14 +39,19 @@ const SETTINGS = `${PG}/account/single-sign-on`;
 /** Dependencies of the routes of single sign-on: providers are called as untrusted servers. */
 export type SignOnRouteDeps = PlatformDeps & { readonly outbound: Outbound };
 
+/** Each asks name servers outside. */
+const VERIFICATIONS_PER_MINUTE = 10;
+
 /** Registers the settings of single sign-on. They need the scope `keys`. */
 export function singleSignOnRoutes(app: App, deps: SignOnRouteDeps): void {
   const { pool, config, secretKey, outbound, answers } = deps;
   const onRequest = requireScope('keys');
   const tags = ['Account'];
-  const redirectUri = redirectUriOf(config);
-  const show = async (actor: { accountId: number }) =>
-    toSettingsOut(await findSettings(tenant(pool, actor), actor), redirectUri);
+  const dnsLimiter = createRateLimiter();
+  const show = async (actor: { accountId: number }) => {
+    const db = tenant(pool, actor);
+    return toSettingsOut(await findSettings(db, actor), redirectUriOf(config, await findToken(db, actor)));
+  };
 
   app.get(SETTINGS, {
     onRequest,
@@ -63,8 +73,8 @@ export function singleSignOnRoutes(app: App, deps: SignOnRouteDeps): void {
       summary: 'Set the single sign-on of the account (OpenID Connect)',
       description:
         'People are created at their first sign-in, with their verified mail address as the username, and get the role ' +
-        'of their group at each. Nobody can map a group to rights that they lack (403). A short name or domain of another ' +
-        'account is 409, and so is `required` before a successful trial.',
+        'of their group at each. Nobody can map a group to rights that they lack (403). A short name of another account is ' +
+        '409, and so is `required` before a successful trial.',
       body: withExamples(SettingsIn, SETTINGS_EXAMPLE),
       response: { 200: SettingsOut },
     },
@@ -86,6 +96,28 @@ export function singleSignOnRoutes(app: App, deps: SignOnRouteDeps): void {
       response: { 204: Type.Null({ description: 'Removed' }) },
     },
     handler: removalTx({ pool }, ({ actor }, tx) => removeSettings(tx, actor)),
+  });
+
+  app.post(`${SETTINGS}/domains/:domain/verify`, {
+    onRequest,
+    config: { stepUp: true },
+    schema: {
+      tags,
+      operationId: 'verifySingleSignOnDomain',
+      summary: 'Prove a mail domain by its DNS record',
+      description:
+        'Looks for the record that `domains` shows. 404 unless the settings name the domain; 409 without the record, and ' +
+        'while another account has proven the domain and its record is still there; 502 if no name server answers. An ' +
+        `account may ask ${VERIFICATIONS_PER_MINUTE} times a minute.`,
+      params: Type.Object({ domain: Type.String({ maxLength: 253 }) }),
+      response: { 200: DomainOut, 404: ref(ErrorOut), 409: ref(ErrorOut), 429: ref(ErrorOut), 502: ref(ErrorOut) },
+    },
+    handler: idempotentHandler({ answers }, async ({ actor, params }) => {
+      const domain = params.domain.toLowerCase();
+      const rate = { perMinute: VERIFICATIONS_PER_MINUTE, perSecond: VERIFICATIONS_PER_MINUTE };
+      countRequest(dnsLimiter, String(actor.accountId), rate);
+      return toDomainOut(domain, await proveDomain({ pool, resolveTexts: outbound.resolveTexts }, actor, domain));
+    }),
   });
 
   app.post(`${SETTINGS}/trial`, {

@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { ROLES } from '../../platform/lib/scope.ts';
 import { id, instant, orNull } from '../../platform/lib/schema.ts';
+import { recordOf } from './domains.ts';
 import { PROBLEMS } from './settings.ts';
 import type { SettingsRow } from './sql.ts';
 
@@ -32,7 +33,8 @@ const fields = {
     description: 'The first group that a person is in decides the role, at each sign-in.',
   }),
   defaultRole: Type.Union([Role(), Type.Null()], {
-    description: 'The role of people in none of the groups; null: they are refused. Needs `emailDomains`.',
+    description:
+      'The role of people in none of the groups whose mail domain is proven; null: they are refused. Needs `emailDomains`.',
   }),
   emailDomains: Type.Array(
     Type.String({
@@ -43,8 +45,8 @@ const fields = {
     {
       maxItems: 50,
       description:
-        'Only people with a verified mail address in one of these domains are let in; they may also begin with that ' +
-        'address. Each domain belongs to one account.',
+        'Only people with a verified mail address in one of these domains are let in. Once a domain is proven (`domains`), ' +
+        'they may also begin with that address, and get `defaultRole`.',
     },
   ),
   required: Type.Boolean({
@@ -91,11 +93,23 @@ const TrialOut = Type.Object({
   role: Type.Union([Role(), Type.Null()], { description: 'The role that the person would have got.' }),
 });
 
+export const DomainOut = Type.Object({
+  domain: Type.String(),
+  isProven: Type.Boolean({ description: 'Whether the account has shown that the domain is its own.' }),
+  record: Type.Object(
+    { type: Type.Literal('TXT'), name: Type.String(), value: Type.String() },
+    { description: 'The DNS record to create and to keep.' },
+  ),
+});
+
 export const SettingsOut = Type.Object({
-  redirectUri: Type.String({ description: 'The redirect URI to register at the provider.' }),
+  redirectUri: Type.String({
+    description: 'The redirect URI to register at the provider. Each account has another one, which stays.',
+  }),
   settings: orNull(
     Type.Object({
       ...fields,
+      domains: Type.Array(DomainOut, { description: 'The state of each of `emailDomains`.' }),
       hasClientSecret: Type.Boolean({ description: 'The secret itself is never shown.' }),
       lastTrial: orNull(TrialOut),
     }),
@@ -123,10 +137,20 @@ export const OptionsOut = Type.Object({
   passwordReset: Type.Boolean({ description: 'Whether the gateway has a mail server for forgotten passwords.' }),
 });
 
+type DomainsOf = Pick<SettingsRow, 'provenDomains' | 'token'>;
+
+/** Formats one domain of an account for responses. */
+export const toDomainOut = (domain: string, { provenDomains, token }: DomainsOf): Static<typeof DomainOut> => ({
+  domain,
+  isProven: provenDomains.includes(domain),
+  record: recordOf(domain, token),
+});
+
 /** Formats the settings for responses, without the secret. */
 export function toSettingsOut(row: SettingsRow | undefined, redirectUri: string): Static<typeof SettingsOut> {
   if (!row) return { redirectUri, settings: null };
-  const { accountId: _, clientSecret, version, lastTrial, ...settings } = row;
+  const { accountId: _, token: __, provenDomains: ___, clientSecret, version, lastTrial, ...settings } = row;
+  const domains = row.emailDomains.map((domain) => toDomainOut(domain, row));
   const trial = lastTrial && {
     at: lastTrial.at,
     isCurrent: lastTrial.version === version,
@@ -136,5 +160,5 @@ export function toSettingsOut(row: SettingsRow | undefined, redirectUri: string)
     groups: [...lastTrial.groups],
     role: lastTrial.role,
   };
-  return { redirectUri, settings: { ...settings, hasClientSecret: clientSecret !== null, lastTrial: trial } };
+  return { redirectUri, settings: { ...settings, domains, hasClientSecret: clientSecret !== null, lastTrial: trial } };
 }

@@ -46,21 +46,26 @@ export type Rules = {
   readonly groupRoles: readonly GroupRole[];
   readonly defaultRole: Role | null;
   readonly emailDomains: readonly string[];
+  readonly provenDomains: readonly string[];
 };
 
 /**
- * Returns the role that a person gets: that of the first mapping with one of their groups, else the default. Throws a
- * SignOnFailure for people whom the settings do not let in.
+ * Returns the role that a person gets: that of the first mapping with one of their groups, else the default, which only
+ * people of a proven domain get. Throws a SignOnFailure for people whom the settings do not let in.
  */
-export function roleOf({ groupRoles, defaultRole, emailDomains }: Rules, { email, groups }: Claims): Role {
+export function roleOf(rules: Rules, { email, groups }: Claims): Role {
+  const { groupRoles, defaultRole, emailDomains, provenDomains } = rules;
   if (emailDomains.length > 0) {
     if (email === null) throw new SignOnFailure('not_allowed', 'the provider confirms no mail address');
     if (!emailDomains.includes(domainOf(email)))
       throw new SignOnFailure('not_allowed', 'the mail address is in none of the allowed domains');
   }
-  const role = groupRoles.find(({ group }) => groups.includes(group))?.role ?? defaultRole;
-  if (role === null) throw new SignOnFailure('not_allowed', 'the person is in no group with a role');
-  return role;
+  const ofGroup = groupRoles.find(({ group }) => groups.includes(group))?.role;
+  if (ofGroup !== undefined) return ofGroup;
+  if (defaultRole === null) throw new SignOnFailure('not_allowed', 'the person is in no group with a role');
+  if (email === null || !provenDomains.includes(domainOf(email)))
+    throw new SignOnFailure('not_allowed', 'the person is in no group with a role, and the mail domain is not proven');
+  return defaultRole;
 }
 
 /** Returns the domain of a mail address. */

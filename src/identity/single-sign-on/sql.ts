@@ -18,13 +18,18 @@ const SETTINGS = columns({
   groupsClaim: as<string | null>('s.groups_claim'),
   groupRoles: as<GroupRole[]>('s.group_roles'),
   defaultRole: as<Role | null>('s.default_role'),
-  emailDomains: as<string[]>(`ARRAY (SELECT d.domain FROM single_sign_on_domain d
+  /** The mail domains that the account names, whether they are proven or not. */
+  emailDomains: as<string[]>(`ARRAY (SELECT c.domain FROM single_sign_on_claim c
+      WHERE c.account_id = s.account_id ORDER BY c.domain)`),
+  provenDomains: as<string[]>(`ARRAY (SELECT d.domain FROM single_sign_on_domain d
       WHERE d.account_id = s.account_id ORDER BY d.domain)`),
   required: as<boolean>('s.required'),
   emergencyUserId: as<number | null>('s.emergency_user_id'),
   /** Increases with each change of what a trial would show. */
   version: as<number>('s.version'),
   lastTrial: as<Trial | null>('s.last_trial'),
+  /** The end of the redirect URI, and the value in DNS records. */
+  token: as<string>('(SELECT a.sign_on_token FROM account a WHERE a.id = s.account_id)'),
 });
 /** The single sign-on of an account. */
 export type SettingsRow = RowOf<typeof SETTINGS>;
@@ -36,7 +41,16 @@ export const findSettings = (db: Db, { accountId }: Of): Promise<SettingsRow | u
 export const findSettingsForUpdate = (db: Db, { accountId }: Of): Promise<SettingsRow | undefined> =>
   maybeOne(db, sql`SELECT ${SETTINGS} FROM single_sign_on s WHERE s.account_id = ${accountId} FOR UPDATE`);
 
-/** Finds the enabled settings of the account with this short name or mail domain. */
+/** Finds the token of an account, which it has without settings too. */
+export async function findToken(db: Db, { accountId }: Of): Promise<string> {
+  const { token } = await one<{ token: string }>(
+    db,
+    sql`SELECT sign_on_token AS token FROM account WHERE id = ${accountId}`,
+  );
+  return token;
+}
+
+/** Finds the enabled settings of the account with this short name, or that has proven this mail domain. */
 export const findSettingsOf = (
   db: Db,
   { shortName, domain }: { shortName: string; domain: string },
@@ -55,7 +69,7 @@ export async function hasSingleSignOn(db: Db): Promise<boolean> {
   return has;
 }
 
-export type NewSettings = Omit<SettingsRow, 'lastTrial' | 'emailDomains'>;
+export type NewSettings = Omit<SettingsRow, 'lastTrial' | 'emailDomains' | 'provenDomains' | 'token'>;
 
 /** Inserts or replaces the settings. Rejects with `isTakenName` if another account has the short name. */
 export const upsertSettings = (db: Db, made: NewSettings): Promise<number> =>
@@ -78,19 +92,50 @@ export const upsertSettings = (db: Db, made: NewSettings): Promise<number> =>
 export const isTakenName = (error: unknown): boolean =>
   error instanceof pg.DatabaseError && error.constraint === 'single_sign_on_short_name_key';
 
-/** Replaces the mail domains of an account. Returns how many it has now: fewer, if others have some of them. */
-export async function replaceDomains(
+type Domains = Of & { readonly domains: readonly string[] };
+
+/** Inserts mail domains that an account names. Those that it named before stay as they are. */
+export const insertClaims = (db: Db, { accountId, domains }: Domains): Promise<number> =>
+  exec(
+    db,
+    sql`INSERT INTO single_sign_on_claim (account_id, domain)
+        SELECT ${accountId}, domain FROM unnest(${domains}::text[]) AS domain ON CONFLICT DO NOTHING`,
+  );
+
+/** Deletes the mail domains of an account apart from these, and their proofs with them. */
+export const deleteOtherClaims = (db: Db, { accountId, domains }: Domains): Promise<number> =>
+  exec(
+    db,
+    sql`DELETE FROM single_sign_on_claim WHERE account_id = ${accountId} AND domain <> ALL (${domains}::text[])`,
+  );
+
+type OneDomain = Of & { readonly domain: string };
+
+const HOLDER = columns({ accountId: as<number>('d.account_id'), token: as<string>('a.sign_on_token') });
+
+/** Finds the account that has proven a domain, whichever it is, and locks the proof until the transaction ends. */
+export const findHolderForUpdate = (
   db: Db,
-  { accountId, domains }: Of & { readonly domains: readonly string[] },
-): Promise<number> {
-  await exec(db, sql`DELETE FROM single_sign_on_domain WHERE account_id = ${accountId}`);
-  return exec(
+  { domain }: Pick<OneDomain, 'domain'>,
+): Promise<RowOf<typeof HOLDER> | undefined> =>
+  maybeOne(
+    db,
+    sql`SELECT ${HOLDER} FROM single_sign_on_domain d JOIN account a ON a.id = d.account_id
+        WHERE d.domain = ${domain} FOR UPDATE OF d`,
+  );
+
+/** Records that an account has proven a domain. Returns 0 if it does not name the domain, or another one has proven it. */
+export const insertProof = (db: Db, { accountId, domain }: OneDomain): Promise<number> =>
+  exec(
     db,
     sql`INSERT INTO single_sign_on_domain (domain, account_id)
-        SELECT domain, ${accountId} FROM unnest(${domains}::text[]) AS domain
+        SELECT domain, account_id FROM single_sign_on_claim WHERE account_id = ${accountId} AND domain = ${domain}
+        FOR KEY SHARE
         ON CONFLICT (domain) DO NOTHING`,
   );
-}
+
+export const deleteProof = (db: Db, { accountId, domain }: OneDomain): Promise<number> =>
+  exec(db, sql`DELETE FROM single_sign_on_domain WHERE account_id = ${accountId} AND domain = ${domain}`);
 
 export const deleteSettings = (db: Db, { accountId }: Of): Promise<number> =>
   exec(db, sql`DELETE FROM single_sign_on WHERE account_id = ${accountId}`);
@@ -122,6 +167,8 @@ const STATE = columns({
   sessionId: as<number | null>('session_id'),
   /** That of the settings when the sign-in was begun. */
   version: as<number>('version'),
+  /** Where the response must arrive; null: begun by an earlier version. */
+  redirectUri: as<string | null>('redirect_uri'),
 });
 type NewState = RowOf<typeof STATE>;
 
@@ -133,9 +180,10 @@ export const insertState = (db: Db, state: NewState & { readonly validSeconds: n
   exec(
     db,
     sql`INSERT INTO single_sign_on_state
-          (hash, account_id, browser_hash, secrets, next, is_trial, session_id, version, expires_at)
+          (hash, account_id, browser_hash, secrets, next, is_trial, session_id, version, redirect_uri, expires_at)
         VALUES (${state.hash}, ${state.accountId}, ${state.browserHash}, ${state.secrets}, ${state.next},
-          ${state.isTrial}, ${state.sessionId}, ${state.version}, now() + make_interval(secs => ${state.validSeconds}))`,
+          ${state.isTrial}, ${state.sessionId}, ${state.version}, ${state.redirectUri},
+          now() + make_interval(secs => ${state.validSeconds}))`,
   );
 
 /** Deletes a state and returns it unless it has expired, so that it is used once, whatever happens next. */

@@ -1,9 +1,8 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { exec, sql } from '../../platform/db/query.ts';
 import { PG } from '../../../test/support/http/routes.ts';
-import { followTo } from '../../../test/support/oidc/browser.ts';
 import type { Identity, Token } from '../../../test/support/oidc/provider.ts';
-import { CALLBACK, openSignOnStage, PUBLIC_URL } from '../../../test/support/oidc/stage.ts';
+import { openSignOnStage } from '../../../test/support/oidc/stage.ts';
 
 const BEGIN = `${PG}/session/step-up/single-sign-on`;
 /** Needs a step-up, and no role. */
@@ -29,6 +28,7 @@ let session: string;
 beforeEach(async () => {
   stage.provider.person = newPerson();
   expect(await stage.put()).toMatchObject({ status: 200 });
+  await stage.prove();
   session = cookieOf(await stage.signIn());
   await exec(stage.program.pool, sql`UPDATE user_session SET proven_at = now() - interval '11 minutes'`);
 });
@@ -45,9 +45,7 @@ const tryGuarded = async (cookie = session) => {
 async function begin(cookie = session) {
   const begun = await stage.ask('POST', BEGIN, { cookie });
   expect(begun.status).toBe(200);
-  const url = new URL(begun.body.authorizeUrl);
-  const parameters = await followTo(`${PUBLIC_URL}${CALLBACK}`, url.href);
-  return { parameters, cookie: begun.cookies.join('; '), url };
+  return stage.comeBack(begun);
 }
 
 describe('a step-up at the provider', () => {

@@ -40,6 +40,7 @@ export const COPIED: Readonly<Record<string, OwnRows>> = {
   passkey: {},
   recovery_code: {},
   single_sign_on: {},
+  single_sign_on_claim: {},
   single_sign_on_domain: {},
   single_sign_on_user: {},
   sender: { where: ownedBy },

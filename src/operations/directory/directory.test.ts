@@ -102,6 +102,7 @@ test('users and tokens of every kind go to the cell of their account', async () 
     sql`INSERT INTO single_sign_on (account_id, short_name, issuer, client_id, scopes)
       VALUES (${accountId}, 'two', 'https://login.example', 'c', '{openid}')`,
   );
+  await exec(pool, sql`INSERT INTO single_sign_on_claim (domain, account_id) VALUES ('two.example', ${accountId})`);
   await exec(pool, sql`INSERT INTO single_sign_on_domain (domain, account_id) VALUES ('two.example', ${accountId})`);
   for (const name of ['two', 'two.example'])
     expect(await directory.find({ kind: 'company', id: name })).toEqual(inCell(1));

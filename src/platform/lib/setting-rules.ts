@@ -1,3 +1,4 @@
+import { Resolver } from 'node:dns';
 import { isIP, isIPv6 } from 'node:net';
 import { resolve } from 'node:path';
 import { readTls, splitHosts } from './database-url.ts';
@@ -95,6 +96,17 @@ export function ports(value: string): readonly number[] {
   return numbers.every((port) => port >= 1 && port <= 65_535)
     ? [...new Set(numbers)]
     : must('comma-separated ports from 1 to 65535');
+}
+
+/** Parses comma-separated addresses of name servers, each with an optional port. */
+export function nameServers(value: string): readonly string[] {
+  const servers = value.split(',').flatMap((server) => server.trim() || []);
+  try {
+    new Resolver().setServers(servers);
+    return servers;
+  } catch {
+    return must('comma-separated addresses such as 192.0.2.1, 192.0.2.1:5353 or [2001:db8::1]:53');
+  }
 }
 
 /** Tags that the gateway itself writes or reads: payload, segments, receipts, and the client's own id of a message. */

@@ -4,35 +4,40 @@ import { StartupError } from '../db/startup-error.ts';
 import { createGuardedFetch, type GuardedFetch } from './fetch.ts';
 import { createGuard, type Guard } from './guard.ts';
 import { createPoster, type Poster } from './post.ts';
+import { createResolve, createResolveTexts, type ResolveTexts } from './resolve.ts';
 
 /**
- * Safe outbound HTTP, one instance per process: `guard` decides what may be called, `poster` posts events to it, and
- * `fetchPicture` reads up to 1 MiB from it. Providers of single sign-on have ports of their own.
+ * Safe outbound traffic, one instance per process: `guard` decides what may be called by HTTP, `poster` posts events to it,
+ * and `fetchPicture` reads up to 1 MiB from it. Providers of single sign-on have ports of their own.
  */
 export type Outbound = {
   readonly guard: Guard;
   readonly poster: Poster;
   readonly fetchPicture: GuardedFetch;
   readonly signOn: { readonly guard: Guard; readonly fetch: GuardedFetch };
+  readonly resolveTexts: ResolveTexts;
 };
 
 const MAX_PICTURE_BYTES = 1024 * 1024;
 
 /**
- * Creates it as configured by the WEBHOOK_ settings and SINGLE_SIGN_ON_PORTS. Throws a StartupError when WEBHOOK_CA_FILE
+ * Creates it as configured by the WEBHOOK_ settings, SINGLE_SIGN_ON_PORTS and DNS_SERVERS. Throws a StartupError when WEBHOOK_CA_FILE
  * has no certificates.
  */
 export async function createOutbound({
   webhooks: { allowedBlocks, ports, caFile },
   singleSignOnPorts,
-}: Pick<Config, 'webhooks' | 'singleSignOnPorts'>): Promise<Outbound> {
-  const guard = createGuard({ allowedBlocks, ports });
-  const signOnGuard = createGuard({ allowedBlocks, ports: singleSignOnPorts });
+  dnsServers: servers,
+}: Pick<Config, 'webhooks' | 'singleSignOnPorts' | 'dnsServers'>): Promise<Outbound> {
+  const resolve = createResolve({ servers });
+  const guard = createGuard({ allowedBlocks, ports, resolve });
+  const signOnGuard = createGuard({ allowedBlocks, ports: singleSignOnPorts, resolve });
   const trusting = (ca: string | undefined): Outbound => ({
     guard,
     poster: createPoster({ guard, ca }),
     fetchPicture: createGuardedFetch({ guard, ca, maxAnswerBytes: MAX_PICTURE_BYTES }),
     signOn: { guard: signOnGuard, fetch: createGuardedFetch({ guard: signOnGuard, ca }) },
+    resolveTexts: createResolveTexts({ servers }),
   });
   if (caFile === undefined) return trusting(undefined);
   try {

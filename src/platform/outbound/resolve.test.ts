@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { startNameServer, type Zone } from '../../../test/support/http/name-server.ts';
-import { addressesIn, createResolve } from './resolve.ts';
+import { addressesIn, createResolve, createResolveTexts } from './resolve.ts';
 
 const HOSTS = `
 127.0.0.1 localhost
@@ -30,6 +30,21 @@ test('DNS gives all addresses of both families; one is enough', async () => {
   expect(await resolve('both.example.com')).toEqual(['192.0.2.1', '192.0.2.2', '2001:db8::1']);
   expect(await resolve('SIX.example.com.')).toEqual(['2001:db8::2']);
   await expect(resolve('unknown.example.com')).rejects.toMatchObject({ code: 'ENOTFOUND' });
+});
+
+test('DNS gives all texts of a name, long ones in one piece, and none for a name that has none', async () => {
+  const long = 'x'.repeat(700);
+  await using server = await startNameServer(
+    (name) => ZONE[name] ?? [],
+    (name) => (name === '_texts.example.com' ? ['v=1', long] : []),
+  );
+  const resolveTexts = createResolveTexts({ servers: [server.address] });
+  expect(await resolveTexts('_texts.example.com')).toEqual(['v=1', long]);
+  for (const name of ['both.example.com', 'unknown.example.com', `_texts.${'label.'.repeat(45)}com`])
+    expect(await resolveTexts(name)).toEqual([]);
+  await expect(resolveTexts('silent.example.com')).rejects.toMatchObject({
+    code: expect.stringMatching(/ETIMEOUT|ECANCELLED/),
+  });
 });
 
 test('nothing is cached: the next answer may differ', async () => {

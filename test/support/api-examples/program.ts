@@ -2,6 +2,7 @@ import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { removeDataDir } from '../data-dir.ts';
 import { TEST_CERT } from '../http/certificate.ts';
+import { startNameServer } from '../http/name-server.ts';
 import { startReceiver } from '../http/receiver.ts';
 import { freePort } from '../free-port.ts';
 import { startServeProcess } from '../serve-process.ts';
@@ -10,13 +11,15 @@ import type { Stage } from './play.ts';
 
 /**
  * Starts the program as `npm start` does for the first time: with its own PostgreSQL, the sandbox and the demo account.
- * A receiver on this machine takes the place of the servers in the examples, which an isolated machine does not reach.
+ * A receiver on this machine takes the place of the servers in the examples, which an isolated machine does not reach, and a
+ * name server knows no name.
  */
 export async function startFirstTime(): Promise<Stage & AsyncDisposable> {
   const folder = await temporaryFolder(`heliograph-test-${process.pid}-`);
   const certificate = join(folder, 'receiver.pem');
   await writeFile(certificate, TEST_CERT);
   const receiver = await startReceiver();
+  const nameServer = await startNameServer(() => []);
   const dataDir = join(folder, 'data');
   const program = startServeProcess('serve', {
     PATH: process.env['PATH'] ?? '',
@@ -28,6 +31,7 @@ export async function startFirstTime(): Promise<Stage & AsyncDisposable> {
     WEBHOOK_PORTS: `443,${receiver.port}`,
     SINGLE_SIGN_ON_PORTS: `443,${receiver.port}`,
     WEBHOOK_CA_FILE: certificate,
+    DNS_SERVERS: nameServer.address,
     LINKEDIN_CLIENT_ID: 'example',
     LINKEDIN_CLIENT_SECRET: 'example',
   });
@@ -43,6 +47,7 @@ export async function startFirstTime(): Promise<Stage & AsyncDisposable> {
       await program.ended;
       program[Symbol.dispose]();
       await receiver[Symbol.asyncDispose]();
+      await nameServer[Symbol.asyncDispose]();
       await removeDataDir(dataDir);
       await rm(folder, { recursive: true, force: true });
     },

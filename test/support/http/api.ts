@@ -56,6 +56,7 @@ const defaultDeps = (pool: pg.Pool): ApiDeps => ({
     poster: { post: refuse, close: refuse },
     fetchPicture: refuse,
     signOn: { guard: createGuard({ allowedBlocks: [], ports: [443] }), fetch: refuse },
+    resolveTexts: refuse,
   },
   receivers: { find: () => undefined, reload: refuse },
   storeCallback: refuse,

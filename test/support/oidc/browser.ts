@@ -2,15 +2,15 @@ import { Agent, fetch } from 'undici';
 import { TEST_CERT } from '../http/certificate.ts';
 
 /**
- * Follows a browser through the pages of a provider, with its cookies, until it is sent back to this URL. Returns the
- * query with which it arrives there.
+ * Follows a browser through the pages of a provider, with its cookies, until it is sent to a URL that begins with this
+ * one. Returns that URL.
  */
-export async function followTo(end: string, url: string): Promise<URLSearchParams> {
+export async function followTo(end: string, url: string): Promise<URL> {
   const cookies = new Map<string, string>();
   await using agent = asyncAgent();
   let next = url;
   for (let steps = 0; steps < 15; steps += 1) {
-    if (next.startsWith(end)) return new URL(next).searchParams;
+    if (next.startsWith(end)) return new URL(next);
     const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join('; ');
     const answer = await fetch(next, { redirect: 'manual', headers: { cookie }, dispatcher: agent.dispatcher });
     for (const line of answer.headers.getSetCookie()) {

@@ -27,6 +27,10 @@ export type TestProvider = AsyncDisposable & {
   forge: ((token: Token) => void) | null;
   /** Whether all requests are answered 503. */
   isDown: boolean;
+  /** Whether responses have `iss` and the metadata announce it (RFC 9207), which is optional for providers. */
+  sendsIssuer: boolean;
+  /** Sets where it may send people back to. */
+  register(redirectUri: string): void;
   /** Replaces the signing key. */
   rotateKey(): void;
 };
@@ -34,11 +38,10 @@ export type TestProvider = AsyncDisposable & {
 type Key = { readonly pem: string; readonly jwk: JWK };
 
 /**
- * Starts a real OpenID Connect provider on this machine, over HTTPS with `TEST_CERT`, that knows one client.
- *
- * @param redirectUri where it may send people back to
+ * Starts a real OpenID Connect provider on this machine, over HTTPS with `TEST_CERT`, that knows one client. Until
+ * `register`, it sends nobody back.
  */
-export async function startProvider(redirectUri: string): Promise<TestProvider> {
+export async function startProvider(): Promise<TestProvider> {
   const server = https.createServer({ cert: TEST_CERT, key: TEST_KEY }, (request, response) => {
     handle(request, response).catch((error: unknown) => response.writeHead(500).end(String(error)));
   });
@@ -46,6 +49,7 @@ export async function startProvider(redirectUri: string): Promise<TestProvider> 
   const address = server.address();
   if (address === null || typeof address === 'string') throw new Error('expected a TCP address');
   const issuer = `https://localhost:${address.port}`;
+  let redirectUri = 'https://nowhere.example.com';
   let keys = 0;
   let key = newKey(`key-${keys}`);
   let provider = createProvider();
@@ -55,6 +59,11 @@ export async function startProvider(redirectUri: string): Promise<TestProvider> 
     person: null,
     forge: null,
     isDown: false,
+    sendsIssuer: true,
+    register(uri) {
+      redirectUri = uri;
+      provider = createProvider();
+    },
     rotateKey() {
       keys += 1;
       key = newKey(`key-${keys}`);
@@ -79,6 +88,7 @@ export async function startProvider(redirectUri: string): Promise<TestProvider> 
     if (state.isDown) return void response.writeHead(503).end();
     const { pathname } = new URL(request.url ?? '/', issuer);
     if (pathname.startsWith('/interaction/')) return interact(provider, state.person, request, response);
+    if (!state.sendsIssuer) hideIssuer(response);
     if (pathname === '/token' && state.forge) forgeTokens(response, state.forge, key);
     await provider.callback()(request, response);
   }
@@ -132,12 +142,29 @@ async function interact(
 
 /** Rewrites the ID token in the answer that this response will be. */
 function forgeTokens(response: ServerResponse, forge: (token: Token) => void, key: Key): void {
+  rewrite(response, (body) => {
+    const answer = JSON.parse(body);
+    if (typeof answer.id_token === 'string') answer.id_token = forged(answer.id_token, forge, key);
+    return JSON.stringify(answer);
+  });
+}
+
+/** Removes `iss` from the redirect and its announcement from the metadata, whichever this response will be. */
+function hideIssuer(response: ServerResponse): void {
+  rewrite(response, (body) => {
+    const location = URL.parse(String(response.getHeader('location') ?? ''));
+    location?.searchParams.delete('iss');
+    if (location) response.setHeader('location', location.href);
+    return body.replace('"authorization_response_iss_parameter_supported":true,', '');
+  });
+}
+
+/** Changes the body of a response before it is sent. */
+function rewrite(response: ServerResponse, change: (body: string) => string): void {
   const end = response.end.bind(response);
   Object.assign(response, {
-    end(body: string | Buffer) {
-      const answer = JSON.parse(String(body));
-      if (typeof answer.id_token === 'string') answer.id_token = forged(answer.id_token, forge, key);
-      const text = JSON.stringify(answer);
+    end(body: string | Buffer = '') {
+      const text = change(String(body));
       response.setHeader('content-length', Buffer.byteLength(text));
       return end(text);
     },

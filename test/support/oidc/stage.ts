@@ -1,5 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { startNameServer } from '../http/name-server.ts';
 import { OWN_PAGES } from '../http/session-stage.ts';
 import { PG } from '../http/routes.ts';
 import { startTestProgram } from '../program.ts';
@@ -8,9 +9,10 @@ import { TEST_CERT } from '../http/certificate.ts';
 import { followTo } from './browser.ts';
 import { CLIENT, startProvider } from './provider.ts';
 
-/** Where the program believes to be. */
+/** Where the program believes to be: the beginning of all redirect URIs. */
 export const PUBLIC_URL = 'https://console.example.com';
-export const CALLBACK = '/oauth/single-sign-on/callback';
+
+const SETTINGS = `${PG}/account/single-sign-on`;
 
 type Asking = { readonly body?: object; readonly cookie?: string; readonly key?: string; readonly from?: string };
 
@@ -30,9 +32,14 @@ export const settingsFor = (issuer: string) => ({
   emergencyUserId: null as number | null,
 });
 
-/** Starts the program and a provider that it may reach. */
+/** Starts the program, a provider that it may reach and at which its account is registered, and a name server. */
 export async function openSignOnStage(environment: Readonly<Record<string, string>> = {}) {
-  const provider = await startProvider(`${PUBLIC_URL}${CALLBACK}`);
+  const provider = await startProvider();
+  const texts = new Map<string, readonly string[]>();
+  const nameServer = await startNameServer(
+    (name) => (name.endsWith('.silent.example') ? 'silence' : []),
+    (name) => texts.get(name) ?? [],
+  );
   const caFile = join(await temporaryFolder('heliograph-ca-'), 'ca.pem');
   await writeFile(caFile, TEST_CERT);
   const program = await startTestProgram({
@@ -44,6 +51,7 @@ export async function openSignOnStage(environment: Readonly<Record<string, strin
       WEBHOOK_ALLOW_CIDRS: '127.0.0.1',
       SINGLE_SIGN_ON_PORTS: `443,${provider.port}`,
       WEBHOOK_CA_FILE: caFile,
+      DNS_SERVERS: nameServer.address,
       ...environment,
     },
   });
@@ -84,22 +92,44 @@ export async function openSignOnStage(environment: Readonly<Record<string, strin
   async function begin(company = 'acme', next?: string) {
     const begun = await ask('POST', `${PG}/session/single-sign-on`, { body: { company, ...(next && { next }) } });
     if (begun.status !== 200) throw new Error(`answered ${begun.status}: ${JSON.stringify(begun.body)}`);
-    const parameters = await followTo(`${PUBLIC_URL}${CALLBACK}`, begun.body.authorizeUrl);
-    return { parameters, cookie: begun.cookies.join('; '), authorizeUrl: String(begun.body.authorizeUrl) };
+    return comeBack(begun);
   }
 
+  /** Follows the browser of a begun sign-in to the provider and back; returns what it comes with. */
+  async function comeBack({ body, cookies }: { readonly body: { authorizeUrl: string }; cookies: readonly string[] }) {
+    const { pathname, searchParams } = await followTo(PUBLIC_URL, body.authorizeUrl);
+    const url = new URL(body.authorizeUrl);
+    return { path: pathname, parameters: searchParams, cookie: cookies.join('; '), url };
+  }
+
+  type Back = { readonly path: string; readonly parameters: URLSearchParams; readonly cookie?: string };
   /** Arrives at the callback. */
-  const arrive = ({ parameters, cookie }: { parameters: URLSearchParams; cookie?: string }) =>
-    ask('GET', `${CALLBACK}?${parameters}`, cookie === undefined ? {} : { cookie });
+  const arrive = ({ path, parameters, cookie }: Back) =>
+    ask('GET', `${path}?${parameters}`, cookie === undefined ? {} : { cookie });
 
   const signIn = async (company?: string, next?: string) => arrive(await begin(company, next));
 
   /** Stores settings, by default those of `settingsFor`, with these changes. */
   const put = (changes: object = {}) =>
-    ask('PUT', `${PG}/account/single-sign-on`, {
+    ask('PUT', SETTINGS, {
       key: program.account.apiKey,
       body: { ...settingsFor(provider.issuer), ...changes },
     });
+
+  const read = async (key = program.account.apiKey) => (await ask('GET', SETTINGS, { key })).body;
+  const verify = (domain: string, key = program.account.apiKey) =>
+    ask('POST', `${SETTINGS}/domains/${domain}/verify`, { key });
+  /** Creates the DNS record of each mail domain of the account that is not proven yet, and has it checked. */
+  async function prove(key = program.account.apiKey): Promise<void> {
+    const { settings } = await read(key);
+    for (const { domain, isProven, record } of settings.domains) {
+      if (isProven) continue;
+      texts.set(record.name, [record.value]);
+      const { status, body } = await verify(domain, key);
+      if (status !== 200) throw new Error(`${domain} is not proven: ${JSON.stringify(body)}`);
+    }
+  }
+  provider.register((await read()).redirectUri);
 
   /** Returns the session of the cookies that an answer has set. */
   const sessionOf = (answer: { readonly cookies: readonly string[] }) =>
@@ -111,7 +141,13 @@ export async function openSignOnStage(environment: Readonly<Record<string, strin
     program,
     provider,
     ask,
+    /** The TXT records of the name server, by name. */
+    texts,
+    read,
+    verify,
+    prove,
     begin,
+    comeBack,
     arrive,
     signIn,
     put,
@@ -119,6 +155,7 @@ export async function openSignOnStage(environment: Readonly<Record<string, strin
     async [Symbol.asyncDispose]() {
       await program[Symbol.asyncDispose]();
       await provider[Symbol.asyncDispose]();
+      await nameServer[Symbol.asyncDispose]();
     },
   };
 }

@@ -36,7 +36,7 @@ test('a signed link names its account, whatever else the browser sends', () => {
 });
 
 test('a browser that another site sends back names its state', () => {
-  expect(read('/oauth/single-sign-on/callback?code=c&state=abc')).toEqual({ kind: 'hash', id: hashOf('abc') });
+  expect(read('/oauth/single-sign-on/callback/token?code=c&state=abc')).toEqual({ kind: 'hash', id: hashOf('abc') });
   expect(read('/oauth/facebook/callback?state=abc&code=c')).toEqual({ kind: 'hash', id: hashOf('abc') });
 });
 

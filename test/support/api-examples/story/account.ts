@@ -16,6 +16,8 @@ const NO_HTTP = 'no carrier by HTTP is connected';
 
 /** Returns the current code of an authenticator app with this secret. */
 const codeOf = (secret: string): string => new TOTP({ secret: Secret.fromBase32(secret) }).generate();
+/** Returns the last part of the path of a URL. */
+const endOf = (url: string): string => url.slice(url.lastIndexOf('/') + 1);
 /** Returns the token of a link for people: the part behind the sign #. */
 const tokenOf = (link: string): string => link.slice(link.indexOf('#') + 1);
 
@@ -70,9 +72,15 @@ export function accountStory(origin: string, password: string): readonly Step[] 
     step('endOtherSessions', { as: DEMO }),
     step('beginStepUpSingleSignOn', { as: DEMO, status: 404, because: NO_PROVIDER }),
     step('beginSingleSignOn', { as: 'nobody', status: 404, because: NO_PROVIDER }),
-    step('finishSingleSignOn', { as: 'nobody' }),
     step('findSingleSignOn', { as: DEMO }),
+    step('finishSingleSignOn', { path: { token: from('findSingleSignOn.redirectUri', endOf) }, as: 'nobody' }),
     step('putSingleSignOn', { as: DEMO }),
+    step('verifySingleSignOnDomain', {
+      path: { domain: 'example.com' },
+      as: DEMO,
+      status: 409,
+      because: 'the domain has no such record',
+    }),
     step('trySingleSignOn', { as: DEMO, status: 502, because: NO_PROVIDER }),
     step('deleteSingleSignOn', { as: DEMO }),
 
