@@ -19,6 +19,7 @@ CREATE TABLE account (
   second_factor text DEFAULT 'optional'::text NOT NULL,
   default_country text,
   number_checks text DEFAULT 'strict'::text NOT NULL,
+  sign_on_token text DEFAULT replace(((gen_random_uuid())::text || (gen_random_uuid())::text), '-'::text, ''::text) NOT NULL,
   CONSTRAINT account_pkey PRIMARY KEY (id),
   CONSTRAINT account_channels_check CHECK (((channels >= 0) AND (channels <= 7))),
   CONSTRAINT account_default_country_check CHECK ((default_country ~ '^[A-Z]{2}$'::text)),
@@ -2012,11 +2013,23 @@ ALTER TABLE single_sign_on ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON single_sign_on AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
 COMMENT ON TABLE single_sign_on IS 'shared';
 
+CREATE TABLE single_sign_on_claim (
+  account_id bigint NOT NULL,
+  domain text NOT NULL,
+  CONSTRAINT single_sign_on_claim_pkey PRIMARY KEY (account_id, domain),
+  CONSTRAINT single_sign_on_claim_domain_check CHECK ((length(domain) <= 253)),
+  CONSTRAINT single_sign_on_claim_account_id_fkey FOREIGN KEY (account_id) REFERENCES single_sign_on(account_id) ON DELETE CASCADE
+);
+ALTER TABLE single_sign_on_claim ENABLE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON single_sign_on_claim AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
+COMMENT ON TABLE single_sign_on_claim IS 'shared';
+
 CREATE TABLE single_sign_on_domain (
   domain text NOT NULL,
   account_id bigint NOT NULL,
   CONSTRAINT single_sign_on_domain_pkey PRIMARY KEY (domain),
   CONSTRAINT single_sign_on_domain_domain_check CHECK ((length(domain) <= 253)),
+  CONSTRAINT single_sign_on_domain_account_id_domain_fkey FOREIGN KEY (account_id, domain) REFERENCES single_sign_on_claim(account_id, domain) ON DELETE CASCADE,
   CONSTRAINT single_sign_on_domain_account_id_fkey FOREIGN KEY (account_id) REFERENCES single_sign_on(account_id) ON DELETE CASCADE
 );
 CREATE INDEX single_sign_on_domain_account ON single_sign_on_domain USING btree (account_id);
@@ -2035,11 +2048,13 @@ CREATE TABLE single_sign_on_state (
   expires_at timestamp with time zone NOT NULL,
   session_id bigint,
   begun_at timestamp with time zone DEFAULT now() NOT NULL,
+  redirect_uri text,
   CONSTRAINT single_sign_on_state_pkey PRIMARY KEY (hash),
   CONSTRAINT single_sign_on_state_browser_hash_check CHECK ((length(browser_hash) = 32)),
   CONSTRAINT single_sign_on_state_hash_check CHECK ((length(hash) = 32)),
   CONSTRAINT single_sign_on_state_next_check CHECK (((next ~ '^/'::text) AND (length(next) <= 2000))),
   CONSTRAINT single_sign_on_state_purpose CHECK (((session_id IS NULL) OR (NOT is_trial))),
+  CONSTRAINT single_sign_on_state_redirect_uri_check CHECK ((length(redirect_uri) <= 2000)),
   CONSTRAINT single_sign_on_state_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id)
 );
 CREATE INDEX single_sign_on_state_expiry ON single_sign_on_state USING btree (expires_at);

@@ -248,7 +248,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/oauth/single-sign-on/callback": {
+    "/oauth/single-sign-on/callback/{token}": {
         parameters: {
             query?: never;
             header?: never;
@@ -3464,7 +3464,7 @@ export interface paths {
         get: operations["findSingleSignOn"];
         /**
          * Set the single sign-on of the account (OpenID Connect)
-         * @description People are created at their first sign-in, with their verified mail address as the username, and get the role of their group at each. Nobody can map a group to rights that they lack (403). A short name or domain of another account is 409, and so is `required` before a successful trial.
+         * @description People are created at their first sign-in, with their verified mail address as the username, and get the role of their group at each. Nobody can map a group to rights that they lack (403). A short name of another account is 409, and so is `required` before a successful trial.
          *
          *     Scope: `keys` (write). Roles: admin. Sessions need a step-up.
          */
@@ -3477,6 +3477,28 @@ export interface paths {
          *     Scope: `keys` (write). Roles: admin. Sessions need a step-up.
          */
         delete: operations["deleteSingleSignOn"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/partner-gateway/v1/account/single-sign-on/domains/{domain}/verify": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Prove a mail domain by its DNS record
+         * @description Looks for the record that `domains` shows. 404 unless the settings name the domain; 409 without the record, and while another account has proven the domain and its record is still there; 502 if no name server answers. An account may ask 10 times a minute.
+         *
+         *     Scope: `keys` (write). Roles: admin. Sessions need a step-up.
+         */
+        post: operations["verifySingleSignOnDomain"];
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -6466,7 +6488,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: never;
-            path?: never;
+            path: {
+                /** @description The end of the redirect URI of the account. */
+                token: string;
+            };
             cookie?: never;
         };
         requestBody?: never;
@@ -6478,7 +6503,9 @@ export interface operations {
                 };
                 content?: never;
             };
+            400: components["responses"]["Error400"];
             403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
         };
     };
     requestPasswordReset: {
@@ -20362,7 +20389,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        /** @description The redirect URI to register at the provider. */
+                        /** @description The redirect URI to register at the provider. Each account has another one, which stays. */
                         redirectUri: string;
                         settings: {
                             /** @description What people enter on the sign-in page; unique on this gateway. */
@@ -20381,14 +20408,27 @@ export interface operations {
                                 /** @enum {string} */
                                 role: "viewer" | "sender" | "manager" | "admin";
                             }[];
-                            /** @description The role of people in none of the groups; null: they are refused. Needs `emailDomains`. */
+                            /** @description The role of people in none of the groups whose mail domain is proven; null: they are refused. Needs `emailDomains`. */
                             defaultRole: ("viewer" | "sender" | "manager" | "admin") | null;
-                            /** @description Only people with a verified mail address in one of these domains are let in; they may also begin with that address. Each domain belongs to one account. */
+                            /** @description Only people with a verified mail address in one of these domains are let in. Once a domain is proven (`domains`), they may also begin with that address, and get `defaultRole`. */
                             emailDomains: string[];
                             /** @description Whether passwords of the account no longer sign in, except those of `emergencyUserId` and of operators of the gateway. Needs a successful trial of these settings. */
                             required: boolean;
                             /** @description The admin whose password signs in when the provider fails, and who always stays an admin. */
                             emergencyUserId: number | null;
+                            /** @description The state of each of `emailDomains`. */
+                            domains: {
+                                domain: string;
+                                /** @description Whether the account has shown that the domain is its own. */
+                                isProven: boolean;
+                                /** @description The DNS record to create and to keep. */
+                                record: {
+                                    /** @enum {string} */
+                                    type: "TXT";
+                                    name: string;
+                                    value: string;
+                                };
+                            }[];
                             /** @description The secret itself is never shown. */
                             hasClientSecret: boolean;
                             lastTrial: {
@@ -20443,9 +20483,9 @@ export interface operations {
                         /** @enum {string} */
                         role: "viewer" | "sender" | "manager" | "admin";
                     }[];
-                    /** @description The role of people in none of the groups; null: they are refused. Needs `emailDomains`. */
+                    /** @description The role of people in none of the groups whose mail domain is proven; null: they are refused. Needs `emailDomains`. */
                     defaultRole: ("viewer" | "sender" | "manager" | "admin") | null;
-                    /** @description Only people with a verified mail address in one of these domains are let in; they may also begin with that address. Each domain belongs to one account. */
+                    /** @description Only people with a verified mail address in one of these domains are let in. Once a domain is proven (`domains`), they may also begin with that address, and get `defaultRole`. */
                     emailDomains: string[];
                     /** @description Whether passwords of the account no longer sign in, except those of `emergencyUserId` and of operators of the gateway. Needs a successful trial of these settings. */
                     required: boolean;
@@ -20464,7 +20504,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        /** @description The redirect URI to register at the provider. */
+                        /** @description The redirect URI to register at the provider. Each account has another one, which stays. */
                         redirectUri: string;
                         settings: {
                             /** @description What people enter on the sign-in page; unique on this gateway. */
@@ -20483,14 +20523,27 @@ export interface operations {
                                 /** @enum {string} */
                                 role: "viewer" | "sender" | "manager" | "admin";
                             }[];
-                            /** @description The role of people in none of the groups; null: they are refused. Needs `emailDomains`. */
+                            /** @description The role of people in none of the groups whose mail domain is proven; null: they are refused. Needs `emailDomains`. */
                             defaultRole: ("viewer" | "sender" | "manager" | "admin") | null;
-                            /** @description Only people with a verified mail address in one of these domains are let in; they may also begin with that address. Each domain belongs to one account. */
+                            /** @description Only people with a verified mail address in one of these domains are let in. Once a domain is proven (`domains`), they may also begin with that address, and get `defaultRole`. */
                             emailDomains: string[];
                             /** @description Whether passwords of the account no longer sign in, except those of `emergencyUserId` and of operators of the gateway. Needs a successful trial of these settings. */
                             required: boolean;
                             /** @description The admin whose password signs in when the provider fails, and who always stays an admin. */
                             emergencyUserId: number | null;
+                            /** @description The state of each of `emailDomains`. */
+                            domains: {
+                                domain: string;
+                                /** @description Whether the account has shown that the domain is its own. */
+                                isProven: boolean;
+                                /** @description The DNS record to create and to keep. */
+                                record: {
+                                    /** @enum {string} */
+                                    type: "TXT";
+                                    name: string;
+                                    value: string;
+                                };
+                            }[];
                             /** @description The secret itself is never shown. */
                             hasClientSecret: boolean;
                             lastTrial: {
@@ -20552,6 +20605,53 @@ export interface operations {
             403: components["responses"]["Error403"];
             429: components["responses"]["Error429"];
             500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    verifySingleSignOnDomain: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Your identifier of this request: printable ASCII, unique in your account for 24 hours. Repeating the request with the same key does nothing and returns the first response, with `Idempotency-Replayed: true`. Using the key for a different request, or while the first is in progress, is 409. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                domain: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        domain: string;
+                        /** @description Whether the account has shown that the domain is its own. */
+                        isProven: boolean;
+                        /** @description The DNS record to create and to keep. */
+                        record: {
+                            /** @enum {string} */
+                            type: "TXT";
+                            name: string;
+                            value: string;
+                        };
+                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        warnings?: string[];
+                    };
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            409: components["responses"]["Error409"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            502: components["responses"]["Error502"];
             503: components["responses"]["Error503"];
         };
     };

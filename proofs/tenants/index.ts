@@ -185,7 +185,8 @@ function checkAttempt(
   const { what, answer } = attempt;
   counts.requests++;
   if (attempt.fault !== undefined) fault('distinguishable', what, `${what}: ${attempt.fault}`);
-  if (answer.status >= 500 && !answers.includes(answer.status)) fault('failed', what, `${what} answers ${answer.status}`);
+  if (answer.status >= 500 && !answers.includes(answer.status))
+    fault('failed', what, `${what} answers ${answer.status}`);
   const mark = findMark(attempt, marks);
   if (mark !== undefined) fault('shown', what, `${what} shows ${mark}: ${JSON.stringify(answer.body)}`);
 }

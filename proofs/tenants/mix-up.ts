@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import https from 'node:https';
 import { join } from 'node:path';
 import { TEST_CERT, TEST_KEY } from '../../test/support/http/certificate.ts';
@@ -149,7 +150,14 @@ function createBrowser(origin: string) {
 async function startHostile() {
   const codes: string[] = [];
   let next = new URL('https://nowhere.example.com');
-  const server = https.createServer({ cert: TEST_CERT, key: TEST_KEY }, async (request, response) => {
+  const server = https.createServer({ cert: TEST_CERT, key: TEST_KEY }, (request, response) => {
+    handle(request, response).catch((error: unknown) => response.writeHead(500).end(String(error)));
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  const issuer = `https://localhost:${typeof address === 'object' ? address?.port : ''}`;
+  async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { pathname, searchParams } = new URL(request.url ?? '/', issuer);
     if (pathname === '/authorize') {
       const url = new URL(next);
@@ -161,13 +169,10 @@ async function startHostile() {
       response.writeHead(400, { 'content-type': 'application/json' }).end('{"error":"invalid_grant"}');
     } else {
       response.setHeader('content-type', 'application/json');
-      response.end(JSON.stringify({ issuer, ...ENDPOINTS(issuer) }));
+      response.end(JSON.stringify({ issuer, ...endpointsOf(issuer) }));
     }
-  });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  const issuer = `https://localhost:${typeof address === 'object' ? address?.port : ''}`;
+  }
+
   return {
     issuer,
     /** Sends people there from now on, with the state of their own sign-in. */
@@ -182,7 +187,7 @@ async function startHostile() {
   };
 }
 
-const ENDPOINTS = (issuer: string) => ({
+const endpointsOf = (issuer: string) => ({
   authorization_endpoint: `${issuer}/authorize`,
   token_endpoint: `${issuer}/token`,
   jwks_uri: `${issuer}/jwks`,

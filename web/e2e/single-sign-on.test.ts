@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { exec, sql } from '../../src/platform/db/query.ts';
 import { TEST_CERT } from '../../test/support/http/certificate.ts';
 import { freePort } from '../../test/support/http/free-port.ts';
+import { type NameServer, startNameServer } from '../../test/support/http/name-server.ts';
 import { CLIENT, startProvider, type TestProvider } from '../../test/support/oidc/provider.ts';
 import { settingsFor } from '../../test/support/oidc/stage.ts';
 import { temporaryFolder } from '../../test/support/temporary-folder.ts';
@@ -14,11 +15,16 @@ import type { Window } from './windows.ts';
 
 let site: Site;
 let provider: TestProvider;
+let nameServer: NameServer;
+const texts = new Map<string, readonly string[]>();
 beforeAll(async () => {
-  // The provider must know where the program will be before it starts.
   const port = await freePort();
   const publicUrl = `http://127.0.0.1:${port}`;
-  provider = await startProvider(`${publicUrl}/oauth/single-sign-on/callback`);
+  provider = await startProvider();
+  nameServer = await startNameServer(
+    () => [],
+    (name) => texts.get(name) ?? [],
+  );
   const caFile = join(await temporaryFolder('heliograph-ca-'), 'ca.pem');
   await writeFile(caFile, TEST_CERT);
   site = await openSite({
@@ -28,12 +34,14 @@ beforeAll(async () => {
       WEBHOOK_ALLOW_CIDRS: '127.0.0.1',
       SINGLE_SIGN_ON_PORTS: `443,${provider.port}`,
       WEBHOOK_CA_FILE: caFile,
+      DNS_SERVERS: nameServer.address,
     },
   });
 });
 afterAll(async () => {
   await site[Symbol.asyncDispose]();
   await provider[Symbol.asyncDispose]();
+  await nameServer[Symbol.asyncDispose]();
 });
 
 /** Lets a window visit the provider, whose certificate is one for tests. */
@@ -50,6 +58,7 @@ test('an admin sets single sign-on up, tries it, and people sign in with their c
   await page.goto(site.url('/security'));
   await page.getByRole('link', { name: 'Single sign-on' }).click();
   await page.getByRole('heading', { name: 'Single sign-on', level: 1 }).waitFor();
+  provider.register(await page.getByText('/oauth/single-sign-on/callback/').innerText());
   window.watch.expect('400');
   await page.getByLabel('Issuer').fill('http://169.254.169.254');
   await page.getByLabel('Client ID').fill(CLIENT.id);
@@ -82,6 +91,18 @@ test('an admin sets single sign-on up, tries it, and people sign in with their c
   await page.getByRole('switch', { name: 'People may sign in with the provider' }).check();
   await page.getByRole('button', { name: 'Save' }).click();
   await page.getByText('Single sign-on saved').waitFor();
+
+  window.watch.expect('409');
+  const proof = page.getByRole('group', { name: 'example.com' });
+  await proof.getByText('Not proven').waitFor();
+  await proof.getByRole('button', { name: 'Verify example.com' }).click();
+  await page.getByText('has no TXT record with this value', { exact: false }).waitFor();
+  const value = await proof.getByText('heliograph-domain-verification=').innerText();
+  texts.set('_heliograph-challenge.example.com', [value]);
+  await page.getByLabel('Client ID').fill('typed, and not saved');
+  await proof.getByRole('button', { name: 'Verify example.com' }).click();
+  await proof.getByText('Proven', { exact: true }).waitFor();
+  expect(await page.getByLabel('Client ID').inputValue()).toBe('typed, and not saved');
 
   const anna = await site.window();
   await trustProvider(anna);

@@ -32,7 +32,10 @@ export async function proveDomain({ pool, resolveTexts }: Deps, actor: Actor, do
   if (!settings?.emailDomains.includes(domain)) throw new AppError('not_found');
   const { name, value } = recordOf(domain, settings.token);
   const values = await resolveTexts(name).catch((cause: unknown) => {
-    throw new AppError('bad_gateway', { message: `No name server answers for ${name}: ${describeFault(cause)}`, cause });
+    throw new AppError('bad_gateway', {
+      message: `No name server answers for ${name}: ${describeFault(cause)}`,
+      cause,
+    });
   });
   if (!values.includes(value))
     throw new AppError('conflict', {

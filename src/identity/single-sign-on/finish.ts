@@ -89,7 +89,10 @@ async function consumeState(pool: Pool, { parameters, redirectUri, browserSecret
     timingSafeEqual(state.browserHash, hashOf(browserSecret));
   const settings = isSame ? await findSettings(tenant(pool, state), state) : undefined;
   if (!isSame || settings?.version !== state.version)
-    throw new SignOnFailure('expired', 'the sign-in was not begun in this browser for this redirect URI, is used or has expired');
+    throw new SignOnFailure(
+      'expired',
+      'the sign-in was not begun in this browser for this redirect URI, is used or has expired',
+    );
   return { state, settings };
 }
 

@@ -27,7 +27,8 @@ test('each account has a redirect URI that nobody can guess, before there are se
   expect(redirectUri).toMatch(new RegExp(`^${PUBLIC_URL}/oauth/single-sign-on/callback/[0-9a-f]{64}$`));
   expect(redirectUri).not.toBe((await stage.read()).redirectUri);
   const path = '/api/partner-gateway/v1/account/single-sign-on';
-  const asOther = (method: string, body?: object) => stage.ask(method, path, { key: other.apiKey, ...(body && { body }) });
+  const asOther = (method: string, body?: object) =>
+    stage.ask(method, path, { key: other.apiKey, ...(body && { body }) });
   const own = { ...settingsFor(stage.provider.issuer), shortName: 'other' };
   for (const clientId of ['one', 'two'])
     expect((await asOther('PUT', { ...own, clientId })).body.redirectUri).toBe(redirectUri);

@@ -3,18 +3,21 @@ import { useQuery } from '@tanstack/react-query';
 import { Suspense } from 'react';
 import { useTranslation } from 'react-i18next';
 import { lazyPart } from '../api/connection/lazy-part.ts';
-import { CopyButton } from '../ui/actions/copy-button.tsx';
 import { ErrorState } from '../ui/error-state.tsx';
 import { HelpLink } from '../ui/help-link.tsx';
 import { Page as Frame } from '../ui/page.tsx';
 import { Section } from '../ui/section.tsx';
 import { TableSkeleton } from '../ui/table/table-skeleton.tsx';
 import { Facts } from '../ui/values/facts.tsx';
-import { settingsQuery } from './settings.ts';
+import { Copied, DomainsSection } from './domains.tsx';
+import { settingsQuery, type Stored } from './settings.ts';
 import { TrialSection } from './trial.tsx';
 
 // With its fields, the page would be larger than the first load of a page may be.
 const SettingsForm = lazyPart(() => import('./form.tsx').then((file) => ({ default: file.SettingsForm })));
+
+/** The form begins again when what it shows has changed. A proof of a domain leaves what was typed. */
+const keyOf = (stored: Stored): string => JSON.stringify({ ...stored, domains: null });
 
 /** The page with the single sign-on of the account. */
 export function Page() {
@@ -32,26 +35,22 @@ export function Page() {
             description={t('provider.text')}
             actions={<HelpLink help="single-sign-on#set-it-up" />}
           >
-            <Facts facts={[{ label: t('provider.redirectUri'), value: <RedirectUri uri={data.redirectUri} /> }]} />
+            <Facts
+              facts={[
+                {
+                  label: t('provider.redirectUri'),
+                  value: <Copied text={data.redirectUri} label={t('provider.copy')} />,
+                },
+              ]}
+            />
           </Section>
           <Suspense fallback={<TableSkeleton />}>
-            <SettingsForm key={JSON.stringify(data.settings)} stored={data.settings} />
+            <SettingsForm key={keyOf(data.settings)} stored={data.settings} />
           </Suspense>
+          {data.settings !== null && data.settings.domains.length > 0 && <DomainsSection settings={data.settings} />}
           {data.settings !== null && <TrialSection settings={data.settings} />}
         </Stack>
       )}
     </Frame>
-  );
-}
-
-function RedirectUri({ uri }: { readonly uri: string }) {
-  const { t } = useTranslation('single-sign-on');
-  return (
-    <>
-      <bdi dir="ltr" style={{ overflowWrap: 'anywhere' }}>
-        {uri}
-      </bdi>
-      <CopyButton text={uri} label={t('provider.copy')} />
-    </>
   );
 }

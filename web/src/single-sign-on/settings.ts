@@ -16,6 +16,7 @@ export const settingsQuery = queryOptions({
 
 /** The stored settings, or null. */
 export type Stored = Awaited<ReturnType<NonNullable<typeof settingsQuery.queryFn>>>['settings'];
+export type Domain = NonNullable<Stored>['domains'][number];
 export type Trial = NonNullable<NonNullable<Stored>['lastTrial']>;
 
 /** The settings as a form has them; `clientSecret` is empty unless a new one is entered. */
@@ -54,7 +55,7 @@ const EMPTY: Draft = {
 /** Fills the form. */
 export function draftOf(stored: Stored): Draft {
   if (stored === null) return EMPTY;
-  const { hasClientSecret: _, lastTrial: __, groupsClaim, defaultRole, ...rest } = stored;
+  const { hasClientSecret: _, lastTrial: __, domains: ___, groupsClaim, defaultRole, ...rest } = stored;
   return { ...rest, clientSecret: '', groupsClaim: groupsClaim ?? '', defaultRole: defaultRole ?? '' };
 }
 
