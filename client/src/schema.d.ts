@@ -1308,7 +1308,7 @@ export interface paths {
          * Change the policy for all campaigns of the account
          * @description Fields that are left out stay. For admins, and keys with the scope `keys`. Confirmed campaigns keep their sender.
          *
-         *     Scope: `keys` (write). Roles: admin.
+         *     Scope: `keys` (write). Roles: admin. Sessions need a step-up.
          */
         put: operations["putCampaignPolicy"];
         post?: never;
@@ -2430,7 +2430,7 @@ export interface paths {
          * Change the settings of the inbox
          * @description Replaces all of them. Also needs the scope `webhooks`.
          *
-         *     Scope: `inbox` (write), and `webhooks` (write). Roles: manager, admin.
+         *     Scope: `inbox` (write), and `webhooks` (write). Roles: manager, admin. Sessions need a step-up.
          */
         put: operations["changeInboxSettings"];
         post?: never;
@@ -2823,7 +2823,7 @@ export interface paths {
          * Add a keyword rule
          * @description Answers and copies by SMS need the scope `SMS`.
          *
-         *     Scope: `inbox` (write), and `webhooks` (write). Roles: manager, admin.
+         *     Scope: `inbox` (write), and `webhooks` (write). Roles: manager, admin. Sessions need a step-up.
          */
         post: operations["addKeywordRule"];
         delete?: never;
@@ -2844,7 +2844,7 @@ export interface paths {
         post?: never;
         /**
          * Delete a keyword rule
-         * @description Scope: `inbox` (write), and `webhooks` (write). Roles: manager, admin.
+         * @description Scope: `inbox` (write), and `webhooks` (write). Roles: manager, admin. Sessions need a step-up.
          */
         delete: operations["deleteKeywordRule"];
         options?: never;
@@ -2853,7 +2853,7 @@ export interface paths {
          * Change a keyword rule
          * @description What is left out stays. A rule that answers or copies by SMS needs the scope `SMS`.
          *
-         *     Scope: `inbox` (write), and `webhooks` (write). Roles: manager, admin.
+         *     Scope: `inbox` (write), and `webhooks` (write). Roles: manager, admin. Sessions need a step-up.
          */
         patch: operations["changeKeywordRule"];
         trace?: never;
@@ -2874,19 +2874,19 @@ export interface paths {
          * Change the webhook URL
          * @description The secret and the form stay. A disabled webhook becomes active.
          *
-         *     Scope: `webhooks` (write). Roles: manager, admin.
+         *     Scope: `webhooks` (write). Roles: manager, admin. Sessions need a step-up.
          */
         put: operations["updateWebhook"];
         /**
          * Register the webhook
          * @description Events have an eventType: DELIVERY, READ or INBOUND. Replaces an earlier webhook of either form and receives the events that were waiting for it, in the new form. Events are signed according to Standard Webhooks; any 2xx within 5 seconds acknowledges an event. The secret is shown only in this answer.
          *
-         *     Scope: `webhooks` (write). Roles: manager, admin.
+         *     Scope: `webhooks` (write). Roles: manager, admin. Sessions need a step-up.
          */
         post: operations["createWebhook"];
         /**
          * Delete the webhook and its waiting events
-         * @description Scope: `webhooks` (write). Roles: manager, admin.
+         * @description Scope: `webhooks` (write). Roles: manager, admin. Sessions need a step-up.
          */
         delete: operations["deleteWebhook"];
         options?: never;
@@ -2910,19 +2910,19 @@ export interface paths {
          * Change the webhook URL
          * @description The secret and the form stay. A disabled webhook becomes active.
          *
-         *     Scope: `webhooks` (write). Roles: manager, admin.
+         *     Scope: `webhooks` (write). Roles: manager, admin. Sessions need a step-up.
          */
         put: operations["updateStatusWebhook"];
         /**
          * Register the webhook with the second payload form
          * @description Events have a status text; READ and INBOUND events are not sent. Replaces an earlier webhook of either form and receives the events that were waiting for it, in the new form. Events are signed according to Standard Webhooks; any 2xx within 5 seconds acknowledges an event. The secret is shown only in this answer.
          *
-         *     Scope: `webhooks` (write). Roles: manager, admin.
+         *     Scope: `webhooks` (write). Roles: manager, admin. Sessions need a step-up.
          */
         post: operations["createStatusWebhook"];
         /**
          * Delete the webhook and its waiting events
-         * @description Scope: `webhooks` (write). Roles: manager, admin.
+         * @description Scope: `webhooks` (write). Roles: manager, admin. Sessions need a step-up.
          */
         delete: operations["deleteStatusWebhook"];
         options?: never;
@@ -2943,7 +2943,7 @@ export interface paths {
          * Rotate the webhook secret
          * @description The new secret is shown only in this answer. For 24 hours events carry two signatures, one by the new and one by the previous secret. After another rotation within that time the last two secrets sign.
          *
-         *     Scope: `webhooks` (write). Roles: manager, admin.
+         *     Scope: `webhooks` (write). Roles: manager, admin. Sessions need a step-up.
          */
         post: operations["rotateWebhookSecret"];
         delete?: never;
@@ -3538,7 +3538,7 @@ export interface paths {
          * Switch to another account, as an operator of the gateway
          * @description You get the role of an admin, even in a suspended account. Its audit log records when you came and left.
          *
-         *     For operators of the gateway.
+         *     For operators of the gateway. Sessions need a step-up for entering another account.
          */
         put: operations["switchAccount"];
         post?: never;
@@ -3910,7 +3910,7 @@ export interface paths {
          * Change how the phone numbers of the account are read
          * @description In sends, replies, contacts, imports and campaigns, from the next request on; numbers that are stored stay as they are. Fields that are left out stay. For admins, and keys with the scope `keys`.
          *
-         *     Scope: `keys` (write). Roles: admin.
+         *     Scope: `keys` (write). Roles: admin. Sessions need a step-up.
          */
         put: operations["putNumberRules"];
         post?: never;
@@ -4014,7 +4014,7 @@ export interface paths {
         get?: never;
         /**
          * Set when a kind of condition is an alert
-         * @description For operators of the gateway.
+         * @description For operators of the gateway. Sessions need a step-up.
          */
         put: operations["operatorSetAlertRule"];
         post?: never;
@@ -4041,7 +4041,7 @@ export interface paths {
          * Add a recipient of alerts
          * @description Messages to a webhook are signed according to Standard Webhooks and delivered at least once.
          *
-         *     For operators of the gateway.
+         *     For operators of the gateway. Sessions need a step-up.
          */
         post: operations["operatorAddAlertTarget"];
         delete?: never;
@@ -4060,13 +4060,13 @@ export interface paths {
         get?: never;
         /**
          * Change what a recipient is notified of and when
-         * @description For operators of the gateway.
+         * @description For operators of the gateway. Sessions need a step-up.
          */
         put: operations["operatorChangeAlertTarget"];
         post?: never;
         /**
          * Delete a recipient of alerts
-         * @description For operators of the gateway.
+         * @description For operators of the gateway. Sessions need a step-up.
          */
         delete: operations["operatorDeleteAlertTarget"];
         options?: never;
@@ -4136,7 +4136,7 @@ export interface paths {
          * Change an account, effective with its next request
          * @description Fields that are left out keep their values.
          *
-         *     For operators of the gateway.
+         *     For operators of the gateway. Sessions need a step-up.
          */
         put: operations["operatorChangeAccount"];
         post?: never;
@@ -4199,7 +4199,7 @@ export interface paths {
         put?: never;
         /**
          * Enable the disabled webhook of an account again
-         * @description For operators of the gateway.
+         * @description For operators of the gateway. Sessions need a step-up.
          */
         post: operations["operatorEnableWebhook"];
         delete?: never;
@@ -4224,7 +4224,7 @@ export interface paths {
         get: operations["operatorListPrices"];
         /**
          * Set the price of a channel and prefix
-         * @description For operators of the gateway.
+         * @description For operators of the gateway. Sessions need a step-up.
          */
         put: operations["operatorSetPrice"];
         post?: never;
@@ -4248,7 +4248,7 @@ export interface paths {
          * Delete a price
          * @description Messages without a price are refused.
          *
-         *     For operators of the gateway.
+         *     For operators of the gateway. Sessions need a step-up.
          */
         delete: operations["operatorDeletePrice"];
         options?: never;
@@ -4292,7 +4292,7 @@ export interface paths {
         get: operations["operatorListCosts"];
         /**
          * Set what the carrier of a connection charges for a prefix and network
-         * @description For operators of the gateway.
+         * @description For operators of the gateway. Sessions need a step-up.
          */
         put: operations["operatorSetCost"];
         post?: never;
@@ -4314,7 +4314,7 @@ export interface paths {
         post?: never;
         /**
          * Delete a cost
-         * @description For operators of the gateway.
+         * @description For operators of the gateway. Sessions need a step-up.
          */
         delete: operations["operatorDeleteCost"];
         options?: never;
@@ -4335,7 +4335,7 @@ export interface paths {
          * Take over a carrier's price list
          * @description All lines are taken or none; a 400 names each invalid line.
          *
-         *     For operators of the gateway.
+         *     For operators of the gateway. Sessions need a step-up.
          */
         post: operations["operatorImportCosts"];
         delete?: never;
@@ -4423,7 +4423,7 @@ export interface paths {
          * Add a connection to a carrier
          * @description Workers connect at once. On SMS it then needs a route, elsewhere a sender; on WhatsApp, also `POST …/setup`.
          *
-         *     For operators of the gateway.
+         *     For operators of the gateway. Sessions need a step-up.
          */
         post: operations["operatorAddConnection"];
         delete?: never;
@@ -4448,7 +4448,7 @@ export interface paths {
          * Pause, resume or change a connection
          * @description What is left out stays as it is. With other settings workers connect again.
          *
-         *     For operators of the gateway.
+         *     For operators of the gateway. Sessions need a step-up.
          */
         put: operations["operatorChangeConnection"];
         post?: never;
@@ -4456,7 +4456,7 @@ export interface paths {
          * Remove a connection
          * @description 409 while routes lead to it, messages wait for it, or numbers and senders are of it.
          *
-         *     For operators of the gateway.
+         *     For operators of the gateway. Sessions need a step-up.
          */
         delete: operations["operatorDeleteConnection"];
         options?: never;
@@ -4499,7 +4499,7 @@ export interface paths {
          * Try settings before they are stored
          * @description Connects once, from the machine that answers: looks up the name, opens a connection, signs in as the program would. No message is sent. By HTTP, then shows what a message would be sent as, and an answer. Takes up to 30 seconds.
          *
-         *     For operators of the gateway.
+         *     For operators of the gateway. Sessions need a step-up.
          */
         post: operations["operatorTestSettings"];
         delete?: never;
@@ -4543,7 +4543,7 @@ export interface paths {
          * Set up at the carrier what the connection needs
          * @description WhatsApp: subscribes the app to the business account, without which Meta posts nothing, and registers the numbers when a PIN is given. Call it after a connection was added; it may be repeated. 404 for other kinds.
          *
-         *     For operators of the gateway.
+         *     For operators of the gateway. Sessions need a step-up.
          */
         post: operations["operatorSetUpConnection"];
         delete?: never;
@@ -4591,7 +4591,7 @@ export interface paths {
          * Add a route: a prefix of numbers and its connection
          * @description With conditions it is used only for messages that meet all of them. Adding a route with the same prefix, connection and conditions again changes its priority, its weight and its policy for unknown outcomes.
          *
-         *     For operators of the gateway.
+         *     For operators of the gateway. Sessions need a step-up.
          */
         post: operations["operatorAddRoute"];
         delete?: never;
@@ -4612,7 +4612,7 @@ export interface paths {
         post?: never;
         /**
          * Delete a route
-         * @description For operators of the gateway.
+         * @description For operators of the gateway. Sessions need a step-up.
          */
         delete: operations["operatorDeleteRoute"];
         options?: never;
@@ -4683,7 +4683,7 @@ export interface paths {
          * Set how the routes of a prefix are ordered
          * @description Replaces the policy of the same prefix.
          *
-         *     For operators of the gateway.
+         *     For operators of the gateway. Sessions need a step-up.
          */
         post: operations["operatorSetRoutePolicy"];
         delete?: never;
@@ -4704,7 +4704,7 @@ export interface paths {
         post?: never;
         /**
          * Delete the policy of a prefix
-         * @description For operators of the gateway.
+         * @description For operators of the gateway. Sessions need a step-up.
          */
         delete: operations["operatorDeleteRoutePolicy"];
         options?: never;
@@ -4731,7 +4731,7 @@ export interface paths {
          * Add a service that knows the networks of numbers
          * @description It is asked for numbers whose network changes which connection they go to.
          *
-         *     For operators of the gateway.
+         *     For operators of the gateway. Sessions need a step-up.
          */
         post: operations["operatorAddLookup"];
         delete?: never;
@@ -4753,7 +4753,7 @@ export interface paths {
          * Ask a service for the network of a number
          * @description Nothing is stored, and no look-up is counted, but the service may charge for it.
          *
-         *     For operators of the gateway.
+         *     For operators of the gateway. Sessions need a step-up.
          */
         post: operations["operatorTestLookup"];
         delete?: never;
@@ -4774,7 +4774,7 @@ export interface paths {
         post?: never;
         /**
          * Delete a service that knows the networks of numbers
-         * @description For operators of the gateway.
+         * @description For operators of the gateway. Sessions need a step-up.
          */
         delete: operations["operatorDeleteLookup"];
         options?: never;
@@ -4801,7 +4801,7 @@ export interface paths {
          * Assign a phone number or an agent to an account
          * @description With `accountId` null it is shared by all accounts. Assigning it again moves it to another account. The numbers of one WhatsApp connection share its templates, so they must all belong to one account or all be shared; otherwise the response is 409.
          *
-         *     For operators of the gateway.
+         *     For operators of the gateway. Sessions need a step-up.
          */
         post: operations["operatorAssignSender"];
         delete?: never;
@@ -4821,7 +4821,7 @@ export interface paths {
         put?: never;
         /**
          * Register a requested agent under its id
-         * @description For operators of the gateway.
+         * @description For operators of the gateway. Sessions need a step-up.
          */
         post: operations["operatorRegisterAgent"];
         delete?: never;
@@ -4842,7 +4842,7 @@ export interface paths {
         post?: never;
         /**
          * Delete a sender: nothing can be sent as it any more
-         * @description For operators of the gateway.
+         * @description For operators of the gateway. Sessions need a step-up.
          */
         delete: operations["operatorDeleteSender"];
         options?: never;
@@ -4867,14 +4867,14 @@ export interface paths {
          * Assign a number to an account
          * @description Assigning it again moves it to another account.
          *
-         *     For operators of the gateway.
+         *     For operators of the gateway. Sessions need a step-up.
          */
         post: operations["operatorAssignNumber"];
         /**
          * Remove a number from its account
          * @description The messages to the number are kept.
          *
-         *     For operators of the gateway.
+         *     For operators of the gateway. Sessions need a step-up.
          */
         delete: operations["operatorDeleteNumber"];
         options?: never;
@@ -4918,7 +4918,7 @@ export interface paths {
         get: operations["operatorListSenderRules"];
         /**
          * Set the rule for the numbers with a prefix
-         * @description For operators of the gateway.
+         * @description For operators of the gateway. Sessions need a step-up.
          */
         put: operations["operatorSetSenderRule"];
         post?: never;
@@ -4940,7 +4940,7 @@ export interface paths {
         post?: never;
         /**
          * Delete a rule
-         * @description For operators of the gateway.
+         * @description For operators of the gateway. Sessions need a step-up.
          */
         delete: operations["operatorDeleteSenderRule"];
         options?: never;
@@ -4965,7 +4965,7 @@ export interface paths {
          * Record that a sender is registered for the numbers with a prefix
          * @description It passes there, whatever the rule says. One that is listed already stays.
          *
-         *     For operators of the gateway.
+         *     For operators of the gateway. Sessions need a step-up.
          */
         post: operations["operatorAddRegisteredSender"];
         delete?: never;
@@ -4986,7 +4986,7 @@ export interface paths {
         post?: never;
         /**
          * Delete a sender from the list of registered ones
-         * @description For operators of the gateway.
+         * @description For operators of the gateway. Sessions need a step-up.
          */
         delete: operations["operatorDeleteRegisteredSender"];
         options?: never;
@@ -5011,7 +5011,7 @@ export interface paths {
          * Make a pool of numbers
          * @description Each recipient gets messages from one of its numbers, always the same one.
          *
-         *     For operators of the gateway.
+         *     For operators of the gateway. Sessions need a step-up.
          */
         post: operations["operatorAddNumberPool"];
         delete?: never;
@@ -5032,7 +5032,7 @@ export interface paths {
         post?: never;
         /**
          * Delete a pool: messages from it are refused
-         * @description For operators of the gateway.
+         * @description For operators of the gateway. Sessions need a step-up.
          */
         delete: operations["operatorDeleteNumberPool"];
         options?: never;
@@ -5053,12 +5053,12 @@ export interface paths {
          * Add a number to a pool
          * @description Recipients who were written to from another number of the pool keep it.
          *
-         *     For operators of the gateway.
+         *     For operators of the gateway. Sessions need a step-up.
          */
         post: operations["operatorAddPoolNumber"];
         /**
          * Remove a number from a pool: its recipients get another one
-         * @description For operators of the gateway.
+         * @description For operators of the gateway. Sessions need a step-up.
          */
         delete: operations["operatorDeletePoolNumber"];
         options?: never;
@@ -5141,7 +5141,7 @@ export interface paths {
         put?: never;
         /**
          * Send a missed schedule now
-         * @description For operators of the gateway.
+         * @description For operators of the gateway. Sessions need a step-up.
          */
         post: operations["operatorReleaseMissed"];
         delete?: never;
@@ -5161,7 +5161,7 @@ export interface paths {
         put?: never;
         /**
          * Cancel a missed schedule and return its credit
-         * @description For operators of the gateway.
+         * @description For operators of the gateway. Sessions need a step-up.
          */
         post: operations["operatorCancelMissed"];
         delete?: never;
@@ -5245,7 +5245,7 @@ export interface paths {
          * Settle unknown outcomes
          * @description Each message is settled separately: one that was settled in the meantime does not affect the others.
          *
-         *     For operators of the gateway.
+         *     For operators of the gateway. Sessions need a step-up.
          */
         post: operations["operatorSettleUnknowns"];
         delete?: never;
@@ -5287,7 +5287,7 @@ export interface paths {
          * Pause sending until an operator resumes it
          * @description All workers stop at once. Messages that a carrier already has are not affected. Responds with 409 when sending is already paused.
          *
-         *     For operators of the gateway.
+         *     For operators of the gateway. Sessions need a step-up.
          */
         post: operations["operatorPauseSending"];
         delete?: never;
@@ -5309,7 +5309,7 @@ export interface paths {
          * Resume sending, with or without the queued messages
          * @description Responds with 409 when sending is not paused.
          *
-         *     For operators of the gateway.
+         *     For operators of the gateway. Sessions need a step-up.
          */
         post: operations["operatorResumeSending"];
         delete?: never;
@@ -7211,7 +7211,7 @@ export interface operations {
                             name: string;
                             /** @description Binds that may be open at the same time. Default 2. */
                             maxBinds: number;
-                            /** @description Requests without an answer on one bind, in each direction. We read no more than these before we have answered, and send no more deliver_sm. Default 50. */
+                            /** @description Requests without an answer on one bind, in each direction. We read no more than these before we have answered, and send no more deliver_sm. Default 50. Binds × window of all credentials of an account are at most 10,000. */
                             window: number;
                             tps: number | null;
                             /** @description IPv4 and IPv6 addresses and CIDR blocks that may bind, beside the allow-list of the account. Empty: all. */
@@ -7269,7 +7269,7 @@ export interface operations {
                     name?: string;
                     /** @description Binds that may be open at the same time. Default 2. */
                     maxBinds?: number;
-                    /** @description Requests without an answer on one bind, in each direction. We read no more than these before we have answered, and send no more deliver_sm. Default 50. */
+                    /** @description Requests without an answer on one bind, in each direction. We read no more than these before we have answered, and send no more deliver_sm. Default 50. Binds × window of all credentials of an account are at most 10,000. */
                     window?: number;
                     tps?: number | null;
                     /** @description IPv4 and IPv6 addresses and CIDR blocks that may bind, beside the allow-list of the account. Empty: all. */
@@ -7306,7 +7306,7 @@ export interface operations {
                         name: string;
                         /** @description Binds that may be open at the same time. Default 2. */
                         maxBinds: number;
-                        /** @description Requests without an answer on one bind, in each direction. We read no more than these before we have answered, and send no more deliver_sm. Default 50. */
+                        /** @description Requests without an answer on one bind, in each direction. We read no more than these before we have answered, and send no more deliver_sm. Default 50. Binds × window of all credentials of an account are at most 10,000. */
                         window: number;
                         tps: number | null;
                         /** @description IPv4 and IPv6 addresses and CIDR blocks that may bind, beside the allow-list of the account. Empty: all. */
@@ -7391,7 +7391,7 @@ export interface operations {
                     name?: string;
                     /** @description Binds that may be open at the same time. Default 2. */
                     maxBinds?: number;
-                    /** @description Requests without an answer on one bind, in each direction. We read no more than these before we have answered, and send no more deliver_sm. Default 50. */
+                    /** @description Requests without an answer on one bind, in each direction. We read no more than these before we have answered, and send no more deliver_sm. Default 50. Binds × window of all credentials of an account are at most 10,000. */
                     window?: number;
                     tps?: number | null;
                     /** @description IPv4 and IPv6 addresses and CIDR blocks that may bind, beside the allow-list of the account. Empty: all. */
@@ -7428,7 +7428,7 @@ export interface operations {
                         name: string;
                         /** @description Binds that may be open at the same time. Default 2. */
                         maxBinds: number;
-                        /** @description Requests without an answer on one bind, in each direction. We read no more than these before we have answered, and send no more deliver_sm. Default 50. */
+                        /** @description Requests without an answer on one bind, in each direction. We read no more than these before we have answered, and send no more deliver_sm. Default 50. Binds × window of all credentials of an account are at most 10,000. */
                         window: number;
                         tps: number | null;
                         /** @description IPv4 and IPv6 addresses and CIDR blocks that may bind, beside the allow-list of the account. Empty: all. */
@@ -7497,7 +7497,7 @@ export interface operations {
                         name: string;
                         /** @description Binds that may be open at the same time. Default 2. */
                         maxBinds: number;
-                        /** @description Requests without an answer on one bind, in each direction. We read no more than these before we have answered, and send no more deliver_sm. Default 50. */
+                        /** @description Requests without an answer on one bind, in each direction. We read no more than these before we have answered, and send no more deliver_sm. Default 50. Binds × window of all credentials of an account are at most 10,000. */
                         window: number;
                         tps: number | null;
                         /** @description IPv4 and IPv6 addresses and CIDR blocks that may bind, beside the allow-list of the account. Empty: all. */
@@ -20648,7 +20648,15 @@ export interface operations {
             401: components["responses"]["Error401"];
             403: components["responses"]["Error403"];
             404: components["responses"]["Error404"];
-            409: components["responses"]["Error409"];
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             429: components["responses"]["Error429"];
             500: components["responses"]["Error500"];
             502: components["responses"]["Error502"];
@@ -22423,7 +22431,7 @@ export interface operations {
                     credit?: number;
                     /** @description Sends and campaigns on other channels are refused with 403. */
                     channels?: ("SMS" | "RCS" | "WHATSAPP")[];
-                    /** @description Requests per minute for each key; 0: no limit. */
+                    /** @description Requests per minute for each key, and twice as many for all keys together; 0: no limit. */
                     ratePerMinute?: number;
                 };
             };

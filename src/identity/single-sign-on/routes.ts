@@ -115,7 +115,7 @@ export function singleSignOnRoutes(app: App, deps: SignOnRouteDeps): void {
     handler: idempotentHandler({ answers }, async ({ actor, params }) => {
       const domain = params.domain.toLowerCase();
       const rate = { perMinute: VERIFICATIONS_PER_MINUTE, perSecond: VERIFICATIONS_PER_MINUTE };
-      countRequest(dnsLimiter, String(actor.accountId), rate);
+      countRequest(dnsLimiter, { name: String(actor.accountId), rate });
       return toDomainOut(domain, await proveDomain({ pool, resolveTexts: outbound.resolveTexts }, actor, domain));
     }),
   });

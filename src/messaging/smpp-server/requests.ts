@@ -1,4 +1,5 @@
 import type { Pool } from 'pg';
+import { limitOfKeys } from '../../identity/accounts/gate.ts';
 import {
   type Message,
   EMPTY_MESSAGE,
@@ -111,14 +112,21 @@ export function createRequests(deps: RequestDeps): (client: Client, request: Req
     };
   }
 
-  /** Counts requests within the client's rate, messages of a submit_multi each; none when there is no room for all. */
-  function take({ accountId, id, rate }: Client, count: number): boolean {
-    if (rate === null) return true;
-    const name = `${accountId}/${id}`;
-    for (let taken = 0; taken < count; taken++) {
-      if (limiter.take(name, rate).allowed) continue;
-      for (; taken > 0; taken--) limiter.refund(name);
-      return false;
+  /**
+   * Counts requests within the rate of the client and that of its account, messages of a submit_multi each; none when there
+   * is no room for all.
+   */
+  function take(client: Client, count: number): boolean {
+    const { accountId, id, rate } = client;
+    const own = { name: `${accountId}/${id}`, rate };
+    const taken: string[] = [];
+    for (const limit of Array.from({ length: count }, () => [own, limitOfKeys(client)]).flat()) {
+      if (limit.rate === null) continue;
+      if (limiter.take(limit.name, limit.rate).allowed) taken.push(limit.name);
+      else {
+        taken.forEach(limiter.refund);
+        return false;
+      }
     }
     return true;
   }

@@ -19,7 +19,9 @@ const poster = createPoster({ guard, ca: TEST_CERT });
 const nothing = () => Promise.reject(new Error('nothing is fetched'));
 const { pool, account, stranger, call, ...routes } = await openRoutes([webhookRoutes], {
   base: '',
-  deps: { outbound: { guard, poster, fetchPicture: nothing, signOn: { guard, fetch: nothing }, resolveTexts: nothing } },
+  deps: {
+    outbound: { guard, poster, fetchPicture: nothing, signOn: { guard, fetch: nothing }, resolveTexts: nothing },
+  },
 });
 afterEach(async () => {
   receiver.answer({});

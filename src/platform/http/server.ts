@@ -97,11 +97,7 @@ export function createServer(
   const count = createRefusalCounter(metrics);
   const logger: FastifyBaseLogger = log;
   const app = Fastify({
-    serverFactory: (handler) =>
-      createNodeServer(
-        config,
-        oneAtATime(handler),
-      ),
+    serverFactory: (handler) => createNodeServer(config, oneAtATime(handler)),
     trustProxy: config.trustProxy.length > 0 ? (address: string) => isTrusted(address) : false,
     bodyLimit: MAX_BODY_BYTES,
     genReqId: () => randomUUIDv7(),

@@ -58,7 +58,9 @@ test('a flood of pipelined requests is not read any further, and others are answ
 test('many connections with waiting requests do not delay the first request of another one', async () => {
   const { port, release } = await gatedServer();
   const floods = await Promise.all(
-    Array.from({ length: 20 }, () => openRequest(port, get('/gated/0') + get('/free').repeat(500) + last('/gated/end'))),
+    Array.from({ length: 20 }, () =>
+      openRequest(port, get('/gated/0') + get('/free').repeat(500) + last('/gated/end')),
+    ),
   );
   release();
   const other = await openRequest(port, last('/free'));
