@@ -8,6 +8,7 @@ import type { Role } from '../../src/platform/lib/scope.ts';
 import { assignSandboxNumbers } from '../../src/simulators/sandbox/sandbox.ts';
 import { startTestProgram, type TestProgram } from '../../test/support/program.ts';
 import { createUserWithRandomPassword } from '../../src/identity/users/create.ts';
+import { generatePassword, hashed } from '../../src/identity/users/password.ts';
 import { launchBrowser } from './browser.ts';
 import { createWindows, type Window, type WindowOptions } from './windows.ts';
 
@@ -111,5 +112,6 @@ let people = 0;
 async function addPerson({ pool, account: { accountId } }: TestProgram, role: Role): Promise<Person> {
   people += 1;
   const name = `${role}${people}`;
-  return transaction(pool, (tx) => createUserWithRandomPassword(tx, { accountId }, { name, role }));
+  const secret = await hashed(generatePassword(), { by: 'operator' });
+  return transaction(pool, (tx) => createUserWithRandomPassword(tx, { accountId }, { name, role, ...secret }));
 }
