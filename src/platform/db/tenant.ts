@@ -10,8 +10,10 @@ type Tenant = { readonly accountId: number };
 
 /** The share of a pool that works for accounts. The rest is for batches of single sends, sign-ins and background work. */
 const SHARE_OF_ACCOUNTS = 0.6;
-/** How many accounts find connections at the same time, whatever each of them asks for. */
+/** How many accounts find connections at the same time, whatever each of them asks for, if the pool is large enough. */
 const ACCOUNTS_AT_ONCE = 3;
+/** A second place keeps an account answering while one of its transactions waits for a lock. */
+const LEAST_FOR_ACCOUNT = 2;
 
 const doors = new WeakMap<Pool, FairQueue>();
 
@@ -19,7 +21,7 @@ function doorOf(pool: Pool): FairQueue {
   const known = doors.get(pool);
   if (known) return known;
   const size = Math.max(1, Math.floor(pool.options.max * SHARE_OF_ACCOUNTS));
-  const door = createFairQueue({ size, perAccount: Math.max(1, Math.floor(size / ACCOUNTS_AT_ONCE)) });
+  const door = createFairQueue({ size, perAccount: Math.max(LEAST_FOR_ACCOUNT, Math.floor(size / ACCOUNTS_AT_ONCE)) });
   doors.set(pool, door);
   return door;
 }
