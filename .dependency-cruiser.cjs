@@ -50,7 +50,7 @@ module.exports = {
       path: '^src/(?!platform/lib/)',
     }),
     forbid('db-knows-no-feature', 'The database engine serves all.', code('^src/platform/db/'), {
-      path: '^src/(?!platform/(db|lib)/|platform/errors\\.ts)',
+      path: '^src/(?!platform/(db|lib)/|platform/(errors|fair-queue)\\.ts)',
     }),
     forbid(
       'carriers-know-protocols-only',

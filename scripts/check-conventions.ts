@@ -9,7 +9,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import packageJson from '../package.json' with { type: 'json' };
 import { findContractedRelease, isAtLeast } from '../src/platform/db/contracts.ts';
-import lastRelease from '../test/last-release.json' with { type: 'json' };
+import releases from '../test/last-release.json' with { type: 'json' };
 import { listContractions } from './contractions.ts';
 
 /** Names of other systems and of formats, which no file of ours needs to hold. */
@@ -123,21 +123,23 @@ function matchesOf(pattern: RegExp, file: string, message: string): string[] {
   );
 }
 
+type Release = { readonly version: string; readonly migration: string };
+
+/** Undefined until there is a first release: nothing has to work with an earlier schema. */
+const lastRelease = (releases as readonly Release[]).at(0);
+
 /** What the last release cannot work with in a newer migration whose name does not say that it no longer uses it. */
-function contractionsOf(file: string): string[] {
+function contractionsOf(file: string, version: string): string[] {
   const name = basename(file, '.sql');
   const release = findContractedRelease(name);
   if (release === null)
     return listContractions(read(file)).map(
-      (statement) =>
-        `${file}: "${statement.slice(0, 80)}" may break release ${lastRelease.version}: see CONTRIBUTING.md`,
+      (statement) => `${file}: "${statement.slice(0, 80)}" may break release ${version}: see CONTRIBUTING.md`,
     );
-  return isAtLeast(lastRelease.version, release) ? [] : [`${file} must wait until release ${release} is out`];
+  return isAtLeast(version, release) ? [] : [`${file} must wait until release ${release} is out`];
 }
 
-const newMigrations = files.filter(
-  (file) => /^db\/migrations\/.*\.sql$/.test(file) && basename(file, '.sql') > lastRelease.migration,
-);
+const migrations = files.filter((file) => /^db\/migrations\/.*\.sql$/.test(file));
 const programFiles = files.filter((file) => isTypeScript(file) && file !== 'scripts/check-conventions.ts');
 const faults = [
   ...[...files.filter((file) => file.endsWith('.md')), ...programFiles].flatMap(unknownNames),
@@ -145,7 +147,9 @@ const faults = [
   ...programFiles
     .filter((file) => file.startsWith('src/') && !file.endsWith('.test.ts'))
     .flatMap((file) => matchesOf(STATUS_NUMBER, file, 'use `constant(…)` with the named code')),
-  ...newMigrations.flatMap(contractionsOf),
+  ...migrations.flatMap((file) =>
+    lastRelease && basename(file, '.sql') > lastRelease.migration ? contractionsOf(file, lastRelease.version) : [],
+  ),
 ];
 for (const fault of faults) console.error(fault);
 if (faults.length > 0) process.exitCode = 1;

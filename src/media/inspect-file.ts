@@ -1,5 +1,5 @@
 import type { FileHandle } from 'node:fs/promises';
-import { createFairQueue } from '../platform/lib/background/fair-queue.ts';
+import { createFairQueue } from '../platform/fair-queue.ts';
 import { inspectInProcess, MAX_PROCESSES } from './decoder/inspect-in-process.ts';
 import type { Inspection } from './inspect.ts';
 import { LIMITS, tooLarge } from './limits.ts';

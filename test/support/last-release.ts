@@ -1,6 +1,7 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdir, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
+import releases from '../last-release.json' with { type: 'json' };
 
 const ROOT = join(import.meta.dirname, '../..');
 /** The commit that last changed this file is the last release (RELEASING.md): a commit cannot contain its own hash. */
@@ -10,6 +11,7 @@ const FILE = 'test/last-release.json';
 export type LastRelease = { readonly commit: string } | { readonly missing: string };
 
 export function findLastRelease(): LastRelease {
+  if (releases.length === 0) return { missing: 'nothing has been released' };
   const git = (...args: string[]): string | null => {
     const { status, stdout } = spawnSync('git', args, { cwd: ROOT, encoding: 'utf8' });
     return status === 0 ? stdout.trim() : null;

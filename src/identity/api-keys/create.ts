@@ -30,7 +30,7 @@ export type IssuedKey = {
 };
 
 /** How many keys an account may have. Expired ones count: they are rows, too. */
-export const MAX_KEYS: Readonly<Record<Plan, number>> = { trial: 10, production: 100, unlimited: 1000 };
+const MAX_KEYS: Readonly<Record<Plan, number>> = { trial: 10, production: 100, unlimited: 1000 };
 
 /**
  * Creates a key of the grantor's account. Call it in a transaction: the key and its value are two rows.

@@ -2,7 +2,7 @@ import { argon2, randomBytes, timingSafeEqual } from 'node:crypto';
 import { promisify } from 'node:util';
 import { refuseInTransaction } from '../../platform/db/transaction.ts';
 import { AppError, invalidFields } from '../../platform/errors.ts';
-import { createFairQueue, type Turner } from '../../platform/lib/background/fair-queue.ts';
+import { createFairQueue, type Turner } from '../../platform/fair-queue.ts';
 import { createRateLimiter, type Rate } from '../../platform/lib/limits/rate-limit.ts';
 import { trimCharacterEnd } from '../../platform/lib/trim.ts';
 

@@ -6,8 +6,8 @@ import { COMMAND, type CommandName, type AnyPduOf, type Pdu, withoutBody } from 
 import { STATUS, statusName } from '../../carriers/smpp/status.ts';
 import { NO_TLVS, TAG, uint8 } from '../../carriers/smpp/tlv.ts';
 import type { Log } from '../../platform/lib/log.ts';
-import { SECOND_MS } from '../../platform/lib/time.ts';
 import { createDeliverWindow, type DeliverWindow, type Settled } from './deliver-window.ts';
+import { createPduBudget } from './pdu-budget.ts';
 import type { Client, Shown, SignedIn } from './sign-in.ts';
 import type { BindMode } from './sql.ts';
 
@@ -92,15 +92,6 @@ const MAX_SEQUENCE = 0x7fffffff;
 const VERSION_3_4 = 0x34;
 const OUR_SYSTEM_ID = 'Heliograph';
 const SILENT_PERIODS = 3;
-/** PDUs before the bind, which is one of them: a client has no reason to send more. */
-const MAX_BEFORE_BIND = 5;
-/** PDUs a second of one bind, answers to our deliver_sm not counted: ten times the messages that it may send. */
-const PDUS_OF_RATE = 10;
-const PDUS_PER_SECOND = { least: 100, most: 10_000 };
-/** Responses on one bind to nothing that we have sent, beside those that came too late. */
-const MAX_STRAYS = 20;
-/** Faults that a client may make on one connection: what it sends then is not SMPP. */
-const MAX_FAULTS = { stranger: 3, bound: 100 };
 /** Rounds of deliver_sm without any answer after which other binds get them. */
 const MAX_UNANSWERED_ROUNDS = 2;
 const LEAVE_MS = 5000;
@@ -140,16 +131,9 @@ export function createSession(socket: Socket, address: string, deps: SessionDeps
   let submits = 0;
   let throttled = 0;
   let enquiries = 0;
-  let faults = 0;
-  /** PDUs that count, before the bind in all, and after it since `countedFrom`. */
-  let counted = 0;
-  let countedFrom = startedAt;
-  let isResting = false;
-  let strays = 0;
-  /** Responses that may still come although we wait for them no more. */
-  let lateResponses = MAX_STRAYS;
   let unansweredRounds = 0;
   let sequence = 0;
+  const budget = createPduBudget(() => bind?.client && (bind.client.rate?.perSecond ?? Infinity), updateHold);
 
   function nextSequence(): number {
     sequence = sequence === MAX_SEQUENCE ? 1 : sequence + 1;
@@ -159,39 +143,18 @@ export function createSession(socket: Socket, address: string, deps: SessionDeps
   function updateHold(): void {
     const full = bind !== null && (unanswered >= bind.client.window || unansweredOctets >= MAX_UNANSWERED_OCTETS);
     // Who leaves reads on: the answers to what it has delivered are behind the requests.
-    link.hold(leaving === null && (signingIn || full || isResting));
-  }
-
-  /** Counts a PDU that nothing else bounds. */
-  function countPdu(): void {
-    counted += 1;
-    if (!bind) {
-      if (counted > MAX_BEFORE_BIND) link.end();
-      return;
-    }
-    if (counted < pdusPerSecond(bind.client)) return;
-    const restMs = SECOND_MS - (performance.now() - countedFrom);
-    if (restMs <= 0) return startSecond();
-    isResting = true;
-    updateHold();
-    setTimeout(startSecond, restMs).unref();
-  }
-
-  function startSecond(): void {
-    counted = 0;
-    countedFrom = performance.now();
-    if (!isResting) return;
-    isResting = false;
-    updateHold();
+    link.hold(leaving === null && (signingIn || full || budget.isResting));
   }
 
   function receive(pdu: Pdu, octets: number): void {
     enquiries = 0;
     if (COMMAND[pdu.command] >= RESPONSE_BIT) return receiveResponse(pdu);
-    countPdu();
-    if (!bind && counted > MAX_BEFORE_BIND) return;
+    if (!budget.request()) return link.end();
     // As if it had not arrived: it is not stored, and gets no answer.
-    if (leaving !== null && pdu.command !== 'unbind') return;
+    if (leaving === null || pdu.command === 'unbind') receiveRequest(pdu, octets);
+  }
+
+  function receiveRequest(pdu: Pdu, octets: number): void {
     switch (pdu.command) {
       case 'bind_transmitter':
         return bindAs('transmitter', pdu);
@@ -211,8 +174,7 @@ export function createSession(socket: Socket, address: string, deps: SessionDeps
       case 'replace_sm':
         return serve(pdu, octets);
       default:
-        link.send({ command: 'generic_nack', status: STATUS.ESME_RINVCMDID, sequence: pdu.sequence });
-        return countFault();
+        return unknown(pdu.sequence);
     }
   }
 
@@ -220,14 +182,18 @@ export function createSession(socket: Socket, address: string, deps: SessionDeps
     if (pdu.command === 'unbind_resp') return link.end();
     const isAnswer = pdu.command === 'deliver_sm_resp' || pdu.command === 'generic_nack';
     const status = pdu.command === 'generic_nack' && pdu.status === 0 ? STATUS.ESME_RUNKNOWNERR : pdu.status;
-    if (!isAnswer || window?.answered(pdu.sequence, status) !== true) return countStray();
+    if (!isAnswer || window?.answered(pdu.sequence, status) !== true) return endUnless(budget.stray());
     unansweredRounds = 0;
     leaveIfAnswered();
   }
 
-  function countStray(): void {
-    strays += 1;
-    if (strays > lateResponses) link.end();
+  function unknown(requestSequence: number): void {
+    link.send({ command: 'generic_nack', status: STATUS.ESME_RINVCMDID, sequence: requestSequence });
+    endUnless(budget.fault());
+  }
+
+  function endUnless(withinBudget: boolean): void {
+    if (!withinBudget) link.end();
   }
 
   function bindAs(mode: BindMode, pdu: BindRequest): void {
@@ -267,7 +233,7 @@ export function createSession(socket: Socket, address: string, deps: SessionDeps
   function serve(request: Request, octets: number): void {
     if (!bind || bind.mode === 'receiver') {
       refuse(request, STATUS.ESME_RINVBNDSTS);
-      return countFault();
+      return endUnless(budget.fault());
     }
     unanswered += 1;
     unansweredOctets += octets;
@@ -291,13 +257,7 @@ export function createSession(socket: Socket, address: string, deps: SessionDeps
   }
 
   function broken(): void {
-    countPdu();
-    countFault();
-  }
-
-  function countFault(): void {
-    faults += 1;
-    if (faults >= (bind ? MAX_FAULTS.bound : MAX_FAULTS.stranger)) link.end();
+    endUnless(budget.request() && budget.fault());
   }
 
   function unbound(requestSequence: number): void {
@@ -357,7 +317,7 @@ export function createSession(socket: Socket, address: string, deps: SessionDeps
       return;
     }
     const expired = window?.expire(now) ?? 0;
-    lateResponses += expired;
+    budget.expectLate(expired);
     if (expired > 0) unansweredRounds += 1;
     if (unansweredRounds >= MAX_UNANSWERED_ROUNDS) return leave('the client answers no deliver_sm');
     // While we owe answers, we may be the ones who do not read.
@@ -366,7 +326,7 @@ export function createSession(socket: Socket, address: string, deps: SessionDeps
     if (periods >= SILENT_PERIODS) return link.destroy();
     if (periods < enquiries + 1) return;
     enquiries += 1;
-    lateResponses += 1;
+    budget.expectLate(1);
     link.send({ command: 'enquire_link', status: 0, sequence: nextSequence() });
   }
 
@@ -398,9 +358,6 @@ export function createSession(socket: Socket, address: string, deps: SessionDeps
   };
   return session;
 }
-
-const pdusPerSecond = ({ rate }: Client): number =>
-  Math.min(PDUS_PER_SECOND.most, Math.max(PDUS_PER_SECOND.least, PDUS_OF_RATE * (rate?.perSecond ?? Infinity)));
 
 /** How many messages a request submits. */
 export function messagesIn(request: Request): number {

@@ -1,6 +1,6 @@
 import pg from 'pg';
 import type { Pool, PoolClient, QueryResult, QueryResultRow } from 'pg';
-import { createFairQueue, type FairQueue } from '../lib/background/fair-queue.ts';
+import { createFairQueue, type FairQueue } from '../fair-queue.ts';
 import type { Db, Statement } from './query.ts';
 import { TENANT_ROLE } from './tenant-role.ts';
 import { refuseInTransaction, transaction } from './transaction.ts';

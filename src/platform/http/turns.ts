@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
 import { AppError } from '../errors.ts';
-import { createFairQueue, type Slot } from '../lib/background/fair-queue.ts';
+import { createFairQueue, type Slot } from '../fair-queue.ts';
 import { isRecord } from '../lib/is-record.ts';
 import type { App } from './app.ts';
 

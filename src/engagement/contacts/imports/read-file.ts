@@ -1,7 +1,7 @@
 import { fstatSync } from 'node:fs';
 import { type ResourceLimits, Worker } from 'node:worker_threads';
 import { AppError } from '../../../platform/errors.ts';
-import { createFairQueue } from '../../../platform/lib/background/fair-queue.ts';
+import { createFairQueue } from '../../../platform/fair-queue.ts';
 import type { Conversion, Converted, Inspected, OnProgress, PreviewedTable } from './reading/convert.ts';
 import { badFile } from './limits.ts';
 import type { ThreadProgress, ThreadResult, ThreadTask } from './reading/thread.ts';

@@ -1,5 +1,5 @@
 import { AppError } from '../../errors.ts';
-import { createFairQueue, type Slot } from '../../lib/background/fair-queue.ts';
+import { createFairQueue, type Slot } from '../../fair-queue.ts';
 
 /** What an upload does with its place while its body arrives. */
 export type Place = {

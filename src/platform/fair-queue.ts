@@ -1,4 +1,4 @@
-import { AppError } from '../../errors.ts';
+import { AppError } from './errors.ts';
 
 /** A held slot of a fair queue. Disposing of it gives the slot to the next account; a second time has no effect. */
 export type Slot = Disposable;
