@@ -119,12 +119,19 @@ test('against the start: it was changed and is sent as changed, or it was starte
   }
   // One order that is certain, whatever the race has shown.
   const id = await scheduled();
-  await transaction(api.pool, async (tx) => {
+  const locked = Promise.withResolvers<void>();
+  const asked = Promise.withResolvers<void>();
+  const start = transaction(api.pool, async (tx) => {
     await exec(tx, sql`SELECT FROM campaign WHERE id = ${id} FOR UPDATE`);
-    const late = call('PUT', `/${id}/apply`, { smsBody: 'Changed' });
+    locked.resolve();
+    await asked.promise;
     await exec(tx, sql`UPDATE campaign SET status = 2, started_at = now() WHERE id = ${id}`);
-    return { late };
-  }).then(async ({ late }) => expect((await late).status).toBe(400));
+  });
+  await locked.promise;
+  const late = call('PUT', `/${id}/apply`, { smsBody: 'Changed' });
+  asked.resolve();
+  await start;
+  expect((await late).status).toBe(400);
   expect(await one(api.pool, sql`SELECT sms_body AS text FROM campaign WHERE id = ${id}`)).toEqual({ text: 'Hello' });
   expect(seen.size).toBeGreaterThan(0);
 }, 60_000);

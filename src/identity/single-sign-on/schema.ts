@@ -93,14 +93,27 @@ const TrialOut = Type.Object({
   role: Type.Union([Role(), Type.Null()], { description: 'The role that the person would have got.' }),
 });
 
-export const DomainOut = Type.Object({
-  domain: Type.String(),
-  isProven: Type.Boolean({ description: 'Whether the account has shown that the domain is its own.' }),
-  record: Type.Object(
-    { type: Type.Literal('TXT'), name: Type.String(), value: Type.String() },
-    { description: 'The DNS record to create and to keep.' },
-  ),
-});
+const DOMAIN_EXAMPLE = {
+  domain: 'example.com',
+  isProven: true,
+  record: {
+    type: 'TXT',
+    name: '_heliograph-challenge.example.com',
+    value: 'heliograph-domain-verification=0c1f6f9a4f5b4c55a1d2b0f3c9e8d7a6',
+  },
+};
+
+export const DomainOut = Type.Object(
+  {
+    domain: Type.String(),
+    isProven: Type.Boolean({ description: 'Whether the account has shown that the domain is its own.' }),
+    record: Type.Object(
+      { type: Type.Literal('TXT'), name: Type.String(), value: Type.String() },
+      { description: 'The DNS record to create and to keep.' },
+    ),
+  },
+  { examples: [DOMAIN_EXAMPLE] },
+);
 
 export const SettingsOut = Type.Object({
   redirectUri: Type.String({

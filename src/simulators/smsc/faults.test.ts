@@ -138,9 +138,12 @@ describe('deliver_sm', () => {
     const client = await bindLibrary(smsc.port);
     client.answerWith = () => (client.received.length < 3 ? RX_T_APPN : 0);
     await client.submit('351912340000');
-    await client.until(() => client.received.length === 3);
-    await expect.poll(() => smsc.ledger.deliveries('receipt')).toMatchObject([{ tries: 3, result: 'acked' }]);
-    expect(new Set(client.received.map((pdu) => pdu.sequence_number)).size).toBe(3);
+    await expect.poll(() => smsc.ledger.deliveries('receipt')).toMatchObject([{ result: 'acked' }]);
+    // On a busy machine an answer may come too late, which is one more try.
+    const tries = client.received.length;
+    expect(tries).toBeGreaterThanOrEqual(3);
+    expect(smsc.ledger.deliveries('receipt')).toMatchObject([{ tries }]);
+    expect(new Set(client.received.map((pdu) => pdu.sequence_number)).size).toBe(tries);
   });
 
   test('an unanswered delivery is repeated, and given up after the last attempt', async () => {
