@@ -96,7 +96,7 @@ export const LIMITS: readonly LimitGroup[] = [
       ],
       [
         'long requests at a time (large bodies, reads of pages)',
-        `${at('platform/http/turns.ts', 'PER_ACCOUNT')} of an account, ${at('platform/http/turns.ts', 'AT_ONCE')} of all`,
+        `${at('platform/http/turns.ts', /LONG = .*perAccount: (\d+)/)} of an account, ${at('platform/http/turns.ts', /LONG = \{ size: (\d+)/)} of all`,
         'they wait; per process',
       ],
       [

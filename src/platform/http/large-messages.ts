@@ -5,6 +5,8 @@ import type { App } from './app.ts';
 
 /** From this size of a body on, its steps (parsing, validation, handler) are separate turns of the event loop. */
 const LARGE_BODY_BYTES = 256 * 1024;
+/** From this length on, an answer is encoded once, not for each part that the socket takes. */
+const LARGE_TEXT = 64 * 1024;
 /** From this number of entries on, a page is serialized in slices. */
 const LARGE_PAGE_ENTRIES = 50;
 /** How many entries are serialized together: few enough for the largest entries, some 100 KB each. */
@@ -32,6 +34,9 @@ export function shareLoopInLargeMessages(app: App): void {
       },
       (error: Error) => done(error),
     );
+  });
+  app.addHook('onSend', (_request, _reply, payload, done) => {
+    done(null, typeof payload === 'string' && payload.length >= LARGE_TEXT ? Buffer.from(payload) : payload);
   });
 }
 

@@ -35,6 +35,12 @@ async function turnsServer() {
       begun.push('large');
       return reply.send('x'.repeat(30_000_000));
     });
+    let isGrown = false;
+    closed.get('/grows', (request) => {
+      if (isGrown) return work(request);
+      isGrown = true;
+      return { text: 'x'.repeat(64 * 1024) };
+    });
     const schema = { body: Type.Object({ number: Type.Number() }) };
     closed.post('/numbers', { schema }, () => ({}));
   });
@@ -126,6 +132,19 @@ test('a client that does not read its answer keeps nobody waiting', async () => 
     deaf.write('GET /large HTTP/1.1\r\nHost: a\r\nX-API-Key: 97\r\nX-Name: deaf\r\n\r\n');
   }
   await until('both', () => begun.length === 2);
+  await begin('a2', 'GET /large');
+  await until('one more large one', () => begun.length === 3);
   await begin('a3');
-  await until('the next one', () => begun.length === 3);
+  await until('the next one', () => begun.length === 4);
+});
+
+test('of a route that has given a large answer, one request of an account is worked on at a time', async () => {
+  const { begin, begun, endFirst } = await turnsServer();
+  await (await begin('b0', 'GET /grows')).status();
+  for (const name of ['a1', 'a2']) await begin(name, 'GET /grows');
+  await begin('c1', 'GET /grows');
+  await until('another account', () => begun.includes('c1'));
+  expect(begun).toEqual(['a1', 'c1']);
+  endFirst();
+  await until('the next one', () => begun.includes('a2'));
 });
