@@ -6,8 +6,8 @@ import type { App } from './app.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Whether a request of this route takes turns with those of other accounts, although it reads no page. */
-    takesTurns?: boolean;
+    /** Makes requests of this route take turns although they read no page; 'large': with those of large answers. */
+    takesTurns?: boolean | 'large';
   }
 }
 
@@ -62,7 +62,7 @@ export function takeTurns(app: App): void {
   app.addHook('preValidation', (request, reply, done) => {
     const accountId = accountOf(request);
     const { config } = request.routeOptions;
-    const isLarge = withLargeAnswers.has(config);
+    const isLarge = config.takesTurns === 'large' || withLargeAnswers.has(config);
     if (accountId === undefined || !(isLarge || isKnownToBeLong(request))) return done();
     enter(isLarge ? large : long, { request, reply, accountId }).then(() => done(), done);
   });

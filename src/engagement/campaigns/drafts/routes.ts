@@ -44,7 +44,7 @@ export function draftRoutes(app: App, { pool }: PlatformDeps): void {
 
   app.get(ONE, {
     onRequest,
-    config: { takesTurns: true },
+    config: { takesTurns: 'large' },
     schema: {
       tags,
       operationId: 'findCampaignDraft',
@@ -62,7 +62,7 @@ export function draftRoutes(app: App, { pool }: PlatformDeps): void {
   app.put(ONE, {
     onRequest,
     bodyLimit: LIMIT_BYTES,
-    config: { takesTurns: true },
+    config: { takesTurns: 'large' },
     schema: {
       tags,
       operationId: 'saveCampaignDraft',
