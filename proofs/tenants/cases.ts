@@ -393,10 +393,10 @@ export const CASES: Readonly<Record<string, Case>> = {
     answers: [400],
   },
   [`DELETE ${PG}/account/single-sign-on`]: { answers: [404] },
-  // No name server answers.
+  // The record is not there, or no name server answers.
   [`POST ${PG}/account/single-sign-on/domains/:domain/verify`]: {
     ids: { 'path.domain': 'mailDomain' },
-    answers: [502],
+    answers: [409, 502],
   },
   // The provider does not exist.
   [`POST ${PG}/account/single-sign-on/trial`]: { answers: [404, 502] },

@@ -283,10 +283,11 @@ async function openApi(
   const address = await listen(app, config);
   onStop('API', () => closeWithin(app, STOP_HTTP_MS));
   await smpp.listen({ accept, owner: session.owner });
-  const callbackPort = sandbox?.callbackPort ?? member?.sandbox?.callbackPort;
-  if (callbackPort !== undefined)
-    onStop('callbacks of the sandbox', await startCallbackServer(app.routing, callbackPort));
-  await sandbox?.startCallbacks();
+  if (sandbox || member?.sandbox) {
+    const callbacks = await startCallbackServer(app.routing, member?.sandbox?.callbackPort ?? 0);
+    onStop('callbacks of the sandbox', callbacks.close);
+    await sandbox?.startCallbacks(callbacks.port);
+  }
   return address;
 }
 

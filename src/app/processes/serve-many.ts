@@ -39,7 +39,8 @@ async function open(
     databaseUrl: base.connectionString,
     databasePool: poolOf(config, { count, embedded }),
   };
-  const { social, callbackPort = 0 } = sandbox ?? {};
+  const callbackPort = await findFreePort('127.0.0.1');
+  const social = sandbox?.social;
   const remote = social ? { apps: social.apps, socialUrl: social.url, callbackPort } : null;
   stopping.signal.throwIfAborted();
   const members = await startMembers({
@@ -49,7 +50,7 @@ async function open(
     onHalt: stopping.onHalt,
     onStop: (stop) => closers.add('processes', stop),
   });
-  await sandbox?.startCallbacks();
+  await sandbox?.startCallbacks(callbackPort);
   const { address, pids, failed } = members;
   return { address, health: null, demo, pids, failed };
 }

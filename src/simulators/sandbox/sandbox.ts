@@ -3,7 +3,6 @@ import type { Config } from '../../platform/config.ts';
 import { countRealConnections, findConnection } from '../../network/connections/sql.ts';
 import { openWorkerSession } from '../../platform/db/worker-session.ts';
 import { insertNumber } from '../../messaging/inbound/sql.ts';
-import { findFreePort } from '../../platform/lib/free-port.ts';
 import type { Log } from '../../platform/lib/log.ts';
 import type { SecretKey } from '../../platform/lib/secret-box.ts';
 import { injectInbound, readSandboxInbound } from './inbound.ts';
@@ -24,10 +23,8 @@ export async function isSandboxWanted(config: Pick<Config, 'sandbox'>, pool: Poo
 /** A running sandbox. */
 export type Sandbox = {
   readonly social: Pick<SandboxSocialNetworks, 'apps' | 'page' | 'url'>;
-  /** The port of this machine at which the program is to take the callbacks of the networks (`startCallbackServer`). */
-  readonly callbackPort: number;
-  /** Directs the callbacks there. */
-  startCallbacks(): Promise<void>;
+  /** Directs the callbacks of the networks to the port of this machine at which the program takes them (`startCallbackServer`). */
+  startCallbacks(port: number): Promise<void>;
   /** Stops all simulators. */
   close(): Promise<void>;
 };
@@ -51,7 +48,6 @@ export async function startSandbox(deps: SandboxDeps): Promise<Sandbox> {
   const smsc = await startSmsc(pool, secretKey);
   const networks = await startSandboxNetworks(pool, secretKey);
   const social = await startSocial(deps);
-  const callbackPort = await findFreePort('127.0.0.1');
   const listening = await openWorkerSession({
     connectionString,
     channels: [SANDBOX_CHANNEL],
@@ -66,8 +62,7 @@ export async function startSandbox(deps: SandboxDeps): Promise<Sandbox> {
   });
   return {
     social,
-    callbackPort,
-    startCallbacks: () => networks.startCallbacks(`http://127.0.0.1:${callbackPort}`),
+    startCallbacks: (port) => networks.startCallbacks(`http://127.0.0.1:${port}`),
     async close() {
       await listening.close();
       await Promise.all([smsc.close(), networks.close(), social.close()]);

@@ -23,7 +23,7 @@ export function SignInAgain({ opened, onSettled }: SignInAgainProps) {
     onSettled(true);
   };
   return (
-    <Dialog opened={opened} onClose={() => onSettled(false)} title={t('again.title')} size="sm" locked>
+    <Dialog opened={opened} onClose={() => onSettled(false)} title={t('again.title')} size="sm" locked onTop>
       {opened && (
         <Stack>
           <Text size="sm">{t('again.text')}</Text>

@@ -18,7 +18,7 @@ type StepUpDialogProps = { readonly opened: boolean; readonly onSettled: (given:
 export function StepUpDialog({ opened, onSettled }: StepUpDialogProps) {
   const { t } = useTranslation('sign-in');
   return (
-    <Dialog opened={opened} onClose={() => onSettled(false)} title={t('stepUp.title')} size="sm">
+    <Dialog opened={opened} onClose={() => onSettled(false)} title={t('stepUp.title')} size="sm" onTop>
       {opened && <Confirm onSettled={onSettled} />}
     </Dialog>
   );

@@ -8,13 +8,17 @@ const STYLES = {
   title: { fontWeight: 650, lineHeight: 1.35, overflowWrap: 'anywhere' },
 } as const;
 
+/** Above Mantine's modals (200) and below its pop-ups (300), which dialogs contain. */
+const ON_TOP = 250;
+
 /** The modal of `Dialog`, loaded on demand. */
-export function CenterDialog({ size = 'lg', locked = false, ...props }: DialogProps) {
+export function CenterDialog({ size = 'lg', locked = false, onTop = false, ...props }: DialogProps) {
   const { t } = useTranslation('ui');
   const isPhone = useIsPhone();
   return (
     <Modal
       {...props}
+      {...(onTop && { zIndex: ON_TOP })}
       size={size}
       fullScreen={isPhone}
       closeOnClickOutside={!locked}
@@ -27,11 +31,12 @@ export function CenterDialog({ size = 'lg', locked = false, ...props }: DialogPr
 }
 
 /** The drawer of `SidePanel`, loaded on demand. */
-export function SideDialog({ size = 'lg', locked = false, ...props }: DialogProps) {
+export function SideDialog({ size = 'lg', locked = false, onTop = false, ...props }: DialogProps) {
   const { t } = useTranslation('ui');
   return (
     <Drawer
       {...props}
+      {...(onTop && { zIndex: ON_TOP })}
       size={size}
       position="right"
       closeOnClickOutside={!locked}

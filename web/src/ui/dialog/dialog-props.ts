@@ -8,5 +8,7 @@ export type DialogProps = {
   readonly size?: string;
   /** True: only what is in it closes it, not Escape, a click beside it or a close button. */
   readonly locked?: boolean;
+  /** True: it lies over every other dialog, also one that opened after it was first shown. */
+  readonly onTop?: boolean;
   readonly children: ReactNode;
 };
