@@ -10,7 +10,7 @@ import { createAdmission } from './admission.ts';
 import { canonicalUrl } from './aliases.ts';
 import { acceptJsonBodies } from './body.ts';
 import { applyBounds } from './bounds/bounds.ts';
-import { oneAtATime } from './bounds/pipelining.ts';
+import { createFloods, oneAtATime } from './bounds/pipelining.ts';
 import { createRefusalCounter } from './bounds/refusals.ts';
 import { answerClientErrors, createEndConnection } from './client-error.ts';
 import { compressAnswers } from './compression.ts';
@@ -95,9 +95,10 @@ export function createServer(
   const admission = createAdmission(config, isTrusted);
   const end = createEndConnection(log);
   const count = createRefusalCounter(metrics);
+  const floods = createFloods({ isTrusted, count });
   const logger: FastifyBaseLogger = log;
   const app = Fastify({
-    serverFactory: (handler) => createNodeServer(config, oneAtATime(handler)),
+    serverFactory: (handler) => createNodeServer(config, oneAtATime(handler, floods.end)),
     trustProxy: config.trustProxy.length > 0 ? (address: string) => isTrusted(address) : false,
     bodyLimit: MAX_BODY_BYTES,
     genReqId: () => randomUUIDv7(),
@@ -123,7 +124,7 @@ export function createServer(
     const isUnknown = request.is404 && !pages?.handles(request);
     done(admission.refusal(request) ?? (isUnknown ? unknownRouteError(request, reply, allowedMethods) : undefined));
   });
-  applyBounds(app, { config, count, isTrusted, end });
+  applyBounds(app, { config, count, isTrusted, end, floods });
   app.addHook('onResponse', observeRequests(log, metrics));
   registerErrorHandlers(app, log, allowedMethods, pages);
   acceptJsonBodies(app);

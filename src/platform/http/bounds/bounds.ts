@@ -4,6 +4,7 @@ import type { EndConnection } from '../client-error.ts';
 import { boundBodies } from './bodies.ts';
 import { boundChunks } from './chunks.ts';
 import { boundConnections } from './connections.ts';
+import type { Floods } from './pipelining.ts';
 import type { Refusal } from './refusals.ts';
 import { endSlowBodies } from './slow-bodies.ts';
 import { guardDoors, limitFailures } from './strangers.ts';
@@ -13,14 +14,15 @@ type Options = {
   readonly count: (bound: Refusal) => void;
   readonly isTrusted: (address: string | undefined) => boolean;
   readonly end: EndConnection;
+  readonly floods: Floods;
 };
 
 /**
  * Bounds what clients may hold and how often strangers may fail. Call it after the hooks that refuse requests
  * without reading them, and before the routes are registered.
  */
-export function applyBounds(app: App, { config: { bounds }, count, isTrusted, end }: Options): void {
-  boundConnections(app.server, { bounds, isTrusted, count });
+export function applyBounds(app: App, { config: { bounds }, count, isTrusted, end, floods }: Options): void {
+  boundConnections(app.server, { bounds, isTrusted, count, floods });
   boundChunks(app.server, { end, count });
   const stop = endSlowBodies(app.server, { end, count });
   app.addHook('onClose', (_app, done) => {

@@ -3,6 +3,7 @@ import type { Socket } from 'node:net';
 import type { Config } from '../../config.ts';
 import { networkOf } from '../../lib/address.ts';
 import { createFairBudget } from '../../lib/limits/fair-budget.ts';
+import type { Floods } from './pipelining.ts';
 import type { Refusal } from './refusals.ts';
 
 type Options = {
@@ -10,14 +11,15 @@ type Options = {
   /** Whether an address belongs to TRUST_PROXY. */
   readonly isTrusted: (address: string | undefined) => boolean;
   readonly count: (bound: Refusal) => void;
+  readonly floods: Pick<Floods, 'isBarred'>;
 };
 
 /**
- * Closes connections as they are accepted: those of an address that holds too many, and, when all are taken, one of the
+ * Closes connections as they are accepted: those of an address that holds too many or has flooded others, and, when all are taken, one of the
  * address that holds the most. A bound on their number alone would keep out everybody else then. Each connection of a
  * trusted proxy counts for itself, because it carries the requests of many clients.
  */
-export function boundConnections(server: Server, { bounds, isTrusted, count }: Options): void {
+export function boundConnections(server: Server, { bounds, isTrusted, count, floods }: Options): void {
   const budget = createFairBudget({ all: bounds.connections, perCaller: bounds.connectionsPerAddress });
   server.on('connection', (socket: Socket) => {
     const { remoteAddress } = socket;
@@ -27,6 +29,7 @@ export function boundConnections(server: Server, { bounds, isTrusted, count }: O
       socket.destroy();
       return true;
     };
+    if (floods.isBarred(remoteAddress)) return void close('pipelining');
     const taken = budget.take(caller, 1, () => close('connections'));
     if (typeof taken === 'string') close(taken === 'all' ? 'connections' : 'connections_of_address');
     else socket.once('close', taken);

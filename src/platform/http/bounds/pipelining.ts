@@ -1,18 +1,25 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { networkOf } from '../../lib/address.ts';
+import { createRateLimiter, type Rate } from '../../lib/limits/rate-limit.ts';
+import type { Refusal } from './refusals.ts';
 
 /** Waiting requests of all connections that begin in one turn of the event loop: some 1.5 ms of work. */
 const BEGIN_PER_TURN = 8;
+/** Requests that may wait behind the one at work. Clients in use send the next one after an answer, a few send ten ahead. */
+const MAX_WAITING = 64;
+/** Floods of an address. Node parses a read of 64 KiB, a thousand requests in 17 ms, before anybody can say no to it. */
+const FLOODS: Rate = { perMinute: 3, perSecond: 3 };
 
 type Exchange = readonly [request: IncomingMessage, response: ServerResponse];
 
 /**
- * Handles one request of a connection at a time, and reads no further while others wait: they are at most one read. Node hands over all pipelined
+ * Handles one request of a connection at a time, and reads no further while others wait. Node hands over all pipelined
  * requests (RFC 9112 §9.3.2) of a read in one piece: 64 KiB of them took 0.2 s of the event loop, and 50 connections
  * 10 s. Here the first request of a connection begins at once, and of those that wait behind one only a few in each turn
- * of the event loop, connections in turn.
+ * of the event loop, connections in turn. A connection with more than 64 waiting goes to `endFlood`, once.
  */
-export function oneAtATime(handle: RequestListener): RequestListener {
+export function oneAtATime(handle: RequestListener, endFlood: (socket: Socket) => void): RequestListener {
   /** What waits, by connection. A connection has an entry while one of its requests is at work or waits. */
   const waiting = new WeakMap<Socket, Exchange[]>();
   /** Connections with a waiting request and none at work. */
@@ -47,13 +54,42 @@ export function oneAtATime(handle: RequestListener): RequestListener {
 
   return (request, response) => {
     const { socket } = request;
+    // The rest of a read of which the connection was closed.
+    if (socket.destroyed) return;
     const exchanges = waiting.get(socket);
     if (exchanges === undefined) {
       waiting.set(socket, []);
       return begin(socket, [request, response]);
     }
+    if (exchanges.length === MAX_WAITING) return endFlood(socket);
     if (exchanges.length === 0) stopReading(socket);
     exchanges.push([request, response]);
+  };
+}
+
+/** Ends connections that flood with pipelined requests, and knows from whom they came. */
+export type Floods = {
+  end(socket: Socket): void;
+  /** Whether the address has sent three in the last minute: its connections are closed as they are accepted. */
+  isBarred(address: string | undefined): boolean;
+};
+
+type FloodOptions = {
+  /** Whether an address belongs to TRUST_PROXY: it carries the requests of many clients, and is not barred. */
+  readonly isTrusted: (address: string | undefined) => boolean;
+  readonly count: (bound: Refusal) => void;
+};
+
+export function createFloods({ isTrusted, count }: FloodOptions): Floods {
+  const limiter = createRateLimiter();
+  return {
+    end(socket) {
+      count('pipelining');
+      const { remoteAddress } = socket;
+      if (!isTrusted(remoteAddress)) limiter.take(networkOf(remoteAddress), FLOODS);
+      socket.destroy();
+    },
+    isBarred: (address) => !isTrusted(address) && !limiter.peek(networkOf(address), FLOODS).allowed,
   };
 }
 

@@ -9,6 +9,7 @@ export type Refusal =
   | 'bodies_of_caller'
   | 'slow_body'
   | 'chunks'
+  | 'pipelining'
   | 'failures_of_address';
 
 const NAME = 'heliograph_http_refused_total';
