@@ -167,6 +167,7 @@ describe('where an account requires a second factor', () => {
     await enrol();
     await require();
     expect((await visiting.ask('GET', '/operator')).body.code).toBe('second_factor_required');
+    expect((await visiting.ask('GET', SESSION)).body.user.isOperator).toBe(false);
   });
 
   test('the last one is not removed, and passwords are refused with Basic', async () => {

@@ -1,6 +1,6 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { many, sql } from '../../platform/db/query.ts';
+import { exec, many, sql } from '../../platform/db/query.ts';
 import { PG } from '../../../test/support/http/routes.ts';
 import { CLIENT, type Identity, type Token } from '../../../test/support/oidc/provider.ts';
 import { openSignOnStage, settingsFor } from '../../../test/support/oidc/stage.ts';
@@ -374,6 +374,18 @@ describe('the settings', () => {
     expect(basic.status).toBe(403);
     expect((await put({ clientSecret: undefined })).status).toBe(200);
     expect((await signIn('withpassword', 'correct horse battery')).status).toBe(200);
+  });
+
+  test('need no second factor here where the account requires one: the provider answers for its users', async () => {
+    const { pool, account } = stage.program;
+    const require = (value: string) =>
+      exec(pool, sql`UPDATE account SET second_factor = ${value} WHERE id = ${account.accountId}`);
+    await require('required');
+    try {
+      expect((await stage.sessionOf(await stage.signIn())).body).toMatchObject({ mustEnrol: false });
+    } finally {
+      await require('optional');
+    }
   });
 
   test('with a changed provider need another trial', async () => {

@@ -41,14 +41,15 @@ const LATER = new Date('2090-01-31T09:30:07.000Z');
 type Said = readonly [state: ReceiptState, at: Date];
 
 /** Receipts of one message that are worked off together. */
-const arrive = (messageId: string, ...said: Said[]): Promise<unknown> =>
+const arrive = (messageId: string, ...said: Said[]): Promise<unknown> => arriveFor(messageId, null, said);
+const arriveFor = (messageId: string, part: number | null, said: readonly Said[]): Promise<unknown> =>
   transaction(pool, (tx) =>
     receiveReceipts(
       tx,
       said.map(([state, doneAt]) => ({
         accountId,
         messageId,
-        part: null,
+        part,
         connectionId: 1,
         receivedAt: new Date(),
         receipt: receipt(messageId, { state, doneAt }),
@@ -176,4 +177,11 @@ test('the timeline shows each receipt with its text, and when the message was re
   const kinds = (await findTimeline(pool, actor(accountId), id))?.events.map(({ kind }) => kind) ?? [];
   expect(kinds.filter((kind) => kind === 'RECEIPT')).toHaveLength(2);
   expect(kinds.at(-1)).toBe('READ');
+});
+
+test('a receipt that one part of a long message was read does not make the message read', async () => {
+  const id = await sent();
+  await arrive(id, ['DELIVERED', AT]);
+  await arriveFor(id, 1, [['READ', LATER]]);
+  expect((await standing(id))[2]).toBeNull();
 });

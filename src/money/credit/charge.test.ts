@@ -100,7 +100,8 @@ describe('short credit', () => {
       charge(two, 3),
       charge(one, 3),
       charge(one, 3, 'a'),
-      charge(one, 2),
+      charge(one, 2, 'b'),
+      charge(one, 1, 'c'),
       charge(two, 2),
     ];
     expect(await transaction(pool, (tx) => fitIntoCredit(tx, charges))).toEqual([
@@ -109,6 +110,7 @@ describe('short credit', () => {
       { priceMicros: 3, availableMicros: 2, currency: 'EUR' },
       null,
       null,
+      { priceMicros: 1, availableMicros: 0, currency: 'EUR' },
       null,
     ]);
   });
