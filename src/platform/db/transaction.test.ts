@@ -59,17 +59,26 @@ test('a transaction that PostgreSQL ends because of a deadlock is repeated, and 
   const other = await pool.connect();
   onTestFinished(() => other.release());
   await other.query('BEGIN');
+  // The deadlock is found by the one that looks for it after this time of waiting, once.
+  await other.query("SET LOCAL deadlock_timeout = '10min'");
   await lock(other, 2);
+  const holdsFirst = Promise.withResolvers<void>();
+  const otherWaits = Promise.withResolvers<void>();
   let tries = 0;
   const repeated = repeatedTransaction(pool, async (tx) => {
     tries += 1;
+    await exec(tx, sql`SET LOCAL deadlock_timeout = '10ms'`);
     await lock(tx, 1);
     await exec(tx, sql`INSERT INTO thing VALUES (1)`);
+    holdsFirst.resolve();
+    await otherWaits.promise;
     await lock(tx, 2);
   });
-  // The one that has waited longer finds the deadlock, and is ended.
-  await until('the transaction to wait', async () => (await countLockWaits(pool)) === 1);
-  await lock(other, 1);
+  await holdsFirst.promise;
+  const locked = lock(other, 1);
+  await until('the other one to wait', async () => (await countLockWaits(pool)) === 1);
+  otherWaits.resolve();
+  await locked;
   await other.query('COMMIT');
   await repeated;
   expect(tries).toBe(2);
