@@ -4,7 +4,7 @@ import type { TestProjectInlineConfiguration } from 'vitest/config';
 import { floorReporter } from './test/support/floor-reporter.ts';
 import { SlowFilesFirst } from './test/support/slow-files-first.ts';
 
-const TESTS = ['{src,test,client,docs,help,deploy,examples,monitoring,proofs,bench,scripts,web}/**/*.test.ts'];
+const TESTS = ['{src,test,client,docs,help,deploy,examples,monitoring,proofs,bench,scripts,web/src}/**/*.test.ts'];
 /** Too slow for every change: each page in every theme and width, each proof, each example of the documentation, whole set-ups. */
 const EXHAUSTIVE = ['{src,test,docs,proofs,web,examples,deploy,monitoring}/**/*.full.test.ts'];
 /**
@@ -13,17 +13,8 @@ const EXHAUSTIVE = ['{src,test,docs,proofs,web,examples,deploy,monitoring}/**/*.
  */
 const ALONE = ['proofs/timed.full.test.ts', 'deploy/debian/package.full.test.ts'];
 const BROWSER = ['web/e2e/**/*.test.ts'];
-/**
- * Browser tests that only `test:full` runs, where all run again with every layout: the pages of administration and of
- * operators, and the longest of the others. Together they take a quarter of the time of all tests.
- */
-const BROWSER_IN_FULL = [
-  'web/e2e/{account,account-links,http-connection,operator,second-factors,security,single-sign-on,social,users}.test.ts',
-  'web/e2e/{campaign-drafts,exports,import,inbox-desk}.test.ts',
-];
-
-/** `.ci/run` runs both projects, so it leaves the browser tests to the second one, where each has every layout. */
-const browserTestsOnce = process.env['BROWSER_TESTS'] === 'once';
+/** The browser tests of every change: signing in, sending, and what became of it. All run at night, with every layout. */
+const BROWSER_IN_FAST = ['web/e2e/{sign-in,send,messages,styles,size,texts,help-links}.test.ts'];
 
 const project = (
   name: string,
@@ -52,11 +43,11 @@ export default defineConfig({
     projects: [
       // `npm test`
       project('fast', {
-        include: TESTS,
-        exclude: [...EXHAUSTIVE, ...(browserTestsOnce ? BROWSER : BROWSER_IN_FULL)],
+        include: [...TESTS, ...BROWSER_IN_FAST],
+        exclude: EXHAUSTIVE,
         provide: { everyLayout: false },
       }),
-      // `npm run test:full`: what `fast` leaves out, and the browser tests again with every theme and width.
+      // `npm run nightly`: what `fast` leaves out, and the browser tests again with every theme and width.
       // Each starts a whole installation, so there is work for the cores with fewer of them.
       project('full', {
         include: [...EXHAUSTIVE, ...BROWSER],

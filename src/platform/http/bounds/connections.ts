@@ -11,7 +11,7 @@ type Options = {
   /** Whether an address belongs to TRUST_PROXY. */
   readonly isTrusted: (address: string | undefined) => boolean;
   readonly count: (bound: Refusal) => void;
-  readonly floods: Pick<Floods, 'isBarred'>;
+  readonly floods: Pick<Floods, 'accept'>;
 };
 
 /**
@@ -29,7 +29,7 @@ export function boundConnections(server: Server, { bounds, isTrusted, count, flo
       socket.destroy();
       return true;
     };
-    if (floods.isBarred(remoteAddress)) return void close('pipelining');
+    if (!floods.accept(socket)) return void close('pipelining');
     const taken = budget.take(caller, 1, () => close('connections'));
     if (typeof taken === 'string') close(taken === 'all' ? 'connections' : 'connections_of_address');
     else socket.once('close', taken);

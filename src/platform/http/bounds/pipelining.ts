@@ -67,11 +67,11 @@ export function oneAtATime(handle: RequestListener, endFlood: (socket: Socket) =
   };
 }
 
-/** Ends connections that flood with pipelined requests, and knows from whom they came. */
+/** Ends connections that flood with pipelined requests, and for a minute what their addresses open. */
 export type Floods = {
   end(socket: Socket): void;
-  /** Whether the address has sent three in the last minute: its connections are closed as they are accepted. */
-  isBarred(address: string | undefined): boolean;
+  /** Returns false if the address of this new connection has flooded. */
+  accept(socket: Socket): boolean;
 };
 
 type FloodOptions = {
@@ -82,14 +82,30 @@ type FloodOptions = {
 
 export function createFloods({ isTrusted, count }: FloodOptions): Floods {
   const limiter = createRateLimiter();
+  const open = new Map<string, Set<Socket>>();
   return {
     end(socket) {
       count('pipelining');
-      const { remoteAddress } = socket;
-      if (!isTrusted(remoteAddress)) limiter.take(networkOf(remoteAddress), FLOODS);
       socket.destroy();
+      const { remoteAddress } = socket;
+      const network = networkOf(remoteAddress);
+      if (isTrusted(remoteAddress) || limiter.take(network, FLOODS).remaining > 0) return;
+      // Others that wait to be read would each take 17 ms. Those of a customer behind the same address have been read.
+      for (const other of open.get(network) ?? []) if (other.bytesRead === 0) other.destroy();
     },
-    isBarred: (address) => !isTrusted(address) && !limiter.peek(networkOf(address), FLOODS).allowed,
+    accept(socket) {
+      const { remoteAddress } = socket;
+      if (isTrusted(remoteAddress)) return true;
+      const network = networkOf(remoteAddress);
+      if (!limiter.peek(network, FLOODS).allowed) return false;
+      const sockets = open.get(network) ?? new Set();
+      open.set(network, sockets.add(socket));
+      socket.once('close', () => {
+        sockets.delete(socket);
+        if (sockets.size === 0) open.delete(network);
+      });
+      return true;
+    },
   };
 }
 
