@@ -97,7 +97,9 @@ test('a server ends in good order without signals, as on Windows', async () => {
   const { programSuffix } = operatingSystem();
   await askToStop({ clusterDir, pid }, { ...operatingSystem('win32'), programSuffix });
   await until(async () => (await serverPid()) === 0);
-  expect(await readFile(join(dataDir, 'postgres.log'), 'utf8')).toMatch(/database system is shut down\n$/);
+  await until(async () =>
+    (await readFile(join(dataDir, 'postgres.log'), 'utf8')).endsWith('database system is shut down\n'),
+  );
 });
 
 describe('a running server', () => {
