@@ -6,7 +6,7 @@ import { SlowFilesFirst } from './test/support/slow-files-first.ts';
 
 const TESTS = ['{src,test,client,docs,help,deploy,examples,monitoring,proofs,bench,scripts,web/src}/**/*.test.ts'];
 /** Too slow for every change: each page in every theme and width, each proof, each example of the documentation, whole set-ups. */
-const EXHAUSTIVE = ['{src,test,docs,proofs,web,examples,deploy,monitoring}/**/*.full.test.ts'];
+const EXHAUSTIVE = ['{src,test,client,docs,proofs,web,examples,deploy,monitoring}/**/*.full.test.ts'];
 /**
  * What other tests beside it would disturb: the proofs that judge times. And what would disturb them: the installation of
  * a package, whose system user every PostgreSQL that root starts would take.

@@ -19,6 +19,7 @@ import {
 } from '../../../test/support/carriers/smpp-scripted-peer.ts';
 import { STATUS } from './status.ts';
 import { NO_TLVS } from './tlv.ts';
+import { runs } from '../../../test/support/runs.ts';
 
 /** Long enough for a peer that answers, also on a busy machine. */
 const CONFORMING = { submitTimeoutSeconds: 1, enquireSeconds: 0.4, bindTimeoutSeconds: 5, throttlePauseMs: 30 };
@@ -115,5 +116,5 @@ test('whatever octets the peer sends, every submit has its outcome within a seco
     await until(() => carrier.room() > 0);
     expect((await carrier.submit(submission())).kind).toMatch(/accepted|retry|unknown/);
   };
-  await fc.assert(fc.asyncProperty(fc.array(chunk, { minLength: 1, maxLength: 6 }), survives), { numRuns: 25 });
+  await fc.assert(fc.asyncProperty(fc.array(chunk, { minLength: 1, maxLength: 6 }), survives), { numRuns: runs(8) });
 });

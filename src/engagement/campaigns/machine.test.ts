@@ -5,6 +5,7 @@ import { one, sql } from '../../platform/db/query.ts';
 import { type CampaignApi, openCampaignApi } from '../../../test/support/campaigns/api.ts';
 import { readBooks } from '../../../test/support/money.ts';
 import { statusAllows } from './sql.ts';
+import { runs } from '../../../test/support/runs.ts';
 
 const UNIT_MICROS = 35_000;
 const CREDIT_MICROS = 10 * UNIT_MICROS;
@@ -219,6 +220,6 @@ test('campaigns and their credit match a plain model after any operations in any
       for (const begin of first) await begin.run(model, {});
       await fc.asyncModelRun(() => ({ model, real: {} }), commands);
     }),
-    { numRuns: 10 },
+    { numRuns: runs(3) },
   );
 });

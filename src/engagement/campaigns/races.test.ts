@@ -5,6 +5,7 @@ import { one, sql } from '../../platform/db/query.ts';
 import { type CampaignApi, openCampaignApi } from '../../../test/support/campaigns/api.ts';
 import { readBooks } from '../../../test/support/money.ts';
 import { statusAllows } from './sql.ts';
+import { runs } from '../../../test/support/runs.ts';
 
 const PRICE_MICROS = 35_000;
 
@@ -134,6 +135,6 @@ test('concurrent operations on a campaign end as if they were done one after the
         frozen: books.frozen + price,
       });
     }),
-    { numRuns: 20 },
+    { numRuns: runs(5) },
   );
 });

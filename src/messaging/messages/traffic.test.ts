@@ -23,6 +23,7 @@ import { insertDeadlines } from '../expiry/sql.ts';
 import { loadJobs } from './load.ts';
 import { receiveReceipts } from './receive-receipt.ts';
 import { isFinal, STATUS } from '../states.ts';
+import { runs } from '../../../test/support/runs.ts';
 
 const { pool } = testDatabase();
 
@@ -198,7 +199,7 @@ const anyKind = fc.record({
 const anyStep = fc.record({ at: fc.nat({ max: 2 }), step: fc.constantFrom(...Object.keys(STEPS)) });
 
 propertyTest.prop([fc.array(anyKind, { minLength: 3, maxLength: 3 }), fc.array(anyStep, { maxLength: 14 })], {
-  numRuns: 25,
+  numRuns: runs(6),
 })(
   'whatever becomes of messages: figures, cost and what campaigns are told agree with states and ledger',
   async (kinds, steps) => {

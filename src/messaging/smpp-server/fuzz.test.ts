@@ -7,6 +7,7 @@ import { testDatabase } from '../../../test/support/database.ts';
 import { connectRaw, newCredential, startServer } from '../../../test/support/smpp-server.ts';
 import { until } from '../../../test/support/until.ts';
 import type { IssuedCredential } from '../../identity/smpp-credentials/create.ts';
+import { runs } from '../../../test/support/runs.ts';
 
 const database = testDatabase();
 const { pool } = database;
@@ -28,7 +29,7 @@ const frame = fc
 
 const REST = { systemType: '', interfaceVersion: 0x34, addrTon: 0, addrNpi: 0, addressRange: '' };
 
-propertyTest.prop([fc.array(frame, { minLength: 1, maxLength: 30, size: 'max' }), fc.boolean()], { numRuns: 60 })(
+propertyTest.prop([fc.array(frame, { minLength: 1, maxLength: 30, size: 'max' }), fc.boolean()], { numRuns: runs(12) })(
   'whatever a client sends, bound or not, the server answers the next one, and no bind is left over',
   async (frames, bound) => {
     const server = await startServer(database);

@@ -9,6 +9,7 @@ import { type Charge, fitIntoCredit, freeze, settleFrozen, topUp } from './charg
 import { listLedger } from './ledger/sql.ts';
 import { isShortage, updateAvailable, updateFrozen } from './sql.ts';
 import { countLockWaits } from '../../../test/support/lock-waits.ts';
+import { runs } from '../../../test/support/runs.ts';
 
 const { pool } = testDatabase();
 
@@ -239,7 +240,7 @@ async function take(step: Step, ids: readonly number[], model: ReturnType<typeof
   return step.earned ? settle(chargesOf(ending), []) : settle([], chargesOf(ending));
 }
 
-propertyTest.prop([fc.array(anyStep, { maxLength: 25 })], { numRuns: 25 })(
+propertyTest.prop([fc.array(anyStep, { maxLength: 25 })], { numRuns: runs(6) })(
   'whatever is topped up, frozen, settled and returned, in any order: the ledger holds what plain arithmetic says',
   async (steps) => {
     const ids = await Promise.all(Array.from({ length: ACCOUNTS }, () => createAccountWithCredit(pool, 0)));

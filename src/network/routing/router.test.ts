@@ -19,6 +19,7 @@ import { newId } from '../../platform/lib/ids.ts';
 import type { Conditions, Traffic } from './conditions/conditions.ts';
 import { createRouter, type Router } from './router.ts';
 import * as db from './sql.ts';
+import { runs } from '../../../test/support/runs.ts';
 
 const { pool, connectionString } = testDatabase();
 
@@ -385,7 +386,7 @@ propertyTest.prop(
     fc.array(fc.record({ prefix: digits(5), connection: fc.nat(2), priority: fc.nat(3) }), { maxLength: 12 }),
     fc.array(digits(9), { maxLength: 10 }),
   ],
-  { numRuns: 40 },
+  { numRuns: runs(15) },
 )('answers as a search of the whole list would', async (routes, numbers) => {
   await reset(pool, sql`TRUNCATE route, conditional_route`);
   for (const { prefix, connection, priority } of routes) await add(prefix, connection, priority);

@@ -10,6 +10,7 @@ import { newKey, openRoutes, PG } from '../../../test/support/http/routes.ts';
 import { standbyReports } from '../../../test/support/http/standby.ts';
 import { statsRoutes } from './routes.ts';
 import { reset } from '../../../test/support/reset.ts';
+import { runs } from '../../../test/support/runs.ts';
 
 const PRICE_MICROS = 45_000;
 
@@ -349,7 +350,7 @@ test('whatever was sent and however much is folded, the buckets agree with the m
         }),
       );
     }),
-    { numRuns: 25 },
+    { numRuns: runs(6) },
   );
 });
 

@@ -11,6 +11,7 @@ import { chainOf, SENDING_MODES, type SendingMode } from '../mode.ts';
 import { parseText } from '../text/parse.ts';
 import { sumGoal } from './goal.ts';
 import { listGoalRows, type Plan, type PlanPrice, recipientsSql, type SkipReason } from './sql.ts';
+import { runs } from '../../../../test/support/runs.ts';
 
 const { pool } = testDatabase();
 
@@ -179,7 +180,7 @@ async function walk(plan: Plan): Promise<Recipient[]> {
   }
 }
 
-propertyTest.prop([world], { numRuns: 25 })(
+propertyTest.prop([world], { numRuns: runs(6) })(
   'goal and recipients are, to the micro-unit, what each person of the lists comes to by the rules',
   async (w) => {
     const plan = await build(w);

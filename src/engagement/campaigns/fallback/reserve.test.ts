@@ -10,6 +10,7 @@ import { createTestDatabase } from '../../../../test/support/database.ts';
 import { reset } from '../../../../test/support/reset.ts';
 import { readBooks } from '../../../../test/support/money.ts';
 import { chainOf } from '../mode.ts';
+import { runs } from '../../../../test/support/runs.ts';
 
 const database = await createTestDatabase();
 const { pool } = database;
@@ -105,7 +106,7 @@ test.each(MODES)('at any time %s keeps frozen exactly the most that its recipien
         await check();
       }
     }),
-    { numRuns: 6 },
+    { numRuns: runs(2) },
   );
 });
 

@@ -18,6 +18,7 @@ import { addToLists, removeAssociation, removeFromLists } from './members/associ
 import { removeLists } from './remove.ts';
 import { createList } from './save.ts';
 import { listLists } from './sql.ts';
+import { runs } from '../../../../test/support/runs.ts';
 
 const { pool } = testDatabase();
 
@@ -217,6 +218,6 @@ test('contacts, lists and associations match a plain model in memory after any o
       for (const first of FIRST) await first.run(model, { by, run });
       await fc.asyncModelRun(() => ({ model, real: { by, run } }), commands);
     }),
-    { numRuns: 8 },
+    { numRuns: runs(2) },
   );
 });
