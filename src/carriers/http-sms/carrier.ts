@@ -4,7 +4,7 @@ import { createHttpClient } from '../http/client.ts';
 import { createGate } from '../http/gate.ts';
 import { createLink } from '../http/link.ts';
 import type { Outcome } from '../outcome.ts';
-import { createThrottle, HTTP_FIRST_RATE } from '../throttle.ts';
+import { createThrottle } from '../throttle.ts';
 import { createHider } from './hide-secrets.ts';
 import { probeCarrier } from './probe.ts';
 import { compileRequests } from './request.ts';
@@ -53,7 +53,7 @@ export function createHttpSmsCarrier(
     ...(isAllowed && { isAllowed }),
   });
   const gate = createGate({ slots: resolved.concurrency, throttlePauseMs: resolved.throttlePauseMs }, changed);
-  const throttle = createThrottle(resolved.throttlePauseMs, changed, { firstRate: HTTP_FIRST_RATE });
+  const throttle = createThrottle(resolved.throttlePauseMs, changed);
   const shared = sharedValues(resolved, secrets, context.callbackUrl);
   const requests = compileRequests(resolved, secrets);
   const failed = (reason: string): void => host?.failed(reason);

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { createTokenBucket } from '../../platform/lib/limits/token-bucket.ts';
-import { createThrottle, HTTP_FIRST_RATE, type Pace } from '../throttle.ts';
+import { createThrottle, type Pace } from '../throttle.ts';
 import type { WhatsappSettings } from './settings.ts';
 
 /** One of our numbers: the network counts and restricts each one separately. */
@@ -66,7 +66,7 @@ function createNumber(
   changed: () => void,
 ): SendingNumber & { stop(): void } {
   const bucket = createTokenBucket(tps);
-  const throttle = createThrottle(throttlePauseMs, changed, { firstRate: HTTP_FIRST_RATE });
+  const throttle = createThrottle(throttlePauseMs, changed);
   /** How many times in a row each person had too many messages. */
   const pairs = new LRUCache<string, number>({ max: MAX_PAIRS });
   let fault: string | null = null;
