@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { limitsOf, takenByDestination, type Way } from './lib/carrier.ts';
+import { takenByDestination } from './lib/carrier.ts';
 import { destinationOf, sendBulk } from './lib/messages.ts';
 import { between, type Findings, judge, type Mode, type Proof, type Run } from './lib/proof.ts';
 import { openStage, type Stage } from './lib/stage.ts';
@@ -37,23 +37,15 @@ export const fair: Proof = {
       'a single send goes first, but shares the transactions of the worker and the rate limit with the queue',
   },
   timed: true,
-  prove: (run) => prove(run, 'smpp'),
+  prove,
 };
 
-export const fairHttp: Proof = {
-  ...fair,
-  promise: "Over a carrier by HTTP, one account's queue does not slow down another account's single sends.",
-  sabotage: { ...fair.sabotage, file: new URL('./sabotage/fair-http.ts', import.meta.url) },
-  prove: (run) => prove(run, 'http'),
-};
-
-async function prove(run: Run, way: Way): Promise<Findings> {
+async function prove(run: Run): Promise<Findings> {
   const { queued, singles } = SIZES[run.mode];
   await using stage = await openStage(run, {
     gateway: 'serve',
-    way,
     script: { receiptDelayMs: 50 },
-    settings: limitsOf(way, { tps: TPS, window: 50 }),
+    settings: { tps: TPS, window: 50 },
   });
   const { client: other } = await stage.newAccount({ plan: 'unlimited' });
   const send = (phoneNumber: string) => other.send({ phoneNumber, message: 'Your code is 123456' });
@@ -88,12 +80,12 @@ async function prove(run: Run, way: Way): Promise<Findings> {
 }
 
 /** Numbers of the messages of a run. */
-export const numbers = (first: number, count: number): string[] =>
+const numbers = (first: number, count: number): string[] =>
   Array.from({ length: count }, (_, n) => destinationOf(first + n));
 
 /** Sends single messages at random intervals; returns the latencies in ms from the request to the carrier, and how
  * many other messages the carrier got meanwhile, at most. */
-export async function measure(
+async function measure(
   run: Run,
   stage: Stage,
   send: (phoneNumber: string) => Promise<unknown>,

@@ -1,4 +1,4 @@
-import { type Ledger, limitsOf, takenByDestination, type Way } from './lib/carrier.ts';
+import { type Ledger, takenByDestination } from './lib/carrier.ts';
 import { killPoints, NEXT_SUBMIT_MS, startCrew, untilSubmits } from './lib/kills.ts';
 import { exportStatuses, listEverUnknown, listUnknownOutcomes, type StatusRecord, untilIdle } from './lib/messages.ts';
 import { type PollResult, pollUntilDone } from './lib/poll.ts';
@@ -37,27 +37,15 @@ export const receipts: Proof = {
     breaks: ['no receipt is dropped'],
     mode: 'tiny',
   },
-  prove: (run) => prove(run, 'smpp'),
+  prove,
 };
 
-export const receiptsHttp: Proof = {
-  promise: 'Every receipt that a carrier posts by HTTP is matched to its own message, whenever it arrives.',
-  sabotage: {
-    fault: 'of the receipts in one callback only the first is read',
-    file: new URL('./sabotage/receipts-http.ts', import.meta.url),
-    breaks: ['no receipt is dropped'],
-    mode: 'tiny',
-  },
-  prove: (run) => prove(run, 'http'),
-};
-
-async function prove(run: Run, way: Way): Promise<Findings> {
+async function prove(run: Run): Promise<Findings> {
   const size = SIZES[run.mode];
   await using stage = await openStage(run, {
     gateway: 'api',
-    way,
     script: {
-      idFormat: way === 'http' ? 'uuid' : oneOf(run, ['decimal', 'hex-lower', 'hex-upper', 'hex-padded']),
+      idFormat: oneOf(run, ['decimal', 'hex-lower', 'hex-upper', 'hex-padded']),
       responseDelayMs: 5,
       receiptDelayMs: 100,
       earlyReceiptShare: 0.2,
@@ -65,14 +53,12 @@ async function prove(run: Run, way: Way): Promise<Findings> {
       reorderReceiptShare: 0.1,
       reorderMs: 300,
       foreignReceiptShare: 0.05,
-      ...(way === 'http' && { errorShare: 0.02 }),
     },
-    settings: limitsOf(way, { window: WINDOW }),
+    settings: { window: WINDOW },
   });
   const ids = await sendAll(run, stage, size.messages);
   const crew = await startCrew(run, stage, WORKERS);
-  // Only SMPP has receipts whose ids differ from those in the responses.
-  const respelling = way === 'smpp' ? startRespelling(run, stage) : null;
+  const respelling = startRespelling(run, stage);
   for (const point of killPoints(run, size.kills, size.messages)) {
     if (!(await untilSubmits(stage, point, NEXT_SUBMIT_MS))) break;
     await crew.killOne();
@@ -80,7 +66,7 @@ async function prove(run: Run, way: Way): Promise<Findings> {
   }
   await crew.allStarted();
   await untilIdle(stage, STALL_TIMEOUT_MS);
-  await respelling?.stop();
+  await respelling.stop();
 
   const { withheld } = await stage.carrier.counts();
   const figures = { ...(await compare(run, stage, ids)), kills: crew.kills, withheld };

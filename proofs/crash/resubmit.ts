@@ -1,4 +1,4 @@
-import { limitsOf, takenByDestination, type Way } from '../lib/carrier.ts';
+import { takenByDestination } from '../lib/carrier.ts';
 import { killPoints, NEXT_SUBMIT_MS, startCrew, untilSubmits } from '../lib/kills.ts';
 import { destinationOf, exportStatuses, untilIdle } from '../lib/messages.ts';
 import { type Findings, judge, type Mode, type Proof, type Run } from '../lib/proof.ts';
@@ -26,31 +26,15 @@ export const resubmit: Proof = {
     breaks: ['every message sent twice is flagged'],
     mode: 'tiny',
   },
-  prove: (run) => prove(run, 'smpp'),
+  prove,
 };
 
-export const resubmitHttp: Proof = {
-  promise:
-    'On a route over HTTP that resubmits unknown outcomes nothing is lost, and every possible duplicate is flagged, also when the carrier does not answer.',
-  sabotage: {
-    fault: 'a request without an answer counts as not written',
-    file: new URL('../sabotage/resubmit-http.ts', import.meta.url),
-    breaks: ['every message sent twice is flagged'],
-    mode: 'tiny',
-  },
-  prove: (run) => prove(run, 'http'),
-};
-
-/** Of messages over HTTP, these are taken and not answered, or answered with 503. */
-const HTTP_FAULTS = { dropResponseShare: 0.03, errorShare: 0.03 };
-
-async function prove(run: Run, way: Way): Promise<Findings> {
+async function prove(run: Run): Promise<Findings> {
   const size = SIZES[run.mode];
   await using stage = await openStage(run, {
     gateway: 'api',
-    way,
-    script: { responseDelayMs: RESPONSE_DELAY_MS, receiptDelayMs: 200, ...(way === 'http' && HTTP_FAULTS) },
-    settings: limitsOf(way, { window: WINDOW }),
+    script: { responseDelayMs: RESPONSE_DELAY_MS, receiptDelayMs: 200 },
+    settings: { window: WINDOW },
     onUnknown: 'resubmit',
   });
   const ids = await sendSingles(stage, size.messages);
@@ -88,7 +72,7 @@ async function sendSingles({ client }: Stage, count: number): Promise<string[]> 
 }
 
 /** Compares what the gateway says of messages on a route that resubmits with the carrier's ledger. */
-export async function compareResubmitted(stage: Stage, ids: readonly string[]) {
+async function compareResubmitted(stage: Stage, ids: readonly string[]) {
   const records = await exportStatuses(stage, ids, (r) => r.deliveryStatus === 'DELIVERED', STALL_TIMEOUT_MS);
   const taken = takenByDestination(await stage.carrier.ledger());
   const doubled = records.filter(({ destination }) => (taken.get(destination)?.length ?? 0) > 1);

@@ -48,7 +48,7 @@ export type Bound = { readonly account: Account; readonly customer: SmppCustomer
 type Manners = Pick<CustomerOptions, 'port' | 'binds' | 'window' | 'registered' | 'answer'>;
 
 /** Creates a credential of an account. */
-export async function newCredential(
+async function newCredential(
   { pool }: Pick<Stage, 'pool'>,
   accountId: number,
   settings: SettingsInput,
@@ -58,7 +58,7 @@ export async function newCredential(
 }
 
 /** Makes an account with a credential, and binds its customer. The customer ends with `opened`. */
-export async function openCustomer(stage: Stage, opened: AsyncDisposableStack, manners: Manners): Promise<Bound> {
+async function openCustomer(stage: Stage, opened: AsyncDisposableStack, manners: Manners): Promise<Bound> {
   const account = await stage.newAccount({ plan: 'unlimited' });
   const { binds, window } = manners;
   const { systemId, password } = await newCredential(stage, account.accountId, {

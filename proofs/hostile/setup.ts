@@ -5,7 +5,7 @@ import { insertRoute } from '../../src/network/routing/sql.ts';
 import { loadConfig } from '../../src/platform/config.ts';
 import { loadSecretKey } from '../../src/platform/secret-key.ts';
 import { until } from '../../test/support/until.ts';
-import { openNetworks } from '../callbacks/networks.ts';
+import { openNetworks } from './callback-networks.ts';
 import type { Stage } from '../lib/stage.ts';
 import type { Attack, CallbackEnd, Tenant } from './attack.ts';
 import { PEER_PREFIX } from './attacks/carriers.ts';

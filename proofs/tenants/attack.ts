@@ -49,7 +49,7 @@ function setAt(document: unknown, keys: readonly string[], value: unknown): void
   setAt(Reflect.get(document, key), rest, value);
 }
 
-export function send({ client }: Party, sent: CaseRequest): Promise<Answer> {
+function send({ client }: Party, sent: CaseRequest): Promise<Answer> {
   const { method, path, headers, body } = wireOf(sent);
   return client.request(method, path, { ...(body === undefined ? {} : { body }), headers });
 }
@@ -168,7 +168,7 @@ async function compare(
 }
 
 /** Removes what differs between requests from an answer or a row: new ids, times, durations, secrets. */
-export const withoutVariables = (text: string): string =>
+const withoutVariables = (text: string): string =>
   text
     .replace(UUIDS, '<uuid>')
     .replace(TIMES, '<time>')

@@ -43,7 +43,7 @@ export const OPEN_ROUTES: ReadonlySet<string> = new Set([
   'GET /help/*',
   // The console's files.
   'GET /assets/*',
-  // By a signed link: see `prove links`.
+  // By a signed link.
   `GET ${PG}/exports/:exportId/file`,
   // Signed by the carrier of a connection.
   'GET /api/callbacks/http/:connectionName',
@@ -51,9 +51,9 @@ export const OPEN_ROUTES: ReadonlySet<string> = new Set([
   'GET /api/callbacks/whatsapp/:connectionName',
   'POST /api/callbacks/whatsapp/:connectionName',
   'POST /api/callbacks/rcs/:connectionName',
-  // By the state of a connection: see `prove oauth`.
+  // By the state of a connection.
   'GET /oauth/:platform/callback',
-  // By password: see `prove guess`.
+  // By password.
   `POST ${PG}/session`,
   `POST ${PG}/session/second-factor`,
   `POST ${PG}/session/passkey-options`,

@@ -28,21 +28,6 @@ export const tenants: Proof = {
   prove: (run) => prove(run, openUsersAndKeys),
 };
 
-export const tenantsRlsOnly: Proof = {
-  promise: 'The database alone keeps accounts apart, even if no statement of a request names its account.',
-  sabotage: {
-    fault: 'requests run as the owner of the tables',
-    file: new URL('../sabotage/tenants-rls-only.ts', import.meta.url),
-    breaks: [
-      'a foreign id answers exactly as an unknown one',
-      'no answer shows anything of another account',
-      'no row of another account is changed',
-    ],
-    mode: 'tiny',
-  },
-  prove: (run) => prove(run, openUsers, [new URL('./checks-off.ts', import.meta.url)]),
-};
-
 export const tenantsAppOnly: Proof = {
   promise: 'The statements alone keep accounts apart, even if the database lets every request see everything.',
   sabotage: {

@@ -126,7 +126,7 @@ const whatsappTemplate = (status: 'APPROVED' | 'DELETED', content: readonly obje
 export const PICTURE = 'GIF89a\x01\0\x01\0\0\0\0,\0\0\0\0\x01\0\x01\0\0\x02\x02D\x01\0;';
 
 /** Uploads a small picture; returns its id. */
-export function uploadPicture(party: Party): Promise<Thing> {
+function uploadPicture(party: Party): Promise<Thing> {
   const headers = { 'content-type': 'multipart/form-data; boundary=end' };
   const file = `Content-Disposition: form-data; name="file"; filename="${randomName(party)}.gif"`;
   return create(party, `${PG}/media`, `--end\r\n${file}\r\n\r\n${PICTURE}\r\n--end--\r\n`, 'id', headers);

@@ -1,7 +1,7 @@
 import sharp from 'sharp';
 import { makeXlsx } from '../../../test/support/files/archive.ts';
 import { box, makeMp4 } from '../../../test/support/files/mp4.ts';
-import { formAround } from '../../uploads/send.ts';
+import { formAround } from '../upload.ts';
 import { type Attack, type Ground, MEANS, withinLine } from '../attack.ts';
 import { PG, requestsAt, type Wire } from '../requests.ts';
 import { headOf, socketsOf } from '../sockets.ts';

@@ -1,10 +1,21 @@
 import net from 'node:net';
 import { EMPTY_MESSAGE, encodePdu, type Pdu } from '../../../src/carriers/smpp/pdu.ts';
 import { NO_TLVS } from '../../../src/carriers/smpp/tlv.ts';
-import { bindBody } from '../../smpp/customer-pdus.ts';
+import type { Bind } from '../../../src/carriers/smpp/bodies.ts';
 import { type Attack, type Ground, MEANS, type Strike, withinLine } from '../attack.ts';
 import { ask, everyTick, fieldOf, PG, withKey } from '../requests.ts';
 import { socketsOf, type SocketPlan } from '../sockets.ts';
+
+/** The body of a bind. */
+const bindBody = (systemId: string, password: string): Bind => ({
+  systemId,
+  password,
+  systemType: '',
+  interfaceVersion: 0x34,
+  addrTon: 0,
+  addrNpi: 0,
+  addressRange: '',
+});
 
 const BINDS = 10;
 const WINDOW = 1000;

@@ -378,13 +378,13 @@ describe('the settings', () => {
 
   test('need no second factor here where the account requires one: the provider answers for its users', async () => {
     const { pool, account } = stage.program;
-    const require = (value: string) =>
+    const demand = (value: string) =>
       exec(pool, sql`UPDATE account SET second_factor = ${value} WHERE id = ${account.accountId}`);
-    await require('required');
+    await demand('required');
     try {
       expect((await stage.sessionOf(await stage.signIn())).body).toMatchObject({ mustEnrol: false });
     } finally {
-      await require('optional');
+      await demand('optional');
     }
   });
 
