@@ -43,14 +43,17 @@ const MAX_PAUSE_MS = 30_000;
 const HOLD_MS = 100;
 /** A carrier that refuses less than this has other reasons than the rate, such as a full queue of one recipient. */
 const TOLERATED_SHARE = 0.03;
-/** The part of the rate that a cut leaves. */
-const CUT = 0.85;
+/** A cut leaves a little less than what the carrier took in the last second, and these parts of the rate at most and at least. */
+const BELOW_TAKEN = 0.97;
+const LEAST_CUT = 0.95;
+const MOST_CUT = 0.5;
 /** The lowest rate: long codes in the United States take one message a second. */
 const FLOOR = 0.5;
 /** While nothing waits the limit is not known to be below this, and refusals of a few recipients hold up nobody. */
 const IDLE_FLOOR = 10;
-/** In how many seconds a rate is back where it was cut, or parts: each look for a higher one costs some refusals. */
-const RISE_S = 1.5;
+/** After a cut the rate rises by this share in a second, or in as many parts: each look for a higher one costs refusals. */
+const RISE = 0.05;
+const RISE_S = 1;
 const RISE_PARTS = 20;
 /** The rate after a pause, until the carrier takes a part. */
 const PROBE_RATE = 10;
@@ -58,10 +61,9 @@ const PROBE_RATE = 10;
 const BURST_S = 0.1;
 
 /**
- * Creates a limit. As long as the carrier refuses nothing, there is none. A refusal cuts the rate to 85 %, the first one to
- * what the carrier took in the last second; parts that were begun before a cut cause no other one. While messages wait,
- * the rate rises by the cube of the time, as TCP CUBIC does (RFC 9438, section 4.2): slowly around the rate of the last cut,
- * quickly far from it. When the carrier takes nothing at all, it pauses, from `baseMs` to 30 s, until a part is taken.
+ * Creates a limit. As long as the carrier refuses nothing, there is none. A refusal cuts the rate to what the carrier took
+ * in the last second; parts that were begun before a cut cause no other one. While messages wait, the rate rises by the cube
+ * of the time, as TCP CUBIC does (RFC 9438, section 4.2): slowly near the limit that was found, quickly when it is gone. When the carrier takes nothing at all, it pauses, from `baseMs` to 30 s, until a part is taken.
  *
  * `onEnd` is called when a pause ends.
  */
@@ -69,8 +71,8 @@ export function createThrottle(baseMs: number, onEnd: () => void): Throttle {
   const now = (): number => performance.now();
   const taken = createRecentCount(now, SECOND_MS);
   const refusals = createRecentCount(now, SECOND_MS);
-  /** The rate that was cut last; Infinity as long as the carrier has shown no limit. */
-  let top = Number.POSITIVE_INFINITY;
+  /** The rate after the last cut; Infinity as long as the carrier has shown no limit. */
+  let base = Number.POSITIVE_INFINITY;
   /** For how many seconds messages have waited since then. */
   let waitedS = 0;
   let isWaiting = false;
@@ -88,11 +90,11 @@ export function createThrottle(baseMs: number, onEnd: () => void): Throttle {
 
   const perSecond = (): number => {
     if (isProbing) return PROBE_RATE;
-    if (top === Number.POSITIVE_INFINITY) return top;
-    const riseS = Math.max(RISE_S, RISE_PARTS / top);
-    return Math.max(FLOOR, top * (1 + (1 - CUT) * (waitedS / riseS - 1) ** 3));
+    if (base === Number.POSITIVE_INFINITY) return base;
+    const riseS = Math.max(RISE_S, RISE_PARTS / base);
+    return base * (1 + RISE * ((waitedS / riseS - 1) ** 3 + 1));
   };
-  const isUnlimited = (): boolean => top === Number.POSITIVE_INFINITY && !isProbing;
+  const isUnlimited = (): boolean => base === Number.POSITIVE_INFINITY && !isProbing;
   const pauseMs = (): number => (pauseUntil === 0 ? 0 : Math.max(1, Math.ceil(pauseUntil - now())));
 
   function ready(): boolean {
@@ -108,9 +110,11 @@ export function createThrottle(baseMs: number, onEnd: () => void): Throttle {
   }
 
   function cut(): void {
-    const isFirst = top === Number.POSITIVE_INFINITY;
-    const rate = isFirst ? taken.sum() : perSecond();
-    top = Math.max(rate, isWaiting ? FLOOR : IDLE_FLOOR);
+    const rate = perSecond();
+    const limit = Math.max(1, taken.sum()) * BELOW_TAKEN;
+    const next =
+      base === Number.POSITIVE_INFINITY ? limit : Math.min(rate * LEAST_CUT, Math.max(rate * MOST_CUT, limit));
+    base = Math.max(next, isWaiting ? FLOOR : IDLE_FLOOR);
     waitedS = takenSinceCut = 0;
     isWaiting = false;
     firstTicket = nextTicket;
@@ -156,7 +160,7 @@ export function createThrottle(baseMs: number, onEnd: () => void): Throttle {
       taken.add();
       if (ticket >= firstTicket) takenSinceCut++;
       // The first refusal of a burst is answered before most of the parts that the carrier takes of it.
-      else if (now() < holdUntil) top = Math.max(top, taken.sum());
+      else if (now() < holdUntil) base = Math.max(base, taken.sum() * BELOW_TAKEN);
       isProbing = false;
       pauseLength = baseMs;
     },
