@@ -11124,7 +11124,7 @@ export interface operations {
                         }[];
                         /** @description The length of a step of `steps`. */
                         stepSeconds: number;
-                        /** @description What became known when, oldest first, in at most 120 steps; empty ones are left out. The figures are exact. What was known before version 0.3.0 is not included. */
+                        /** @description What became known when, oldest first, in at most 120 steps; empty ones are left out. The figures are exact. */
                         steps: {
                             /**
                              * Format: date-time

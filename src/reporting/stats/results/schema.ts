@@ -34,8 +34,7 @@ export const ResultsOut = Type.Object({
     }),
     {
       description:
-        'What became known when, oldest first, in at most 120 steps; empty ones are left out. The figures are exact. What ' +
-        'was known before version 0.3.0 is not included.',
+        'What became known when, oldest first, in at most 120 steps; empty ones are left out. The figures are exact.',
     },
   ),
 });
