@@ -76,6 +76,7 @@ export function createThrottle(baseMs: number, onEnd: () => void): Throttle {
   /** For how many seconds messages have waited since then. */
   let waitedS = 0;
   let isWaiting = false;
+  let cutAt = 0;
   let takenSinceCut = 0;
   let nextTicket = 0;
   let firstTicket = 0;
@@ -111,16 +112,18 @@ export function createThrottle(baseMs: number, onEnd: () => void): Throttle {
 
   function cut(): void {
     const rate = perSecond();
-    const limit = Math.max(1, taken.sum()) * BELOW_TAKEN;
+    // A second of a low rate says little: some parts more or fewer are chance.
+    const sinceCut = takenSinceCut / Math.max(1, (now() - cutAt) / SECOND_MS);
+    const limit = Math.max(1, taken.sum(), sinceCut) * BELOW_TAKEN;
     const next =
       base === Number.POSITIVE_INFINITY ? limit : Math.min(rate * LEAST_CUT, Math.max(rate * MOST_CUT, limit));
     base = Math.max(next, isWaiting ? FLOOR : IDLE_FLOOR);
     waitedS = takenSinceCut = 0;
     isWaiting = false;
     firstTicket = nextTicket;
-    filledAt = now();
+    cutAt = filledAt = now();
     tokens = 0;
-    holdUntil = filledAt + HOLD_MS;
+    holdUntil = cutAt + HOLD_MS;
   }
 
   /** Whether so few parts of the last second were refused that it need not be for the rate; a few may come by chance. */
