@@ -22,7 +22,7 @@ type Size = {
   readonly restMs: number;
   /** The latest time after the last attack at which memory must be back. */
   readonly maxRestMs: number;
-  /** Below this a p99 is never too high: five times a few milliseconds would be the noise of the machine. */
+  /** Below this a p99 is never too high: three times a few milliseconds would be the noise of the machine. */
   readonly floorMs: number;
 };
 
@@ -31,7 +31,7 @@ const SIZES: Readonly<Record<Mode, Size>> = {
   quick: { warmUpMs: 5000, quietMs: 15_000, attackMs: 5000, restMs: 60_000, maxRestMs: 180_000, floorMs: 100 },
   full: { warmUpMs: 20_000, quietMs: 60_000, attackMs: 20_000, restMs: 60_000, maxRestMs: 180_000, floorMs: 100 },
 };
-const TIMES_QUIET = 5;
+const TIMES_QUIET = 3;
 const MAX_MS = 1000;
 /** What an attack has begun may still go on after it. */
 const AFTERMATH_MS = 500;
@@ -44,7 +44,7 @@ const MEMORY_SHARE = 0.1;
 /** What the heap of a program of this size differs by from one moment to the next. */
 const MEMORY_ALLOWANCE_MIB = 32;
 
-const P99_CLAIM = 'p99 of the victim stays within five times its quiet p99, or within the floor';
+const P99_CLAIM = 'p99 of the victim stays within three times its quiet p99, or within the floor';
 const OPEN_CLAIM = 'so it does during the attacks that are listed as open';
 
 export const hostile: Proof = {
@@ -127,7 +127,7 @@ async function environmentOf(run: Run, { receiverPorts, smtpUrl }: Attacker): Pr
 
 type Bounds = { readonly p99Ms: number; readonly maxMs: number };
 
-/** On a machine that is busy with something else, a second may be less than five times the quiet p99. */
+/** On a machine that is busy with something else, a second may be less than three times the quiet p99. */
 const boundsOf = ({ p99Ms }: View, { floorMs }: Size): Bounds => ({
   p99Ms: Math.max(TIMES_QUIET * p99Ms, floorMs),
   maxMs: Math.max(TIMES_QUIET * p99Ms, MAX_MS),
@@ -246,7 +246,7 @@ function conclude(scene: Scene, played: readonly Played[], rest: Rest): Findings
   };
   return judge(figures, {
     [P99_CLAIM]: figures.worstP99Ms <= bounds.p99Ms,
-    'no request of the victim takes more than a second, or five times the quiet p99': figures.worstMs <= bounds.maxMs,
+    'no request of the victim takes more than a second, or three times the quiet p99': figures.worstMs <= bounds.maxMs,
     [OPEN_CLAIM]: views.every(({ p99Ms, maxMs }) => p99Ms <= bounds.p99Ms && maxMs <= bounds.maxMs),
     'the victim gets no server error': figures.serverErrors === 0,
     'every request of the victim is answered with 200': figures.refused === 0,
