@@ -42,11 +42,12 @@ const MAX_PAUSE_MS = 30_000;
 /** After a cut nothing is sent for a moment: answers to what was written before it would bring the next cut. */
 const HOLD_MS = 100;
 /** A carrier that refuses less than this has other reasons than the rate, such as a full queue of one recipient. */
-const TOLERATED_SHARE = 0.03;
+const TOLERATED_SHARE = 0.02;
 /** A cut leaves a little less than what the carrier took in the last second, and these parts of the rate at most and at least. */
 const BELOW_TAKEN = 0.97;
 const LEAST_CUT = 0.95;
 const MOST_CUT = 0.5;
+const NEXT_CUT = 0.8;
 /** The lowest rate: long codes in the United States take one message a second. */
 const FLOOR = 0.5;
 /** While nothing waits the limit is not known to be below this, and refusals of a few recipients hold up nobody. */
@@ -112,17 +113,18 @@ export function createThrottle(baseMs: number, onEnd: () => void): Throttle {
 
   function cut(): void {
     const rate = perSecond();
-    // A second of a low rate says little: some parts more or fewer are chance.
-    const sinceCut = takenSinceCut / Math.max(1, (now() - cutAt) / SECOND_MS);
+    const seconds = (now() - cutAt) / SECOND_MS;
+    const sinceCut = takenSinceCut / seconds;
     const limit = Math.max(1, taken.sum(), sinceCut) * BELOW_TAKEN;
-    const next =
-      base === Number.POSITIVE_INFINITY ? limit : Math.min(rate * LEAST_CUT, Math.max(rate * MOST_CUT, limit));
+    // In the first second what the carrier took shows the time before the last cut as well.
+    const least = seconds < 1 ? (sinceCut < rate / 2 ? NEXT_CUT : LEAST_CUT) * rate : Math.max(rate * MOST_CUT, limit);
+    const next = base === Number.POSITIVE_INFINITY ? limit : Math.min(rate * LEAST_CUT, least);
     base = Math.max(next, isWaiting ? FLOOR : IDLE_FLOOR);
     waitedS = takenSinceCut = 0;
     isWaiting = false;
     firstTicket = nextTicket;
     cutAt = filledAt = now();
-    tokens = 0;
+    tokens = Math.min(tokens, 0);
     holdUntil = cutAt + HOLD_MS;
   }
 
