@@ -1,173 +1,214 @@
 import { pipeline } from 'node:stream/promises';
-import type { Client } from 'pg';
+import pg from 'pg';
+import type { Client, Pool } from 'pg';
 import { from, to } from 'pg-copy-streams';
-import { inlineValues } from '../../platform/db/inlined.ts';
-import { type Db, exec, join, many, one, raw, type Sql, sql } from '../../platform/db/query.ts';
-import type { OwnRows } from './tables.ts';
+import { clientConfig } from '../platform/db/client-config.ts';
+import { CURRENT_SCHEMA } from '../platform/db/current-schema.ts';
+import { inlineValues } from '../platform/db/inlined.ts';
+import { createPool, setUp, TYPES } from '../platform/db/pool.ts';
+import { type Db, exec, join, many, one, raw, type Sql, sql } from '../platform/db/query.ts';
+import { serversOf, waitForPrimary } from '../platform/db/servers.ts';
+import { explainDatabaseError } from '../platform/db/startup-error.ts';
+import type { Log } from '../platform/lib/log.ts';
+
+/** The database of a cell. */
+export type Cell = {
+  readonly number: number;
+  readonly pool: Pool;
+  /** Opens a session of its own, since COPY does not work on the pipelined ones of the pool. */
+  openSession(): Promise<Client>;
+  close(): Promise<void>;
+};
+
+/** The name of the sessions that copy an account: they write for no other one. */
+export const COPY_SESSION = 'heliograph account copy';
+/** A transaction is idle while the other cell works. During a COPY, a machine may be gone and take nothing. */
+const SETTINGS = {
+  statement_timeout: '0',
+  idle_in_transaction_session_timeout: '10min',
+  tcp_user_timeout: '60s',
+  plan_cache_mode: 'auto',
+  jit: 'off',
+  timezone: 'UTC',
+};
+
+/** Opens the database of a cell. Rejects when no server of it accepts writes, with a StartupError that names the cell. */
+export async function openCell(number: number, connectionString: string, log: Log): Promise<Cell> {
+  const pool = createPool(connectionString, { max: 4, applicationName: 'heliograph account move', log });
+  try {
+    await waitForPrimary(connectionString);
+    await pool.query('SELECT');
+  } catch (error) {
+    await pool.end();
+    throw explainDatabaseError(error, `CELL_DATABASES (cell ${number})`);
+  }
+  return {
+    number,
+    pool,
+    async openSession() {
+      const server = serversOf(connectionString).current();
+      const options = { application_name: COPY_SESSION, connectionTimeoutMillis: 10_000, keepAlive: true, types: TYPES };
+      const client = new pg.Client(clientConfig(server, options));
+      // A query in progress reports the error through its own promise.
+      client.on('error', () => undefined);
+      await client.connect();
+      await client.query(setUp(SETTINGS));
+      return client;
+    },
+    close: () => pool.end(),
+  };
+}
+
+/** A table with rows of accounts. */
+export type Table = {
+  readonly name: string;
+  /** `facts`, `shared` or `queue`, as its comment says. */
+  readonly kind: string;
+  /** The column that names the account; null: another table does. */
+  readonly key: string | null;
+  /** The columns that are stored, in their order. */
+  readonly columns: readonly string[];
+  /** Those that number the rows within a database. */
+  readonly renewed: readonly string[];
+  readonly parents: readonly string[];
+};
+
+/** Tables without a column for the account, with the condition for its rows. */
+const OWNED_BY_OTHERS: Readonly<Record<string, (accountId: number) => Sql>> = {
+  account: (accountId) => sql`id = ${accountId}`,
+  login_network: (accountId) => sql`user_id IN (SELECT id FROM app_user WHERE account_id = ${accountId})`,
+  number_pool_number: (accountId) => sql`pool_id IN (SELECT id FROM number_pool WHERE owner_id = ${accountId})`,
+};
+/** Rows about an account that say something about the cell, or begin again at the target. */
+const STAYING: ReadonlySet<string> = new Set([
+  'conditional_route',
+  'contact_upload',
+  'contact_upload_part',
+  'file_removal',
+  'keyword_count',
+  'lookup_budget',
+  'passed_on',
+  'quality_sample',
+  'single_sign_on_state',
+  'smpp_bind',
+  'social_state',
+  'webhook_claim',
+]);
+/** Rows that workers take up without a queue; without a balance, nothing is accepted. */
+const WORK = new Set(['simulated_outcome', 'social_profile', 'credit_balance']);
+
+/** Lists the tables with rows of accounts from the catalogue, in an order in which no row refers to a later table. */
+export async function listTables(db: Db): Promise<Table[]> {
+  const found = await many<Table>(
+    db,
+    sql`SELECT c.relname AS name, obj_description(c.oid, 'pg_class') AS kind,
+          (SELECT attname::text FROM pg_attribute WHERE attrelid = c.oid AND attname IN ('account_id', 'owner_id')) AS key,
+          ARRAY(SELECT attname::text FROM pg_attribute WHERE attrelid = c.oid AND attnum > 0 AND NOT attisdropped
+                  AND attgenerated = '' ORDER BY attnum) AS columns,
+          ARRAY(SELECT a.attname::text FROM pg_attribute a LEFT JOIN pg_attrdef d ON d.adrelid = c.oid AND d.adnum = a.attnum
+                WHERE a.attrelid = c.oid AND (a.attidentity <> '' OR pg_get_expr(d.adbin, c.oid) LIKE 'nextval(%')) AS renewed,
+          ARRAY(SELECT DISTINCT p.relname::text FROM pg_constraint k JOIN pg_class p ON p.oid = k.confrelid
+                WHERE k.conrelid = c.oid AND k.contype = 'f' AND k.confrelid <> c.oid) AS parents
+        FROM pg_class c
+        WHERE c.relnamespace = ${CURRENT_SCHEMA} AND c.relkind IN ('r', 'p') AND NOT c.relispartition ORDER BY c.relname`,
+  );
+  const rest = new Map(
+    found.filter(({ name, key }) => key !== null || name in OWNED_BY_OTHERS).map((table) => [table.name, table]),
+  );
+  const ordered: Table[] = [];
+  const add = (table: Table): void => {
+    if (!rest.delete(table.name)) return;
+    for (const parent of table.parents) {
+      const first = rest.get(parent);
+      if (first) add(first);
+    }
+    ordered.push(table);
+  };
+  for (const table of [...rest.values()]) add(table);
+  return ordered;
+}
+
+/** What is put aside while an account is held, so that no worker takes it up: all queues but that of the chunks. */
+export const isWork = ({ name, kind }: Table): boolean =>
+  WORK.has(name) || (kind === 'queue' && !STAYING.has(name) && name !== 'dispatch_chunk' && name !== 'account_work');
+
+export const isCopied = (table: Table): boolean => !isWork(table) && !STAYING.has(table.name);
+
+/** The condition for the rows of an account. */
+export const own = ({ name, key }: Table, accountId: number): Sql =>
+  OWNED_BY_OTHERS[name]?.(accountId) ?? sql`${raw(key ?? '')} = ${accountId}`;
+
+/** Deletes all rows of an account but those that wait for another cell. */
+export async function deleteAccountRows(tx: Db, tables: readonly Table[], accountId: number): Promise<void> {
+  await exec(tx, sql`UPDATE user_session SET acting_account_id = NULL WHERE acting_account_id = ${accountId}`);
+  for (const table of tables.toReversed())
+    if (table.name !== 'passed_on') await exec(tx, sql`DELETE FROM ${raw(table.name)} WHERE ${own(table, accountId)}`);
+}
 
 /** The id in the target of each connection of the source. */
 export type ConnectionIds = ReadonlyMap<number, number>;
 
-/** Which rows to read, and of which account. */
-export type Reading = { readonly table: string; readonly rows: OwnRows; readonly accountId: number };
+const NOTHING = raw('NULL');
+/** The values of these columns in the target, in place of their own. */
+const VALUES: Readonly<Record<string, Sql>> = {
+  'account.away': NOTHING,
+  'account.cell': NOTHING,
+  'account.moves': raw('moves + 1'),
+  'user_session.acting_account_id': NOTHING,
+  'export_job.owner': NOTHING,
+  'smpp_outbox.owner': NOTHING,
+};
 
-/** A name as SQL writes it. */
-export const quoted = (name: string): Sql => raw(`"${name}"`);
-/** Names, separated by commas. */
-export const listOf = (names: readonly string[]): Sql => join(names.map(quoted));
-
-/** The condition for the rows of the account. */
-export const own = ({ rows, accountId }: Reading): Sql => rows.where?.(accountId) ?? sql`account_id = ${accountId}`;
-
-/** All rows of the account, as a subquery. */
-const allOf = (reading: Reading): Sql => sql`(SELECT * FROM ${raw(reading.table)} WHERE ${own(reading)})`;
-
-/** Lists the columns of a table that are stored, in their order. */
-export async function listColumns(db: Db, table: string): Promise<string[]> {
-  const columns = await many<{ name: string }>(
-    db,
-    sql`SELECT attname AS name FROM pg_attribute
-        WHERE attrelid = ${table}::regclass AND attnum > 0 AND NOT attisdropped AND attgenerated = '' ORDER BY attnum`,
-  );
-  return columns.map(({ name }) => name);
-}
-
-/** The value of a column as the target stores it. */
-export function valueOf(column: string, { values = {} }: OwnRows, ids: ConnectionIds): Sql {
-  const expression = values[column];
-  if (expression !== undefined) return expression;
-  if (column === 'connection_id') return translated(column, ids);
+/** The value of a column as the target stores it; `row` is how SQL names the row. */
+export function valueOf({ name }: Table, column: string, ids: ConnectionIds, row = ''): Sql {
+  const translated = (id: string): Sql =>
+    ids.size === 0
+      ? raw(id)
+      : raw(`CASE ${id} ${[...ids].map(([here, there]) => `WHEN ${here} THEN ${there}`).join(' ')} ELSE ${id} END`);
+  const value = VALUES[`${name}.${column}`];
+  if (value !== undefined) return value;
+  if (column === 'connection_id') return translated(`${row}connection_id`);
   if (column === 'alternates')
-    return sql`ARRAY(SELECT ${translated('a.id', ids)} FROM unnest(alternates) WITH ORDINALITY AS a (id, n) ORDER BY a.n)`;
-  return quoted(column);
+    return sql`ARRAY(SELECT ${translated('a.id')} FROM unnest(${raw(row)}alternates) WITH ORDINALITY AS a (id, n) ORDER BY a.n)`;
+  return raw(`${row}"${column}"`);
 }
 
-const translated = (column: string, ids: ConnectionIds): Sql =>
-  ids.size === 0
-    ? raw(column)
-    : raw(
-        `CASE ${column} ${[...ids].map(([here, there]) => `WHEN ${here} THEN ${there}`).join(' ')} ELSE ${column} END`,
-      );
+export const listOf = (columns: readonly string[]): Sql => join(columns.map((column) => raw(`"${column}"`)));
 
-/** Copies rows from a transaction on the source into one on the target. Both sessions may run nothing else meanwhile. */
-export async function copyRows(source: Client, target: Client, reading: Reading, ids: ConnectionIds): Promise<void> {
-  const { table, rows } = reading;
-  const columns = await listColumns(source, table);
-  const values = join(columns.map((column) => valueOf(column, rows, ids)));
-  const query = inlineValues(sql`SELECT ${values} FROM ${raw(table)} WHERE ${own(reading)}`);
+/** Copies the rows of an account in one table. Both sessions may run nothing else meanwhile. Returns their number. */
+export async function copyTable(
+  source: Client,
+  target: Client,
+  { table, accountId, ids }: { table: Table; accountId: number; ids: ConnectionIds },
+): Promise<number> {
+  const values = join(table.columns.map((column) => valueOf(table, column, ids)));
+  const rows = sql`FROM ${raw(table.name)} WHERE ${own(table, accountId)}`;
   await pipeline(
-    source.query(to(`COPY (${query}) TO STDOUT`)),
-    target.query(from(`COPY ${table} (${columns.map((column) => `"${column}"`).join(', ')}) FROM STDIN`)),
+    source.query(to(`COPY (${inlineValues(sql`SELECT ${values} ${rows}`)}) TO STDOUT`)),
+    target.query(from(`COPY ${table.name} (${table.columns.map((column) => `"${column}"`).join(', ')}) FROM STDIN`)),
   );
+  const [here, there] = await Promise.all(
+    [source, target].map((cell) => one<{ count: number }>(cell, sql`SELECT count(*) AS count ${rows}`)),
+  );
+  if (here?.count !== there?.count)
+    throw new Error(`The copy of ${table.name} has ${there?.count} rows in place of ${here?.count}.`);
+  return here?.count ?? 0;
 }
 
-const ROWS_PER_PARCEL = 200;
-
-/**
- * Deletes rows in a transaction on the source, and keeps them in one on the target as parcels, each row as the text of a row
- * of the target's table. No row passes through memory but those on their way. Both sessions may run nothing else meanwhile.
- */
-export async function carryRows(source: Client, target: Client, reading: Reading, ids: ConnectionIds): Promise<void> {
-  const { table, rows, accountId } = reading;
-  const columns = await many<{ name: string; generated: boolean }>(
-    source,
-    sql`SELECT attname AS name, attgenerated <> '' AS generated FROM pg_attribute
-        WHERE attrelid = ${table}::regclass AND attnum > 0 AND NOT attisdropped ORDER BY attnum`,
+/** What an account has, by its balance and by its ledger, as one text. Also while the balance is put aside. */
+export async function findMoney(db: Db, accountId: number): Promise<string> {
+  const { money } = await one<{ money: string }>(
+    db,
+    sql`SELECT concat_ws(' | ',
+          (SELECT concat(b.currency, ' ', b.available_micros, ' ', b.unlimited) FROM (
+             SELECT * FROM credit_balance WHERE account_id = ${accountId}
+             UNION ALL SELECT (w.content::credit_balance).* FROM account_work w
+                       WHERE w.account_id = ${accountId} AND w.table_name = 'credit_balance') AS b),
+          (SELECT sum(micros) FROM credit_frozen WHERE account_id = ${accountId}),
+          (SELECT string_agg(concat(kind, ' ', from_book, '>', to_book, ' ', n, ' ', micros), ', '
+                             ORDER BY kind, from_book, to_book)
+           FROM (SELECT kind, from_book, to_book, count(*) AS n, sum(amount_micros) AS micros FROM ledger_entry
+                 WHERE account_id = ${accountId} GROUP BY 1, 2, 3) AS l)) AS money`,
   );
-  const values = join(columns.map(({ name, generated }) => (generated ? raw('NULL') : valueOf(name, rows, ids))));
-  const query = inlineValues(
-    sql`WITH gone AS (DELETE FROM ${raw(table)} WHERE ${own(reading)} RETURNING *), numbered AS (
-          SELECT (ROW(${values})::${raw(table)})::text AS row,
-                 row_number() OVER (ORDER BY ${raw(rows.order ?? 'NULL')}) - 1 AS n FROM gone)
-        SELECT ${accountId}, ${table}, array_agg(row ORDER BY n) FROM numbered
-        GROUP BY n / ${ROWS_PER_PARCEL} ORDER BY n / ${ROWS_PER_PARCEL}`,
-  );
-  await pipeline(
-    source.query(to(`COPY (${query}) TO STDOUT`)),
-    target.query(from('COPY account_parcel (account_id, table_name, rows) FROM STDIN')),
-  );
+  return money;
 }
-
-/**
- * The first round of those that wait at each connection to which chunks arrive. Once for each, and not for each chunk: it is
- * found behind all those that wait for their time.
- */
-const FIRST_ROUNDS = sql`first AS MATERIALIZED (
-    SELECT k.connection_id, k.priority,
-           (SELECT min(q.round) FROM dispatch_chunk q WHERE q.connection_id = k.connection_id
-              AND q.priority = k.priority AND q.owner IS NULL AND q.available_at <= now()) AS round
-    FROM (SELECT DISTINCT (m.r).connection_id, (m.r).priority FROM m) AS k)`;
-
-/**
- * Where an arriving chunk stands in the queue of its connection: with the first of those that wait there, and after the
- * chunks that arrive before it.
- */
-const ROUND = sql`coalesce((SELECT f.round FROM first f WHERE f.connection_id = (m.r).connection_id
-      AND f.priority = (m.r).priority), 0)
-    + sum((m.r).size) OVER (PARTITION BY (m.r).connection_id, (m.r).priority ORDER BY m.n) - (m.r).size`;
-
-/**
- * Inserts the rows of a table that have arrived with an account, in their order. Columns that are renewed get values of this
- * database. In one statement: the turns of chunks follow one another over all parcels.
- */
-export async function putRows(db: Db, { table, rows, accountId }: Reading): Promise<number> {
-  const renewed = rows.renewed ?? [];
-  const columns = (await listColumns(db, table)).filter((column) => !renewed.includes(column));
-  const isQueued = renewed.includes('round');
-  const values = [...columns.map((column) => sql`(m.r).${quoted(column)}`), ...(isQueued ? [ROUND] : [])];
-  return exec(
-    db,
-    sql`WITH m AS MATERIALIZED (
-          SELECT x.r::${raw(table)} AS r, row_number() OVER (ORDER BY p.id, x.n) AS n
-          FROM account_parcel p CROSS JOIN unnest(p.rows) WITH ORDINALITY AS x (r, n)
-          WHERE p.account_id = ${accountId} AND p.table_name = ${table})${isQueued ? sql`, ${FIRST_ROUNDS}` : sql``}
-        INSERT INTO ${raw(table)} (${listOf([...columns, ...(isQueued ? ['round'] : [])])}) OVERRIDING SYSTEM VALUE
-        SELECT ${join(values)} FROM m ORDER BY m.n`,
-  );
-}
-
-/** Deletes rows; returns their number. */
-export const deleteRows = (db: Db, reading: Reading): Promise<number> =>
-  exec(db, sql`DELETE FROM ${raw(reading.table)} WHERE ${own(reading)}`);
-
-/** A column of the primary key of a table, with its type as SQL writes it. */
-export type KeyColumn = { readonly name: string; readonly type: string };
-
-/** Lists the columns of the primary key of a table. */
-const listKey = (db: Db, table: string): Promise<KeyColumn[]> =>
-  many(
-    db,
-    sql`SELECT a.attname AS name, format_type(a.atttypid, a.atttypmod) AS type FROM pg_index i
-        JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = ANY(i.indkey)
-        WHERE i.indrelid = ${table}::regclass AND i.indisprimary ORDER BY a.attnum`,
-  );
-
-/** The columns by which the rows of an account are told apart. */
-export const listKeyOfRows = async (db: Db, table: string): Promise<KeyColumn[]> =>
-  (await listKey(db, table)).filter(({ name }) => name !== 'account_id');
-
-/** The number of rows, and a sum over their keys. */
-export type Fingerprint = { readonly count: number; readonly keys: string };
-
-/**
- * Returns what must be equal in source and target once rows are copied. The ids of connections differ by cell.
- *
- * @param part which rows, as a subquery; by default all of the account
- */
-export async function fingerprint(db: Db, reading: Reading, part: Sql = allOf(reading)): Promise<Fingerprint> {
-  const key = (await listKey(db, reading.table)).map(({ name }) => name).filter((name) => name !== 'connection_id');
-  return one<Fingerprint>(
-    db,
-    sql`SELECT count(*) AS count,
-               coalesce(sum(hashtextextended(ROW(${listOf(key)})::text, 0)::numeric), 0)::text AS keys
-        FROM ${part} AS t`,
-  );
-}
-
-/** Returns how many rows there are, and the octets that they take in memory. */
-export const measureRows = (db: Db, reading: Reading): Promise<{ count: number; octets: number }> =>
-  one(
-    db,
-    sql`SELECT count(*) AS count, coalesce(sum(pg_column_size(t.*)), 0)::bigint AS octets
-        FROM ${raw(reading.table)} AS t WHERE ${own(reading)}`,
-  );
