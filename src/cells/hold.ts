@@ -29,12 +29,13 @@ export async function hold(source: Pool, { accountId, cell }: Held & { cell: num
   // A transaction that began before this may not have seen the mark.
   const { instant } = await one<{ instant: string }>(source, sql`SELECT clock_timestamp()::text AS instant`);
   const tables = (await listTables(source)).filter(isWork);
-  const begun = tables.filter(({ name }) => name !== 'credit_balance' && !name.startsWith('webhook_'));
+  // What is in hand needs the other queues until it is recorded, but makes no more messages.
+  const makers = tables.filter(({ name }) => name === 'campaign_job');
   const beganAt = performance.now();
   for (;;) {
     // Again and again: what a carrier puts off comes back as a chunk that is not parked.
     await repeatedTransaction(source, (tx) => park(tx, accountId));
-    for (const table of begun) await putAside(source, table, accountId);
+    for (const table of makers) await putAside(source, table, accountId);
     const { owned, older, events } = await countOpen(source, { accountId, instant });
     const waited = performance.now() - beganAt;
     if (owned + older === 0 && (events === 0 || waited > EVENTS_MS) && (await end(source, tables, accountId))) return;
@@ -79,6 +80,7 @@ const putAside = (db: Db, table: Table, accountId: number): Promise<number> =>
 const end = (source: Pool, tables: readonly Table[], accountId: number): Promise<boolean> =>
   repeatedTransaction(source, async (tx) => {
     const balanceFirst = tables.toSorted((a, b) => Number(b.name === 'credit_balance') - Number(a.name === 'credit_balance'));
+    await setStatementTimeoutMinutes(tx, 60);
     await exec(tx, sql`SAVEPOINT begun`);
     await exec(tx, sql`DELETE FROM webhook_claim WHERE account_id = ${accountId}`);
     for (const table of balanceFirst) await putAside(tx, table, accountId);

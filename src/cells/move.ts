@@ -1,158 +1,185 @@
-import { setTimeout as delay } from 'node:timers/promises';
-import type { Pool } from 'pg';
-import { createPartitions, listEndedDays } from '../../platform/db/partitions.ts';
-import type { Db } from '../../platform/db/query.ts';
-import { isConflict, setStatementTimeoutMinutes, transaction } from '../../platform/db/transaction.ts';
-import { AppError } from '../../platform/errors.ts';
-import { holdAccount, releaseAccount } from '../directory/sql.ts';
-import { beginNotes, endNotes } from './changes/note.ts';
-import { type Notes, runsOf } from './changes/sql.ts';
-import { type CarriedOver, carryOver, NotReady } from './carry-over.ts';
-import type { Cell } from './cells.ts';
-import { clearAccount } from './clear.ts';
-import { completeMove, type Ends } from './complete.ts';
-import { catchUp, catchUpAndCompare, type Copied, copyAhead } from './copy-ahead.ts';
-import { freeze, type Leaving, prepare, thawNow } from './leave.ts';
-import type { ConnectionIds } from './rows.ts';
-import { deleteMove, deleteParcels, findMove, findMoveForUpdate, moveBackToLeft } from './sql.ts';
+import type { Client, Pool } from 'pg';
+import { type Away, listAway } from '../identity/accounts/away.ts';
+import { createPartitions, listEndedDays } from '../platform/db/partitions.ts';
+import { type Db, exec, maybeOne, one, raw, sql } from '../platform/db/query.ts';
+import { setStatementTimeoutMinutes, transaction } from '../platform/db/transaction.ts';
+import { AppError } from '../platform/errors.ts';
+import {
+  type Cell,
+  type ConnectionIds,
+  copyTable,
+  deleteAccountRows,
+  findMoney,
+  isCopied,
+  listTables,
+} from './copy.ts';
+import { updateCell } from './directory.ts';
+import { hold, release, resume } from './hold.ts';
 
-export type MoveInput = {
+/** The two cells of a move, and the directory in front of them. */
+export type Ends = { readonly source: Pool; readonly target: Pool; readonly directory: Pool };
+
+type Move = {
   readonly source: Cell;
   readonly target: Cell;
-  readonly directory: Pool | null;
+  readonly directory: Pool;
   readonly accountId: number;
   readonly ids: ConnectionIds;
-  /** Rejects when the caller no longer keeps other runs for the account out (`tryMoveLock`). */
-  readonly checkLock: () => Promise<void>;
   /** Told of each step. */
   readonly onStep: (step: string) => void;
 };
 
-/** `pauseMs` is how long the account was not served; null when an earlier run of the command had ended its service. */
-export type Moved = CarriedOver & { readonly pauseMs: number | null };
+/** `heldMs` is how long the account was not served; null when an earlier run of the command had ended its service. */
+export type Moved = { readonly rows: number; readonly heldMs: number | null };
+
+const conflict = (message: string): AppError => new AppError('conflict', { message });
+
+export const findAway = async (db: Db, accountId: number): Promise<Away | undefined> =>
+  (await listAway(db)).find((one) => one.accountId === accountId);
 
 /**
- * How long an account may be without service at most before it is copied: after that its source serves it again. While it is
- * copied, the source waits for the end of the copy.
+ * Moves an account from one cell to another, whose connections, routes and prices must fit (`listObstacles`), while it is
+ * held. The commit of the copy in the target decides: before it the account belongs to the source, and is served there again
+ * when anything fails; after it, to the target. What a process that dies leaves undecided, `settle` decides. Only for a caller
+ * within `withMoveLock`.
  */
-const HOLD_SECONDS = 60;
-const RETRY_MS = 100;
-const MAX_TRIES = 40;
-
-/**
- * Moves an account from one cell to another, whose connections, routes and prices must fit (`listObstacles`). When it
- * rejects, or its process dies, the account is served in the source again after a minute at the most, or, once it has left,
- * in the target, by a worker of the source; the same call again goes on.
- */
-export async function moveAccountTo(move: MoveInput): Promise<Moved> {
+export async function moveAccount(move: Move): Promise<Moved> {
   const { source, target, directory, accountId, onStep } = move;
-  const cell = target.number;
   const ends = { source: source.pool, target: target.pool, directory };
-  const leaving = { accountId, cell, hasDirectory: directory !== null };
-  const before = await findMove(source.pool, { accountId });
-  if (before?.state === 'left') {
-    onStep('it had left before: completing');
-    if (!before.arrived) await completeMove(ends, { ...before, cell });
-    return { copied: 0, carried: 0, pauseMs: null };
-  }
-  // An earlier run that was killed may have left it held.
-  if (before) await undo(ends, accountId);
+  const before = await findAway(source.pool, accountId);
+  if (before && before.cell !== target.number)
+    throw conflict(`The account is in cell ${before.cell}, or on its way there`);
+  if (before?.state === 'moved' || (before && (await settle(ends, before)))) return { rows: 0, heldMs: null };
   await createPartitions(target.pool, await listEndedDays(source.pool, new Date()));
-  onStep('noting its changes');
-  // Where the account has left the target before, triggers may have remained there, and would note the copy.
-  await endNotes(target.pool, { accountId, run: runsOf(accountId) });
-  const notes = await beginNotes(source.pool, { accountId });
-  try {
-    const ahead = await copyWhileServed(move, notes, leaving);
-    const frozenAt = performance.now();
-    onStep('holding its requests');
-    if (directory) await holdAccount(directory, { accountId });
-    await freeze(source.pool, { ...leaving, seconds: HOLD_SECONDS });
-    onStep('copying');
-    await move.checkLock();
-    const { copied, carried } = await untilReady(() => carryOver({ ...move, notes, copy: ahead.copy }));
-    onStep('switching');
-    await completeMove(ends, leaving);
-    const pauseMs = Math.round(performance.now() - frozenAt);
-    return { copied: ahead.copied + copied, carried, pauseMs };
-  } catch (error) {
-    await undo(ends, accountId).catch(() => undefined);
-    throw error;
-  } finally {
-    // Where that fails, a worker does it.
-    await endNotes(source.pool, notes).catch(() => undefined);
-  }
-}
-
-/** Copies what there may be much of, follows what changes meanwhile, and ends the background work of the account. */
-async function copyWhileServed(move: MoveInput, notes: Notes, leaving: Leaving): Promise<Copied> {
-  const { source, onStep } = move;
-  onStep('copying ahead');
-  const first = await copyAhead(move);
-  onStep('catching up');
-  const onDifference = (table: string): void => onStep(`copying ${table} again: it differs`);
-  const compared = await catchUpAndCompare({ ...move, notes, copy: first.copy, onDifference });
   const beganAt = performance.now();
-  // What was sent during the comparison.
-  const caughtUp = await catchUp({ ...move, notes, copy: compared.copy });
-  const againSeconds = 5 + Math.ceil((2 * (performance.now() - beganAt)) / 1000);
-  onStep('ending the background work');
-  await prepare(source.pool, { ...leaving, thenSeconds: againSeconds });
-  // What the account has sent meanwhile, several seconds of it, is then not left for the time without service.
-  onStep('catching up again');
-  const last = await catchUp({ ...move, notes, copy: caughtUp.copy });
-  return { copied: first.copied + compared.copied + caughtUp.copied + last.copied, copy: last.copy };
+  let rows = 0;
+  try {
+    onStep('holding');
+    await hold(source.pool, { accountId, cell: target.number });
+    onStep('copying');
+    rows = await betweenCells(move, (from, to) => copyAccount(from, to, move));
+  } catch (error) {
+    const held = await findAway(source.pool, accountId);
+    if (!held || !(await settle(ends, held))) throw error;
+  }
+  return { rows, heldMs: Math.round(performance.now() - beganAt) };
 }
 
 /**
- * Has an account served in its source again, if it has not left, and removes what was copied. Returns whether it had not.
- * Errors: 409 in the cell that it arrives in.
+ * Does work in a REPEATABLE READ transaction on the source and one on the target. Commits the target's, tells the directory,
+ * and commits the source's.
  */
-export async function undo(ends: Ends, accountId: number): Promise<boolean> {
-  await thawNow(ends.source, { accountId });
-  const stands = await findMove(ends.source, { accountId });
-  if (stands?.state === 'left') return false;
-  if (stands?.state === 'arriving')
-    throw new AppError('conflict', {
-      message: `The account is arriving from cell ${stands.cell}: abort that move there`,
-    });
-  if (ends.directory) await releaseAccount(ends.directory, { accountId });
-  await removeArriving(ends.target, accountId);
+async function betweenCells(
+  { source, target, directory, accountId, onStep }: Move,
+  work: (source: Client, target: Client) => Promise<{ rows: number; moves: number }>,
+): Promise<number> {
+  await using opened = new AsyncDisposableStack();
+  const open = async (cell: Cell): Promise<Client> => {
+    const session = await cell.openSession();
+    // Also ends what is not committed.
+    opened.defer(() => session.end().catch(() => undefined));
+    return session;
+  };
+  const [from, to] = [await open(source), await open(target)];
+  await to.query('BEGIN');
+  if (!(await tryCopyLock(to, accountId))) throw conflict('Another process copies the account to that cell');
+  await from.query('BEGIN ISOLATION LEVEL REPEATABLE READ');
+  const { rows, moves } = await work(from, to);
+  onStep('switching');
+  await commit(to);
+  await updateCell(directory, { accountId, cell: target.number, moves });
+  await leave(from, accountId);
+  await commit(from);
+  return rows;
+}
+
+async function commit(session: Client): Promise<void> {
+  const { command } = await session.query('COMMIT');
+  if (command !== 'COMMIT') throw new Error('the transaction was rolled back');
+}
+
+async function copyAccount(source: Client, target: Client, { accountId, ids }: Move) {
+  const held = await maybeOne<{ moves: number }>(
+    source,
+    sql`SELECT moves FROM account WHERE id = ${accountId} AND away = 'held' FOR NO KEY UPDATE`,
+  );
+  if (!held) throw conflict('The move was taken back');
+  const there = await maybeOne(target, sql`SELECT FROM account WHERE id = ${accountId} AND away IS DISTINCT FROM 'moved'`);
+  if (there) throw conflict('The target serves an account of this id already');
+  const tables = await listTables(source);
+  await deleteAccountRows(target, tables, accountId);
+  let rows = 0;
+  for (const table of tables.filter(isCopied)) rows += await copyTable(source, target, { table, accountId, ids });
+  await resume(target, { accountId, ids });
+  const [here, copied] = [await findMoney(source, accountId), await findMoney(target, accountId)];
+  if (here !== copied) throw new Error(`The copy of the credit differs: "${here}" in the source, "${copied}" there.`);
+  const { at } = await one<{ at: string }>(source, sql`SELECT done_to::text AS at FROM expiry_progress`);
+  await exec(target, sql`UPDATE expiry_progress SET done_to = least(done_to, ${at}::timestamptz)`);
+  return { rows, moves: held.moves + 1 };
+}
+
+/** Marks a held account as moved, and deletes what waited for it: it waits in the target. The other rows stay. */
+async function leave(tx: Db, accountId: number): Promise<void> {
+  if ((await exec(tx, sql`UPDATE account SET away = 'moved' WHERE id = ${accountId} AND away = 'held'`)) === 0) return;
+  for (const table of ['account_work', 'dispatch_chunk'])
+    await exec(tx, sql`DELETE FROM ${raw(table)} WHERE account_id = ${accountId}`);
+}
+
+/**
+ * Decides what a process that died has left undecided: a held account whose copy is in the target has moved, and any other one
+ * is served in the source again. Returns whether it has moved. Errors: 409 while the copy may still be committed.
+ */
+export async function settle({ source, target, directory }: Ends, { accountId, cell, moves }: Away): Promise<boolean> {
+  const hasMoved = await transaction(target, async (tx) => {
+    // While this has the lock, no copy is committed that was begun before.
+    if (!(await tryCopyLock(tx, accountId))) throw conflict('The account is still being copied: try again in a minute');
+    if (await knowsNewer(tx, { accountId, moves })) return true;
+    await release(source, { accountId });
+    return false;
+  });
+  if (!hasMoved) return false;
+  await updateCell(directory, { accountId, cell, moves: moves + 1 });
+  await transaction(source, (tx) => leave(tx, accountId));
   return true;
 }
 
+const knowsNewer = async (db: Db, { accountId, moves }: Pick<Away, 'accountId' | 'moves'>): Promise<boolean> =>
+  (await maybeOne(db, sql`SELECT FROM account WHERE id = ${accountId} AND moves > ${moves}`)) !== undefined;
+
 /**
- * Removes the copy of an account whose move was given up. Where the account had been before, it has left again: its rows stay,
- * by which late receipts and inbound messages are passed on. Only while no command moves it: that copy may be about to count.
+ * Deletes what an account that has moved has left here, by which late receipts are passed on. Errors: 409 when it has not
+ * moved, when something still waits to be passed on, and when the target does not have it, as after a restore.
  */
-export const removeArriving = (target: Pool, accountId: number): Promise<void> =>
-  transaction(target, async (tx) => {
-    if ((await findMoveForUpdate(tx, { accountId }))?.state !== 'arriving') return;
-    if ((await moveBackToLeft(tx, { accountId })) > 0) return void (await deleteParcels(tx, { accountId }));
-    await removeRows(tx, accountId);
+export async function clearMoved({ source, target }: Omit<Ends, 'directory'>, accountId: number): Promise<void> {
+  const away = await findAway(source, accountId);
+  if (away?.state !== 'moved') throw conflict('The account has not moved');
+  if (!(await knowsNewer(target, away))) throw conflict(`Cell ${away.cell} does not have the account: was it restored?`);
+  if (await maybeOne(source, sql`SELECT FROM passed_on WHERE account_id = ${accountId} LIMIT 1`))
+    throw conflict('Receipts or inbound messages wait to be passed on: is a worker running?');
+  await transaction(source, async (tx) => {
+    await setStatementTimeoutMinutes(tx, 60);
+    await deleteAccountRows(tx, await listTables(tx), accountId);
   });
-
-/** Deletes all rows of an account that is not served in this database, and forgets that it was here. */
-export const removeAccount = (pool: Pool, accountId: number): Promise<void> =>
-  transaction(pool, (tx) => removeRows(tx, accountId));
-
-async function removeRows(tx: Db, accountId: number): Promise<void> {
-  await setStatementTimeoutMinutes(tx, 60);
-  await clearAccount(tx, { accountId });
-  await deleteMove(tx, { accountId, states: ['arriving', 'left'] });
 }
 
-/** Repeats the copy while workers have the account in hand. */
-async function untilReady<T>(work: () => Promise<T>): Promise<T> {
-  for (let tries = 1; ; tries++) {
-    try {
-      return await work();
-    } catch (error) {
-      if (tries === MAX_TRIES || !isPassing(error)) throw error;
-      await delay(RETRY_MS);
-    }
+/** Any number, but the same in every release. */
+const MOVE_LOCK = 7_306_501;
+
+/** Keeps other copies of the account out of this database until the transaction ends; false when there is one. */
+const tryCopyLock = async (tx: Db, accountId: number): Promise<boolean> =>
+  (await one<{ taken: boolean }>(tx, sql`SELECT pg_try_advisory_xact_lock(${MOVE_LOCK}, hashint8(${accountId})) AS taken`))
+    .taken;
+
+/** Does work unless another process moves the account out of this database; then returns undefined. */
+export async function withMoveLock<T>(pool: Pool, accountId: number, work: () => Promise<T>): Promise<T | undefined> {
+  const client = await pool.connect();
+  const key = sql`(${MOVE_LOCK}, hashint8(${accountId}))`;
+  try {
+    const { taken } = await one<{ taken: boolean }>(client, sql`SELECT pg_try_advisory_lock${key} AS taken`);
+    if (!taken) return undefined;
+    return await work();
+  } finally {
+    // Ends the session, and the lock with it.
+    client.release(true);
   }
 }
-
-/** Whether a worker has the account in hand, or has changed the same rows. */
-const isPassing = (error: unknown): boolean => error instanceof NotReady || isConflict(error);

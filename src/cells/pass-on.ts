@@ -1,47 +1,136 @@
 import type { Pool } from 'pg';
-import { type OnInbound, receivePassedOn } from '../../messaging/inbound/receive.ts';
-import {
-  claimPassedOn,
-  deletePassedOn,
-  insertSeenIds,
-  listUnknownConnections,
-  type PassedOn,
-} from '../../messaging/passed-on/sql.ts';
-import { insertPassedReceipts, notifyReceipts } from '../../messaging/receipts/sql.ts';
-import { type Db, many, sql } from '../../platform/db/query.ts';
-import { transaction } from '../../platform/db/transaction.ts';
+import { listAway } from '../identity/accounts/away.ts';
+import { type OnInbound, receivePassedOn } from '../messaging/inbound/receive.ts';
+import { insertPassedReceipts, notifyReceipts } from '../messaging/receipts/sql.ts';
+import { textArray } from '../platform/db/array.ts';
+import { rowsOf, uuid } from '../platform/db/columns.ts';
+import type { Config } from '../platform/config.ts';
+import { type Db, exec, many, type Sql, sql } from '../platform/db/query.ts';
+import { as, columns, type RowOf } from '../platform/db/select.ts';
+import { transaction } from '../platform/db/transaction.ts';
+import { every, type Task } from '../platform/lib/background/task.ts';
+import type { Log } from '../platform/lib/log.ts';
+import { HOUR_MS, SECOND_MS } from '../platform/lib/time.ts';
+import { type Cell, openCell } from './copy.ts';
+import { openDirectory } from './directory.ts';
+import { settle, withMoveLock } from './move.ts';
 
 const MAX_ROWS = 500;
+/** A cell may still pass something on for this long after it was taken and its commit there was lost. */
+const SEEN_DAYS = 30;
 
-export type PassOn = {
-  readonly source: Pool;
-  /** The database of the cell that the accounts have left for; `cell` is null when that is the source, where they are back. */
-  readonly target: Pool;
-  readonly cell: number | null;
+export type CellTaskDeps = {
+  readonly pool: Pool;
+  /** The databases of the cells, and of the directory. */
+  readonly cells: Config['cells'];
   readonly onInbound: OnInbound;
+  readonly log: Log;
 };
+
+/** What a cell does for accounts that are not served in it: decides moves that nobody has ended, and passes on what arrives. */
+export function cellTasks({ pool, cells: { databases, directoryUrl }, onInbound, log }: CellTaskDeps): Task[] {
+  const opened = new AsyncDisposableStack();
+  const once = <K, T>(open: (key: K) => Promise<T>, close: (value: T) => Promise<void>) => {
+    const known = new Map<K, Promise<T>>();
+    return (key: K): Promise<T> => {
+      const value = known.get(key) ?? open(key).then((one) => opened.adopt(one, close));
+      known.set(key, value);
+      value.catch(() => known.delete(key));
+      return value;
+    };
+  };
+  const cellAt = once(
+    async (number: number) => {
+      const url = databases.get(number);
+      if (url === undefined) throw new Error(`Accounts have left for cell ${number}: CELL_DATABASES must name it.`);
+      return openCell(number, url, log);
+    },
+    (cell: Cell) => cell.close(),
+  );
+  const directoryAt = once(
+    (url: string) => openDirectory(url, log),
+    (directory) => directory.end(),
+  );
+  return [
+    {
+      name: 'account moves',
+      work: every(2 * SECOND_MS, async () => {
+        for (const away of await listAway(pool)) {
+          if (away.state === 'moved') continue;
+          if (directoryUrl === undefined) throw new Error('An account is held: DIRECTORY_URL must name the directory.');
+          const ends = { source: pool, target: (await cellAt(away.cell)).pool, directory: await directoryAt(directoryUrl) };
+          const moved = await withMoveLock(pool, away.accountId, () => settle(ends, away));
+          if (moved !== undefined) log.warn({ ...away, moved }, 'decided the move of an account whose command has ended');
+        }
+      }),
+    },
+    {
+      name: 'passing on',
+      work: async () => {
+        let count = 0;
+        for (const cell of await listDestinations(pool)) {
+          const target = cell === null ? pool : (await cellAt(cell)).pool;
+          count += await passOn({ source: pool, target, cell, onInbound });
+        }
+        return count > 0 ? 0 : SECOND_MS;
+      },
+      close: () => opened.disposeAsync(),
+    },
+    {
+      name: 'old passed-on ids',
+      work: every(HOUR_MS, () =>
+        exec(pool, sql`DELETE FROM passed_on_seen WHERE at < now() - ${SEEN_DAYS} * interval '1 day'`),
+      ),
+    },
+  ];
+}
+
+/** The cell of the account of a row `p`; null: this one, where it has stayed, or is back. Without those that are held. */
+const WAITING = sql`passed_on p LEFT JOIN account a ON a.id = p.account_id
+  LEFT JOIN connection c ON c.id = p.connection_id WHERE a.away IS DISTINCT FROM 'held'`;
+
+async function listDestinations(db: Db): Promise<(number | null)[]> {
+  const rows = await many<{ cell: number | null }>(db, sql`SELECT DISTINCT a.cell FROM ${WAITING}`);
+  return rows.map(({ cell }) => cell);
+}
+
+const PASSED_ON = columns({
+  id: as<string>('p.id'),
+  connection: as<string | null>('c.name'),
+  kind: as<'receipt' | 'inbound'>('p.kind'),
+  content: as<string>('p.content::text'),
+});
+type PassedOn = RowOf<typeof PASSED_ON>;
 
 /**
  * Passes receipts and inbound messages on to where their accounts are. The target has them before they are deleted here, and
  * remembers which it has taken, so that each is taken once whatever is killed. What came over a connection that the target
- * does not have stays here and holds up nothing else: once only such rows are left, this rejects and names the connections.
- *
- * @returns the number of rows
+ * does not have stays here and holds up nothing else: once only such rows are left, this rejects. Returns the number of rows.
  */
-export async function passOn({ source, target, cell, onInbound }: PassOn): Promise<number> {
-  const ids = await listConnectionIds(target);
-  const connections = [...ids.keys()];
+export async function passOn(deps: {
+  readonly source: Pool;
+  readonly target: Pool;
+  /** The cell that the target is; null when it is the source. */
+  readonly cell: number | null;
+  readonly onInbound: OnInbound;
+}): Promise<number> {
+  const { source, target, cell, onInbound } = deps;
+  const known = await many<{ id: number; name: string }>(target, sql`SELECT id, name FROM connection`);
+  const ids = new Map(known.map(({ id, name }) => [name, id]));
+  const isFor: Sql = sql`a.cell IS NOT DISTINCT FROM ${cell}::smallint`;
   const count = await transaction(source, async (tx) => {
-    const rows = await claimPassedOn(tx, { cell, connections, limit: MAX_ROWS });
-    if (rows.length === 0) return 0;
-    await transaction(target, (there) => take(there, rows, ids, onInbound));
-    await deletePassedOn(tx, { ids: rows.map(({ id }) => id) });
+    const rows = await many(
+      tx,
+      sql`SELECT ${PASSED_ON} FROM ${WAITING} AND ${isFor} AND c.name = ANY(${textArray([...ids.keys()])}::text[])
+          ORDER BY p.id LIMIT ${MAX_ROWS} FOR UPDATE OF p SKIP LOCKED`,
+    );
+    if (rows.length > 0) await transaction(target, (there) => take(there, rows, ids, onInbound));
+    await exec(tx, sql`DELETE FROM passed_on WHERE id = ANY(${rows.map(({ id }) => id)}::uuid[])`);
     return rows.length;
   });
   if (count > 0) return count;
-  const unknown = await listUnknownConnections(source, { cell, connections });
-  if (unknown.length > 0)
-    throw new Error(`the cell of the account lacks connections, add them there: ${unknown.join(', ')}`);
+  const [left] = await many<{ name: string | null }>(source, sql`SELECT c.name FROM ${WAITING} AND ${isFor} LIMIT 1`);
+  if (left) throw new Error(`The cell of an account lacks the connection ${left.name ?? '(removed)'}: add it there.`);
   return 0;
 }
 
@@ -51,27 +140,20 @@ async function take(
   connections: ReadonlyMap<string, number>,
   onInbound: OnInbound,
 ): Promise<void> {
-  const fresh = await insertSeenIds(tx, { ids: rows.map(({ id }) => id) });
+  const fresh = await many<{ id: string }>(
+    tx,
+    sql`INSERT INTO passed_on_seen (id) SELECT u.id FROM ${rowsOf(rows, { id: uuid(({ id }) => id) })} AS u
+        ON CONFLICT DO NOTHING RETURNING id`,
+  );
+  const isFresh = new Set(fresh.map(({ id }) => id));
   const news = rows
-    .filter(({ id }) => fresh.has(id))
-    .flatMap(({ connection, ...row }) => {
-      const connectionId = connections.get(connection);
-      return connectionId === undefined ? [] : [{ ...row, connectionId }];
-    });
-  const receipts = news.filter(({ kind }) => kind === 'receipt');
-  await insertPassedReceipts(
-    tx,
-    receipts.map(({ connectionId, content }) => ({ connectionId, receipts: content })),
-  );
-  if (receipts.length > 0) await notifyReceipts(tx, 'stored');
-  await receivePassedOn(
-    tx,
-    onInbound,
+    .filter(({ id }) => isFresh.has(id))
+    .map((row) => ({ ...row, connectionId: connections.get(row.connection ?? '') ?? 0 }));
+  const [receipts, inbound] = [
+    news.filter(({ kind }) => kind === 'receipt').map(({ connectionId, content }) => ({ connectionId, receipts: content })),
     news.filter(({ kind }) => kind === 'inbound'),
-  );
-}
-
-async function listConnectionIds(db: Db): Promise<Map<string, number>> {
-  const rows = await many<{ id: number; name: string }>(db, sql`SELECT id, name FROM connection`);
-  return new Map(rows.map(({ id, name }) => [name, id]));
+  ];
+  if (receipts.length > 0) await insertPassedReceipts(tx, receipts);
+  if (receipts.length > 0) await notifyReceipts(tx, 'stored');
+  if (inbound.length > 0) await receivePassedOn(tx, onInbound, inbound);
 }
