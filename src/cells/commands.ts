@@ -1,159 +1,115 @@
 import type { Command } from 'commander';
-import type { Pool } from 'pg';
-import { findAccount } from '../../identity/accounts/find.ts';
-import { type CommandContext, table } from '../../platform/cli.ts';
-import type { Config } from '../../platform/config.ts';
-import { AppError } from '../../platform/errors.ts';
-import { silentLog } from '../../platform/lib/log.ts';
-import { loadSecretKey } from '../../platform/secret-key.ts';
-import { openDirectory } from '../directory/open.ts';
-import { type Cell, openCell } from './cells.ts';
-import { listObstacles, matchConnections } from './check.ts';
-import { finishMove } from './finish.ts';
-import { measureAccount, type Measured } from './measure.ts';
-import { type Moved, moveAccountTo, type MoveInput, undo } from './move.ts';
-import { findMove, tryMoveLock } from './sql.ts';
-import { listForeignSecrets, listLocalFiles } from './surroundings.ts';
+import { findAccount } from '../identity/accounts/find.ts';
+import { type CommandContext, table } from '../platform/cli.ts';
+import type { Config } from '../platform/config.ts';
+import { StartupError } from '../platform/db/startup-error.ts';
+import { AppError } from '../platform/errors.ts';
+import { silentLog } from '../platform/lib/log.ts';
+import { loadSecretKey } from '../platform/secret-key.ts';
+import { type CellState, examineCells, listObstacles, matchConnections } from './check.ts';
+import { type Cell, openCell } from './copy.ts';
+import { openDirectory } from './directory.ts';
+import { clearMoved, findAway, moveAccount, settle, withMoveLock } from './move.ts';
 
 type Options = {
   readonly to?: number;
   readonly dryRun?: true;
   readonly abort?: true;
-  readonly finish?: true;
-  readonly now?: true;
+  readonly clear?: true;
   readonly filesAreCopied?: true;
 };
 
-/** `account move`. Run it with the settings of the cell that the account leaves. */
-export function registerMoveCommand(account: Command, context: CommandContext): void {
-  account
+/** `cell list` and `cell move`. Run the second one with the settings of the cell that the account leaves. */
+export function registerCellCommands(program: Command, context: CommandContext): void {
+  const cell = program.command('cell').description('several installations behind one proxy (CELL_DATABASES)');
+  cell
+    .command('list')
+    .description('ask all cells how they are, and whether their connections, routes and prices are equal')
+    .action(async () => {
+      const { databases } = context.config().cells;
+      if (databases.size === 0) throw new StartupError('CELL_DATABASES must be set: it names the cells to ask.');
+      const states = await examineCells(databases);
+      context.report(
+        states,
+        showCells,
+        states.every(({ faults }) => faults.length === 0),
+      );
+    });
+  cell
     .command('move')
     .argument('<account>', 'name or id')
     .option('--to <cell>', 'number of the cell that serves it from then on', Number)
-    .option('--dry-run', 'only say what would move, and what is in the way')
+    .option('--dry-run', 'only say what is in the way')
     .option('--files-are-copied', 'the files of the account are in the storage of the other cell')
-    .option('--abort', 'have an account served here again that has not left yet')
-    .option('--finish', 'delete here what an account that left three days ago or earlier has kept')
-    .option('--now', 'with --finish: delete even though receipts may still arrive')
-    .description('move an account to another cell (CELL_DATABASES), while it sends; the same command again goes on')
+    .option('--abort', 'end a move whose command was killed: the account is served where its rows are')
+    .option('--clear', 'delete what an account that has moved has left here, after three days')
+    .description('move an account to another cell, while it is held; the same command again goes on')
     .action(async (reference: string, options: Options) => {
       const config = context.config();
-      checkOptions(options);
+      if ([options.dryRun, options.abort, options.clear].filter(Boolean).length > 1)
+        throw new AppError('invalid', { message: '--dry-run, --abort and --clear exclude each other' });
       await context.withDatabase(async (pool) => {
         const { id, name } = await findAccount(pool, { reference });
-        await withMove(config, pool, id, options, (work) => run(context, config, work, { id, name, options }));
+        const to = options.to ?? (await findAway(pool, id))?.cell;
+        if (to === undefined || to === config.cell)
+          throw new AppError('invalid', { message: '--to must name another cell, which serves the account from then on' });
+        const done = await withMoveLock(pool, id, async () => {
+          await run(context, config, { id, name, to, options });
+          return true;
+        });
+        if (!done) throw new AppError('conflict', { message: 'Another process is moving the account: try again in a minute' });
       });
     });
 }
 
-/** Each of these does something else, and two of them cannot be undone. */
-const WAYS = { dryRun: '--dry-run', abort: '--abort', finish: '--finish' } as const;
+const showCells = (states: readonly CellState[]): string =>
+  table(
+    ['cell', 'accounts', 'waiting', 'state'],
+    states.map(({ cell, accounts = '?', waiting = '?', faults }) => [cell, accounts, waiting, faults.join('; ') || 'ok']),
+  );
 
-function checkOptions(options: Options): void {
-  const [first, second] = Object.entries(WAYS).flatMap(([way, flag]) => (way in options ? [flag] : []));
-  if (second !== undefined) throw new AppError('invalid', { message: `${first} and ${second} exclude each other` });
-}
+type Request = { readonly id: number; readonly name: string; readonly to: number; readonly options: Options };
 
-type Work = Pick<MoveInput, 'source' | 'target' | 'directory' | 'checkLock'>;
-type Request = { readonly id: number; readonly name: string; readonly options: Options };
-
-async function run(context: CommandContext, config: Config, work: Work, { id, name, options }: Request): Promise<void> {
-  const { source, target, directory } = work;
+async function run(context: CommandContext, config: Config, { id, name, to, options }: Request): Promise<void> {
+  const { databases, directoryUrl } = config.cells;
+  if (directoryUrl === undefined)
+    throw new AppError('invalid', { message: 'DIRECTORY_URL must be set: the directory knows who has moved' });
+  await using opened = new AsyncDisposableStack();
+  const open = async (number: number, url: string | undefined): Promise<Cell> => {
+    const message = `The database of cell ${number} must have a URL, in DATABASE_URL or CELL_DATABASES`;
+    if (url === undefined) throw new AppError('invalid', { message });
+    return opened.adopt(await openCell(number, url, silentLog), (cell) => cell.close());
+  };
+  const source = await open(config.cell, config.databaseUrl);
+  const target = await open(to, databases.get(to));
+  const directory = opened.adopt(await openDirectory(directoryUrl, silentLog), (pool) => pool.end());
+  const ends = { source: source.pool, target: target.pool, directory };
   if (options.abort) {
-    const served = await undo({ source: source.pool, target: target.pool, directory }, id);
-    const text = served
-      ? `The account ${name} is served in cell ${source.number}.`
-      : `The account ${name} has left for cell ${target.number}: move it back from there.`;
-    return context.report({ accountId: id, served }, () => text, served);
+    const away = await findAway(source.pool, id);
+    const moved = away?.state === 'moved' || (away !== undefined && (await settle(ends, away)));
+    const text = moved ? `has moved to cell ${to}: move it back from there` : `is served in cell ${config.cell}`;
+    return context.report({ accountId: id, served: !moved }, () => `The account ${name} ${text}.`, !moved);
   }
-  if (options.finish) {
-    await finishMove({ source: source.pool, target, accountId: id, evenIfRecent: options.now === true });
+  if (options.clear) {
+    await clearMoved(ends, id);
+    return context.report({ accountId: id, cleared: true }, () => `Cell ${config.cell} has nothing of ${name} any more.`);
+  }
+  const secretKey = await loadSecretKey(config);
+  const filesAreThere = options.filesAreCopied === true || config.storage.kind !== 'file';
+  const isUnderWay = (await findAway(source.pool, id)) !== undefined;
+  const obstacles = isUnderWay ? [] : await listObstacles({ ...ends, accountId: id, secretKey, filesAreThere });
+  if (options.dryRun)
     return context.report(
-      { accountId: id, finished: true },
-      () => `Cell ${source.number} has nothing of ${name} any more.`,
+      { accountId: id, obstacles },
+      () => ['In the way:', ...(obstacles.length > 0 ? obstacles : ['nothing'])].join('\n'),
+      obstacles.length === 0,
     );
-  }
-  const obstacles = await obstaclesOf(config, work, { id, name, options });
-  if (options.dryRun) {
-    const measured = await measureAccount(source.pool, id);
-    return context.report({ accountId: id, ...measured, obstacles }, showPlan(obstacles), obstacles.length === 0);
-  }
   if (obstacles.length > 0) throw new AppError('conflict', { message: obstacles.join('\n') });
   const ids = await matchConnections(source.pool, target.pool);
-  const moved = await moveAccountTo({
-    ...work,
-    accountId: id,
-    ids,
-    onStep: context.progress,
-  });
-  context.report({ accountId: id, cell: target.number, ...moved }, showMoved(name, target.number));
+  const moved = await moveAccount({ source, target, directory, accountId: id, ids, onStep: context.progress });
+  context.report({ accountId: id, cell: to, ...moved }, ({ rows, heldMs }) =>
+    heldMs === null
+      ? `The account ${name} is served in cell ${to}.`
+      : `The account ${name} is served in cell ${to}: ${rows} rows copied, and it was held for ${heldMs} ms.`,
+  );
 }
-
-async function obstaclesOf(config: Config, { source, target }: Work, { id, options }: Request): Promise<string[]> {
-  if ((await findMove(source.pool, { accountId: id }))?.state === 'left')
-    return listObstacles({ source, target, accountId: id });
-  const copiesFiles = options.filesAreCopied !== true && config.storage.kind === 'file';
-  return [
-    ...(await listObstacles({ source, target, accountId: id })),
-    ...(await listForeignSecrets(target.pool, await loadSecretKey(config))),
-    ...(copiesFiles ? await listLocalFiles(source.pool, id) : []),
-  ];
-}
-
-/** Opens both cells and the directory, and keeps other runs for the same account out. */
-async function withMove(
-  config: Config,
-  pool: Pool,
-  accountId: number,
-  { to }: Options,
-  work: (work: Work) => Promise<void>,
-): Promise<void> {
-  const number = to ?? (await findMove(pool, { accountId }))?.cell;
-  if (number === undefined)
-    throw new AppError('invalid', { message: '--to must name the cell that serves the account from then on' });
-  if (number === config.cell)
-    throw new AppError('invalid', { message: `--to must name another cell than ${config.cell}` });
-  await using opened = new AsyncDisposableStack();
-  const open = async (cell: number): Promise<Cell> => {
-    const url = cell === config.cell ? config.databaseUrl : config.cells.databases.get(cell);
-    if (url === undefined)
-      throw new AppError('invalid', {
-        message:
-          cell === config.cell
-            ? 'Set DATABASE_URL: an account cannot leave the built-in PostgreSQL'
-            : `CELL_DATABASES must name the database of cell ${cell}`,
-      });
-    const result = await openCell(cell, url, silentLog);
-    opened.defer(result.close);
-    return result;
-  };
-  const [source, target] = [await open(config.cell), await open(number)];
-  const directory =
-    config.cells.directoryUrl === undefined ? null : await openDirectory(config.cells.directoryUrl, silentLog);
-  opened.defer(async () => directory?.end());
-  const lock = await source.openSession();
-  opened.defer(() => lock.end());
-  if (!(await tryMoveLock(lock, { accountId })))
-    throw new AppError('conflict', {
-      message: 'Another command is moving the account, or a worker is ending what one has left: try again in a minute',
-    });
-  const checkLock = async (): Promise<void> => void (await lock.query('SELECT'));
-  await work({ source, target, directory, checkLock });
-}
-
-const showPlan = (obstacles: readonly string[]) => (plan: Measured) =>
-  [
-    table(
-      ['table', 'rows', 'octets', 'how'],
-      plan.tables.map(({ name, count, octets, place }) => [name, count, octets, place]),
-    ),
-    `${plan.rows} rows, ${plan.octets} octets.`,
-    ...(obstacles.length === 0 ? ['Nothing is in the way.'] : ['In the way:', ...obstacles]),
-  ].join('\n');
-
-const showMoved =
-  (name: string, cell: number) =>
-  ({ copied, carried, pauseMs }: Moved) =>
-    pauseMs === null
-      ? `The account ${name} is served in cell ${cell}.`
-      : `The account ${name} is served in cell ${cell}: ${copied} rows copied and ${carried} taken along, and it was held for ${pauseMs} ms.`;

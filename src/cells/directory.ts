@@ -1,14 +1,92 @@
-import type { Caller, Named } from './callers/caller.ts';
-import type { Cells } from './callers/cells.ts';
-import type { Placements } from './placements.ts';
+import { fileURLToPath } from 'node:url';
+import type { Pool } from 'pg';
+import { cellOfId } from '../platform/db/cell.ts';
+import { migrate } from '../platform/db/migrate.ts';
+import { createPool } from '../platform/db/pool.ts';
+import { type Db, exec, many, sql } from '../platform/db/query.ts';
+import { waitForPrimary } from '../platform/db/servers.ts';
+import { explainDatabaseError } from '../platform/db/startup-error.ts';
+import { openWorkerSession } from '../platform/db/worker-session.ts';
+import { startLoop } from '../platform/lib/background/loop.ts';
+import type { Log } from '../platform/lib/log.ts';
+import type { Caller, Cells, Named } from './callers.ts';
 
-/** Where a request goes. */
-export type Destination =
-  | { readonly kind: 'cell'; readonly cell: number }
-  /** Nobody knows the caller, or there is none: any cell answers, and refuses what needs credentials. */
-  | { readonly kind: 'any' }
-  /** Not now. */
-  | { readonly kind: 'later'; readonly reason: string };
+const DIRECTORY_MIGRATIONS = fileURLToPath(new URL('../../db/directory', import.meta.url));
+
+/**
+ * Opens the database of the directory, one of its own, and applies its pending migrations (db/directory). The caller ends
+ * the pool. Throws a StartupError that names DIRECTORY_URL when a person has to correct something.
+ */
+export async function openDirectory(connectionString: string, log: Log): Promise<Pool> {
+  const pool = createPool(connectionString, { max: 4, applicationName: 'heliograph directory', log });
+  try {
+    await waitForPrimary(connectionString);
+    await migrate(pool, { dir: DIRECTORY_MIGRATIONS, log, hasTenants: false });
+    return pool;
+  } catch (error) {
+    await pool.end();
+    throw explainDatabaseError(error, 'DIRECTORY_URL');
+  }
+}
+
+const DIRECTORY_CHANNEL = 'heliograph_directory';
+
+/**
+ * Sends the requests of an account to a cell, unless it has moved on since.
+ *
+ * @param moves how often the account has moved
+ */
+export const updateCell = (db: Db, row: { accountId: number; cell: number; moves: number }): Promise<number> =>
+  exec(
+    db,
+    sql`WITH moved AS (
+        INSERT INTO account_cell AS c (account_id, cell, moves) VALUES (${row.accountId}, ${row.cell}, ${row.moves})
+        ON CONFLICT (account_id) DO UPDATE SET cell = excluded.cell, moves = excluded.moves WHERE c.moves < excluded.moves
+        RETURNING account_id)
+      SELECT pg_notify(${DIRECTORY_CHANNEL}, account_id::text) FROM moved`,
+  );
+
+/** Lists the cells of the accounts that have moved. */
+export async function listMovedAccounts(db: Db): Promise<Map<number, number>> {
+  const rows = await many<{ id: number; cell: number }>(db, sql`SELECT account_id AS id, cell FROM account_cell`);
+  return new Map(rows.map(({ id, cell }) => [id, cell]));
+}
+
+/** Which cell each account belongs to, in memory. */
+export type Placements = { find(accountId: number): number; close(): Promise<void> };
+
+/** Notifications announce changes at once; this interval is for missed ones. */
+const RELOAD_MS = 10_000;
+
+/** Loads the accounts that have moved, and follows their changes; also after a lost connection. */
+export async function followPlacements(options: {
+  readonly pool: Pool;
+  readonly connectionString: string;
+  readonly log: Log;
+}): Promise<Placements> {
+  const { pool, connectionString, log } = options;
+  let placed: ReadonlyMap<number, number> = new Map();
+  const reload = async (): Promise<void> => {
+    placed = await listMovedAccounts(pool);
+  };
+  // Listening comes first, so that no change falls between the two.
+  let wake = (): void => undefined;
+  const channels = [DIRECTORY_CHANNEL];
+  const session = await openWorkerSession({ connectionString, channels, onNotify: () => wake(), log });
+  await reload();
+  const loop = startLoop('moved accounts', () => reload().then(() => RELOAD_MS), log);
+  wake = loop.wake;
+  return {
+    find: (accountId) => placed.get(accountId) ?? cellOfId(accountId),
+    async close() {
+      await loop.stop();
+      await session.close();
+    },
+  };
+}
+
+/** Where a request goes: to the number of a cell; to `any` that refuses what needs credentials; `later`: nobody can say now. */
+export type Destination = number | 'any' | 'later';
 
 export type Directory = {
   /** Finds where a request goes by whom it names. */
@@ -34,39 +112,29 @@ export function createDirectory(deps: {
   const { cells, placements } = deps;
   const known = new Map<string, { readonly accountId: number; readonly until: number }>();
 
-  function remember(key: string, accountId: number, forMs: number): void {
-    known.delete(key);
-    known.set(key, { accountId, until: performance.now() + forMs });
-    if (known.size <= MAX_KNOWN) return;
-    const [oldest = ''] = known.keys();
-    known.delete(oldest);
-  }
-
   async function accountOf(caller: Caller): Promise<number | 'nobody' | 'unsure'> {
     const key = `${caller.kind} ${caller.id}`;
     const before = known.get(key);
     if (before && performance.now() < before.until) return before.accountId;
     const answer = await cells.find(caller);
-    if (answer.kind === 'account') {
-      remember(key, answer.accountId, caller.kind === 'hash' ? Infinity : NAMES_MS);
-      return answer.accountId;
-    }
-    if (answer.kind === 'unsure') return before?.accountId ?? 'unsure';
+    if (answer === 'unsure') return before?.accountId ?? 'unsure';
     known.delete(key);
-    return 'nobody';
+    if (answer === 'nobody') return 'nobody';
+    known.set(key, { accountId: answer, until: caller.kind === 'hash' ? Infinity : performance.now() + NAMES_MS });
+    if (known.size > MAX_KNOWN) known.delete(known.keys().next().value ?? '');
+    return answer;
   }
 
   return {
     knownCount: () => known.size,
     async find(named) {
-      if (named.kind === 'nobody') return { kind: 'any' };
+      if (named.kind === 'nobody') return 'any';
       const account = named.kind === 'account' ? named.accountId : await accountOf(named);
-      if (account === 'nobody') return { kind: 'any' };
-      if (account === 'unsure') return { kind: 'later', reason: 'A part of the gateway that may know you is away' };
-      const cell = await placements.find(account);
-      if (cell === null) return { kind: 'later', reason: 'The account is being moved' };
+      if (account === 'nobody') return 'any';
+      if (account === 'unsure') return 'later';
+      const cell = placements.find(account);
       // An id that nobody has made, in a link that nobody has signed.
-      return cells.has(cell) ? { kind: 'cell', cell } : { kind: 'any' };
+      return cells.has(cell) ? cell : 'any';
     },
   };
 }

@@ -1,5 +1,4 @@
 import { plainArray } from '../../../platform/db/array.ts';
-import { allServed } from '../../../platform/db/away.ts';
 import {
   bigint,
   boolean,
