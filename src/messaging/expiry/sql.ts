@@ -1,3 +1,4 @@
+import { isServedHere } from '../../identity/accounts/away.ts';
 import { plainArray } from '../../platform/db/array.ts';
 import { bigint, input, insertRows, text, timestamptz } from '../../platform/db/columns.ts';
 import { constant, type Db, exec, many, one, onePlan, sql } from '../../platform/db/query.ts';
