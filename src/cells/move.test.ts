@@ -1,64 +1,69 @@
 import type { Pool } from 'pg';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { receiveIntoInbox } from '../../engagement/inbox/receive-inbound.ts';
-import { createAuthenticator } from '../../identity/authentication/authenticate.ts';
-import { createInboundInbox } from '../../messaging/inbound/receive.ts';
-import { insertMessages } from '../../messaging/messages/new/sql.ts';
-import { settleOutcomes } from '../../messaging/messages/settle-outcomes.ts';
-import { processReceipts, settleReceipts } from '../../messaging/receipts/process.ts';
-import { STATUS } from '../../messaging/states.ts';
-import { claimChunks } from '../../network/dispatch/sql.ts';
-import { insertConnection } from '../../network/connections/sql.ts';
-import { topUp } from '../../money/credit/charge.ts';
-import { isAway } from '../../platform/db/away.ts';
-import { exec, many, one, sql } from '../../platform/db/query.ts';
-import { tenant, tenantTransaction } from '../../platform/db/tenant.ts';
-import { transaction } from '../../platform/db/transaction.ts';
-import { silentLog } from '../../platform/lib/log.ts';
-import { listChunks, newMessage, queueMessages, resultOf, statesOf } from '../../../test/support/queue.ts';
-import { receipt } from '../../../test/support/receipts.ts';
-import { carryWhole, openTwoCells, runMoveTasks } from '../../../test/support/two-cells.ts';
-import { createAccount, type NewAccount } from '../accounts/create.ts';
-import { reconcile } from '../operator/reconciliation/reconcile.ts';
-import type { Cell } from './cells.ts';
-import { listObstacles, matchConnections } from './check.ts';
-import { copyAhead } from './copy-ahead.ts';
-import { finishMove } from './finish.ts';
-import { freeze, prepare } from './leave.ts';
-import { measureAccount } from './measure.ts';
-import { moveAccountTo, removeAccount, undo } from './move.ts';
+import { countLockWaits } from '../../test/support/lock-waits.ts';
+import { listChunks, queueMessages, resultOf, statesOf } from '../../test/support/queue.ts';
+import { receipt } from '../../test/support/receipts.ts';
+import { openTwoCells, type TwoCells } from '../../test/support/two-cells.ts';
+import { receiveIntoInbox } from '../engagement/inbox/receive-inbound.ts';
+import { insertAuditEntry } from '../identity/audit/sql.ts';
+import { createAuthenticator } from '../identity/authentication/authenticate.ts';
+import { createInboundInbox } from '../messaging/inbound/receive.ts';
+import { settleOutcomes } from '../messaging/messages/settle-outcomes.ts';
+import { processReceipts, settleReceipts } from '../messaging/receipts/process.ts';
+import { STATUS } from '../messaging/states.ts';
+import { fitIntoCredit, freeze, topUp } from '../money/credit/charge.ts';
+import { isShortage } from '../money/credit/sql.ts';
+import { claimChunks } from '../network/dispatch/sql.ts';
+import { createAccount, type NewAccount } from '../operations/accounts/create.ts';
+import { checkMoves } from '../operations/diagnosis/check-moves.ts';
+import { reconcile } from '../operations/operator/reconciliation/reconcile.ts';
+import { exec, many, one, raw, sql } from '../platform/db/query.ts';
+import { tenant, tenantTransaction } from '../platform/db/tenant.ts';
+import { transaction } from '../platform/db/transaction.ts';
+import { silentLog } from '../platform/lib/log.ts';
+import { matchConnections } from './check.ts';
+import { type Cell, isCopied, isWork, listTables, own } from './copy.ts';
+import { listMovedAccounts } from './directory.ts';
+import { hold, release } from './hold.ts';
+import { clearMoved, findAway, moveAccount, settle, withMoveLock } from './move.ts';
 import { passOn } from './pass-on.ts';
-import { findMove } from './sql.ts';
-import { countLockWaits } from '../../../test/support/lock-waits.ts';
 
-let opened: AsyncDisposableStack;
+let cells: TwoCells;
 let [a, b]: [Cell, Cell] = [] as never;
-let urls: Map<number, string>;
 let account: NewAccount;
-/** The connection `main` in each cell. */
-let [mainOfA, mainOfB] = [0, 0];
+let accountId: number;
 
 beforeEach(async () => {
-  opened = new AsyncDisposableStack();
-  ({ a, b, urls, mainOfA, mainOfB } = opened.use(await openTwoCells()));
+  cells = await openTwoCells();
+  ({ a, b } = cells);
   account = await createAccount(a.pool, { name: 'Acme', plan: 'production', creditMicros: 5_000_000 });
+  ({ accountId } = account);
 });
-afterEach(() => opened.disposeAsync());
+afterEach(() => cells[Symbol.asyncDispose]());
 
-const move = async (source: Cell, target: Cell) =>
-  moveAccountTo({
+type Changes = { readonly directory?: Pool; readonly onStep?: (step: string) => void };
+const move = async (source: Cell, target: Cell, { directory = cells.directory, onStep = () => undefined }: Changes = {}) =>
+  moveAccount({
     source,
     target,
-    directory: null,
-    accountId: account.accountId,
+    directory,
+    accountId,
     ids: await matchConnections(source.pool, target.pool),
-    checkLock: () => Promise.resolve(),
-    onStep: () => undefined,
+    onStep,
   });
+const failAt = (fatal: string) => (step: string) => {
+  if (step === fatal) throw new Error(`failed when ${step}`);
+};
+/** A directory that is away. */
+const NO_DIRECTORY = { connect: () => Promise.reject(new Error('no directory')) } as unknown as Pool;
+NO_DIRECTORY.query = (() => Promise.reject(new Error('no directory'))) as never;
 
+const ends = () => ({ source: a.pool, target: b.pool, directory: cells.directory });
+const placeOf = async () => (await listMovedAccounts(cells.directory)).get(accountId);
 const queue = (more: Parameters<typeof queueMessages>[1] = {}) =>
-  queueMessages(a.pool, { accountId: account.accountId, connectionId: mainOfA, priceMicros: 1000, ...more });
-
+  queueMessages(a.pool, { accountId, connectionId: cells.mainOfA, priceMicros: 1000, ...more });
+const claim = (pool: Pool, connectionId: number) =>
+  claimChunks(pool, { connectionId, owner: 7, messages: 5000, belowPriority: 9 });
 const admit = (pool: Pool) =>
   createAuthenticator({ pool, log: silentLog }).authenticate({
     headers: { 'x-api-key': account.apiKey },
@@ -67,11 +72,15 @@ const admit = (pool: Pool) =>
   });
 const AWAY = { code: 'unavailable', retryAfterSeconds: 1 };
 
+/** Expects that the account is served in one cell and refused in the other. */
+async function expectServed(here: Cell, there: Cell): Promise<void> {
+  expect((await admit(here.pool)).actor).toMatchObject({ accountId });
+  await expect(admit(there.pool)).rejects.toMatchObject(there === b ? {} : AWAY);
+}
+
 /** Claims what waits at a connection, and records that the carrier took it. */
 async function sendAll(pool: Pool, connectionId: number, carrierId: (messageId: string) => string): Promise<string[]> {
-  const chunks = await claimChunks(pool, { connectionId, owner: 7, messages: 5000, belowPriority: 9 });
-  const ids = chunks.flatMap((chunk) => chunk.ids);
-  const { accountId } = account;
+  const ids = (await claim(pool, connectionId)).flatMap((chunk) => chunk.ids);
   const results = ids.map((id) =>
     resultOf(id, { kind: 'accepted', carrierIds: [carrierId(id)] }, { accountId, connectionId }),
   );
@@ -86,99 +95,144 @@ const money = (pool: Pool) =>
   one(
     pool,
     sql`SELECT available_micros AS available, (SELECT sum(micros)::bigint FROM credit_frozen) AS frozen,
-      (SELECT sum(amount_micros)::bigint FROM ledger_entry WHERE account_id = ${account.accountId}) AS booked
-    FROM credit_balance WHERE account_id = ${account.accountId}`,
+      (SELECT sum(amount_micros)::bigint FROM ledger_entry WHERE account_id = ${accountId}) AS booked
+    FROM credit_balance WHERE account_id = ${accountId}`,
   );
+
+/** How many rows the account has in each table with rows of it. */
+async function countRows({ pool }: Cell): Promise<Record<string, number>> {
+  const counts: Record<string, number> = {};
+  for (const table of await listTables(pool)) {
+    const rows = sql`SELECT count(*) AS count FROM ${raw(table.name)} WHERE ${own(table, accountId)}`;
+    const { count } = await one<{ count: number }>(pool, rows);
+    if (count > 0) counts[table.name] = count;
+  }
+  return counts;
+}
 
 test('an account moves with its rows, its queue and its credit, and is served in the target alone', async () => {
   const ids = await queue({ count: 5, size: 2 });
   await queue({ count: 1, availableAt: new Date(Date.now() + 3_600_000) });
-  const before = { ...(await measureAccount(a.pool, account.accountId)), money: await money(a.pool) };
+  await exec(
+    a.pool,
+    sql`INSERT INTO webhook_outbox (account_id, kind, message_ids, at, errors)
+        VALUES (${accountId}, 'DELIVERY', ${ids.slice(0, 1)}::uuid[], ARRAY[now()], '{NULL}')`,
+  );
+  const before = { rows: await countRows(a), money: await money(a.pool) };
   const moved = await move(a, b);
-  expect(moved).toMatchObject({ carried: 4, pauseMs: expect.any(Number) });
-  const after = { ...(await measureAccount(b.pool, account.accountId)), money: await money(b.pool) };
-  const rowsOf = ({ tables }: typeof before) => tables.map(({ name, count }) => [name, count]);
-  expect(rowsOf(after as never)).toEqual(rowsOf(before as never));
-  expect(after.money).toEqual(before.money);
+  expect(moved).toMatchObject({ rows: expect.any(Number), heldMs: expect.any(Number) });
+  expect({ rows: await countRows(b), money: await money(b.pool) }).toEqual(before);
   expect(await listChunks(a.pool)).toEqual([]);
-  expect((await listChunks(b.pool)).map((chunk) => chunk.ids).slice(0, 3)).toEqual([
-    ids.slice(0, 2),
-    ids.slice(2, 4),
-    ids.slice(4),
-  ]);
-  expect(await sendAll(b.pool, mainOfB, (id) => id)).toEqual(ids);
-  await expect(admit(a.pool)).rejects.toMatchObject(AWAY);
-  expect((await admit(b.pool)).actor).toMatchObject({ accountId: account.accountId });
-  expect(await findMove(a.pool, account)).toMatchObject({ state: 'left', cell: 1, arrived: true });
-  expect(await findMove(b.pool, account)).toBeUndefined();
+  const chunks = await listChunks(b.pool);
+  expect(chunks.map((chunk) => chunk.ids).slice(0, 3)).toEqual([ids.slice(0, 2), ids.slice(2, 4), ids.slice(4)]);
+  expect(await sendAll(b.pool, cells.mainOfB, (id) => id)).toEqual(ids);
+  await expectServed(b, a);
+  expect(await findAway(a.pool, accountId)).toEqual({ accountId, state: 'moved', cell: 1, moves: 0 });
+  expect(await placeOf()).toBe(1);
+  expect(await move(a, b)).toEqual({ rows: 0, heldMs: null });
 });
 
 test('an account moves back, and what it left behind before does not count', async () => {
   await queue({ count: 3 });
   await move(a, b);
-  await sendAll(b.pool, mainOfB, (id) => id);
+  await sendAll(b.pool, cells.mainOfB, (id) => id);
   await move(b, a);
   expect(await many(a.pool, sql`SELECT connection_id AS at, status FROM message_state`)).toEqual(
-    Array.from({ length: 3 }, () => ({ at: mainOfA, status: STATUS.ACCEPTED })),
+    Array.from({ length: 3 }, () => ({ at: cells.mainOfA, status: STATUS.ACCEPTED })),
   );
-  expect((await admit(a.pool)).actor).toMatchObject({ accountId: account.accountId });
-  await expect(admit(b.pool)).rejects.toMatchObject(AWAY);
+  await expectServed(a, b);
+  expect(await placeOf()).toBe(0);
 });
 
-test('while it leaves, nothing is accepted, written behind the wall, or claimed', async () => {
-  await queue();
-  const { accountId } = account;
-  await freeze(a.pool, { accountId, cell: 1, hasDirectory: false, seconds: 60 });
-  await expect(admit(a.pool)).rejects.toMatchObject(AWAY);
-  const refused = { code: 'HM001' };
-  await expect(insertMessages(a.pool, [newMessage({ accountId })])).rejects.toSatisfy(isAway);
-  await expect(tenant(a.pool, account).query({ text: 'SELECT 1', values: [] })).rejects.toMatchObject(refused);
-  await expect(tenantTransaction(a.pool, account, (tx) => tx.query('SELECT 1'))).rejects.toMatchObject(refused);
-  expect(await claimChunks(a.pool, { connectionId: mainOfA, owner: 7, messages: 9, belowPriority: 9 })).toEqual([]);
-  expect(await undo({ source: a.pool, target: b.pool, directory: null }, accountId)).toBe(true);
-  expect(await claimChunks(a.pool, { connectionId: mainOfA, owner: 7, messages: 9, belowPriority: 9 })).toHaveLength(1);
-  await admit(a.pool);
-});
-
-test('it does not leave while a worker holds messages of it, or an older transaction is open', async () => {
-  const { accountId } = account;
-  await queue();
-  await claimChunks(a.pool, { connectionId: mainOfA, owner: 7, messages: 9, belowPriority: 9 });
-  await expect(freeze(a.pool, { accountId, cell: 1, hasDirectory: false, seconds: 0.2 })).rejects.toThrow(
-    'Workers still send 1 chunks',
+test('every table with rows of an account is copied, put aside or named as staying, after those it refers to', async () => {
+  const tables = await listTables(a.pool);
+  const kinds = (some: typeof tables) => [...new Set(some.map(({ kind }) => kind))].sort();
+  const rest = tables.filter((table) => !isCopied(table) && !isWork(table)).map(({ name }) => name);
+  expect(rest.sort()).toEqual(
+    `conditional_route contact_upload contact_upload_part file_removal keyword_count lookup_budget passed_on quality_sample
+     single_sign_on_state smpp_bind social_state webhook_claim`.split(/\s+/),
   );
-  await exec(a.pool, sql`UPDATE dispatch_chunk SET owner = NULL`);
-  const reader = await a.pool.connect();
-  await reader.query('BEGIN');
-  await reader.query('SELECT 1');
-  await expect(freeze(a.pool, { accountId, cell: 1, hasDirectory: false, seconds: 0.2 })).rejects.toThrow(
-    '1 transactions that began before',
+  const queues = tables.filter((table) => table.kind === 'queue' && isCopied(table)).map(({ name }) => name);
+  expect(queues.sort()).toEqual(['account_work', 'dispatch_chunk']);
+  expect(kinds(tables.filter(isCopied))).toEqual(['facts', 'queue', 'shared']);
+  const names = tables.map(({ name }) => name);
+  const late = tables.flatMap(({ parents }, n) => parents.filter((parent) => names.indexOf(parent) > n));
+  expect(late).toEqual([]);
+});
+
+describe('while an account is held', () => {
+  const AT_WALL = { code: '57HM1' };
+
+  test('nothing is accepted, written behind the wall, booked or claimed, and after it everything is', async () => {
+    const [id = ''] = await queue({ availableAt: new Date(Date.now() - 1000) });
+    const before = { rows: await countRows(a), money: await money(a.pool) };
+    await hold(a.pool, { accountId, cell: 1 });
+    await expect(admit(a.pool)).rejects.toMatchObject(AWAY);
+    await expect(tenant(a.pool, account).query({ text: 'SELECT 1', values: [] })).rejects.toMatchObject(AT_WALL);
+    await expect(tenantTransaction(a.pool, account, (tx) => tx.query('SELECT 1'))).rejects.toMatchObject(AT_WALL);
+    const free = { accountId, micros: 0 };
+    await expect(transaction(a.pool, (tx) => freeze(tx, [free], id))).rejects.toSatisfy(isShortage);
+    await expect(fitIntoCredit(a.pool, [{ ...free, key: null }])).rejects.toMatchObject({ accountIds: [accountId] });
+    await expect(transaction(a.pool, (tx) => topUp(tx, { ...free, micros: 1, reference: 'x' }))).rejects.toMatchObject(AWAY);
+    const entry = { accountId, id, actorKind: 'system', action: 'account.rename', subject: null, detail: {} };
+    const author = { keyId: null, userId: null, username: null };
+    await expect(insertAuditEntry(a.pool, { ...entry, ...author } as never)).rejects.toMatchObject(AT_WALL);
+    expect(await claim(a.pool, cells.mainOfA)).toEqual([]);
+    const held = `account ${accountId} is held on its way to cell 1: its requests are answered 503`;
+    expect(await checkMoves(a.pool)).toMatchObject({ ok: false, detail: held });
+    await release(a.pool, { accountId });
+    expect({ rows: await countRows(a), money: await money(a.pool) }).toEqual(before);
+    expect(await checkMoves(a.pool)).toMatchObject({ ok: true, detail: 'none' });
+    expect(await claim(a.pool, cells.mainOfA)).toHaveLength(1);
+    await admit(a.pool);
+  });
+
+  test('it waits for messages that are being accepted, and for those that a worker holds', async () => {
+    await queue();
+    const [chunk] = await claim(a.pool, cells.mainOfA);
+    const accepting = await a.pool.connect();
+    await accepting.query('BEGIN');
+    await accepting.query('UPDATE credit_balance SET available_micros = available_micros - 1');
+    const holding = hold(a.pool, { accountId, cell: 1 });
+    await expect.poll(() => findAway(a.pool, accountId)).toMatchObject({ state: 'held' });
+    await accepting.query('COMMIT');
+    accepting.release();
+    await exec(a.pool, sql`UPDATE dispatch_chunk SET owner = NULL WHERE id = ${chunk?.id}`);
+    await holding;
+    await release(a.pool, { accountId });
+    expect(await money(a.pool)).toMatchObject({ available: 4_999_999 });
+  });
+
+  test('an acceptance that began too late fails once the balance is put aside', async () => {
+    const late = await a.pool.connect();
+    const blocker = await a.pool.connect();
+    await blocker.query(`BEGIN; SELECT FROM credit_balance WHERE account_id = ${accountId} FOR UPDATE`);
+    await hold(a.pool, { accountId, cell: 1 }).catch(() => undefined);
+    await blocker.query('ROLLBACK');
+    await expect(freeze(late, [{ accountId, micros: 0 }], 'late')).rejects.toSatisfy(isShortage);
+    for (const client of [late, blocker]) client.release();
+  }, 60_000);
+
+  test('receipts and inbound messages are kept, and taken where the account is then', async () => {
+    await queue();
+    const [id = ''] = await sendAll(a.pool, cells.mainOfA, () => 'carrier-1');
+    await hold(a.pool, { accountId, cell: 1 });
+    await arrive('carrier-1');
+    await release(a.pool, { accountId });
+    await cells.runTasks(a);
+    await processReceipts(a.pool, () => new Date());
+    expect((await statesOf(a.pool, [id])).get(id)).toMatchObject({ status: STATUS.DELIVERED });
+  });
+});
+
+const arrive = (carrierId: string) =>
+  settleReceipts(
+    a.pool,
+    [{ connectionId: cells.mainOfA, receipt: receipt(carrierId), receivedAt: new Date() }],
+    new Date(),
   );
-  reader.release(true);
-});
 
-test('the copy of another account, which may take an hour, does not keep it from leaving', async () => {
-  const copying = await a.openSession();
-  await copying.query('BEGIN ISOLATION LEVEL REPEATABLE READ');
-  await copying.query('SELECT FROM message');
-  await freeze(a.pool, { accountId: account.accountId, cell: 1, hasDirectory: false, seconds: 0.2 });
-  await copying.end();
-});
-
-test('the backlog is parked before its requests are held, and what is sent meanwhile is not', async () => {
-  const { accountId } = account;
-  const leaving = { accountId, cell: 1, hasDirectory: false };
-  await queue();
-  await prepare(a.pool, { ...leaving, thenSeconds: 0 });
-  const [later] = await queue();
-  const claim = () => claimChunks(a.pool, { connectionId: mainOfA, owner: 7, messages: 9, belowPriority: 9 });
-  expect((await claim()).map(({ ids }) => ids)).toEqual([[later]]);
-  await admit(a.pool);
-  await undo({ source: a.pool, target: b.pool, directory: null }, accountId);
-  expect(await claim()).toHaveLength(1);
-});
-
-test('many chunks follow one another in the queue that they arrive in', async () => {
+test('chunks of an account follow one another in the queue that they arrive in', async () => {
   const ids = await queue({ count: 450, size: 1 });
   await exec(a.pool, sql`UPDATE dispatch_chunk SET available_at = now() + interval '1 hour' WHERE id % 2 = 0`);
   await move(a, b);
@@ -187,8 +241,7 @@ test('many chunks follow one another in the queue that they arrive in', async ()
   expect(chunks.flatMap((chunk) => chunk.ids)).toEqual(ids);
 });
 
-test('chunks of a paused campaign arrive parked, and those of others as they were before they were parked', async () => {
-  const { accountId } = account;
+test('chunks of a paused campaign arrive parked, and those of others as they were before', async () => {
   await queue({ campaignId: 7 });
   await queue();
   await exec(
@@ -208,283 +261,155 @@ test('chunks of a paused campaign arrive parked, and those of others as they wer
   ]);
 });
 
-test('an account that has left with messages in its queue is not in the differences of a reconciliation', async () => {
+test('an account that has moved with messages in its queue is not in the differences of a reconciliation', async () => {
   await queue({ count: 3 });
-  const differences = async () =>
-    (await reconcile(a.pool, { hours: 1, now: new Date() })).flatMap(({ ok, data }) => (ok ? [] : data));
   await move(a, b);
-  expect(await differences()).toEqual([]);
+  const reports = await reconcile(a.pool, { hours: 1, now: new Date() });
+  expect(reports.flatMap(({ ok, data }) => (ok ? [] : data))).toEqual([]);
 });
 
-describe('a move back that is given up', () => {
-  const number = '4400';
-  const send = () => {
-    const inbound = {
-      source: '393331234567',
-      destination: number,
-      text: 'Ciao',
-      concat: null,
-      raw: Buffer.from('Ciao'),
-    };
-    return createInboundInbox({ pool: a.pool, onInbound: receiveIntoInbox })({ connectionId: mainOfA, inbound });
-  };
-  const listInbound = ({ pool }: Cell) => many(pool, sql`SELECT account_id AS "accountId", body FROM inbound_message`);
-  let back: Parameters<typeof copyAhead>[0];
+describe('when a move fails', () => {
+  test.each(['holding', 'copying', 'switching'])('at %s, the account is served in the source as before', async (step) => {
+    await queue({ count: 2 });
+    const before = { rows: await countRows(a), money: await money(a.pool) };
+    await expect(move(a, b, { onStep: failAt(step) })).rejects.toThrow(`failed when ${step}`);
+    expect({ rows: await countRows(a), money: await money(a.pool) }).toEqual(before);
+    expect(await countRows(b)).toEqual({});
+    await expectServed(a, b);
+    expect((await move(a, b)).heldMs).not.toBeNull();
+  });
 
-  beforeEach(async () => {
-    const { accountId } = account;
+  test('because a name is taken in the target, it stays and says so', async () => {
+    await createAccount(b.pool, { name: 'Acme', plan: 'trial' });
+    await expect(move(a, b)).rejects.toThrow('app_user_username_key');
+    expect((await admit(a.pool)).actor).toMatchObject({ accountId });
+  });
+
+  test('because its process died while it held the account, a worker has it served in the source again', async () => {
+    await queue();
+    await hold(a.pool, { accountId, cell: 1 });
+    await withMoveLock(a.pool, accountId, () => cells.runTasks(a));
+    expect(await findAway(a.pool, accountId), 'while a command moves it').toMatchObject({ state: 'held' });
+    await cells.runTasks(a);
+    await expectServed(a, b);
+    expect(await claim(a.pool, cells.mainOfA)).toHaveLength(1);
+  });
+
+  test.each(['a worker', 'the command'])('after the copy was committed, %s completes it', async (who) => {
+    const ids = await queue({ count: 2 });
+    await expect(move(a, b, { directory: NO_DIRECTORY })).rejects.toThrow('no directory');
+    expect(await findAway(a.pool, accountId)).toMatchObject({ state: 'held' });
+    expect(await placeOf()).toBeUndefined();
+    if (who === 'a worker') await cells.runTasks(a);
+    else expect(await move(a, b)).toEqual({ rows: 0, heldMs: null });
+    expect(await placeOf()).toBe(1);
+    await expectServed(b, a);
+    expect(await sendAll(b.pool, cells.mainOfB, (id) => id)).toEqual(ids);
+    expect(await listChunks(a.pool)).toEqual([]);
+  });
+
+  test('nothing is decided while a copy may still be committed, nor while the target is away', async () => {
+    await hold(a.pool, { accountId, cell: 1 });
+    const held = await findAway(a.pool, accountId);
+    if (!held) throw new Error('not held');
+    const copying = await b.openSession();
+    await copying.query(`BEGIN; SELECT pg_advisory_xact_lock(7306501, hashint8(${accountId}))`);
+    await expect(settle(ends(), held)).rejects.toThrow('still being copied');
+    await copying.end();
+    await expect(cells.runTasks(a, new Map())).rejects.toThrow('CELL_DATABASES must name it');
+    expect(await findAway(a.pool, accountId)).toMatchObject({ state: 'held' });
+    await expect.poll(() => settle(ends(), held).catch(() => null)).toBe(false);
+    await admit(a.pool);
+  });
+
+  test('a copy whose move was taken back meanwhile is not committed', async () => {
+    const onStep = (step: string): void => {
+      if (step === 'copying') void exec(a.pool, sql`UPDATE account SET away = NULL, cell = NULL`);
+    };
+    const blocker = await b.openSession();
+    await blocker.query(`BEGIN; LOCK TABLE app_user`);
+    const moving = move(a, b, { onStep });
+    moving.catch(() => undefined);
+    await expect.poll(() => countLockWaits(b.pool), { timeout: 10_000 }).toBeGreaterThan(0).catch(() => undefined);
+    await blocker.end();
+    await expect(moving).rejects.toThrow(/taken back|could not serialize/);
+    expect(await countRows(b)).toEqual({});
+  });
+});
+
+describe('what carriers send to the former cell', () => {
+  test('a receipt counts in the new one, once', async () => {
+    await queue();
+    const [id = ''] = await sendAll(a.pool, cells.mainOfA, () => 'carrier-1');
+    await move(a, b);
+    await arrive('carrier-1');
+    expect((await statesOf(a.pool, [id])).get(id)).toMatchObject({ status: STATUS.ACCEPTED });
+    const pass = () => passOn({ source: a.pool, target: b.pool, cell: 1, onInbound: receiveIntoInbox });
+    const [kept] = await many<{ id: string; content: string }>(a.pool, sql`SELECT id, content::text FROM passed_on`);
+    expect(await pass()).toBe(1);
+    expect(await processReceipts(b.pool, () => new Date())).toBe(1);
+    expect((await statesOf(b.pool, [id])).get(id)).toMatchObject({ status: STATUS.DELIVERED });
+    // As after a worker that was killed before it could delete what the new cell had taken.
     await exec(
       a.pool,
-      sql`INSERT INTO inbound_number (connection_id, number, account_id) VALUES (${mainOfA}, ${number}, ${accountId})`,
+      sql`INSERT INTO passed_on (id, account_id, connection_id, kind, content)
+          VALUES (${kept?.id}, ${accountId}, ${cells.mainOfA}, 'receipt', ${kept?.content})`,
     );
-    await queue();
+    expect([await pass(), await pass()]).toEqual([1, 0]);
+    expect(await processReceipts(b.pool, () => new Date())).toBe(0);
+  });
+
+  test('an inbound message reaches the account in the new one', async () => {
+    await exec(
+      a.pool,
+      sql`INSERT INTO inbound_number (connection_id, number, account_id) VALUES (${cells.mainOfA}, '4400', ${accountId})`,
+    );
     await move(a, b);
-    back = { source: b, target: a, accountId, ids: await matchConnections(b.pool, a.pool) };
-  });
-  const giveUp = () => undo({ source: b.pool, target: a.pool, directory: null }, account.accountId);
-
-  test('passes on what carriers of the former cell have sent during it, and what they send later', async () => {
-    await copyAhead(back);
-    await send();
-    expect(await giveUp()).toBe(true);
-    expect(await findMove(a.pool, account)).toMatchObject({ state: 'left', cell: 1, arrived: true });
-    await runTasks(a);
-    expect(await listInbound(b)).toEqual([{ accountId: account.accountId, body: 'Ciao' }]);
-    expect(await listInbound(a)).toEqual([]);
-    await removeAccount(a.pool, account.accountId);
+    const take = createInboundInbox({ pool: a.pool, onInbound: receiveIntoInbox });
+    const inbound = { source: '393331234567', destination: '4400', text: 'Ciao', concat: null, raw: Buffer.from('Ciao') };
+    await take({ connectionId: cells.mainOfA, inbound });
+    expect(await many(a.pool, sql`SELECT FROM inbound_message`)).toEqual([]);
+    await cells.runTasks(a);
+    expect(
+      await many(b.pool, sql`SELECT account_id AS "accountId", connection_id AS at, body, octets FROM inbound_message`),
+    ).toEqual([{ accountId, at: cells.mainOfB, body: 'Ciao', octets: Buffer.from('Ciao') }]);
   });
 
-  test('leaves none of the work that it had brought', async () => {
-    await copyAhead(back);
-    await freeze(b.pool, { accountId: account.accountId, cell: 0, hasDirectory: false, seconds: 60 });
-    await carryWhole(back);
-    // As when the commit in the source is lost.
-    await exec(b.pool, sql`UPDATE account_move SET state = 'leaving'`);
-    expect(await giveUp()).toBe(true);
-    expect(await many(a.pool, sql`SELECT FROM account_parcel`)).toEqual([]);
-  });
-
-  test('is not begun before the move to that cell is over', async () => {
-    await exec(a.pool, sql`UPDATE account_move SET arrived_at = NULL`);
-    expect(await listObstacles(back)).toEqual([
-      'The move of the account from cell 0 is not over: run it again there, or wait for a worker.',
-    ]);
+  test('waits where its connection or its cell is missing, and holds up nothing else', async () => {
+    await queue();
+    const [id = ''] = await sendAll(a.pool, cells.mainOfA, () => 'carrier-1');
+    await move(a, b);
+    const keep = (owner: number, connectionId: number) =>
+      exec(
+        a.pool,
+        sql`INSERT INTO passed_on (account_id, connection_id, kind, content) VALUES (${owner}, ${connectionId}, 'receipt', '[]')`,
+      );
+    await keep(accountId, 999);
+    const other = await createAccount(a.pool, { name: 'Other', plan: 'trial' });
+    await exec(a.pool, sql`UPDATE account SET away = 'moved', cell = 5 WHERE id = ${other.accountId}`);
+    await keep(other.accountId, cells.mainOfA);
+    await arrive('carrier-1');
+    await expect(cells.runTasks(a)).rejects.toThrow('CELL_DATABASES must name it');
+    await processReceipts(b.pool, () => new Date());
+    expect((await statesOf(b.pool, [id])).get(id)).toMatchObject({ status: STATUS.DELIVERED });
+    const pass = passOn({ source: a.pool, target: b.pool, cell: 1, onInbound: receiveIntoInbox });
+    await expect(pass).rejects.toThrow('lacks the connection (removed)');
   });
 });
 
-test('when the copy fails, the account is served in the source as before', async () => {
-  await queue({ count: 2 });
-  await createAccount(b.pool, { name: 'Acme', plan: 'trial' });
-  await expect(move(a, b)).rejects.toThrow('app_user_username_key');
-  expect(await claimChunks(a.pool, { connectionId: mainOfA, owner: 7, messages: 9, belowPriority: 9 })).toHaveLength(1);
-  await admit(a.pool);
-  expect(await findMove(b.pool, account)).toBeUndefined();
-});
-
-test('a worker serves an account again whose move takes too long', async () => {
+test('what an account has left behind is deleted on request, unless it is the only copy or something waits', async () => {
+  const clear = () => clearMoved(ends(), accountId);
+  await expect(clear()).rejects.toThrow('has not moved');
   await queue();
-  const { accountId } = account;
-  await freeze(a.pool, { accountId, cell: 1, hasDirectory: false, seconds: 60 });
-  await exec(a.pool, sql`UPDATE account_move SET ends_at = now() - interval '1 second'`);
-  await expect(runTasks(a)).resolves.toBeUndefined();
-  await admit(a.pool);
-  expect(await claimChunks(a.pool, { connectionId: mainOfA, owner: 7, messages: 9, belowPriority: 9 })).toHaveLength(1);
-  const ids = await matchConnections(a.pool, b.pool);
-  await expect(carryWhole({ source: a, target: b, accountId, ids })).rejects.toThrow('The time of the move is over');
-});
-
-test('a worker completes a move that was decided before its command was killed', async () => {
-  const { accountId } = account;
-  const ids = await queue({ count: 2 });
-  await freeze(a.pool, { accountId, cell: 1, hasDirectory: false, seconds: 60 });
-  await carryWhole({ source: a, target: b, accountId, ids: await matchConnections(a.pool, b.pool) });
-  await expect(admit(b.pool)).rejects.toMatchObject(AWAY);
-  expect(await listChunks(b.pool)).toEqual([]);
-  expect(await undo({ source: a.pool, target: b.pool, directory: null }, accountId)).toBe(false);
-  await expect(undo({ source: b.pool, target: a.pool, directory: null }, accountId)).rejects.toThrow(
-    'arriving from cell 0: abort that move there',
-  );
-  await runTasks(a);
-  await runTasks(a);
+  await sendAll(a.pool, cells.mainOfA, () => 'carrier-1');
+  await move(a, b);
+  await arrive('carrier-1');
+  await expect(clear()).rejects.toThrow('wait to be passed on');
+  await cells.runTasks(a);
+  await exec(b.pool, sql`UPDATE account SET moves = 0`);
+  await expect(clear()).rejects.toThrow('does not have the account');
+  await exec(b.pool, sql`UPDATE account SET moves = 1`);
+  await clear();
+  expect(await countRows(a)).toEqual({});
   await admit(b.pool);
-  expect(await sendAll(b.pool, mainOfB, (id) => id)).toEqual(ids);
-});
-
-const runTasks = (cell: Cell) => runMoveTasks(cell, { databases: urls });
-
-test('a receipt that arrives in the former cell counts in the new one, once', async () => {
-  await queue();
-  const [id = ''] = await sendAll(a.pool, mainOfA, () => 'carrier-1');
-  await move(a, b);
-  await settleReceipts(
-    a.pool,
-    [{ connectionId: mainOfA, receipt: receipt('carrier-1'), receivedAt: new Date() }],
-    new Date(),
-  );
-  expect((await statesOf(a.pool, [id])).get(id)).toMatchObject({ status: STATUS.ACCEPTED });
-  const pass = () => passOn({ source: a.pool, target: b.pool, cell: 1, onInbound: receiveIntoInbox });
-  const [kept] = await many<{ id: string; content: string }>(a.pool, sql`SELECT id, content::text FROM passed_on`);
-  expect(await pass()).toBe(1);
-  expect(await processReceipts(b.pool, () => new Date())).toBe(1);
-  expect((await statesOf(b.pool, [id])).get(id)).toMatchObject({ status: STATUS.DELIVERED });
-  // As after a worker that was killed before it could delete what the new cell had taken.
-  await exec(
-    a.pool,
-    sql`INSERT INTO passed_on (id, account_id, connection_id, kind, content)
-        VALUES (${kept?.id}, ${account.accountId}, ${mainOfA}, 'receipt', ${kept?.content})`,
-  );
-  expect(await pass()).toBe(1);
-  expect(await pass()).toBe(0);
-  expect(await processReceipts(b.pool, () => new Date())).toBe(0);
-});
-
-test('an inbound message to the former cell reaches the account in the new one', async () => {
-  const { accountId } = account;
-  await exec(
-    a.pool,
-    sql`INSERT INTO inbound_number (connection_id, number, account_id) VALUES (${mainOfA}, '4400', ${accountId})`,
-  );
-  await move(a, b);
-  const take = createInboundInbox({ pool: a.pool, onInbound: receiveIntoInbox });
-  const inbound = { source: '393331234567', destination: '4400', text: 'Ciao', concat: null, raw: Buffer.from('Ciao') };
-  await take({ connectionId: mainOfA, inbound });
-  expect(await many(a.pool, sql`SELECT FROM inbound_message`)).toEqual([]);
-  await runTasks(a);
-  expect(
-    await many(b.pool, sql`SELECT account_id AS "accountId", connection_id AS at, body, octets FROM inbound_message`),
-  ).toEqual([{ accountId, at: mainOfB, body: 'Ciao', octets: Buffer.from('Ciao') }]);
-});
-
-test('what came over a connection that the new cell lacks waits, is named, and holds up nothing else', async () => {
-  const { accountId } = account;
-  await queue();
-  const [id = ''] = await sendAll(a.pool, mainOfA, () => 'carrier-1');
-  await move(a, b);
-  // An older row, of a connection that no longer exists in the source.
-  await exec(
-    a.pool,
-    sql`INSERT INTO passed_on (account_id, connection_id, kind, content) VALUES (${accountId}, 999, 'receipt', '[]')`,
-  );
-  const arrived = [{ connectionId: mainOfA, receipt: receipt('carrier-1'), receivedAt: new Date() }];
-  await settleReceipts(a.pool, arrived, new Date());
-  const pass = () => passOn({ source: a.pool, target: b.pool, cell: 1, onInbound: receiveIntoInbox });
-  expect(await pass()).toBe(1);
-  await processReceipts(b.pool, () => new Date());
-  expect((await statesOf(b.pool, [id])).get(id)).toMatchObject({ status: STATUS.DELIVERED });
-  await expect(pass()).rejects.toThrow(/lacks connections, add them there: the removed connection 999$/);
-});
-
-test('a cell that is away keeps nothing from accounts in other cells', async () => {
-  await queue();
-  const [id = ''] = await sendAll(a.pool, mainOfA, () => 'carrier-1');
-  await move(a, b);
-  const arrived = [{ connectionId: mainOfA, receipt: receipt('carrier-1'), receivedAt: new Date() }];
-  await settleReceipts(a.pool, arrived, new Date());
-  // Another account has left for a cell at whose address nobody answers; it is asked first.
-  urls.set(0, 'postgres://nobody@127.0.0.1:9/none');
-  const other = await createAccount(a.pool, { name: 'Other', plan: 'trial' });
-  await exec(
-    a.pool,
-    sql`INSERT INTO account_move (account_id, state, cell, arrived_at) VALUES (${other.accountId}, 'left', 0, now())`,
-  );
-  await exec(
-    a.pool,
-    sql`INSERT INTO passed_on (account_id, connection_id, kind, content)
-        VALUES (${other.accountId}, ${mainOfA}, 'receipt', '[]')`,
-  );
-  await expect(runTasks(a)).rejects.toThrow();
-  await processReceipts(b.pool, () => new Date());
-  expect((await statesOf(b.pool, [id])).get(id)).toMatchObject({ status: STATUS.DELIVERED });
-});
-
-test('what was kept during a move that was given up is taken where the account is', async () => {
-  const { accountId } = account;
-  await queue();
-  const [id = ''] = await sendAll(a.pool, mainOfA, () => 'carrier-1');
-  await freeze(a.pool, { accountId, cell: 1, hasDirectory: false, seconds: 60 });
-  await settleReceipts(
-    a.pool,
-    [{ connectionId: mainOfA, receipt: receipt('carrier-1'), receivedAt: new Date() }],
-    new Date(),
-  );
-  await undo({ source: a.pool, target: b.pool, directory: null }, accountId);
-  await runTasks(a);
-  await processReceipts(a.pool, () => new Date());
-  expect((await statesOf(a.pool, [id])).get(id)).toMatchObject({ status: STATUS.DELIVERED });
-});
-
-test('a change of the credit during the copy makes it begin again', async () => {
-  const { accountId } = account;
-  await freeze(a.pool, { accountId, cell: 1, hasDirectory: false, seconds: 60 });
-  const holder = await a.pool.connect();
-  await holder.query('BEGIN');
-  await holder.query(
-    `UPDATE credit_balance SET available_micros = available_micros + 1 WHERE account_id = ${accountId}`,
-  );
-  const copying = carryWhole({ source: a, target: b, accountId, ids: await matchConnections(a.pool, b.pool) });
-  copying.catch(() => undefined);
-  await expect.poll(() => countLockWaits(a.pool)).toBe(1);
-  await holder.query('COMMIT');
-  holder.release();
-  await expect(copying).rejects.toMatchObject({ code: '40001' });
-});
-
-test('nothing is in the way of cells that fit, and what differs is named', async () => {
-  const between = { source: a, target: b, accountId: account.accountId };
-  expect(await listObstacles(between)).toEqual([]);
-  await insertConnection(a.pool, { name: 'second', kind: 'smpp', sandbox: false, settings: {} });
-  await exec(a.pool, sql`INSERT INTO route (channel, connection_id) VALUES ('SMS', ${mainOfA})`);
-  await exec(b.pool, sql`UPDATE price SET unit_micros = unit_micros + 1`);
-  await createAccount(b.pool, { name: 'Acme', plan: 'trial' });
-  await exec(
-    a.pool,
-    sql`INSERT INTO template (channel, id, name, status, content) VALUES ('RCS', 'welcome', 'Welcome', 'APPROVED', '{}')`,
-  );
-  expect(await listObstacles(between)).toEqual([
-    'The target has no connection second of the kind smpp: add it.',
-    expect.stringMatching(/^The routes differ: .*SMS \* main 100 hold/),
-    expect.stringMatching(/^The prices differ: /),
-    'The target lacks templates that all accounts share: add RCS welcome 99914b93.',
-    'The target has the user acme already: remove or rename it there.',
-  ]);
-  expect(await listObstacles({ ...between, accountId: 77 })).toEqual(['Cell 0 has no account 77.']);
-  expect(await listObstacles({ ...between, source: { ...a, number: 5 } })).toEqual([
-    'The database of cell 5 says that it is cell 0: put CELL_DATABASES right.',
-  ]);
-});
-
-test('an account that has left can be removed where it was, and one that is served cannot', async () => {
-  await expect(removeAccount(a.pool, account.accountId)).rejects.toThrow('is served here');
-  await transaction(a.pool, (tx) => topUp(tx, { accountId: account.accountId, micros: 1, reference: 'more' }));
-  await move(a, b);
-  await removeAccount(a.pool, account.accountId);
-  expect((await measureAccount(a.pool, account.accountId)).rows).toBe(0);
-  await admit(b.pool);
-});
-
-test('the rows in the source are kept for three days, while receipts may arrive, unless --now is given', async () => {
-  const { accountId } = account;
-  const finish = (evenIfRecent: boolean) => finishMove({ source: a.pool, target: b, accountId, evenIfRecent });
-  await move(a, b);
-  await expect(finish(false)).rejects.toThrow('receipts may arrive for three days');
-  await exec(a.pool, sql`UPDATE account_move SET since = now() - interval '3 days'`);
-  await finish(false);
-  expect((await measureAccount(a.pool, accountId)).rows).toBe(0);
-  await move(b, a);
-  await finishMove({ source: b.pool, target: a, accountId, evenIfRecent: true });
-  expect((await measureAccount(b.pool, accountId)).rows).toBe(0);
-});
-
-test('the rows in the source are kept when the target has lost its copy', async () => {
-  const { accountId } = account;
-  const finish = () => finishMove({ source: a.pool, target: b, accountId, evenIfRecent: true });
-  await freeze(a.pool, { accountId, cell: 1, hasDirectory: false, seconds: 60 });
-  await carryWhole({ source: a, target: b, accountId, ids: await matchConnections(a.pool, b.pool) });
-  await expect(finish()).rejects.toThrow('has not arrived yet');
-  // As after a restore of the target from an older backup.
-  await removeAccount(b.pool, accountId);
-  await expect(runTasks(a)).rejects.toThrow(`Cell 1 does not have the account ${accountId}`);
-  await exec(a.pool, sql`UPDATE account_move SET arrived_at = now()`);
-  await expect(finish()).rejects.toThrow('Cell 1 does not have the account');
-  expect((await measureAccount(a.pool, accountId)).rows).toBeGreaterThan(0);
 });

@@ -55,23 +55,24 @@ export function cellTasks({ pool, cells: { databases, directoryUrl }, onInbound,
     {
       name: 'account moves',
       work: every(2 * SECOND_MS, async () => {
-        for (const away of await listAway(pool)) {
-          if (away.state === 'moved') continue;
+        const held = (await listAway(pool)).filter(({ state }) => state === 'held');
+        await forAll(held, async (away) => {
           if (directoryUrl === undefined) throw new Error('An account is held: DIRECTORY_URL must name the directory.');
           const ends = { source: pool, target: (await cellAt(away.cell)).pool, directory: await directoryAt(directoryUrl) };
           const moved = await withMoveLock(pool, away.accountId, () => settle(ends, away));
           if (moved !== undefined) log.warn({ ...away, moved }, 'decided the move of an account whose command has ended');
-        }
+        });
       }),
     },
     {
       name: 'passing on',
       work: async () => {
         let count = 0;
-        for (const cell of await listDestinations(pool)) {
+        await forAll(await listDestinations(pool), async (cell) => {
           const target = cell === null ? pool : (await cellAt(cell)).pool;
-          count += await passOn({ source: pool, target, cell, onInbound });
-        }
+          const passed = await passOn({ source: pool, target, cell, onInbound });
+          count += passed;
+        });
         return count > 0 ? 0 : SECOND_MS;
       },
       close: () => opened.disposeAsync(),
@@ -83,6 +84,12 @@ export function cellTasks({ pool, cells: { databases, directoryUrl }, onInbound,
       ),
     },
   ];
+}
+
+/** Does `work` for all items at once, so that a cell that is away does not hold up the others; then throws its error. */
+async function forAll<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
+  const failed = (await Promise.allSettled(items.map(work))).find((result) => result.status === 'rejected');
+  if (failed) throw failed.reason;
 }
 
 /** The cell of the account of a row `p`; null: this one, where it has stayed, or is back. Without those that are held. */
