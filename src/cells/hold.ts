@@ -69,7 +69,7 @@ const putAside = (db: Db, table: Table, accountId: number): Promise<number> =>
     db,
     sql`WITH gone AS (DELETE FROM ${raw(table.name)} WHERE ${own(table, accountId)} RETURNING *)
         INSERT INTO account_work (account_id, table_name, content)
-        SELECT ${accountId}, ${table.name}, gone::text FROM gone
+        SELECT ${accountId}::bigint, ${table.name}::text, gone::text FROM gone
         ORDER BY ${join(table.renewed.length > 0 ? [listOf(table.renewed)] : [raw('1')])}`,
   );
 
