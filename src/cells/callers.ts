@@ -258,7 +258,10 @@ function listOwners(db: Db, kind: Caller['kind'], ids: readonly string[]): Promi
     sql`SELECT ${raw(column)} AS id, account_id AS "accountId" FROM ${raw(table)} WHERE ${raw(column)} = ANY (${ids}::text[])`;
   if (kind === 'user') return many<Owner>(db, named('app_user', 'username'));
   if (kind === 'company')
-    return many<Owner>(db, sql`${named('single_sign_on', 'short_name')} UNION ALL ${named('single_sign_on_domain', 'domain')}`);
+    return many<Owner>(
+      db,
+      sql`${named('single_sign_on', 'short_name')} UNION ALL ${named('single_sign_on_domain', 'domain')}`,
+    );
   const all = HASHES.map(
     ([table, column]) =>
       sql`SELECT encode(${raw(column)}, 'hex') AS id, account_id AS "accountId" FROM ${raw(table)}

@@ -80,12 +80,16 @@ export async function listObstacles({ source, target, accountId, ...wanted }: Wa
              + (SELECT count(*) FROM export WHERE account_id = ${accountId} AND file_key IS NOT NULL) AS files`,
   );
   return [
-    ...operators.map(({ username }) => `${username} is an operator of the source: take that away, or use another account.`),
+    ...operators.map(
+      ({ username }) => `${username} is an operator of the source: take that away, or use another account.`,
+    ),
     ...(await listDifferences(source, target)),
     ...((await isOpenedBy(target, wanted.secretKey)) ? [] : ['The target has another SECRET_KEY.']),
     ...(files === 0 || wanted.filesAreThere
       ? []
-      : [`The account has ${files} files in a folder of this cell: copy them to that of the target, and add --files-are-copied.`]),
+      : [
+          `The account has ${files} files in a folder of this cell: copy them to that of the target, and add --files-are-copied.`,
+        ]),
   ];
 }
 
@@ -117,7 +121,13 @@ export async function examineCells(databases: ReadonlyMap<number, string>): Prom
   const cells = await Promise.all(
     [...databases].map(async ([number, url]) => {
       const opening = openCell(number, url, silentLog).then((cell) => opened.adopt(cell, ({ close }) => close()));
-      if (!(await endsWithin(opening.catch(() => undefined), ANSWER_MS))) return { number, why: `no answer within ${ANSWER_MS} ms` };
+      if (
+        !(await endsWithin(
+          opening.catch(() => undefined),
+          ANSWER_MS,
+        ))
+      )
+        return { number, why: `no answer within ${ANSWER_MS} ms` };
       return opening.catch((error: unknown) => ({ number, why: String(error) }));
     }),
   );
@@ -131,7 +141,8 @@ export async function examineCells(databases: ReadonlyMap<number, string>): Prom
 
 async function examine({ number, pool }: Cell, model: Cell): Promise<CellState> {
   const own = await maybeOne<{ number: number }>(pool, sql`SELECT number FROM cell`);
-  if (own?.number !== number) return { cell: number, faults: [`says that it is cell ${own?.number}: correct CELL_DATABASES`] };
+  if (own?.number !== number)
+    return { cell: number, faults: [`says that it is cell ${own?.number}: correct CELL_DATABASES`] };
   const figures = await one<{ accounts: number; waiting: number; down: number }>(
     pool,
     sql`SELECT (SELECT count(*) FROM account a WHERE ${isServedHere(sql`a.id`)}) AS accounts,
@@ -141,5 +152,10 @@ async function examine({ number, pool }: Cell, model: Cell): Promise<CellState> 
   );
   const { accounts, waiting, down } = figures;
   const faults = model.number === number ? [] : await listDifferences(model.pool, pool);
-  return { cell: number, accounts, waiting, faults: [...faults, ...(down > 0 ? [`has ${down} connections down`] : [])] };
+  return {
+    cell: number,
+    accounts,
+    waiting,
+    faults: [...faults, ...(down > 0 ? [`has ${down} connections down`] : [])],
+  };
 }

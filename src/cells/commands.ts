@@ -52,12 +52,15 @@ export function registerCellCommands(program: Command, context: CommandContext):
         const { id, name } = await findAccount(pool, { reference });
         const to = options.to ?? (await findAway(pool, id))?.cell;
         if (to === undefined || to === config.cell)
-          throw new AppError('invalid', { message: '--to must name another cell, which serves the account from then on' });
+          throw new AppError('invalid', {
+            message: '--to must name another cell, which serves the account from then on',
+          });
         const done = await withMoveLock(pool, id, async () => {
           await run(context, config, { id, name, to, options });
           return true;
         });
-        if (!done) throw new AppError('conflict', { message: 'Another process is moving the account: try again in a minute' });
+        if (!done)
+          throw new AppError('conflict', { message: 'Another process is moving the account: try again in a minute' });
       });
     });
 }
@@ -65,7 +68,12 @@ export function registerCellCommands(program: Command, context: CommandContext):
 const showCells = (states: readonly CellState[]): string =>
   table(
     ['cell', 'accounts', 'waiting', 'state'],
-    states.map(({ cell, accounts = '?', waiting = '?', faults }) => [cell, accounts, waiting, faults.join('; ') || 'ok']),
+    states.map(({ cell, accounts = '?', waiting = '?', faults }) => [
+      cell,
+      accounts,
+      waiting,
+      faults.join('; ') || 'ok',
+    ]),
   );
 
 type Request = { readonly id: number; readonly name: string; readonly to: number; readonly options: Options };
@@ -92,7 +100,10 @@ async function run(context: CommandContext, config: Config, { id, name, to, opti
   }
   if (options.clear) {
     await clearMoved(ends, id);
-    return context.report({ accountId: id, cleared: true }, () => `Cell ${config.cell} has nothing of ${name} any more.`);
+    return context.report(
+      { accountId: id, cleared: true },
+      () => `Cell ${config.cell} has nothing of ${name} any more.`,
+    );
   }
   const secretKey = await loadSecretKey(config);
   const filesAreThere = options.filesAreCopied === true || config.storage.kind !== 'file';

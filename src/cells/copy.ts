@@ -47,7 +47,12 @@ export async function openCell(number: number, connectionString: string, log: Lo
     pool,
     async openSession() {
       const server = serversOf(connectionString).current();
-      const options = { application_name: COPY_SESSION, connectionTimeoutMillis: 10_000, keepAlive: true, types: TYPES };
+      const options = {
+        application_name: COPY_SESSION,
+        connectionTimeoutMillis: 10_000,
+        keepAlive: true,
+        types: TYPES,
+      };
       const client = new pg.Client(clientConfig(server, options));
       // A query in progress reports the error through its own promise.
       client.on('error', () => undefined);

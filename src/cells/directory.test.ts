@@ -97,8 +97,7 @@ test('users and tokens of every kind go to the cell of their account', async () 
     pool,
     sql`INSERT INTO social_state (account_id, hash, platform, author, expires_at) VALUES (${accountId}, ${tokens[4]}, 'facebook', '{}', now())`,
   );
-  for (const token of tokens)
-    expect(await directory.find({ kind: 'hash', id: token.toString('hex') })).toBe(1);
+  for (const token of tokens) expect(await directory.find({ kind: 'hash', id: token.toString('hex') })).toBe(1);
   expect(await directory.find(user(username))).toBe(1);
   await exec(
     pool,
@@ -107,8 +106,7 @@ test('users and tokens of every kind go to the cell of their account', async () 
   );
   await exec(pool, sql`INSERT INTO single_sign_on_claim (domain, account_id) VALUES ('two.example', ${accountId})`);
   await exec(pool, sql`INSERT INTO single_sign_on_domain (domain, account_id) VALUES ('two.example', ${accountId})`);
-  for (const name of ['two', 'two.example'])
-    expect(await directory.find({ kind: 'company', id: name })).toBe(1);
+  for (const name of ['two', 'two.example']) expect(await directory.find({ kind: 'company', id: name })).toBe(1);
 });
 
 test('the rights that the runbook gives the directory suffice', async () => {

@@ -79,7 +79,9 @@ const putAside = (db: Db, table: Table, accountId: number): Promise<number> =>
  */
 const end = (source: Pool, tables: readonly Table[], accountId: number): Promise<boolean> =>
   repeatedTransaction(source, async (tx) => {
-    const balanceFirst = tables.toSorted((a, b) => Number(b.name === 'credit_balance') - Number(a.name === 'credit_balance'));
+    const balanceFirst = tables.toSorted(
+      (a, b) => Number(b.name === 'credit_balance') - Number(a.name === 'credit_balance'),
+    );
     await setStatementTimeoutMinutes(tx, 60);
     await exec(tx, sql`SAVEPOINT begun`);
     await exec(tx, sql`DELETE FROM webhook_claim WHERE account_id = ${accountId}`);

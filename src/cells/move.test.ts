@@ -41,7 +41,11 @@ beforeEach(async () => {
 afterEach(() => cells[Symbol.asyncDispose]());
 
 type Changes = { readonly directory?: Pool; readonly onStep?: (step: string) => void };
-const move = async (source: Cell, target: Cell, { directory = cells.directory, onStep = () => undefined }: Changes = {}) =>
+const move = async (
+  source: Cell,
+  target: Cell,
+  { directory = cells.directory, onStep = () => undefined }: Changes = {},
+) =>
   moveAccount({
     source,
     target,
@@ -172,7 +176,9 @@ describe('while an account is held', () => {
     const free = { accountId, micros: 0 };
     await expect(transaction(a.pool, (tx) => freeze(tx, [free], id))).rejects.toSatisfy(isShortage);
     await expect(fitIntoCredit(a.pool, [{ ...free, key: null }])).rejects.toMatchObject({ accountIds: [accountId] });
-    await expect(transaction(a.pool, (tx) => topUp(tx, { ...free, micros: 1, reference: 'x' }))).rejects.toMatchObject(AWAY);
+    await expect(transaction(a.pool, (tx) => topUp(tx, { ...free, micros: 1, reference: 'x' }))).rejects.toMatchObject(
+      AWAY,
+    );
     const entry = { accountId, id, actorKind: 'system', action: 'account.rename', subject: null, detail: {} };
     const author = { keyId: null, userId: null, username: null };
     await expect(insertAuditEntry(a.pool, { ...entry, ...author } as never)).rejects.toMatchObject(AT_WALL);
@@ -258,15 +264,18 @@ test('an account that has moved with messages in its queue is not in the differe
 });
 
 describe('when a move fails', () => {
-  test.each(['holding', 'copying', 'switching'])('at %s, the account is served in the source as before', async (step) => {
-    await queue({ count: 2 });
-    const before = { rows: await countRows(a), money: await money(a.pool) };
-    await expect(move(a, b, { onStep: failAt(step) })).rejects.toThrow(`failed when ${step}`);
-    expect({ rows: await countRows(a), money: await money(a.pool) }).toEqual(before);
-    expect(await countRows(b)).toEqual({});
-    await expectServed(a, b);
-    expect((await move(a, b)).heldMs).not.toBeNull();
-  });
+  test.each(['holding', 'copying', 'switching'])(
+    'at %s, the account is served in the source as before',
+    async (step) => {
+      await queue({ count: 2 });
+      const before = { rows: await countRows(a), money: await money(a.pool) };
+      await expect(move(a, b, { onStep: failAt(step) })).rejects.toThrow(`failed when ${step}`);
+      expect({ rows: await countRows(a), money: await money(a.pool) }).toEqual(before);
+      expect(await countRows(b)).toEqual({});
+      await expectServed(a, b);
+      expect((await move(a, b)).heldMs).not.toBeNull();
+    },
+  );
 
   test('because a name is taken in the target, it stays and says so', async () => {
     await createAccount(b.pool, { name: 'Acme', plan: 'trial' });
@@ -348,7 +357,13 @@ describe('what carriers send to the former cell', () => {
     );
     await move(a, b);
     const take = createInboundInbox({ pool: a.pool, onInbound: receiveIntoInbox });
-    const inbound = { source: '393331234567', destination: '4400', text: 'Ciao', concat: null, raw: Buffer.from('Ciao') };
+    const inbound = {
+      source: '393331234567',
+      destination: '4400',
+      text: 'Ciao',
+      concat: null,
+      raw: Buffer.from('Ciao'),
+    };
     await take({ connectionId: cells.mainOfA, inbound });
     expect(await many(a.pool, sql`SELECT FROM inbound_message`)).toEqual([]);
     await cells.runTasks(a);

@@ -104,7 +104,10 @@ async function copyAccount(source: Client, target: Client, { accountId, ids }: M
     sql`SELECT moves FROM account WHERE id = ${accountId} AND away = 'held' FOR NO KEY UPDATE`,
   );
   if (!held) throw conflict('The move was taken back');
-  const there = await maybeOne(target, sql`SELECT FROM account WHERE id = ${accountId} AND away IS DISTINCT FROM 'moved'`);
+  const there = await maybeOne(
+    target,
+    sql`SELECT FROM account WHERE id = ${accountId} AND away IS DISTINCT FROM 'moved'`,
+  );
   if (there) throw conflict('The target serves an account of this id already');
   const tables = await listTables(source);
   await deleteAccountRows(target, tables, accountId);
@@ -153,7 +156,8 @@ const knowsNewer = async (db: Db, { accountId, moves }: Pick<Away, 'accountId' |
 export async function clearMoved({ source, target }: Omit<Ends, 'directory'>, accountId: number): Promise<void> {
   const away = await findAway(source, accountId);
   if (away?.state !== 'moved') throw conflict('The account has not moved');
-  if (!(await knowsNewer(target, away))) throw conflict(`Cell ${away.cell} does not have the account: was it restored?`);
+  if (!(await knowsNewer(target, away)))
+    throw conflict(`Cell ${away.cell} does not have the account: was it restored?`);
   if (await maybeOne(source, sql`SELECT FROM passed_on WHERE account_id = ${accountId} LIMIT 1`))
     throw conflict('Receipts or inbound messages wait to be passed on: is a worker running?');
   await transaction(source, async (tx) => {
@@ -167,8 +171,12 @@ const MOVE_LOCK = 7_306_501;
 
 /** Keeps other copies of the account out of this database until the transaction ends; false when there is one. */
 const tryCopyLock = async (tx: Db, accountId: number): Promise<boolean> =>
-  (await one<{ taken: boolean }>(tx, sql`SELECT pg_try_advisory_xact_lock(${MOVE_LOCK}, hashint8(${accountId})) AS taken`))
-    .taken;
+  (
+    await one<{ taken: boolean }>(
+      tx,
+      sql`SELECT pg_try_advisory_xact_lock(${MOVE_LOCK}, hashint8(${accountId})) AS taken`,
+    )
+  ).taken;
 
 /** Does work unless another process moves the account out of this database; then returns undefined. */
 export async function withMoveLock<T>(pool: Pool, accountId: number, work: () => Promise<T>): Promise<T | undefined> {

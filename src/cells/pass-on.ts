@@ -58,9 +58,14 @@ export function cellTasks({ pool, cells: { databases, directoryUrl }, onInbound,
         const held = (await listAway(pool)).filter(({ state }) => state === 'held');
         await forAll(held, async (away) => {
           if (directoryUrl === undefined) throw new Error('An account is held: DIRECTORY_URL must name the directory.');
-          const ends = { source: pool, target: (await cellAt(away.cell)).pool, directory: await directoryAt(directoryUrl) };
+          const ends = {
+            source: pool,
+            target: (await cellAt(away.cell)).pool,
+            directory: await directoryAt(directoryUrl),
+          };
           const moved = await withMoveLock(pool, away.accountId, () => settle(ends, away));
-          if (moved !== undefined) log.warn({ ...away, moved }, 'decided the move of an account whose command has ended');
+          if (moved !== undefined)
+            log.warn({ ...away, moved }, 'decided the move of an account whose command has ended');
         });
       }),
     },
@@ -157,7 +162,9 @@ async function take(
     .filter(({ id }) => isFresh.has(id))
     .map((row) => ({ ...row, connectionId: connections.get(row.connection ?? '') ?? 0 }));
   const [receipts, inbound] = [
-    news.filter(({ kind }) => kind === 'receipt').map(({ connectionId, content }) => ({ connectionId, receipts: content })),
+    news
+      .filter(({ kind }) => kind === 'receipt')
+      .map(({ connectionId, content }) => ({ connectionId, receipts: content })),
     news.filter(({ kind }) => kind === 'inbound'),
   ];
   if (receipts.length > 0) await insertPassedReceipts(tx, receipts);

@@ -46,7 +46,12 @@ export async function openTwoCells(): Promise<TwoCells> {
     mainOfA,
     mainOfB,
     async runTasks({ pool }, databases = urls) {
-      const tasks = cellTasks({ pool, cells: { directoryUrl, databases }, onInbound: receiveIntoInbox, log: silentLog });
+      const tasks = cellTasks({
+        pool,
+        cells: { directoryUrl, databases },
+        onInbound: receiveIntoInbox,
+        log: silentLog,
+      });
       try {
         for (const task of tasks) await task.work();
       } finally {

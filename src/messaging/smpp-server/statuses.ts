@@ -39,7 +39,8 @@ export function statusOfVerdict(verdict: Verdict): number {
 /** The command_status of a failure: temporary, as nothing is known to be wrong with the request. */
 export const statusOfError = (error: unknown): number =>
   error instanceof AccountAway || (error instanceof AppError && error.code === 'rate_limited')
-    ? SMPP.ESME_RTHROTTLED : SMPP.ESME_RSYSERR;
+    ? SMPP.ESME_RTHROTTLED
+    : SMPP.ESME_RSYSERR;
 
 /** How a state is written in receipts and answers: `stat` and message_state (protocol sheet smpp, section 11). */
 export type WrittenState = { readonly stat: string; readonly state: number };
