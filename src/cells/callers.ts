@@ -3,6 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { hashOfKey } from '../identity/api-keys/key.ts';
 import { hashOfToken } from '../identity/sessions/token.ts';
+import { groupCommit } from '../platform/db/group-commit.ts';
 import { createPool } from '../platform/db/pool.ts';
 import { type Db, join, many, raw, sql } from '../platform/db/query.ts';
 import { serversOf } from '../platform/db/servers.ts';
@@ -125,20 +126,14 @@ export type Cells = {
   close(): Promise<void>;
 };
 
-/**
- * How long callers are collected before the cells are asked: that many statements a second, however many strangers there
- * are, is all that unknown callers can cost.
- */
+/** How long callers are collected before a cell is asked: this bounds what strangers can cost, however many there are. */
 const COLLECT_MS = 10;
-/** How many callers may wait for an answer of the cells: those who are collected, and those whom the cells are asked about. */
+/** How many callers may wait for an answer of all cells. */
 const MAX_WAITING = 20_000;
-const MAX_BATCH = 1000;
 /** A cell that has not answered by then is silent. */
 const ANSWER_MS = 5000;
 /** How often a silent cell is asked again. */
 const AGAIN_MS = 500;
-
-type Waiting = { readonly caller: Caller; resolve(answer: Answer): void };
 
 /**
  * Creates the readers of all cells, by the URLs of their databases. Connections are opened when needed.
@@ -147,42 +142,18 @@ type Waiting = { readonly caller: Caller; resolve(answer: Answer): void };
  */
 export function createCells(databases: ReadonlyMap<number, string>, log: Log, answerMs = ANSWER_MS): Cells {
   const readers = [...databases].map(([cell, url]) => createReader({ cell, url, answerMs }, log));
-  let waiting: Waiting[] = [];
-  let unanswered = 0;
-  let isCollecting = false;
-
-  async function askAll(): Promise<void> {
-    isCollecting = true;
-    while (waiting.length > 0) {
-      await delay(COLLECT_MS);
-      const batch = waiting.slice(0, MAX_BATCH);
-      waiting = waiting.slice(MAX_BATCH);
-      for (const [kind, those] of Map.groupBy(batch, ({ caller }) => caller.kind)) ask(kind, those);
-    }
-    isCollecting = false;
-  }
-
-  function ask(kind: Caller['kind'], those: readonly Waiting[]): void {
-    const ids = [...new Set(those.map(({ caller }) => caller.id))];
-    const lists = readers.map((reader) => reader.list(kind, ids));
-    // The first cell that knows a key or a token is the only one. Several may have users of the same name.
-    if (kind === 'hash') for (const list of lists) void list.then((owners) => settle(those, owners ?? new Map()));
-    // Until then these hold memory, also those who were answered before.
-    void Promise.all(lists).then((all) => {
-      unanswered -= those.length;
-      for (const owners of all) settle(those, owners ?? new Map());
-      for (const { resolve } of those) resolve(all.includes(null) ? 'unsure' : 'nobody');
-    });
-  }
-
+  let waiting = 0;
   return {
-    find(caller) {
-      if (unanswered >= MAX_WAITING) return Promise.resolve('unsure');
-      const { promise, resolve } = Promise.withResolvers<Answer>();
-      unanswered++;
-      waiting.push({ caller, resolve });
-      if (!isCollecting) void askAll();
-      return promise;
+    async find(caller) {
+      if (waiting >= MAX_WAITING) return 'unsure';
+      waiting++;
+      const asked = readers.map((reader) => reader.ask(caller));
+      const all = Promise.all(asked).finally(() => waiting--);
+      // The first cell that knows a key or a token is the only one. Several may have users of the same name.
+      const first = caller.kind === 'hash' ? await firstNumber(asked) : undefined;
+      if (first !== undefined) return first;
+      const answers = await all;
+      return answers.find((answer) => typeof answer === 'number') ?? (answers.includes(null) ? 'unsure' : 'nobody');
     },
     has: (cell) => databases.has(cell),
     silent: () => readers.filter((reader) => reader.isSilent()).map(({ cell }) => cell),
@@ -190,19 +161,14 @@ export function createCells(databases: ReadonlyMap<number, string>, log: Log, an
   };
 }
 
-/** Answers those whom a cell knows; of several answers the first one counts. */
-function settle(those: readonly Waiting[], owners: ReadonlyMap<string, number>): void {
-  if (owners.size === 0) return;
-  for (const { caller, resolve } of those) {
-    const accountId = owners.get(caller.id);
-    if (accountId !== undefined) resolve(accountId);
-  }
-}
+const firstNumber = (asked: readonly Promise<number | undefined | null>[]): Promise<number | undefined> =>
+  Promise.any(asked.map((one) => one.then((answer) => answer ?? Promise.reject(new Error('not here'))))).catch(
+    () => undefined,
+  );
 
-/** Asks one cell. `list` resolves with null when the cell does not answer, and at once when it recently did not. */
+/** Asks one cell. `ask` resolves with null when the cell does not answer, and at once when it recently did not. */
 function createReader({ cell, url, answerMs }: { cell: number; url: string; answerMs: number }, log: Log) {
   const pool = createPool(url, { max: 2, applicationName: 'heliograph directory', log });
-  const servers = serversOf(url);
   let isSilent = false;
   let againAt = 0;
 
@@ -213,30 +179,32 @@ function createReader({ cell, url, answerMs }: { cell: number; url: string; answ
     againAt = silent ? performance.now() + AGAIN_MS : 0;
   }
 
-  return {
-    cell,
-    isSilent: () => isSilent,
-    async list(kind: Caller['kind'], ids: readonly string[]): Promise<ReadonlyMap<string, number> | null> {
-      if (performance.now() < againAt) return null;
-      const timer = new AbortController();
-      const late = delay(answerMs, undefined, { signal: timer.signal }).then(() => {
-        throw new Error(`no answer within ${answerMs} ms`);
-      });
-      try {
-        const asked = servers.primary().then(() => listOwners(pool, kind, ids));
-        const owners = await Promise.race([asked, late]);
-        note(false);
-        return new Map(owners.map(({ id, accountId }) => [id, accountId]));
-      } catch (error) {
-        note(true, error);
-        return null;
-      } finally {
-        timer.abort();
-        late.catch(() => undefined);
+  async function flush(callers: readonly Caller[]): Promise<(number | undefined | null)[]> {
+    await delay(COLLECT_MS);
+    if (performance.now() < againAt) return callers.map(() => null);
+    const timer = new AbortController();
+    const late = delay(answerMs, undefined, { signal: timer.signal }).then(() => {
+      throw new Error(`no answer within ${answerMs} ms`);
+    });
+    try {
+      await Promise.race([serversOf(url).primary(), late]);
+      const found = new Map<string, number>();
+      for (const [kind, those] of Map.groupBy(callers, (caller) => caller.kind)) {
+        const owners = listOwners(pool, kind, [...new Set(those.map(({ id }) => id))]);
+        for (const { id, accountId } of await Promise.race([owners, late])) found.set(`${kind} ${id}`, accountId);
       }
-    },
-    close: () => pool.end(),
-  };
+      note(false);
+      return callers.map(({ kind, id }) => found.get(`${kind} ${id}`));
+    } catch (error) {
+      note(true, error);
+      return callers.map(() => null);
+    } finally {
+      timer.abort();
+      late.catch(() => undefined);
+    }
+  }
+
+  return { cell, isSilent: () => isSilent, ask: groupCommit({ flush }), close: () => pool.end() };
 }
 
 /** The tables with hashes of keys and tokens: under them all of these are stored. Whether one is still valid is up to the cell. */

@@ -1,13 +1,9 @@
 import { secretOf } from '../network/connections/save.ts';
 import { listConnections } from '../network/connections/sql.ts';
 import { ALL_ROUTES } from '../network/routing/sql.ts';
-import { isServedHere } from '../identity/accounts/away.ts';
-import { type Db, many, maybeOne, one, type Sql, sql } from '../platform/db/query.ts';
-import { endsWithin } from '../platform/lib/background/ends-within.ts';
-import { silentLog } from '../platform/lib/log.ts';
+import { type Db, many, one, type Sql, sql } from '../platform/db/query.ts';
 import type { SecretKey } from '../platform/lib/secret-box.ts';
-import type { Cell, ConnectionIds } from './copy.ts';
-import { openCell } from './copy.ts';
+import type { ConnectionIds } from './copy.ts';
 
 /** Returns the id in the target of each connection of the source, by kind and name; those that the target lacks are left out. */
 export async function matchConnections(source: Db, target: Db): Promise<ConnectionIds> {
@@ -45,7 +41,7 @@ const COMPARED: readonly { readonly what: string; readonly lines: Sql; readonly 
 ];
 
 /** Lists what of the settings of two cells differs so that accounts cannot move from one to the other, one sentence each. */
-export async function listDifferences(source: Db, target: Db): Promise<string[]> {
+async function listDifferences(source: Db, target: Db): Promise<string[]> {
   const named = (some: readonly string[]): string => (some.length === 0 ? 'none' : some.slice(0, 5).join('; '));
   const sentences = COMPARED.map(async ({ what, lines, shared }) => {
     const [here, there] = await Promise.all(
@@ -101,61 +97,4 @@ async function isOpenedBy(target: Db, key: SecretKey): Promise<boolean> {
   } catch {
     return false;
   }
-}
-
-/** What there is to say about one cell; figures are undefined when it does not answer. */
-export type CellState = {
-  readonly cell: number;
-  /** What is wrong, as sentences. */
-  readonly faults: readonly string[];
-  /** How many accounts it serves, and how many messages wait in its queue. */
-  readonly accounts?: number;
-  readonly waiting?: number;
-};
-
-const ANSWER_MS = 5000;
-
-/** Asks the databases of all cells at once. Each is compared with the first one that answers. */
-export async function examineCells(databases: ReadonlyMap<number, string>): Promise<CellState[]> {
-  await using opened = new AsyncDisposableStack();
-  const cells = await Promise.all(
-    [...databases].map(async ([number, url]) => {
-      const opening = openCell(number, url, silentLog).then((cell) => opened.adopt(cell, ({ close }) => close()));
-      if (
-        !(await endsWithin(
-          opening.catch(() => undefined),
-          ANSWER_MS,
-        ))
-      )
-        return { number, why: `no answer within ${ANSWER_MS} ms` };
-      return opening.catch((error: unknown) => ({ number, why: String(error) }));
-    }),
-  );
-  const model = cells.find((cell): cell is Cell => 'pool' in cell);
-  return Promise.all(
-    cells.map(async (cell) =>
-      'pool' in cell ? examine(cell, model ?? cell) : { cell: cell.number, faults: [`does not answer: ${cell.why}`] },
-    ),
-  );
-}
-
-async function examine({ number, pool }: Cell, model: Cell): Promise<CellState> {
-  const own = await maybeOne<{ number: number }>(pool, sql`SELECT number FROM cell`);
-  if (own?.number !== number)
-    return { cell: number, faults: [`says that it is cell ${own?.number}: correct CELL_DATABASES`] };
-  const figures = await one<{ accounts: number; waiting: number; down: number }>(
-    pool,
-    sql`SELECT (SELECT count(*) FROM account a WHERE ${isServedHere(sql`a.id`)}) AS accounts,
-          (SELECT coalesce(sum(size - intent), 0) FROM dispatch_chunk)::bigint AS waiting,
-          (SELECT count(*) FROM connection_down d JOIN connection c ON c.id = d.connection_id
-           WHERE c.status = 'active') AS down`,
-  );
-  const { accounts, waiting, down } = figures;
-  const faults = model.number === number ? [] : await listDifferences(model.pool, pool);
-  return {
-    cell: number,
-    accounts,
-    waiting,
-    faults: [...faults, ...(down > 0 ? [`has ${down} connections down`] : [])],
-  };
 }

@@ -1,12 +1,11 @@
 import type { Command } from 'commander';
 import { findAccount } from '../identity/accounts/find.ts';
-import { type CommandContext, table } from '../platform/cli.ts';
+import type { CommandContext } from '../platform/cli.ts';
 import type { Config } from '../platform/config.ts';
-import { StartupError } from '../platform/db/startup-error.ts';
 import { AppError } from '../platform/errors.ts';
 import { silentLog } from '../platform/lib/log.ts';
 import { loadSecretKey } from '../platform/secret-key.ts';
-import { type CellState, examineCells, listObstacles, matchConnections } from './check.ts';
+import { listObstacles, matchConnections } from './check.ts';
 import { type Cell, openCell } from './copy.ts';
 import { openDirectory } from './directory.ts';
 import { clearMoved, findAway, moveAccount, settle, withMoveLock } from './move.ts';
@@ -19,23 +18,11 @@ type Options = {
   readonly filesAreCopied?: true;
 };
 
-/** `cell list` and `cell move`. Run the second one with the settings of the cell that the account leaves. */
+/** `cell move`. Run it with the settings of the cell that the account leaves. */
 export function registerCellCommands(program: Command, context: CommandContext): void {
-  const cell = program.command('cell').description('several installations behind one proxy (CELL_DATABASES)');
-  cell
-    .command('list')
-    .description('ask all cells how they are, and whether their connections, routes and prices are equal')
-    .action(async () => {
-      const { databases } = context.config().cells;
-      if (databases.size === 0) throw new StartupError('CELL_DATABASES must be set: it names the cells to ask.');
-      const states = await examineCells(databases);
-      context.report(
-        states,
-        showCells,
-        states.every(({ faults }) => faults.length === 0),
-      );
-    });
-  cell
+  program
+    .command('cell')
+    .description('several installations behind one proxy')
     .command('move')
     .argument('<account>', 'name or id')
     .option('--to <cell>', 'number of the cell that serves it from then on', Number)
@@ -64,17 +51,6 @@ export function registerCellCommands(program: Command, context: CommandContext):
       });
     });
 }
-
-const showCells = (states: readonly CellState[]): string =>
-  table(
-    ['cell', 'accounts', 'waiting', 'state'],
-    states.map(({ cell, accounts = '?', waiting = '?', faults }) => [
-      cell,
-      accounts,
-      waiting,
-      faults.join('; ') || 'ok',
-    ]),
-  );
 
 type Request = { readonly id: number; readonly name: string; readonly to: number; readonly options: Options };
 

@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import { listAway } from '../identity/accounts/away.ts';
+import { type Away, listAway } from '../identity/accounts/away.ts';
 import { type OnInbound, receivePassedOn } from '../messaging/inbound/receive.ts';
 import { insertPassedReceipts, notifyReceipts } from '../messaging/receipts/sql.ts';
 import { textArray } from '../platform/db/array.ts';
@@ -29,58 +29,40 @@ export type CellTaskDeps = {
 
 /** What a cell does for accounts that are not served in it: decides moves that nobody has ended, and passes on what arrives. */
 export function cellTasks({ pool, cells: { databases, directoryUrl }, onInbound, log }: CellTaskDeps): Task[] {
-  const opened = new AsyncDisposableStack();
-  const once = <K, T>(open: (key: K) => Promise<T>, close: (value: T) => Promise<void>) => {
-    const known = new Map<K, Promise<T>>();
-    return (key: K): Promise<T> => {
-      const value = known.get(key) ?? open(key).then((one) => opened.adopt(one, close));
-      known.set(key, value);
-      value.catch(() => known.delete(key));
-      return value;
-    };
+  /** Another cell, opened for one piece of work. */
+  const inCell = async (number: number, work: (cell: Cell) => Promise<void>): Promise<void> => {
+    const url = databases.get(number);
+    if (url === undefined) throw new Error(`Accounts have left for cell ${number}: CELL_DATABASES must name it.`);
+    const cell = await openCell(number, url, log);
+    await work(cell).finally(cell.close);
   };
-  const cellAt = once(
-    async (number: number) => {
-      const url = databases.get(number);
-      if (url === undefined) throw new Error(`Accounts have left for cell ${number}: CELL_DATABASES must name it.`);
-      return openCell(number, url, log);
-    },
-    (cell: Cell) => cell.close(),
-  );
-  const directoryAt = once(
-    (url: string) => openDirectory(url, log),
-    (directory) => directory.end(),
-  );
   return [
     {
       name: 'account moves',
       work: every(2 * SECOND_MS, async () => {
         const held = (await listAway(pool)).filter(({ state }) => state === 'held');
-        await forAll(held, async (away) => {
-          if (directoryUrl === undefined) throw new Error('An account is held: DIRECTORY_URL must name the directory.');
-          const ends = {
-            source: pool,
-            target: (await cellAt(away.cell)).pool,
-            directory: await directoryAt(directoryUrl),
-          };
-          const moved = await withMoveLock(pool, away.accountId, () => settle(ends, away));
-          if (moved !== undefined)
-            log.warn({ ...away, moved }, 'decided the move of an account whose command has ended');
-        });
+        if (held.length === 0) return;
+        if (directoryUrl === undefined) throw new Error('An account is held: DIRECTORY_URL must name the directory.');
+        const directory = await openDirectory(directoryUrl, log);
+        const decide = (away: Away): Promise<void> =>
+          inCell(away.cell, async (target) => {
+            const ends = { source: pool, target: target.pool, directory };
+            const moved = await withMoveLock(pool, away.accountId, () => settle(ends, away));
+            if (moved !== undefined) log.warn({ ...away, moved }, 'decided the move of an account whose command ended');
+          });
+        await forAll(held, decide).finally(() => directory.end());
       }),
     },
     {
       name: 'passing on',
-      work: async () => {
-        let count = 0;
-        await forAll(await listDestinations(pool), async (cell) => {
-          const target = cell === null ? pool : (await cellAt(cell)).pool;
-          const passed = await passOn({ source: pool, target, cell, onInbound });
-          count += passed;
-        });
-        return count > 0 ? 0 : SECOND_MS;
-      },
-      close: () => opened.disposeAsync(),
+      work: every(SECOND_MS, async () => {
+        const passAll = async (cell: number | null, target: Pool): Promise<void> => {
+          while ((await passOn({ source: pool, target, cell, onInbound })) > 0);
+        };
+        await forAll(await listDestinations(pool), (cell) =>
+          cell === null ? passAll(cell, pool) : inCell(cell, (target) => passAll(cell, target.pool)),
+        );
+      }),
     },
     {
       name: 'old passed-on ids',
