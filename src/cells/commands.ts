@@ -8,7 +8,7 @@ import { loadSecretKey } from '../platform/secret-key.ts';
 import { listObstacles, matchConnections } from './check.ts';
 import { type Cell, openCell } from './copy.ts';
 import { openDirectory } from './directory.ts';
-import { clearMoved, findAway, moveAccount, settle, withMoveLock } from './move.ts';
+import { clearMoved, findAway, moveAccount, movedElsewhere, settle } from './move.ts';
 
 type Options = {
   readonly to?: number;
@@ -42,12 +42,7 @@ export function registerCellCommands(program: Command, context: CommandContext):
           throw new AppError('invalid', {
             message: '--to must name another cell, which serves the account from then on',
           });
-        const done = await withMoveLock(pool, id, async () => {
-          await run(context, config, { id, name, to, options });
-          return true;
-        });
-        if (!done)
-          throw new AppError('conflict', { message: 'Another process is moving the account: try again in a minute' });
+        await run(context, config, { id, name, to, options });
       });
     });
 }
@@ -71,6 +66,7 @@ async function run(context: CommandContext, config: Config, { id, name, to, opti
   if (options.abort) {
     const away = await findAway(source.pool, id);
     const moved = away?.state === 'moved' || (away !== undefined && (await settle(ends, away)));
+    if (moved === null) throw movedElsewhere();
     const text = moved ? `has moved to cell ${to}: move it back from there` : `is served in cell ${config.cell}`;
     return context.report({ accountId: id, served: !moved }, () => `The account ${name} ${text}.`, !moved);
   }

@@ -27,7 +27,6 @@ const SETTINGS = {
   statement_timeout: '0',
   idle_in_transaction_session_timeout: '10min',
   tcp_user_timeout: '60s',
-  plan_cache_mode: 'auto',
   jit: 'off',
   timezone: 'UTC',
 };
@@ -42,26 +41,16 @@ export async function openCell(number: number, connectionString: string, log: Lo
     await pool.end();
     throw explainDatabaseError(error, `CELL_DATABASES (cell ${number})`);
   }
-  return {
-    number,
-    pool,
-    async openSession() {
-      const server = serversOf(connectionString).current();
-      const options = {
-        application_name: COPY_SESSION,
-        connectionTimeoutMillis: 10_000,
-        keepAlive: true,
-        types: TYPES,
-      };
-      const client = new pg.Client(clientConfig(server, options));
-      // A query in progress reports the error through its own promise.
-      client.on('error', () => undefined);
-      await client.connect();
-      await client.query(setUp(SETTINGS));
-      return client;
-    },
-    close: () => pool.end(),
+  const openSession = async (): Promise<Client> => {
+    const options = { application_name: COPY_SESSION, connectionTimeoutMillis: 10_000, keepAlive: true, types: TYPES };
+    const client = new pg.Client(clientConfig(serversOf(connectionString).current(), options));
+    // A query in progress reports the error through its own promise.
+    client.on('error', () => undefined);
+    await client.connect();
+    await client.query(setUp(SETTINGS));
+    return client;
   };
+  return { number, pool, openSession, close: () => pool.end() };
 }
 
 /** A table with rows of accounts. */
@@ -85,20 +74,12 @@ const OWNED_BY_OTHERS: Readonly<Record<string, (accountId: number) => Sql>> = {
   number_pool_number: (accountId) => sql`pool_id IN (SELECT id FROM number_pool WHERE owner_id = ${accountId})`,
 };
 /** Rows about an account that say something about the cell, or begin again at the target. */
-const STAYING: ReadonlySet<string> = new Set([
-  'conditional_route',
-  'contact_upload',
-  'contact_upload_part',
-  'file_removal',
-  'keyword_count',
-  'lookup_budget',
-  'passed_on',
-  'quality_sample',
-  'single_sign_on_state',
-  'smpp_bind',
-  'social_state',
-  'webhook_claim',
-]);
+const STAYING: ReadonlySet<string> = new Set(
+  (
+    'conditional_route contact_upload contact_upload_part file_removal keyword_count lookup_budget passed_on ' +
+    'quality_sample single_sign_on_state smpp_bind social_state webhook_claim'
+  ).split(' '),
+);
 /** Rows that workers take up without a queue; without a balance, nothing is accepted. */
 const WORK = new Set(['simulated_outcome', 'social_profile', 'credit_balance']);
 

@@ -33,61 +33,57 @@ type Move = {
 export type Moved = { readonly rows: number; readonly heldMs: number | null };
 
 const conflict = (message: string): AppError => new AppError('conflict', { message });
+export const movedElsewhere = (): AppError => conflict('Another process moves the account: try again in a minute');
 
 export const findAway = async (db: Db, accountId: number): Promise<Away | undefined> =>
-  (await listAway(db)).find((one) => one.accountId === accountId);
+  (await listAway(db)).find((away) => away.accountId === accountId);
 
 /**
  * Moves an account from one cell to another, whose connections, routes and prices must fit (`listObstacles`), while it is
  * held. The commit of the copy in the target decides: before it the account belongs to the source, and is served there again
- * when anything fails; after it, to the target. What a process that dies leaves undecided, `settle` decides. Only for a caller
- * within `withMoveLock`.
+ * when anything fails; after it, to the target. What a process that dies leaves undecided, `settle` decides.
  */
 export async function moveAccount(move: Move): Promise<Moved> {
-  const { source, target, directory, accountId, onStep } = move;
+  const { source, target, directory, accountId } = move;
   const ends = { source: source.pool, target: target.pool, directory };
   const before = await findAway(source.pool, accountId);
   if (before && before.cell !== target.number)
     throw conflict(`The account is in cell ${before.cell}, or on its way there`);
   if (before?.state === 'moved' || (before && (await settle(ends, before)))) return { rows: 0, heldMs: null };
   await createPartitions(target.pool, await listEndedDays(source.pool, new Date()));
+  await using opened = new AsyncDisposableStack();
+  const open = async (cell: Cell): Promise<Client> =>
+    // Also ends what is not committed.
+    opened.adopt(await cell.openSession(), (session) => session.end().catch(() => undefined));
+  const [from, to] = [await open(source), await open(target)];
+  await to.query('BEGIN');
+  if (!(await tryLock(to, accountId))) throw movedElsewhere();
   const beganAt = performance.now();
   let rows = 0;
   try {
-    onStep('holding');
-    await hold(source.pool, { accountId, cell: target.number });
-    onStep('copying');
-    rows = await betweenCells(move, (from, to) => copyAccount(from, to, move));
+    rows = await holdAndCopy(move, from, to);
   } catch (error) {
+    await to.end().catch(() => undefined);
+    await from.end().catch(() => undefined);
     const held = await findAway(source.pool, accountId);
     if (!held || !(await settle(ends, held))) throw error;
   }
   return { rows, heldMs: Math.round(performance.now() - beganAt) };
 }
 
-/**
- * Does work in a REPEATABLE READ transaction on the source and one on the target. Commits the target's, tells the directory,
- * and commits the source's.
- */
-async function betweenCells(
-  { source, target, directory, accountId, onStep }: Move,
-  work: (source: Client, target: Client) => Promise<{ rows: number; moves: number }>,
-): Promise<number> {
-  await using opened = new AsyncDisposableStack();
-  const open = async (cell: Cell): Promise<Client> => {
-    const session = await cell.openSession();
-    // Also ends what is not committed.
-    opened.defer(() => session.end().catch(() => undefined));
-    return session;
-  };
-  const [from, to] = [await open(source), await open(target)];
-  await to.query('BEGIN');
-  if (!(await tryCopyLock(to, accountId))) throw conflict('Another process copies the account to that cell');
+async function holdAndCopy(move: Move, from: Client, to: Client): Promise<number> {
+  const { source, target, directory, accountId, onStep } = move;
+  onStep('holding');
+  await hold(source.pool, { accountId, cell: target.number });
+  onStep('copying');
   await from.query('BEGIN ISOLATION LEVEL REPEATABLE READ');
-  const { rows, moves } = await work(from, to);
+  const held = sql`SELECT moves FROM account WHERE id = ${accountId} AND away = 'held' FOR NO KEY UPDATE`;
+  const row = await maybeOne<{ moves: number }>(from, held);
+  if (!row) throw conflict('The move was taken back');
+  const rows = await copyAccount(from, to, move);
   onStep('switching');
   await commit(to);
-  await updateCell(directory, { accountId, cell: target.number, moves });
+  await updateCell(directory, { accountId, cell: target.number, moves: row.moves + 1 });
   await leave(from, accountId);
   await commit(from);
   return rows;
@@ -98,27 +94,20 @@ async function commit(session: Client): Promise<void> {
   if (command !== 'COMMIT') throw new Error('the transaction was rolled back');
 }
 
-async function copyAccount(source: Client, target: Client, { accountId, ids }: Move) {
-  const held = await maybeOne<{ moves: number }>(
-    source,
-    sql`SELECT moves FROM account WHERE id = ${accountId} AND away = 'held' FOR NO KEY UPDATE`,
-  );
-  if (!held) throw conflict('The move was taken back');
-  const there = await maybeOne(
-    target,
-    sql`SELECT FROM account WHERE id = ${accountId} AND away IS DISTINCT FROM 'moved'`,
-  );
-  if (there) throw conflict('The target serves an account of this id already');
-  const tables = await listTables(source);
-  await deleteAccountRows(target, tables, accountId);
+/** Copies all rows of an account in one pass, has its work begin in the target when that commits, and compares its money. */
+async function copyAccount(from: Client, to: Client, { accountId, ids }: Move): Promise<number> {
+  if (await maybeOne(to, sql`SELECT FROM account WHERE id = ${accountId} AND away IS DISTINCT FROM 'moved'`))
+    throw conflict('The target serves an account of this id already');
+  const tables = await listTables(from);
+  await deleteAccountRows(to, tables, accountId);
   let rows = 0;
-  for (const table of tables.filter(isCopied)) rows += await copyTable(source, target, { table, accountId, ids });
-  await resume(target, { accountId, ids });
-  const [here, copied] = [await findMoney(source, accountId), await findMoney(target, accountId)];
-  if (here !== copied) throw new Error(`The copy of the credit differs: "${here}" in the source, "${copied}" there.`);
-  const { at } = await one<{ at: string }>(source, sql`SELECT done_to::text AS at FROM expiry_progress`);
-  await exec(target, sql`UPDATE expiry_progress SET done_to = least(done_to, ${at}::timestamptz)`);
-  return { rows, moves: held.moves + 1 };
+  for (const table of tables.filter(isCopied)) rows += await copyTable(from, to, { table, accountId, ids });
+  await resume(to, { accountId, ids });
+  const [here, there] = [await findMoney(from, accountId), await findMoney(to, accountId)];
+  if (here !== there) throw new Error(`The copy of the credit differs: "${here}" in the source, "${there}" there.`);
+  const { at } = await one<{ at: string }>(from, sql`SELECT done_to::text AS at FROM expiry_progress`);
+  await exec(to, sql`UPDATE expiry_progress SET done_to = least(done_to, ${at}::timestamptz)`);
+  return rows;
 }
 
 /** Marks a held account as moved, and deletes what waited for it: it waits in the target. The other rows stay. */
@@ -130,17 +119,20 @@ async function leave(tx: Db, accountId: number): Promise<void> {
 
 /**
  * Decides what a process that died has left undecided: a held account whose copy is in the target has moved, and any other one
- * is served in the source again. Returns whether it has moved. Errors: 409 while the copy may still be committed.
+ * is served in the source again. Returns whether it has moved; null, and decides nothing, while another process moves it.
  */
-export async function settle({ source, target, directory }: Ends, { accountId, cell, moves }: Away): Promise<boolean> {
+export async function settle(
+  { source, target, directory }: Ends,
+  { accountId, cell, moves }: Away,
+): Promise<boolean | null> {
   const hasMoved = await transaction(target, async (tx) => {
     // While this has the lock, no copy is committed that was begun before.
-    if (!(await tryCopyLock(tx, accountId))) throw conflict('The account is still being copied: try again in a minute');
+    if (!(await tryLock(tx, accountId))) return null;
     if (await knowsNewer(tx, { accountId, moves })) return true;
     await release(source, { accountId });
     return false;
   });
-  if (!hasMoved) return false;
+  if (!hasMoved) return hasMoved;
   await updateCell(directory, { accountId, cell, moves: moves + 1 });
   await transaction(source, (tx) => leave(tx, accountId));
   return true;
@@ -148,6 +140,15 @@ export async function settle({ source, target, directory }: Ends, { accountId, c
 
 const knowsNewer = async (db: Db, { accountId, moves }: Pick<Away, 'accountId' | 'moves'>): Promise<boolean> =>
   (await maybeOne(db, sql`SELECT FROM account WHERE id = ${accountId} AND moves > ${moves}`)) !== undefined;
+
+/** Any number, but the same in every release. */
+const MOVE_LOCK = 7_306_501;
+
+/** Keeps other moves of the account to this database out until the transaction ends; false when there is one. */
+async function tryLock(tx: Db, accountId: number): Promise<boolean> {
+  const lock = sql`SELECT pg_try_advisory_xact_lock(${MOVE_LOCK}, hashint8(${accountId})) AS taken`;
+  return (await one<{ taken: boolean }>(tx, lock)).taken;
+}
 
 /**
  * Deletes what an account that has moved has left here, by which late receipts are passed on. Errors: 409 when it has not
@@ -164,30 +165,4 @@ export async function clearMoved({ source, target }: Omit<Ends, 'directory'>, ac
     await setStatementTimeoutMinutes(tx, 60);
     await deleteAccountRows(tx, await listTables(tx), accountId);
   });
-}
-
-/** Any number, but the same in every release. */
-const MOVE_LOCK = 7_306_501;
-
-/** Keeps other copies of the account out of this database until the transaction ends; false when there is one. */
-const tryCopyLock = async (tx: Db, accountId: number): Promise<boolean> =>
-  (
-    await one<{ taken: boolean }>(
-      tx,
-      sql`SELECT pg_try_advisory_xact_lock(${MOVE_LOCK}, hashint8(${accountId})) AS taken`,
-    )
-  ).taken;
-
-/** Does work unless another process moves the account out of this database; then returns undefined. */
-export async function withMoveLock<T>(pool: Pool, accountId: number, work: () => Promise<T>): Promise<T | undefined> {
-  const client = await pool.connect();
-  const key = sql`(${MOVE_LOCK}, hashint8(${accountId}))`;
-  try {
-    const { taken } = await one<{ taken: boolean }>(client, sql`SELECT pg_try_advisory_lock${key} AS taken`);
-    if (!taken) return undefined;
-    return await work();
-  } finally {
-    // Ends the session, and the lock with it.
-    client.release(true);
-  }
 }

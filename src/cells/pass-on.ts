@@ -2,22 +2,21 @@ import type { Pool } from 'pg';
 import { type Away, listAway } from '../identity/accounts/away.ts';
 import { type OnInbound, receivePassedOn } from '../messaging/inbound/receive.ts';
 import { insertPassedReceipts, notifyReceipts } from '../messaging/receipts/sql.ts';
-import { textArray } from '../platform/db/array.ts';
+import { plainArray } from '../platform/db/array.ts';
 import { rowsOf, uuid } from '../platform/db/columns.ts';
 import type { Config } from '../platform/config.ts';
-import { type Db, exec, many, type Sql, sql } from '../platform/db/query.ts';
+import { type Db, exec, many, sql } from '../platform/db/query.ts';
 import { as, columns, type RowOf } from '../platform/db/select.ts';
 import { transaction } from '../platform/db/transaction.ts';
 import { every, type Task } from '../platform/lib/background/task.ts';
 import type { Log } from '../platform/lib/log.ts';
-import { HOUR_MS, SECOND_MS } from '../platform/lib/time.ts';
-import { type Cell, openCell } from './copy.ts';
+import { DAY_MS, SECOND_MS } from '../platform/lib/time.ts';
+import { matchConnections } from './check.ts';
+import { type Cell, type ConnectionIds, openCell } from './copy.ts';
 import { openDirectory } from './directory.ts';
-import { settle, withMoveLock } from './move.ts';
+import { settle } from './move.ts';
 
 const MAX_ROWS = 500;
-/** A cell may still pass something on for this long after it was taken and its commit there was lost. */
-const SEEN_DAYS = 30;
 
 export type CellTaskDeps = {
   readonly pool: Pool;
@@ -29,13 +28,17 @@ export type CellTaskDeps = {
 
 /** What a cell does for accounts that are not served in it: decides moves that nobody has ended, and passes on what arrives. */
 export function cellTasks({ pool, cells: { databases, directoryUrl }, onInbound, log }: CellTaskDeps): Task[] {
-  /** Another cell, opened for one piece of work. */
   const inCell = async (number: number, work: (cell: Cell) => Promise<void>): Promise<void> => {
     const url = databases.get(number);
     if (url === undefined) throw new Error(`Accounts have left for cell ${number}: CELL_DATABASES must name it.`);
     const cell = await openCell(number, url, log);
     await work(cell).finally(cell.close);
   };
+  const decide = (directory: Pool, away: Away): Promise<void> =>
+    inCell(away.cell, async (target) => {
+      const moved = await settle({ source: pool, target: target.pool, directory }, away);
+      if (moved !== null) log.warn({ ...away, moved }, 'decided the move of an account whose command has ended');
+    });
   return [
     {
       name: 'account moves',
@@ -44,13 +47,7 @@ export function cellTasks({ pool, cells: { databases, directoryUrl }, onInbound,
         if (held.length === 0) return;
         if (directoryUrl === undefined) throw new Error('An account is held: DIRECTORY_URL must name the directory.');
         const directory = await openDirectory(directoryUrl, log);
-        const decide = (away: Away): Promise<void> =>
-          inCell(away.cell, async (target) => {
-            const ends = { source: pool, target: target.pool, directory };
-            const moved = await withMoveLock(pool, away.accountId, () => settle(ends, away));
-            if (moved !== undefined) log.warn({ ...away, moved }, 'decided the move of an account whose command ended');
-          });
-        await forAll(held, decide).finally(() => directory.end());
+        await forAll(held, (away) => decide(directory, away)).finally(() => directory.end());
       }),
     },
     {
@@ -59,16 +56,16 @@ export function cellTasks({ pool, cells: { databases, directoryUrl }, onInbound,
         const passAll = async (cell: number | null, target: Pool): Promise<void> => {
           while ((await passOn({ source: pool, target, cell, onInbound })) > 0);
         };
-        await forAll(await listDestinations(pool), (cell) =>
+        const waiting = await many<{ cell: number | null }>(pool, sql`SELECT DISTINCT a.cell FROM ${WAITING}`);
+        await forAll(waiting, ({ cell }) =>
           cell === null ? passAll(cell, pool) : inCell(cell, (target) => passAll(cell, target.pool)),
         );
       }),
     },
     {
+      // A cell may still pass something on for so long after it was taken and its commit there was lost.
       name: 'old passed-on ids',
-      work: every(HOUR_MS, () =>
-        exec(pool, sql`DELETE FROM passed_on_seen WHERE at < now() - ${SEEN_DAYS} * interval '1 day'`),
-      ),
+      work: every(DAY_MS / 24, () => exec(pool, sql`DELETE FROM passed_on_seen WHERE at < now() - interval '30 days'`)),
     },
   ];
 }
@@ -79,18 +76,12 @@ async function forAll<T>(items: readonly T[], work: (item: T) => Promise<void>):
   if (failed) throw failed.reason;
 }
 
-/** The cell of the account of a row `p`; null: this one, where it has stayed, or is back. Without those that are held. */
-const WAITING = sql`passed_on p LEFT JOIN account a ON a.id = p.account_id
-  LEFT JOIN connection c ON c.id = p.connection_id WHERE a.away IS DISTINCT FROM 'held'`;
-
-async function listDestinations(db: Db): Promise<(number | null)[]> {
-  const rows = await many<{ cell: number | null }>(db, sql`SELECT DISTINCT a.cell FROM ${WAITING}`);
-  return rows.map(({ cell }) => cell);
-}
+/** Rows `p` with the cell of their account; null: this one, where it has stayed, or is back. Without those that are held. */
+const WAITING = sql`passed_on p LEFT JOIN account a ON a.id = p.account_id WHERE a.away IS DISTINCT FROM 'held'`;
 
 const PASSED_ON = columns({
   id: as<string>('p.id'),
-  connection: as<string | null>('c.name'),
+  connectionId: as<number>('p.connection_id'),
   kind: as<'receipt' | 'inbound'>('p.kind'),
   content: as<string>('p.content::text'),
 });
@@ -109,31 +100,24 @@ export async function passOn(deps: {
   readonly onInbound: OnInbound;
 }): Promise<number> {
   const { source, target, cell, onInbound } = deps;
-  const known = await many<{ id: number; name: string }>(target, sql`SELECT id, name FROM connection`);
-  const ids = new Map(known.map(({ id, name }) => [name, id]));
-  const isFor: Sql = sql`a.cell IS NOT DISTINCT FROM ${cell}::smallint`;
+  const ids = await matchConnections(source, target);
+  const isKnown = sql`p.connection_id = ANY(${plainArray([...ids.keys()])}::bigint[])`;
+  const waiting = sql`FROM ${WAITING} AND a.cell IS NOT DISTINCT FROM ${cell}::smallint`;
   const count = await transaction(source, async (tx) => {
-    const rows = await many(
-      tx,
-      sql`SELECT ${PASSED_ON} FROM ${WAITING} AND ${isFor} AND c.name = ANY(${textArray([...ids.keys()])}::text[])
-          ORDER BY p.id LIMIT ${MAX_ROWS} FOR UPDATE OF p SKIP LOCKED`,
-    );
+    const oldest = sql`${waiting} AND ${isKnown} ORDER BY p.id LIMIT ${MAX_ROWS} FOR UPDATE OF p SKIP LOCKED`;
+    const rows = await many(tx, sql`SELECT ${PASSED_ON} ${oldest}`);
     if (rows.length > 0) await transaction(target, (there) => take(there, rows, ids, onInbound));
     await exec(tx, sql`DELETE FROM passed_on WHERE id = ANY(${rows.map(({ id }) => id)}::uuid[])`);
     return rows.length;
   });
-  if (count > 0) return count;
-  const [left] = await many<{ name: string | null }>(source, sql`SELECT c.name FROM ${WAITING} AND ${isFor} LIMIT 1`);
-  if (left) throw new Error(`The cell of an account lacks the connection ${left.name ?? '(removed)'}: add it there.`);
-  return 0;
+  const [left] =
+    count > 0 ? [] : await many<{ id: number }>(source, sql`SELECT p.connection_id AS id ${waiting} LIMIT 1`);
+  if (left)
+    throw new Error(`The cell of an account lacks the connection of this cell with the id ${left.id}: add it there.`);
+  return count;
 }
 
-async function take(
-  tx: Db,
-  rows: readonly PassedOn[],
-  connections: ReadonlyMap<string, number>,
-  onInbound: OnInbound,
-): Promise<void> {
+async function take(tx: Db, rows: readonly PassedOn[], ids: ConnectionIds, onInbound: OnInbound): Promise<void> {
   const fresh = await many<{ id: string }>(
     tx,
     sql`INSERT INTO passed_on_seen (id) SELECT u.id FROM ${rowsOf(rows, { id: uuid(({ id }) => id) })} AS u
@@ -142,14 +126,9 @@ async function take(
   const isFresh = new Set(fresh.map(({ id }) => id));
   const news = rows
     .filter(({ id }) => isFresh.has(id))
-    .map((row) => ({ ...row, connectionId: connections.get(row.connection ?? '') ?? 0 }));
-  const [receipts, inbound] = [
-    news
-      .filter(({ kind }) => kind === 'receipt')
-      .map(({ connectionId, content }) => ({ connectionId, receipts: content })),
-    news.filter(({ kind }) => kind === 'inbound'),
-  ];
-  if (receipts.length > 0) await insertPassedReceipts(tx, receipts);
-  if (receipts.length > 0) await notifyReceipts(tx, 'stored');
+    .map((row) => ({ ...row, receipts: row.content, connectionId: ids.get(row.connectionId) ?? 0 }));
+  const { receipt = [], inbound = [] } = Object.groupBy(news, ({ kind }) => kind);
+  if (receipt.length > 0) await insertPassedReceipts(tx, receipt);
+  if (receipt.length > 0) await notifyReceipts(tx, 'stored');
   if (inbound.length > 0) await receivePassedOn(tx, onInbound, inbound);
 }
