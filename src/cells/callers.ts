@@ -7,6 +7,7 @@ import { groupCommit } from '../platform/db/group-commit.ts';
 import { createPool } from '../platform/db/pool.ts';
 import { type Db, join, many, raw, sql } from '../platform/db/query.ts';
 import { serversOf } from '../platform/db/servers.ts';
+import { endsWithin } from '../platform/lib/background/ends-within.ts';
 import { readCredentials } from '../platform/lib/credentials.ts';
 import type { Log } from '../platform/lib/log.ts';
 
@@ -47,7 +48,7 @@ const WITH_BODY: ReadonlySet<string> = new Set(
   ].map((path) => `${API}${path}`),
 );
 
-/** Whether the caller of this route is named by its body. */
+/** Whether the body names the caller. */
 export const needsBody = (uri: string): boolean => WITH_BODY.has(pathOf(uri));
 
 /**
@@ -117,15 +118,6 @@ function pathOf(uri: string): string {
  */
 export type Answer = number | 'nobody' | 'unsure';
 
-export type Cells = {
-  /** Asks all cells at once. Callers of the same moment share one statement for each cell and kind. */
-  find(caller: Caller): Promise<Answer>;
-  has(cell: number): boolean;
-  /** The cells that did not answer the last time they were asked. */
-  silent(): readonly number[];
-  close(): Promise<void>;
-};
-
 /** How long callers are collected before a cell is asked: this bounds what strangers can cost, however many there are. */
 const COLLECT_MS = 10;
 /** How many callers may wait for an answer of all cells. */
@@ -140,11 +132,12 @@ const AGAIN_MS = 500;
  *
  * @param answerMs how long a cell may take to answer
  */
-export function createCells(databases: ReadonlyMap<number, string>, log: Log, answerMs = ANSWER_MS): Cells {
+export function createCells(databases: ReadonlyMap<number, string>, log: Log, answerMs = ANSWER_MS) {
   const readers = [...databases].map(([cell, url]) => createReader({ cell, url, answerMs }, log));
   let waiting = 0;
   return {
-    async find(caller) {
+    /** Asks all cells at once. Callers of the same moment share one statement for each cell and kind. */
+    async find(caller: Caller): Promise<Answer> {
       if (waiting >= MAX_WAITING) return 'unsure';
       waiting++;
       const asked = readers.map((reader) => reader.ask(caller));
@@ -155,11 +148,13 @@ export function createCells(databases: ReadonlyMap<number, string>, log: Log, an
       const answers = await all;
       return answers.find((answer) => typeof answer === 'number') ?? (answers.includes(null) ? 'unsure' : 'nobody');
     },
-    has: (cell) => databases.has(cell),
-    silent: () => readers.filter((reader) => reader.isSilent()).map(({ cell }) => cell),
-    close: async () => void (await Promise.all(readers.map((reader) => reader.close()))),
+    has: (cell: number): boolean => databases.has(cell),
+    /** The cells that did not answer the last time they were asked. */
+    silent: (): number[] => readers.filter((reader) => reader.isSilent()).map(({ cell }) => cell),
+    close: async (): Promise<void> => void (await Promise.all(readers.map((reader) => reader.close()))),
   };
 }
+export type Cells = ReturnType<typeof createCells>;
 
 const firstNumber = (asked: readonly Promise<number | undefined | null>[]): Promise<number | undefined> =>
   Promise.any(asked.map((one) => one.then((answer) => answer ?? Promise.reject(new Error('not here'))))).catch(
@@ -182,25 +177,20 @@ function createReader({ cell, url, answerMs }: { cell: number; url: string; answ
   async function flush(callers: readonly Caller[]): Promise<(number | undefined | null)[]> {
     await delay(COLLECT_MS);
     if (performance.now() < againAt) return callers.map(() => null);
-    const timer = new AbortController();
-    const late = delay(answerMs, undefined, { signal: timer.signal }).then(() => {
-      throw new Error(`no answer within ${answerMs} ms`);
-    });
+    const found = new Map<string, number>();
+    const ask = async (): Promise<void> => {
+      await serversOf(url).primary();
+      for (const [kind, those] of Map.groupBy(callers, (caller) => caller.kind))
+        for (const { id, accountId } of await listOwners(pool, kind, [...new Set(those.map(({ id }) => id))]))
+          found.set(`${kind} ${id}`, accountId);
+    };
     try {
-      await Promise.race([serversOf(url).primary(), late]);
-      const found = new Map<string, number>();
-      for (const [kind, those] of Map.groupBy(callers, (caller) => caller.kind)) {
-        const owners = listOwners(pool, kind, [...new Set(those.map(({ id }) => id))]);
-        for (const { id, accountId } of await Promise.race([owners, late])) found.set(`${kind} ${id}`, accountId);
-      }
+      if (!(await endsWithin(ask(), answerMs))) throw new Error(`no answer within ${answerMs} ms`);
       note(false);
       return callers.map(({ kind, id }) => found.get(`${kind} ${id}`));
     } catch (error) {
       note(true, error);
       return callers.map(() => null);
-    } finally {
-      timer.abort();
-      late.catch(() => undefined);
     }
   }
 
@@ -217,27 +207,30 @@ const HASHES = [
   ['single_sign_on_state', 'hash'],
   ['social_state', 'hash'],
 ] as const;
-
-type Owner = { readonly id: string; readonly accountId: number };
+const NAMES = {
+  user: [['app_user', 'username']],
+  company: [
+    ['single_sign_on', 'short_name'],
+    ['single_sign_on_domain', 'domain'],
+  ],
+} as const;
 
 /** Lists the accounts of callers in one cell: of hashes in hex, of usernames, or of short names and mail domains. */
-function listOwners(db: Db, kind: Caller['kind'], ids: readonly string[]): Promise<Owner[]> {
-  const named = (table: string, column: string) =>
+function listOwners(
+  db: Db,
+  kind: Caller['kind'],
+  ids: readonly string[],
+): Promise<{ id: string; accountId: number }[]> {
+  const asked = sql`asked AS MATERIALIZED (SELECT array_agg(decode(id, 'hex')) AS hashes FROM unnest(${ids}::text[]) AS id)`;
+  const byHash = ([table, column]: readonly [string, string]) =>
+    sql`SELECT encode(${raw(column)}, 'hex') AS id, account_id AS "accountId" FROM ${raw(table)}
+      WHERE ${raw(column)} = ANY ((SELECT hashes FROM asked)::bytea[])`;
+  const byName = ([table, column]: readonly [string, string]) =>
     sql`SELECT ${raw(column)} AS id, account_id AS "accountId" FROM ${raw(table)} WHERE ${raw(column)} = ANY (${ids}::text[])`;
-  if (kind === 'user') return many<Owner>(db, named('app_user', 'username'));
-  if (kind === 'company')
-    return many<Owner>(
-      db,
-      sql`${named('single_sign_on', 'short_name')} UNION ALL ${named('single_sign_on_domain', 'domain')}`,
-    );
-  const all = HASHES.map(
-    ([table, column]) =>
-      sql`SELECT encode(${raw(column)}, 'hex') AS id, account_id AS "accountId" FROM ${raw(table)}
-        WHERE ${raw(column)} = ANY ((SELECT hashes FROM asked)::bytea[])`,
-  );
-  return many<Owner>(
+  return many(
     db,
-    sql`WITH asked AS MATERIALIZED (SELECT array_agg(decode(id, 'hex')) AS hashes FROM unnest(${ids}::text[]) AS id)
-      ${join(all, ' UNION ALL ')}`,
+    kind === 'hash'
+      ? sql`WITH ${asked} ${join(HASHES.map(byHash), ' UNION ALL ')}`
+      : join(NAMES[kind].map(byName), ' UNION ALL '),
   );
 }

@@ -30,8 +30,8 @@ test('nothing is in the way of cells that fit, and what differs is named', async
   await exec(first.pool, sql`UPDATE app_user SET is_operator = true`);
   await exec(
     first.pool,
-    sql`INSERT INTO export (account_id, id, kind, format, filter, file_key)
-        VALUES (${accountId}, gen_random_uuid(), 'messages', 'csv', '{}', 'a')`,
+    sql`INSERT INTO export (account_id, type, format, status, filters, file_key)
+        VALUES (${accountId}, 'HISTORY', 'csv', 'PENDING', '{}', 'a')`,
   );
   const other = await insertConnection(second.pool, { name: 'other', kind: 'smpp', sandbox: false, settings: {} });
   const foreign = seal(createSecretKey(Buffer.alloc(32, 2)), 'password', 'x');

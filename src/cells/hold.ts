@@ -4,7 +4,7 @@ import { notifyAccountChange } from '../identity/accounts/sql.ts';
 import { WEBHOOKS_CHANNEL } from '../messaging/webhooks/outbox/sql.ts';
 import { notifyRoutingChange } from '../network/connections/sql.ts';
 import { WAKE_CHANNEL } from '../network/dispatch/wake.ts';
-import { type Db, exec, join, many, one, raw, sql } from '../platform/db/query.ts';
+import { type Db, exec, join, one, raw, sql } from '../platform/db/query.ts';
 import { repeatedTransaction, setStatementTimeoutMinutes } from '../platform/db/transaction.ts';
 import { AppError } from '../platform/errors.ts';
 import { type ConnectionIds, COPY_SESSION, isWork, listOf, listTables, own, type Table, valueOf } from './copy.ts';
@@ -23,19 +23,18 @@ const POLL_MS = 50;
  * not served here.
  */
 export async function hold(source: Pool, { accountId, cell }: Held & { cell: number }): Promise<void> {
-  if ((await mark(source, { accountId, cell })) === 0)
-    throw new AppError('conflict', { message: 'The account is not served here' });
+  const mark = sql`UPDATE account SET away = 'held', cell = ${cell} WHERE id = ${accountId} AND away IS NULL`;
+  if ((await exec(source, mark)) === 0) throw new AppError('conflict', { message: 'The account is not served here' });
   await notifyAccountChange(source, { accountId });
   // A transaction that began before this may not have seen the mark.
   const { instant } = await one<{ instant: string }>(source, sql`SELECT clock_timestamp()::text AS instant`);
   const tables = (await listTables(source)).filter(isWork);
-  // What is in hand needs the other queues until it is recorded, but makes no more messages.
-  const makers = tables.filter(({ name }) => name === 'campaign_job');
   const beganAt = performance.now();
   for (;;) {
     // Again and again: what a carrier puts off comes back as a chunk that is not parked.
     await repeatedTransaction(source, (tx) => park(tx, accountId));
-    for (const table of makers) await putAside(source, table, accountId);
+    // What is in hand needs the other queues until it is recorded.
+    for (const table of tables.filter(({ name }) => name === 'campaign_job')) await putAside(source, table, accountId);
     const { owned, older, events } = await countOpen(source, { accountId, instant });
     const waited = performance.now() - beganAt;
     if (owned + older === 0 && (events === 0 || waited > EVENTS_MS) && (await end(source, tables, accountId))) return;
@@ -49,19 +48,14 @@ export async function hold(source: Pool, { accountId, cell }: Held & { cell: num
   }
 }
 
-const mark = (source: Pool, { accountId, cell }: Held & { cell: number }): Promise<number> =>
-  exec(source, sql`UPDATE account SET away = 'held', cell = ${cell} WHERE id = ${accountId} AND away IS NULL`);
-
 /** Chunks that a worker holds are parked as well: it notices before it writes more of them, and returns them. */
-async function park(tx: Db, accountId: number): Promise<void> {
-  const parked = await exec(
+const park = (tx: Db, accountId: number): Promise<number> =>
+  exec(
     tx,
     sql`UPDATE dispatch_chunk c SET parked_until = c.available_at, available_at = 'infinity'
         FROM (SELECT id FROM dispatch_chunk WHERE account_id = ${accountId} AND parked_until IS NULL
               ORDER BY id FOR UPDATE) AS own WHERE c.id = own.id`,
   );
-  if (parked > 0) await wake(tx, accountId);
-}
 
 /** Waits for a worker that has locked some of the rows. */
 const putAside = (db: Db, table: Table, accountId: number): Promise<number> =>
@@ -70,7 +64,7 @@ const putAside = (db: Db, table: Table, accountId: number): Promise<number> =>
     sql`WITH gone AS (DELETE FROM ${raw(table.name)} WHERE ${own(table, accountId)} RETURNING *)
         INSERT INTO account_work (account_id, table_name, content)
         SELECT ${accountId}::bigint, ${table.name}::text, gone::text FROM gone
-        ORDER BY ${join(table.renewed.length > 0 ? [listOf(table.renewed)] : [raw('1')])}`,
+        ORDER BY ${table.renewed.length > 0 ? listOf(table.renewed) : raw('1')}`,
   );
 
 /**
@@ -79,13 +73,11 @@ const putAside = (db: Db, table: Table, accountId: number): Promise<number> =>
  */
 const end = (source: Pool, tables: readonly Table[], accountId: number): Promise<boolean> =>
   repeatedTransaction(source, async (tx) => {
-    const balanceFirst = tables.toSorted(
-      (a, b) => Number(b.name === 'credit_balance') - Number(a.name === 'credit_balance'),
-    );
     await setStatementTimeoutMinutes(tx, 60);
     await exec(tx, sql`SAVEPOINT begun`);
+    await exec(tx, sql`SELECT FROM credit_balance WHERE account_id = ${accountId} FOR UPDATE`);
     await exec(tx, sql`DELETE FROM webhook_claim WHERE account_id = ${accountId}`);
-    for (const table of balanceFirst) await putAside(tx, table, accountId);
+    for (const table of tables) await putAside(tx, table, accountId);
     await park(tx, accountId);
     const { owned } = await one<{ owned: number }>(tx, sql`SELECT ${ownedBy(accountId)} AS owned`);
     if (owned > 0) await exec(tx, sql`ROLLBACK TO SAVEPOINT begun`);
@@ -138,10 +130,13 @@ export async function resume(tx: Db, { accountId, ids = new Map() }: Held & { id
           parked_until = CASE WHEN NOT own.goes THEN c.parked_until END
         FROM own WHERE c.id = own.id`,
   );
-  await wake(tx, accountId);
+  await exec(
+    tx,
+    sql`SELECT pg_notify(${WEBHOOKS_CHANNEL}, '') UNION ALL SELECT pg_notify(${WAKE_CHANNEL}, u.id::text)
+        FROM (SELECT DISTINCT connection_id AS id FROM dispatch_chunk WHERE account_id = ${accountId}) AS u`,
+  );
   await notifyAccountChange(tx, { accountId });
   await notifyRoutingChange(tx);
-  await exec(tx, sql`SELECT pg_notify(${WEBHOOKS_CHANNEL}, '')`);
 }
 
 function putBack(tx: Db, table: Table, accountId: number, ids: ConnectionIds): Promise<number> {
@@ -162,11 +157,3 @@ export const release = (source: Pool, { accountId }: Held): Promise<void> =>
     const served = sql`UPDATE account SET away = NULL, cell = NULL WHERE id = ${accountId} AND away = 'held'`;
     if ((await exec(tx, served)) > 0) await resume(tx, { accountId });
   });
-
-/** Wakes the pumps of all connections at which messages of an account wait. */
-const wake = (db: Db, accountId: number): Promise<unknown> =>
-  many(
-    db,
-    sql`SELECT pg_notify(${WAKE_CHANNEL}, u.id::text)
-        FROM (SELECT DISTINCT connection_id AS id FROM dispatch_chunk WHERE account_id = ${accountId}) AS u`,
-  );

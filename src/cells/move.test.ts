@@ -321,7 +321,13 @@ describe('when a move fails', () => {
   });
 
   test('a copy whose move was taken back meanwhile is not committed', async () => {
-    const openSession = () => release(a.pool, { accountId }).then(a.openSession);
+    const openSession = async () => {
+      const session = await a.openSession();
+      const query = session.query.bind(session) as (text: string) => Promise<unknown>;
+      session.query = ((text: string) =>
+        text.startsWith('BEGIN') ? release(a.pool, { accountId }).then(() => query(text)) : query(text)) as never;
+      return session;
+    };
     await expect(move({ ...a, openSession }, b)).rejects.toThrow('The move was taken back');
     expect(await countRows(b)).toEqual({});
     await expectServed(a, b);

@@ -68,26 +68,28 @@ function refuse(response: ServerResponse, message: string): void {
 }
 
 function answerHealth({ directory, silent }: DirectoryDeps, url: string, response: ServerResponse): void {
-  const isReady = url === '/health/ready';
-  if (!isReady && url !== '/health/live') return void response.writeHead(404).end();
-  const away = silent();
+  if (url !== '/health/ready' && url !== '/health/live') return void response.writeHead(404).end();
+  const silentCells = silent();
   // Not unavailable: the callers of the other cells are served.
-  const status = away.length === 0 ? 'ok' : 'degraded';
-  const body = isReady ? { status, silentCells: away, knownCallers: directory.knownCount() } : { status: 'ok' };
+  const ready = {
+    status: silentCells.length === 0 ? 'ok' : 'degraded',
+    silentCells,
+    knownCallers: directory.knownCount(),
+  };
+  const body = url === '/health/ready' ? ready : { status: 'ok' };
   response.writeHead(200, { 'content-type': 'application/json; charset=utf-8' }).end(JSON.stringify(body));
 }
 
 /** Reads a JSON body. One that is too large or none names nobody, and is refused by the cell. */
 async function readBody(request: IncomingMessage): Promise<unknown> {
-  const chunks: Buffer[] = [];
+  let body = Buffer.alloc(0);
   let bytes = 0;
   for await (const chunk of request as AsyncIterable<Buffer>) {
     bytes += chunk.length;
-    if (bytes <= MAX_BODY_BYTES) chunks.push(chunk);
+    if (bytes <= MAX_BODY_BYTES) body = Buffer.concat([body, chunk]);
   }
-  if (bytes > MAX_BODY_BYTES || bytes === 0) return undefined;
   try {
-    return JSON.parse(Buffer.concat(chunks).toString('utf8'));
+    return bytes <= MAX_BODY_BYTES ? JSON.parse(body.toString('utf8')) : undefined;
   } catch {
     return undefined;
   }
