@@ -56,7 +56,7 @@ async function open(config: Config, { add: onStop }: Closers): Promise<{ readonl
   const log = createLog(config.logLevel, pino.destination(2));
   const pool = await openDirectory(directoryUrl, log);
   onStop('pool', () => pool.end());
-  const placements = await followPlacements({ pool, connectionString: directoryUrl, log });
+  const placements = await followPlacements(pool, log);
   onStop('moved accounts', placements.close);
   const cells = createCells(databases, log);
   onStop('cells', cells.close);

@@ -120,8 +120,6 @@ export type Answer = number | 'nobody' | 'unsure';
 
 /** How long callers are collected before a cell is asked: this bounds what strangers can cost, however many there are. */
 const COLLECT_MS = 10;
-/** How many callers may wait for an answer of all cells. */
-const MAX_WAITING = 20_000;
 /** A cell that has not answered by then is silent. */
 const ANSWER_MS = 5000;
 /** How often a silent cell is asked again. */
@@ -134,18 +132,14 @@ const AGAIN_MS = 500;
  */
 export function createCells(databases: ReadonlyMap<number, string>, log: Log, answerMs = ANSWER_MS) {
   const readers = [...databases].map(([cell, url]) => createReader({ cell, url, answerMs }, log));
-  let waiting = 0;
   return {
     /** Asks all cells at once. Callers of the same moment share one statement for each cell and kind. */
     async find(caller: Caller): Promise<Answer> {
-      if (waiting >= MAX_WAITING) return 'unsure';
-      waiting++;
       const asked = readers.map((reader) => reader.ask(caller));
-      const all = Promise.all(asked).finally(() => waiting--);
       // The first cell that knows a key or a token is the only one. Several may have users of the same name.
       const first = caller.kind === 'hash' ? await firstNumber(asked) : undefined;
       if (first !== undefined) return first;
-      const answers = await all;
+      const answers = await Promise.all(asked);
       return answers.find((answer) => typeof answer === 'number') ?? (answers.includes(null) ? 'unsure' : 'nobody');
     },
     has: (cell: number): boolean => databases.has(cell),

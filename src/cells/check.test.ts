@@ -50,7 +50,7 @@ test('nothing is in the way of cells that fit, and what differs is named', async
 test('a move needs another cell and the directory, and options that contradict each other are refused', async () => {
   const run = commandsOn({ connectionString: first.connectionString }, registerCellCommands);
   const refusal = async (...options: readonly string[]) => (await run('cell', 'move', 'Acme', ...options)).stderr;
-  expect(await refusal('--to', '1', '--clear', '--abort')).toMatch('exclude each other');
+  expect(await refusal('--to', '1', '--clear', '--dry-run')).toMatch('exclude each other');
   expect(await refusal()).toMatch('--to must name another cell');
   expect(await refusal('--to', '0')).toMatch('--to must name another cell');
   expect(await refusal('--to', '1')).toMatch('DIRECTORY_URL must be set');

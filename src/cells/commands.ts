@@ -8,12 +8,11 @@ import { loadSecretKey } from '../platform/secret-key.ts';
 import { listObstacles, matchConnections } from './check.ts';
 import { type Cell, openCell } from './copy.ts';
 import { openDirectory } from './directory.ts';
-import { clearMoved, findAway, moveAccount, movedElsewhere, settle } from './move.ts';
+import { clearMoved, findAway, moveAccount } from './move.ts';
 
 type Options = {
   readonly to?: number;
   readonly dryRun?: true;
-  readonly abort?: true;
   readonly clear?: true;
   readonly filesAreCopied?: true;
 };
@@ -28,13 +27,12 @@ export function registerCellCommands(program: Command, context: CommandContext):
     .option('--to <cell>', 'number of the cell that serves it from then on', Number)
     .option('--dry-run', 'only say what is in the way')
     .option('--files-are-copied', 'the files of the account are in the storage of the other cell')
-    .option('--abort', 'end a move whose command was killed: the account is served where its rows are')
     .option('--clear', 'delete what an account that has moved has left here, after three days')
     .description('move an account to another cell, while it is held; the same command again goes on')
     .action(async (reference: string, options: Options) => {
       const config = context.config();
-      if ([options.dryRun, options.abort, options.clear].filter(Boolean).length > 1)
-        throw new AppError('invalid', { message: '--dry-run, --abort and --clear exclude each other' });
+      if (options.dryRun && options.clear)
+        throw new AppError('invalid', { message: '--dry-run and --clear exclude each other' });
       await context.withDatabase(async (pool) => {
         const { id, name } = await findAccount(pool, { reference });
         const to = options.to ?? (await findAway(pool, id))?.cell;
@@ -63,13 +61,6 @@ async function run(context: CommandContext, config: Config, { id, name, to, opti
   const target = await open(to, databases.get(to));
   const directory = opened.adopt(await openDirectory(directoryUrl, silentLog), (pool) => pool.end());
   const ends = { source: source.pool, target: target.pool, directory };
-  if (options.abort) {
-    const away = await findAway(source.pool, id);
-    const moved = away?.state === 'moved' || (away !== undefined && (await settle(ends, away)));
-    if (moved === null) throw movedElsewhere();
-    const text = moved ? `has moved to cell ${to}: move it back from there` : `is served in cell ${config.cell}`;
-    return context.report({ accountId: id, served: !moved }, () => `The account ${name} ${text}.`, !moved);
-  }
   if (options.clear) {
     await clearMoved(ends, id);
     return context.report(

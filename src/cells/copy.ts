@@ -191,10 +191,9 @@ export async function findMoney(db: Db, accountId: number): Promise<string> {
              UNION ALL SELECT (w.content::credit_balance).* FROM account_work w
                        WHERE w.account_id = ${accountId} AND w.table_name = 'credit_balance') AS b),
           (SELECT sum(micros) FROM credit_frozen WHERE account_id = ${accountId}),
-          (SELECT string_agg(concat(kind, ' ', from_book, '>', to_book, ' ', n, ' ', micros), ', '
-                             ORDER BY kind, from_book, to_book)
-           FROM (SELECT kind, from_book, to_book, count(*) AS n, sum(amount_micros) AS micros FROM ledger_entry
-                 WHERE account_id = ${accountId} GROUP BY 1, 2, 3) AS l)) AS money`,
+          (SELECT string_agg(concat(from_book, '>', to_book, ' ', n, ' ', micros), ', ' ORDER BY from_book, to_book)
+           FROM (SELECT from_book, to_book, count(*) AS n, sum(amount_micros) AS micros FROM ledger_entry
+                 WHERE account_id = ${accountId} GROUP BY 1, 2) AS l)) AS money`,
   );
   return money;
 }

@@ -1,7 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
-import { type AddressInfo, createServer, type Socket } from 'node:net';
 import type { Pool } from 'pg';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { testDatabase } from '../../test/support/database.ts';
@@ -33,7 +31,7 @@ beforeAll(async () => {
   await ensureCell(second.pool, 1);
   accounts = [await newAccount(first.pool, 'One'), await newAccount(second.pool, 'Two')];
   db = await openDirectory(own.connectionString, silentLog);
-  placements = await followPlacements({ pool: db, connectionString: own.connectionString, log: silentLog });
+  placements = await followPlacements(db, silentLog);
 });
 afterEach(async () => {
   await Promise.all(open.splice(0).map((cells) => cells.close()));
@@ -147,24 +145,6 @@ test('while a cell is away the callers of the others are found, and only strange
   expect(cells.silent()).toEqual([0]);
 });
 
-test('callers about whom a cell has been asked count among those that may wait', async () => {
-  const sockets: Socket[] = [];
-  const asked = Promise.withResolvers<void>();
-  const silent = createServer((socket) => {
-    sockets.push(socket.on('error', () => undefined));
-    asked.resolve();
-  }).listen(0, '127.0.0.1');
-  await once(silent, 'listening');
-  const { port } = silent.address() as AddressInfo;
-  const { cells } = directoryOf({ 0: `postgres://nobody@127.0.0.1:${port}/none` });
-  const waiting = Array.from({ length: 20_000 }, (_, n) => cells.find(user(`user-${n}`)));
-  await asked.promise;
-  expect(await cells.find(user('one more'))).toBe('unsure');
-  silent.close();
-  for (const socket of sockets) socket.destroy();
-  expect(new Set(await Promise.all(waiting))).toEqual(new Set(['unsure']));
-});
-
 test('a known caller stays known when the cell is lost', async () => {
   const lost = directoryOf({ 0: first.connectionString });
   expect(await lost.directory.find(hashed(accounts[0].apiKey))).toBe(0);
@@ -184,17 +164,4 @@ test('the requests of an account go to its new cell, and a move that ends late d
   await until('the way back', async () => (await ask()) === 0);
   await updateCell(db, { accountId, cell: 1, moves: 1 });
   expect((await listMovedAccounts(db)).get(accountId)).toBe(0);
-});
-
-test('changes that were made while the connection was lost are found again', async () => {
-  const account = { accountId: accounts[0].accountId + 600 };
-  const ask = () => both().find({ kind: 'account', ...account });
-  await exec(
-    db,
-    sql`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()`,
-  );
-  await exec(db, sql`INSERT INTO account_cell (account_id, cell) VALUES (${account.accountId}, 1)`).catch(
-    () => undefined,
-  );
-  await until('the new cell', async () => (await ask()) === 1);
 });

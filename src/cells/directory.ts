@@ -6,7 +6,6 @@ import { createPool } from '../platform/db/pool.ts';
 import { type Db, exec, many, sql } from '../platform/db/query.ts';
 import { waitForPrimary } from '../platform/db/servers.ts';
 import { explainDatabaseError } from '../platform/db/startup-error.ts';
-import { openWorkerSession } from '../platform/db/worker-session.ts';
 import { startLoop } from '../platform/lib/background/loop.ts';
 import type { Log } from '../platform/lib/log.ts';
 import type { Caller, Cells, Named } from './callers.ts';
@@ -29,21 +28,12 @@ export async function openDirectory(connectionString: string, log: Log): Promise
   }
 }
 
-const DIRECTORY_CHANNEL = 'heliograph_directory';
-
-/**
- * Sends the requests of an account to a cell, unless it has moved on since.
- *
- * @param moves how often the account has moved
- */
+/** Sends the requests of an account that has moved `moves` times to a cell, unless it has moved on since. */
 export const updateCell = (db: Db, row: { accountId: number; cell: number; moves: number }): Promise<number> =>
   exec(
     db,
-    sql`WITH moved AS (
-        INSERT INTO account_cell AS c (account_id, cell, moves) VALUES (${row.accountId}, ${row.cell}, ${row.moves})
-        ON CONFLICT (account_id) DO UPDATE SET cell = excluded.cell, moves = excluded.moves WHERE c.moves < excluded.moves
-        RETURNING account_id)
-      SELECT pg_notify(${DIRECTORY_CHANNEL}, account_id::text) FROM moved`,
+    sql`INSERT INTO account_cell AS c (account_id, cell, moves) VALUES (${row.accountId}, ${row.cell}, ${row.moves})
+        ON CONFLICT (account_id) DO UPDATE SET cell = excluded.cell, moves = excluded.moves WHERE c.moves < excluded.moves`,
   );
 
 /** Lists the cells of the accounts that have moved. */
@@ -55,34 +45,18 @@ export async function listMovedAccounts(db: Db): Promise<Map<number, number>> {
 /** Which cell each account belongs to, in memory. */
 export type Placements = { find(accountId: number): number; close(): Promise<void> };
 
-/** Notifications announce changes at once; this interval is for missed ones. */
-const RELOAD_MS = 10_000;
+/** Until then, the former cell of an account answers 503, so that its clients come again. */
+const RELOAD_MS = 500;
 
-/** Loads the accounts that have moved, and follows their changes; also after a lost connection. */
-export async function followPlacements(options: {
-  readonly pool: Pool;
-  readonly connectionString: string;
-  readonly log: Log;
-}): Promise<Placements> {
-  const { pool, connectionString, log } = options;
-  let placed: ReadonlyMap<number, number> = new Map();
-  const reload = async (): Promise<void> => {
+/** Loads the accounts that have moved, and follows their changes. */
+export async function followPlacements(pool: Pool, log: Log): Promise<Placements> {
+  let placed = await listMovedAccounts(pool);
+  const reload = async (): Promise<number> => {
     placed = await listMovedAccounts(pool);
+    return RELOAD_MS;
   };
-  // Listening comes first, so that no change falls between the two.
-  let wake = (): void => undefined;
-  const channels = [DIRECTORY_CHANNEL];
-  const session = await openWorkerSession({ connectionString, channels, onNotify: () => wake(), log });
-  await reload();
-  const loop = startLoop('moved accounts', () => reload().then(() => RELOAD_MS), log);
-  wake = loop.wake;
-  return {
-    find: (accountId) => placed.get(accountId) ?? cellOfId(accountId),
-    async close() {
-      await loop.stop();
-      await session.close();
-    },
-  };
+  const { stop } = startLoop('moved accounts', reload, log);
+  return { find: (accountId) => placed.get(accountId) ?? cellOfId(accountId), close: stop };
 }
 
 /** Where a request goes: to the number of a cell; to `any` that refuses what needs credentials; `later`: nobody can say now. */

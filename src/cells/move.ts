@@ -33,7 +33,6 @@ type Move = {
 export type Moved = { readonly rows: number; readonly heldMs: number | null };
 
 const conflict = (message: string): AppError => new AppError('conflict', { message });
-export const movedElsewhere = (): AppError => conflict('Another process moves the account: try again in a minute');
 
 export const findAway = async (db: Db, accountId: number): Promise<Away | undefined> =>
   (await listAway(db)).find((away) => away.accountId === accountId);
@@ -57,7 +56,7 @@ export async function moveAccount(move: Move): Promise<Moved> {
     opened.adopt(await cell.openSession(), (session) => session.end().catch(() => undefined));
   const [from, to] = [await open(source), await open(target)];
   await to.query('BEGIN');
-  if (!(await tryLock(to, accountId))) throw movedElsewhere();
+  if (!(await tryLock(to, accountId))) throw conflict('Another process moves the account: try again in a minute');
   const beganAt = performance.now();
   let rows = 0;
   try {
