@@ -8,6 +8,7 @@
 const ROOMS = [
   'app',
   'operations',
+  'cells',
   'simulators',
   'reporting',
   'engagement',

@@ -20,7 +20,13 @@ CREATE TABLE account (
   default_country text,
   number_checks text DEFAULT 'strict'::text NOT NULL,
   sign_on_token text DEFAULT replace(((gen_random_uuid())::text || (gen_random_uuid())::text), '-'::text, ''::text) NOT NULL,
+  away text,
+  cell smallint,
+  moves integer DEFAULT 0 NOT NULL,
   CONSTRAINT account_pkey PRIMARY KEY (id),
+  CONSTRAINT account_away_check CHECK ((away = ANY (ARRAY['held'::text, 'moved'::text]))),
+  CONSTRAINT account_away_names_cell CHECK (((away IS NULL) = (cell IS NULL))),
+  CONSTRAINT account_cell_check CHECK (((cell >= 0) AND (cell <= 8190))),
   CONSTRAINT account_channels_check CHECK (((channels >= 0) AND (channels <= 7))),
   CONSTRAINT account_default_country_check CHECK ((default_country ~ '^[A-Z]{2}$'::text)),
   CONSTRAINT account_name_check CHECK (((length(name) >= 1) AND (length(name) <= 200))),
@@ -31,50 +37,22 @@ CREATE TABLE account (
   CONSTRAINT account_second_factor_check CHECK ((second_factor = ANY (ARRAY['optional'::text, 'required'::text]))),
   CONSTRAINT account_status_check CHECK ((status = ANY (ARRAY['active'::text, 'suspended'::text])))
 );
+CREATE INDEX account_away ON account USING btree (id) WHERE (away IS NOT NULL);
 ALTER TABLE account ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON account AS PERMISSIVE FOR ALL TO public USING ((id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
 COMMENT ON TABLE account IS 'shared';
 
-CREATE TABLE account_change (
-  account_id bigint NOT NULL,
-  run text NOT NULL,
-  table_name text NOT NULL,
-  key text[] NOT NULL
-);
-CREATE INDEX account_change_run ON account_change USING btree (account_id, run, table_name);
-ALTER TABLE account_change ENABLE ROW LEVEL SECURITY;
-CREATE POLICY tenant ON account_change AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
-COMMENT ON TABLE account_change IS 'queue';
-
-CREATE TABLE account_move (
-  account_id bigint NOT NULL,
-  state text NOT NULL,
-  cell smallint NOT NULL,
-  ends_at timestamp with time zone,
-  arrived_at timestamp with time zone,
-  since timestamp with time zone DEFAULT now() NOT NULL,
-  has_directory boolean DEFAULT false NOT NULL,
-  is_complete boolean DEFAULT true NOT NULL,
-  was_here boolean DEFAULT false NOT NULL,
-  CONSTRAINT account_move_pkey PRIMARY KEY (account_id),
-  CONSTRAINT account_move_cell_check CHECK (((cell >= 0) AND (cell <= 8190))),
-  CONSTRAINT account_move_state_check CHECK ((state = ANY (ARRAY['preparing'::text, 'leaving'::text, 'left'::text, 'arriving'::text])))
-);
-ALTER TABLE account_move ENABLE ROW LEVEL SECURITY;
-CREATE POLICY tenant ON account_move AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
-COMMENT ON TABLE account_move IS 'queue';
-
-CREATE TABLE account_parcel (
+CREATE TABLE account_work (
   id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
   account_id bigint NOT NULL,
   table_name text NOT NULL,
-  rows text[] NOT NULL,
-  CONSTRAINT account_parcel_pkey PRIMARY KEY (id)
+  content text NOT NULL,
+  CONSTRAINT account_work_pkey PRIMARY KEY (id)
 );
-CREATE INDEX account_parcel_account ON account_parcel USING btree (account_id, id);
-ALTER TABLE account_parcel ENABLE ROW LEVEL SECURITY;
-CREATE POLICY tenant ON account_parcel AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
-COMMENT ON TABLE account_parcel IS 'queue';
+CREATE INDEX account_work_account ON account_work USING btree (account_id, table_name, id);
+ALTER TABLE account_work ENABLE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON account_work AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
+COMMENT ON TABLE account_work IS 'queue';
 
 CREATE TABLE alert (
   id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
@@ -2686,37 +2664,12 @@ AS $function$
     translate(left(written, 4096), '.,:;@/\-_+*#''"&=?!()[]{}<>|~^%€', repeat(' ', 40)))
 $function$;
 
-CREATE OR REPLACE FUNCTION note_change()
- RETURNS trigger
- LANGUAGE plpgsql
-AS $function$
-DECLARE
-  changed record;
-  noted   text[];
-BEGIN
-  IF TG_ARGV[0] = 'new' THEN changed := NEW; ELSE changed := OLD; END IF;
-  CASE TG_ARGV[3]
-    WHEN 'id' THEN noted := ARRAY[changed.id::text];
-    WHEN 'message_id,id' THEN noted := ARRAY[changed.message_id::text, changed.id::text];
-    WHEN 'message_id,part' THEN noted := ARRAY[changed.message_id::text, changed.part::text];
-    WHEN 'client_id' THEN noted := ARRAY[changed.client_id];
-    WHEN 'global_id' THEN noted := ARRAY[changed.global_id];
-    WHEN 'key' THEN noted := ARRAY[changed.key];
-    ELSE
-      noted := ARRAY(SELECT to_jsonb(changed) ->> name FROM unnest(string_to_array(TG_ARGV[3], ',')) AS name);
-  END CASE;
-  INSERT INTO account_change (account_id, run, table_name, key)
-  VALUES (changed.account_id, TG_ARGV[1], TG_ARGV[2], noted);
-  RETURN NULL;
-END
-$function$;
-
 CREATE OR REPLACE FUNCTION refuse_away(account bigint)
  RETURNS boolean
  LANGUAGE plpgsql
 AS $function$
 BEGIN
-  RAISE EXCEPTION 'account % is in another cell, or on its way', account USING ERRCODE = 'HM001';
+  RAISE EXCEPTION 'account % is in another cell, or on its way', account USING ERRCODE = '57HM1';
 END
 $function$;
 

@@ -6,7 +6,7 @@ import { attachEmbedded } from '../../src/platform/db/embedded/embedded.ts';
 import { migrate, MIGRATIONS_DIR } from '../../src/platform/db/migrate.ts';
 import { createPool } from '../../src/platform/db/pool.ts';
 import { silentLog } from '../../src/platform/lib/log.ts';
-import { openDirectory } from '../../src/operations/directory/open.ts';
+import { openDirectory } from '../../src/cells/directory.ts';
 import type { Run } from '../lib/proof.ts';
 import { openStage, type Stage, type StageOptions } from '../lib/stage.ts';
 

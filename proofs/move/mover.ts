@@ -8,23 +8,16 @@ import { between, oneOf, type Run } from '../lib/proof.ts';
 const MAIN = fileURLToPath(new URL('../../src/app/main.ts', import.meta.url));
 
 /** After which of its steps a move is killed. */
-const STEPS = [
-  'noting its changes',
-  'copying ahead',
-  'catching up',
-  'ending the background work',
-  'catching up again',
-  'holding its requests',
-  'copying',
-  'switching',
-] as const;
+const STEPS = ['holding', 'copying', 'switching'] as const;
 /** After a step, a move is killed within this time. */
 const MAX_KILL_DELAY_MS = 400;
 
 export type MoveResult = {
   readonly killed: boolean;
   /** How long the account was held; null when the command was killed, or had been killed while it held the account. */
-  readonly pauseMs: number | null;
+  readonly heldMs: number | null;
+  /** How many rows were copied. */
+  readonly rows: number;
   /** How long each of its steps took, in ms. */
   readonly steps?: Readonly<Record<string, number>>;
 };
@@ -35,13 +28,13 @@ type Moving = {
   readonly environment: Readonly<Record<string, string>>;
 };
 
-/** Runs `account move` until it has ended; throws when it fails. With `kill` it is killed at a random moment. */
+/** Runs `cell move` until it has ended; throws when it fails. With `kill` it is killed at a random moment. */
 export async function runMove(run: Run, moving: Moving, kill: boolean): Promise<MoveResult> {
   const { accountId, to, environment } = moving;
   const flags = run.sabotage === null ? [] : ['--import', run.sabotage];
   const child = spawn(
     process.execPath,
-    [...flags, MAIN, '--json', 'account', 'move', String(accountId), '--to', String(to)],
+    [...flags, MAIN, '--json', 'cell', 'move', String(accountId), '--to', String(to)],
     { env: { PATH: process.env['PATH'], ...environment }, stdio: ['ignore', 'pipe', 'pipe'] },
   );
   const exited = once(child, 'exit');
@@ -57,11 +50,12 @@ export async function runMove(run: Run, moving: Moving, kill: boolean): Promise<
   const output: string[] = [];
   createInterface({ input: child.stdout }).on('line', (line) => output.push(line));
   const [code, signal] = await exited;
-  if (signal === 'SIGKILL') return { killed: true, pauseMs: null };
-  if (code !== 0) throw new Error(`account move ended with ${code}: ${told.join('; ')}`);
+  if (signal === 'SIGKILL') return { killed: true, heldMs: null, rows: 0 };
+  if (code !== 0) throw new Error(`cell move ended with ${code}: ${told.join('; ')}`);
   const endedAt = performance.now();
   const steps = Object.fromEntries(
     begun.map(({ step, at }, i) => [step, Math.round((begun[i + 1]?.at ?? endedAt) - at)]),
   );
-  return { killed: false, pauseMs: JSON.parse(output.at(-1) ?? '{}').pauseMs ?? null, steps };
+  const { heldMs, rows } = JSON.parse(output.at(-1) ?? '{}');
+  return { killed: false, heldMs, rows, steps };
 }

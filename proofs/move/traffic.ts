@@ -1,6 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Pool } from 'pg';
-import { findAccountCell } from '../../src/operations/directory/sql.ts';
+import { listMovedAccounts } from '../../src/cells/directory.ts';
 import { BULK, type Client, createClient, SEND } from '../../test/support/client.ts';
 import { destinationOf } from '../lib/messages.ts';
 import type { Account } from '../lib/stage.ts';
@@ -26,16 +25,14 @@ export type Traffic = AsyncDisposable & {
   client(): Promise<Client>;
 };
 
-/** What stands in front of the cells: asks the directory where the account is, and waits while it is held. */
+/** What stands in front of the cells: asks the directory where the account is. */
 function frontOf({ stages, directory }: Cells, account: Account): () => Promise<Client> {
   const clients = stages.map(({ gateway }) => createClient(() => String(gateway.ready['address']), account.apiKey));
   return async () => {
-    for (;;) {
-      const { cell, movingSince } = await findAccountCell(directory as Pool, account);
-      const client = clients[cell];
-      if (movingSince === null && client) return client;
-      await delay(RETRY_MS / 5);
-    }
+    const cell = (await listMovedAccounts(directory)).get(account.accountId) ?? 0;
+    const client = clients[cell];
+    if (!client) throw new Error(`no cell ${cell}`);
+    return client;
   };
 }
 

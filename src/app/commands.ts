@@ -20,7 +20,7 @@ import { registerSenderRuleCommands } from '../network/sender-rules/commands.ts'
 import { registerAccountCommands } from '../operations/accounts/commands.ts';
 import { registerBackupCommands } from '../operations/backups/commands.ts';
 import { registerCapacityCommand } from '../operations/capacity/commands.ts';
-import { registerCellCommands } from '../operations/directory/commands.ts';
+import { registerCellCommands } from '../cells/commands.ts';
 import { registerAlertCommands } from '../operations/operator/alerts/commands.ts';
 import { registerRestoreGuardCommands } from '../operations/restore-guard/commands.ts';
 import { registerTemplateCommands } from '../operations/templates/commands.ts';

@@ -1,11 +1,9 @@
 import type { Command } from 'commander';
 import type { Server } from 'node:http';
 import { pino } from 'pino';
-import { createCells } from '../operations/directory/callers/cells.ts';
-import { createDirectory } from '../operations/directory/directory.ts';
-import { openDirectory } from '../operations/directory/open.ts';
-import { followPlacements } from '../operations/directory/placements.ts';
-import { createDirectoryListener } from '../operations/directory/routes.ts';
+import { createCells } from '../cells/callers.ts';
+import { createDirectory, followPlacements, openDirectory } from '../cells/directory.ts';
+import { createDirectoryListener } from '../cells/routes.ts';
 import type { CommandContext } from '../platform/cli.ts';
 import type { Config } from '../platform/config.ts';
 import { StartupError } from '../platform/db/startup-error.ts';
@@ -58,7 +56,7 @@ async function open(config: Config, { add: onStop }: Closers): Promise<{ readonl
   const log = createLog(config.logLevel, pino.destination(2));
   const pool = await openDirectory(directoryUrl, log);
   onStop('pool', () => pool.end());
-  const placements = await followPlacements({ pool, connectionString: directoryUrl, log });
+  const placements = await followPlacements(pool, log);
   onStop('moved accounts', placements.close);
   const cells = createCells(databases, log);
   onStop('cells', cells.close);

@@ -51,7 +51,7 @@ import { WAKE_CHANNEL, type Waker } from '../network/dispatch/wake.ts';
 import { lookupTasks } from '../network/number-lookups/tasks.ts';
 import { createResolver } from '../network/templates/resolve.ts';
 import { templateTasks } from '../network/templates/tasks.ts';
-import { moveTasks } from '../operations/account-move/tasks.ts';
+import { cellTasks } from '../cells/pass-on.ts';
 import { alertTasks } from '../operations/operator/alerts/tasks.ts';
 import { retentionTasks } from '../operations/retention/tasks.ts';
 import { workerTasks } from '../operations/workers/tasks.ts';
@@ -186,7 +186,7 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
     ...mediaTasks(parts),
     ...sendingTasks(parts),
     ...smppOutboxTasks(parts),
-    ...moveTasks({ ...parts, cells: config.cells }),
+    ...cellTasks({ ...parts, cells: config.cells }),
   ];
   const runner = createTaskRunner(tasks, { paused, log });
   let deliveries: Deliveries | null = null;

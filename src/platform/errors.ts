@@ -65,10 +65,13 @@ function summary(details: readonly FieldError[]): string {
   return [...fields].map(([message, at]) => `${at.map(({ field }) => field).join(', ')}: ${message}`).join('; ');
 }
 
-const AWAY = 'The account is in another cell, or on its way there: try again';
+/** The 503 for accounts that are moving to another cell, or have moved. */
+export class AccountAway extends AppError {
+  readonly accountIds: readonly number[];
 
-/** The 503 for a request of an account that is moving to another cell, or has moved. */
-export const accountAway = (): AppError => new AppError('unavailable', { message: AWAY, retryAfterSeconds: 1 });
-
-/** Whether an error is that of `accountAway`, and not that of a database that does not answer. */
-export const isAccountAway = (error: unknown): boolean => error instanceof AppError && error.message === AWAY;
+  constructor(accountIds: readonly number[]) {
+    const message = 'The account is in another cell, or on its way there: try again';
+    super('unavailable', { message, retryAfterSeconds: 1 });
+    this.accountIds = accountIds;
+  }
+}

@@ -1,17 +1,13 @@
-import type { Pool } from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startDirectory } from '../../src/app/directory.ts';
+import { hold, release } from '../../src/cells/hold.ts';
 import { createAccount } from '../../src/operations/accounts/create.ts';
-import { openDirectory } from '../../src/operations/directory/open.ts';
-import { holdAccount, releaseAccount } from '../../src/operations/directory/sql.ts';
 import { loadConfig } from '../../src/platform/config.ts';
-import { silentLog } from '../../src/platform/lib/log.ts';
 import { BULK, type Client, createClient, SEND } from '../support/client.ts';
 import { testDatabase } from '../support/database.ts';
 import { OWN_PAGES, SESSION } from '../support/http/session-stage.ts';
 import { nginxIsMissing, type RunningNginx, startNginx } from '../support/nginx.ts';
 import { startTestProgram, type TestProgram } from '../support/program.ts';
-import { until } from '../support/until.ts';
 
 const BEHIND_PROXY = { TRUST_PROXY: '127.0.0.1' };
 const STREAM = '/api/partner-gateway/v1/inbox/conversations/stream';
@@ -21,7 +17,6 @@ describe.skipIf(nginxIsMissing() !== undefined)('behind nginx with the configura
   const opened = new AsyncDisposableStack();
   let cells: [TestProgram, TestProgram];
   let nginx: RunningNginx;
-  let directoryDb: Pool;
 
   beforeAll(async () => {
     const cellOf = async (cell: string): Promise<TestProgram> =>
@@ -36,8 +31,6 @@ describe.skipIf(nginxIsMissing() !== undefined)('behind nginx with the configura
     };
     const directory = await startDirectory(loadConfig(environment));
     opened.defer(directory.stop);
-    directoryDb = await openDirectory(own.connectionString, silentLog);
-    opened.defer(() => directoryDb.end());
     const [first, second] = cells;
     nginx = await startNginx({
       directory: new URL(directory.address).host,
@@ -121,23 +114,15 @@ describe.skipIf(nginxIsMissing() !== undefined)('behind nginx with the configura
     expect([status, body]).toEqual([401, expect.objectContaining({ status: 401, requestId: expect.any(String) })]);
   });
 
-  test('a request of an account that is being moved waits for the end of the move', async () => {
-    const { accountId, apiKey } = cells[1].account;
-    const client = clientOf(apiKey);
-    await client.send({ phoneNumber: '+393331234567', message: 'Before' });
-    await holdAccount(directoryDb, { accountId });
-    let answered = 0;
-    const sends: Promise<unknown>[] = [];
-    await until('a request that waits', async () => {
-      const sent = client.send({ phoneNumber: '+393331234567', message: 'Meanwhile' }).then(() => void (answered += 1));
-      sends.push(sent);
-      await Promise.race([sent, new Promise((resolve) => setTimeout(resolve, 200))]);
-      return answered < sends.length;
-    });
-    await clientOf(cells[0].account.apiKey).send({ phoneNumber: '+393331234567', message: 'Of another account' });
-    expect(answered).toBe(sends.length - 1);
-    await releaseAccount(directoryDb, { accountId });
-    await Promise.all(sends);
-    expect(answered).toBe(sends.length);
+  test('a request of an account that is held is answered 503 with Retry-After, and later served', async () => {
+    const { account, pool } = cells[1];
+    const send = (apiKey: string) =>
+      clientOf(apiKey).request('POST', SEND, { body: { phoneNumber: '+393331234567', message: 'Now?' } });
+    await hold(pool, { accountId: account.accountId, cell: 0 });
+    const refused = await send(account.apiKey);
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '1']);
+    expect((await send(cells[0].account.apiKey)).status).toBe(200);
+    await release(pool, account);
+    expect((await send(account.apiKey)).status).toBe(200);
   });
 });

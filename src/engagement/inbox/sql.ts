@@ -1,4 +1,4 @@
-import { isServedHere } from '../../platform/db/away.ts';
+import { isServedHere } from '../../identity/accounts/away.ts';
 import { bigint, boolean, input, insertRows, int, rowsOf, text, timestamptz, uuid } from '../../platform/db/columns.ts';
 import { type Db, exec, many, maybeOne, one, sql } from '../../platform/db/query.ts';
 import { as, columns, type RowOf } from '../../platform/db/select.ts';

@@ -135,7 +135,6 @@ export const claimDueProfile = (
     sql`UPDATE social_profile SET refresh_at = ${new Date(now.getTime() + leaseMs)}
         WHERE (account_id, platform) = (
           SELECT p.account_id, p.platform FROM social_profile p WHERE p.refresh_at <= ${now}
-            AND NOT EXISTS (SELECT FROM account_move v WHERE v.account_id = p.account_id)
           ORDER BY p.refresh_at LIMIT 1 FOR UPDATE SKIP LOCKED)
         RETURNING ${PROFILE}`,
   );

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { accountAway, AppError } from '../../platform/errors.ts';
+import { AccountAway, AppError } from '../../platform/errors.ts';
 import type { Actor } from '../../platform/lib/actor.ts';
 import { createAddressList } from '../../platform/lib/address.ts';
 import { type Channel, outsidePlanMessage } from '../../platform/lib/channel.ts';
@@ -11,8 +11,8 @@ import type { AccountGate } from './sql.ts';
  * Throws 503 when the account is moving to another cell, and 403 when it is suspended or the address is not on its
  * allow-list. Call it only after the credentials have proved right, so that a stranger learns nothing.
  */
-export function refuseAtGate({ accountStatus, allowList, away }: AccountGate, address: string): void {
-  if (away) throw accountAway();
+export function refuseAtGate({ accountId, accountStatus, allowList, away }: AccountGate, address: string): void {
+  if (away) throw new AccountAway([accountId]);
   if (accountStatus === 'suspended') throw new AppError('forbidden', { message: 'The account is suspended' });
   if (allowList !== null && !addressListOf(allowList)(address))
     throw new AppError('forbidden', { message: "This address is not on the account's allow-list" });

@@ -1,4 +1,3 @@
-import { NOT_SERVED } from '../../platform/db/away.ts';
 import { type Db, exec, many, one, sql } from '../../platform/db/query.ts';
 import { as, columns, type RowOf } from '../../platform/db/select.ts';
 import type { NumberChecks } from '../../platform/lib/phone/number-rules.ts';
@@ -19,6 +18,9 @@ const ACCOUNT = columns({
   status: as<AccountStatus>('status'),
   plan: as<Plan>('plan'),
   createdAt: as<Date>('created_at'),
+  /** Whether it is on its way to another cell (`held`) or has `moved`; null: it is served here. */
+  away: as<'held' | 'moved' | null>('away'),
+  cell: as<number | null>('cell'),
 });
 export type AccountRow = RowOf<typeof ACCOUNT>;
 
@@ -27,7 +29,7 @@ export const GATE = columns({
   accountId: as<number>('a.id'),
   accountStatus: as<AccountStatus>('a.status'),
   /** Whether the account is in another cell, or on its way. */
-  away: as<boolean>(sql`EXISTS (SELECT FROM account_move v WHERE v.account_id = a.id AND ${NOT_SERVED})`),
+  away: as<boolean>('a.away IS NOT NULL'),
   plan: as<Plan>('a.plan'),
   /** The channels of the account, as bits. */
   channels: as<number>('a.channels'),

@@ -1,4 +1,3 @@
-import { allServed } from '../../platform/db/away.ts';
 import { type Db, exec, many, one, sql } from '../../platform/db/query.ts';
 import { as, columns, type RowOf } from '../../platform/db/select.ts';
 
@@ -21,14 +20,14 @@ export type NewAuditEntry = Omit<AuditRow, 'detail'> & {
   readonly detail: Readonly<Record<string, unknown>>;
 };
 
-/** Records an entry. Fails the transaction (`isAway`) when the account is not served in this database. */
+/** Records an entry. Fails the transaction as unavailable when the account is not served in this database. */
 export const insertAuditEntry = (db: Db, entry: NewAuditEntry): Promise<number> =>
   exec(
     db,
     sql`INSERT INTO audit_entry (account_id, id, actor_kind, key_id, user_id, username, action, subject, detail)
       SELECT ${entry.accountId}::bigint, ${entry.id}::uuid, ${entry.actorKind}, ${entry.keyId}::bigint, ${entry.userId}::bigint,
         ${entry.username}, ${entry.action}, ${entry.subject}, ${JSON.stringify(entry.detail)}::jsonb
-      WHERE ${allServed(sql`ARRAY[${entry.accountId}]::bigint[]`)}`,
+      WHERE NOT EXISTS (SELECT FROM account WHERE id = ${entry.accountId} AND away IS NOT NULL AND refuse_away(id))`,
   );
 
 /**

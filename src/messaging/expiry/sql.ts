@@ -1,3 +1,4 @@
+import { isServedHere } from '../../identity/accounts/away.ts';
 import { plainArray } from '../../platform/db/array.ts';
 import { bigint, input, insertRows, text, timestamptz } from '../../platform/db/columns.ts';
 import { constant, type Db, exec, many, one, onePlan, sql } from '../../platform/db/query.ts';
@@ -74,7 +75,7 @@ const OPEN_MESSAGE = columns({ accountId: as<number>('s.account_id'), id: as<str
 
 /**
  * Lists the messages of the default validity with ids in [firstId, endId) that a carrier has, or may have, and that
- * have no final state; without those of accounts that have left for another cell, or of which not everything has arrived.
+ * have no final state; without those of accounts that are not served here.
  */
 export const listOpenMessages = (db: Db, { firstId, endId }: { firstId: string; endId: string }): Promise<Key[]> =>
   many(
@@ -83,8 +84,7 @@ export const listOpenMessages = (db: Db, { firstId, endId }: { firstId: string; 
         JOIN message m ON m.account_id = s.account_id AND m.id = s.id AND m.id >= ${firstId} AND m.id < ${endId}
         WHERE s.id >= ${firstId} AND s.id < ${endId} AND s.status IN (${OPEN_STATES})
           AND m.valid_until IS NULL AND m.scheduled_at IS NULL AND NOT m.simulation
-          AND NOT EXISTS (SELECT FROM account_move v WHERE v.account_id = s.account_id
-                            AND (v.state = 'left' OR v.state = 'arriving' AND NOT v.is_complete))
+          AND ${isServedHere(sql`s.account_id`)}
         ORDER BY s.id`,
   );
 

@@ -4,7 +4,7 @@ import type { Inbound, InboundMedia, InboundType, RichInbound } from '../../carr
 import { groupCommit } from '../../platform/db/group-commit.ts';
 import { type InboundText, applyConsentWords } from '../consent/record.ts';
 import type { Channel } from '../../platform/lib/channel.ts';
-import { listAway } from '../../platform/db/away.ts';
+import { keepForOthers } from '../../identity/accounts/away.ts';
 import type { Db } from '../../platform/db/query.ts';
 import { transaction } from '../../platform/db/transaction.ts';
 import { newId } from '../../platform/lib/ids.ts';
@@ -13,7 +13,6 @@ import { DAY_MS, MINUTE_MS, SECOND_MS } from '../../platform/lib/time.ts';
 import { assemble } from './assemble.ts';
 import { plainNumber } from './assign.ts';
 import { reactToKeywords } from '../keywords/react.ts';
-import { insertPassedOn, type NewPassedOn } from '../passed-on/sql.ts';
 import { publishEvents } from '../webhooks/publish.ts';
 import * as db from './sql.ts';
 
@@ -225,33 +224,19 @@ async function insertMessages(tx: Db, onInbound: OnInbound, messages: readonly W
   const numbers = messages.map(({ connectionId, destination }) => ({ connectionId, number: destination }));
   const owners = await db.listOwners(tx, { numbers });
   const accounts = new Map(owners.map((owner) => [`${owner.connectionId}/${owner.number}`, owner.accountId]));
-  const accountOf = ({ connectionId, destination }: Whole) => accounts.get(`${connectionId}/${destination}`);
-  const away = await listAway(tx, [...new Set(accounts.values())]);
-  await insertPassedOn(
-    tx,
-    messages.flatMap((message) => {
-      const accountId = accountOf(message) ?? NO_ACCOUNT_ID;
-      return away.has(accountId) ? [toPassedOn(accountId, message)] : [];
-    }),
-  );
-  await insertServed(
-    tx,
-    onInbound,
-    messages.map((message) => ({ ...message, accountId: accountOf(message) ?? NO_ACCOUNT_ID })).filter(isOutside(away)),
-  );
+  const owned = messages.map((message) => ({
+    ...message,
+    accountId: accounts.get(`${message.connectionId}/${message.destination}`) ?? NO_ACCOUNT_ID,
+  }));
+  const served = await keepForOthers(tx, 'inbound', owned, toPassedOn);
+  if (served.length > 0) await insertServed(tx, onInbound, served);
 }
-
-const isOutside =
-  (accounts: ReadonlySet<number>) =>
-  ({ accountId }: { readonly accountId: number }): boolean =>
-    !accounts.has(accountId);
 
 async function insertServed(
   tx: Db,
   onInbound: OnInbound,
   messages: readonly (Whole & { readonly accountId: number })[],
 ): Promise<void> {
-  if (messages.length === 0) return;
   // Ids made in the same millisecond are not in order, but the messages of a conversation are.
   const ids = messages.map(newId).sort();
   const owned = messages.map((message, index) => ({ ...message, id: ids[index] ?? newId() }));
@@ -266,16 +251,12 @@ async function insertServed(
 }
 
 /** A message for another cell: JSON has neither octets nor times. */
-const toPassedOn = (accountId: number, { octets, receivedAt, ...message }: Whole): NewPassedOn => ({
-  accountId,
-  connectionId: message.connectionId,
-  kind: 'inbound',
-  content: JSON.stringify({
+const toPassedOn = ({ accountId: _, octets, receivedAt, ...message }: Whole & { readonly accountId: number }): string =>
+  JSON.stringify({
     ...message,
     octets: Buffer.from(octets).toString('base64'),
     receivedAt: (receivedAt ?? new Date()).toISOString(),
-  }),
-});
+  });
 
 type PassedMessage = Omit<Whole, 'octets' | 'receivedAt'> & { readonly octets: string; readonly receivedAt: string };
 

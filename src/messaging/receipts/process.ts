@@ -1,9 +1,8 @@
 import type { Pool, PoolClient } from 'pg';
 import type { Receipt } from '../../carriers/events.ts';
-import { listAway } from '../../platform/db/away.ts';
+import { keepForOthers } from '../../identity/accounts/away.ts';
 import { repeatedTransaction } from '../../platform/db/transaction.ts';
 import { type MatchedReceipt, receiveReceipts } from '../messages/receive-receipt.ts';
-import { insertPassedOn } from '../passed-on/sql.ts';
 import { matchUnknowns } from '../unknown-outcomes/match-unknowns.ts';
 import { type Match, matchReceipts } from './match.ts';
 import * as db from './sql.ts';
@@ -61,24 +60,9 @@ async function settle(tx: PoolClient, arrived: readonly Arrived[], now: Date): P
 
 /** Keeps the receipts of accounts that are not served here for the cell where they are, and receives the others. */
 async function receiveServed(tx: PoolClient, receipts: readonly MatchedReceipt[]): Promise<void> {
-  const away = await listAway(tx, [...new Set(receipts.map(({ accountId }) => accountId))]);
-  const [others, served] = [receipts.filter(isOf(away)), receipts.filter((one) => !isOf(away)(one))];
-  await insertPassedOn(
-    tx,
-    others.map(({ accountId, connectionId, receipt }) => ({
-      accountId,
-      connectionId,
-      kind: 'receipt' as const,
-      content: db.receiptsJson([receipt]),
-    })),
-  );
+  const served = await keepForOthers(tx, 'receipt', receipts, ({ receipt }) => db.receiptsJson([receipt]));
   if (served.length > 0) await receiveReceipts(tx, served);
 }
-
-const isOf =
-  (accounts: ReadonlySet<number>) =>
-  ({ accountId }: { readonly accountId: number }): boolean =>
-    accounts.has(accountId);
 
 type Left = {
   /** Called when parked receipts are to be tried again soon. */

@@ -5,9 +5,8 @@ import { createConsentCheck } from '../consent/check.ts';
 import { findNetworks } from './find-networks.ts';
 import { type Charge, fitIntoCredit, freeze, type OnceCharge } from '../../money/credit/charge.ts';
 import { isShortage } from '../../money/credit/sql.ts';
-import { isAway, listAway } from '../../platform/db/away.ts';
 import { groupCommit } from '../../platform/db/group-commit.ts';
-import { accountAway } from '../../platform/errors.ts';
+import { AccountAway } from '../../platform/errors.ts';
 import { giveWay, noteSingle } from '../../platform/lib/background/give-way.ts';
 import { mapInSlices } from '../../platform/lib/background/slices.ts';
 import type { Db } from '../../platform/db/query.ts';
@@ -123,8 +122,8 @@ export function createAccept(deps: AcceptDeps): Accept {
         const verdictOf = new Map(free.map((item, i) => [item, verdicts[i]]));
         return items.map((item) => (away.has(item.message.accountId) ? 'away' : (verdictOf.get(item) ?? null)));
       } catch (error) {
-        if (isAway(error)) {
-          for (const id of await listAway(pool, accountsOf(free))) away.add(id);
+        if (error instanceof AccountAway) {
+          for (const id of error.accountIds) away.add(id);
           free = free.filter(({ message }) => !away.has(message.accountId));
         } else if (isKeyTaken(error)) free = await withoutTakenKeys(pool, free);
         else throw error;
@@ -157,7 +156,7 @@ export function createAccept(deps: AcceptDeps): Accept {
         return prepared;
       }
       const verdict = await joinNextCommit(idempotency ? { ...prepared, idempotency } : prepared);
-      if (verdict === 'away') throw accountAway();
+      if (verdict === 'away') throw new AccountAway([actor.accountId]);
       if (!verdict) throw new KeyTaken('the key was taken by another send');
       return verdict;
     },
@@ -191,8 +190,6 @@ function withRefused(prepared: readonly (Prepared | Refused)[], stored: readonly
 
 /** The client id that a message claims. One that follows another message has that message's id and claims none. */
 const claimedId = ({ message, draft }: Prepared): string | null => (draft.isHop ? null : message.clientId);
-
-const accountsOf = (items: readonly Item[]): number[] => [...new Set(items.map(({ message }) => message.accountId))];
 
 const chargeOf = ({ message }: Prepared): Charge => ({ accountId: message.accountId, micros: message.priceMicros });
 

@@ -1,5 +1,5 @@
 import { STATUS as SMPP } from '../../carriers/smpp/status.ts';
-import { AppError } from '../../platform/errors.ts';
+import { AccountAway, AppError } from '../../platform/errors.ts';
 import type { Refusal, Verdict } from '../sending/draft.ts';
 import { STATUS } from '../states.ts';
 
@@ -38,7 +38,9 @@ export function statusOfVerdict(verdict: Verdict): number {
 
 /** The command_status of a failure: temporary, as nothing is known to be wrong with the request. */
 export const statusOfError = (error: unknown): number =>
-  error instanceof AppError && error.code === 'rate_limited' ? SMPP.ESME_RTHROTTLED : SMPP.ESME_RSYSERR;
+  error instanceof AccountAway || (error instanceof AppError && error.code === 'rate_limited')
+    ? SMPP.ESME_RTHROTTLED
+    : SMPP.ESME_RSYSERR;
 
 /** How a state is written in receipts and answers: `stat` and message_state (protocol sheet smpp, section 11). */
 export type WrittenState = { readonly stat: string; readonly state: number };

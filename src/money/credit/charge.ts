@@ -1,5 +1,6 @@
 import { randomInt } from 'node:crypto';
 import type { Db } from '../../platform/db/query.ts';
+import { AccountAway } from '../../platform/errors.ts';
 import * as db from './sql.ts';
 
 /** An amount that is charged to an account. */
@@ -27,26 +28,31 @@ function totals(charges: readonly Charge[]): Total[] {
 
 /**
  * Freezes the price of messages that are being stored: available → frozen. Fails the transaction (`isShortage`) when an
- * account does not have enough credit.
+ * account does not have enough credit, or, also for messages without a price, no balance (`cells/hold.ts`).
  *
  * These must be the last statements of the transaction: the balance is one row for all traffic of an account, and its lock is
  * held until the commit. All statements are sent before this returns, so it may be part of a `burst`.
  */
 export async function freeze(tx: Db, charges: readonly Charge[], reference: string): Promise<void> {
-  const sums = totals(charges.filter((charge) => charge.micros > 0));
-  if (sums.length === 0) return;
+  const all = totals(charges);
+  if (all.length === 0) return;
+  const sums = all.filter(({ micros }) => micros > 0);
   const side = { kind: 'freeze', fromBook: 'available', toBook: 'frozen', reference } as const;
   await Promise.all([
-    db.insertLedgerEntries(
-      tx,
-      sums.map((s) => ({ ...s, ...side, amountMicros: s.micros })),
-    ),
+    ...(sums.length > 0
+      ? [
+          db.insertLedgerEntries(
+            tx,
+            sums.map((s) => ({ ...s, ...side, amountMicros: s.micros })),
+          ),
+        ]
+      : []),
     // The balance first: a transaction that has called `fitIntoCredit` holds its lock already.
     db.updateAvailable(
       tx,
-      sums.map((s) => ({ accountId: s.accountId, micros: -s.micros })),
+      all.map((s) => ({ accountId: s.accountId, micros: -s.micros })),
     ),
-    db.updateFrozen(tx, { changes: sums, shard: FREEZING_SHARD }),
+    ...(sums.length > 0 ? [db.updateFrozen(tx, { changes: sums, shard: FREEZING_SHARD })] : []),
   ]);
 }
 
@@ -71,10 +77,13 @@ export type Shortage = { readonly priceMicros: number; readonly availableMicros:
 /**
  * Returns what each of these messages lacks, or null if the credit covers it, one by one in order: a message that is not
  * covered is skipped, and a cheaper one after it may still be covered. Locks the balances until the end of the
- * transaction.
+ * transaction. Throws an AccountAway for those without a balance: it is put aside while they move.
  */
 export async function fitIntoCredit(tx: Db, charges: readonly OnceCharge[]): Promise<(Shortage | null)[]> {
-  const balances = await db.claimBalances(tx, { accountIds: [...new Set(charges.map((charge) => charge.accountId))] });
+  const accountIds = [...new Set(charges.map((charge) => charge.accountId))];
+  const balances = await db.claimBalances(tx, { accountIds });
+  const away = accountIds.filter((id) => !balances.some(({ accountId }) => accountId === id));
+  if (away.length > 0) throw new AccountAway(away);
   const left = new Map(balances.map((b) => [b.accountId, b.unlimited ? Number.POSITIVE_INFINITY : b.availableMicros]));
   const currencies = new Map(balances.map((b) => [b.accountId, b.currency]));
   const paid = new Set<string>();
@@ -132,5 +141,7 @@ export async function topUp(
       reference,
     },
   ]);
-  await db.updateAvailable(tx, [{ accountId, micros }]);
+  await db.updateAvailable(tx, [{ accountId, micros }]).catch((error: unknown) => {
+    throw db.isShortage(error) ? new AccountAway([accountId]) : error;
+  });
 }

@@ -1,5 +1,4 @@
 import { type Command, Option } from 'commander';
-import type { Pool } from 'pg';
 import { changeStatus } from '../../identity/accounts/change-status.ts';
 import { findAccount } from '../../identity/accounts/find.ts';
 import { registerNumbersCommand } from '../../identity/accounts/numbers/commands.ts';
@@ -12,8 +11,6 @@ import { transaction } from '../../platform/db/transaction.ts';
 import { invalidFields } from '../../platform/errors.ts';
 import { toMicros } from '../../platform/lib/money.ts';
 import { type Plan, PLANS } from '../../platform/lib/plan.ts';
-import { registerMoveCommand } from '../account-move/commands.ts';
-import { listNotServed, type Move, type MoveState } from '../account-move/sql.ts';
 import { registerChannelsCommand } from '../subscription/commands.ts';
 import { createAccount, type NewAccount } from './create.ts';
 
@@ -40,7 +37,7 @@ export function registerAccountCommands(program: Command, context: CommandContex
   account
     .command('list')
     .description('list all accounts')
-    .action(async () => context.report(await context.withDatabase(listWithCells), showAccounts));
+    .action(async () => context.report(await context.withDatabase(listAccounts), showAccounts));
 
   addStatusCommand(account, context, { verb: 'suspend', from: 'active', to: 'suspended' });
   addStatusCommand(account, context, { verb: 'resume', from: 'suspended', to: 'active' });
@@ -48,7 +45,6 @@ export function registerAccountCommands(program: Command, context: CommandContex
   registerSecurityCommands(account, context);
   registerSecondFactorCommands(account, context);
   registerChannelsCommand(account, context);
-  registerMoveCommand(account, context);
 }
 
 type CreateOptions = { name: string; plan: Plan; credit: number; operator?: true };
@@ -78,23 +74,10 @@ const showNewAccount = ({ accountId, name, apiKey, username, password }: NewAcco
     `  password  ${password}`,
   ].join('\n');
 
-type Listed = AccountRow & { readonly move: Pick<Move, 'state' | 'cell'> | null };
+const placeOf = ({ away, cell }: AccountRow): string =>
+  away === null ? 'here' : `${away === 'held' ? 'on its way to' : 'in'} cell ${cell}`;
 
-/** Lists all accounts, with the move of those that are not served here. */
-async function listWithCells(pool: Pool): Promise<Listed[]> {
-  const moves = new Map((await listNotServed(pool)).map(({ accountId, state, cell }) => [accountId, { state, cell }]));
-  return (await listAccounts(pool)).map((account) => ({ ...account, move: moves.get(account.id) ?? null }));
-}
-
-const PLACES: Readonly<Record<MoveState, string>> = {
-  preparing: 'here',
-  leaving: 'on its way to cell',
-  left: 'in cell',
-  arriving: 'arrives from cell',
-};
-const placeOf = ({ move }: Listed): string => (move === null ? 'here' : `${PLACES[move.state]} ${move.cell}`);
-
-const showAccounts = (accounts: readonly Listed[]): string =>
+const showAccounts = (accounts: readonly AccountRow[]): string =>
   table(
     ['id', 'name', 'status', 'plan', 'created', 'served'],
     accounts.map((account) => {

@@ -20,9 +20,9 @@ beforeAll(async () => {
     ALTER TABLE note ENABLE ROW LEVEL SECURITY;
     CREATE POLICY tenant ON note USING (account_id = NULLIF(current_setting('app.account_id', true), '')::bigint);
     INSERT INTO note VALUES (1, 1, 'of one'), (2, 1, 'of two');
-    CREATE TABLE account_move (account_id bigint PRIMARY KEY, state text NOT NULL);
+    CREATE TABLE account (id bigint PRIMARY KEY, away text);
     CREATE FUNCTION refuse_away(account bigint) RETURNS boolean LANGUAGE plpgsql AS
-      $$ BEGIN RAISE EXCEPTION 'away' USING ERRCODE = 'HM001'; END $$;`);
+      $$ BEGIN RAISE EXCEPTION 'away' USING ERRCODE = '57HM1'; END $$;`);
 });
 afterAll(() => pool.end());
 

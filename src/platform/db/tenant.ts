@@ -93,12 +93,11 @@ const transactionAs = <T>(pool: Pool, accountId: number, work: (tx: PoolClient) 
 /**
  * Sets the account and the role until the transaction ends; then the connection has the rights of the owner again, and
  * no account. One statement for both, which returns no row. It fails when the account is not served in this database
- * (`isAway`).
+ * (`refuse_away`).
  */
 const ENTER = {
   name: 'enter_tenant',
-  text: `SELECT WHERE EXISTS (SELECT FROM account_move WHERE account_id = ($1::text)::bigint AND state <> 'preparing'
-                         AND refuse_away(account_id))
+  text: `SELECT WHERE EXISTS (SELECT FROM account WHERE id = ($1::text)::bigint AND away IS NOT NULL AND refuse_away(id))
     OR set_config('app.account_id', $1, true) IS NULL OR set_config('role', '${TENANT_ROLE}', true) IS NULL`,
 };
 

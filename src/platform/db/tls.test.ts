@@ -197,8 +197,8 @@ test('every kind of session is encrypted, also with several hosts', async () => 
   const pool = createPool(url, { max: 1, applicationName: 'test', log: silentLog });
   await ensureTenantRole(pool);
   // What a session of an account asks first, from the migrations.
-  await exec(pool, sql`CREATE TABLE account_move (account_id bigint, state text)`);
-  await exec(pool, sql`GRANT SELECT ON account_move TO heliograph_tenant`);
+  await exec(pool, sql`CREATE TABLE account (id bigint, away text)`);
+  await exec(pool, sql`GRANT SELECT ON account TO heliograph_tenant`);
   await exec(pool, sql`CREATE FUNCTION refuse_away(bigint) RETURNS boolean LANGUAGE sql AS 'SELECT true'`);
   const worker = await openWorkerSession({ connectionString: url, channels: [], onNotify: () => {}, log: silentLog });
   const snapshot = await openSnapshot(url, { accountId: 1 });

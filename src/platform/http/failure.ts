@@ -1,5 +1,4 @@
-import { isAway } from '../db/away.ts';
-import { accountAway, AppError, type ErrorCode } from '../errors.ts';
+import { AppError, type ErrorCode } from '../errors.ts';
 import { isLostConnection, textOf } from '../lib/lost-connection.ts';
 
 /** Errors of the framework that mean something more specific than their HTTP status. */
@@ -44,7 +43,6 @@ export function asAppError(error: unknown): AppError {
   const code = textOf(error, 'code');
   const [known, message] = BY_CODE[code] ?? [clientError(error)];
   if (known !== undefined) return new AppError(known, { cause: error, ...(message && { message }) });
-  if (isAway(error)) return accountAway();
   if (isLostConnection(error) || DATABASE_UNAVAILABLE.test(code)) {
     return new AppError('unavailable', { cause: error, retryAfterSeconds: RETRY_AFTER_SECONDS });
   }

@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
 import { announce, type AnnounceDeps } from '../../../messaging/messages/new/announce.ts';
-import { isAway } from '../../../platform/db/away.ts';
+import { AccountAway } from '../../../platform/errors.ts';
 import { giveWay } from '../../../platform/lib/background/give-way.ts';
 import type { Log } from '../../../platform/lib/log.ts';
 import type { Revoke } from '../../../messaging/fallback/ends.ts';
@@ -61,7 +61,7 @@ export function createCampaignRunner(deps: CampaignRunnerDeps): CampaignRunner {
       return stepped !== null;
     } catch (err) {
       // A move has taken the account meanwhile: its campaign goes on there, or here if the move is given up.
-      if (isAway(err))
+      if (err instanceof AccountAway)
         log.info({ campaignId: job.campaignId }, 'the account of a campaign is on its way to another cell');
       else log.error({ err, campaignId: job.campaignId }, 'a step of a campaign failed; retrying');
       await db.updateFailedJob(pool, job);

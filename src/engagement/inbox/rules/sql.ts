@@ -1,4 +1,3 @@
-import { isServedHere } from '../../../platform/db/away.ts';
 import { plainArray } from '../../../platform/db/array.ts';
 import { bigint, insertRows, rowsOf, text, uuid } from '../../../platform/db/columns.ts';
 import { type Db, exec, many, maybeOne, one, sql } from '../../../platform/db/query.ts';
@@ -141,7 +140,7 @@ export const claimAutoAnswers = (
     sql`WITH due AS (
           SELECT d.account_id, d.chat_id FROM inbox_auto_answer d
           JOIN account k ON k.id = d.account_id AND k.status = 'active'
-          WHERE d.due_at <= now() AND ${isServedHere(sql`d.account_id`)}
+          WHERE d.due_at <= now()
           ORDER BY d.due_at LIMIT ${limit} FOR UPDATE OF d SKIP LOCKED)
         UPDATE inbox_auto_answer a SET due_at = now() + ${leaseSeconds}::int * interval '1 second'
         FROM due WHERE a.account_id = due.account_id AND a.chat_id = due.chat_id RETURNING ${AUTO_ANSWER}`,
@@ -152,7 +151,7 @@ export async function findNextAutoAnswerMs(db: Db): Promise<number | null> {
   const { ms } = await one<{ ms: number | null }>(
     db,
     sql`SELECT (extract(epoch FROM min(a.due_at) - now()) * 1000)::float8 AS ms FROM inbox_auto_answer a
-        JOIN account k ON k.id = a.account_id AND k.status = 'active' WHERE ${isServedHere(sql`a.account_id`)}`,
+        JOIN account k ON k.id = a.account_id AND k.status = 'active'`,
   );
   return ms;
 }

@@ -2,7 +2,7 @@ import { fastifySSE } from '@fastify/sse';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import { tenant } from '../../../platform/db/tenant.ts';
-import { AppError, isAccountAway } from '../../../platform/errors.ts';
+import { AccountAway, AppError } from '../../../platform/errors.ts';
 import { requireScope } from '../../../platform/http/auth.ts';
 import type { PlatformDeps, App } from '../../../platform/http/app.ts';
 import type { Hub } from './hub.ts';
@@ -155,7 +155,7 @@ const isStillAllowed = ({ authenticate }: Deps, request: FastifyRequest): Promis
       actor.operations.has('contacts') === request.actor.operations.has('contacts') &&
       actor.accountId === request.actor.accountId,
     (error: unknown) =>
-      !isAccountAway(error) &&
+      !(error instanceof AccountAway) &&
       !(error instanceof AppError && (error.code === 'unauthenticated' || error.code === 'forbidden')),
   );
 

@@ -289,7 +289,7 @@ test('ends when its account has left for another cell, so that the client connec
   await until('it began', () => stream.events.length === 1);
   await exec(
     inbox.database.pool,
-    sql`INSERT INTO account_move (account_id, state, cell) VALUES (${account.accountId}, 'left', 1)`,
+    sql`UPDATE account SET away = 'moved', cell = 1 WHERE id = ${account.accountId}`,
   );
   vi.advanceTimersByTime(15_000);
   await stream.reading;

@@ -87,7 +87,7 @@ export type ClaimedAccount = {
 
 /**
  * Claims up to `limit` accounts that have events to send now and that no living worker has claimed. Returns these and the
- * accounts with such events that this owner had claimed before; without those that are moving to another cell.
+ * accounts with such events that this owner had claimed before.
  *
  * It says nothing about the retries of accounts that it has just claimed: the last transaction of the worker before may
  * have been committed after this statement began.
@@ -103,8 +103,7 @@ export async function claimAccounts(
                                  WHERE account_id IS NOT NULL),
         later AS (SELECT * FROM waiting l
                   WHERE EXISTS (SELECT FROM webhook_retry r WHERE r.account_id = l.account_id AND r.due_at <= now())),
-        work AS MATERIALIZED (SELECT * FROM (SELECT account_id FROM fresh WHERE account_id IS NOT NULL UNION SELECT account_id FROM later) AS w
-                              WHERE NOT EXISTS (SELECT FROM account_move v WHERE v.account_id = w.account_id)),
+        work AS MATERIALIZED (SELECT * FROM (SELECT account_id FROM fresh WHERE account_id IS NOT NULL UNION SELECT account_id FROM later) AS w),
         dead AS MATERIALIZED (SELECT owner FROM (SELECT DISTINCT owner FROM webhook_claim) AS o
                               WHERE owner <> ${owner} AND NOT ${isOwnerAlive(sql`o.owner`)}),
         taken AS (

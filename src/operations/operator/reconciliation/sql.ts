@@ -1,5 +1,5 @@
 import { STATUS } from '../../../messaging/states.ts';
-import { isServedHere } from '../../../platform/db/away.ts';
+import { isServedHere } from '../../../identity/accounts/away.ts';
 import { type Db, many, sql } from '../../../platform/db/query.ts';
 import { as, columns, type RowOf } from '../../../platform/db/select.ts';
 

@@ -1,11 +1,11 @@
 import { randomUUIDv7 } from 'node:crypto';
 import type { IncomingHttpHeaders, IncomingMessage, RequestListener, ServerResponse } from 'node:http';
-import { ERRORS } from '../../platform/errors.ts';
-import { NOT_STORED } from '../../platform/http/admission.ts';
-import { standardError } from '../../platform/http/error-body.ts';
-import type { Log } from '../../platform/lib/log.ts';
-import { needsBody, readCaller } from './callers/caller.ts';
-import type { Destination, Directory } from './directory.ts';
+import { ERRORS } from '../platform/errors.ts';
+import { NOT_STORED } from '../platform/http/admission.ts';
+import { standardError } from '../platform/http/error-body.ts';
+import type { Log } from '../platform/lib/log.ts';
+import { needsBody, readCaller } from './callers.ts';
+import type { Directory } from './directory.ts';
 
 export type DirectoryDeps = {
   readonly directory: Directory;
@@ -46,19 +46,16 @@ async function answer({ directory }: DirectoryDeps, request: IncomingMessage, re
   const body = needsBody(uri) ? await readBody(request) : undefined;
   const protocol = textOf(headers, 'x-forwarded-proto') ?? 'http';
   const destination = await directory.find(readCaller({ uri, protocol, headers, body }));
-  if (destination.kind === 'later') return refuse(response, destination.reason);
+  if (destination === 'later') return refuse(response, 'A part of the gateway that may know you is away');
   // The proxy reads nothing else, and each header takes time.
   response.sendDate = false;
   response.writeHead(200, {
-    [CELL_HEADER]: groupOf(destination),
+    [CELL_HEADER]: destination === 'any' ? 'any_cell' : `cell_${destination}`,
     'content-length': '0',
     ...(url === REDIRECT && { 'x-accel-redirect': NGINX_LOCATION }),
   });
   response.end();
 }
-
-const groupOf = (destination: Exclude<Destination, { kind: 'later' }>): string =>
-  destination.kind === 'cell' ? `cell_${destination.cell}` : 'any_cell';
 
 function refuse(response: ServerResponse, message: string): void {
   const failure = { status: 503, message, retryAfterSeconds: RETRY_SECONDS };
@@ -71,26 +68,28 @@ function refuse(response: ServerResponse, message: string): void {
 }
 
 function answerHealth({ directory, silent }: DirectoryDeps, url: string, response: ServerResponse): void {
-  const isReady = url === '/health/ready';
-  if (!isReady && url !== '/health/live') return void response.writeHead(404).end();
-  const away = silent();
+  if (url !== '/health/ready' && url !== '/health/live') return void response.writeHead(404).end();
+  const silentCells = silent();
   // Not unavailable: the callers of the other cells are served.
-  const status = away.length === 0 ? 'ok' : 'degraded';
-  const body = isReady ? { status, silentCells: away, knownCallers: directory.knownCount() } : { status: 'ok' };
+  const ready = {
+    status: silentCells.length === 0 ? 'ok' : 'degraded',
+    silentCells,
+    knownCallers: directory.knownCount(),
+  };
+  const body = url === '/health/ready' ? ready : { status: 'ok' };
   response.writeHead(200, { 'content-type': 'application/json; charset=utf-8' }).end(JSON.stringify(body));
 }
 
 /** Reads a JSON body. One that is too large or none names nobody, and is refused by the cell. */
 async function readBody(request: IncomingMessage): Promise<unknown> {
-  const chunks: Buffer[] = [];
+  let body = Buffer.alloc(0);
   let bytes = 0;
   for await (const chunk of request as AsyncIterable<Buffer>) {
     bytes += chunk.length;
-    if (bytes <= MAX_BODY_BYTES) chunks.push(chunk);
+    if (bytes <= MAX_BODY_BYTES) body = Buffer.concat([body, chunk]);
   }
-  if (bytes > MAX_BODY_BYTES || bytes === 0) return undefined;
   try {
-    return JSON.parse(Buffer.concat(chunks).toString('utf8'));
+    return bytes <= MAX_BODY_BYTES ? JSON.parse(body.toString('utf8')) : undefined;
   } catch {
     return undefined;
   }

@@ -1,0 +1,230 @@
+import { createHash } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
+import { setTimeout as delay } from 'node:timers/promises';
+import { hashOfKey } from '../identity/api-keys/key.ts';
+import { hashOfToken } from '../identity/sessions/token.ts';
+import { groupCommit } from '../platform/db/group-commit.ts';
+import { createPool } from '../platform/db/pool.ts';
+import { type Db, join, many, raw, sql } from '../platform/db/query.ts';
+import { serversOf } from '../platform/db/servers.ts';
+import { endsWithin } from '../platform/lib/background/ends-within.ts';
+import { readCredentials } from '../platform/lib/credentials.ts';
+import type { Log } from '../platform/lib/log.ts';
+
+/** Somebody of whom a cell has to say which account they belong to. */
+export type Caller = {
+  /** `hash`: of a key or a token, in hex; `user`: a username; `company`: a short name or a mail domain. */
+  readonly kind: 'hash' | 'user' | 'company';
+  readonly id: string;
+};
+
+/** Whom a request names: a caller, an account itself, or nobody that we know of. */
+export type Named = Caller | { readonly kind: 'account'; readonly accountId: number } | { readonly kind: 'nobody' };
+
+/** A request to the cells, as the proxy describes it. */
+export type FrontRequest = {
+  /** Path and query. */
+  readonly uri: string;
+  readonly protocol: string;
+  readonly headers: IncomingHttpHeaders;
+  /** The parsed body, of the routes with `needsBody` alone. */
+  readonly body: unknown;
+};
+
+const NOBODY: Named = { kind: 'nobody' };
+const API = '/api/partner-gateway/v1/';
+/** Routes whose callers show what they have in the body. */
+const WITH_BODY: ReadonlySet<string> = new Set(
+  [
+    'session',
+    'session/second-factor',
+    'session/passkey-options',
+    'session/passkey',
+    'session/single-sign-on',
+    'password-reset',
+    'password-reset/confirm',
+    'invitations/open',
+    'invitations/accept',
+  ].map((path) => `${API}${path}`),
+);
+
+/** Whether the body names the caller. */
+export const needsBody = (uri: string): boolean => WITH_BODY.has(pathOf(uri));
+
+/**
+ * Reads whom a request names: in its body (signing in, links of mails), by a signed link, which names the account, by the
+ * `state` with which another site sends a browser back, or by its credentials. Nothing is verified: that is up to the
+ * cell, and somebody who names another account only gets a refusal from another cell.
+ */
+export function readCaller(request: FrontRequest): Named {
+  const { uri, body } = request;
+  return (
+    (body === undefined ? undefined : namedByBody(body)) ??
+    (uri.includes('?') ? namedByQuery(uri) : undefined) ??
+    namedByCredentials(request)
+  );
+}
+
+function namedByBody(body: unknown): Named | undefined {
+  const [token, username, company] = [
+    textIn(body, 'pendingToken') ?? textIn(body, 'token'),
+    textIn(body, 'username'),
+    textIn(body, 'company'),
+  ];
+  if (token !== undefined) return namedByHash(hashOfToken(token));
+  if (username !== undefined) return { kind: 'user', id: username };
+  if (company === undefined) return undefined;
+  const name = company.trim().toLowerCase();
+  return { kind: 'company', id: name.slice(name.lastIndexOf('@') + 1) };
+}
+
+function namedByQuery(uri: string): Named | undefined {
+  const path = pathOf(uri);
+  const query = new URLSearchParams(uri.slice(path.length));
+  const [account, state] = [query.get('account'), query.get('state')];
+  if (query.has('signature') && account !== null && /^[1-9]\d{0,14}$/.test(account))
+    return { kind: 'account', accountId: Number(account) };
+  // Signing in and connecting a profile: both keep the state as its hash.
+  if (path.startsWith('/oauth/') && state !== null) return namedByHash(createHash('sha256').update(state).digest());
+  return undefined;
+}
+
+function namedByCredentials({ protocol, headers }: FrontRequest): Named {
+  const shown = readCredentials({ protocol, headers });
+  if (shown.kind === 'key') return namedByHash(hashOfKey(shown.value));
+  if (shown.kind === 'session') return namedByHash(hashOfToken(shown.token));
+  return shown.kind === 'basic' && isName(shown.username) ? { kind: 'user', id: shown.username } : NOBODY;
+}
+
+const namedByHash = (hash: Buffer | undefined): Named =>
+  hash === undefined ? NOBODY : { kind: 'hash', id: hash.toString('hex') };
+
+/** Returns a short text of a body; a NUL would fail the query, and with it all others in the batch. */
+function textIn(body: unknown, field: string): string | undefined {
+  const value: unknown = typeof body === 'object' && body !== null ? Reflect.get(body, field) : undefined;
+  return typeof value === 'string' && isName(value) ? value : undefined;
+}
+
+const isName = (text: string): boolean => text !== '' && text.length <= 300 && !text.includes('\0');
+
+function pathOf(uri: string): string {
+  const end = uri.indexOf('?');
+  return end === -1 ? uri : uri.slice(0, end);
+}
+
+/**
+ * What the cells say about a caller: the id of an account; `nobody`: all cells answered, and none knows the caller; `unsure`:
+ * none that answered does, and not all did.
+ */
+export type Answer = number | 'nobody' | 'unsure';
+
+/** How long callers are collected before a cell is asked: this bounds what strangers can cost, however many there are. */
+const COLLECT_MS = 10;
+/** A cell that has not answered by then is silent. */
+const ANSWER_MS = 5000;
+/** How often a silent cell is asked again. */
+const AGAIN_MS = 500;
+
+/**
+ * Creates the readers of all cells, by the URLs of their databases. Connections are opened when needed.
+ *
+ * @param answerMs how long a cell may take to answer
+ */
+export function createCells(databases: ReadonlyMap<number, string>, log: Log, answerMs = ANSWER_MS) {
+  const readers = [...databases].map(([cell, url]) => createReader({ cell, url, answerMs }, log));
+  return {
+    /** Asks all cells at once. Callers of the same moment share one statement for each cell and kind. */
+    async find(caller: Caller): Promise<Answer> {
+      const asked = readers.map((reader) => reader.ask(caller));
+      // The first cell that knows a key or a token is the only one. Several may have users of the same name.
+      const first = caller.kind === 'hash' ? await firstNumber(asked) : undefined;
+      if (first !== undefined) return first;
+      const answers = await Promise.all(asked);
+      return answers.find((answer) => typeof answer === 'number') ?? (answers.includes(null) ? 'unsure' : 'nobody');
+    },
+    has: (cell: number): boolean => databases.has(cell),
+    /** The cells that did not answer the last time they were asked. */
+    silent: (): number[] => readers.filter((reader) => reader.isSilent()).map(({ cell }) => cell),
+    close: async (): Promise<void> => void (await Promise.all(readers.map((reader) => reader.close()))),
+  };
+}
+export type Cells = ReturnType<typeof createCells>;
+
+const firstNumber = (asked: readonly Promise<number | undefined | null>[]): Promise<number | undefined> =>
+  Promise.any(asked.map((one) => one.then((answer) => answer ?? Promise.reject(new Error('not here'))))).catch(
+    () => undefined,
+  );
+
+/** Asks one cell. `ask` resolves with null when the cell does not answer, and at once when it recently did not. */
+function createReader({ cell, url, answerMs }: { cell: number; url: string; answerMs: number }, log: Log) {
+  const pool = createPool(url, { max: 2, applicationName: 'heliograph directory', log });
+  let isSilent = false;
+  let againAt = 0;
+
+  function note(silent: boolean, err?: unknown): void {
+    if (silent !== isSilent)
+      log[silent ? 'error' : 'info']({ cell, err }, silent ? 'a cell does not answer' : 'a cell answers again');
+    isSilent = silent;
+    againAt = silent ? performance.now() + AGAIN_MS : 0;
+  }
+
+  async function flush(callers: readonly Caller[]): Promise<(number | undefined | null)[]> {
+    await delay(COLLECT_MS);
+    if (performance.now() < againAt) return callers.map(() => null);
+    const found = new Map<string, number>();
+    const ask = async (): Promise<void> => {
+      await serversOf(url).primary();
+      for (const [kind, those] of Map.groupBy(callers, (caller) => caller.kind))
+        for (const { id, accountId } of await listOwners(pool, kind, [...new Set(those.map(({ id }) => id))]))
+          found.set(`${kind} ${id}`, accountId);
+    };
+    try {
+      if (!(await endsWithin(ask(), answerMs))) throw new Error(`no answer within ${answerMs} ms`);
+      note(false);
+      return callers.map(({ kind, id }) => found.get(`${kind} ${id}`));
+    } catch (error) {
+      note(true, error);
+      return callers.map(() => null);
+    }
+  }
+
+  return { cell, isSilent: () => isSilent, ask: groupCommit({ flush }), close: () => pool.end() };
+}
+
+/** The tables with hashes of keys and tokens: under them all of these are stored. Whether one is still valid is up to the cell. */
+const HASHES = [
+  ['api_key_value', 'key_hash'],
+  ['user_session', 'token_hash'],
+  ['pending_sign_in', 'token_hash'],
+  ['invitation', 'token_hash'],
+  ['password_reset', 'hash'],
+  ['single_sign_on_state', 'hash'],
+  ['social_state', 'hash'],
+] as const;
+const NAMES = {
+  user: [['app_user', 'username']],
+  company: [
+    ['single_sign_on', 'short_name'],
+    ['single_sign_on_domain', 'domain'],
+  ],
+} as const;
+
+/** Lists the accounts of callers in one cell: of hashes in hex, of usernames, or of short names and mail domains. */
+function listOwners(
+  db: Db,
+  kind: Caller['kind'],
+  ids: readonly string[],
+): Promise<{ id: string; accountId: number }[]> {
+  const asked = sql`asked AS MATERIALIZED (SELECT array_agg(decode(id, 'hex')) AS hashes FROM unnest(${ids}::text[]) AS id)`;
+  const byHash = ([table, column]: readonly [string, string]) =>
+    sql`SELECT encode(${raw(column)}, 'hex') AS id, account_id AS "accountId" FROM ${raw(table)}
+      WHERE ${raw(column)} = ANY ((SELECT hashes FROM asked)::bytea[])`;
+  const byName = ([table, column]: readonly [string, string]) =>
+    sql`SELECT ${raw(column)} AS id, account_id AS "accountId" FROM ${raw(table)} WHERE ${raw(column)} = ANY (${ids}::text[])`;
+  return many(
+    db,
+    kind === 'hash'
+      ? sql`WITH ${asked} ${join(HASHES.map(byHash), ' UNION ALL ')}`
+      : join(NAMES[kind].map(byName), ' UNION ALL '),
+  );
+}

@@ -1,0 +1,100 @@
+import { secretOf } from '../network/connections/save.ts';
+import { listConnections } from '../network/connections/sql.ts';
+import { ALL_ROUTES } from '../network/routing/sql.ts';
+import { type Db, many, one, type Sql, sql } from '../platform/db/query.ts';
+import type { SecretKey } from '../platform/lib/secret-box.ts';
+import type { ConnectionIds } from './copy.ts';
+
+/** Returns the id in the target of each connection of the source, by kind and name; those that the target lacks are left out. */
+export async function matchConnections(source: Db, target: Db): Promise<ConnectionIds> {
+  const list = (db: Db) =>
+    many<{ id: number; name: string }>(db, sql`SELECT id, kind || ' ' || name AS name FROM connection`);
+  const [here, there] = await Promise.all([list(source), list(target)]);
+  const ids = new Map(there.map(({ id, name }) => [name, id]));
+  return new Map(here.flatMap(({ id, name }) => (ids.has(name) ? [[id, ids.get(name) ?? 0] as const] : [])));
+}
+
+/** What must be the same in two cells between which accounts move, as lines. Of `shared`, the target may have more. */
+const COMPARED: readonly { readonly what: string; readonly lines: Sql; readonly shared?: true }[] = [
+  { what: 'migrations', lines: sql`SELECT name || ' ' || left(sha256, 8) AS line FROM schema_migration` },
+  { what: 'connections', shared: true, lines: sql`SELECT kind || ' ' || name AS line FROM connection` },
+  {
+    what: 'routes',
+    lines: sql`SELECT concat_ws(' ', r.channel, coalesce(nullif(r.prefix, ''), '*'), c.name, r.priority, r.on_unknown,
+        'weight ' || r.weight, 'network ' || r.network, 'account ' || r.owner_id, 'sender ' || r.sender, r.hours) AS line
+      FROM ${ALL_ROUTES} AS r JOIN connection c ON c.id = r.connection_id`,
+  },
+  {
+    what: 'prices',
+    lines: sql`SELECT concat_ws(' ', channel, coalesce(nullif(prefix, ''), '*'), unit_micros, refund_undelivered) AS line FROM price`,
+  },
+  {
+    what: 'senders of all accounts',
+    shared: true,
+    lines: sql`SELECT channel || ' ' || identity AS line FROM sender WHERE owner_id IS NULL`,
+  },
+  {
+    what: 'templates of all accounts',
+    shared: true,
+    lines: sql`SELECT concat_ws(' ', channel, id, left(md5(content::text), 8)) AS line FROM template WHERE owner_id IS NULL`,
+  },
+];
+
+/** Lists what of the settings of two cells differs so that accounts cannot move from one to the other, one sentence each. */
+async function listDifferences(source: Db, target: Db): Promise<string[]> {
+  const named = (some: readonly string[]): string => (some.length === 0 ? 'none' : some.slice(0, 5).join('; '));
+  const sentences = COMPARED.map(async ({ what, lines, shared }) => {
+    const [here, there] = await Promise.all(
+      [source, target].map(async (db) => new Set((await many<{ line: string }>(db, lines)).map(({ line }) => line))),
+    );
+    const less = [...(here?.difference(there ?? new Set()) ?? [])];
+    const more = shared ? [] : [...(there?.difference(here ?? new Set()) ?? [])];
+    if (less.length + more.length === 0) return [];
+    return [`The ${what} differ. Only in the source: ${named(less)}. Only in the target: ${named(more)}.`];
+  });
+  return (await Promise.all(sentences)).flat();
+}
+
+type Wanted = {
+  readonly source: Db;
+  readonly target: Db;
+  readonly accountId: number;
+  readonly secretKey: SecretKey;
+  /** Whether the files of the account are where the target finds them. */
+  readonly filesAreThere: boolean;
+};
+
+/** Lists what must be put right before an account can move, one sentence each. Names that are taken fail the copy. */
+export async function listObstacles({ source, target, accountId, ...wanted }: Wanted): Promise<string[]> {
+  const operators = await many<{ username: string }>(
+    source,
+    sql`SELECT username FROM app_user WHERE account_id = ${accountId} AND is_operator ORDER BY username`,
+  );
+  const { files } = await one<{ files: number }>(
+    source,
+    sql`SELECT (SELECT count(*) FROM media WHERE account_id = ${accountId})
+             + (SELECT count(*) FROM export WHERE account_id = ${accountId} AND file_key IS NOT NULL) AS files`,
+  );
+  return [
+    ...operators.map(
+      ({ username }) => `${username} is an operator of the source: take that away, or use another account.`,
+    ),
+    ...(await listDifferences(source, target)),
+    ...((await isOpenedBy(target, wanted.secretKey)) ? [] : ['The target has another SECRET_KEY.']),
+    ...(files === 0 || wanted.filesAreThere
+      ? []
+      : [
+          `The account has ${files} files in a folder of this cell: copy them to that of the target, and add --files-are-copied.`,
+        ]),
+  ];
+}
+
+async function isOpenedBy(target: Db, key: SecretKey): Promise<boolean> {
+  const [connection] = await listConnections(target);
+  try {
+    if (connection) secretOf(connection, key);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,89 @@
+import type { Command } from 'commander';
+import { findAccount } from '../identity/accounts/find.ts';
+import type { CommandContext } from '../platform/cli.ts';
+import type { Config } from '../platform/config.ts';
+import { AppError } from '../platform/errors.ts';
+import { silentLog } from '../platform/lib/log.ts';
+import { loadSecretKey } from '../platform/secret-key.ts';
+import { listObstacles, matchConnections } from './check.ts';
+import { type Cell, openCell } from './copy.ts';
+import { openDirectory } from './directory.ts';
+import { clearMoved, findAway, moveAccount } from './move.ts';
+
+type Options = {
+  readonly to?: number;
+  readonly dryRun?: true;
+  readonly clear?: true;
+  readonly filesAreCopied?: true;
+};
+
+/** `cell move`. Run it with the settings of the cell that the account leaves. */
+export function registerCellCommands(program: Command, context: CommandContext): void {
+  program
+    .command('cell')
+    .description('several installations behind one proxy')
+    .command('move')
+    .argument('<account>', 'name or id')
+    .option('--to <cell>', 'number of the cell that serves it from then on', Number)
+    .option('--dry-run', 'only say what is in the way')
+    .option('--files-are-copied', 'the files of the account are in the storage of the other cell')
+    .option('--clear', 'delete what an account that has moved has left here, after three days')
+    .description('move an account to another cell, while it is held; the same command again goes on')
+    .action(async (reference: string, options: Options) => {
+      const config = context.config();
+      if (options.dryRun && options.clear)
+        throw new AppError('invalid', { message: '--dry-run and --clear exclude each other' });
+      await context.withDatabase(async (pool) => {
+        const { id, name } = await findAccount(pool, { reference });
+        const to = options.to ?? (await findAway(pool, id))?.cell;
+        if (to === undefined || to === config.cell)
+          throw new AppError('invalid', {
+            message: '--to must name another cell, which serves the account from then on',
+          });
+        await run(context, config, { id, name, to, options });
+      });
+    });
+}
+
+type Request = { readonly id: number; readonly name: string; readonly to: number; readonly options: Options };
+
+async function run(context: CommandContext, config: Config, { id, name, to, options }: Request): Promise<void> {
+  const { databases, directoryUrl } = config.cells;
+  if (directoryUrl === undefined)
+    throw new AppError('invalid', { message: 'DIRECTORY_URL must be set: the directory knows who has moved' });
+  await using opened = new AsyncDisposableStack();
+  const open = async (number: number, url: string | undefined): Promise<Cell> => {
+    const message = `The database of cell ${number} must have a URL, in DATABASE_URL or CELL_DATABASES`;
+    if (url === undefined) throw new AppError('invalid', { message });
+    return opened.adopt(await openCell(number, url, silentLog), (cell) => cell.close());
+  };
+  const source = await open(config.cell, config.databaseUrl);
+  const target = await open(to, databases.get(to));
+  const directory = opened.adopt(await openDirectory(directoryUrl, silentLog), (pool) => pool.end());
+  const ends = { source: source.pool, target: target.pool, directory };
+  if (options.clear) {
+    await clearMoved(ends, id);
+    return context.report(
+      { accountId: id, cleared: true },
+      () => `Cell ${config.cell} has nothing of ${name} any more.`,
+    );
+  }
+  const secretKey = await loadSecretKey(config);
+  const filesAreThere = options.filesAreCopied === true || config.storage.kind !== 'file';
+  const isUnderWay = (await findAway(source.pool, id)) !== undefined;
+  const obstacles = isUnderWay ? [] : await listObstacles({ ...ends, accountId: id, secretKey, filesAreThere });
+  if (options.dryRun)
+    return context.report(
+      { accountId: id, obstacles },
+      () => ['In the way:', ...(obstacles.length > 0 ? obstacles : ['nothing'])].join('\n'),
+      obstacles.length === 0,
+    );
+  if (obstacles.length > 0) throw new AppError('conflict', { message: obstacles.join('\n') });
+  const ids = await matchConnections(source.pool, target.pool);
+  const moved = await moveAccount({ source, target, directory, accountId: id, ids, onStep: context.progress });
+  context.report({ accountId: id, cell: to, ...moved }, ({ rows, heldMs }) =>
+    heldMs === null
+      ? `The account ${name} is served in cell ${to}.`
+      : `The account ${name} is served in cell ${to}: ${rows} rows copied, and it was held for ${heldMs} ms.`,
+  );
+}
