@@ -303,39 +303,3 @@ test('the configuration page has a row for every variable', () => {
     expect(configurationMarkdown()).toMatch(new RegExp(`^\\| \`${name}\` \\|`, 'm'));
   }
 });
-
-test('OpenTelemetry is off without an endpoint, whatever its other settings are', () => {
-  const foreign = { OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc', OTEL_TRACES_SAMPLER: 'jaeger_remote' };
-  expect(loadConfig(foreign).telemetry).toBeUndefined();
-  const problems = problemsOf({ ...foreign, OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4318' });
-  expect(problems).toContain('OTEL_EXPORTER_OTLP_PROTOCOL must be one of http/json');
-  expect(problems).toContain('OTEL_TRACES_SAMPLER must be one of parentbased_traceidratio');
-});
-
-test('the settings of OpenTelemetry mean what they mean to other programs', () => {
-  const { telemetry } = loadConfig({
-    OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4318/',
-    OTEL_EXPORTER_OTLP_HEADERS: 'authorization=Basic%20abc=, x-scope=one%2Ctwo',
-    OTEL_TRACES_SAMPLER: 'traceidratio',
-    OTEL_TRACES_SAMPLER_ARG: '0.25',
-    OTEL_LOGS_EXPORTER: 'none',
-  });
-  expect(telemetry).toEqual({
-    endpoint: 'http://127.0.0.1:4318',
-    headers: { authorization: 'Basic abc=', 'x-scope': 'one,two' },
-    timeoutMs: 10_000,
-    compression: 'none',
-    signals: { traces: true, metrics: true, logs: false },
-    metricIntervalMs: 60_000,
-    sampling: { followsCaller: false, share: 0.25 },
-    serviceName: 'heliograph',
-    resourceAttributes: {},
-  });
-});
-
-test('a fault in the headers of OpenTelemetry does not show them', () => {
-  for (const secret of ['topsecret', 'a=topsecret%'])
-    expect(
-      problemsOf({ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4318', OTEL_EXPORTER_OTLP_HEADERS: secret }),
-    ).not.toContain('topsecret');
-});

@@ -21,7 +21,6 @@ import {
   url,
 } from './lib/setting-rules.ts';
 import type { Key } from './setting-key.ts';
-import { TELEMETRY_KEYS } from './telemetry-settings.ts';
 
 export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 
@@ -321,7 +320,6 @@ export const KEYS = {
     help: 'Address from which mails are sent, such as messages@example.com. Required with SMTP_URL.',
     parse: optional(mailAddress),
   },
-  ...TELEMETRY_KEYS,
   FACEBOOK_CLIENT_ID: appId('Facebook'),
   FACEBOOK_CLIENT_SECRET: appSecret('Facebook'),
   FACEBOOK_SCOPES: appScopes(
