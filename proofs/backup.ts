@@ -25,7 +25,7 @@ const BULK = 50;
 const CARRIER = { window: 10, binds: 1 };
 const RESPONSE_MS = 50;
 const CAMPAIGN = { recipients: 100, rate: 20 };
-/** Traffic before the backup, from the backup to the chosen time, and after that. */
+/** Traffic before the backup, and after it. */
 const TRAFFIC_MS = 700;
 
 /** Where a backup is restored: in the DATA_DIR of the lost server, or in another one. */
@@ -35,11 +35,11 @@ const kindOf = (n: number): (typeof KINDS)[number] | undefined => KINDS[(n + Mat
 
 export const backup: Proof = {
   promise:
-    'A backup and the archived WAL bring back the database of any moment, and it sends nothing until a person confirms.',
+    'A backup that is taken while the gateway sends brings its database back, and it sends nothing until a person confirms.',
   sabotage: {
-    fault: 'segments of WAL count as archived that are not',
+    fault: 'a backup leaves out what was written while it was taken',
     file: new URL('./sabotage/backup.ts', import.meta.url),
-    breaks: ['each restore reaches its time'],
+    breaks: ['each backup is restored'],
     mode: 'tiny',
   },
   prove,
@@ -62,8 +62,8 @@ type Counts = Record<
 >;
 
 /**
- * Takes a backup of a gateway that sends, chooses a later time, lets it send on, removes its database, restores it to that
- * time, and compares; again and again, each time with the database that was restored before.
+ * Takes a backup of a gateway that sends, lets it send on, removes its database, restores it, and compares; again and again,
+ * each time with the database that was restored before.
  */
 async function prove(run: Run): Promise<Findings> {
   // PostgreSQL's data folder is removed, so the run needs a server of its own.
@@ -73,7 +73,6 @@ async function prove(run: Run): Promise<Findings> {
       gateway: 'serve',
       script: { responseDelayMs: RESPONSE_MS, receiptDelayMs: 50 },
       settings: CARRIER,
-      environment: { WAL_ARCHIVE: join(run.folder, 'wal') },
     },
   );
   await stage.gateway.stop();
@@ -101,8 +100,8 @@ async function prove(run: Run): Promise<Findings> {
   return judge(
     { rounds, ...counts },
     {
-      'each restore reaches its time': counts.restored === rounds,
-      'what was accepted before that time is there': counts.missing === 0 && counts.acceptedBefore > 0,
+      'each backup is restored': counts.restored === rounds,
+      'what was accepted before the backup is there': counts.missing === 0 && counts.acceptedBefore > 0,
       'what was accepted after it is not': counts.present === 0 && counts.acceptedAfter > 0,
       'nothing is sent before a person confirms': counts.sentUnasked === 0,
       'sending is paused each time': counts.notAsked === 0,
@@ -123,22 +122,21 @@ async function runRound(run: Run, stage: Stage, { n, dataDir, counts }: Round): 
   const { process, client } = await stage.startGateway(place.environment);
   const traffic = startTraffic(client, n);
   await delay(TRAFFIC_MS);
+  const before = [...traffic.ids];
   const { code, stderr } = await runOperatorCommand(place, 'backup', 'create', '--to', folder);
   if (code !== 0) throw new Error(`no backup: ${stderr}`);
-  await delay(between(run, 0, TRAFFIC_MS));
-  const { time, before, after } = await chooseTime(dataDir, traffic);
-  await delay(TRAFFIC_MS);
+  const after = traffic.collect();
+  await delay(between(run, TRAFFIC_MS / 2, TRAFFIC_MS));
   await traffic.stop();
-  await archiveAll(dataDir);
   await loseServer(process, dataDir);
 
   const target = kindOf(n) === 'in place' ? dataDir : join(run.folder, `data-${n}`);
-  const restored = await restore(stage, { from: folder, to: target, time });
+  const restored = await restore(stage, { from: folder, to: target });
   await rm(folder, { recursive: true });
   if (!restored) return null;
   counts.restored++;
   if (target !== dataDir) await removeDataDir(dataDir);
-  await checkRestored(stage, { n, dataDir: target, counts, before: before(), after: after() });
+  await checkRestored(stage, { n, dataDir: target, counts, before, after });
   return target;
 }
 
@@ -189,38 +187,6 @@ function startTraffic(client: Client, n: number): Traffic {
   };
 }
 
-type Chosen = {
-  readonly time: Date;
-  /** The messages whose acceptance was answered before that time. */
-  before(): readonly string[];
-  /** The messages of requests that began after it. */
-  after(): readonly string[];
-};
-
-/** Chooses this moment, by the clock of the database. */
-async function chooseTime(dataDir: string, { ids, collect }: Traffic): Promise<Chosen> {
-  const before = [...ids];
-  const [row] = await ask<{ now: Date }>(dataDir, 'SELECT clock_timestamp() AS now');
-  if (row === undefined) throw new Error('no time');
-  // The driver cuts the time off at the millisecond.
-  const time = new Date(row.now.getTime() + 1);
-  await ask(dataDir, 'SELECT pg_sleep(0.005)');
-  const after = collect();
-  return { time, before: () => before, after: () => after };
-}
-
-/** Waits until all that was written so far is in the archive. */
-async function archiveAll(dataDir: string): Promise<void> {
-  const [row] = await ask<{ segment: string }>(dataDir, 'SELECT pg_walfile_name(pg_switch_wal()) AS segment');
-  await until('the archive', async () => {
-    const [found] = await ask<{ last: string | null }>(
-      dataDir,
-      "SELECT last_archived_wal AS last FROM pg_stat_archiver WHERE last_archived_wal ~ '^[0-9A-F]{24}$'",
-    );
-    return (found?.last ?? '') >= (row?.segment ?? '');
-  });
-}
-
 /** Ends gateway and server without a shutdown, and removes the database. */
 async function loseServer(gateway: Process, dataDir: string): Promise<void> {
   const cluster = await realpath(join(dataDir, 'postgres'));
@@ -232,12 +198,11 @@ async function loseServer(gateway: Process, dataDir: string): Promise<void> {
   await rm(join(dataDir, 'postgres'), { recursive: true, force: true });
 }
 
-type Restore = { readonly from: string; readonly to: string; readonly time: Date };
+type Restore = { readonly from: string; readonly to: string };
 
-async function restore(stage: Stage, { from, to, time }: Restore): Promise<boolean> {
+async function restore(stage: Stage, { from, to }: Restore): Promise<boolean> {
   const place = { environment: { ...stage.environment, DATA_DIR: to } };
-  const args = ['--from', from, '--to-time', time.toISOString()];
-  return (await runOperatorCommand(place, 'backup', 'restore', ...args)).code === 0;
+  return (await runOperatorCommand(place, 'backup', 'restore', '--from', from)).code === 0;
 }
 
 type Restored = {
@@ -281,6 +246,3 @@ async function onDatabase<T>(dataDir: string, work: (pool: pg.Pool) => Promise<T
     await release();
   }
 }
-
-const ask = <R extends pg.QueryResultRow>(dataDir: string, statement: string): Promise<R[]> =>
-  onDatabase(dataDir, async (pool) => (await pool.query<R>(statement)).rows);

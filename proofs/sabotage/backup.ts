@@ -1,10 +1,10 @@
 import { sabotage } from './replace.ts';
 
-// A segment counts as archived without being copied anywhere: the archive has a hole.
+// The WAL that was written while the cluster was copied is missing, so the copy cannot be made whole.
 sabotage([
   {
-    file: 'src/platform/db/embedded/wal-archive.ts',
-    find: "archive_library: 'basic_archive',",
-    put: "archive_command: 'true',",
+    file: 'src/platform/db/embedded/backups/create.ts',
+    find: 'one >= firstSegment && one <= lastSegment',
+    put: 'one > lastSegment',
   },
 ]);

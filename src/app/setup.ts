@@ -9,7 +9,6 @@ import { setUpAccount } from '../operations/setup/account.ts';
 import { setUpAlerts } from '../operations/setup/alerts.ts';
 import { setUpAddress } from '../operations/setup/address.ts';
 import { type Answers, createAnswers, type Flags } from '../operations/setup/answers.ts';
-import { setUpBackup } from '../operations/setup/backup.ts';
 import { setUpCarrier } from '../operations/setup/carrier.ts';
 import { setUpDatabase } from '../operations/setup/database.ts';
 import { type EnvFile, readEnvFile, type Settings, withSettings, writeEnvFile } from '../operations/setup/env-file.ts';
@@ -65,7 +64,6 @@ export function registerSetupCommand(program: Command, context: CommandContext):
     .option('--webhook-url <url>', 'where the events of the first account are posted')
     .option('--alert-mail <address>', 'mail address to which alerts are sent')
     .option('--alert-webhook <url>', 'URL to which alerts are posted')
-    .option('--wal-archive <path>', 'folder on another disk for the log of the built-in database, for backups')
     .option('--secret-key-copied', 'a copy of the secret key is kept elsewhere, apart from the backups')
     .option('--test-to <number>', 'send a test message to this number, in E.164 format')
     .option('--yes', 'ask nothing: what no option says is left as it is by default')
@@ -122,7 +120,6 @@ async function answerSettings(
   };
   take(await setUpDatabase(answers, known()));
   take(await setUpAddress(answers, known()));
-  take(await setUpBackup(answers, known()));
   take(await setUpSecretKey(known()));
   const sandbox = known()['SANDBOX'] || 'off';
   take({ step: 'sandbox', detail: sandbox, settings: { SANDBOX: sandbox } });

@@ -214,8 +214,6 @@ const REFUSED: [env: Record<string, string>, sentence: string][] = [
   [{ PORT: '-1' }, 'PORT must be'],
   [{ DATABASE_POOL: '1' }, 'DATABASE_POOL must be a whole number from 2'],
   [{ DATABASE_URL: 'mysql://db' }, 'DATABASE_URL must be a URL such as postgres://'],
-  [{ WAL_ARCHIVE: "/it's" }, 'WAL_ARCHIVE must be a path without quotes'],
-  [{ DATABASE_URL: 'postgres://a/b', WAL_ARCHIVE: '/wal' }, 'WAL_ARCHIVE is for the built-in PostgreSQL'],
   [{ DATABASE_URL: 'nonsense' }, 'DATABASE_URL must be a URL'],
   [{ DATABASE_URL: 'postgres://a:5432,b:port/x' }, 'DATABASE_URL must be a URL'],
   [{ TRUST_PROXY: 'true' }, 'TRUST_PROXY must be comma-separated IP addresses'],

@@ -31,8 +31,6 @@ export type Config = {
   readonly dataDir: string;
   /** Undefined: the program runs its own PostgreSQL in `dataDir`. */
   readonly databaseUrl: string | undefined;
-  /** Absolute path of the folder in which the program's own PostgreSQL archives its WAL; undefined: nowhere. */
-  readonly walArchive: string | undefined;
   /** Standbys that long reads may use; one or several hosts. */
   readonly databaseUrlRead: string | undefined;
   /** Maximum number of PostgreSQL connections per process. */
@@ -171,7 +169,6 @@ function readAll(read: Read): Config {
     smpp: readSmpp(read, tls),
     dataDir: read('DATA_DIR', KEYS.DATA_DIR),
     databaseUrl: read('DATABASE_URL', KEYS.DATABASE_URL) || undefined,
-    walArchive: read('WAL_ARCHIVE', KEYS.WAL_ARCHIVE),
     databaseUrlRead: read('DATABASE_URL_READ', KEYS.DATABASE_URL_READ) || undefined,
     databasePool: read('DATABASE_POOL', KEYS.DATABASE_POOL),
     tls,
@@ -287,7 +284,6 @@ function combinationProblems(config: Config, env: Environment): string[] {
   if (config.storage.kind === 's3') problems.push(...storageProblems(config.storage));
   if (Boolean(env['SMTP_URL']?.trim()) !== Boolean(env['MAIL_FROM']?.trim()))
     problems.push('SMTP_URL and MAIL_FROM must be set together');
-  problems.push(...archiveProblems(config));
   if (config.tls === undefined && config.trustProxy.length === 0 && !isLoopback(config.host)) {
     problems.push(
       `HOST ${config.host} can be reached from other machines, which needs HTTPS: ` +
@@ -306,11 +302,6 @@ function smppProblems({ smpp }: Config, env: Environment): string[] {
       : []),
   ];
 }
-
-const archiveProblems = ({ databaseUrl, walArchive }: Config): string[] =>
-  databaseUrl === undefined || walArchive === undefined
-    ? []
-    : ['WAL_ARCHIVE is for the built-in PostgreSQL: your own, in DATABASE_URL, archives by its own settings'];
 
 function storageProblems({ bucket, credentials }: S3Config): string[] {
   return [

@@ -1,6 +1,5 @@
 import { Resolver } from 'node:dns';
 import { isIP, isIPv6 } from 'node:net';
-import { resolve } from 'node:path';
 import { readTls, splitHosts } from './database-url.ts';
 import { missingScopes, type Platform } from './social-platform.ts';
 
@@ -56,10 +55,6 @@ export function databaseUrl(value: string): string {
   readTls(value);
   return value;
 }
-
-/** Accepts a path that can stand in quotes in a setting of PostgreSQL and in its shell commands. */
-export const quotablePath = (value: string): string =>
-  /^[^'"`$%\\\n]+$/.test(value) ? resolve(value) : must('a path without quotes, $, % and \\');
 
 /** Parses the databases of several cells, as number=URL separated by spaces. */
 export function cellDatabases(value: string): ReadonlyMap<number, string> {
