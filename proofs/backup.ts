@@ -37,9 +37,9 @@ export const backup: Proof = {
   promise:
     'A backup that is taken while the gateway sends brings its database back, and it sends nothing until a person confirms.',
   sabotage: {
-    fault: 'a backup leaves out what was written while it was taken',
+    fault: 'a gateway sends although sending is paused',
     file: new URL('./sabotage/backup.ts', import.meta.url),
-    breaks: ['each backup is restored'],
+    breaks: ['nothing is sent before a person confirms'],
     mode: 'tiny',
   },
   prove,

@@ -1,10 +1,10 @@
 import { sabotage } from './replace.ts';
 
-// The WAL that was written while the cluster was copied is missing, so the copy cannot be made whole.
+// What is queued in a restored database is sent although its sending is paused.
 sabotage([
   {
-    file: 'src/platform/db/embedded/backups/create.ts',
-    find: 'one >= firstSegment && one <= lastSegment',
-    put: 'one > lastSegment',
+    file: 'src/messaging/restore-guard/decide.ts',
+    find: "if (state === 'paused') return { kind: 'wait' };",
+    put: "if (state === 'paused') return { kind: 'adopt' };",
   },
 ]);
