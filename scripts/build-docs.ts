@@ -1,5 +1,5 @@
 // Builds the site of the documentation into help/dist, from the Markdown of the repository, if that has changed since the
-// last build: `npm run build:docs`, and `npm start` in the background. It fails if a link leads to a page that does not
+// last build: `npm run build:docs`, and the build of a package or an image. It fails if a link leads to a page that does not
 // exist, and leaves the existing site alone where the development packages are missing. The program serves the site at /help
 // (src/platform/http/help.ts).
 //
@@ -32,8 +32,8 @@ const compress = promisify(gzip);
 /** Scripts that the generator writes into each page. The content security policy allows scripts in files only. */
 const INLINE_SCRIPT = /<script(?: id="[\w-]+")?>([^<]+)<\/script>/g;
 
-/** What is made in the folder of the site: by builds, and by `npm start`. */
-const MADE = /\/(?:dist|\.made|\.pages|\.cache)\/|\/(?:\.building|build\.log)$/;
+/** What builds make in the folder of the site. */
+const MADE = /\/(?:dist|\.made|\.pages|\.cache)\/|\/\.building$/;
 
 async function write(path: string, content: string | Buffer): Promise<void> {
   await mkdir(dirname(path), { recursive: true });

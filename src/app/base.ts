@@ -1,7 +1,6 @@
-import { hostname } from 'node:os';
 import { join } from 'node:path';
 import type { Pool } from 'pg';
-import { type DestinationStream, pino } from 'pino';
+import { pino } from 'pino';
 import { GATEWAY_ACCOUNT_ID, systemAuthor } from '../identity/audit/record.ts';
 import { createDemoAccount, type NewAccount } from '../operations/accounts/create.ts';
 import type { Config } from '../platform/config.ts';
@@ -19,8 +18,6 @@ import { findStorageFault } from '../platform/storage/check.ts';
 import { openStorage } from '../platform/storage/open.ts';
 import { createLinkSigner, type LinkSigner } from '../platform/storage/signed-links.ts';
 import type { Storage } from '../platform/storage/storage.ts';
-import { openTelemetry } from '../platform/telemetry/open.ts';
-import type { Telemetry } from '../platform/telemetry/telemetry.ts';
 import { describeOpen, retireSandbox } from '../simulators/sandbox/retire.ts';
 import { assignSandboxNumbers, isSandboxWanted, type Sandbox, startSandbox } from '../simulators/sandbox/sandbox.ts';
 import { openDatabase } from './open-database.ts';
@@ -36,8 +33,6 @@ export type Base = {
   readonly outbound: Outbound;
   readonly storage: Storage;
   readonly links: LinkSigner;
-  /** Null where nothing is exported to OpenTelemetry. */
-  readonly telemetry: Telemetry | null;
   /** Registers how something that was opened is closed; the name is for people. */
   readonly onStop: Closers['add'];
 };
@@ -52,18 +47,13 @@ export async function openBase(
   { add: onStop, addDatabase }: Closers,
   { stopping, processNumber }: { readonly stopping: Stopping; readonly processNumber?: number | undefined },
 ): Promise<{ base: Base; embedded: boolean }> {
-  const telemetry = config.telemetry ? await openTelemetry(config.telemetry, `${hostname()}:${process.pid}`) : null;
-  if (telemetry) onStop('telemetry', telemetry.close);
-  const log = createLog(config.logLevel, logDestination(telemetry), processNumber);
-  telemetry?.reportTo(log);
+  const log = createLog(config.logLevel, pino.destination(2), processNumber);
   const secretKey = await loadSecretKey(config);
   const { connectionString, embedded, close } = await openDatabase(config, log, stopping);
   addDatabase(close);
   stopping.signal.throwIfAborted();
   const pool = createPool(connectionString, { max: config.databasePool, applicationName: 'heliograph', log });
   onStop('pool', () => pool.end());
-  // Some metrics are read from the database.
-  if (telemetry) onStop('last exports', telemetry.flush);
   await migrate(pool, { dir: MIGRATIONS_DIR, log });
   await ensureCell(pool, config.cell);
   await ensurePartitions(pool, systemClock.now());
@@ -74,21 +64,8 @@ export async function openBase(
   if (config.storage.kind === 's3') void warnOfStorage(storage, log);
   const links = createLinkSigner(secretKey);
   return {
-    base: { config, log, secretKey, connectionString, pool, outbound: outlet, storage, links, telemetry, onStop },
+    base: { config, log, secretKey, connectionString, pool, outbound: outlet, storage, links, onStop },
     embedded,
-  };
-}
-
-/** The log goes to stderr, and to OpenTelemetry where it is exported. */
-function logDestination(telemetry: Telemetry | null): DestinationStream {
-  const stderr = pino.destination(2);
-  const writeLine = telemetry?.writeLine;
-  if (!writeLine) return stderr;
-  return {
-    write(line) {
-      stderr.write(line);
-      writeLine(line);
-    },
   };
 }
 

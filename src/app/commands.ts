@@ -19,7 +19,6 @@ import { registerRouteCommands } from '../network/routing/commands.ts';
 import { registerSenderRuleCommands } from '../network/sender-rules/commands.ts';
 import { registerAccountCommands } from '../operations/accounts/commands.ts';
 import { registerBackupCommands } from '../operations/backups/commands.ts';
-import { registerCapacityCommand } from '../operations/capacity/commands.ts';
 import { registerCellCommands } from '../cells/commands.ts';
 import { registerAlertCommands } from '../operations/operator/alerts/commands.ts';
 import { registerRestoreGuardCommands } from '../operations/restore-guard/commands.ts';
@@ -60,6 +59,5 @@ export const COMMANDS: readonly CommandGroup[] = [
   registerAlertCommands,
   registerCellCommands,
   registerDirectoryCommand,
-  registerCapacityCommand,
   registerDoctorCommand,
 ];

@@ -28,5 +28,5 @@ export function registerDoctorCommand(program: Command, context: CommandContext)
 }
 
 /** Shows a finding as a line, with what to do about it. */
-export const showFinding = ({ name, ok, detail, advice }: Finding): string =>
+const showFinding = ({ name, ok, detail, advice }: Finding): string =>
   `${ok ? 'ok  ' : 'BAD '} ${name}: ${detail}${advice && !ok ? `\n     ${advice}` : ''}`;

@@ -22,8 +22,8 @@ export async function openDatabase(config: Config, log: Log, stopping: Stopping)
     await waitForPrimary(config.databaseUrl);
     return { connectionString: config.databaseUrl, embedded: false, close: async () => undefined };
   }
-  const { dataDir, walArchive } = config;
-  const server = await startEmbedded({ dataDir, walArchive, log, signal: stopping.signal });
+  const { dataDir } = config;
+  const server = await startEmbedded({ dataDir, log, signal: stopping.signal });
   const lock = await acquireServeLock(server.connectionString, `process ${process.pid}, ${config.publicUrl}`);
   if (!lock.held) {
     await server.release();

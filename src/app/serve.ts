@@ -33,7 +33,6 @@ import {
   collectProcessMetrics,
   createMetrics,
   type Metrics,
-  type MetricsReport,
   reportOf,
   showReports,
 } from '../platform/metrics.ts';
@@ -49,7 +48,7 @@ import { createPeersProbe, createProbes } from './probes.ts';
 import { createTaskRunner } from './run-tasks.ts';
 import { openSmpp } from './smpp.ts';
 import { startWith } from './start.ts';
-import type { Tracing } from '../platform/telemetry/tracing.ts';
+import type { Tracing } from '../platform/tracing.ts';
 import { openTracing, traceReceipts } from './tracing.ts';
 import { type Closers, NEVER_STOPPING, type Stopping } from './stop.ts';
 import { startWorker } from './worker.ts';
@@ -106,7 +105,9 @@ async function open(
   const apps = sandbox?.social.apps ?? member?.sandbox?.apps;
   const base = apps ? { ...opened, config: { ...config, social: apps } } : opened;
   const demo = embedded && roles.api ? await createDemo(base, sandbox) : undefined;
-  const { metrics, tracing } = openObservation(base, member);
+  const metrics = openMetrics(base.pool, member);
+  const tracing = openTracing(base);
+  if (tracing) base.onStop('traces', tracing.settled);
   const routing = await openRouting(base);
   const waker = createWaker(base.pool);
   const recentMessages = roles.worker ? createRecentMessages() : null;
@@ -117,15 +118,6 @@ async function open(
   const parts = { waker, recentMessages, routing, sandbox, member, metrics, tracing };
   const address = roles.api ? await openApi(base, parts) : null;
   return { address, health: roles.api ? null : await openHealth(base, metrics), demo };
-}
-
-/** Opens what is measured and traced, and exports it to OpenTelemetry if that is set. */
-function openObservation(base: Base, member: Member | undefined) {
-  const metrics = openMetrics(base.pool, member);
-  base.telemetry?.exportMetrics(metrics.report);
-  const tracing = openTracing({ ...base, sampling: base.config.telemetry?.sampling });
-  if (tracing) base.onStop('traces', tracing.settled);
-  return { metrics, tracing };
 }
 
 type Routing = {
@@ -216,7 +208,7 @@ type ApiParts = {
   readonly routing: Routing;
   readonly sandbox: Sandbox | null;
   readonly member: Member | undefined;
-  readonly metrics: ProgramMetrics;
+  readonly metrics: Metrics;
   readonly tracing: Tracing | null;
 };
 
@@ -301,24 +293,18 @@ async function openHealth({ config, pool, log, onStop }: Base, metrics: Metrics)
   return origin;
 }
 
-/** `report` is what OpenTelemetry exports: the share of this process in what `scrape` shows. */
-type ProgramMetrics = Metrics & { readonly report: () => Promise<MetricsReport> };
-
 /**
- * What a program of several processes shows is the same whichever of them answers; gauges of the database appear once. The
- * first of them exports those.
+ * What a program of several processes shows is the same whichever of them answers; gauges of the database appear once.
  */
-function openMetrics(pool: Pool, member?: Member): ProgramMetrics {
+function openMetrics(pool: Pool, member?: Member): Metrics {
   const metrics = createMetrics();
   collectProcessMetrics(metrics);
   const database = member ? new Registry() : metrics.registry;
   registerGauges(database, pool);
-  if (!member) return { ...metrics, report: () => metrics.registry.getMetricsAsJSON() };
-  const report = (): Promise<MetricsReport> => reportOf(metrics, member.number);
-  member.onReport(report);
+  if (!member) return metrics;
+  member.onReport(() => reportOf(metrics, member.number));
   return {
     ...metrics,
-    report: member.number === 1 ? async () => [...(await report()), ...(await database.getMetricsAsJSON())] : report,
     scrape: async () => `${await showReports(await member.collectReports())}\n${await database.metrics()}`,
   };
 }

@@ -1,240 +1,248 @@
-import { resolve } from 'node:path';
+import { randomBytes } from 'node:crypto';
+import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import type { Pool } from 'pg';
-import { listAccounts } from '../identity/accounts/sql.ts';
-import { examine } from '../operations/diagnosis/examine.ts';
-import type { Finding } from '../operations/diagnosis/finding.ts';
-import type { NewAccount } from '../operations/accounts/create.ts';
-import { setUpAccount } from '../operations/setup/account.ts';
-import { setUpAlerts } from '../operations/setup/alerts.ts';
-import { setUpAddress } from '../operations/setup/address.ts';
-import { type Answers, createAnswers, type Flags } from '../operations/setup/answers.ts';
-import { setUpBackup } from '../operations/setup/backup.ts';
-import { setUpCarrier } from '../operations/setup/carrier.ts';
-import { setUpDatabase } from '../operations/setup/database.ts';
-import { type EnvFile, readEnvFile, type Settings, withSettings, writeEnvFile } from '../operations/setup/env-file.ts';
-import { confirmKeyCopy } from '../operations/setup/key-copy.ts';
-import { setUpPrice } from '../operations/setup/price.ts';
-import { setUpSecretKey } from '../operations/setup/secret-key.ts';
-import type { Done, Wanted } from '../operations/setup/step.ts';
-import { askWebhook, setUpWebhook } from '../operations/setup/webhook.ts';
+import { countAccounts, lockFirstAccount } from '../identity/accounts/sql.ts';
+import { operatorName } from '../identity/audit/record.ts';
+import { setPrice } from '../money/pricing/change.ts';
+import { addConnection } from '../network/connections/add.ts';
+import { listConnections } from '../network/connections/sql.ts';
+import { addRoute } from '../network/routing/change.ts';
+import { createAccountTx, type NewAccount, newAdminPassword } from '../operations/accounts/create.ts';
+import { addSettings, readEnvFile, type Settings } from '../operations/setup/env-file.ts';
 import type { CommandContext } from '../platform/cli.ts';
-import { type Config, loadConfig } from '../platform/config.ts';
-import { createNodeServer } from '../platform/http/server.ts';
-import { createOutbound } from '../platform/outbound/outbound.ts';
+import { loadConfig } from '../platform/config.ts';
+import { createDataDir } from '../platform/db/data-dir.ts';
+import { readIfExists } from '../platform/db/private-file.ts';
+import type { Db } from '../platform/db/query.ts';
+import { requireAnswer } from '../platform/db/servers.ts';
+import { transaction } from '../platform/db/transaction.ts';
+import { invalidFields } from '../platform/errors.ts';
+import { toMicros } from '../platform/lib/money.ts';
+import type { SecretKey } from '../platform/lib/secret-box.ts';
+import { integer } from '../platform/lib/setting-rules.ts';
 import { addSecretOption } from '../platform/secret-input.ts';
 import { loadSecretKey } from '../platform/secret-key.ts';
-import { showFinding } from './doctor.ts';
-import { interruptible, sendTest, type Tested, whileRunning } from './setup-check.ts';
+import { KEYS } from '../platform/setting-table.ts';
 
 /**
- * `setup`: the first hour of an installation. It asks for what is missing, writes a file of settings, creates the database,
- * the first account with its webhook, a carrier with its route, a price and a recipient of alerts, and ends with the
- * findings of `doctor`. Every answer is also an option. Run again, it keeps what is there.
+ * `setup`: makes what an installation lacks before `doctor` can judge it: a file of settings, the database, the first account,
+ * an SMS carrier with its route, and a price. Every answer is also an option. Run again, it keeps what is there.
  */
 export function registerSetupCommand(program: Command, context: CommandContext): void {
   const setup = program
     .command('setup')
     .description(
-      'set up an installation: settings, database, account, carrier and price; run again, it keeps what is there',
+      'make settings, database, first account and carrier of an installation; run again, it keeps what is there',
     )
-    .option(
-      '--settings-file <path>',
-      'the file of settings to write; by default that in HELIOGRAPH_ENV_FILE, or heliograph.env',
-    )
-    .option('--data-dir <path>', 'folder for the data')
-    .option('--database <which>', '"own" for a PostgreSQL of yours, "built-in" for one in the folder for the data');
-  addSecretOption(setup, '--database-url', 'URL of a PostgreSQL of yours');
+    .option('--settings-file <path>', 'the file of settings; by default that in HELIOGRAPH_ENV_FILE, or heliograph.env')
+    .option('--data-dir <path>', 'folder for the data');
+  addSecretOption(
+    setup,
+    '--database-url',
+    'URL of a PostgreSQL of yours; without it one runs in the folder for the data',
+  );
   setup
     .option('--public-url <url>', 'the address that carriers and users reach')
-    .option('--tls-cert <path>', 'PEM file with its certificate; without it a proxy in front has it')
-    .option('--tls-key <path>', 'PEM file with its private key')
-    .option('--trust-proxy <addresses>', 'addresses from which the proxy connects')
-    .option('--host <address>', 'address to listen on, with a certificate')
-    .option('--port <port>', 'port to listen on, with a certificate')
+    .option('--trust-proxy <addresses>', 'addresses from which a proxy with its certificate connects')
     .option('--account <name>', 'name of the first account')
     .option('--credit <amount>', 'its credit, in currency units')
     .option('--carrier-host <host>', 'host of an SMS carrier by SMPP')
-    .option('--carrier-name <name>', 'a name for it')
     .option('--carrier-port <port>', 'its port')
-    .option('--carrier-system-id <id>', 'your system_id there')
-    .option('--carrier-tls <yes|no>', 'whether it uses TLS');
+    .option('--carrier-system-id <id>', 'your system_id there');
   addSecretOption(setup, '--carrier-password', 'your password there');
   setup
     .option('--price <amount>', 'price of a part of an SMS, in currency units')
-    .option('--webhook-url <url>', 'where the events of the first account are posted')
-    .option('--alert-mail <address>', 'mail address to which alerts are sent')
-    .option('--alert-webhook <url>', 'URL to which alerts are posted')
-    .option('--wal-archive <path>', 'folder on another disk for the log of the built-in database, for backups')
-    .option('--secret-key-copied', 'a copy of the secret key is kept elsewhere, apart from the backups')
-    .option('--test-to <number>', 'send a test message to this number, in E.164 format')
     .option('--yes', 'ask nothing: what no option says is left as it is by default')
     .action((flags: Flags) => run(context, flags));
   context.createsEnvFile(setup);
 }
 
-type Result = {
-  readonly file: string;
-  readonly steps: readonly Done[];
-  readonly account: NewAccount | null;
-  /** They sign events, and messages about alerts; null where none was made. */
-  readonly secrets: { readonly webhook: string | null; readonly alerts: string | null };
-  readonly findings: readonly Finding[];
-  readonly test: Tested | null;
+type Flags = Readonly<Record<string, unknown>>;
+type Known = Readonly<Record<string, string | undefined>>;
+
+/** The answer is, in this order: that of the flag, what is known, what a person types, and the fallback. */
+type Question = {
+  readonly flag: string;
+  readonly text: string;
+  readonly known?: string | undefined;
+  readonly fallback?: string;
+  /** Throws for an answer that does not fit; its message completes the sentence "The answer …". */
+  readonly rule?: (answer: string) => unknown;
+};
+type Answer = (question: Question) => Promise<string>;
+
+/** The carrier and the account to make; each only if there is none. */
+type Wanted = {
+  readonly name: string;
+  readonly creditMicros: number;
+  readonly priceMicros: number;
+  readonly carrier: {
+    readonly host: string;
+    readonly port: number;
+    readonly systemId: string;
+    readonly password: string;
+  } | null;
 };
 
 async function run(context: CommandContext, flags: Flags): Promise<void> {
   const ask = flags['yes'] === true ? null : context.ask;
-  const answers = createAnswers({ flags, ask, say: context.progress, secrets: context.secrets });
+  const answer = createAnswer(flags, ask, context.progress);
   const environment = context.settings();
-  const known = environment['HELIOGRAPH_ENV_FILE'];
-  const asked = { flag: 'settingsFile', text: 'File of settings', known, fallback: 'heliograph.env' };
-  const path = resolve(await answers.text(asked));
-  const file = await readEnvFile(path);
-  const { settings, done } = await answerSettings(answers, file, environment);
-  const config = loadConfig({ ...environment, ...settings });
-  const news = changes(file, settings);
-  const text = withSettings(file.text, news);
-  if (text !== file.text) await writeEnvFile(path, text);
-  const copy = await confirmKeyCopy(answers, { path, text }, new Date());
-  if (copy.line !== null) await writeEnvFile(path, `${text}${copy.line}\n`);
-  const result = await context.withDatabase((pool, databaseUrl) => fill({ config, pool, databaseUrl }, answers), {
-    create: true,
-    config,
-  });
-  const { findings, test } = result;
-  const ok = findings.every((finding) => finding.ok) && test?.ok !== false;
-  context.report({ file: path, ...result, steps: [...done, copy.done, ...result.steps] }, show, ok);
-}
-
-/** Asks for the settings, each step with those of the steps before it. */
-async function answerSettings(
-  answers: Answers,
-  file: EnvFile,
-  environment: Readonly<Record<string, string | undefined>>,
-): Promise<{ settings: Settings; done: Done[] }> {
-  const known = (): Partial<Settings> => ({ ...(environment as Partial<Settings>), ...file.settings, ...settings });
-  let settings: Settings = {};
-  const done: Done[] = [];
-  const take = ({ step, detail, settings: wanted }: Wanted): void => {
-    settings = { ...settings, ...wanted };
-    done.push({ step, detail, changed: Object.keys(changes(file, wanted)).length > 0 });
-  };
-  take(await setUpDatabase(answers, known()));
-  take(await setUpAddress(answers, known()));
-  take(await setUpBackup(answers, known()));
-  take(await setUpSecretKey(known()));
-  const sandbox = known()['SANDBOX'] || 'off';
-  take({ step: 'sandbox', detail: sandbox, settings: { SANDBOX: sandbox } });
-  return { settings: { ...file.settings, ...settings }, done };
-}
-
-const changes = (file: EnvFile, wanted: Settings): Settings =>
-  Object.fromEntries(Object.entries(wanted).filter(([name, value]) => file.settings[name] !== value));
-
-/** What was made so far; credentials are in here alone, and are shown once. */
-type Made = {
-  readonly steps: Done[];
-  account: Result['account'];
-  readonly secrets: { webhook: string | null; alerts: string | null };
-};
-
-async function fill(
-  { config, pool, databaseUrl }: { readonly config: Config; readonly pool: Pool; readonly databaseUrl: string },
-  answers: Answers,
-): Promise<Omit<Result, 'file'>> {
-  const installation = { config: { ...config, databaseUrl }, pool };
-  const made: Made = { steps: [], account: null, secrets: { webhook: null, alerts: null } };
-  return interruptible(async (signal) => {
-    try {
-      await make(made, { config, pool }, answers);
-    } catch (error) {
-      if (credentialLines(made).length === 0) throw error;
-      return { ...made, ...notChecked(error) };
-    }
-    const checked = await whileRunning(installation, () => check(installation, answers, signal), signal).catch(
-      notChecked,
-    );
-    return { ...made, ...checked };
-  });
-}
-
-/** Makes what is missing in the database. `made` says at any time what there is already, so that no credential is lost. */
-async function make(
-  made: Made,
-  { config, pool }: { readonly config: Config; readonly pool: Pool },
-  answers: Answers,
-): Promise<void> {
-  const isFirst = (await listAccounts(pool)).length === 0;
+  const path = { flag: 'settingsFile', text: 'File of settings', known: environment['HELIOGRAPH_ENV_FILE'] };
+  const file = await readEnvFile(resolve(await answer({ ...path, fallback: 'heliograph.env' })));
+  const known: Known = { ...environment, ...file.settings };
+  const databaseUrl = await context.secrets.ofOption(flags, '--database-url');
+  if (databaseUrl !== undefined) await requireAnswer(KEYS.DATABASE_URL.parse(databaseUrl));
+  const settings = await answerSettings(answer, known, databaseUrl);
+  const wanted = await answerWanted(context, flags, answer);
+  const config = loadConfig({ ...known, ...settings });
+  await addSettings(file, Object.fromEntries(Object.entries(settings).filter(([name]) => !file.settings[name])));
   const secretKey = await loadSecretKey(config);
-  const { guard, poster } = await createOutbound(config);
-  await poster.close();
-  made.steps.push(await setUpCarrier(pool, secretKey, answers));
-  made.steps.push(await setUpPrice(pool, answers, isFirst));
-  const asked = await askWebhook(pool, guard, answers);
-  const alerts = await setUpAlerts(pool, { secretKey, guard, hasMail: config.mail !== undefined }, answers);
-  made.steps.push(alerts.done);
-  made.secrets.alerts = alerts.secret;
-  const { done, created } = await setUpAccount(pool, answers);
-  made.steps.push(done);
-  made.account = created;
-  const webhook = await setUpWebhook(pool, secretKey, asked);
-  made.steps.push(webhook.done);
-  made.secrets.webhook = webhook.secret;
+  const made = await context.withDatabase((pool) => make(pool, secretKey, wanted), { create: true, config });
+  context.report({ file: file.path, ...made }, show);
 }
 
-async function check(
-  installation: { readonly config: Config; readonly pool: Pool },
-  answers: Answers,
-  signal: AbortSignal,
-): Promise<Pick<Result, 'findings' | 'test'>> {
-  const makeServer = (): unknown => createNodeServer(installation.config, () => undefined);
-  const findings = await examine({ ...installation, makeServer });
-  signal.throwIfAborted();
-  const test = await testMessage(installation, answers, signal).catch((error: unknown) => ({
-    ok: false,
-    detail: textOf(error),
-  }));
-  return { findings, test };
+function createAnswer(flags: Flags, ask: CommandContext['ask'], say: (line: string) => void): Answer {
+  return async ({ flag, text, known = '', fallback = '', rule = () => undefined }) => {
+    const given = flags[flag];
+    if (typeof given === 'string') {
+      const fault = faultOf(given.trim(), rule);
+      // `--public-url` of `publicUrl`.
+      const field = `--${flag.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+      if (fault !== null) throw invalidFields([{ field, message: fault }]);
+      return given.trim();
+    }
+    if (known !== '') return known;
+    if (ask === null) return fallback;
+    for (;;) {
+      const typed = (await ask(`${text}${fallback === '' ? '' : ` [${fallback}]`}: `)).trim() || fallback;
+      const fault = faultOf(typed, rule);
+      if (fault === null) return typed;
+      say(`The answer ${fault}.`);
+    }
+  };
 }
 
-async function testMessage(
-  installation: { readonly config: Config; readonly pool: Pool },
-  answers: Answers,
-  signal: AbortSignal,
-): Promise<Tested | null> {
-  const to = await answers.text({ flag: 'testTo', text: 'Number for a test message, in E.164 format (empty: none)' });
-  return to === '' ? null : sendTest(installation, { to, signal });
+function faultOf(answer: string, rule: NonNullable<Question['rule']>): string | null {
+  try {
+    rule(answer);
+    return null;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
 }
 
-const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
-
-function notChecked(error: unknown): Pick<Result, 'findings' | 'test'> {
-  const advice = 'What was set up stays. Correct this, and run `setup` again.';
-  return { findings: [{ name: 'check', ok: false, detail: textOf(error), advice }], test: null };
+/** Answers with the settings, those that are known already included. A key is never replaced: what it sealed would be lost. */
+async function answerSettings(answer: Answer, known: Known, databaseUrl: string | undefined): Promise<Settings> {
+  const dataDir = resolve(
+    await answer({
+      flag: 'dataDir',
+      text: 'Folder for the data',
+      known: known['DATA_DIR'],
+      fallback: '/var/lib/heliograph',
+      rule: isFolder,
+    }),
+  );
+  await createDataDir(dataDir);
+  const publicUrl = await answer({
+    flag: 'publicUrl',
+    text: 'Address that carriers and users reach, such as https://sms.example.com (empty: this machine alone)',
+    known: known['PUBLIC_URL'],
+    rule: isPublished,
+  });
+  const isEndedHere = Boolean(known['TLS_CERT']) || publicUrl === '';
+  const proxy = { flag: 'trustProxy', text: 'Address from which the proxy with its certificate connects' };
+  const rule = KEYS.TRUST_PROXY.parse;
+  return {
+    DATA_DIR: dataDir,
+    ...(databaseUrl !== undefined && { DATABASE_URL: databaseUrl }),
+    ...(publicUrl !== '' && { PUBLIC_URL: publicUrl }),
+    ...(isEndedHere
+      ? {}
+      : { TRUST_PROXY: await answer({ ...proxy, known: known['TRUST_PROXY'], fallback: '127.0.0.1', rule }) }),
+    ...(known['SECRET_KEY'] || (await readIfExists(join(dataDir, 'secret.key'))) !== undefined
+      ? {}
+      : { SECRET_KEY: randomBytes(32).toString('hex') }),
+    SANDBOX: known['SANDBOX'] || 'off',
+  };
 }
 
-const show = ({ file, steps, account, secrets, findings, test }: Result): string =>
+function isFolder(answer: string): void {
+  // A shell would have replaced it, and nobody means a folder of this name.
+  if (answer === '' || answer.startsWith('~')) throw new Error('must be the path of a folder, without ~');
+}
+
+function isPublished(answer: string): void {
+  if (answer !== '' && !answer.startsWith('https://')) throw new Error('must begin with https://');
+  KEYS.PUBLIC_URL.parse(answer);
+}
+
+async function answerWanted(context: CommandContext, flags: Flags, answer: Answer): Promise<Wanted> {
+  const name = await answer({ flag: 'account', text: 'Name of the first account', fallback: 'Main' });
+  const credit = { flag: 'credit', text: 'Its credit, in currency units', fallback: '100' };
+  const price = { flag: 'price', text: 'Price of a part of an SMS, in currency units', fallback: '0' };
+  const creditMicros = microsOf(await answer({ ...credit, rule: microsOf }));
+  const priceMicros = microsOf(await answer({ ...price, rule: microsOf }));
+  const host = await answer({
+    flag: 'carrierHost',
+    text: 'Host of your SMS carrier by SMPP (empty: later, or another kind)',
+  });
+  if (host === '') return { name, creditMicros, priceMicros, carrier: null };
+  const port = await answer({ flag: 'carrierPort', text: 'Its port', fallback: '2775', rule: integer(1, 65_535) });
+  const systemId = await answer({ flag: 'carrierSystemId', text: 'Your system_id there' });
+  const mayAsk = flags['yes'] !== true;
+  const password = (await context.secrets.ofOption(flags, '--carrier-password', { required: true, mayAsk })) ?? '';
+  return { name, creditMicros, priceMicros, carrier: { host, port: Number(port), systemId, password } };
+}
+
+function microsOf(answer: string): number {
+  const micros = /^\d{1,9}(\.\d{1,6})?$/.test(answer) ? toMicros(Number(answer)) : null;
+  if (micros === null) throw new Error('must be a number of 0 or more, with at most 6 decimals');
+  return micros;
+}
+
+type Made = { readonly carrier: string | null; readonly account: NewAccount | null };
+
+/** Makes what is missing, all of it or nothing; of two runs at the same time one does. */
+async function make(pool: Pool, key: SecretKey, wanted: Wanted): Promise<Made> {
+  const secret = await newAdminPassword();
+  return transaction(pool, async (tx) => {
+    await lockFirstAccount(tx);
+    const carrier = await makeCarrier(tx, key, wanted.carrier);
+    if ((await countAccounts(tx)) > 0) return { carrier, account: null };
+    const price = { channel: 'SMS', prefix: '', price: wanted.priceMicros / 1e6, refundUndelivered: false } as const;
+    await setPrice(tx, { ...price, by: operatorName() });
+    const { name, creditMicros } = wanted;
+    return {
+      carrier,
+      account: await createAccountTx(tx, { name, plan: 'production', creditMicros, operator: true }, secret),
+    };
+  });
+}
+
+/** Adds a carrier by SMPP and the route of all numbers to it, unless there is a real carrier. */
+async function makeCarrier(tx: Db, key: SecretKey, wanted: Wanted['carrier']): Promise<string | null> {
+  if (wanted === null || (await listConnections(tx)).some(({ sandbox }) => !sandbox)) return null;
+  const { password, ...settings } = wanted;
+  const [name, by] = ['carrier', operatorName()];
+  await addConnection(tx, key, { name, kind: 'smpp', settings: { ...settings, tls: false }, secret: { password }, by });
+  await addRoute(tx, { channel: 'SMS', prefix: '', connection: name, priority: 100, onUnknown: 'hold', by });
+  return name;
+}
+
+const show = ({ file, carrier, account }: Made & { readonly file: string }): string =>
   [
-    ...steps.map(({ step, changed, detail }) => `${changed ? 'set ' : 'ok  '} ${step}: ${detail}`),
     `The settings are in ${file}.`,
-    ...showOnce({ account, secrets }),
-    'What `doctor` finds:',
-    ...findings.map(showFinding),
-    ...(test ? [`${test.ok ? 'ok  ' : 'BAD '} test message: ${test.detail}`] : []),
-    `Start the program with these settings: HELIOGRAPH_ENV_FILE=${file} heliograph serve, or as a service.`,
-    'More carriers: `connection add --help`, of the kinds smpp, http, whatsapp and rcs. Test the alerts: `alerts test`.',
+    'Copy SECRET_KEY, or DATA_DIR/secret.key, to where your other keys are, apart from the backups.',
+    carrier === null ? 'No carrier was added: see `connection add --help`.' : `The carrier ${carrier} has all numbers.`,
+    ...(account === null
+      ? ['There was an account already.']
+      : [
+          'Save these credentials now; they are not shown again:',
+          `  API key   ${account.apiKey}`,
+          `  username  ${account.username}`,
+          `  password  ${account.password}`,
+        ]),
+    `Start the program with these settings: HELIOGRAPH_ENV_FILE=${file} heliograph serve, or as a service. Then run \`doctor\`.`,
   ].join('\n');
-
-function showOnce(made: Pick<Result, 'account' | 'secrets'>): string[] {
-  const lines = credentialLines(made);
-  return lines.length === 0 ? [] : ['Save these credentials now; they are not shown again:', ...lines];
-}
-
-const credentialLines = ({ account, secrets: { webhook, alerts } }: Pick<Result, 'account' | 'secrets'>): string[] => [
-  ...(account
-    ? [`  API key   ${account.apiKey}`, `  username  ${account.username}`, `  password  ${account.password}`]
-    : []),
-  ...(webhook === null ? [] : [`  webhook   ${webhook}`]),
-  ...(alerts === null ? [] : [`  alerts    ${alerts}`]),
-];

@@ -7,23 +7,13 @@ import type { OnMatched } from '../messaging/receipts/process.ts';
 import type { PumpDeps } from '../network/dispatch/pump.ts';
 import { boundsOf } from '../platform/lib/ids.ts';
 import type { Log } from '../platform/lib/log.ts';
-import type { Sampling } from '../platform/config.ts';
-import type { Telemetry } from '../platform/telemetry/telemetry.ts';
-import { readTraceContext, type TraceContext } from '../platform/telemetry/traceparent.ts';
-import { createTracing, type MessageKey, type Tracing } from '../platform/telemetry/tracing.ts';
+import { readTraceContext, type TraceContext } from '../platform/traceparent.ts';
+import { createTracing, findTracer, type MessageKey, type Tracing } from '../platform/tracing.ts';
 
-type TracingParts = {
-  readonly pool: Pool;
-  readonly telemetry: Telemetry | null;
-  readonly sampling: Sampling | undefined;
-  readonly log: Log;
-};
-
-/** Opens the traces of messages; null if they are not exported. */
-export function openTracing({ pool, telemetry, sampling, log }: TracingParts): Tracing | null {
-  const emit = telemetry?.emitSpan;
-  if (!emit || !sampling) return null;
-  return createTracing({ sampling, emit, log, findContexts: (keys) => findContexts(pool, keys) });
+/** Opens the traces of messages; null if no SDK makes spans of them. */
+export function openTracing({ pool, log }: { readonly pool: Pool; readonly log: Log }): Tracing | null {
+  const tracer = findTracer();
+  return tracer && createTracing({ tracer, log, findContexts: (keys) => findContexts(pool, keys) });
 }
 
 async function findContexts(pool: Pool, keys: readonly MessageKey[]): Promise<(TraceContext | null)[]> {

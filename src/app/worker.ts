@@ -70,7 +70,7 @@ import { mailTasks } from '../platform/mail/tasks.ts';
 import type { Outbound } from '../platform/outbound/outbound.ts';
 import type { LinkSigner } from '../platform/storage/signed-links.ts';
 import type { Storage } from '../platform/storage/storage.ts';
-import type { Tracing } from '../platform/telemetry/tracing.ts';
+import type { Tracing } from '../platform/tracing.ts';
 import { storageTasks } from '../platform/storage/tasks.ts';
 import { exportTasks } from '../reporting/exports/tasks.ts';
 import { FOLLOWERS } from './followers.ts';

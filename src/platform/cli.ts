@@ -141,7 +141,7 @@ type Opening = {
 const QUIET_MS = 2000;
 
 async function withDatabase<T>(
-  { databaseUrl, dataDir, walArchive, cell }: Config,
+  { databaseUrl, dataDir, cell }: Config,
   work: Work<T>,
   { create, say }: Opening,
 ): Promise<T> {
@@ -156,7 +156,7 @@ async function withDatabase<T>(
       `There is no installation in ${resolve(dataDir)}: set DATA_DIR or DATABASE_URL as for the program, or create one with serve or migrate.`,
     );
   say(`the built-in PostgreSQL in ${resolve(dataDir)}`);
-  const server = await attachEmbedded({ dataDir, walArchive, log: silentLog });
+  const server = await attachEmbedded({ dataDir, log: silentLog });
   try {
     return await withPool(server.connectionString, cell, work);
   } finally {

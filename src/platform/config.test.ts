@@ -214,8 +214,6 @@ const REFUSED: [env: Record<string, string>, sentence: string][] = [
   [{ PORT: '-1' }, 'PORT must be'],
   [{ DATABASE_POOL: '1' }, 'DATABASE_POOL must be a whole number from 2'],
   [{ DATABASE_URL: 'mysql://db' }, 'DATABASE_URL must be a URL such as postgres://'],
-  [{ WAL_ARCHIVE: "/it's" }, 'WAL_ARCHIVE must be a path without quotes'],
-  [{ DATABASE_URL: 'postgres://a/b', WAL_ARCHIVE: '/wal' }, 'WAL_ARCHIVE is for the built-in PostgreSQL'],
   [{ DATABASE_URL: 'nonsense' }, 'DATABASE_URL must be a URL'],
   [{ DATABASE_URL: 'postgres://a:5432,b:port/x' }, 'DATABASE_URL must be a URL'],
   [{ TRUST_PROXY: 'true' }, 'TRUST_PROXY must be comma-separated IP addresses'],
@@ -302,40 +300,4 @@ test('the configuration page has a row for every variable', () => {
   for (const name of ['HOST', 'DATABASE_URL', 'SECRET_KEY', 'RETENTION_DAYS']) {
     expect(configurationMarkdown()).toMatch(new RegExp(`^\\| \`${name}\` \\|`, 'm'));
   }
-});
-
-test('OpenTelemetry is off without an endpoint, whatever its other settings are', () => {
-  const foreign = { OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc', OTEL_TRACES_SAMPLER: 'jaeger_remote' };
-  expect(loadConfig(foreign).telemetry).toBeUndefined();
-  const problems = problemsOf({ ...foreign, OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4318' });
-  expect(problems).toContain('OTEL_EXPORTER_OTLP_PROTOCOL must be one of http/json');
-  expect(problems).toContain('OTEL_TRACES_SAMPLER must be one of parentbased_traceidratio');
-});
-
-test('the settings of OpenTelemetry mean what they mean to other programs', () => {
-  const { telemetry } = loadConfig({
-    OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4318/',
-    OTEL_EXPORTER_OTLP_HEADERS: 'authorization=Basic%20abc=, x-scope=one%2Ctwo',
-    OTEL_TRACES_SAMPLER: 'traceidratio',
-    OTEL_TRACES_SAMPLER_ARG: '0.25',
-    OTEL_LOGS_EXPORTER: 'none',
-  });
-  expect(telemetry).toEqual({
-    endpoint: 'http://127.0.0.1:4318',
-    headers: { authorization: 'Basic abc=', 'x-scope': 'one,two' },
-    timeoutMs: 10_000,
-    compression: 'none',
-    signals: { traces: true, metrics: true, logs: false },
-    metricIntervalMs: 60_000,
-    sampling: { followsCaller: false, share: 0.25 },
-    serviceName: 'heliograph',
-    resourceAttributes: {},
-  });
-});
-
-test('a fault in the headers of OpenTelemetry does not show them', () => {
-  for (const secret of ['topsecret', 'a=topsecret%'])
-    expect(
-      problemsOf({ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4318', OTEL_EXPORTER_OTLP_HEADERS: secret }),
-    ).not.toContain('topsecret');
 });

@@ -31,8 +31,6 @@ export type Config = {
   readonly dataDir: string;
   /** Undefined: the program runs its own PostgreSQL in `dataDir`. */
   readonly databaseUrl: string | undefined;
-  /** Absolute path of the folder in which the program's own PostgreSQL archives its WAL; undefined: nowhere. */
-  readonly walArchive: string | undefined;
   /** Standbys that long reads may use; one or several hosts. */
   readonly databaseUrlRead: string | undefined;
   /** Maximum number of PostgreSQL connections per process. */
@@ -77,8 +75,6 @@ export type Config = {
   readonly social: Readonly<Record<Platform, SocialApp>>;
   /** The mail server and our address; undefined: no mails are sent. */
   readonly mail: { readonly smtpUrl: string; readonly from: string } | undefined;
-  /** What is exported to an OpenTelemetry collector; undefined: nothing, and nothing of its SDK is loaded. */
-  readonly telemetry: TelemetryConfig | undefined;
 };
 
 export type SmppListening = {
@@ -93,27 +89,6 @@ export type SmppListening = {
   readonly passedTags: ReadonlySet<number>;
   /** Connections of one network in a minute that do not lead to a bind; 0: any number. */
   readonly strangersPerMinute: number;
-};
-
-export type TelemetryConfig = {
-  /** Without a trailing slash. */
-  readonly endpoint: string;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly timeoutMs: number;
-  readonly compression: 'gzip' | 'none';
-  readonly signals: { readonly traces: boolean; readonly metrics: boolean; readonly logs: boolean };
-  readonly metricIntervalMs: number;
-  readonly sampling: Sampling;
-  readonly serviceName: string;
-  readonly resourceAttributes: Readonly<Record<string, string>>;
-};
-
-/** Which messages are traced. */
-export type Sampling = {
-  /** Whether the caller's `traceparent` decides, where there is one. */
-  readonly followsCaller: boolean;
-  /** The share of the others, from 0 to 1. */
-  readonly share: number;
 };
 
 /** Our app at a social network. */
@@ -194,7 +169,6 @@ function readAll(read: Read): Config {
     smpp: readSmpp(read, tls),
     dataDir: read('DATA_DIR', KEYS.DATA_DIR),
     databaseUrl: read('DATABASE_URL', KEYS.DATABASE_URL) || undefined,
-    walArchive: read('WAL_ARCHIVE', KEYS.WAL_ARCHIVE),
     databaseUrlRead: read('DATABASE_URL_READ', KEYS.DATABASE_URL_READ) || undefined,
     databasePool: read('DATABASE_POOL', KEYS.DATABASE_POOL),
     tls,
@@ -214,7 +188,6 @@ function readAll(read: Read): Config {
     storage: readStorage(read),
     social: readSocial(read),
     mail: readMail(read),
-    telemetry: readTelemetry(read),
   };
 }
 
@@ -230,35 +203,6 @@ function readSmpp(read: Read, tls: Config['tls']): SmppListening {
     passedTags: new Set(read('SMPP_PASSED_TLVS', KEYS.SMPP_PASSED_TLVS)),
     strangersPerMinute: read('SMPP_STRANGERS_PER_MINUTE', KEYS.SMPP_STRANGERS_PER_MINUTE),
   };
-}
-
-/** Without an endpoint the other settings are not even read: they may be meant for other programs. */
-function readTelemetry(read: Read): Config['telemetry'] {
-  const endpoint = trimCharacterEnd(read('OTEL_EXPORTER_OTLP_ENDPOINT', KEYS.OTEL_EXPORTER_OTLP_ENDPOINT), '/');
-  if (endpoint === '') return undefined;
-  read('OTEL_EXPORTER_OTLP_PROTOCOL', KEYS.OTEL_EXPORTER_OTLP_PROTOCOL);
-  return {
-    endpoint,
-    headers: read('OTEL_EXPORTER_OTLP_HEADERS', KEYS.OTEL_EXPORTER_OTLP_HEADERS),
-    timeoutMs: read('OTEL_EXPORTER_OTLP_TIMEOUT', KEYS.OTEL_EXPORTER_OTLP_TIMEOUT),
-    compression: read('OTEL_EXPORTER_OTLP_COMPRESSION', KEYS.OTEL_EXPORTER_OTLP_COMPRESSION),
-    signals: {
-      traces: read('OTEL_TRACES_EXPORTER', KEYS.OTEL_TRACES_EXPORTER) === 'otlp',
-      metrics: read('OTEL_METRICS_EXPORTER', KEYS.OTEL_METRICS_EXPORTER) === 'otlp',
-      logs: read('OTEL_LOGS_EXPORTER', KEYS.OTEL_LOGS_EXPORTER) === 'otlp',
-    },
-    metricIntervalMs: read('OTEL_METRIC_EXPORT_INTERVAL', KEYS.OTEL_METRIC_EXPORT_INTERVAL),
-    sampling: readSampling(read),
-    serviceName: read('OTEL_SERVICE_NAME', KEYS.OTEL_SERVICE_NAME),
-    resourceAttributes: read('OTEL_RESOURCE_ATTRIBUTES', KEYS.OTEL_RESOURCE_ATTRIBUTES),
-  };
-}
-
-function readSampling(read: Read): Sampling {
-  const sampler = read('OTEL_TRACES_SAMPLER', KEYS.OTEL_TRACES_SAMPLER);
-  const ratio = read('OTEL_TRACES_SAMPLER_ARG', KEYS.OTEL_TRACES_SAMPLER_ARG);
-  const share = sampler.endsWith('traceidratio') ? ratio : sampler.endsWith('always_on') ? 1 : 0;
-  return { followsCaller: sampler.startsWith('parentbased_'), share };
 }
 
 function readMail(read: Read): Config['mail'] {
@@ -340,7 +284,6 @@ function combinationProblems(config: Config, env: Environment): string[] {
   if (config.storage.kind === 's3') problems.push(...storageProblems(config.storage));
   if (Boolean(env['SMTP_URL']?.trim()) !== Boolean(env['MAIL_FROM']?.trim()))
     problems.push('SMTP_URL and MAIL_FROM must be set together');
-  problems.push(...archiveProblems(config));
   if (config.tls === undefined && config.trustProxy.length === 0 && !isLoopback(config.host)) {
     problems.push(
       `HOST ${config.host} can be reached from other machines, which needs HTTPS: ` +
@@ -359,11 +302,6 @@ function smppProblems({ smpp }: Config, env: Environment): string[] {
       : []),
   ];
 }
-
-const archiveProblems = ({ databaseUrl, walArchive }: Config): string[] =>
-  databaseUrl === undefined || walArchive === undefined
-    ? []
-    : ['WAL_ARCHIVE is for the built-in PostgreSQL: your own, in DATABASE_URL, archives by its own settings'];
 
 function storageProblems({ bucket, credentials }: S3Config): string[] {
   return [

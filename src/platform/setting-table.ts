@@ -13,7 +13,6 @@ import {
   optional,
   ports,
   publicUrl,
-  quotablePath,
   scopesOf,
   secretKey,
   text,
@@ -21,7 +20,6 @@ import {
   url,
 } from './lib/setting-rules.ts';
 import type { Key } from './setting-key.ts';
-import { TELEMETRY_KEYS } from './telemetry-settings.ts';
 
 export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 
@@ -144,12 +142,6 @@ export const KEYS = {
     fallback: '',
     help: 'URL of your own PostgreSQL (16 or newer); with a primary and standbys, all their hosts, separated by commas (host1:5432,host2:5432), of which the one that accepts writes is used. sslmode, sslrootcert and the like mean what they mean to libpq. If empty, the program runs one in DATA_DIR, reachable only on 127.0.0.1.',
     parse: databaseUrl,
-  },
-  WAL_ARCHIVE: {
-    type: 'path',
-    fallback: '',
-    help: 'Folder in which the built-in PostgreSQL archives its write-ahead log, on another disk than DATA_DIR: with it, a backup can be restored to any later time. Applies from the next start of the server. If empty, nothing is archived.',
-    parse: optional(quotablePath),
   },
   DATABASE_URL_READ: {
     type: 'URL',
@@ -321,7 +313,6 @@ export const KEYS = {
     help: 'Address from which mails are sent, such as messages@example.com. Required with SMTP_URL.',
     parse: optional(mailAddress),
   },
-  ...TELEMETRY_KEYS,
   FACEBOOK_CLIENT_ID: appId('Facebook'),
   FACEBOOK_CLIENT_SECRET: appSecret('Facebook'),
   FACEBOOK_SCOPES: appScopes(

@@ -32,7 +32,6 @@ async function open(
   const demo = embedded ? await createDemo(base, sandbox) : undefined;
   const metrics = createMetrics();
   collectProcessMetrics(metrics);
-  base.telemetry?.exportMetrics(() => reportOf(metrics, 0));
   const settings = {
     // When all have ended at the same time, those that replace them still find the address.
     port: config.port === 0 ? await findFreePort(config.host) : config.port,

@@ -32,7 +32,7 @@ import {
 import { insertReceiptRequests, type ReceiptRequest } from '../smpp-outbox/sql.ts';
 import { planSimulation } from '../simulation/simulate.ts';
 import { type ClientIdClaim, insertClientIds, listClientIds } from '../messages/client-ids/sql.ts';
-import { traceparentOf } from '../../platform/telemetry/traceparent.ts';
+import { traceparentOf } from '../../platform/traceparent.ts';
 
 /** Few enough that a statement leaves a core of the database, and the event loop, to single sends after some 3 ms. */
 const ROWS_PER_STATEMENT = 500;

@@ -6,7 +6,7 @@ import type { Hop } from '../messages/fallback/hop.ts';
 import type { Shortage } from '../../money/credit/charge.ts';
 import { withAmounts } from '../../platform/lib/amounts.ts';
 import type { ReceiptRequest } from '../smpp-outbox/sql.ts';
-import type { Caller } from '../../platform/telemetry/tracing.ts';
+import type { Caller } from '../../platform/tracing.ts';
 
 /** One message to one destination as a client asked for it: its form has been checked, its content has not. */
 export type Draft = {

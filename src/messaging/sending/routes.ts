@@ -16,7 +16,7 @@ import { cancelMessage } from '../cancellation/cancel.ts';
 import { type PreviewRouteDeps, previewRoutes } from './preview/routes.ts';
 import { readMessageServer, readSend } from './read-send.ts';
 import * as schema from './schema.ts';
-import type { Tracing } from '../../platform/telemetry/tracing.ts';
+import type { Tracing } from '../../platform/tracing.ts';
 
 const SEND = '/api/message-server/sms/send';
 const BULK = '/services/sms/send';

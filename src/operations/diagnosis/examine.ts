@@ -20,7 +20,6 @@ import { sharesSessions } from '../../platform/db/check-server.ts';
 import { findWritability } from '../../platform/db/replication.ts';
 import { findMissingRights } from '../../platform/db/rights.ts';
 import { checkAddress } from './check-address.ts';
-import { checkArchive } from './check-archive.ts';
 import { checkMoves } from './check-moves.ts';
 import { checkSandbox } from './check-sandbox.ts';
 import { checkReadStandbys, checkStandbys } from './check-standbys.ts';
@@ -37,7 +36,7 @@ type MakeServer = (config: Config) => unknown;
 type Installation = { readonly config: Config; readonly pool: Pool; readonly makeServer: MakeServer };
 
 /**
- * Checks database, rights, standbys, archive, restore guard, queue, moves between cells, clock, disk, stored files, TLS,
+ * Checks database, rights, standbys, restore guard, queue, moves between cells, clock, disk, stored files, TLS,
  * mail, alerts, secrets and carriers, and what has to be set up at carriers, as this machine sees them.
  */
 export async function examine({ config, pool, makeServer }: Installation): Promise<Finding[]> {
@@ -47,7 +46,6 @@ export async function examine({ config, pool, makeServer }: Installation): Promi
     await checkRights(pool),
     await checkStandbys(pool, config.databaseUrl),
     ...(await checkReadStandbys(config.databaseUrlRead)),
-    await checkArchive(pool, config.walArchive),
     await checkRestoreGuard(pool),
     await checkClock(pool),
     await checkDisk(config),

@@ -15,22 +15,6 @@ export async function findClock(db: Db): Promise<{ now: Date }> {
   return one(db, sql`SELECT clock_timestamp() AS now`);
 }
 
-const ARCHIVING = columns({
-  enabled: as<boolean>("current_setting('archive_mode') <> 'off'"),
-  /** The last segment that was archived. */
-  segment: as<string | null>('last_archived_wal'),
-  at: as<Date | null>('last_archived_time'),
-  /** The segment that could not be archived, since the last one that was. */
-  failing: as<string | null>(
-    "CASE WHEN last_failed_time > coalesce(last_archived_time, '-infinity') THEN last_failed_wal END",
-  ),
-});
-/** What a server says of its archive. */
-export type Archiving = RowOf<typeof ARCHIVING>;
-
-/** Finds whether the server archives its WAL, and how that went last. */
-export const findArchiving = (db: Db): Promise<Archiving> => one(db, sql`SELECT ${ARCHIVING} FROM pg_stat_archiver`);
-
 const ALERT_TARGETS = columns({
   all: as<number>('count(*)'),
   byMail: as<number>("count(*) FILTER (WHERE kind <> 'webhook')"),

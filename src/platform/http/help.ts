@@ -10,10 +10,10 @@ import type { App } from './app.ts';
 const BUILT = fileURLToPath(new URL('../../../help/dist', import.meta.url));
 
 const UNBUILT = `<!doctype html><html lang="en"><meta charset="utf-8"><title>Heliograph help</title>
-<h1>The documentation is not built yet</h1>
-<p>After the first <code>npm start</code> that takes about half a minute: reload this page then. Until then its pages are the
-Markdown files in the folder <code>docs</code> of the installation, beginning with <code>docs/README.md</code>. A program that is
-started otherwise needs <code>npm run build:docs</code>, once, where it is installed with its development packages. The API reference is at <a href="/docs">/docs</a>.</p></html>
+<h1>The documentation is not built here</h1>
+<p>Packages and images contain it. In a clone, <code>npm run build:docs</code> builds it in about half a minute: reload this page
+then. Its pages are also the Markdown files in the folder <code>docs</code>, beginning with <code>docs/README.md</code>. The API
+reference is at <a href="/docs">/docs</a>.</p></html>
 `;
 const UNKNOWN =
   '<!doctype html><html lang="en"><meta charset="utf-8"><title>Not found</title><h1>There is no such page</h1>';

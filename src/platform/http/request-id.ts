@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify';
-import { readTraceContext } from '../telemetry/traceparent.ts';
+import { readTraceContext } from '../traceparent.ts';
 
 /** The header in which every answer carries our request id (specification, "General behaviour" 1). */
 export const REQUEST_ID = 'x-request-id';

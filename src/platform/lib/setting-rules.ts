@@ -1,6 +1,5 @@
 import { Resolver } from 'node:dns';
 import { isIP, isIPv6 } from 'node:net';
-import { resolve } from 'node:path';
 import { readTls, splitHosts } from './database-url.ts';
 import { missingScopes, type Platform } from './social-platform.ts';
 
@@ -56,10 +55,6 @@ export function databaseUrl(value: string): string {
   readTls(value);
   return value;
 }
-
-/** Accepts a path that can stand in quotes in a setting of PostgreSQL and in its shell commands. */
-export const quotablePath = (value: string): string =>
-  /^[^'"`$%\\\n]+$/.test(value) ? resolve(value) : must('a path without quotes, $, % and \\');
 
 /** Parses the databases of several cells, as number=URL separated by spaces. */
 export function cellDatabases(value: string): ReadonlyMap<number, string> {
@@ -153,22 +148,4 @@ export function secretKey(value: string): Buffer | undefined {
   const bytes = Buffer.from(value, /^[0-9a-f]{64}$/i.test(value) ? 'hex' : 'base64url');
   // The message must not contain the value, which would end up in a log.
   return bytes.length === 32 ? bytes : must('32 random bytes in hex (64 digits) or base64url (43 characters)');
-}
-
-/** Accepts a share of a whole: a number from 0 to 1. */
-export const share = (value: string): number =>
-  /^(0|1|0?\.\d{1,9}|1\.0{1,9})$/.test(value) ? Number(value) : must('a number from 0 to 1, such as 0.01');
-
-/** Parses pairs as OpenTelemetry writes them: `name=value,name=value`, where %2C stands for a comma in a value. */
-export function keyValues(value: string): Readonly<Record<string, string>> {
-  const pairs = value
-    .split(',')
-    .filter((pair) => pair.trim() !== '')
-    .map((pair) => /^\s*([^=\s]{1,256})\s*=(.*)$/.exec(pair)?.slice(1) ?? must('pairs such as name=value,name=value'));
-  try {
-    return Object.fromEntries(pairs.map(([name = '', escaped = '']) => [name, decodeURIComponent(escaped.trim())]));
-  } catch {
-    // The message must not contain the value: headers hold tokens.
-    return must('pairs such as name=value,name=value; a percent sign in a value is written as %25');
-  }
 }

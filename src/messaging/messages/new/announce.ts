@@ -1,7 +1,7 @@
 import type { NewChunk } from '../../../network/dispatch/sql.ts';
 import type { Waker } from '../../../network/dispatch/wake.ts';
 import { timeOfId } from '../../../platform/lib/ids.ts';
-import type { Tracing } from '../../../platform/telemetry/tracing.ts';
+import type { Tracing } from '../../../platform/tracing.ts';
 import type { RecentMessages } from './recent.ts';
 import type { NewMessage } from './sql.ts';
 

@@ -2,7 +2,7 @@ import { tenant } from '../../../platform/db/tenant.ts';
 import { assertScope, requireScope } from '../../../platform/http/auth.ts';
 import type { PlatformDeps, App } from '../../../platform/http/app.ts';
 import type { Accept } from '../accept.ts';
-import type { Tracing } from '../../../platform/telemetry/tracing.ts';
+import type { Tracing } from '../../../platform/tracing.ts';
 import { idempotentHandler } from '../../../platform/http/idempotency.ts';
 import { ErrorOut, ref, withExamples } from '../../../platform/http/schema.ts';
 import type { Verdict } from '../draft.ts';

@@ -25,7 +25,7 @@ import {
   type RowLimits,
 } from '../outbox/sql.ts';
 import type { Poster } from '../../../platform/outbound/post.ts';
-import type { Tracing } from '../../../platform/telemetry/tracing.ts';
+import type { Tracing } from '../../../platform/tracing.ts';
 import { recordSettled } from './record.ts';
 import { openSecrets } from '../secrets.ts';
 import { sendEvent, sendTraced } from './send.ts';

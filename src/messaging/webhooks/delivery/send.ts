@@ -3,7 +3,7 @@ import type { AttemptResult, QueuedEvent, Target } from './account-queue.ts';
 import { bodyOf } from './payload.ts';
 import type { Poster, PostResult } from '../../../platform/outbound/post.ts';
 import { signedHeaders, timestampOf } from '../sign.ts';
-import type { Tracing } from '../../../platform/telemetry/tracing.ts';
+import type { Tracing } from '../../../platform/tracing.ts';
 
 const GONE = 410;
 

@@ -10,15 +10,12 @@ import { ensureRunning, findServer, haltServer, type Site, stopServer } from './
 import { SUPERUSER } from './settings.ts';
 import { overSocket } from './socket.ts';
 import { findServerUser } from './user.ts';
-import { archiveSettings, prepareArchive } from './wal-archive.ts';
 import { hasCode } from '../private-file.ts';
 import { explainDatabaseError, StartupError } from '../startup-error.ts';
 
 export type EmbeddedOptions = {
   readonly dataDir: string;
   readonly log: Log;
-  /** The folder in which the server archives its WAL, if it does. A server that runs already keeps what it was started with. */
-  readonly walArchive?: string | undefined;
   /** False (only in tests) means that a power cut may lose data. */
   readonly durable?: boolean;
   /** The module whose packages have the PostgreSQL programs (only in tests, for other versions); this one by default. */
@@ -86,16 +83,14 @@ export async function attachEmbedded(
 }
 
 async function openSite(options: EmbeddedOptions): Promise<{ site: Site; password: string }> {
-  const { log, durable = true, signal, walArchive } = options;
+  const { log, durable = true, signal } = options;
   const dataDir = resolve(options.dataDir);
   await createDataDir(dataDir);
   const user = await findServerUser(clusterPath(dataDir));
   const binaries = await findBinaries(user, options.binariesFrom);
   const { clusterDir, password } = await openCluster({ dataDir, binaries, user, durable, log, signal });
-  if (walArchive !== undefined) await prepareArchive(walArchive, user);
-  const settings = walArchive === undefined ? {} : archiveSettings(walArchive);
   const logFile = join(dataDir, 'postgres.log');
-  const site = { clusterDir, logFile, postgres: binaries.postgres, user, durable, settings };
+  const site = { clusterDir, logFile, postgres: binaries.postgres, user, durable };
   return { site, password };
 }
 

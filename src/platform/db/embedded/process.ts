@@ -25,8 +25,6 @@ export type Site = {
   readonly postgres: string;
   readonly user: ServerUser | undefined;
   readonly durable: boolean;
-  /** Further settings that postgresql.conf cannot override. */
-  readonly settings?: Readonly<Record<string, string>>;
   /** How long a start may take; ten minutes if absent. */
   readonly startTimeoutMs?: number;
 };
@@ -151,7 +149,7 @@ async function spawnServer(site: Site, port: number, socketDir: string | null) {
   const log = openSync(site.logFile, 'a', 0o600);
   const child = spawn(
     site.postgres,
-    serverArguments({ dir: site.clusterDir, port, socketDir, durable: site.durable, more: site.settings }),
+    serverArguments({ dir: site.clusterDir, port, socketDir, durable: site.durable }),
     {
       ...site.user,
       cwd: operatingSystem().root,

@@ -59,14 +59,13 @@ export function initdbArguments(options: {
 
 /**
  * Returns the arguments of the server, with settings that postgresql.conf cannot override: durability and addresses.
- * `socketDir` is null for no Unix socket; `more` are further settings.
+ * `socketDir` is null for no Unix socket.
  */
 export function serverArguments(options: {
   dir: string;
   port: number;
   socketDir: string | null;
   durable: boolean;
-  more?: Readonly<Record<string, string>> | undefined;
 }): string[] {
   const durable = options.durable ? 'on' : 'off';
   return [
@@ -83,7 +82,6 @@ export function serverArguments(options: {
       full_page_writes: durable,
       // Not durable is for tests, which run several programs on one server.
       ...(options.durable ? {} : { max_connections: '200' }),
-      ...options.more,
     }),
   ];
 }

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { mkdir, realpath, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, realpath, rename, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, relative } from 'node:path';
 import type { Pool } from 'pg';
 import type { Db } from '../../query.ts';
@@ -7,7 +7,6 @@ import { StartupError } from '../../startup-error.ts';
 import { clusterPath, OWNER_FILE, passwordPath } from '../cluster.ts';
 import { copyDurably, copyFolder, sync } from './copy-folder.ts';
 import { type BackupFacts, writeFacts } from './facts.ts';
-import { listWal } from './segments.ts';
 import * as db from './sql.ts';
 
 /** Folders whose content belongs to the running server. */
@@ -26,8 +25,7 @@ const TEMPORARY = /(^|\/)pgsql_tmp/;
 
 /**
  * Copies the database of `dataDir` into the new folder `to` while it is used: the cluster, the WAL that was written
- * meanwhile, and its password. The backup can be restored by itself, to the time at which it was finished, and with archived
- * WAL to any later time. The folder appears when the backup is complete and on the disk. Files and the secret key are not
+ * meanwhile, and its password. The backup is restored to the time at which it was finished. The folder appears when the backup is complete and on the disk. Files and the secret key are not
  * part of it. Throws a StartupError if `to` exists or is inside the cluster.
  */
 export async function createBackup(pool: Pool, { dataDir, to }: { dataDir: string; to: string }): Promise<BackupFacts> {
@@ -69,12 +67,11 @@ async function copyCluster(session: Db, cluster: string, to: string): Promise<Ba
   if (firstSegment === undefined) throw new Error(`the label of the backup names no segment: ${label}`);
   await writeFile(join(to, 'backup_label'), label, { mode: 0o600 });
   await sync(join(to, 'backup_label'));
-  const { segments, histories } = await listWal(join(cluster, 'pg_wal'));
-  const needed = segments.filter((name) => name >= firstSegment && name <= lastSegment);
-  for (const name of [...needed, ...histories])
+  const segments = (await readdir(join(cluster, 'pg_wal'))).filter((name) => /^[0-9A-F]{24}$/.test(name));
+  for (const name of segments.filter((one) => one >= firstSegment && one <= lastSegment))
     await copyDurably(join(cluster, 'pg_wal', name), join(to, 'pg_wal', name));
   await sync(join(to, 'pg_wal'));
-  return { startedAt, finishedAt, firstSegment };
+  return { startedAt, finishedAt };
 }
 
 /** Whether a copy of a cluster must leave out a path: it belongs to the running server, which creates it anew. */

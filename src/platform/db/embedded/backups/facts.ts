@@ -7,10 +7,8 @@ import { sync } from './copy-folder.ts';
 /** What a backup says of itself. */
 export type BackupFacts = {
   readonly startedAt: Date;
-  /** The earliest time that the backup can be restored to. */
+  /** The time that the backup is restored to. */
   readonly finishedAt: Date;
-  /** The first WAL segment that a restore needs. */
-  readonly firstSegment: string;
 };
 
 const fileOf = (backup: string): string => join(backup, 'backup.json');
@@ -26,7 +24,7 @@ export async function readFacts(backup: string): Promise<BackupFacts> {
   const facts: unknown = text === undefined ? null : JSON.parse(text);
   if (!isStored(facts))
     throw new StartupError(`${backup} is no backup: name a folder that \`backup create\` has written.`);
-  return { ...facts, startedAt: new Date(facts.startedAt), finishedAt: new Date(facts.finishedAt) };
+  return { startedAt: new Date(facts.startedAt), finishedAt: new Date(facts.finishedAt) };
 }
 
 type Stored = { readonly [K in keyof BackupFacts]: string };
@@ -34,4 +32,4 @@ type Stored = { readonly [K in keyof BackupFacts]: string };
 const isStored = (facts: unknown): facts is Stored =>
   typeof facts === 'object' &&
   facts !== null &&
-  ['startedAt', 'finishedAt', 'firstSegment'].every((name) => typeof Object(facts)[name] === 'string');
+  ['startedAt', 'finishedAt'].every((name) => typeof Object(facts)[name] === 'string');

@@ -1,20 +1,21 @@
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { readFacts } from './facts.ts';
-import { isOfSegment, placeOf, timelineOf } from './segments.ts';
 
 /**
- * Deletes archived WAL that no restore from the backup `oldest` or from a later one needs. The histories of timelines stay,
- * and so do later timelines: after a restore to an earlier time, a later backup begins at an earlier place. Returns how many
- * files it has deleted. Throws a StartupError if `oldest` is no backup.
+ * Deletes the oldest backups in `folder` and keeps the `keep` newest ones; what is no backup stays. Returns the names of the
+ * deleted ones, oldest first.
  */
-export async function pruneArchive(walArchive: string, oldest: string): Promise<number> {
-  const { firstSegment } = await readFacts(oldest);
-  const names = await readdir(walArchive);
-  const needless = names.filter(
-    (name) =>
-      isOfSegment(name) && placeOf(name) < placeOf(firstSegment) && timelineOf(name) <= timelineOf(firstSegment),
-  );
-  for (const name of needless) await rm(join(walArchive, name));
-  return needless.length;
+export async function pruneBackups(folder: string, keep: number): Promise<string[]> {
+  const found: { name: string; finishedAt: Date }[] = [];
+  for (const entry of await readdir(folder, { withFileTypes: true })) {
+    // A draft that is being written ends in .part.
+    if (!entry.isDirectory() || entry.name.endsWith('.part')) continue;
+    const facts = await readFacts(join(folder, entry.name)).catch(() => null);
+    if (facts) found.push({ name: entry.name, finishedAt: facts.finishedAt });
+  }
+  const newestFirst = found.toSorted((a, b) => b.finishedAt.getTime() - a.finishedAt.getTime());
+  const old = newestFirst.slice(keep).map(({ name }) => name);
+  for (const name of old.toReversed()) await rm(join(folder, name), { recursive: true });
+  return old.toReversed();
 }

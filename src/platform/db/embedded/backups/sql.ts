@@ -26,10 +26,3 @@ export const stopBackup = (session: Db): Promise<{ label: string; lastSegment: s
     session,
     sql`SELECT labelfile AS label, pg_walfile_name(lsn) AS "lastSegment" FROM pg_backup_stop(wait_for_archive => false)`,
   );
-
-/** Finds the timeline that the server writes, and the time of the last commit that it has replayed, if there is one. */
-export const findRecovery = (session: Db): Promise<{ timeline: string; lastCommit: Date | null }> =>
-  one(
-    session,
-    sql`SELECT left(pg_walfile_name(pg_current_wal_lsn()), 8) AS timeline, pg_last_xact_replay_timestamp() AS "lastCommit"`,
-  );
