@@ -85,7 +85,7 @@ export function findTracer(): Tracer | null {
 /**
  * Creates the traces of messages. The id of a message is its trace id, so all processes agree on it, and on whether it is
  * kept, without anything stored. Only a message that continues its caller's trace has the context of the caller in the
- * database, and its id says so (docs/decisions/0036-traces-by-message-id.md).
+ * database, and its id says so.
  */
 export function createTracing({ tracer, findContexts, log }: TracingDeps): Tracing {
   const findContext = groupCommit({ flush: findContexts, maxItems: MAX_KEYS_PER_QUERY, inFlight: 1 });

@@ -70,7 +70,7 @@ const SMPP = 'd5';
 /**
  * Returns a new id for a message that is sent alone, such as a one-time code: its last octet is 00. So whoever has the id
  * knows it, and no row of the message needs another column. One other id in 256 ends so too: it may decide what goes
- * first, never what is done. In the same way `mark` is in the octet before (docs/decisions/0036-traces-by-message-id.md): what the caller decided about its trace, or that the message
+ * first, never what is done. In the same way `mark` is in the octet before: what the caller decided about its trace, or that the message
  * came by SMPP.
  */
 export function newSingleId(mark?: TraceMark | 'smpp'): string {
