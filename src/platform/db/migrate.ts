@@ -116,7 +116,7 @@ async function createTable(client: PoolClient): Promise<void> {
       sha256     text NOT NULL,
       applied_at timestamptz NOT NULL DEFAULT now()
     );
-    COMMENT ON TABLE schema_migration IS 'local';
+    COMMENT ON TABLE schema_migration IS 'queue';
   `);
 }
 
@@ -139,13 +139,8 @@ async function apply(
 }
 
 /**
- * Returns a migration for a schema, given as an identifier of SQL. Migrations that are released name the schema `public`
- * in three places (0016, 0017, 0030), and 0070 breaks at a name that needs quotes. They cannot change, since their checksums
- * are stored: so exactly these pieces are replaced when they run. Newer migrations name no schema, but where a function that
- * runs as the owner sets its search_path (0151, 0192).
+ * Returns a migration for a schema, given as an identifier of SQL: migrations name no schema, but where a function that runs as
+ * the owner sets its search_path.
  */
 const inSchema = (text: string, schema: string): string =>
-  text
-    .replaceAll('ON SCHEMA public TO', () => `ON SCHEMA ${schema} TO`)
-    .replaceAll('SET search_path = public, pg_temp', () => `SET search_path = ${schema}, pg_temp`)
-    .replaceAll(/'public'::regnamespace|current_schema::regnamespace/g, 'to_regnamespace(quote_ident(current_schema))');
+  text.replaceAll('SET search_path = public, pg_temp', () => `SET search_path = ${schema}, pg_temp`);

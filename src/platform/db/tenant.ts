@@ -38,7 +38,7 @@ export function inTurn<T>(pool: Pool, { accountId }: Tenant, work: () => Promise
 
 /**
  * Returns the database with the rights of one account: every query runs as `heliograph_tenant` under row-level security
- * (db/migrations/0016_rls.sql), in its own transaction and one round trip. A statement that lacks the condition on the
+ * (the policies of db/migrations), in its own transaction and one round trip. A statement that lacks the condition on the
  * account can neither read nor write rows of other accounts (docs/decisions/0010-two-walls.md).
  *
  * Use it for everything done on behalf of a caller: routes and the operations behind them. Batches across accounts use

@@ -6,7 +6,7 @@ import { as, columns, type RowOf } from '../../platform/db/select.ts';
 export const UNITS = ['hour', 'day', 'week', 'month'] as const;
 export type Unit = (typeof UNITS)[number];
 
-/** The sums of roll-ups; see db/migrations/0022_channels.sql. */
+/** The sums of roll-ups. */
 const SUMS = columns({
   sent: as<number>('sum(sent)::bigint'),
   delivered: as<number>('sum(delivered)::bigint'),

@@ -3,7 +3,7 @@ const MAX_WORDS = 10;
 
 /**
  * Returns what PostgreSQL is asked for: all words of the text, each by its beginning; null when it has no letter or digit.
- * `inbox_words` (db/migrations/0151_inbox_text_search.sql) separates words in the same way.
+ * `inbox_words` (db/migrations/0001_schema.sql) separates words in the same way.
  */
 export function toWordQuery(search: string): string | null {
   const words = search.toLowerCase().match(/[\p{L}\p{N}\p{M}]+/gu) ?? [];

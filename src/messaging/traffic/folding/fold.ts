@@ -7,7 +7,7 @@ const OPEN_MS = 2 * HOUR_MS;
 const ROWS_PER_BATCH = 10_000;
 
 /**
- * Folds the figures of past hours (db/migrations/0026_traffic_day.sql), one batch for each account that has any. No sum
+ * Folds the figures of past hours, one batch for each account that has any. No sum
  * changes. Several workers may fold at the same time. Returns how many rows were folded; 0 when there was nothing to
  * do.
  */

@@ -1,6 +1,6 @@
 import { type Db, join, many, one, raw, sql } from '../../../platform/db/query.ts';
 
-/** The shard of rows that were folded; see db/migrations/0026_traffic_day.sql. */
+/** The shard of rows that were folded. */
 const FOLDED_SHARD = -1;
 
 const COUNTS = ['sent', 'delivered', 'read', 'failed', 'unsent', 'cost_micros'];
