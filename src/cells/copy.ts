@@ -8,7 +8,7 @@ import { inlineValues } from '../platform/db/inlined.ts';
 import { createPool, setUp, TYPES } from '../platform/db/pool.ts';
 import { type Db, exec, join, many, one, raw, type Sql, sql } from '../platform/db/query.ts';
 import { serversOf, waitForPrimary } from '../platform/db/servers.ts';
-import { explainDatabaseError } from '../platform/db/startup-error.ts';
+import { explainDatabaseError, StartupError } from '../platform/db/startup-error.ts';
 import type { Log } from '../platform/lib/log.ts';
 
 /** The database of a cell. */
@@ -31,12 +31,14 @@ const SETTINGS = {
   timezone: 'UTC',
 };
 
-/** Opens the database of a cell. Rejects when no server of it accepts writes, with a StartupError that names the cell. */
+/** Opens the database of a cell. Rejects with a StartupError when no server of it accepts writes, or it is another cell. */
 export async function openCell(number: number, connectionString: string, log: Log): Promise<Cell> {
   const pool = createPool(connectionString, { max: 4, applicationName: 'heliograph account move', log });
   try {
     await waitForPrimary(connectionString);
-    await pool.query('SELECT');
+    const own = await one<{ number: number | null }>(pool, sql`SELECT (SELECT number FROM cell) AS number`);
+    if (own.number !== number)
+      throw new StartupError(`The database of cell ${number} says that it is cell ${own.number}.`);
   } catch (error) {
     await pool.end();
     throw explainDatabaseError(error, `CELL_DATABASES (cell ${number})`);
@@ -165,7 +167,7 @@ export const listOf = (columns: readonly string[]): Sql => join(columns.map((col
 export async function copyTable(
   source: Client,
   target: Client,
-  { table, accountId, ids }: { table: Table; accountId: number; ids: ConnectionIds },
+  { table, accountId, ids }: { readonly table: Table; readonly accountId: number; readonly ids: ConnectionIds },
 ): Promise<number> {
   const values = join(table.columns.map((column) => valueOf(table, column, ids)));
   const rows = sql`FROM ${raw(table.name)} WHERE ${own(table, accountId)}`;

@@ -325,7 +325,9 @@ describe('when a move fails', () => {
       const session = await a.openSession();
       const query = session.query.bind(session) as (text: string) => Promise<unknown>;
       session.query = ((text: string) =>
-        typeof text === 'string' && text.startsWith('BEGIN') ? release(a.pool, { accountId }).then(() => query(text)) : query(text)) as never;
+        typeof text === 'string' && text.startsWith('BEGIN')
+          ? release(a.pool, { accountId }).then(() => query(text))
+          : query(text)) as never;
       return session;
     };
     await expect(move({ ...a, openSession }, b)).rejects.toThrow('The move was taken back');

@@ -17,12 +17,8 @@ import { updateCell } from './directory.ts';
 import { hold, release, resume } from './hold.ts';
 
 /** The two cells of a move, and the directory in front of them. */
-export type Ends = { readonly source: Pool; readonly target: Pool; readonly directory: Pool };
-
-type Move = {
-  readonly source: Cell;
-  readonly target: Cell;
-  readonly directory: Pool;
+type Ends<C> = { readonly source: C; readonly target: C; readonly directory: Pool };
+type Move = Ends<Cell> & {
   readonly accountId: number;
   readonly ids: ConnectionIds;
   /** Told of each step. */
@@ -153,7 +149,7 @@ async function tryLock(tx: Db, accountId: number): Promise<boolean> {
  * Deletes what an account that has moved has left here, by which late receipts are passed on. Errors: 409 when it has not
  * moved, when something still waits to be passed on, and when the target does not have it, as after a restore.
  */
-export async function clearMoved({ source, target }: Omit<Ends, 'directory'>, accountId: number): Promise<void> {
+export async function clearMoved({ source, target }: Omit<Ends<Pool>, 'directory'>, accountId: number): Promise<void> {
   const away = await findAway(source, accountId);
   if (away?.state !== 'moved') throw conflict('The account has not moved');
   if (!(await knowsNewer(target, away)))

@@ -18,16 +18,18 @@ import { settle } from './move.ts';
 
 const MAX_ROWS = 500;
 
-export type CellTaskDeps = {
+/** What a cell does for accounts that are not served in it: decides moves that nobody has ended, and passes on what arrives. */
+export function cellTasks({
+  pool,
+  cells: { databases, directoryUrl },
+  onInbound,
+  log,
+}: {
   readonly pool: Pool;
-  /** The databases of the cells, and of the directory. */
   readonly cells: Config['cells'];
   readonly onInbound: OnInbound;
   readonly log: Log;
-};
-
-/** What a cell does for accounts that are not served in it: decides moves that nobody has ended, and passes on what arrives. */
-export function cellTasks({ pool, cells: { databases, directoryUrl }, onInbound, log }: CellTaskDeps): Task[] {
+}): Task[] {
   const inCell = async (number: number, work: (cell: Cell) => Promise<void>): Promise<void> => {
     const url = databases.get(number);
     if (url === undefined) throw new Error(`Accounts have left for cell ${number}: CELL_DATABASES must name it.`);
@@ -92,14 +94,18 @@ type PassedOn = RowOf<typeof PASSED_ON>;
  * remembers which it has taken, so that each is taken once whatever is killed. What came over a connection that the target
  * does not have stays here and holds up nothing else: once only such rows are left, this rejects. Returns the number of rows.
  */
-export async function passOn(deps: {
+export async function passOn({
+  source,
+  target,
+  cell,
+  onInbound,
+}: {
   readonly source: Pool;
   readonly target: Pool;
   /** The cell that the target is; null when it is the source. */
   readonly cell: number | null;
   readonly onInbound: OnInbound;
 }): Promise<number> {
-  const { source, target, cell, onInbound } = deps;
   const ids = await matchConnections(source, target);
   const isKnown = sql`p.connection_id = ANY(${plainArray([...ids.keys()])}::bigint[])`;
   const waiting = sql`FROM ${WAITING} AND a.cell IS NOT DISTINCT FROM ${cell}::smallint`;
