@@ -11,25 +11,14 @@ import { endsWithin } from '../platform/lib/background/ends-within.ts';
 import { readCredentials } from '../platform/lib/credentials.ts';
 import type { Log } from '../platform/lib/log.ts';
 
-/** Somebody of whom a cell has to say which account they belong to. */
-export type Caller = {
-  /** `hash`: of a key or a token, in hex; `user`: a username; `company`: a short name or a mail domain. */
-  readonly kind: 'hash' | 'user' | 'company';
-  readonly id: string;
-};
+/** Somebody of whom a cell has to say which account they belong to: by the hash of a key or a token, in hex, or by name. */
+export type Caller = { readonly kind: 'hash' | 'user' | 'company'; readonly id: string };
 
 /** Whom a request names: a caller, an account itself, or nobody that we know of. */
 export type Named = Caller | { readonly kind: 'account'; readonly accountId: number } | { readonly kind: 'nobody' };
 
-/** A request to the cells, as the proxy describes it. */
-export type FrontRequest = {
-  /** Path and query. */
-  readonly uri: string;
-  readonly protocol: string;
-  readonly headers: IncomingHttpHeaders;
-  /** The parsed body, of the routes with `needsBody` alone. */
-  readonly body: unknown;
-};
+/** A request to the cells, as the proxy describes it: path and query, and the parsed body of routes with `needsBody` alone. */
+type FrontRequest = Readonly<{ uri: string; protocol: string; headers: IncomingHttpHeaders; body: unknown }>;
 
 const NOBODY: Named = { kind: 'nobody' };
 /** Routes whose callers show what they have in the body. */
