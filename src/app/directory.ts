@@ -60,7 +60,7 @@ async function open(config: Config, { add: onStop }: Closers): Promise<{ readonl
   onStop('moved accounts', placements.close);
   const cells = createCells(databases, log);
   onStop('cells', cells.close);
-  const directory = createDirectory({ cells, placements });
+  const directory = createDirectory(cells, placements);
   const server = createNodeServer(config, createDirectoryListener({ directory, silent: cells.silent, log }));
   const address = await listenPlainly(server, config);
   onStop('server', () => close(server));

@@ -11,45 +11,22 @@ import { endsWithin } from '../platform/lib/background/ends-within.ts';
 import { readCredentials } from '../platform/lib/credentials.ts';
 import type { Log } from '../platform/lib/log.ts';
 
-/** Somebody of whom a cell has to say which account they belong to. */
-export type Caller = {
-  /** `hash`: of a key or a token, in hex; `user`: a username; `company`: a short name or a mail domain. */
-  readonly kind: 'hash' | 'user' | 'company';
-  readonly id: string;
-};
+/** Somebody of whom a cell has to say which account they belong to: by the hash of a key or a token, in hex, or by name. */
+export type Caller = { readonly kind: 'hash' | 'user' | 'company'; readonly id: string };
 
 /** Whom a request names: a caller, an account itself, or nobody that we know of. */
 export type Named = Caller | { readonly kind: 'account'; readonly accountId: number } | { readonly kind: 'nobody' };
 
-/** A request to the cells, as the proxy describes it. */
-export type FrontRequest = {
-  /** Path and query. */
-  readonly uri: string;
-  readonly protocol: string;
-  readonly headers: IncomingHttpHeaders;
-  /** The parsed body, of the routes with `needsBody` alone. */
-  readonly body: unknown;
-};
+/** A request to the cells, as the proxy describes it: path and query, and the parsed body of routes with `needsBody` alone. */
+type FrontRequest = Readonly<{ uri: string; protocol: string; headers: IncomingHttpHeaders; body: unknown }>;
 
 const NOBODY: Named = { kind: 'nobody' };
-const API = '/api/partner-gateway/v1/';
 /** Routes whose callers show what they have in the body. */
-const WITH_BODY: ReadonlySet<string> = new Set(
-  [
-    'session',
-    'session/second-factor',
-    'session/passkey-options',
-    'session/passkey',
-    'session/single-sign-on',
-    'password-reset',
-    'password-reset/confirm',
-    'invitations/open',
-    'invitations/accept',
-  ].map((path) => `${API}${path}`),
-);
+const WITH_BODY =
+  /^\/api\/partner-gateway\/v1\/(session(\/(second-factor|passkey-options|passkey|single-sign-on))?|password-reset(\/confirm)?|invitations\/(open|accept))$/;
 
 /** Whether the body names the caller. */
-export const needsBody = (uri: string): boolean => WITH_BODY.has(pathOf(uri));
+export const needsBody = (uri: string): boolean => WITH_BODY.test(pathOf(uri));
 
 /**
  * Reads whom a request names: in its body (signing in, links of mails), by a signed link, which names the account, by the
@@ -66,11 +43,8 @@ export function readCaller(request: FrontRequest): Named {
 }
 
 function namedByBody(body: unknown): Named | undefined {
-  const [token, username, company] = [
-    textIn(body, 'pendingToken') ?? textIn(body, 'token'),
-    textIn(body, 'username'),
-    textIn(body, 'company'),
-  ];
+  const token = textIn(body, 'pendingToken') ?? textIn(body, 'token');
+  const [username, company] = [textIn(body, 'username'), textIn(body, 'company')];
   if (token !== undefined) return namedByHash(hashOfToken(token));
   if (username !== undefined) return { kind: 'user', id: username };
   if (company === undefined) return undefined;
@@ -107,10 +81,7 @@ function textIn(body: unknown, field: string): string | undefined {
 
 const isName = (text: string): boolean => text !== '' && text.length <= 300 && !text.includes('\0');
 
-function pathOf(uri: string): string {
-  const end = uri.indexOf('?');
-  return end === -1 ? uri : uri.slice(0, end);
-}
+const pathOf = (uri: string): string => uri.split('?', 1)[0] ?? uri;
 
 /**
  * What the cells say about a caller: the id of an account; `nobody`: all cells answered, and none knows the caller; `unsure`:
@@ -191,23 +162,20 @@ function createReader({ cell, url, answerMs }: { cell: number; url: string; answ
   return { cell, isSilent: () => isSilent, ask: groupCommit({ flush }), close: () => pool.end() };
 }
 
-/** The tables with hashes of keys and tokens: under them all of these are stored. Whether one is still valid is up to the cell. */
-const HASHES = [
-  ['api_key_value', 'key_hash'],
-  ['user_session', 'token_hash'],
-  ['pending_sign_in', 'token_hash'],
-  ['invitation', 'token_hash'],
-  ['password_reset', 'hash'],
-  ['single_sign_on_state', 'hash'],
-  ['social_state', 'hash'],
-] as const;
-const NAMES = {
-  user: [['app_user', 'username']],
-  company: [
-    ['single_sign_on', 'short_name'],
-    ['single_sign_on_domain', 'domain'],
-  ],
-} as const;
+/** Where callers of each kind are stored. Whether a key or a token is still valid is up to the cell. */
+const STORED: Readonly<Record<Caller['kind'], Readonly<Record<string, string>>>> = {
+  hash: {
+    api_key_value: 'key_hash',
+    user_session: 'token_hash',
+    pending_sign_in: 'token_hash',
+    invitation: 'token_hash',
+    password_reset: 'hash',
+    single_sign_on_state: 'hash',
+    social_state: 'hash',
+  },
+  user: { app_user: 'username' },
+  company: { single_sign_on: 'short_name', single_sign_on_domain: 'domain' },
+};
 
 /** Lists the accounts of callers in one cell: of hashes in hex, of usernames, or of short names and mail domains. */
 function listOwners(
@@ -215,16 +183,15 @@ function listOwners(
   kind: Caller['kind'],
   ids: readonly string[],
 ): Promise<{ id: string; accountId: number }[]> {
-  const asked = sql`asked AS MATERIALIZED (SELECT array_agg(decode(id, 'hex')) AS hashes FROM unnest(${ids}::text[]) AS id)`;
-  const byHash = ([table, column]: readonly [string, string]) =>
-    sql`SELECT encode(${raw(column)}, 'hex') AS id, account_id AS "accountId" FROM ${raw(table)}
-      WHERE ${raw(column)} = ANY ((SELECT hashes FROM asked)::bytea[])`;
-  const byName = ([table, column]: readonly [string, string]) =>
-    sql`SELECT ${raw(column)} AS id, account_id AS "accountId" FROM ${raw(table)} WHERE ${raw(column)} = ANY (${ids}::text[])`;
+  const [shown, type] = kind === 'hash' ? [`encode(id, 'hex')`, raw('bytea[]')] : ['id', raw('text[]')];
+  const wanted = kind === 'hash' ? sql`array_agg(decode(a, 'hex'))` : sql`array_agg(a)`;
+  const lists = Object.entries(STORED[kind]).map(
+    ([table, column]) =>
+      sql`SELECT ${raw(shown.replace('id', column))} AS id, account_id AS "accountId" FROM ${raw(table)}
+        WHERE ${raw(column)} = ANY ((SELECT ids FROM asked)::${type})`,
+  );
   return many(
     db,
-    kind === 'hash'
-      ? sql`WITH ${asked} ${join(HASHES.map(byHash), ' UNION ALL ')}`
-      : join(NAMES[kind].map(byName), ' UNION ALL '),
+    sql`WITH asked AS MATERIALIZED (SELECT ${wanted} AS ids FROM unnest(${ids}::text[]) AS a) ${join(lists, ' UNION ALL ')}`,
   );
 }

@@ -14,41 +14,30 @@ export async function matchConnections(source: Db, target: Db): Promise<Connecti
   return new Map(here.flatMap(({ id, name }) => (ids.has(name) ? [[id, ids.get(name) ?? 0] as const] : [])));
 }
 
-/** What must be the same in two cells between which accounts move, as lines. Of `shared`, the target may have more. */
-const COMPARED: readonly { readonly what: string; readonly lines: Sql; readonly shared?: true }[] = [
-  { what: 'migrations', lines: sql`SELECT name || ' ' || left(sha256, 8) AS line FROM schema_migration` },
-  { what: 'connections', shared: true, lines: sql`SELECT kind || ' ' || name AS line FROM connection` },
-  {
-    what: 'routes',
-    lines: sql`SELECT concat_ws(' ', r.channel, coalesce(nullif(r.prefix, ''), '*'), c.name, r.priority, r.on_unknown,
-        'weight ' || r.weight, 'network ' || r.network, 'account ' || r.owner_id, 'sender ' || r.sender, r.hours) AS line
-      FROM ${ALL_ROUTES} AS r JOIN connection c ON c.id = r.connection_id`,
-  },
-  {
-    what: 'prices',
-    lines: sql`SELECT concat_ws(' ', channel, coalesce(nullif(prefix, ''), '*'), unit_micros, refund_undelivered) AS line FROM price`,
-  },
-  {
-    what: 'senders of all accounts',
-    shared: true,
-    lines: sql`SELECT channel || ' ' || identity AS line FROM sender WHERE owner_id IS NULL`,
-  },
-  {
-    what: 'templates of all accounts',
-    shared: true,
-    lines: sql`SELECT concat_ws(' ', channel, id, left(md5(content::text), 8)) AS line FROM template WHERE owner_id IS NULL`,
-  },
-];
+/** What must be the same in two cells between which accounts move, as lines. */
+const COMPARED: Readonly<Record<string, Sql>> = {
+  migrations: sql`SELECT name || ' ' || left(sha256, 8) AS line FROM schema_migration`,
+  connections: sql`SELECT kind || ' ' || name AS line FROM connection`,
+  routes: sql`SELECT concat_ws(' ', r.channel, coalesce(nullif(r.prefix, ''), '*'), c.name, r.priority, r.on_unknown,
+      'weight ' || r.weight, 'network ' || r.network, 'account ' || r.owner_id, 'sender ' || r.sender, r.hours) AS line
+    FROM ${ALL_ROUTES} AS r JOIN connection c ON c.id = r.connection_id`,
+  prices: sql`SELECT concat_ws(' ', channel, coalesce(nullif(prefix, ''), '*'), unit_micros, refund_undelivered) AS line
+    FROM price`,
+  'senders of all accounts': sql`SELECT channel || ' ' || identity AS line FROM sender WHERE owner_id IS NULL`,
+  'templates of all accounts': sql`SELECT concat_ws(' ', channel, id, left(md5(content::text), 8)) AS line
+    FROM template WHERE owner_id IS NULL`,
+};
+/** Of these the target may have more. */
+const MAY_BE_MORE = /^connections|of all accounts$/;
 
 /** Lists what of the settings of two cells differs so that accounts cannot move from one to the other, one sentence each. */
 async function listDifferences(source: Db, target: Db): Promise<string[]> {
   const named = (some: readonly string[]): string => (some.length === 0 ? 'none' : some.slice(0, 5).join('; '));
-  const sentences = COMPARED.map(async ({ what, lines, shared }) => {
-    const [here, there] = await Promise.all(
-      [source, target].map(async (db) => new Set((await many<{ line: string }>(db, lines)).map(({ line }) => line))),
-    );
-    const less = [...(here?.difference(there ?? new Set()) ?? [])];
-    const more = shared ? [] : [...(there?.difference(here ?? new Set()) ?? [])];
+  const read = async (db: Db, lines: Sql): Promise<Set<string>> =>
+    new Set((await many<{ line: string }>(db, lines)).map(({ line }) => line));
+  const sentences = Object.entries(COMPARED).map(async ([what, lines]) => {
+    const [here, there] = await Promise.all([read(source, lines), read(target, lines)]);
+    const [less, more] = [[...here.difference(there)], MAY_BE_MORE.test(what) ? [] : [...there.difference(here)]];
     if (less.length + more.length === 0) return [];
     return [`The ${what} differ. Only in the source: ${named(less)}. Only in the target: ${named(more)}.`];
   });

@@ -11,7 +11,7 @@ import { openDirectory } from './directory.ts';
 import { clearMoved, findAway, moveAccount } from './move.ts';
 
 type Options = {
-  readonly to?: number;
+  readonly to?: number | undefined;
   readonly dryRun?: true;
   readonly clear?: true;
   readonly filesAreCopied?: true;
@@ -34,32 +34,29 @@ export function registerCellCommands(program: Command, context: CommandContext):
       if (options.dryRun && options.clear)
         throw new AppError('invalid', { message: '--dry-run and --clear exclude each other' });
       await context.withDatabase(async (pool) => {
-        const { id, name } = await findAccount(pool, { reference });
-        const to = options.to ?? (await findAway(pool, id))?.cell;
-        if (to === undefined || to === config.cell)
-          throw new AppError('invalid', {
-            message: '--to must name another cell, which serves the account from then on',
-          });
-        await run(context, config, { id, name, to, options });
+        const account = await findAccount(pool, { reference });
+        await run(context, config, account, { to: (await findAway(pool, account.id))?.cell, ...options });
       });
     });
 }
 
-type Request = { readonly id: number; readonly name: string; readonly to: number; readonly options: Options };
+type Account = { readonly id: number; readonly name: string };
 
-async function run(context: CommandContext, config: Config, { id, name, to, options }: Request): Promise<void> {
+async function run(context: CommandContext, config: Config, { id, name }: Account, options: Options): Promise<void> {
   const { databases, directoryUrl } = config.cells;
-  if (directoryUrl === undefined)
-    throw new AppError('invalid', { message: 'DIRECTORY_URL must be set: the directory knows who has moved' });
+  const { to = config.cell } = options;
+  const refuse = (message: string): never => {
+    throw new AppError('invalid', { message });
+  };
+  if (to === config.cell) refuse('--to must name another cell, which serves the account from then on');
   await using opened = new AsyncDisposableStack();
   const open = async (number: number, url: string | undefined): Promise<Cell> => {
-    const message = `The database of cell ${number} must have a URL, in DATABASE_URL or CELL_DATABASES`;
-    if (url === undefined) throw new AppError('invalid', { message });
-    return opened.adopt(await openCell(number, url, silentLog), (cell) => cell.close());
+    const known = url ?? refuse(`The database of cell ${number} must have a URL, in DATABASE_URL or CELL_DATABASES`);
+    return opened.adopt(await openCell(number, known, silentLog), (cell) => cell.close());
   };
-  const source = await open(config.cell, config.databaseUrl);
-  const target = await open(to, databases.get(to));
-  const directory = opened.adopt(await openDirectory(directoryUrl, silentLog), (pool) => pool.end());
+  const known = directoryUrl ?? refuse('DIRECTORY_URL must be set: the directory knows who has moved');
+  const directory = opened.adopt(await openDirectory(known, silentLog), (pool) => pool.end());
+  const [source, target] = [await open(config.cell, config.databaseUrl), await open(to, databases.get(to))];
   const ends = { source: source.pool, target: target.pool, directory };
   if (options.clear) {
     await clearMoved(ends, id);

@@ -8,7 +8,7 @@ import { inlineValues } from '../platform/db/inlined.ts';
 import { createPool, setUp, TYPES } from '../platform/db/pool.ts';
 import { type Db, exec, join, many, one, raw, type Sql, sql } from '../platform/db/query.ts';
 import { serversOf, waitForPrimary } from '../platform/db/servers.ts';
-import { explainDatabaseError } from '../platform/db/startup-error.ts';
+import { explainDatabaseError, StartupError } from '../platform/db/startup-error.ts';
 import type { Log } from '../platform/lib/log.ts';
 
 /** The database of a cell. */
@@ -31,12 +31,14 @@ const SETTINGS = {
   timezone: 'UTC',
 };
 
-/** Opens the database of a cell. Rejects when no server of it accepts writes, with a StartupError that names the cell. */
+/** Opens the database of a cell. Rejects with a StartupError when no server of it accepts writes, or it is another cell. */
 export async function openCell(number: number, connectionString: string, log: Log): Promise<Cell> {
   const pool = createPool(connectionString, { max: 4, applicationName: 'heliograph account move', log });
   try {
     await waitForPrimary(connectionString);
-    await pool.query('SELECT');
+    const own = await one<{ number: number | null }>(pool, sql`SELECT (SELECT number FROM cell) AS number`);
+    if (own.number !== number)
+      throw new StartupError(`The database of cell ${number} says that it is cell ${own.number}.`);
   } catch (error) {
     await pool.end();
     throw explainDatabaseError(error, `CELL_DATABASES (cell ${number})`);
@@ -53,19 +55,12 @@ export async function openCell(number: number, connectionString: string, log: Lo
   return { number, pool, openSession, close: () => pool.end() };
 }
 
-/** A table with rows of accounts. */
-export type Table = {
-  readonly name: string;
-  /** `facts`, `shared` or `queue`, as its comment says. */
-  readonly kind: string;
-  /** The column that names the account; null: another table does. */
-  readonly key: string | null;
-  /** The columns that are stored, in their order. */
-  readonly columns: readonly string[];
-  /** Those that number the rows within a database. */
-  readonly renewed: readonly string[];
-  readonly parents: readonly string[];
-};
+/**
+ * A table with rows of accounts: its kind, as its comment says; the column that names the account (null: another table does); the
+ * columns that are stored, and which of them number the rows within a database; and the tables that it refers to.
+ */
+export type Table = Readonly<Record<'name' | 'kind', string>> &
+  Readonly<Record<'columns' | 'renewed' | 'parents', readonly string[]>> & { readonly key: string | null };
 
 /** Tables without a column for the account, with the condition for its rows. */
 const OWNED_BY_OTHERS: Readonly<Record<string, (accountId: number) => Sql>> = {
@@ -98,19 +93,15 @@ export async function listTables(db: Db): Promise<Table[]> {
         FROM pg_class c
         WHERE c.relnamespace = ${CURRENT_SCHEMA} AND c.relkind IN ('r', 'p') AND NOT c.relispartition ORDER BY c.relname`,
   );
-  const rest = new Map(
-    found.filter(({ name, key }) => key !== null || name in OWNED_BY_OTHERS).map((table) => [table.name, table]),
-  );
+  const owned = found.filter(({ name, key }) => key !== null || name in OWNED_BY_OTHERS);
+  const rest = new Map(owned.map((table) => [table.name, table]));
   const ordered: Table[] = [];
   const add = (table: Table): void => {
     if (!rest.delete(table.name)) return;
-    for (const parent of table.parents) {
-      const first = rest.get(parent);
-      if (first) add(first);
-    }
+    for (const parent of owned) if (table.parents.includes(parent.name)) add(parent);
     ordered.push(table);
   };
-  for (const table of [...rest.values()]) add(table);
+  for (const table of owned) add(table);
   return ordered;
 }
 
@@ -165,7 +156,7 @@ export const listOf = (columns: readonly string[]): Sql => join(columns.map((col
 export async function copyTable(
   source: Client,
   target: Client,
-  { table, accountId, ids }: { table: Table; accountId: number; ids: ConnectionIds },
+  { table, accountId, ids }: { readonly table: Table; readonly accountId: number; readonly ids: ConnectionIds },
 ): Promise<number> {
   const values = join(table.columns.map((column) => valueOf(table, column, ids)));
   const rows = sql`FROM ${raw(table.name)} WHERE ${own(table, accountId)}`;

@@ -16,14 +16,13 @@ import {
   followPlacements,
   listMovedAccounts,
   openDirectory,
-  type Placements,
   updateCell,
 } from './directory.ts';
 
 const own = testDatabase({ empty: true });
 const [first, second] = [testDatabase(), testDatabase()];
 let db: Pool;
-let placements: Placements;
+let placements: Awaited<ReturnType<typeof followPlacements>>;
 let accounts: [NewAccount, NewAccount];
 const open: Cells[] = [];
 
@@ -50,7 +49,7 @@ function directoryOf(databases: Readonly<Record<number, string>>): { directory: 
     PATIENT_MS,
   );
   open.push(cells);
-  return { cells, directory: createDirectory({ cells, placements }) };
+  return { cells, directory: createDirectory(cells, placements) };
 }
 const both = () => directoryOf({ 0: first.connectionString, 1: second.connectionString }).directory;
 /** For a machine that is busy with other things. */

@@ -42,32 +42,22 @@ export async function listMovedAccounts(db: Db): Promise<Map<number, number>> {
   return new Map(rows.map(({ id, cell }) => [id, cell]));
 }
 
-/** Which cell each account belongs to, in memory. */
-export type Placements = { find(accountId: number): number; close(): Promise<void> };
-
 /** Until then, the former cell of an account answers 503, so that its clients come again. */
 const RELOAD_MS = 500;
 
 /** Loads the accounts that have moved, and follows their changes. */
-export async function followPlacements(pool: Pool, log: Log): Promise<Placements> {
+export async function followPlacements(pool: Pool, log: Log) {
   let placed = await listMovedAccounts(pool);
   const reload = async (): Promise<number> => {
     placed = await listMovedAccounts(pool);
     return RELOAD_MS;
   };
   const { stop } = startLoop('moved accounts', reload, log);
-  return { find: (accountId) => placed.get(accountId) ?? cellOfId(accountId), close: stop };
+  return { find: (accountId: number): number => placed.get(accountId) ?? cellOfId(accountId), close: stop };
 }
 
 /** Where a request goes: to the number of a cell; to `any` that refuses what needs credentials; `later`: nobody can say now. */
 export type Destination = number | 'any' | 'later';
-
-export type Directory = {
-  /** Finds where a request goes by whom it names. */
-  find(named: Named): Promise<Destination>;
-  /** How many callers are known by heart. */
-  knownCount(): number;
-};
 
 /** About 100 bytes each. The oldest ones are forgotten first, and asked for again. */
 const MAX_KNOWN = 500_000;
@@ -79,11 +69,7 @@ const NAMES_MS = 60_000;
  * from then on by heart, as what never changes: the account, not the cell. So nothing has to be published to the
  * directory, a key works from its first use on, and strangers, who are never remembered, displace nobody.
  */
-export function createDirectory(deps: {
-  readonly cells: Pick<Cells, 'find' | 'has'>;
-  readonly placements: Pick<Placements, 'find'>;
-}): Directory {
-  const { cells, placements } = deps;
+export function createDirectory(cells: Pick<Cells, 'find' | 'has'>, placements: { find(accountId: number): number }) {
   const known = new Map<string, { readonly accountId: number; readonly until: number }>();
 
   async function accountOf(caller: Caller): Promise<number | 'nobody' | 'unsure'> {
@@ -100,8 +86,10 @@ export function createDirectory(deps: {
   }
 
   return {
+    /** How many callers are known by heart. */
     knownCount: () => known.size,
-    async find(named) {
+    /** Finds where a request goes by whom it names. */
+    async find(named: Named): Promise<Destination> {
       if (named.kind === 'nobody') return 'any';
       const account = named.kind === 'account' ? named.accountId : await accountOf(named);
       if (account === 'nobody') return 'any';
@@ -112,3 +100,4 @@ export function createDirectory(deps: {
     },
   };
 }
+export type Directory = ReturnType<typeof createDirectory>;

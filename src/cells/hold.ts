@@ -9,8 +9,6 @@ import { repeatedTransaction, setStatementTimeoutMinutes } from '../platform/db/
 import { AppError } from '../platform/errors.ts';
 import { type ConnectionIds, COPY_SESSION, isWork, listOf, listTables, own, type Table, valueOf } from './copy.ts';
 
-type Held = { readonly accountId: number };
-
 /** How long a move waits for what workers have in hand. */
 const PATIENCE_MS = 30_000;
 /** How long it waits for receivers of events: what they have not acknowledged by then is sent again from the other cell. */
@@ -22,7 +20,7 @@ const POLL_MS = 50;
  * when nothing writes for it any more; rejects after 30 seconds with what is still in the way. Errors: 409 when the account is
  * not served here.
  */
-export async function hold(source: Pool, { accountId, cell }: Held & { cell: number }): Promise<void> {
+export async function hold(source: Pool, { accountId, cell }: { accountId: number; cell: number }): Promise<void> {
   const mark = sql`UPDATE account SET away = 'held', cell = ${cell} WHERE id = ${accountId} AND away IS NULL`;
   if ((await exec(source, mark)) === 0) throw new AppError('conflict', { message: 'The account is not served here' });
   await notifyAccountChange(source, { accountId });
@@ -40,9 +38,8 @@ export async function hold(source: Pool, { accountId, cell }: Held & { cell: num
     if (owned + older === 0 && (events === 0 || waited > EVENTS_MS) && (await end(source, tables, accountId))) return;
     if (waited > PATIENCE_MS)
       throw new Error(
-        owned > 0
-          ? `Workers still send ${owned} chunks of the account: the answers of a carrier are late. Try again later.`
-          : `${older} transactions that began before are still open: see pg_stat_activity. Try again later.`,
+        `Workers still send ${owned} chunks of the account (the answers of a carrier are late), and ${older} transactions that ` +
+          'began before are open (see pg_stat_activity): try again later.',
       );
     await delay(POLL_MS);
   }
@@ -91,7 +88,7 @@ const ownedBy = (accountId: number) =>
  * Counts what is still in hand: chunks, transactions that began before `instant` and may write for the account, and events
  * that could be sent now. Exports only read, and so does the copy of another account.
  */
-const countOpen = (db: Db, { accountId, instant }: Held & { instant: string }) =>
+const countOpen = (db: Db, { accountId, instant }: { accountId: number; instant: string }) =>
   one<{ owned: number; older: number; events: number }>(
     db,
     sql`SELECT ${ownedBy(accountId)} AS owned,
@@ -107,7 +104,10 @@ const countOpen = (db: Db, { accountId, instant }: Held & { instant: string }) =
  * chunks stand with the first of those that wait at their connections. Those of campaigns that are paused or cancelled stay
  * parked.
  */
-export async function resume(tx: Db, { accountId, ids = new Map() }: Held & { ids?: ConnectionIds }): Promise<void> {
+export async function resume(
+  tx: Db,
+  { accountId, ids = new Map() }: { accountId: number; ids?: ConnectionIds },
+): Promise<void> {
   await setStatementTimeoutMinutes(tx, 60);
   // From the last one: events that wait for another attempt are older than those that were never tried.
   for (const table of (await listTables(tx)).filter(isWork).toReversed()) await putBack(tx, table, accountId, ids);
@@ -152,7 +152,7 @@ function putBack(tx: Db, table: Table, accountId: number, ids: ConnectionIds): P
 }
 
 /** Serves a held account here again, unless its move has been decided meanwhile. */
-export const release = (source: Pool, { accountId }: Held): Promise<void> =>
+export const release = (source: Pool, { accountId }: { accountId: number }): Promise<void> =>
   repeatedTransaction(source, async (tx) => {
     const served = sql`UPDATE account SET away = NULL, cell = NULL WHERE id = ${accountId} AND away = 'held'`;
     if ((await exec(tx, served)) > 0) await resume(tx, { accountId });

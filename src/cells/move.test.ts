@@ -325,7 +325,9 @@ describe('when a move fails', () => {
       const session = await a.openSession();
       const query = session.query.bind(session) as (text: string) => Promise<unknown>;
       session.query = ((text: string) =>
-        typeof text === 'string' && text.startsWith('BEGIN') ? release(a.pool, { accountId }).then(() => query(text)) : query(text)) as never;
+        typeof text === 'string' && text.startsWith('BEGIN')
+          ? release(a.pool, { accountId }).then(() => query(text))
+          : query(text)) as never;
       return session;
     };
     await expect(move({ ...a, openSession }, b)).rejects.toThrow('The move was taken back');
@@ -341,7 +343,7 @@ describe('what carriers send to the former cell', () => {
     await move(a, b);
     await arrive('carrier-1');
     expect((await statesOf(a.pool, [id])).get(id)).toMatchObject({ status: STATUS.ACCEPTED });
-    const pass = () => passOn({ source: a.pool, target: b.pool, cell: 1, onInbound: receiveIntoInbox });
+    const pass = () => passOn(a.pool, b.pool, 1, receiveIntoInbox);
     const [kept] = await many<{ id: string; content: string }>(a.pool, sql`SELECT id, content::text FROM passed_on`);
     expect(await pass()).toBe(1);
     expect(await processReceipts(b.pool, () => new Date())).toBe(1);
@@ -395,7 +397,7 @@ describe('what carriers send to the former cell', () => {
     await expect(cells.runTasks(a)).rejects.toThrow('CELL_DATABASES must name it');
     await processReceipts(b.pool, () => new Date());
     expect((await statesOf(b.pool, [id])).get(id)).toMatchObject({ status: STATUS.DELIVERED });
-    const pass = passOn({ source: a.pool, target: b.pool, cell: 1, onInbound: receiveIntoInbox });
+    const pass = passOn(a.pool, b.pool, 1, receiveIntoInbox);
     await expect(pass).rejects.toThrow('lacks the connection of this cell with the id 999');
   });
 });

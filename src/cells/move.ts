@@ -17,12 +17,8 @@ import { updateCell } from './directory.ts';
 import { hold, release, resume } from './hold.ts';
 
 /** The two cells of a move, and the directory in front of them. */
-export type Ends = { readonly source: Pool; readonly target: Pool; readonly directory: Pool };
-
-type Move = {
-  readonly source: Cell;
-  readonly target: Cell;
-  readonly directory: Pool;
+type Ends<C> = { readonly source: C; readonly target: C; readonly directory: Pool };
+type Move = Ends<Cell> & {
   readonly accountId: number;
   readonly ids: ConnectionIds;
   /** Told of each step. */
@@ -51,9 +47,8 @@ export async function moveAccount(move: Move): Promise<Moved> {
   if (before?.state === 'moved' || (before && (await settle(ends, before)))) return { rows: 0, heldMs: null };
   await createPartitions(target.pool, await listEndedDays(source.pool, new Date()));
   await using opened = new AsyncDisposableStack();
-  const open = async (cell: Cell): Promise<Client> =>
-    // Also ends what is not committed.
-    opened.adopt(await cell.openSession(), (session) => session.end().catch(() => undefined));
+  // Also ends what is not committed.
+  const open = async (cell: Cell) => opened.adopt(await cell.openSession(), (one) => one.end().catch(() => undefined));
   const [from, to] = [await open(source), await open(target)];
   await to.query('BEGIN');
   if (!(await tryLock(to, accountId))) throw conflict('Another process moves the account: try again in a minute');
@@ -120,14 +115,12 @@ async function leave(tx: Db, accountId: number): Promise<void> {
  * Decides what a process that died has left undecided: a held account whose copy is in the target has moved, and any other one
  * is served in the source again. Returns whether it has moved; null, and decides nothing, while another process moves it.
  */
-export async function settle(
-  { source, target, directory }: Ends,
-  { accountId, cell, moves }: Away,
-): Promise<boolean | null> {
+export async function settle({ source, target, directory }: Ends<Pool>, away: Away): Promise<boolean | null> {
+  const { accountId, cell, moves } = away;
   const hasMoved = await transaction(target, async (tx) => {
     // While this has the lock, no copy is committed that was begun before.
     if (!(await tryLock(tx, accountId))) return null;
-    if (await knowsNewer(tx, { accountId, moves })) return true;
+    if (await knowsNewer(tx, away)) return true;
     await release(source, { accountId });
     return false;
   });
@@ -137,7 +130,7 @@ export async function settle(
   return true;
 }
 
-const knowsNewer = async (db: Db, { accountId, moves }: Pick<Away, 'accountId' | 'moves'>): Promise<boolean> =>
+const knowsNewer = async (db: Db, { accountId, moves }: Away): Promise<boolean> =>
   (await maybeOne(db, sql`SELECT FROM account WHERE id = ${accountId} AND moves > ${moves}`)) !== undefined;
 
 /** Any number, but the same in every release. */
@@ -153,7 +146,7 @@ async function tryLock(tx: Db, accountId: number): Promise<boolean> {
  * Deletes what an account that has moved has left here, by which late receipts are passed on. Errors: 409 when it has not
  * moved, when something still waits to be passed on, and when the target does not have it, as after a restore.
  */
-export async function clearMoved({ source, target }: Omit<Ends, 'directory'>, accountId: number): Promise<void> {
+export async function clearMoved({ source, target }: Omit<Ends<Pool>, 'directory'>, accountId: number): Promise<void> {
   const away = await findAway(source, accountId);
   if (away?.state !== 'moved') throw conflict('The account has not moved');
   if (!(await knowsNewer(target, away)))

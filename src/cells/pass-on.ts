@@ -18,9 +18,8 @@ import { settle } from './move.ts';
 
 const MAX_ROWS = 500;
 
-export type CellTaskDeps = {
+type CellTaskDeps = {
   readonly pool: Pool;
-  /** The databases of the cells, and of the directory. */
   readonly cells: Config['cells'];
   readonly onInbound: OnInbound;
   readonly log: Log;
@@ -54,7 +53,7 @@ export function cellTasks({ pool, cells: { databases, directoryUrl }, onInbound,
       name: 'passing on',
       work: every(SECOND_MS, async () => {
         const passAll = async (cell: number | null, target: Pool): Promise<void> => {
-          while ((await passOn({ source: pool, target, cell, onInbound })) > 0);
+          while ((await passOn(pool, target, cell, onInbound)) > 0);
         };
         const waiting = await many<{ cell: number | null }>(pool, sql`SELECT DISTINCT a.cell FROM ${WAITING}`);
         await forAll(waiting, ({ cell }) =>
@@ -91,15 +90,10 @@ type PassedOn = RowOf<typeof PASSED_ON>;
  * Passes receipts and inbound messages on to where their accounts are. The target has them before they are deleted here, and
  * remembers which it has taken, so that each is taken once whatever is killed. What came over a connection that the target
  * does not have stays here and holds up nothing else: once only such rows are left, this rejects. Returns the number of rows.
+ *
+ * @param cell which the target is; null when it is the source
  */
-export async function passOn(deps: {
-  readonly source: Pool;
-  readonly target: Pool;
-  /** The cell that the target is; null when it is the source. */
-  readonly cell: number | null;
-  readonly onInbound: OnInbound;
-}): Promise<number> {
-  const { source, target, cell, onInbound } = deps;
+export async function passOn(source: Pool, target: Pool, cell: number | null, onInbound: OnInbound): Promise<number> {
   const ids = await matchConnections(source, target);
   const isKnown = sql`p.connection_id = ANY(${plainArray([...ids.keys()])}::bigint[])`;
   const waiting = sql`FROM ${WAITING} AND a.cell IS NOT DISTINCT FROM ${cell}::smallint`;

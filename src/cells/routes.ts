@@ -18,10 +18,6 @@ export type DirectoryDeps = {
 const ASK = '/cell';
 /** The same, for requests whose body names the caller: the answer makes nginx send on the request that it has read. */
 const REDIRECT = '/route';
-const NGINX_LOCATION = '@cell';
-/** The header of the answer: cell_ and a number, or any_cell, the names of groups of servers in the proxy. */
-const CELL_HEADER = 'x-heliograph-cell';
-const RETRY_SECONDS = 1;
 const MAX_BODY_BYTES = 64 * 1024;
 
 /**
@@ -50,17 +46,18 @@ async function answer({ directory }: DirectoryDeps, request: IncomingMessage, re
   // The proxy reads nothing else, and each header takes time.
   response.sendDate = false;
   response.writeHead(200, {
-    [CELL_HEADER]: destination === 'any' ? 'any_cell' : `cell_${destination}`,
+    // The names of groups of servers in the proxy.
+    'x-heliograph-cell': destination === 'any' ? 'any_cell' : `cell_${destination}`,
     'content-length': '0',
-    ...(url === REDIRECT && { 'x-accel-redirect': NGINX_LOCATION }),
+    ...(url === REDIRECT && { 'x-accel-redirect': '@cell' }),
   });
   response.end();
 }
 
 function refuse(response: ServerResponse, message: string): void {
-  const failure = { status: 503, message, retryAfterSeconds: RETRY_SECONDS };
+  const failure = { status: 503, message, retryAfterSeconds: 1 };
   response.writeHead(503, {
-    'retry-after': String(RETRY_SECONDS),
+    'retry-after': '1',
     'cache-control': NOT_STORED,
     'content-type': 'application/json; charset=utf-8',
   });

@@ -1,3 +1,4 @@
+import { type Db, exec, sql } from '../../src/platform/db/query.ts';
 import type { Actor } from '../../src/platform/lib/actor.ts';
 import { CHANNELS } from '../../src/platform/lib/channel.ts';
 import { DEFAULT_NUMBER_RULES } from '../../src/platform/lib/phone/number-rules.ts';
@@ -26,6 +27,14 @@ export const actor = (accountId = 1): Actor => ({
   channels: new Set(CHANNELS),
   numberRules: DEFAULT_NUMBER_RULES,
 });
+
+/** Gives the accounts 1 to 20 a balance, without which nothing is accepted for them. */
+export const addBalances = (db: Db): Promise<number> =>
+  exec(
+    db,
+    sql`INSERT INTO credit_balance (account_id, unlimited) SELECT n, true FROM generate_series(1, 20) AS n
+        ON CONFLICT DO NOTHING`,
+  );
 
 /** Returns the routes over these connections with a price of zero for every number. */
 export const freeOver = (connectionsFor: (...question: Parameters<FindRoute>) => number[]): Lookups => ({

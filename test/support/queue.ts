@@ -76,7 +76,7 @@ export async function queueMessages(pool: Pool, queued: Queued): Promise<string[
       tx,
       chunks.map((list) => ({ accountId, connectionId, alternates, priority, availableAt, campaignId, ids: list })),
     );
-    await freeze(tx, [{ accountId, micros: count * priceMicros }], 'test');
+    if (priceMicros > 0) await freeze(tx, [{ accountId, micros: count * priceMicros }], 'test');
   });
   return ids;
 }

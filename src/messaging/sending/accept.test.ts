@@ -4,7 +4,7 @@ import { createWaker } from '../../network/dispatch/wake.ts';
 import { timeOfId } from '../../platform/lib/ids.ts';
 import { testDatabase } from '../../../test/support/database.ts';
 import { reset } from '../../../test/support/reset.ts';
-import { actor, draft, freeOver } from '../../../test/support/drafts.ts';
+import { actor, addBalances, draft, freeOver } from '../../../test/support/drafts.ts';
 import { listChunks, statesOf } from '../../../test/support/queue.ts';
 import { WHOLE_CONTENT_ONLY } from '../../network/templates/content.ts';
 import { claimChunks } from '../../network/dispatch/sql.ts';
@@ -24,6 +24,7 @@ let accept: Accept;
 let recent: RecentMessages;
 beforeEach(async () => {
   await reset(pool, sql`TRUNCATE message, message_state, client_message_id, dispatch_chunk, simulated_outcome`);
+  await addBalances(pool);
   woken = [];
   recent = createRecentMessages();
   accept = newAccept();

@@ -4,7 +4,7 @@ import { createWaker } from '../../network/dispatch/wake.ts';
 import { insertAnswers, isKeyTaken } from '../../platform/idempotency/sql.ts';
 import { testDatabase } from '../../../test/support/database.ts';
 import { reset } from '../../../test/support/reset.ts';
-import { actor, draft, freeOver } from '../../../test/support/drafts.ts';
+import { actor, addBalances, draft, freeOver } from '../../../test/support/drafts.ts';
 import { AppError } from '../../platform/errors.ts';
 import { type Accept, createAccept } from './accept.ts';
 import type { Verdict } from './draft.ts';
@@ -15,6 +15,7 @@ const { pool } = testDatabase();
 let accept: Accept;
 beforeAll(async () => {
   accept = newAccept();
+  await addBalances(pool);
 });
 beforeEach(() =>
   reset(pool, sql`TRUNCATE message, client_message_id, dispatch_chunk, idempotency_key, simulated_outcome`),

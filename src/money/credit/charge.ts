@@ -16,12 +16,12 @@ const settlingShard = (): number => 1 + randomInt(SETTLING_SHARDS);
 
 type Total = { readonly accountId: number; readonly micros: number; readonly messages: number };
 
-/** Returns the sums per account. The statements lock balances in the order of the account ids. */
+/** Returns the sums per account, with the number of messages that have a price. The statements lock balances in the order of the account ids. */
 function totals(charges: readonly Charge[]): Total[] {
   const sums = new Map<number, { micros: number; messages: number }>();
   for (const { accountId, micros } of charges) {
     const sum = sums.get(accountId) ?? { micros: 0, messages: 0 };
-    sums.set(accountId, { micros: sum.micros + micros, messages: sum.messages + 1 });
+    sums.set(accountId, { micros: sum.micros + micros, messages: sum.messages + (micros > 0 ? 1 : 0) });
   }
   return [...sums].map(([accountId, sum]) => ({ accountId, ...sum }));
 }
