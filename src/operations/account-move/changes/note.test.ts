@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { listSchemaFaults } from '../../../../scripts/schema-rules.ts';
 import { countLockWaits } from '../../../../test/support/lock-waits.ts';
 import { until } from '../../../../test/support/until.ts';
 import { openTwoCells, runMoveTasks, type TwoCells } from '../../../../test/support/two-cells.ts';
 import { exec, many, raw, sql } from '../../../platform/db/query.ts';
 import { createPartitions } from '../../../platform/db/partitions.ts';
-import { checkTableKinds } from '../../../platform/db/table-kinds.ts';
 import { tenantTransaction } from '../../../platform/db/tenant.ts';
 import { DAY_MS } from '../../../platform/lib/time.ts';
 import { createAccount } from '../../accounts/create.ts';
@@ -91,7 +91,7 @@ test('each table that is copied ahead has its triggers, and none afterwards', as
   await endNotes(pool, notes);
   expect(await listTriggers(pool, { runs: 'note_change_' })).toEqual([]);
   expect(await listNoted()).toEqual([]);
-  expect(await checkTableKinds(pool)).toEqual([]);
+  expect(await listSchemaFaults(pool)).toEqual([]);
 });
 
 test('changes that were not noted are found before the copy counts', async () => {

@@ -62,7 +62,9 @@ test('a backup that is taken while rows are written has those from before it, an
   });
   expect(restored).toEqual(created);
   expect(rows.map(({ n }) => n).filter((n) => n !== 2)).toEqual([1]);
-  await expect(restore(async () => undefined)).rejects.toThrow(/postgres exists: stop the program, and move that folder/);
+  await expect(restore(async () => undefined)).rejects.toThrow(
+    /postgres exists: stop the program, and move that folder/,
+  );
 });
 
 test('a backup inside the database that it copies is refused', async () => {
