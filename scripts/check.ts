@@ -9,7 +9,6 @@ type Step = readonly [name: string, command: string];
 
 /** Name and command of each step: first the one that takes longest, then in the order in which failures are best fixed. */
 const STEPS: readonly Step[] = [
-  ['english', 'node scripts/check-english.ts'],
   ['types', 'tsc -p .'],
   ['types of the console', 'tsc -p web'],
   ['types of the console tests', 'tsc -p web/e2e'],
@@ -17,12 +16,10 @@ const STEPS: readonly Step[] = [
   ['format', 'biome format --reporter=concise .'],
   ['imports', 'node scripts/check-dependencies.ts'],
   ['conventions', 'node scripts/check-conventions.ts'],
-  ['regex', 'node scripts/check-regex.ts'],
   ['dead code', 'knip --no-progress'],
   ['configuration.md', 'node scripts/generate-configuration.ts --check'],
   ['carriers.md', 'node scripts/generate-carriers.ts --check'],
   ['errors.md', 'node scripts/generate-errors.ts --check'],
-  ['limits.md', 'node scripts/generate-limits.ts --check'],
   ['whatsapp-errors.md', 'node scripts/generate-whatsapp-errors.ts --check'],
   ['openapi.json', 'node scripts/generate-openapi.ts --check'],
   ['schema.d.ts', 'node scripts/generate-client.ts --check'],

@@ -3,7 +3,7 @@
 import { startEmbedded } from '../src/platform/db/embedded/embedded.ts';
 import { MIGRATIONS_DIR, migrate } from '../src/platform/db/migrate.ts';
 import { createPool } from '../src/platform/db/pool.ts';
-import { dumpSchema } from '../src/platform/db/schema-dump.ts';
+import { dumpSchema } from './schema-dump.ts';
 import { silentLog } from '../src/platform/lib/log.ts';
 import { removeDataDir } from '../test/support/data-dir.ts';
 import { temporaryFolder } from '../test/support/temporary-folder.ts';

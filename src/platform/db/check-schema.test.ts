@@ -5,9 +5,8 @@ import { silentLog } from '../lib/log.ts';
 import { MIGRATIONS_DIR, migrate } from './migrate.ts';
 import { ensurePartitions } from './partitions.ts';
 import { many, one, sql } from './query.ts';
-import { checkRlsRules } from './rls-rules.ts';
-import { dumpSchema } from './schema-dump.ts';
-import { checkTableKinds } from './table-kinds.ts';
+import { dumpSchema } from '../../../scripts/schema-dump.ts';
+import { listSchemaFaults } from '../../../scripts/schema-rules.ts';
 import { tenant } from './tenant.ts';
 
 const usual = testDatabase();
@@ -40,7 +39,7 @@ test.each(['messaging', 'My App'])(
     await ensurePartitions(pool, new Date());
     expect(await run()).toEqual([]);
     expect(await many(pool, SCHEMAS)).toEqual([{ name: schema }]);
-    expect([...(await checkRlsRules(pool)), ...(await checkTableKinds(pool))]).toEqual([]);
+    expect(await listSchemaFaults(pool)).toEqual([]);
     const ours = (await dumpSchema(pool))
       .replaceAll(`search_path TO '${schema}'`, "search_path TO 'public'")
       .replaceAll('extensions.gin_trgm_ops', 'gin_trgm_ops');

@@ -3,10 +3,10 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Pool, PoolClient } from 'pg';
+import packageJson from '../../../package.json' with { type: 'json' };
 import type { Log } from '../lib/log.ts';
 import { checkSchema } from './check-schema.ts';
 import { checkServer } from './check-server.ts';
-import { worksWith } from './contracts.ts';
 import { exec, many, sql } from './query.ts';
 import { StartupError } from './startup-error.ts';
 import { ensureTenantRole } from './tenant-role.ts';
@@ -102,6 +102,15 @@ async function findPending(client: PoolClient, migrations: readonly Migration[])
     }
   }
   return migrations.slice(applied.length);
+}
+
+/**
+ * Whether this program works on a database that has a newer migration. One that removes something says in its name which
+ * release does without that: `0080_contract_0_3_0_old_column`. The name is all that a database tells an older program.
+ */
+function worksWith(name: string): boolean {
+  const needed = /^\d{4}_contract_(\d+)_(\d+)_(\d+)_/.exec(name)?.slice(1).join('.');
+  return needed === undefined || packageJson.version.localeCompare(needed, 'en', { numeric: true }) >= 0;
 }
 
 async function createTable(client: PoolClient): Promise<void> {

@@ -9,7 +9,7 @@ import { silentLog } from '../lib/log.ts';
 import { timeOf } from './id-time.ts';
 import { createPool } from './pool.ts';
 import { many, one, sql } from './query.ts';
-import { dumpSchema } from './schema-dump.ts';
+import { dumpSchema } from '../../../scripts/schema-dump.ts';
 
 const SCHEMA = new URL('../../../db/schema.sql', import.meta.url);
 const UUIDV7 = /CREATE OR REPLACE FUNCTION uuidv7\(.*?\$function\$;\n+/s;

@@ -1,5 +1,5 @@
-import { CURRENT_SCHEMA } from './current-schema.ts';
-import { type Db, many, one, type Sql, sql } from './query.ts';
+import { CURRENT_SCHEMA } from '../src/platform/db/current-schema.ts';
+import { type Db, many, one, type Sql, sql } from '../src/platform/db/query.ts';
 
 const HEADER = `-- The schema after all migrations, for reading and for review. Generated from the catalogs of a migrated database by
 -- scripts/dump-schema.ts; the check fails when this file and db/migrations differ. Not meant to be run: tables stand
