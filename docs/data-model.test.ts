@@ -10,10 +10,10 @@ import { testDatabase } from '../test/support/database.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 const PAGE = await readFile(join(ROOT, 'docs/data-model.md'), 'utf8');
-const SCHEMA = await readFile(join(ROOT, 'db/schema.sql'), 'utf8');
+const SCHEMA = await readFile(join(ROOT, 'db/migrations/0001_schema.sql'), 'utf8');
 const database = testDatabase();
 
-/** The columns of each table in db/schema.sql. */
+/** The columns of each table in the schema. */
 const TABLES = new Map(
   [...SCHEMA.matchAll(/^CREATE TABLE (\w+) \(\n([^]*?)^\)/gm)].map(([, name, body = '']) => [
     name,

@@ -25,7 +25,6 @@ const STEPS: readonly Step[] = [
   ['schema.d.ts', 'node scripts/generate-client.ts --check'],
   ['operations.md', 'node scripts/generate-operations.ts --check'],
   ['permissions.md', 'node scripts/generate-permissions.ts --check'],
-  ['schema.sql', 'node scripts/dump-schema.ts --check'],
   ['corpus.json', 'node scripts/generate-ssrf-corpus.ts --check'],
   ['THIRD-PARTY-NOTICES.md', 'node scripts/generate-notices.ts --check'],
   ['site of the documentation', 'node scripts/build-docs.ts'],

@@ -5,7 +5,7 @@ import { silentLog } from '../lib/log.ts';
 import { MIGRATIONS_DIR, migrate } from './migrate.ts';
 import { ensurePartitions } from './partitions.ts';
 import { many, one, sql } from './query.ts';
-import { dumpSchema } from '../../../scripts/schema-dump.ts';
+import { dumpSchema } from '../../../test/support/schema-dump.ts';
 import { listSchemaFaults } from '../../../scripts/schema-rules.ts';
 import { tenant } from './tenant.ts';
 

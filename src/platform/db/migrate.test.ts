@@ -6,7 +6,7 @@ import { silentLog } from '../lib/log.ts';
 import { createTestDatabase } from '../../../test/support/database.ts';
 import { MIGRATIONS_DIR, migrate } from './migrate.ts';
 import { many, sql } from './query.ts';
-import { dumpSchema } from '../../../scripts/schema-dump.ts';
+import { dumpSchema } from '../../../test/support/schema-dump.ts';
 
 let database: Awaited<ReturnType<typeof createTestDatabase>>;
 let dir: string;

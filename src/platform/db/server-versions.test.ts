@@ -1,6 +1,6 @@
-import { readFile } from 'node:fs/promises';
 import type { Pool } from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { testDatabase } from '../../../test/support/database.ts';
 import { databaseUrl, TEMPLATE } from '../../../test/support/cluster.ts';
 import { OTHER_VERSIONS } from '../../../test/support/other-versions.ts';
 import { startTestCluster } from '../../../test/support/test-cluster.ts';
@@ -9,10 +9,12 @@ import { silentLog } from '../lib/log.ts';
 import { timeOf } from './id-time.ts';
 import { createPool } from './pool.ts';
 import { many, one, sql } from './query.ts';
-import { dumpSchema } from '../../../scripts/schema-dump.ts';
+import { dumpSchema } from '../../../test/support/schema-dump.ts';
 
-const SCHEMA = new URL('../../../db/schema.sql', import.meta.url);
 const UUIDV7 = /CREATE OR REPLACE FUNCTION uuidv7\(.*?\$function\$;\n+/s;
+
+/** On the version that comes with the program. */
+const usual = testDatabase();
 
 describe.each(OTHER_VERSIONS)('on PostgreSQL %i', (version) => {
   let cluster: Awaited<ReturnType<typeof startTestCluster>>;
@@ -34,7 +36,7 @@ describe.each(OTHER_VERSIONS)('on PostgreSQL %i', (version) => {
     const schema = await dumpSchema(pool);
     expect(major).toBe(version);
     expect(schema).toMatch(UUIDV7);
-    expect(schema.replace(UUIDV7, '').trimEnd()).toBe((await readFile(SCHEMA, 'utf8')).trimEnd());
+    expect(schema.replace(UUIDV7, '').trimEnd()).toBe((await dumpSchema(usual.pool)).trimEnd());
   });
 
   test('uuidv7 makes UUIDs of version 7 that ascend, also inside a statement, and have the time', async () => {

@@ -1,10 +1,5 @@
-import { CURRENT_SCHEMA } from '../src/platform/db/current-schema.ts';
-import { type Db, many, one, type Sql, sql } from '../src/platform/db/query.ts';
-
-const HEADER = `-- The schema after all migrations, for reading and for review. Generated from the catalogs of a migrated database by
--- scripts/dump-schema.ts; the check fails when this file and db/migrations differ. Not meant to be run: tables stand
--- in the order of their names. Day partitions are left out.
-`;
+import { CURRENT_SCHEMA } from '../../src/platform/db/current-schema.ts';
+import { type Db, many, one, type Sql, sql } from '../../src/platform/db/query.ts';
 
 /**
  * Returns the schema of the database as text: extensions, types, sequences, tables (columns, constraints, partition
@@ -21,7 +16,10 @@ export async function dumpSchema(db: Db): Promise<string> {
     ...(await blocks(db, FUNCTIONS)),
   ];
   const { schema } = await one<{ schema: string }>(db, sql`SELECT quote_ident(current_schema()) AS schema`);
-  return [HEADER, ...sections.filter((section) => section !== '')].join('\n').replaceAll(`${schema}.`, '');
+  return sections
+    .filter((section) => section !== '')
+    .join('\n')
+    .replaceAll(`${schema}.`, '');
 }
 
 type Line = { readonly text: string };
