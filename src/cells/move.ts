@@ -48,7 +48,8 @@ export async function moveAccount(move: Move): Promise<Moved> {
   await createPartitions(target.pool, await listEndedDays(source.pool, new Date()));
   await using opened = new AsyncDisposableStack();
   // Also ends what is not committed.
-  const open = async (cell: Cell) => opened.adopt(await cell.openSession(), (one) => one.end().catch(() => undefined));
+  const open = async (cell: Cell) =>
+    opened.adopt(await cell.openSession(), (client) => client.end().catch(() => undefined));
   const [from, to] = [await open(source), await open(target)];
   await to.query('BEGIN');
   if (!(await tryLock(to, accountId))) throw conflict('Another process moves the account: try again in a minute');
