@@ -134,12 +134,10 @@ export async function settle({ source, target, directory }: Ends<Pool>, away: Aw
 const knowsNewer = async (db: Db, { accountId, moves }: Away): Promise<boolean> =>
   (await maybeOne(db, sql`SELECT FROM account WHERE id = ${accountId} AND moves > ${moves}`)) !== undefined;
 
-/** Any number, but the same in every release. */
-const MOVE_LOCK = 7_306_501;
-
 /** Keeps other moves of the account to this database out until the transaction ends; false when there is one. */
 async function tryLock(tx: Db, accountId: number): Promise<boolean> {
-  const lock = sql`SELECT pg_try_advisory_xact_lock(${MOVE_LOCK}, hashint8(${accountId})) AS taken`;
+  // Any number, but the same in every release.
+  const lock = sql`SELECT pg_try_advisory_xact_lock(7306501, hashint8(${accountId})) AS taken`;
   return (await one<{ taken: boolean }>(tx, lock)).taken;
 }
 

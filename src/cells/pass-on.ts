@@ -20,7 +20,7 @@ const MAX_ROWS = 500;
 
 type CellTaskDeps = Readonly<{ pool: Pool; cells: Config['cells']; onInbound: OnInbound; log: Log }>;
 
-/** What a cell does for accounts that are not served in it: decides moves that nobody has ended, and passes on what arrives. */
+/** Decides moves of accounts that nobody has ended, and passes on what arrives for accounts that other cells serve. */
 export function cellTasks({ pool, cells: { databases, directoryUrl }, onInbound, log }: CellTaskDeps): Task[] {
   const inCell = async (number: number, work: (cell: Cell) => Promise<void>): Promise<void> => {
     const url = databases.get(number);
@@ -41,7 +41,7 @@ export function cellTasks({ pool, cells: { databases, directoryUrl }, onInbound,
         if (held.length === 0) return;
         if (directoryUrl === undefined) throw new Error('An account is held: DIRECTORY_URL must name the directory.');
         await using opened = new AsyncDisposableStack();
-        const directory = opened.adopt(await openDirectory(directoryUrl, log), (pool) => pool.end());
+        const directory = opened.adopt(await openDirectory(directoryUrl, log), (db) => db.end());
         await forAll(held, (away) => decide(directory, away));
       }),
     },
