@@ -146,7 +146,7 @@ function createReader({ cell, url, answerMs }: { cell: number; url: string; answ
     const ask = async (): Promise<void> => {
       await serversOf(url).primary();
       for (const [kind, those] of Map.groupBy(callers, (caller) => caller.kind))
-        for (const { id, accountId } of await listOwners(pool, kind, [...new Set(those.map(({ id }) => id))]))
+        for (const { id, accountId } of await listOwners(pool, kind, [...new Set(those.map((caller) => caller.id))]))
           found.set(`${kind} ${id}`, accountId);
     };
     try {

@@ -27,8 +27,7 @@ const COMPARED: Readonly<Record<string, Sql>> = {
   'templates of all accounts': sql`SELECT concat_ws(' ', channel, id, left(md5(content::text), 8)) AS line
     FROM template WHERE owner_id IS NULL`,
 };
-/** Of these the target may have more. */
-const MAY_BE_MORE = /^connections|of all accounts$/;
+const TARGET_MAY_HAVE_MORE = /^connections|of all accounts$/;
 
 /** Lists what of the settings of two cells differs so that accounts cannot move from one to the other, one sentence each. */
 async function listDifferences(source: Db, target: Db): Promise<string[]> {
@@ -37,23 +36,20 @@ async function listDifferences(source: Db, target: Db): Promise<string[]> {
     new Set((await many<{ line: string }>(db, lines)).map(({ line }) => line));
   const sentences = Object.entries(COMPARED).map(async ([what, lines]) => {
     const [here, there] = await Promise.all([read(source, lines), read(target, lines)]);
-    const [less, more] = [[...here.difference(there)], MAY_BE_MORE.test(what) ? [] : [...there.difference(here)]];
+    const less = [...here.difference(there)];
+    const more = TARGET_MAY_HAVE_MORE.test(what) ? [] : [...there.difference(here)];
     if (less.length + more.length === 0) return [];
     return [`The ${what} differ. Only in the source: ${named(less)}. Only in the target: ${named(more)}.`];
   });
   return (await Promise.all(sentences)).flat();
 }
 
-type Wanted = {
-  readonly source: Db;
-  readonly target: Db;
-  readonly accountId: number;
-  readonly secretKey: SecretKey;
-  /** Whether the files of the account are where the target finds them. */
-  readonly filesAreThere: boolean;
-};
+type Wanted = Readonly<{ source: Db; target: Db; accountId: number; secretKey: SecretKey; filesAreThere: boolean }>;
 
-/** Lists what must be put right before an account can move, one sentence each. Names that are taken fail the copy. */
+/**
+ * Lists what must be put right before an account can move, one sentence each; names that are taken fail the copy.
+ * `filesAreThere`: the files of the account are where the target finds them.
+ */
 export async function listObstacles({ source, target, accountId, ...wanted }: Wanted): Promise<string[]> {
   const operators = await many<{ username: string }>(
     source,

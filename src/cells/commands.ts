@@ -52,7 +52,7 @@ async function run(context: CommandContext, config: Config, { id, name }: Accoun
   await using opened = new AsyncDisposableStack();
   const open = async (number: number, url: string | undefined): Promise<Cell> => {
     const known = url ?? refuse(`The database of cell ${number} must have a URL, in DATABASE_URL or CELL_DATABASES`);
-    return opened.adopt(await openCell(number, known, silentLog), (cell) => cell.close());
+    return opened.use(await openCell(number, known, silentLog));
   };
   const known = directoryUrl ?? refuse('DIRECTORY_URL must be set: the directory knows who has moved');
   const directory = opened.adopt(await openDirectory(known, silentLog), (pool) => pool.end());

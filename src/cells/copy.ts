@@ -12,12 +12,11 @@ import { explainDatabaseError, StartupError } from '../platform/db/startup-error
 import type { Log } from '../platform/lib/log.ts';
 
 /** The database of a cell. */
-export type Cell = {
+export type Cell = AsyncDisposable & {
   readonly number: number;
   readonly pool: Pool;
   /** Opens a session of its own, since COPY does not work on the pipelined ones of the pool. */
   openSession(): Promise<Client>;
-  close(): Promise<void>;
 };
 
 /** The name of the sessions that copy an account: they write for no other one. */
@@ -52,7 +51,7 @@ export async function openCell(number: number, connectionString: string, log: Lo
     await client.query(setUp(SETTINGS));
     return client;
   };
-  return { number, pool, openSession, close: () => pool.end() };
+  return { number, pool, openSession, [Symbol.asyncDispose]: () => pool.end() };
 }
 
 /**

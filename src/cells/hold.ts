@@ -38,8 +38,7 @@ export async function hold(source: Pool, { accountId, cell }: { accountId: numbe
     if (owned + older === 0 && (events === 0 || waited > EVENTS_MS) && (await end(source, tables, accountId))) return;
     if (waited > PATIENCE_MS)
       throw new Error(
-        `Workers still send ${owned} chunks of the account (the answers of a carrier are late), and ${older} transactions that ` +
-          'began before are open (see pg_stat_activity): try again later.',
+        `Workers have ${owned} chunks of the account, ${older} older transactions are open: try again later.`,
       );
     await delay(POLL_MS);
   }

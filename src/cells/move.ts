@@ -48,7 +48,8 @@ export async function moveAccount(move: Move): Promise<Moved> {
   await createPartitions(target.pool, await listEndedDays(source.pool, new Date()));
   await using opened = new AsyncDisposableStack();
   // Also ends what is not committed.
-  const open = async (cell: Cell) => opened.adopt(await cell.openSession(), (one) => one.end().catch(() => undefined));
+  const open = async (cell: Cell) =>
+    opened.adopt(await cell.openSession(), (client) => client.end().catch(() => undefined));
   const [from, to] = [await open(source), await open(target)];
   await to.query('BEGIN');
   if (!(await tryLock(to, accountId))) throw conflict('Another process moves the account: try again in a minute');
@@ -133,12 +134,10 @@ export async function settle({ source, target, directory }: Ends<Pool>, away: Aw
 const knowsNewer = async (db: Db, { accountId, moves }: Away): Promise<boolean> =>
   (await maybeOne(db, sql`SELECT FROM account WHERE id = ${accountId} AND moves > ${moves}`)) !== undefined;
 
-/** Any number, but the same in every release. */
-const MOVE_LOCK = 7_306_501;
-
 /** Keeps other moves of the account to this database out until the transaction ends; false when there is one. */
 async function tryLock(tx: Db, accountId: number): Promise<boolean> {
-  const lock = sql`SELECT pg_try_advisory_xact_lock(${MOVE_LOCK}, hashint8(${accountId})) AS taken`;
+  // Any number, but the same in every release.
+  const lock = sql`SELECT pg_try_advisory_xact_lock(7306501, hashint8(${accountId})) AS taken`;
   return (await one<{ taken: boolean }>(tx, lock)).taken;
 }
 

@@ -18,20 +18,15 @@ import { settle } from './move.ts';
 
 const MAX_ROWS = 500;
 
-type CellTaskDeps = {
-  readonly pool: Pool;
-  readonly cells: Config['cells'];
-  readonly onInbound: OnInbound;
-  readonly log: Log;
-};
+type CellTaskDeps = Readonly<{ pool: Pool; cells: Config['cells']; onInbound: OnInbound; log: Log }>;
 
-/** What a cell does for accounts that are not served in it: decides moves that nobody has ended, and passes on what arrives. */
+/** Decides moves of accounts that nobody has ended, and passes on what arrives for accounts that other cells serve. */
 export function cellTasks({ pool, cells: { databases, directoryUrl }, onInbound, log }: CellTaskDeps): Task[] {
   const inCell = async (number: number, work: (cell: Cell) => Promise<void>): Promise<void> => {
     const url = databases.get(number);
     if (url === undefined) throw new Error(`Accounts have left for cell ${number}: CELL_DATABASES must name it.`);
-    const cell = await openCell(number, url, log);
-    await work(cell).finally(cell.close);
+    await using cell = await openCell(number, url, log);
+    await work(cell);
   };
   const decide = (directory: Pool, away: Away): Promise<void> =>
     inCell(away.cell, async (target) => {
@@ -45,8 +40,9 @@ export function cellTasks({ pool, cells: { databases, directoryUrl }, onInbound,
         const held = (await listAway(pool)).filter(({ state }) => state === 'held');
         if (held.length === 0) return;
         if (directoryUrl === undefined) throw new Error('An account is held: DIRECTORY_URL must name the directory.');
-        const directory = await openDirectory(directoryUrl, log);
-        await forAll(held, (away) => decide(directory, away)).finally(() => directory.end());
+        await using opened = new AsyncDisposableStack();
+        const directory = opened.adopt(await openDirectory(directoryUrl, log), (db) => db.end());
+        await forAll(held, (away) => decide(directory, away));
       }),
     },
     {

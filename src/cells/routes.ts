@@ -7,12 +7,8 @@ import type { Log } from '../platform/lib/log.ts';
 import { needsBody, readCaller } from './callers.ts';
 import type { Directory } from './directory.ts';
 
-export type DirectoryDeps = {
-  readonly directory: Directory;
-  /** The cells that do not answer. */
-  readonly silent: () => readonly number[];
-  readonly log: Log;
-};
+/** `silent` returns the cells that do not answer. */
+type DirectoryDeps = Readonly<{ directory: Directory; silent: () => readonly number[]; log: Log }>;
 
 /** Asks which cell a request belongs to; what is behind it is the path of the request, unless a header names it. */
 const ASK = '/cell';

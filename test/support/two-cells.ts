@@ -31,9 +31,7 @@ export async function openTwoCells(): Promise<TwoCells> {
     await ensurePartitions(pool, new Date());
     await ensureCell(pool, number);
     urls.set(number, connectionString);
-    const cell = await openCell(number, connectionString, silentLog);
-    opened.defer(cell.close);
-    return cell;
+    return opened.use(await openCell(number, connectionString, silentLog));
   };
   const [a, b] = [await open(0), await open(1)];
   const { connectionString: directoryUrl } = opened.use(await createTestDatabase({ empty: true }));

@@ -251,7 +251,7 @@ async function insertServed(
 }
 
 /** A message for another cell: JSON has neither octets nor times. */
-const toPassedOn = ({ accountId: _, octets, receivedAt, ...message }: Whole & { readonly accountId: number }): string =>
+const toPassedOn = ({ octets, receivedAt, ...message }: Whole): string =>
   JSON.stringify({
     ...message,
     octets: Buffer.from(octets).toString('base64'),
