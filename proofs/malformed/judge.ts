@@ -67,7 +67,7 @@ const isUnavailable = ({ status, retryAfter, body }: Reply): boolean =>
   status === 503 && (retryAfter !== '' || body.includes('"checks"'));
 
 /**
- * What is wrong with an answer: its request id, or the shape of an error (sections 1 and 7 of the contract); undefined
+ * What is wrong with an answer: its request id, or the shape of an error; undefined
  * if nothing.
  */
 function faultOf({ status, requestId, replayed, body }: Reply): string | undefined {

@@ -83,7 +83,7 @@ export function buildApi(deps: ApiDeps): App {
     closed.register(authentication, { authenticate: deps.authenticate });
     closed.register(sessionGuard);
     acceptIdempotencyKeys(closed, deps);
-    // One line per feature, in the order of contract.md.
+    // One line per feature.
     apiKeyRoutes(closed, deps);
     smppCredentialRoutes(closed, deps);
     sendingRoutes(closed, deps);

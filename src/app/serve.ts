@@ -29,13 +29,7 @@ import { closeWithin } from '../platform/http/shutdown.ts';
 import { createAnswerStore } from '../platform/idempotency/answers.ts';
 import { systemClock } from '../platform/lib/clock.ts';
 import { startLoop } from '../platform/lib/background/loop.ts';
-import {
-  collectProcessMetrics,
-  createMetrics,
-  type Metrics,
-  reportOf,
-  showReports,
-} from '../platform/metrics.ts';
+import { collectProcessMetrics, createMetrics, type Metrics, reportOf, showReports } from '../platform/metrics.ts';
 import { startCallbackServer } from '../simulators/sandbox/callback-server.ts';
 import { remotePage } from '../simulators/sandbox/remote-page.ts';
 import type { Sandbox } from '../simulators/sandbox/sandbox.ts';

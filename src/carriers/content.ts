@@ -1,6 +1,6 @@
 import type { TrafficType } from './traffic-type.ts';
 
-/** One message in the network's own JSON, validated before it was accepted (protocol sheets whatsapp and rcs). */
+/** One message in the network's own JSON, validated before it was accepted. */
 type NetworkJson = { readonly [key: string]: unknown };
 
 /** A Graph API message without its addresses: `type` names the one other member, which holds the content. */

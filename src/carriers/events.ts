@@ -1,7 +1,7 @@
 import type { Channel } from '../platform/lib/channel.ts';
 
 /**
- * The delivery states that carriers report, normalised (protocol sheets smpp, section 11; whatsapp; rcs). READ implies
+ * The delivery states that carriers report, normalised. READ implies
  * that the message was delivered.
  */
 export type ReceiptState =

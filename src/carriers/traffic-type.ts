@@ -1,5 +1,5 @@
 /**
- * What a message is for, as the network classifies each one (`messageTrafficType`, protocol sheet rcs, section 2). Agents
+ * What a message is for, as the network classifies each one (`messageTrafficType`). Agents
  * with several uses must say it of every message; for the others, the network derives it from the use of the agent
  * (developers.google.com/business-communications/rcs-business-messaging/guides/build/messages/send).
  */

@@ -16,7 +16,7 @@ export type Inspection = {
 };
 
 /**
- * Detects the type of a file from its content and makes it harmless (contract 10). Errors: 400 for anything but JPEG,
+ * Detects the type of a file from its content and makes it harmless. Errors: 400 for anything but JPEG,
  * PNG, GIF and MP4, for a file name or declared type that does not match, for polyglots and for files that cannot be
  * decoded; 413 beyond 5 MiB (pictures) or 16 MiB (videos). A hostile file can keep the thread busy for seconds: the
  * gateway runs this in a process of its own.

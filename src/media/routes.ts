@@ -31,7 +31,7 @@ const UPLOAD =
   'and without camera metadata; animations are kept. Videos are stored unchanged.';
 
 /**
- * Registers the routes for pictures and videos to send (contract 10). All need the scope `media`; a foreign id is
+ * Registers the routes for pictures and videos to send. All need the scope `media`; a foreign id is
  * answered like an unknown one.
  */
 export function mediaRoutes(app: App, deps: PlatformDeps): void {

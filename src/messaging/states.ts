@@ -38,8 +38,7 @@ export const isFinal = (code: number): boolean => !OPEN_STATUSES.includes(code a
 export const OPEN_STATES = join(OPEN_STATUSES.map(constant), ', ');
 
 /**
- * When the parts of a message end differently, the worst end becomes that of the message (protocol sheet smpp, section
- * 7). The ends that no SMS carrier reports come last.
+ * When the parts of a message end differently, the worst end becomes that of the message. The ends that no SMS carrier reports come last.
  */
 export const FAILURES_WORST_FIRST: readonly StatusCode[] = [
   STATUS.REJECTED,

@@ -164,7 +164,15 @@ const contextOfCaller = ({ traceId, spanId, state }: TraceContext): SpanContext 
   ...(state === null ? {} : { traceState: createTraceState(state) }),
 });
 
-const attributesOf = ({ accountId, messageId, channel, connection, status, code, failed }: MessageKey & StageResult) => ({
+const attributesOf = ({
+  accountId,
+  messageId,
+  channel,
+  connection,
+  status,
+  code,
+  failed,
+}: MessageKey & StageResult) => ({
   'heliograph.account.id': accountId,
   'heliograph.message.id': messageId,
   ...(channel === undefined ? {} : { 'heliograph.channel': channel }),

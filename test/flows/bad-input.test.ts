@@ -53,7 +53,7 @@ const auditedTwice = (): void => {
   before = { ...before, audit_entry: (before['audit_entry'] ?? 0) + 2 };
 };
 
-/** Expects the standard error form (section 1 of the contract) with exactly these invalid fields. */
+/** Expects the standard error form with exactly these invalid fields. */
 function expectError({ status, headers, body }: Answer, wanted: number, fields: readonly string[] = []): void {
   expect(status).toBe(wanted);
   expect(headers.get('x-request-id')).toMatch(UUID);

@@ -57,7 +57,7 @@ export type ReadCallback =
 const MAX_SECRET_LENGTH = 1000;
 
 /**
- * Reads a request of the network to our callback URL (protocol sheet rcs, section 6): the handshake that registers the
+ * Reads a request of the network to our callback URL (RBM API, webhooks): the handshake that registers the
  * URL, or an event. The signature is verified on the event's own octets before the event is read. Never throws: a
  * signed event that is unreadable is listed in `other`, since the network would repeat it for a week otherwise.
  */

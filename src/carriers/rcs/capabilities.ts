@@ -22,7 +22,7 @@ const MAX_BATCH_SIZE = 10_000;
 const MAX_REMEMBERED = 200_000;
 
 /**
- * Creates the check of which numbers the network reaches for an agent (protocol sheet rcs, section 3). Results are
+ * Creates the check of which numbers the network reaches for an agent (RBM API, capabilities). Results are
  * remembered for as long as the settings say. Many numbers are checked in batches, few of them one by one; those for
  * which the check failed are left out.
  */

@@ -13,7 +13,8 @@ import { createTokenSource } from './token.ts';
 const MAX_REVOKE_TRIES = 3;
 
 /**
- * Creates a carrier that is reached over the Google RBM API (protocol sheet rcs). A submission's sender is the agent,
+ * Creates a carrier that is reached over the Google RBM API
+ * (developers.google.com/business-communications/rcs-business-messaging). A submission's sender is the agent,
  * and its own message id is also the network's id. Receipts arrive as callbacks. Throws an Error that names the field
  * when the private key cannot be read.
  */

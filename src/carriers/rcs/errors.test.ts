@@ -19,7 +19,7 @@ test.each([
   [503, {}, { act: 'busy' }],
   [504, {}, { act: 'later' }],
   [302, {}, { act: 'later' }],
-])('%d %o has the verdict of the protocol sheet', (status, error, verdict) => {
+])('%d %o has its verdict', (status, error, verdict) => {
   expect(answer(status, error)).toMatchObject(verdict);
 });
 

@@ -7,7 +7,7 @@ type ErrorDetails = {
   readonly text: string;
 };
 
-/** What an answer to a message requires of us (protocol sheet rcs, section 5). */
+/** What an answer to a message requires of us (RBM API, errors). */
 export type Verdict =
   /** The message was accepted, now or earlier under the same id. */
   | { readonly act: 'accepted' }

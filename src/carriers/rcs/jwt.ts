@@ -1,6 +1,6 @@
 import { createPrivateKey, sign, type KeyObject } from 'node:crypto';
 
-/** The OAuth scope of the RBM API (protocol sheet rcs, section 1). */
+/** The OAuth scope of the RBM API. */
 export const SCOPE = 'https://www.googleapis.com/auth/rcsbusinessmessaging';
 /** The OAuth grant type of a signed assertion. */
 export const GRANT_TYPE = 'urn:ietf:params:oauth:grant-type:jwt-bearer';

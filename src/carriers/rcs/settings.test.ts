@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { parseRcsSecrets, parseRcsSettings } from './settings.ts';
 
-test('the defaults are those of the protocol sheet', () => {
+test('a service account is enough; everything else has a default', () => {
   expect(parseRcsSettings({})).toMatchObject({
     baseUrl: 'https://rcsbusinessmessaging.googleapis.com',
     defaultTtlSeconds: 1_296_000,

@@ -2,8 +2,8 @@ import { createHmac } from 'node:crypto';
 import { constantTimeEqual } from '../../platform/lib/constant-time-equal.ts';
 
 /**
- * Returns the value of the header `X-Goog-Signature` for the octets of an event inside its envelope (protocol sheet
- * rcs, section 6).
+ * Returns the value of the header `X-Goog-Signature` for the octets of an event inside its envelope (RBM API,
+ * webhooks).
  */
 export const signatureOf = (data: Uint8Array, clientToken: string): string =>
   createHmac('sha512', clientToken).update(data).digest('base64');

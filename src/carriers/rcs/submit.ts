@@ -22,7 +22,7 @@ export type SubmitDeps = {
 const LATER_MS = 5000;
 
 /**
- * Sends one message and resolves with its outcome (protocol sheet rcs, sections 4 and 5).
+ * Sends one message and resolves with its outcome (RBM API, agentMessages and errors).
  *
  * A message that was sent without an answer is in doubt. It is sent again under the same id, which the network accepts
  * only once, so that the next answer resolves the doubt; after `resends` attempts it is `unknown`. While a message is
@@ -105,7 +105,7 @@ function retryOutcome(
   return { kind: 'retry', afterMs, counts: false, code, text };
 }
 
-/** Builds the AgentMessage of a submission (protocol sheet rcs, section 2). */
+/** Builds the AgentMessage of a submission (RBM API, agentMessages). */
 function agentMessage(submission: Submission, settings: RcsSettings, now: number): object {
   const { content, body } = submission;
   const own = content?.channel === 'RCS' ? content.trafficType : undefined;

@@ -44,7 +44,7 @@ const MAX_LIFETIME_SECONDS = 86_400;
 const MISSING: TokenState = { kind: 'missing', reason: 'No token yet' };
 
 /**
- * Creates the source of a service account's access tokens (protocol sheet rcs, section 1). Throws an Error that names
+ * Creates the source of a service account's access tokens (RBM API, authorization). Throws an Error that names
  * `privateKey` when it is not a private RSA key.
  */
 export function createTokenSource(options: TokenOptions): TokenSource {

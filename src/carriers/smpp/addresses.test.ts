@@ -11,7 +11,7 @@ describe('a sender', () => {
     ['123456', { ton: 3, npi: 0, addr: '123456' }],
     ['+12345', { ton: 1, npi: 1, addr: '12345' }],
     ['', { ton: 0, npi: 0, addr: '' }],
-  ] as const)('%j has the type and plan of the protocol sheet', ([sender, expected]) => {
+  ] as const)('%j has the type and plan that carriers expect', ([sender, expected]) => {
     expect(sourceAddress(sender)).toEqual(expected);
   });
 

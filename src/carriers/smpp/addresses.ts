@@ -1,9 +1,9 @@
-/** Type of number and numbering plan (protocol sheet smpp, section 5). */
+/** Type of number and numbering plan (SMPP 3.4, 5.2.5 and 5.2.6). */
 export type TonNpi = { readonly ton: number; readonly npi: number };
 /** The address fields of one party of a message. */
 export type SmppAddress = TonNpi & { readonly addr: string };
 
-/** Addressing rules that differ between carriers; the defaults are those of the protocol sheet. */
+/** Addressing rules that differ between carriers; the defaults are what most of them expect. */
 export type AddressSettings = {
   /** For a sender with any character other than digits; default 5/0. */
   readonly alphaAddress?: TonNpi;

@@ -2,7 +2,7 @@ import type { Message } from './message.ts';
 import { type Tlvs, tlvField } from './tlv.ts';
 import { byte, cString, type Field, type Layout, readByte, shortOctets, type WriteCursor } from './wire.ts';
 
-// The bodies of every PDU except submit_sm and deliver_sm (protocol sheet smpp, section 2), each with its layout.
+// The bodies of every PDU except submit_sm and deliver_sm (SMPP 3.4, 4), each with its layout.
 
 /** The body of every bind request. */
 export type Bind = {

@@ -26,7 +26,7 @@ const NO_FREE_SLOT: Outcome = {
 };
 
 /**
- * Creates a carrier that is reached over SMPP 3.4 (protocol sheet smpp). `timing` is for tests. Throws RangeError when
+ * Creates a carrier that is reached over SMPP 3.4. `timing` is for tests. Throws RangeError when
  * the password does not fit the protocol.
  */
 export function createSmppCarrier(

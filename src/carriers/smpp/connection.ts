@@ -84,7 +84,7 @@ function openSocket({ host, port, tls: secure }: ConnectionOptions): net.Socket 
 }
 
 /**
- * Opens a TCP or TLS connection that speaks PDUs (protocol sheet smpp, sections 1, 2 and 4). It matches responses to
+ * Opens a TCP or TLS connection that speaks PDUs (SMPP 3.4, 2.2, 3.2 and 7.2). It matches responses to
  * requests, keeps the link alive, and rejects data that breaks the framing. It does not know about binds.
  */
 export function openConnection(options: ConnectionOptions, events: ConnectionEvents): Connection {

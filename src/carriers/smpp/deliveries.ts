@@ -26,7 +26,7 @@ export type Deliveries = {
   stop(): void;
 };
 
-/** Creates the path of receipts and inbound messages to the host (protocol sheet smpp, sections 9, 10 and 12). */
+/** Creates the path of receipts and inbound messages to the host (SMPP 3.4, 4.6 and appendix B). */
 export function createDeliveries(settings: SmppSettings, host: CarrierHost): Deliveries {
   let atHost = 0;
   let stopping = false;

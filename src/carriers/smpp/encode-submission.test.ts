@@ -21,7 +21,7 @@ function encode(more: Parameters<typeof submission>[0], settings: object = {}): 
 
 const DAY = new Date('2026-12-31T23:59:00Z');
 
-test('a short message is the vector of the protocol sheet', () => {
+test('a short message is encoded byte for byte as by another implementation', () => {
   const settings = parseSmppSettings({ host: 'h', systemId: 's' });
   const [frame] = encodeSubmission(submission({ body: 'Hello €', validUntil: DAY }), settings, () => 0);
   frame?.writeUInt32BE(2, 12);

@@ -24,7 +24,7 @@ type Part = {
 export type Frames = readonly [Buffer, ...Buffer[]];
 
 /**
- * Encodes a message as submit_sm frames, in part order (protocol sheet smpp, sections 5 to 9). `nextRef` returns the
+ * Encodes a message as submit_sm frames, in part order (SMPP 3.4, 4.4; GSM 03.40, 9.2.3.24). `nextRef` returns the
  * reference that ties the parts together. Throws RangeError when the message cannot be written as SMPP: all parts are
  * encoded here, so that none is sent when one of them cannot be.
  */
@@ -81,7 +81,7 @@ function partsOf(
   return udh ? [headedPart(udh, body, settings)] : textParts(submission, settings, nextRef);
 }
 
-/** Builds a text behind a header. In GSM 03.38 it is not packed: the carrier adds the fill bits (section 7). */
+/** Builds a text behind a header. In GSM 03.38 it is not packed: the carrier adds the fill bits. */
 function headedPart(udh: Uint8Array, body: string, settings: SmppSettings): Part {
   const { alphabet, units } = countParts(body, settings);
   const room = roomBeside(udh, alphabet);

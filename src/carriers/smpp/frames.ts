@@ -18,8 +18,8 @@ const LENGTH_OCTETS = 4;
 const HEADER_OCTETS = 16;
 
 /**
- * Creates a reader that splits a byte stream into PDU frames by their `command_length` (protocol sheet smpp, section
- * 2). It copies each octet at most once, however small the chunks, and holds back at most one frame of `maxLength`
+ * Creates a reader that splits a byte stream into PDU frames by their `command_length` (SMPP 3.4, 3.2). It copies each
+ * octet at most once, however small the chunks, and holds back at most one frame of `maxLength`
  * octets. The default limit, `MAX_FRAME`, leaves room for a `message_payload` of 64 KiB; the limit is asked for with each
  * frame, so that it may change.
  */

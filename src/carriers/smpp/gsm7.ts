@@ -1,4 +1,4 @@
-// GSM 03.38 with one septet per octet, as SMPP carries it (protocol sheet smpp, section 6): never packed.
+// GSM 03.38 with one septet per octet, as SMPP carries it (SMPP 3.4, 5.2.19): never packed.
 
 /** The characters of codes 0x00 to 0x7F. The escape at 0x1B represents no character. */
 const BASIC =

@@ -10,7 +10,7 @@ import {
   writeCString,
 } from './wire.ts';
 
-/** The common body of submit_sm and deliver_sm (protocol sheet smpp, section 2). */
+/** The common body of submit_sm and deliver_sm (SMPP 3.4, 4.4 and 4.6). */
 export type Message = {
   readonly serviceType: string;
   readonly sourceTon: number;

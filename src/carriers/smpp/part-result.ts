@@ -26,7 +26,7 @@ export type Refusal = Extract<Outcome, { kind: 'refused' }>['status'];
  */
 export type RetryCause = 'throttle' | 'later' | 'rebind' | 'unsent';
 
-/** Interprets an answer to submit_sm by the rules of the protocol sheet smpp, sections 3 and 4, and 11 for refusals. */
+/** Interprets an answer to submit_sm (SMPP 3.4, 5.1.3). */
 export function partResultOf(answer: Answer): PartResult {
   switch (answer.kind) {
     case 'timeout':
@@ -72,7 +72,7 @@ function refusalStatus(status: number): Refusal {
   return status === STATUS.ESME_RINVDSTADR ? 'UNDELIVERABLE' : 'REJECTED';
 }
 
-/** Used by Infobip and undefined in the standard (protocol sheet smpp, section 3). */
+/** Used by Infobip and undefined in the standard. */
 const NETWORK_NOT_COVERED = 0x22;
 const CHANNEL_DISABLED = 0x4a1;
 

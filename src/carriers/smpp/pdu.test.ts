@@ -17,7 +17,7 @@ const message: Message = {
 };
 const submit: Pdu = { command: 'submit_sm', status: 0, sequence: 2, ...message };
 
-/** The vectors of the protocol sheet smpp, section 17, byte for byte. */
+/** Made with the npm package `smpp` 0.5.1 and checked by hand. */
 const VECTORS: readonly (readonly [string, string, Pdu])[] = [
   [
     'bind_transceiver',
@@ -91,7 +91,7 @@ function plain(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, entry]) => [key, plain(entry)]));
 }
 
-describe('the vectors of the protocol sheet', () => {
+describe('the vectors of another implementation', () => {
   test.for(VECTORS)('%s is encoded byte for byte', ([, octets, pdu]) => {
     expect(encodePdu(pdu).toString('hex')).toBe(hex(octets).toString('hex'));
   });

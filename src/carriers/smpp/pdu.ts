@@ -17,7 +17,7 @@ export { EMPTY_MESSAGE, type Message } from './message.ts';
 export type { Tlvs } from './tlv.ts';
 
 /**
- * The `command_id` values by name (protocol sheet smpp, section 2). The cell broadcast PDUs of 5.0 are left out on
+ * The `command_id` values by name (SMPP 3.4, 5.1.2.1). The cell broadcast PDUs of 5.0 are left out on
  * purpose: a 3.4 peer answers them like any unknown command.
  */
 export const COMMAND = {

@@ -5,7 +5,7 @@ const STATE_VALUES = Array.from({ length: 10 }, (_, state) => uint8(state));
 const GSM = 3;
 
 /**
- * Builds the optional parameters of a receipt (protocol sheet smpp, section 10): the id, message_state and, unless it is 0,
+ * Builds the optional parameters of a receipt (SMPP 3.4, appendix B): the id, message_state and, unless it is 0,
  * the error as a code of a GSM network.
  */
 export function receiptTlvs({ id, state, error }: { id: string; state: number; error: number }): Tlvs {

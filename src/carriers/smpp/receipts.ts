@@ -26,7 +26,7 @@ const RECEIPT_TYPES: readonly number[] = [0x04, 0x08, 0x20];
 const TYPE_BITS = 0x3c;
 
 /**
- * Returns whether a message from the carrier is a receipt (protocol sheet smpp, section 9). With `dlrWithoutEsmClass` a
+ * Returns whether a message from the carrier is a receipt (SMPP 3.4, 5.2.12). With `dlrWithoutEsmClass` a
  * message that only looks like a receipt counts too: it names a receipted message, or its text begins with an id and
  * holds a state.
  */
@@ -39,7 +39,7 @@ export function isReceipt(message: ReceiptSource, dlrWithoutEsmClass: boolean): 
 
 /**
  * Reads the receipt in a message: parameters take precedence over the text, whose fields may be in any order and case
- * and may be missing (protocol sheet smpp, sections 10 and 11). An unrecognised state is UNKNOWN. Returns null without
+ * and may be missing (SMPP 3.4, appendix B and 5.2.28). An unrecognised state is UNKNOWN. Returns null without
  * an id.
  */
 export function readReceipt(message: ReceiptSource, options: ReceiptOptions = {}): Receipt | null {

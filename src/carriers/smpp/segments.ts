@@ -14,7 +14,7 @@ const MESSAGE_TYPES: ReadonlySet<number> = new Set([0x00, 0x08, 0x10]);
 
 /**
  * Validates the type of a submitted message and the position of a part: esm_class against the SAR parameters, the user data
- * header, the SAR parameters (protocol sheet smpp, sections 7 and 9). Returns the status of the first fault, or 0.
+ * header, the SAR parameters (SMPP 3.4, 5.3.2.22 to 5.3.2.24; GSM 03.40, 9.2.3.24). Returns the status of the first fault, or 0.
  */
 export const segmentStatus = (message: Segment): number =>
   checkEsmClass(message) || checkHeader(message) || checkSar(message);

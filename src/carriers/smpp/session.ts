@@ -13,7 +13,7 @@ export type BindKind = 'transceiver' | 'transmitter' | 'receiver';
 /** A message from the carrier: a receipt or an inbound message. */
 export type Delivery = PduOf<'deliver_sm'> | PduOf<'data_sm'>;
 
-/** Reconnect delays (protocol sheet smpp, section 4); tests shorten them. */
+/** Reconnect delays; tests shorten them. */
 export type Timing = {
   readonly reconnectBaseMs: number;
   readonly reconnectMaxMs: number;
@@ -97,7 +97,7 @@ const PEER_UNBIND_GRACE_MS = 1000;
 const MS = 1000;
 
 /**
- * Creates a session that keeps one bind up (protocol sheet smpp, sections 1 and 4). Throws RangeError when a credential
+ * Creates a session that keeps one bind up (SMPP 3.4, 2.2). Throws RangeError when a credential
  * does not fit its field.
  */
 export function createSession(options: SessionOptions, events: SessionEvents): Session {

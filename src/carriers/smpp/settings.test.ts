@@ -3,7 +3,7 @@ import { parseSmppSettings } from './settings.ts';
 
 const LEAST = { host: 'smsc.example', systemId: 'gw1' };
 
-test('host and system id are enough; the other defaults are those of the protocol sheet', () => {
+test('host and system id are enough; everything else has a default', () => {
   expect(parseSmppSettings(LEAST)).toMatchObject({
     port: 2775,
     bind: 'trx',

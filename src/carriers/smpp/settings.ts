@@ -16,7 +16,7 @@ const tonNpi = (description: string, ton: number, npi: number) =>
     { description, default: {}, additionalProperties: false },
   );
 
-/** The settings of one SMPP connection. The defaults are those of the protocol sheet smpp, section 15. */
+/** The settings of one SMPP connection. The defaults fit most carriers. */
 export const SmppSettings = Type.Object(
   {
     host: Type.String({ description: 'Host name or IP address of the carrier.', minLength: 1, maxLength: 253 }),

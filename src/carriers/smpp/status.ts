@@ -1,5 +1,5 @@
 /**
- * The `command_status` values of SMPP 3.4, and those of 5.0 that 3.4 peers also send (protocol sheet smpp, section 3).
+ * The `command_status` values of SMPP 3.4, and those of 5.0 that 3.4 peers also send (5.1.3 in both).
  */
 export const STATUS = {
   ESME_ROK: 0x00,
@@ -108,7 +108,7 @@ export function statusName(code: number): string {
   return NAMES.get(code) ?? `0x${code.toString(16).toUpperCase().padStart(8, '0')}`;
 }
 
-/** Returns the class of a refusal (protocol sheet smpp, section 3). Meaningless for `ESME_ROK`. */
+/** Returns the class of a refusal. Meaningless for `ESME_ROK`. */
 export function statusClass(code: number): StatusClass {
   return CLASSES.get(code) ?? 'permanent';
 }

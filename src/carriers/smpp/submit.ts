@@ -3,14 +3,14 @@ import type { Frames } from './encode-submission.ts';
 import { type PartResult, partResultOf } from './part-result.ts';
 import type { Pool, Slot } from './pool.ts';
 
-/** Attempts for one later part before the message is given up (protocol sheet smpp, section 3: as for throttling). */
+/** Attempts for one later part before the message is given up, as for throttling. */
 const MAX_TRIES = 20;
 /** The delay after a temporary error of the carrier, and after a rebind. */
 const RETRY_LATER_MS = 5000;
 
 /**
  * Sends the parts of one message one after another, so that they arrive in order, releases its slot and resolves with
- * the outcome (protocol sheet smpp, sections 3, 4 and 11). When the first part is not taken, the message is returned as
+ * the outcome (SMPP 3.4, 5.1.3). When the first part is not taken, the message is returned as
  * `retry`. Later parts are repeated here: returning a partly taken message would send its first parts twice.
  */
 export function sendParts(pool: Pool, slot: Slot, frames: Frames, validUntil: Date | null): Promise<Outcome> {

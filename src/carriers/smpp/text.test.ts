@@ -184,7 +184,7 @@ describe('the user data header', () => {
   const content = { esmClass: 0, dataCoding: 0, shortMessage: new Uint8Array(), tlvs: NO_TLVS };
   const withUdh = (octets: string) => ({ ...content, esmClass: 0x40, shortMessage: bytes(octets) });
 
-  test('of a part matches the standard, and that of a UCS-2 part the protocol sheet', () => {
+  test('of a part is that of the standard, with an octet or two for the reference', () => {
     expect(hex(udhConcat(0x5c, 2, 1, 8))).toBe('0500035c0201');
     expect(hex(udhConcat(0x1234, 2, 1, 16))).toBe('06080412340201');
     const octets = Buffer.concat([udhConcat(0x5c, 2, 1, 8), encodeText('Olá').parts[0] ?? new Uint8Array()]);

@@ -6,7 +6,7 @@ import { latin1 } from './wire.ts';
 /** The alphabet that a carrier uses for data_coding 0. */
 export type DefaultAlphabet = 'gsm' | 'latin1' | 'ascii' | 'utf8';
 
-/** How a text that does not fit one message is sent (protocol sheet smpp, section 7). */
+/** How a text that does not fit one message is sent (GSM 03.40, 9.2.3.24). */
 export type LongMode = 'udh8' | 'udh16' | 'sar' | 'payload';
 
 /** Encoding rules that differ between carriers. */
@@ -145,7 +145,7 @@ const CHARSETS: ReadonlyMap<number, string> = new Map([
 ]);
 
 /**
- * Decodes octets without a user data header by their data_coding (protocol sheet smpp, section 6); never throws. 8-bit
+ * Decodes octets without a user data header by their data_coding (SMPP 3.4, 5.2.19); never throws. 8-bit
  * data and unknown codings are read as Latin-1. Lone surrogates are kept, since a pair may be split between two parts.
  * NULs are dropped: they carry no text, and PostgreSQL cannot store them.
  */

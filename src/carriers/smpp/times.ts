@@ -1,6 +1,6 @@
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../platform/lib/time.ts';
 
-// The time strings of schedule_delivery_time, validity_period and final_date (protocol sheet smpp, section 8).
+// The time strings of schedule_delivery_time, validity_period and final_date (SMPP 3.4, 7.1.1).
 
 /** The protocol does not define the length of a month or a year in a relative time. */
 const MONTH_MS = 30 * DAY_MS;

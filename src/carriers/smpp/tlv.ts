@@ -3,7 +3,7 @@ import { type Field, fail, latin1, type ReadCursor, readOctets, type WriteCursor
 /** Optional parameters by tag. Unknown tags are kept; of repeated tags only the first is kept. */
 export type Tlvs = ReadonlyMap<number, Uint8Array>;
 
-/** The tags of the optional parameters that the gateway or the sandbox uses (protocol sheet smpp, section 2). */
+/** The tags of the optional parameters that the gateway or the sandbox uses (SMPP 3.4, 5.3). */
 export const TAG = {
   payload_type: 0x0019,
   additional_status_info_text: 0x001d,

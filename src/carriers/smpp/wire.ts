@@ -1,4 +1,4 @@
-// The field types of SMPP (protocol sheet smpp, section 2): integers, C-octet strings, counted octets.
+// The field types of SMPP (3.4, 3.1): integers, C-octet strings, counted octets.
 
 /**
  * A position in received octets. Reading never throws: `fault` keeps the first fault, and later reads return empty

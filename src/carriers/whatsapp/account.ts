@@ -13,7 +13,7 @@ export type PhoneNumber = {
   readonly registered: boolean;
 };
 
-/** Lists the first 100 phone numbers of the account (protocol sheet whatsapp, section 5). */
+/** Lists the first 100 phone numbers of the account (Cloud API, phone numbers). */
 export function listPhoneNumbers(client: GraphClient): Promise<GraphResult<PhoneNumber[]>> {
   const query = 'fields=id,display_phone_number,verified_name,quality_rating,platform_type&limit=100';
   return callAndRead(client, { method: 'GET', path: `/${client.settings.wabaId}/phone_numbers?${query}` }, (json) =>
@@ -32,7 +32,7 @@ function readNumber(json: unknown): PhoneNumber[] {
 
 /**
  * Registers a number for the Cloud API with the PIN of its two-step verification, which is set to this PIN when it has
- * none (protocol sheet whatsapp, section 5).
+ * none (Cloud API, phone numbers).
  */
 export function registerNumber(
   client: GraphClient,

@@ -51,7 +51,7 @@ export type ReadCallback =
 
 /**
  * Answers the network's check of a callback URL: returns the challenge to answer with, or null when the verify token is
- * not ours (protocol sheet whatsapp, section 6).
+ * not ours (Cloud API, webhooks).
  */
 export function verifyChallenge(query: Readonly<Record<string, unknown>>, verifyToken: string): string | null {
   const { 'hub.mode': mode, 'hub.verify_token': token, 'hub.challenge': challenge } = query;
@@ -60,7 +60,7 @@ export function verifyChallenge(query: Readonly<Record<string, unknown>>, verify
 }
 
 /**
- * Reads a notification (protocol sheet whatsapp, sections 4 and 6 to 8). The signature is verified on the raw octets
+ * Reads a notification (Cloud API, message templates and webhooks). The signature is verified on the raw octets
  * before anything is read. Never throws: unreadable changes are listed in `other`.
  */
 export function readWhatsappCallback(request: CallbackRequest): ReadCallback {

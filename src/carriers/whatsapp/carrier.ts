@@ -20,7 +20,8 @@ const TIMING: Timing = {
 };
 
 /**
- * Creates a carrier that is reached over the WhatsApp Cloud API (protocol sheet whatsapp). A submission's sender is the
+ * Creates a carrier that is reached over the WhatsApp Cloud API
+ * (developers.facebook.com/docs/whatsapp/cloud-api). A submission's sender is the
  * id of one of the numbers in the settings. Receipts and inbound messages arrive as callbacks (`callbacks.ts`), not
  * through this carrier.
  *

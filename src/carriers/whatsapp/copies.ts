@@ -16,7 +16,7 @@ export type Copies = {
 
 type Log = (level: 'warn', message: string, fields: Record<string, unknown>) => void;
 
-/** The network keeps uploads for 30 days (protocol sheet whatsapp, section 3); a message may wait for some days. */
+/** The network keeps uploads for 30 days (Cloud API, media); a message may wait for some days. */
 const KEEP_DAYS = 25;
 /** Each upload has its file in memory twice. */
 const UPLOADS_AT_ONCE = 3;

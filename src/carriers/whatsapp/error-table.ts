@@ -4,7 +4,7 @@ import type { Outcome } from '../outcome.ts';
 export type Refusal = Extract<Outcome, { kind: 'refused' }>['status'];
 
 /**
- * What an error of the Graph API requires of us (protocol sheet whatsapp, section 10).
+ * What an error of the Graph API requires of us (Cloud API, error codes).
  *
  * `refuse`: this message will never be accepted; with `blames: 'account'` the reason lies with our number or account,
  * which pauses and needs a person. `token`: nothing is accepted until a person provides another token or app secret.

@@ -53,7 +53,7 @@ export function statusOfFailure(code: number | null): Refusal {
   return known?.act === 'refuse' ? known.status : 'ERROR';
 }
 
-/** The error object of an answer or a status (protocol sheet whatsapp, sections 8 and 10). */
+/** The error object of an answer or a status (Cloud API, webhooks and error codes). */
 export type GraphError = { readonly code: number; readonly text: string };
 
 /** Reads an error object, `{ code, message, title, error_data: { details } }`; null when it has no code. */

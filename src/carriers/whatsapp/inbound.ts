@@ -5,12 +5,12 @@ import { readEpochSeconds } from './statuses.ts';
 /** The type of a message, its readable text, and its file. */
 type InboundContent = { readonly type: InboundType; readonly text: string; readonly media?: InboundMedia | null };
 
-/** The protocol sheet allows 4,096 characters; longer texts are cut here. */
+/** The network allows 4,096 characters; longer texts are cut here. */
 const MAX_TEXT_LENGTH = 16_384;
 
 /**
- * Reads one inbound message (protocol sheet whatsapp, section 7); null without a sender or an id. The source is the
- * number in digits, or the business-scoped user id of a person who shows no number (section 8). `metadata` names the
+ * Reads one inbound message (Cloud API, webhooks); null without a sender or an id. The source is the
+ * number in digits, or the business-scoped user id of a person who shows no number. `metadata` names the
  * number that it was sent to. `raw` is the item itself, which also holds the quoted message, the advertisement that led to
  * it, or an order.
  */

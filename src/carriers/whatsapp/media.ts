@@ -10,8 +10,7 @@ const UPLOAD_MS = 120_000;
 const DOWNLOAD_MS = 60_000;
 
 /**
- * Uploads a file for messages from this number and returns its id, which is valid for 30 days (protocol sheet whatsapp,
- * section 3).
+ * Uploads a file for messages from this number and returns its id, which is valid for 30 days (Cloud API, media).
  */
 export function uploadMedia(
   client: GraphClient,

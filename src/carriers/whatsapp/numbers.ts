@@ -41,7 +41,7 @@ export type Numbers = {
 };
 
 /**
- * The wait is 4^X seconds, with X from 0 (protocol sheet whatsapp, section 9); waiting more than 17 minutes is
+ * The wait is 4^X seconds, with X from 0 (Cloud API, rate limits); waiting more than 17 minutes is
  * pointless.
  */
 const MAX_PAIR_EXPONENT = 5;

@@ -6,7 +6,7 @@ const UPLOAD_MS = 30_000;
 
 /**
  * Uploads the sample file that the network requires for a template with a media header, and returns the handle for the
- * header's example (protocol sheet whatsapp, section 4). The upload belongs to the app, not to a number, so it fails
+ * header's example (Cloud API, message templates). The upload belongs to the app, not to a number, so it fails
  * without `appId` in the settings.
  */
 export async function uploadSample(client: GraphClient, file: MediaUpload): Promise<GraphResult<string>> {

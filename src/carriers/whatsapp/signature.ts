@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { constantTimeEqual } from '../../platform/lib/constant-time-equal.ts';
 
-/** Returns the value of the header `X-Hub-Signature-256` for a body (protocol sheet whatsapp, section 6). */
+/** Returns the value of the header `X-Hub-Signature-256` for a body (Cloud API, webhooks). */
 export const signatureOf = (rawBody: Uint8Array | string, appSecret: string): string =>
   `sha256=${createHmac('sha256', appSecret).update(rawBody).digest('hex')}`;
 

@@ -13,10 +13,10 @@ const STATES: ReadonlyMap<string, ReceiptState> = new Map([
 const MAX_RAW_LENGTH = 4000;
 
 /**
- * Reads one status of a message (protocol sheet whatsapp, sections 8 and 11); null without an id.
+ * Reads one status of a message (Cloud API, webhooks); null without an id.
  *
  * Its ids are the network's, followed by our own where present, which we sent as `biz_opaque_callback_data`: a message
- * whose submit was not answered is known only by that one. When the status shows no number (section 8), the destination
+ * whose submit was not answered is known only by that one. When the status shows no number, the destination
  * is the business-scoped user id.
  */
 export function readStatus(item: unknown, phoneNumberId: string): Receipt | null {

@@ -25,7 +25,7 @@ export type SubmitDeps = {
   readonly alert: (number: SendingNumber, code: string, text: string) => void;
 };
 
-/** Delays, which tests shorten; the carrier's defaults are those of the protocol sheet. */
+/** Delays, which tests shorten. */
 export type Timing = {
   /** The delays before a message is sent again that failed for a reason unknown to the network. */
   readonly repeatMs: readonly number[];
@@ -54,7 +54,7 @@ type Verdict =
     };
 
 /**
- * Sends one message from one number and resolves with its outcome (protocol sheet whatsapp, sections 2, 9 and 10). The
+ * Sends one message from one number and resolves with its outcome (Cloud API, messages and error codes). The
  * network supports no idempotency key: a message that was written and not answered is `unknown`, and is not resent
  * here.
  */

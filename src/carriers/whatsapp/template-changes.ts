@@ -1,6 +1,6 @@
 import { getMember, getText } from '../json.ts';
 
-/** The status of a template; only approved ones can be sent (protocol sheet whatsapp, section 4). */
+/** The status of a template; only approved ones can be sent (Cloud API, message templates). */
 export type TemplateStatus =
   | 'PENDING'
   | 'APPROVED'
@@ -14,8 +14,8 @@ export type TemplateStatus =
   | 'ARCHIVED';
 
 /**
- * How people react to messages with a template; UNKNOWN while the network has not rated it (protocol sheet whatsapp,
- * section 4). Meta pauses a template that stays RED.
+ * How people react to messages with a template; UNKNOWN while the network has not rated it (Cloud API, message
+ * templates). Meta pauses a template that stays RED.
  */
 export type TemplateQuality = 'GREEN' | 'YELLOW' | 'RED' | 'UNKNOWN';
 

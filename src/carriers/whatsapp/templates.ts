@@ -13,7 +13,7 @@ export type NetworkTemplate = {
   readonly category: string;
   readonly quality: TemplateQuality;
   readonly parameterFormat: 'POSITIONAL' | 'NAMED';
-  /** In the network's own format (protocol sheet whatsapp, section 4). */
+  /** In the network's own format (Cloud API, message templates). */
   readonly components: readonly unknown[];
   readonly rejectedReason: string | null;
 };

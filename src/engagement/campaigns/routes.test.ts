@@ -46,7 +46,7 @@ const priced = async (more: object = {}): Promise<number> => {
 };
 
 describe('creating', () => {
-  test('a campaign has every field of the specification and of the contract', async () => {
+  test('a campaign has every field of the specification, and ours', async () => {
     const { status, body } = await call('POST', '', { ...SMS, destinations: NUMBERS, description: 'All of them' });
     expect(status).toBe(201);
     expect(body).toEqual({

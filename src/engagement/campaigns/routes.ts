@@ -51,7 +51,7 @@ const one = (operationId: string, summary: string, description?: string) => ({
 export type CampaignRouteDeps = PlatformDeps & { readonly accept: Accept };
 
 /**
- * Registers the routes of contract 3: campaigns from draft to end, their recipients, and the account's policy for them.
+ * Registers the routes of campaigns from draft to end, their recipients, and the account's policy for them.
  */
 export function campaignRoutes(app: App, deps: CampaignRouteDeps): void {
   editingRoutes(app, deps);

@@ -51,7 +51,7 @@ const OptOutOut = Type.Object({
   createdAt: instant(),
 });
 
-/** Registers the routes of contract 4 and 12: contacts, the contacts of a list, custom fields, and contact limits. */
+/** Registers the routes of contacts, the contacts of a list, custom fields, and contact limits. */
 export function contactRoutes(app: App, deps: PlatformDeps): void {
   const { pool } = deps;
   const onRequest = requireScope('contacts');

@@ -28,7 +28,7 @@ type Tenant = Pick<Actor, 'accountId'>;
 type Deps = { readonly pool: Pool; readonly clock: Clock; readonly findFile: FindFile };
 type Content = Pick<ReplyIn, 'text' | 'mediaId' | 'template'>;
 
-/** Protocol sheet rcs, section 2. */
+/** The limit of the RBM API. */
 const MAX_RCS_CHARACTERS = 3072;
 
 /** Composes a reply for the channel of its conversation. Errors: 400 naming the faulty fields. */

@@ -18,7 +18,7 @@ import { DAY_MS } from '../../platform/lib/time.ts';
 
 type WithPeer = Arrival & { readonly peer: string };
 
-/** How long WhatsApp allows free-form messages after a message from the person (contract 9). */
+/** How long WhatsApp allows free-form messages after a message from the person. */
 const WINDOW_MS = DAY_MS;
 
 /**

@@ -40,7 +40,7 @@ export type InboxRouteDeps = PlatformDeps & {
   readonly presence: Presence;
 };
 
-/** Registers the routes of contract 9: conversations, their messages, and the stream of changes. */
+/** Registers the routes of conversations, their messages, and the stream of changes. */
 export function inboxRoutes(app: App, deps: InboxRouteDeps): void {
   const { pool } = deps;
   const onRequest = requireScope('inbox');

@@ -15,7 +15,7 @@ import { PlatformParams } from './schema.ts';
 export type SocialCallbackDeps = PlatformDeps & Pick<PictureDeps, 'outbound'>;
 
 /**
- * Registers the route of contract 11 to which networks send people back. The state in the query is the credential, and
+ * Registers the route to which networks send people back. The state in the query is the credential, and
  * is valid once.
  */
 export function socialCallbackRoutes(app: App, deps: SocialCallbackDeps): void {

@@ -24,7 +24,7 @@ const ONE = `${SOCIALS_PATH}/:platform`;
 const tags = ['Social profiles'];
 
 /**
- * Registers the routes of contract 11: profiles at social networks. They need the scope `social`.
+ * Registers the routes for profiles at social networks. They need the scope `social`.
  */
 export function socialRoutes(app: App, deps: PlatformDeps): void {
   const { pool, config } = deps;

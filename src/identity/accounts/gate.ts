@@ -18,7 +18,7 @@ export function refuseAtGate({ accountId, accountStatus, allowList, away }: Acco
     throw new AppError('forbidden', { message: "This address is not on the account's allow-list" });
 }
 
-/** Throws 403 when the plan of the caller's account does not include all these channels (contract 1). */
+/** Throws 403 when the plan of the caller's account does not include all these channels. */
 export function refuseOutsidePlan({ channels }: Pick<Actor, 'channels'>, wanted: readonly Channel[]): void {
   const message = outsidePlanMessage(channels, wanted);
   if (message !== undefined) throw new AppError('forbidden', { message });
@@ -34,7 +34,7 @@ function addressListOf(blocks: readonly string[]): (address: string) => boolean 
   return list;
 }
 
-/** The limits of contract 1; null means no limit. */
+/** The limits of each plan; null means no limit. */
 const RATE_PER_PLAN: Readonly<Record<Plan, Rate | null>> = {
   production: { perMinute: 1000, perSecond: 50 },
   trial: { perMinute: 100, perSecond: 10 },

@@ -63,7 +63,7 @@ export async function issueValue(tx: Db, key: { accountId: number; keyId: number
   return value;
 }
 
-/** Returns the scopes in the order of the contract. Throws 403 if the grantor lacks one of them. */
+/** Returns the scopes in the order of `SCOPES`. Throws 403 if the grantor lacks one of them. */
 export function grantableScopes(actor: Grantor, operations: readonly string[]): Scope[] {
   const lacking = operations.filter(
     (wanted) => !SCOPES.some((scope) => scope === wanted && actor.operations.has(scope)),

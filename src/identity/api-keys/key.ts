@@ -5,7 +5,7 @@ const KEY = /^pg_live_[A-Za-z0-9_-]{43}$/;
 /** A key value with the hash and the prefix that are stored. `value` itself is shown once and stored nowhere. */
 export type NewKeyValue = { readonly value: string; readonly hash: Buffer; readonly prefix: string };
 
-/** Generates a key value: `pg_live_` and 256 random bits in base64url (contract 2). */
+/** Generates a key value: `pg_live_` and 256 random bits in base64url. */
 export function generateKeyValue(): NewKeyValue {
   const value = `pg_live_${randomBytes(32).toString('base64url')}`;
   return { value, hash: createHash('sha256').update(value).digest(), prefix: value.slice(0, 12) };

@@ -25,7 +25,7 @@ const KeyQuery = Type.Object({
 });
 
 /**
- * Registers the routes for the keys of the caller's account (contract 2). All need the scope `keys`; a foreign id is
+ * Registers the routes for the keys of the caller's account. All need the scope `keys`; a foreign id is
  * answered like an unknown one.
  */
 export function apiKeyRoutes(app: App, { pool, answers }: PlatformDeps): void {

@@ -28,7 +28,7 @@ export type Verdict =
 const MIN_WAIT_MS = 1000;
 
 /**
- * Decides about the fallback of a single send (contract 3, promises 3). A final state makes a fallback due at once. A
+ * Decides about the fallback of a single send. A final state makes a fallback due at once. A
  * due message without one may still wait in the queue, or may have been taken later than it was made: then its time
  * goes on (`restMs`). Pure.
  */

@@ -9,8 +9,8 @@ export type Assembled = {
 };
 
 /**
- * Joins long messages from all their waiting parts, given in the order in which they were received (protocol sheet
- * smpp, section 7). A part may arrive at any time, and twice. An incomplete message is joined as it is when it is
+ * Joins long messages from all their waiting parts, given in the order in which they were received (GSM 03.40,
+ * 9.2.3.24). A part may arrive at any time, and twice. An incomplete message is joined as it is when it is
  * overdue, and when a part with another text arrives in the place of one that is there: the handset uses the reference
  * for its next message.
  */

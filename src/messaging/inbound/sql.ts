@@ -57,7 +57,7 @@ export async function deleteOldSeen(db: Db): Promise<number> {
   return exec(db, sql`DELETE FROM inbound_seen WHERE forget_at < now()`);
 }
 
-/** What identifies the long message to which a part belongs (protocol sheet smpp, section 7). */
+/** What identifies the long message to which a part belongs (GSM 03.40, 9.2.3.24). */
 export type SetKey = {
   readonly connectionId: number;
   readonly source: string;

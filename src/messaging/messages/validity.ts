@@ -4,7 +4,7 @@ import { HOUR_MS, MINUTE_MS } from '../../platform/lib/time.ts';
 /** Carriers keep a message for 24 to 72 hours by default; we say 48 hours, so that repeated attempts have an end. */
 export const DEFAULT_VALIDITY_MS = 48 * HOUR_MS;
 
-/** Receipts come late (protocol sheet smpp, section 11), but a client that sets a validity wants the result soon. */
+/** Receipts come late, but a client that sets a validity wants the result soon. */
 const DEFAULT_GRACE_MS = 24 * HOUR_MS;
 const CHOSEN_GRACE_MS = MINUTE_MS;
 

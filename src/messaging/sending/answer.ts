@@ -94,7 +94,8 @@ const otherSenderOf = (verdict: Verdict): { sender?: string } =>
   verdict.kind === 'accepted' && verdict.sender !== undefined ? { sender: verdict.sender } : {};
 
 /**
- * The status code of one result (contract 7): 200; 400 bad destination or body; 401 sender not allowed; 402 no credit; 403 opted out; 409 for a
+ * The status code of one result: 200; 400 bad destination or body; 401 sender not allowed; 402 no credit; 403 opted
+ * out; 409 for a
  * client id that was used for another message.
  */
 function statusCodeOf(verdict: Verdict): number {

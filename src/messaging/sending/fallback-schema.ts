@@ -13,7 +13,7 @@ const FAILURES: string[] = [
   'CONVERSATION_CLOSED',
 ] satisfies StatusName[];
 
-/** When the next channel is tried, in campaigns (contract 3) and in single sends. */
+/** When the next channel is tried, in campaigns and in single sends. */
 export const Fallback = Type.Object(
   {
     after: Type.Optional(

@@ -32,7 +32,7 @@ export type SendRouteDeps = PreviewRouteDeps & {
   readonly tracing?: Tracing | null;
 };
 
-/** The routes of single sends, bulk sends and cancellation (contract 7). */
+/** The routes of single sends, bulk sends and cancellation. */
 export function sendingRoutes(app: App, deps: SendRouteDeps): void {
   const { accept, clock, config, pool, tracing } = deps;
   previewRoutes(app, deps);

@@ -39,7 +39,7 @@ const RCS_ENDINGS: Readonly<Record<string, Ending>> = {
   '0008': soon(STATUS.DISABLED),
 };
 
-/** The endings that differ from a delivery after a second, by channel: only states that the channel has (contract 7). */
+/** The endings that differ from a delivery after a second, by channel: only states that the channel has. */
 const BY_CHANNEL: Readonly<Record<Channel, Readonly<Record<string, Ending>>>> = {
   SMS: { ...ENDINGS, '0001': soon(STATUS.UNDELIVERABLE), '0003': soon(STATUS.REJECTED) },
   RCS: RCS_ENDINGS,

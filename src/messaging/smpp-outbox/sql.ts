@@ -71,7 +71,7 @@ export type NewState = {
 const MODE = 3;
 const INTERMEDIATE = 16;
 
-/** Whether registered_delivery asks to hear of a state (protocol sheet smpp, section 9). */
+/** Whether registered_delivery asks to hear of a state (SMPP 3.4, 5.2.17). */
 const isAskedFor = sql`CASE
   WHEN w.status = ${constant(STATUS.ACCEPTED)} THEN w.registered & ${constant(INTERMEDIATE)} <> 0
   WHEN w.status = ${constant(STATUS.UNKNOWN)} THEN false

@@ -29,7 +29,7 @@ const MAX_PARTS = 255;
 export const toMessages = (row: DeliveryRow, to: Recipient): Message[] =>
   row.status === null ? inboundMessages(row, to) : [receiptMessage(row, row.status, to)];
 
-/** Writes a receipt, with the addresses of the submit swapped (protocol sheet smpp, section 10). */
+/** Writes a receipt, with the addresses of the submit swapped (SMPP 3.4, appendix B). */
 function receiptMessage(row: DeliveryRow, status: number, { messageIds, version }: Recipient): Message {
   const { stat, state } = writtenState(status);
   const error = errorOfState(status);

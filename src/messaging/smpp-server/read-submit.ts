@@ -44,7 +44,7 @@ const ALPHANUMERIC = 5;
 const NUMBER = /^\+?\d{1,20}$/;
 
 /**
- * Reads a submit_sm as a draft of a single message (protocol sheet smpp, sections 2 and 5 to 9). The fields are checked
+ * Reads a submit_sm as a draft of a single message (SMPP 3.4, 4.4; GSM 03.40, 9.2.3.24). The fields are checked
  * here, what they say (the number, the sender, the length of the text) where messages of all clients are. A part of a long
  * message stays one: a draft with a user data header.
  */

@@ -3,7 +3,7 @@ import { AccountAway, AppError } from '../../platform/errors.ts';
 import type { Refusal, Verdict } from '../sending/draft.ts';
 import { STATUS } from '../states.ts';
 
-/** Statuses of our own, from the range that SMPP leaves to vendors (protocol sheet smpp, section 3). */
+/** Statuses of our own, from the range that SMPP leaves to vendors (SMPP 3.4, 5.1.3). */
 export const OWN_STATUS = { no_credit: 0x400, opted_out: 0x401, no_price: 0x402, no_route: 0x403 } as const;
 
 /** The command_status of each refusal: the one table of both directions, which docs/smpp.md shows. */
@@ -42,7 +42,7 @@ export const statusOfError = (error: unknown): number =>
     ? SMPP.ESME_RTHROTTLED
     : SMPP.ESME_RSYSERR;
 
-/** How a state is written in receipts and answers: `stat` and message_state (protocol sheet smpp, section 11). */
+/** How a state is written in receipts and answers: `stat` and message_state (SMPP 3.4, 5.2.28). */
 export type WrittenState = { readonly stat: string; readonly state: number };
 
 const WRITTEN: Readonly<Record<number, WrittenState>> = {

@@ -16,7 +16,7 @@ const NETWORKS = [
 ] as const;
 const MAX_IDS = 1000;
 
-/** The routes of statuses and timelines (contract 5). */
+/** The routes of statuses and timelines. */
 export function trackingRoutes(app: App, { pool }: PlatformDeps): void {
   const mayTrack = requireScope('tracking');
 

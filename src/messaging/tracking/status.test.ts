@@ -166,7 +166,7 @@ describe('the short form', () => {
     EXPIRED: 'EXPIRED',
     UNKNOWN: 'UNKNOWN',
   };
-  test.each(STATUS_NAMES)('of %s reads as the contract says, every other failure as ERROR', (name) => {
+  test.each(STATUS_NAMES)('of %s reads as one of five words, every other failure as ERROR', (name) => {
     expect(toSimpleStatus(record({ status: STATUS[name] })).status).toBe(SHORT[name] ?? 'ERROR');
   });
 

@@ -84,7 +84,7 @@ const plainStatusOf = ({ status }: db.MessageRecord): StatusName => nameOfStatus
 const reachedAt = ({ id, doneAt, updatedAt }: db.MessageRecord): string =>
   (doneAt ?? updatedAt ?? timeOfId(id)).toISOString();
 
-/** The status of a message in the short form (contract 5), where all failures but EXPIRED are ERROR. */
+/** The status of a message in the short form, where all failures but EXPIRED are ERROR. */
 export function toSimpleStatus(record: db.MessageRecord): SimpleStatus {
   return {
     messageId: record.id,
@@ -109,7 +109,7 @@ export async function findNetworkStatus(
   return held === undefined ? toNetworkStatus(record) : { ...toNetworkStatus(record), status: 'RECEIVED' };
 }
 
-/** The status of a message as its network names it (contract 5), when it was reached, and the error if there is one. */
+/** The status of a message as its network names it, when it was reached, and the error if there is one. */
 export function toNetworkStatus(record: db.MessageRecord): NetworkStatus {
   const name = plainStatusOf(record);
   const status = SIMPLE[name] ?? 'ERROR';

@@ -41,7 +41,7 @@ export type WebhookRouteDeps = PlatformDeps & {
   readonly outbound: Outbound;
 };
 
-/** Contract 6: the webhook of the caller's account. All need the scope `webhooks`. */
+/** The webhook of the caller's account. All need the scope `webhooks`. */
 export function webhookRoutes(app: App, deps: WebhookRouteDeps): void {
   formARoutes(app, deps);
   formBRoutes(app, deps);

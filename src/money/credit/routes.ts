@@ -10,7 +10,7 @@ import { creditOf } from './show.ts';
 
 const EntriesQuery = Type.Object({ ...pageFields, ...ledgerFilter });
 
-/** Contract 7 and 12: the credit of the account. All routes need the scope `money`. */
+/** The credit of the account. All routes need the scope `money`. */
 export function creditRoutes(app: App, { pool }: PlatformDeps): void {
   const onRequest = requireScope('money');
 

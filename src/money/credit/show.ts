@@ -2,7 +2,7 @@ import type { Db } from '../../platform/db/query.ts';
 import { fromMicros } from '../../platform/lib/money.ts';
 import { findBalance, listBookTotals } from './sql.ts';
 
-/** The credit of an account in currency units, as contract 12 has it: `credit` is available and frozen together. */
+/** The credit of an account in currency units: `credit` is available and frozen together. */
 export type Credit = {
   readonly credit: number;
   readonly frozenCredit: number;

@@ -59,7 +59,7 @@ function fill(value: unknown, valueOf: Values): unknown {
   return typeof value === 'object' && value !== null ? fillObject(value, valueOf) : value;
 }
 
-/** Builds the message of protocol sheet whatsapp, section 2.3. */
+/** Builds a message of the type `template` (Cloud API, messages). */
 function whatsappMessage(template: Sendable, filling: Filling) {
   const { name, language } = template;
   const components = [...headerOf(template, filling), ...bodyOf(template, filling), ...buttonsOf(template, filling)];

@@ -17,7 +17,7 @@ const oneOf = (values: string[], description: string) => Type.Enum(values, { typ
 
 const mediaId = Type.Optional(Type.Integer({ minimum: 1, description: 'In place of url: one of your files (media).' }));
 
-/** A suggestion in the network's own form (protocol sheet rcs, section 2). */
+/** A suggestion in the network's own form (RBM API, agentMessages). */
 const Suggestion = Type.Union([
   Type.Object({ reply: Type.Object({ text: label, postbackData }) }),
   Type.Object({

@@ -21,7 +21,7 @@ const TemplatesQuery = Type.Object({ ...pageFields, ...schema.filterFields });
 
 export type TemplateRouteDeps = PlatformDeps & { readonly onTemplatesChange: OnTemplatesChange };
 
-/** Contract 7: templates of WhatsApp, which the network approves, and of RCS, which only this gateway has. */
+/** Templates of WhatsApp, which the network approves, and of RCS, which only this gateway has. */
 export function templateRoutes(app: App, deps: TemplateRouteDeps): void {
   whatsappRoutes(app, deps);
   rcsRoutes(app, deps);

@@ -21,7 +21,7 @@ const SubscriptionOut = Type.Object({
   credit: CreditOut,
 });
 
-/** Contract 12: the route that shows what the account may use. */
+/** The route that shows what the account may use. */
 export function subscriptionRoutes(app: App, { pool }: PlatformDeps): void {
   app.get('/api/partner-gateway/v1/subscription', {
     onRequest: requireScope('money'),

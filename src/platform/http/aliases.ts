@@ -1,6 +1,6 @@
 const PG = '/api/partner-gateway/v1';
 
-/** Older and shorter forms of a prefix, each rewritten to the prefix that has the routes (contract 1). */
+/** Older and shorter forms of a prefix, each rewritten to the prefix that has the routes. */
 const ALIASES: readonly (readonly [alias: string, prefix: string])[] = [
   ['/partner-gateway/v1', PG],
   ['/api/v1/partner-gateway', PG],

@@ -11,7 +11,7 @@ const SHOWN_CODES: ReadonlySet<string> = new Set<ErrorCode>(['step_up_required',
 const retryAfterOf = ({ retryAfterSeconds }: Failure): number | undefined =>
   retryAfterSeconds && Math.ceil(retryAfterSeconds);
 
-/** The standard error body (contract 1): `details` names invalid fields, `retryAfter` (seconds) says when to retry. */
+/** The standard error body: `details` names invalid fields, `retryAfter` (seconds) says when to retry. */
 export const standardError: ErrorForm = (failure, requestId) => ({
   status: failure.status,
   error: STATUS_CODES[failure.status] ?? 'Error',
@@ -23,7 +23,7 @@ export const standardError: ErrorForm = (failure, requestId) => ({
 });
 
 /**
- * The error body of the wholesale API (contract 7): `code` is the HTTP status.
+ * The error body of the wholesale API: `code` is the HTTP status.
  */
 const wholesaleError: ErrorForm = (failure, requestId) => ({
   status: 'error',

@@ -43,7 +43,7 @@ const JSON_TYPE = 'application/json; charset=utf-8';
 const TRANSIENT_STATUSES: ReadonlySet<number> = new Set([401, 403, 408, 429]);
 
 /**
- * Implements the Idempotency-Key of contract 1 for the routes registered after it. A POST (or a route with
+ * Implements `Idempotency-Key` for the routes registered after it. A POST (or a route with
  * `config.idempotent`) whose key has a stored answer gets that answer again, with `Idempotency-Replayed: true`; the
  * same key with a different request gets 409, and so does another caller of the account where the answer holds a secret
  * (`config.secretAnswer`). Amounts in it are for callers who would see them in a new answer (`hidden-amounts.ts`).

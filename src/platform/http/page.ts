@@ -1,6 +1,6 @@
 import { type Static, type TSchema, Type } from 'typebox';
 
-/** The query fields of every list (contract 1): page from 0, limit 10 by default and at most 1,000 (else 400). */
+/** The query fields of every list: page from 0, limit 10 by default and at most 1,000 (else 400). */
 export const PageQuery = Type.Object({
   page: Type.Integer({ minimum: 0, maximum: 1_000_000_000, default: 0, description: 'Page number, from 0.' }),
   limit: Type.Integer({ minimum: 1, maximum: 1000, default: 10, description: 'Entries per page.' }),

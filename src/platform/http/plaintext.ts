@@ -31,7 +31,7 @@ function addBlock(list: BlockList, block: string): void {
 }
 
 /**
- * Whether a request arrived unencrypted over a network (contract 12). A trusted proxy must state in X-Forwarded-Proto
+ * Whether a request arrived unencrypted over a network. A trusted proxy must state in X-Forwarded-Proto
  * that every hop before it was https; without the header, only TLS to us counts. The header of anyone else is ignored:
  * the connection must use TLS or come from loopback.
  */

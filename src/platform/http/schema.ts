@@ -8,7 +8,7 @@ const warnings = Type.Optional(
 
 const retryAfter = Type.Optional(Type.Integer({ description: 'Seconds to wait; the same as in Retry-After.' }));
 
-/** The shape of every error (contract 1). It is only for the OpenAPI description; nothing is serialised through it. */
+/** The shape of every error. It is only for the OpenAPI description; nothing is serialised through it. */
 export const ErrorOut = Type.Object(
   {
     status: Type.Integer({ description: 'The HTTP status.' }),
@@ -37,7 +37,7 @@ export const ErrorOut = Type.Object(
   { $id: 'Error', description: 'Error' },
 );
 
-/** The shape of errors of the wholesale API (contract 7). */
+/** The shape of errors of the wholesale API. */
 export const WholesaleErrorOut = Type.Object(
   {
     status: Type.Literal('error'),

@@ -62,7 +62,7 @@ export type AuthRequest = {
   readonly protocol: string;
 };
 
-/** The authenticated caller, and the rate-limit headers of the answer (contract 1, "Rate limits"). */
+/** The authenticated caller, and the rate-limit headers of the answer. */
 export type Authenticated = { readonly actor: Actor; readonly headers: Readonly<Record<string, string>> };
 
 /**

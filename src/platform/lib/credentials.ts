@@ -14,7 +14,7 @@ type Request = {
 
 /**
  * Reads `X-API-Key` or `Authorization: Basic`. With both, only the key counts, even if it is wrong and the password
- * right (contract 2 accepts both schemes everywhere; the key is the narrower of the two). An empty key header, another
+ * right (both schemes are accepted everywhere; the key is the narrower of the two). An empty key header, another
  * scheme and a malformed value count as `none`. A session cookie counts only if neither header is present.
  */
 export function readCredentials(request: Request): Credentials {

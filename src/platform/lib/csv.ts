@@ -32,8 +32,8 @@ const NEEDS_QUOTES = /[",\r\n]/;
 /**
  * Writes one line of CSV (RFC 4180) with its line end. What a spreadsheet would take for a formula gets a leading
  * apostrophe, so that it is shown as text: at the beginning of a cell, and behind a semicolon, a vertical bar, a tab or a
- * line end in it, where a spreadsheet with another list separator begins a cell. E.164 numbers stay as they are
- * (contract 8). `readCell` takes the apostrophes away.
+ * line end in it, where a spreadsheet with another list separator begins a cell. E.164 numbers stay as they are.
+ * `readCell` takes the apostrophes away.
  */
 export const csvLine = (cells: readonly string[]): string => `${cells.map(csvCell).join(',')}\r\n`;
 

@@ -1,8 +1,8 @@
 import { CHANNELS } from './channel.ts';
 
 /**
- * The areas of the API, of which every operation names those that it needs: the three channels (sending) and the areas
- * of contract 2, with `money` (balance, ledger, prices, and all amounts in other answers) and `social`.
+ * The areas of the API, of which every operation names those that it needs: the three channels (sending) and what
+ * else an account does, with `money` (balance, ledger, prices, and all amounts in other answers) and `social`.
  */
 export const SCOPES = [
   ...CHANNELS,

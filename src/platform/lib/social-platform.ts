@@ -1,4 +1,4 @@
-/** The social networks of contract 11, as written in paths. */
+/** The social networks, as written in paths. */
 export const PLATFORMS = ['facebook', 'instagram', 'linkedin', 'google', 'tiktok'] as const;
 export type Platform = (typeof PLATFORMS)[number];
 

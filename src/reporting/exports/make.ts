@@ -22,7 +22,7 @@ export type MakeDeps = SourceDeps & {
   readonly owner: number;
 };
 
-/** Contract 8: how long a file is available. */
+/** How long a file is available. */
 const AVAILABLE_HOURS = 24;
 /** The file that a worker was writing when it died is deleted after this time. */
 const ABANDONED_SECONDS = 24 * 3600;

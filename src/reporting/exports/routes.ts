@@ -33,7 +33,7 @@ const ALL_CONTACTS = { only: 'exports of all contacts' };
 const QUEUED =
   'Responds at once; a worker creates the file. `GET /exports/{exportId}` shows the progress and the link to the file.';
 
-/** Contract 8: the routes for exports of messages and contacts. */
+/** The routes for exports of messages and contacts. */
 export function exportRoutes(app: App, deps: PlatformDeps): void {
   requestRoutes(app, deps);
   readRoutes(app, deps);

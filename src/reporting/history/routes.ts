@@ -27,7 +27,7 @@ const HistoryQuery = Type.Object({
   limit: Type.Integer({ minimum: 1, maximum: 1000, default: 20, description: 'Entries per page.' }),
 });
 
-/** Contract 5: the routes that list and search messages. */
+/** The routes that list and search messages. */
 export function historyRoutes(app: App, { pool, reports, clock }: PlatformDeps): void {
   const readHistory = createHistoryReader();
 

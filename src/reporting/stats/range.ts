@@ -9,7 +9,7 @@ type Days = { readonly startDate?: string | undefined; readonly endDate?: string
 /**
  * Converts two days into the time from the midnight before the first one to the midnight after the last one, UTC. A day
  * that is left out leaves that side open. Errors: 400 when the last day is before the first, or more than 10 years after
- * it (contract 3).
+ * it.
  */
 export function readRange(days: Required<Days>): Range;
 export function readRange(days: Days): Partial<Range>;

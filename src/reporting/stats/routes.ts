@@ -21,7 +21,7 @@ const HOW_COUNTED =
   'Messages and their outcomes count at the time at which the message was accepted, whenever the outcome became known. ' +
   `Empty buckets are left out. Test sends of campaigns are not counted. ${AGE_OF_REPORT}`;
 
-/** Contract 3: the routes for the statistics of campaigns over time. */
+/** The routes for the statistics of campaigns over time. */
 export function statsRoutes(app: App, { reports }: PlatformDeps): void {
   const onRequest = requireScope('campaigns');
   const tags = ['Campaigns'];

@@ -4,7 +4,7 @@ import type { SandboxAnswer } from '../http/server.ts';
 /** A regular answer, of any status. */
 export type Answer = Extract<SandboxAnswer, object>;
 
-/** The HTTP status of error codes for which it is not 400 (protocol sheet whatsapp, section 10). */
+/** The HTTP status of error codes for which it is not 400 (Cloud API, error codes). */
 const HTTP_STATUS: ReadonlyMap<number, number> = new Map([
   ...[0, 190].map((code): [number, number] => [code, 401]),
   ...[10, 200, 368, 130497, 131005, 131031].map((code): [number, number] => [code, 403]),
@@ -55,7 +55,7 @@ export const titleOf = (code: number): string => TITLES.get(code) ?? 'Error';
 /** Why a request is refused. */
 export type Fault = { readonly code: number; readonly details: string };
 
-/** Creates an error answer in the documented format (protocol sheet whatsapp, section 10). */
+/** Creates an error answer in the documented format (Cloud API, error codes). */
 export function faultAnswer({ code, details }: Fault): Answer {
   const error = {
     message: `(#${code}) ${titleOf(code)}`,

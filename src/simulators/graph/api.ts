@@ -39,7 +39,7 @@ export type Subscription = {
 
 type Response = SandboxAnswer | Promise<SandboxAnswer>;
 
-/** Creates the handler of all API requests (protocol sheet whatsapp, sections 2 to 5), which must have our token. */
+/** Creates the handler of all API requests, which must have our token. */
 export function createApi(deps: GraphApiDeps): (request: SandboxRequest) => Response {
   const { ledger, numbers, wabaId, media } = deps;
   const byId = new Map(numbers.map((number) => [number.id, number]));

@@ -3,7 +3,7 @@ import { createRecentMap } from '../smsc/recent-map.ts';
 import type { Fault } from './answer.ts';
 import type { GraphScript } from './script.ts';
 
-/** The time after which the pair may exchange one more message (protocol sheet whatsapp, section 9). */
+/** The time after which the pair may exchange one more message (Cloud API, rate limits). */
 const PAIR_REFILL_MS = 6000;
 /** The newest pairs of a number and a person whose messages are counted and whose window is known. */
 const MAX_PAIRS = 200_000;
@@ -57,7 +57,7 @@ export type Windows = {
   isOpen(phoneNumberId: string, person: string): boolean;
 };
 
-/** Creates the customer service windows (protocol sheet whatsapp, section 9). */
+/** Creates the customer service windows (Cloud API, rate limits). */
 export function createWindows(script: GraphScript): Windows {
   const lastHeard = createRecentMap<number>(() => MAX_PAIRS);
   return {

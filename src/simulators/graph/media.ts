@@ -30,7 +30,7 @@ export type MediaDeps = {
 
 const KILO = 1024;
 const MEGA = KILO * KILO;
-/** The maximum sizes by type (protocol sheet whatsapp, section 3). */
+/** The maximum sizes by type (Cloud API, media). */
 const LIMITS: ReadonlyMap<string, number> = new Map([
   ...['image/jpeg', 'image/png'].map((type): [string, number] => [type, 5 * MEGA]),
   ...['video/mp4', 'video/3gpp'].map((type): [string, number] => [type, 16 * MEGA]),

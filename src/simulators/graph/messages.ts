@@ -48,7 +48,7 @@ const SCRIPTED = 'Refused by the script of the simulator.';
 
 type Accepted = { readonly to: string; readonly category: string };
 
-/** Creates the endpoint for messages, with the rules of the network (protocol sheet whatsapp, sections 2 and 10). */
+/** Creates the endpoint for messages, with the rules of the network (Cloud API, messages and error codes). */
 export function createMessageDesk(deps: MessageDeps): MessageDesk {
   const { script, ledger, random, limits, windows, templates, statuses, hasMedia } = deps;
   const refusals = createRecentMap<number>(() => MAX_REFUSALS);

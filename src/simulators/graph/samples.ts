@@ -3,7 +3,7 @@ import type { SandboxRequest } from '../http/server.ts';
 import { type Answer, type Fault, faultAnswer, unknownObject, ok } from './answer.ts';
 
 /**
- * The uploads of sample files for template headers: announced first, then sent (protocol sheet whatsapp, section 4).
+ * The uploads of sample files for template headers: announced first, then sent (Cloud API, message templates).
  */
 export type Samples = {
   /** Answers the announcement of a file. */

@@ -78,8 +78,8 @@ const failed = (code: number, afterMs = 1000): StatusStep => ({ status: 'failed'
 export const DELIVERED: readonly StatusStep[] = [sent, delivered];
 
 /**
- * Ordinary numbers deliver. The last four digits 0001 to 0009 select the results of simulated sends (contract, section
- * 7), as far as this network has them; 9901 to 9915 select situations that a receiver of callbacks must handle.
+ * Ordinary numbers deliver. The last four digits 0001 to 0009 select the results of simulated
+ * sends, as far as this network has them; 9901 to 9915 select situations that a receiver of callbacks must handle.
  */
 const DEFAULT_OUTCOMES: Readonly<Record<string, Outcome>> = {
   '0001': { steps: [sent, failed(131000)] },

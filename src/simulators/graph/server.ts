@@ -88,8 +88,8 @@ const MAX_BYTES = 101 * 1024 * 1024;
 const CHALLENGE_MS = 10_000;
 
 /**
- * Starts a simulator of the WhatsApp network for tests, benches and first steps: the Graph API of the protocol sheet,
- * as strict as the real one (section 12), with signed callbacks that are late, duplicated or out of order as the script
+ * Starts a simulator of the WhatsApp network for tests, benches and first steps: the Graph API,
+ * as strict as the real one, with signed callbacks that are late, duplicated or out of order as the script
  * says, and a ledger of all messages and events. Rejects when the port is not available.
  */
 export async function startSandboxGraph(options: SandboxGraphOptions = {}): Promise<SandboxGraph> {
@@ -186,7 +186,7 @@ export async function startSandboxGraph(options: SandboxGraphOptions = {}): Prom
   };
 }
 
-/** Verifies a callback URL by a challenge (protocol sheet whatsapp, section 6). */
+/** Verifies a callback URL by a challenge (Cloud API, webhooks). */
 async function answersChallenge(url: string, verifyToken: string): Promise<boolean> {
   const client = createHttpClient({ connections: 1, connectTimeoutMs: CHALLENGE_MS, timeoutMs: CHALLENGE_MS });
   const { origin, pathname, searchParams } = new URL(url);

@@ -15,7 +15,7 @@ const wrong = (details: string): Fault => ({ code: 100, details });
 type IsSample = (handle: string) => boolean;
 type Rules = { readonly category: string; readonly isSample: IsSample };
 
-/** Validates a new template (protocol sheet whatsapp, section 4); null when it may go to approval. */
+/** Validates a new template (Cloud API, message templates); null when it may go to approval. */
 export function draftFault(body: unknown, isSample: IsSample): Fault | null {
   if (!/^[a-z0-9_]{1,512}$/.test(getText(body, 'name'))) return wrong('name: 1 to 512 of a-z, 0-9 and _');
   if (!/^[a-z]{2,3}(_[A-Z]{2,4})?$/.test(getText(body, 'language'))) return wrong('language: such as pt_PT');

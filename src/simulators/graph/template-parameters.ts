@@ -20,7 +20,7 @@ export const variablesIn = (text: string): string[] => [
 ];
 
 /**
- * Validates the values of a message against its template (protocol sheet whatsapp, section 2.3); null when they fit.
+ * Validates the values of a message against its template (Cloud API, messages); null when they fit.
  */
 export function parameterFault(template: TemplateShape, sent: readonly unknown[]): Fault | null {
   const known = new Set(['header', 'body', 'button', 'carousel']);

@@ -64,7 +64,7 @@ const STATUS_AFTER: ReadonlyMap<string, string> = new Map([['REINSTATED', 'APPRO
 /** Events that are only warnings. */
 const WARNINGS = ['FLAGGED', 'LOCKED'];
 
-/** Creates the templates of the business account, with their approval (protocol sheet whatsapp, section 4). */
+/** Creates the templates of the business account, with their approval (Cloud API, message templates). */
 export function createTemplates({ script, ledger, events, isSample }: TemplateDeps): Templates {
   const templates = new Map<string, SandboxTemplate>();
   const decisions = new Set<NodeJS.Timeout>();

@@ -7,7 +7,7 @@ const bad = (details: string): Fault => ({ code: 131009, details: `interactive.$
 /** Types whose action is not validated. */
 const UNVALIDATED_TYPES = ['product', 'product_list', 'catalog_message', 'order_details', 'order_status'];
 
-/** Validates an interactive message (protocol sheet whatsapp, section 2.2); null when it is valid. */
+/** Validates an interactive message (Cloud API, messages); null when it is valid. */
 export function interactiveFault(content: unknown): Fault | null {
   const type = getText(content, 'type');
   const action = getMember(content, 'action');

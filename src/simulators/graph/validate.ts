@@ -22,7 +22,7 @@ const ALLOWS_CAPTION: ReadonlyMap<string, boolean> = new Map([
 /** A recipient, by number or by business-scoped user id. */
 export type Recipient = { readonly kind: 'number' | 'user'; readonly to: string };
 
-/** Returns the recipient of a message: `to` takes precedence over `recipient` (protocol sheet whatsapp, section 2). */
+/** Returns the recipient of a message: `to` takes precedence over `recipient` (Cloud API, messages). */
 export function recipientOf(body: unknown): Recipient | Fault {
   const to = getText(body, 'to').replaceAll(/[+\-() ]/g, '');
   if (to !== '') return /^\d{7,15}$/.test(to) ? { kind: 'number', to } : bad('to: not a phone number');
@@ -44,7 +44,7 @@ export function frameFault(body: unknown): Fault | null {
 }
 
 /**
- * Validates the content of a free-form message by its type (protocol sheet whatsapp, sections 2.1 and 2.2); null when
+ * Validates the content of a free-form message by its type (Cloud API, messages); null when
  * valid.
  */
 export function contentFault(type: string, content: unknown, hasMedia: (id: string) => boolean): Fault | null {

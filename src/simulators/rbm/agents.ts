@@ -9,7 +9,8 @@ import { FEATURES, outcomeFor, type RbmScript } from './script.ts';
 import { faultOfBatch, faultOfFile } from './validate.ts';
 
 /**
- * The functions of agents other than sending: reachability, testers and files (protocol sheet rcs, sections 1 and 3).
+ * The functions of agents other than sending: reachability, testers and files (RBM API, authorization and
+ * capabilities).
  */
 export type Agents = {
   /** Returns an agent's id in the form of the options, whether it was given with or without `@rbm.goog`. */

@@ -13,7 +13,7 @@ const STATUSES = {
 /** The name of an error status of Google's APIs. */
 export type ErrorName = keyof typeof STATUSES;
 
-/** Why a request is refused, in the terms of Google's APIs (protocol sheet rcs, section 5). */
+/** Why a request is refused, in the terms of Google's APIs (RBM API, errors). */
 export type Fault = { readonly name: ErrorName; readonly text: string };
 
 const TEXTS: Readonly<Record<ErrorName, string>> = {

@@ -23,7 +23,7 @@ export type Callbacks = {
   send(event: OutgoingEvent): Promise<boolean>;
   /**
    * Performs the handshake with a URL and sends the events there from then on. Resolves with false, and changes
-   * nothing, when the answer is not the secret (protocol sheet rcs, section 6).
+   * nothing, when the answer is not the secret (RBM API, webhooks).
    */
   register(url: string): Promise<boolean>;
   /** Returns the number of callbacks that are not acknowledged yet. */

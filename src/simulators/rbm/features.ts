@@ -8,7 +8,7 @@ const ACTIONS: readonly (readonly [string, Feature])[] = [
   ['createCalendarEventAction', 'ACTION_CREATE_CALENDAR_EVENT'],
 ];
 
-/** Returns the features that a handset needs for a valid message (protocol sheet rcs, sections 2 and 3). */
+/** Returns the features that a handset needs for a valid message (RBM API, agentMessages and capabilities). */
 export function featuresOf(message: unknown): Set<Feature> {
   const needed = new Set<Feature>();
   const content = getMember(message, 'contentMessage');

@@ -23,7 +23,7 @@ export type MessageRequest = {
 
 /** The endpoint that accepts messages. */
 export type Inbox = {
-  /** Accepts or refuses a message (protocol sheet rcs, sections 1, 2 and 5). */
+  /** Accepts or refuses a message (RBM API, authorization, agentMessages and errors). */
   create(request: MessageRequest): Promise<SandboxAnswer>;
 };
 

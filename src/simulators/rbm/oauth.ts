@@ -8,7 +8,7 @@ import type { RbmScript } from './script.ts';
 
 /** The access tokens of the simulator. */
 export type OAuth = {
-  /** Answers a request to the token endpoint (protocol sheet rcs, section 1). */
+  /** Answers a request to the token endpoint (RBM API, authorization). */
   grant(request: SandboxRequest): SandboxAnswer;
   /** Returns whether an `Authorization` header holds a valid token. */
   admits(header: string | undefined): boolean;

@@ -11,7 +11,7 @@ import { faultOfEvent } from './validate.ts';
 
 type Answer = SandboxAnswer | Promise<SandboxAnswer>;
 
-/** Creates the handler of all authorised API requests (protocol sheet rcs, section 1). */
+/** Creates the handler of all authorised API requests (RBM API, authorization). */
 export function createRoutes(deps: {
   readonly script: RbmScript;
   readonly random: Random;

@@ -110,9 +110,8 @@ const read: EventStep = { event: 'READ', afterMs: 1500 };
 export const DELIVERED: readonly EventStep[] = [delivered];
 
 /**
- * Ordinary numbers deliver. The last four digits 0001 to 0008 select the results of simulated sends (contract, section
- * 7), as far as this network has them; 9901 to 9916 select situations that a client must handle (protocol sheet rcs,
- * 9.3).
+ * Ordinary numbers deliver. The last four digits 0001 to 0008 select the results of simulated sends, as far as this
+ * network has them; 9901 to 9916 select situations that a client must handle.
  */
 const DEFAULT_OUTCOMES: Readonly<Record<string, Outcome>> = {
   '0001': { refuse: 'INVALID_ARGUMENT' },

@@ -71,7 +71,7 @@ const MAX_BODY_BYTES = (100 << 20) + 1024;
 const REGION = '/v1/regions/sandbox';
 
 /**
- * Starts a simulator of the Google RBM network that is as strict as the protocol sheet rcs: tokens, messages,
+ * Starts a simulator of the Google RBM network that is as strict as the real one: tokens, messages,
  * revocation, capabilities, files, testers and signed callbacks. The last four digits of a number decide what happens
  * to its messages (script.ts). Rejects when the port is not available.
  */

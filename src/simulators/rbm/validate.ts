@@ -15,7 +15,7 @@ import {
   url,
 } from './check.ts';
 
-// The limits and shapes of the protocol sheet rcs, section 2.
+// The limits and shapes of an AgentMessage.
 
 const file = object({
   fields: { fileName: matching(/^files\/[\w-]+$/), thumbnailName: matching(/^files\/[\w-]+$/) },

@@ -97,7 +97,7 @@ function stepsOf(stored: StoredMessage): readonly ReceiptStep[] {
   return stored.outcome.receipts ?? DEFAULT_STEPS;
 }
 
-/** registered_delivery bits 1-0: 0 none, 1 every final state, 2 failures only (protocol sheet smpp, section 9). */
+/** registered_delivery bits 1-0: 0 none, 1 every final state, 2 failures only (SMPP 3.4, 5.2.17). */
 function isAskedFor(registeredDelivery: number, step: ReceiptStep): boolean {
   const mode = registeredDelivery & 0x03;
   return mode === 1 || (mode === 2 && step.state !== DELIVERED.state);
@@ -116,7 +116,7 @@ const WANTS_INTERMEDIATE = 0x10;
 const OWN_SENDER = '10000';
 const NO_TEXT = new Uint8Array(0);
 
-/** Builds the deliver_sm of a receipt, with the addresses of the submit swapped (protocol sheet smpp, section 10). */
+/** Builds the deliver_sm of a receipt, with the addresses of the submit swapped (SMPP 3.4, appendix B). */
 function receiptMessage(
   stored: StoredMessage,
   step: ReceiptStep,

@@ -113,10 +113,7 @@ const EXPIRED = step('EXPIRED', 3, '003');
 /** The message_state values that are final. */
 export const FINAL_STATES: ReadonlySet<number> = new Set([2, 3, 4, 5, 8]);
 
-/**
- * Ordinary numbers deliver; the last four digits 9901 to 9911 select other outcomes (protocol sheet smpp, section
- * 16.5).
- */
+/** Ordinary numbers deliver; the last four digits 9901 to 9911 select other outcomes. */
 const DEFAULT_OUTCOMES: Readonly<Record<string, Outcome>> = {
   9901: { receipts: [step('UNDELIV', 5, '001')] },
   9902: { receipts: [EXPIRED] },

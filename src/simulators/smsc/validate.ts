@@ -18,7 +18,7 @@ const INTERNATIONAL_NUMBER = /^[1-9]\d{6,14}$/;
 const ALPHANUMERIC_SENDER = /^[\x20-\x7e]{1,11}$/;
 
 /**
- * Validates a submit_sm like a strict carrier, in the order of the protocol sheet (smpp, section 16.2): lengths,
+ * Validates a submit_sm like a strict carrier, in this order: lengths,
  * addresses, esm_class against the SAR parameters, times, registered_delivery, and the fields that few carriers check.
  * Returns the status of the first check that fails, or 0.
  */

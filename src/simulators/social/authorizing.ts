@@ -24,7 +24,7 @@ type Options = {
 const CONFIGURED = ['pages_show_list', 'pages_read_engagement', 'business_management'];
 
 const denied = { error: 'access_denied' };
-/** How each network says that the person has cancelled (protocol sheet "social"). */
+/** How each network says that the person has cancelled. */
 const CANCELLED: Readonly<Record<Platform, Readonly<Record<string, string>>>> = {
   facebook: { ...denied, error_code: '200', error_reason: 'user_denied', error_description: 'Permissions error' },
   instagram: { ...denied, error_reason: 'user_denied', error_description: 'The user denied your request' },

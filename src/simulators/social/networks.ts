@@ -34,7 +34,7 @@ const PICTURE = Buffer.from(
 );
 
 /**
- * Creates the five networks, each with its own names, errors and peculiarities (protocol sheet "social", section 7): they
+ * Creates the five networks, each with its own names, errors and peculiarities: they
  * refuse what the real networks refuse. They were written from the documentation of the networks and from what
  * integrations with them report.
  */

@@ -185,7 +185,7 @@ export const SMSC_CHECKS: Checks<SmscPeer> = {
   },
 };
 
-/** Whether a receipt is about the message with this id, in any spelling (protocol sheet smpp, section 9). */
+/** Whether a receipt is about the message with this id, in any spelling (SMPP 3.4, 5.2.17). */
 const matches = ({ carrierIds }: Receipt, id: string): boolean =>
   carrierIds.some((given) => given === id || sameNumber(given, id));
 

@@ -40,8 +40,7 @@ const isFault = (value: unknown): value is FieldFault =>
   isRecord(value) && typeof value['field'] === 'string' && typeof value['message'] === 'string';
 
 /**
- * The error for a response that is not 2xx. Its body has one of the API's two error formats (contract 1 and 7) or
- * none.
+ * The error for a response that is not 2xx. Its body has one of the API's two error formats, or none.
  */
 export function readProblem(response: Response, body: unknown): ApiError {
   const problem = isRecord(body) ? body : {};

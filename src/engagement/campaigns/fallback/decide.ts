@@ -21,8 +21,7 @@ export type Decision =
   | { readonly kind: 'next'; readonly channels: number; readonly reason: string; readonly open: boolean };
 
 /**
- * Decides what follows when a message of a combined campaign has ended or its time is over (the rule of fallback:
- * contract 3, promises 3). A hop ends with a final failure, or when its time is over. No other channel follows a
+ * Decides what follows when a message of a combined campaign has ended or its time is over. A hop ends with a final failure, or when its time is over. No other channel follows a
  * message that may have been delivered (an unknown outcome, which comes as status 0), nor one that somebody withdrew on
  * purpose. A pure function.
  */

@@ -1,7 +1,7 @@
 import { splitPlaceholders } from '../../../platform/lib/placeholders.ts';
 import type { FieldRow } from '../../contacts/fields/sql.ts';
 
-/** The placeholders that every contact has a field for (contract 3). */
+/** The placeholders that every contact has a field for. */
 export const STANDARD_FIELDS = ['fullName', 'firstName', 'lastName', 'name', 'gender', 'phoneNumber', 'email'] as const;
 export type StandardField = (typeof STANDARD_FIELDS)[number];
 

@@ -25,7 +25,7 @@ const moreFaults = bodyFaults(schema.AssociationIn, (body, _request, isRefused) 
 );
 
 /**
- * Registers the routes of contract 4 for contact lists and their associations with contacts. The route that lists the
+ * Registers the routes for contact lists and their associations with contacts. The route that lists the
  * contacts of a list is in src/engagement/contacts/routes.ts.
  */
 export function listRoutes(app: App, { pool, answers }: PlatformDeps): void {

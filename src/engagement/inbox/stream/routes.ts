@@ -22,7 +22,7 @@ const MAX_WAITING = 2000;
 
 type Deps = PlatformDeps & { readonly findFiles: FindFiles; readonly inboxHub: Hub; readonly presence: Presence };
 
-/** Registers the route of contract 9 that streams the changes of an inbox. */
+/** Registers the route that streams the changes of an inbox. */
 export function streamRoutes(app: App, path: string, deps: Deps): void {
   app.register(async (scope: App) => {
     await scope.register(fastifySSE, { heartbeatInterval: HEARTBEAT_MS });

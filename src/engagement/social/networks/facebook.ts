@@ -105,7 +105,7 @@ async function listAll(
 }
 
 /**
- * Facebook (protocol sheet "social", section 1). New apps have Facebook Login for Business, whose configuration takes
+ * Facebook. New apps have Facebook Login for Business, whose configuration takes
  * the place of the scopes: without it, people read that the app is not available (laravel/socialite#716). With scopes,
  * `rerequest` asks again for what a person has declined before.
  */

@@ -57,7 +57,7 @@ async function listAll(
 }
 
 /**
- * Google (protocol sheet "social", section 4). Without `prompt=consent`, a refresh token comes only with the first
+ * Google. Without `prompt=consent`, a refresh token comes only with the first
  * consent.
  */
 export const google: Network = {

@@ -39,7 +39,7 @@ async function fetchProfile({ web, apiVersion }: Caller, { access }: Pick<Grant,
 }
 
 /**
- * Instagram (protocol sheet "social", section 2): professional accounts, with the sign-in of Instagram, which takes
+ * Instagram: professional accounts, with the sign-in of Instagram, which takes
  * scopes and no configuration (developers.facebook.com, "Business Login for Instagram"). It has no way to revoke a
  * grant.
  */

@@ -94,7 +94,7 @@ const requestVersioned = ({ web, apiVersion }: Caller, access: string, path: str
   });
 
 /**
- * LinkedIn (protocol sheet "social", section 3). It refuses a sign-in with a scope that the app lacks
+ * LinkedIn. It refuses a sign-in with a scope that the app lacks
  * (gitroomhq/postiz-app#1243), so organisations are only asked for if the settings say so. Only approved apps get
  * refresh tokens; with the others, the person must consent again after sixty days.
  */

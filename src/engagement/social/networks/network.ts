@@ -35,7 +35,7 @@ export type Profile = {
 /** Our app as the network knows it, and how the network is reached. */
 export type Caller = SocialApp & { readonly web: Web; now(): Date };
 
-/** One network: its addresses and its peculiarities (protocol sheet "social"). */
+/** One network: its addresses and its peculiarities. */
 export type Network = {
   readonly platform: Platform;
   /** The name for people. */

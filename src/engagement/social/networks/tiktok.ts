@@ -30,7 +30,7 @@ async function fetchProfile({ web }: Caller, { access, scopes }: Pick<Grant, 'ac
   };
 }
 
-/** TikTok (protocol sheet "social", section 5). Each refresh invalidates the refresh token that it used. */
+/** TikTok. Each refresh invalidates the refresh token that it used. */
 export const tiktok: Network = {
   platform: 'tiktok',
   label: 'TikTok',

@@ -11,7 +11,7 @@ import { withExamples } from '../../../platform/http/schema.ts';
 const PATH = '/api/partner-gateway/v1/account/security';
 const tags = ['Account'];
 
-/** Registers the routes for the account's allow-list (contract 12) and its policy on second factors. They need the scope `keys`. */
+/** Registers the routes for the account's allow-list and its policy on second factors. They need the scope `keys`. */
 export function securityRoutes(app: App, { pool }: PlatformDeps): void {
   const onRequest = requireScope('keys');
 

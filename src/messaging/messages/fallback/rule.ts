@@ -3,7 +3,7 @@ import { nameOfStatus, STATUS } from '../../states.ts';
 
 /**
  * How many seconds a message has by default before the next channel is tried, by its channel, from when its carrier has
- * taken it (contract 3).
+ * taken it.
  */
 export const DEFAULT_AFTER_SECONDS: Readonly<Record<string, number>> = { WHATSAPP: 3600, RCS: 300 };
 
@@ -22,7 +22,7 @@ export const UNKNOWN_WAIT_MS = 5 * MINUTE_MS;
 export type Ended = { readonly status: number; readonly errorCode: string | null };
 
 /**
- * Whether another channel is tried after this final state (promises 3): not after a delivery or an unknown outcome, and
+ * Whether another channel is tried after this final state: not after a delivery or an unknown outcome, and
  * not when somebody cancelled the message.
  *
  * @param onStatus names of the only failures that trigger the fallback; all of them when it is left out
@@ -47,7 +47,7 @@ export type Times = { readonly afterSeconds: number; readonly maxWaitSeconds: nu
 /**
  * Returns how long the message still has on its channel, in ms; 0 or less: its time is over.
  *
- * The clock starts when a carrier takes the message (contract 3). It stands still while the message waits in the queue,
+ * The clock starts when a carrier takes the message. It stands still while the message waits in the queue,
  * is throttled or belongs to something that is paused; only `maxWaitSeconds` limits that wait. A message that waits
  * could be taken at this moment, so there is nothing to do about it before `afterSeconds` from now.
  */

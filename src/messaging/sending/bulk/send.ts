@@ -28,7 +28,7 @@ type Answer = Static<typeof BulkOut>;
 export type PendingBulkAnswer = Key & { seal(answer: Answer): SealedAnswer };
 
 /**
- * Accepts a bulk request (contract 7). With a `globalId` it is accepted once in 24 hours: its first answer is stored in
+ * Accepts a bulk request. With a `globalId` it is accepted once in 24 hours: its first answer is stored in
  * the transaction of its messages and given again to a repeat; of two at the same time the second waits for the first.
  * With an Idempotency-Key (`pendingAnswer`) the answer is stored in that transaction as well.
  *

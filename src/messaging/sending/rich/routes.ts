@@ -28,7 +28,7 @@ export type RichRouteDeps = PlatformDeps & {
   readonly tracing?: Tracing | null;
 };
 
-/** The routes of single sends on WhatsApp and RCS (contract 7). */
+/** The routes of single sends on WhatsApp and RCS. */
 export function richMessageRoutes(app: App, deps: RichRouteDeps): void {
   const { accept, clock, config, pool, tracing } = deps;
 

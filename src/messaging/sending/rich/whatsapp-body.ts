@@ -22,8 +22,7 @@ const replyTo = Type.Optional(BoundedText(255, 'The id (wamid) of the message th
 const caption = Type.Optional(BoundedText(1024, 'Up to 1,024 characters.'));
 
 /**
- * The content of a free-form message, which reaches people who wrote within 24 hours (protocol sheet whatsapp, section
- * 2).
+ * The content of a free-form message, which reaches people who wrote within 24 hours (Cloud API, messages).
  */
 export const WhatsappBody = Type.Union([
   Type.Object({
@@ -92,7 +91,7 @@ export function faultsOfBody(body: WhatsappBody): { field: string; message: stri
   return faults;
 }
 
-/** The types of files that the network accepts in a message of this type (protocol sheet whatsapp, section 2). */
+/** The types of files that the network accepts in a message of this type (Cloud API, messages). */
 const FILE_TYPES: Readonly<Record<Media['type'], RegExp>> = {
   IMAGE: /^image\/(jpeg|png)$/,
   VIDEO: /^video\/mp4$/,

@@ -16,7 +16,7 @@ const DELIVERY_STATUS = '/api/partner-gateway/v1/webhooks/delivery-status';
 const DELIVERIES = `${DELIVERY_STATUS}/deliveries`;
 const tags = ['Webhooks'];
 
-/** Contract 6: the log of webhook events, and replays. All routes need the scope `webhooks`. */
+/** The log of webhook events, and replays. All routes need the scope `webhooks`. */
 export function deliveryRoutes(app: App, { pool, answers, clock, secretKey }: PlatformDeps): void {
   const onRequest = requireScope('webhooks');
 

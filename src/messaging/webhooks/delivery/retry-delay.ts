@@ -1,6 +1,6 @@
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../../platform/lib/time.ts';
 
-/** The delay after each failed attempt (contract 6): ten retries over about two days. */
+/** The delay after each failed attempt: ten retries over about two days. */
 const RETRY_DELAYS_MS = [
   5 * SECOND_MS,
   30 * SECOND_MS,

@@ -25,7 +25,7 @@ const FETCH_MS = 60_000;
 
 const lost = (reason: string): FetchedFile => ({ ok: false, retry: false, reason });
 
-/** Fetches files by their id, with the access token of the connection (protocol sheet whatsapp, section 3). */
+/** Fetches files by their id, with the access token of the connection (Cloud API, media). */
 export function whatsappFiles(settings: WhatsappSettings, secrets: WhatsappSecrets): FileSource {
   const client = createGraphClient(settings, secrets);
   return {
@@ -42,7 +42,7 @@ export function whatsappFiles(settings: WhatsappSettings, secrets: WhatsappSecre
 const guard = createGuard({ allowedBlocks: [], ports: [443] });
 
 /**
- * Fetches files by the URL in the callback (protocol sheet rcs, section 4): from the network's own host, or by HTTPS from a
+ * Fetches files by the URL in the callback (RBM API, agentMessages): from the network's own host, or by HTTPS from a
  * public address. The callback is signed, but the URL in it may come from the person's handset.
  */
 export function rcsFiles({ baseUrl }: RcsSettings): FileSource {

@@ -13,7 +13,7 @@ declare module 'fastify' {
 const METHODS: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH']);
 
 /**
- * Tells clients about fields of bodies and query parameters that nobody reads (contract 1): a slip of the pen in an
+ * Tells clients about fields of bodies and query parameters that nobody reads: a slip of the pen in an
  * optional field would otherwise go unnoticed. The answer to a POST, PUT or PATCH names them in `warnings`, or in the
  * header X-Warnings when it is no object; so does a 400. With `Prefer: handling=strict` (RFC 7240) they are a 400.
  * Handlers add warnings of their own by setting `request.warnings`.

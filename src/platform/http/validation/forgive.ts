@@ -3,7 +3,7 @@ import { isRecord } from '../../lib/is-record.ts';
 
 /**
  * Corrects the case of words in a document that a schema rejected: `text` becomes `TEXT` where the schema has a list of
- * words with that one (contract 1), and `sms,rcs` becomes `SMS,RCS` where its pattern accepts that. Returns whether it
+ * words with that one, and `sms,rcs` becomes `SMS,RCS` where its pattern accepts that. Returns whether it
  * changed anything.
  */
 export function forgiveCase(document: unknown, faults: readonly ErrorObject[]): boolean {

@@ -18,7 +18,7 @@ export type IsRefused = (field: string) => boolean;
 
 /**
  * Makes `config.moreFaults` for a route whose handler finds faults that no schema can express, since an error names
- * every invalid field (contract 1). When the schema rejected a part of the body, `find` gets the rest of it, with every
+ * every invalid field. When the schema rejected a part of the body, `find` gets the rest of it, with every
  * field optional, and returns the faults that the handler would have found in it. It must not change anything.
  */
 export const bodyFaults =

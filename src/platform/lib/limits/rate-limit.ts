@@ -143,7 +143,7 @@ function secondsUntilNext({ counts, second, total }: Minute): number {
   return SECONDS;
 }
 
-/** Returns the headers of contract 1, "Rate limits"; X-RateLimit-Reset is in seconds from now. */
+/** Returns the headers `X-RateLimit-…`; X-RateLimit-Reset is in seconds from now. */
 export const rateHeaders = (
   verdict: Pick<Verdict, 'limit' | 'remaining' | 'resetSeconds'>,
 ): Record<string, string> => ({

@@ -1,7 +1,7 @@
 import { type CountryCode, getCountryCallingCode, isSupportedCountry } from 'libphonenumber-js/max';
 
 /**
- * The form of a user id of WhatsApp, by which a person who shows no number is known (protocol sheet whatsapp, section 8):
+ * The form of a user id of WhatsApp, by which a person who shows no number is known (Cloud API, webhooks):
  * their country, a dot, and up to 128 letters and digits. Companies with several business portfolios may get ids that are
  * valid in all of them, with `ENT.` after the country.
  */

@@ -31,7 +31,7 @@ const textOfCode = (texts: readonly string[]): Sql =>
 
 const column = (name: string, kind: CellKind, value: Sql): Column => ({ name, kind, value });
 
-/** A record as in contract 5, and the source of the message. */
+/** A record as in the history, and the source of the message. */
 const RECORD: readonly Column[] = [
   column('messageId', 'plain', sql`m.id`),
   column('customerMessageId', 'text', sql`m.client_id`),

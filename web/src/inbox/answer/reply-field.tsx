@@ -11,7 +11,7 @@ import { ANSWER } from '../use-keys.ts';
 import { calledAnswers, fillCanned } from './canned.ts';
 import { CannedOptions, optionId } from './canned-options.tsx';
 
-/** Maximum characters of a text (specification, 4; protocol sheet rcs, 2). */
+/** Maximum characters of a text. */
 const MAX_LENGTHS = { SMS: 1530, WHATSAPP: 4096, RCS: 3072 } as const;
 
 type ReplyFieldProps = {

@@ -21,7 +21,7 @@ export type AddResult = {
 
 export type RemoveResult = { readonly deleted: number; readonly notFound: number[] };
 
-/** Contract 4: above this, the response counts the associations instead of listing their ids. */
+/** Above this, the response counts the associations instead of listing their ids. */
 const MAX_IDS = 10_000;
 const MAX_MINUTES = 10;
 
