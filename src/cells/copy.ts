@@ -161,16 +161,17 @@ export async function copyTable(
 ): Promise<number> {
   const values = join(table.columns.map((column) => valueOf(table, column, ids)));
   const rows = sql`FROM ${raw(table.name)} WHERE ${own(table, accountId)}`;
+  const count = async (cell: Client): Promise<number> =>
+    (await one<{ count: number }>(cell, sql`SELECT count(*) AS count ${rows}`)).count;
+  const here = await count(source);
+  if (here === 0) return 0;
   await pipeline(
     source.query(to(`COPY (${inlineValues(sql`SELECT ${values} ${rows}`)}) TO STDOUT`)),
     target.query(from(`COPY ${table.name} (${table.columns.map((column) => `"${column}"`).join(', ')}) FROM STDIN`)),
   );
-  const [here, there] = await Promise.all(
-    [source, target].map((cell) => one<{ count: number }>(cell, sql`SELECT count(*) AS count ${rows}`)),
-  );
-  if (here?.count !== there?.count)
-    throw new Error(`The copy of ${table.name} has ${there?.count} rows in place of ${here?.count}.`);
-  return here?.count ?? 0;
+  const there = await count(target);
+  if (here !== there) throw new Error(`The copy of ${table.name} has ${there} rows in place of ${here}.`);
+  return here;
 }
 
 /** What an account has, by its balance and by its ledger, as one text. Also while the balance is put aside. */
