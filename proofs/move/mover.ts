@@ -11,6 +11,7 @@ const MAIN = fileURLToPath(new URL('../../src/app/main.ts', import.meta.url));
 const STEPS = ['holding', 'copying', 'switching'] as const;
 /** After a step, a move is killed within this time. */
 const MAX_KILL_DELAY_MS = 400;
+const RETRY_MS = 500;
 
 export type MoveResult = {
   readonly killed: boolean;
@@ -51,6 +52,11 @@ export async function runMove(run: Run, moving: Moving, kill: boolean): Promise<
   createInterface({ input: child.stdout }).on('line', (line) => output.push(line));
   const [code, signal] = await exited;
   if (signal === 'SIGKILL') return { killed: true, heldMs: null, rows: 0 };
+  // As when its predecessor was killed a moment ago.
+  if (told.some((line) => line.includes('Another process moves the account'))) {
+    await delay(RETRY_MS);
+    return runMove(run, moving, kill);
+  }
   if (code !== 0) throw new Error(`cell move ended with ${code}: ${told.join('; ')}`);
   const endedAt = performance.now();
   const steps = Object.fromEntries(

@@ -24,6 +24,7 @@ export const COPY_SESSION = 'heliograph account copy';
 /** A transaction is idle while the other cell works. During a COPY, a machine may be gone and take nothing. */
 const SETTINGS = {
   statement_timeout: '0',
+  idle_session_timeout: '0',
   idle_in_transaction_session_timeout: '10min',
   tcp_user_timeout: '60s',
   jit: 'off',
@@ -114,11 +115,12 @@ export const isCopied = (table: Table): boolean => !isWork(table) && !STAYING.ha
 export const own = ({ name, key }: Table, accountId: number): Sql =>
   OWNED_BY_OTHERS[name]?.(accountId) ?? sql`${raw(key ?? '')} = ${accountId}`;
 
-/** Deletes all rows of an account but those that wait for another cell. */
+/** Deletes all rows of an account but those that wait for another cell, or for the removal of files. */
 export async function deleteAccountRows(tx: Db, tables: readonly Table[], accountId: number): Promise<void> {
   await exec(tx, sql`UPDATE user_session SET acting_account_id = NULL WHERE acting_account_id = ${accountId}`);
   for (const table of tables.toReversed())
-    if (table.name !== 'passed_on') await exec(tx, sql`DELETE FROM ${raw(table.name)} WHERE ${own(table, accountId)}`);
+    if (!/^(passed_on|file_removal)$/.test(table.name))
+      await exec(tx, sql`DELETE FROM ${raw(table.name)} WHERE ${own(table, accountId)}`);
 }
 
 /** The id in the target of each connection of the source. */
@@ -159,16 +161,17 @@ export async function copyTable(
 ): Promise<number> {
   const values = join(table.columns.map((column) => valueOf(table, column, ids)));
   const rows = sql`FROM ${raw(table.name)} WHERE ${own(table, accountId)}`;
+  const count = async (cell: Client): Promise<number> =>
+    (await one<{ count: number }>(cell, sql`SELECT count(*) AS count ${rows}`)).count;
+  const here = await count(source);
+  if (here === 0) return 0;
   await pipeline(
     source.query(to(`COPY (${inlineValues(sql`SELECT ${values} ${rows}`)}) TO STDOUT`)),
     target.query(from(`COPY ${table.name} (${table.columns.map((column) => `"${column}"`).join(', ')}) FROM STDIN`)),
   );
-  const [here, there] = await Promise.all(
-    [source, target].map((cell) => one<{ count: number }>(cell, sql`SELECT count(*) AS count ${rows}`)),
-  );
-  if (here?.count !== there?.count)
-    throw new Error(`The copy of ${table.name} has ${there?.count} rows in place of ${here?.count}.`);
-  return here?.count ?? 0;
+  const there = await count(target);
+  if (here !== there) throw new Error(`The copy of ${table.name} has ${there} rows in place of ${here}.`);
+  return here;
 }
 
 /** What an account has, by its balance and by its ledger, as one text. Also while the balance is put aside. */

@@ -150,9 +150,8 @@ function putBack(tx: Db, table: Table, accountId: number, ids: ConnectionIds): P
   );
 }
 
-/** Serves a held account here again, unless its move has been decided meanwhile. */
-export const release = (source: Pool, { accountId }: { accountId: number }): Promise<void> =>
-  repeatedTransaction(source, async (tx) => {
-    const served = sql`UPDATE account SET away = NULL, cell = NULL WHERE id = ${accountId} AND away = 'held'`;
-    if ((await exec(tx, served)) > 0) await resume(tx, { accountId });
-  });
+/** Serves a held account here again, in the caller's transaction; nothing if it is not held. */
+export async function release(tx: Db, accountId: number): Promise<void> {
+  const served = sql`UPDATE account SET away = NULL, cell = NULL WHERE id = ${accountId} AND away = 'held'`;
+  if ((await exec(tx, served)) > 0) await resume(tx, { accountId });
+}

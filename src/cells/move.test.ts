@@ -62,6 +62,7 @@ const NO_DIRECTORY = { connect: () => Promise.reject(new Error('no directory')) 
 NO_DIRECTORY.query = (() => Promise.reject(new Error('no directory'))) as never;
 
 const ends = () => ({ source: a.pool, target: b.pool, directory: cells.directory });
+const takeBack = () => transaction(a.pool, (tx) => release(tx, accountId));
 const placeOf = async () => (await listMovedAccounts(cells.directory)).get(accountId);
 const queue = (more: Parameters<typeof queueMessages>[1] = {}) =>
   queueMessages(a.pool, { accountId, connectionId: cells.mainOfA, priceMicros: 1000, ...more });
@@ -185,7 +186,7 @@ describe('while an account is held', () => {
     expect(await claim(a.pool, cells.mainOfA)).toEqual([]);
     const held = `account ${accountId} is held on its way to cell 1: its requests are answered 503`;
     expect(await checkMoves(a.pool)).toMatchObject({ ok: false, detail: held });
-    await release(a.pool, { accountId });
+    await takeBack();
     expect({ rows: await countRows(a), money: await money(a.pool) }).toEqual(before);
     expect(await checkMoves(a.pool)).toMatchObject({ ok: true, detail: 'none' });
     expect(await claim(a.pool, cells.mainOfA)).toHaveLength(1);
@@ -204,7 +205,7 @@ describe('while an account is held', () => {
     accepting.release();
     await exec(a.pool, sql`UPDATE dispatch_chunk SET owner = NULL WHERE id = ${chunk?.id}`);
     await holding;
-    await release(a.pool, { accountId });
+    await takeBack();
     expect(await money(a.pool)).toMatchObject({ available: 4_998_999 });
   });
 
@@ -213,7 +214,7 @@ describe('while an account is held', () => {
     const [id = ''] = await sendAll(a.pool, cells.mainOfA, () => 'carrier-1');
     await hold(a.pool, { accountId, cell: 1 });
     await arrive('carrier-1');
-    await release(a.pool, { accountId });
+    await takeBack();
     await cells.runTasks(a);
     await processReceipts(a.pool, () => new Date());
     expect((await statesOf(a.pool, [id])).get(id)).toMatchObject({ status: STATUS.DELIVERED });
@@ -326,7 +327,7 @@ describe('when a move fails', () => {
       const query = session.query.bind(session) as (text: string) => Promise<unknown>;
       session.query = ((text: string) =>
         typeof text === 'string' && text.startsWith('BEGIN')
-          ? release(a.pool, { accountId }).then(() => query(text))
+          ? takeBack().then(() => query(text))
           : query(text)) as never;
       return session;
     };

@@ -61,7 +61,7 @@ export async function moveAccount(move: Move): Promise<Moved> {
     await to.end().catch(() => undefined);
     await from.end().catch(() => undefined);
     const held = await findAway(source.pool, accountId);
-    if (!held || !(await settle(ends, held))) throw error;
+    if (held?.cell !== target.number || !(await settle(ends, held))) throw error;
   }
   return { rows, heldMs: Math.round(performance.now() - beganAt) };
 }
@@ -122,7 +122,11 @@ export async function settle({ source, target, directory }: Ends<Pool>, away: Aw
     // While this has the lock, no copy is committed that was begun before.
     if (!(await tryLock(tx, accountId))) return null;
     if (await knowsNewer(tx, away)) return true;
-    await release(source, { accountId });
+    await transaction(source, async (own) => {
+      await release(own, accountId);
+      // The account is locked in the source now. This fails when the lock in the target was lost meanwhile.
+      if (await knowsNewer(tx, away)) throw conflict('The account was copied meanwhile');
+    });
     return false;
   });
   if (!hasMoved) return hasMoved;

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startDirectory } from '../../src/app/directory.ts';
 import { hold, release } from '../../src/cells/hold.ts';
+import { transaction } from '../../src/platform/db/transaction.ts';
 import { createAccount } from '../../src/operations/accounts/create.ts';
 import { loadConfig } from '../../src/platform/config.ts';
 import { BULK, type Client, createClient, SEND } from '../support/client.ts';
@@ -122,7 +123,7 @@ describe.skipIf(nginxIsMissing() !== undefined)('behind nginx with the configura
     const refused = await send(account.apiKey);
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '1']);
     expect((await send(cells[0].account.apiKey)).status).toBe(200);
-    await release(pool, account);
+    await transaction(pool, (tx) => release(tx, account.accountId));
     expect((await send(account.apiKey)).status).toBe(200);
   });
 });
