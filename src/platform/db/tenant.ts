@@ -3,6 +3,7 @@ import type { Pool, PoolClient, QueryResult, QueryResultRow } from 'pg';
 import { createFairQueue, type FairQueue } from '../fair-queue.ts';
 import type { Db, Statement } from './query.ts';
 import { TENANT_ROLE } from './tenant-role.ts';
+import { createPipeline } from './pipeline.ts';
 import { refuseInTransaction, transaction } from './transaction.ts';
 
 /** The account whose rows are accessed; an actor is one. */
@@ -58,7 +59,6 @@ async function queryAs<R extends QueryResultRow>(
 ): Promise<QueryResult<R>> {
   const client = await pool.connect();
   try {
-    await prepareEntering(client);
     const result = await enterAndQuery<R>(client, accountId, statement);
     client.release();
     return result;
@@ -104,44 +104,19 @@ const ENTER = {
 /** Returns the statement that gives a transaction opened elsewhere the rights of one account until it ends. */
 export const enterTenant = (accountId: number): Statement => ({ ...ENTER, values: [String(accountId)] });
 
-const prepared = new WeakSet<PoolClient>();
-
 /**
- * Prepares the statement once per connection: outside a transaction it sets nothing, but the server keeps it parsed.
+ * Runs both statements in one round trip as one transaction (`createPipeline`): if entering fails, the server skips the
+ * query.
  */
-async function prepareEntering(client: PoolClient): Promise<void> {
-  if (prepared.has(client)) return;
-  await client.query({ ...ENTER, values: ['0'] });
-  prepared.add(client);
-}
-
-/**
- * Sends both statements with one Sync behind them, which makes them one transaction without BEGIN and COMMIT: if
- * entering fails, the server skips the query. That took 4 µs in this process and 10 µs in PostgreSQL, against 28 µs and
- * 30 µs with BEGIN and COMMIT around the two.
- *
- * The library does not know about the first statement: it collects both results as for a text with several statements.
- */
-function enterAndQuery<R extends QueryResultRow>(
+async function enterAndQuery<R extends QueryResultRow>(
   client: PoolClient,
   accountId: number,
   statement: Statement,
 ): Promise<QueryResult<R>> {
-  return new Promise((resolve, reject) => {
-    // A text without values would otherwise be sent as a simple query, without a Sync behind it.
-    const config = { ...statement, queryMode: 'extended' };
-    const query = new pg.Query<R>(config, (error, results) => {
-      if (error) reject(error);
-      else if (Array.isArray(results) && results.length === 2) resolve(results[1]);
-      else reject(new Error('expected the results of entering and of one statement'));
-    });
-    const submit = query.submit.bind(query);
-    query.submit = (connection) => {
-      const values = [String(accountId)];
-      connection.bind({ statement: ENTER.name, values }, true);
-      connection.execute({}, true);
-      return submit(connection);
-    };
-    client.query(query);
-  });
+  const pipeline = createPipeline();
+  const results = [pipeline.query(enterTenant(accountId)), pipeline.query<R>(statement)] as const;
+  const [sent, , result] = await Promise.allSettled([pipeline.send(client), ...results]);
+  if (sent.status === 'rejected') throw sent.reason;
+  if (result.status === 'rejected') throw result.reason;
+  return result.value;
 }

@@ -123,3 +123,26 @@ propertyTest.prop([fc.oneof(fc.string({ unit: 'binary', maxLength: 80 }), digits
     }
   },
 );
+
+/** Punctuation at some places of a number of a country. */
+const punctuated = fc
+  .tuple(
+    fc.constantFrom(...getCountries()).filter((of) => getExampleNumber(of, examples) !== undefined),
+    fc.array(fc.tuple(fc.nat({ max: 14 }), fc.constantFrom(' ', '.', '-', '(', ')', ' (', ') ')), { maxLength: 5 }),
+    digits,
+  )
+  .map(([of, marks, rest]) => {
+    const known: string = getExampleNumber(of, examples)?.number.slice(1) ?? '';
+    const number = `${known.slice(0, Math.max(3, known.length - rest.length))}${rest}`;
+    return marks.reduce((all, [at, mark]) => `${all.slice(0, at)}${mark}${all.slice(at)}`, number);
+  });
+
+propertyTest.prop([punctuated, fc.constantFrom('+', '+ ', '00')], { numRuns: 500 })(
+  'a number with punctuation that is read without asking libphonenumber is the same number there',
+  (text, plus) => {
+    const found = readNumber(`${plus}${text}`, rules());
+    if ('fault' in found || found.parsed) return;
+    const parsed = parsePhoneNumberFromString(`${plus}${text}`.replace(/^00\s*/, '+'), { extract: false });
+    expect([parsed?.number, parsed?.isPossible(), parsed?.ext]).toEqual([found.e164, true, undefined]);
+  },
+);
