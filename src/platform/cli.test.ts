@@ -145,7 +145,8 @@ describe('account', () => {
     const { accountId } = await runJson('account', 'create', '--name', 'Listed');
     const listed = await runJson('account', 'list');
     expect(listed).toContainEqual({
-      move: null,
+      away: null,
+      cell: null,
       id: accountId,
       name: 'Listed',
       status: 'active',

@@ -463,13 +463,12 @@ test('two workers share the rate, and send together what one may', async () => {
   for (const carrier of carriers) pumpOn(carrier, { tps }).shareRate(2);
   const count = (): number => carriers.reduce((sum, { submitted }) => sum + submitted.length, 0);
   await until('the first burst is over', () => count() >= 150);
-  const rateOfNext = async (): Promise<number> => {
+  // A busy machine may send less than the rate; a wrong share would send twice as much.
+  for (let stretch = 0; stretch < 3; stretch++) {
     const [start, begun] = [performance.now(), count()];
     await until('some more are submitted', () => count() >= begun + 500);
-    return ((count() - begun) * 1000) / (performance.now() - start);
-  };
-  // One slow stretch, or the quick one after it, may be the machine's; a wrong share would show in every one.
-  await until('both together hold the rate', async () => Math.abs((await rateOfNext()) / tps - 1) < 0.1);
+    expect(((count() - begun) * 1000) / (performance.now() - start)).toBeLessThan(tps * 1.1);
+  }
   const submitted = carriers.map((carrier) => carrier.submitted);
   expect(Math.min(...submitted.map(({ length }) => length))).toBeGreaterThan(0);
   expect(new Set(submitted.flat()).size).toBe(count());
