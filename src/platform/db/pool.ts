@@ -1,10 +1,8 @@
-import type { Socket } from 'node:net';
-import { TLSSocket } from 'node:tls';
+import { Socket } from 'node:net';
 import pg from 'pg';
 import type { Pool } from 'pg';
 import type { Log } from '../lib/log.ts';
 import { clientConfig } from './client-config.ts';
-import { corkWrites, createCorkedSocket } from './corked-socket.ts';
 import { refuseReadOnly, type Servers, serversOf } from './servers.ts';
 
 export type PoolOptions = {
@@ -111,16 +109,11 @@ function sessionOf(servers: Servers): typeof pg.Client {
     constructor(config?: string | pg.ClientConfig) {
       const url = servers.current();
       const stream = (): Socket => {
-        const socket = createCorkedSocket();
+        const socket = new Socket();
         servers.follow(socket, url);
         return socket;
       };
       super(clientConfig(url, { ...(typeof config === 'object' && config), stream }));
-      this.connection.once('sslconnect', () => {
-        const { stream: secured } = this.connection;
-        // It writes past the socket beneath it.
-        if (secured instanceof TLSSocket) corkWrites(secured);
-      });
     }
   };
 }
