@@ -45,8 +45,8 @@ const HOLD_MS = 100;
 const TOLERATED_SHARE = 0.02;
 /** A cut leaves a little less than what the carrier took in the last second, and these parts of the rate at most and at least. */
 const BELOW_TAKEN = 0.97;
-const LEAST_CUT = 0.95;
-const MOST_CUT = 0.5;
+const MIN_CUT_SHARE = 0.95;
+const MAX_CUT_SHARE = 0.5;
 const NEXT_CUT = 0.8;
 /** The lowest rate: long codes in the United States take one message a second. */
 const FLOOR = 0.5;
@@ -117,8 +117,9 @@ export function createThrottle(baseMs: number, onEnd: () => void): Throttle {
     const sinceCut = takenSinceCut / seconds;
     const limit = Math.max(1, taken.sum(), sinceCut) * BELOW_TAKEN;
     // In the first second what the carrier took shows the time before the last cut as well.
-    const least = seconds < 1 ? (sinceCut < rate / 2 ? NEXT_CUT : LEAST_CUT) * rate : Math.max(rate * MOST_CUT, limit);
-    const next = base === Number.POSITIVE_INFINITY ? limit : Math.min(rate * LEAST_CUT, least);
+    const least =
+      seconds < 1 ? (sinceCut < rate / 2 ? NEXT_CUT : MIN_CUT_SHARE) * rate : Math.max(rate * MAX_CUT_SHARE, limit);
+    const next = base === Number.POSITIVE_INFINITY ? limit : Math.min(rate * MIN_CUT_SHARE, least);
     base = Math.max(next, isWaiting ? FLOOR : IDLE_FLOOR);
     waitedS = takenSinceCut = 0;
     isWaiting = false;

@@ -121,7 +121,8 @@ export function createFairQueue({ size, perAccount, maxWaiting = 1000 }: FairQue
 
   async function waitForTurn(account: Turner, { cost = 0, urgent = false, signal }: EnterOptions): Promise<Slot> {
     const { promise: begun, resolve: begin, reject } = Promise.withResolvers<void>();
-    const entry: Waiting = { cost, urgent, begin };
+    // Before the account's other work, too: strangers behind one address share its turns with a customer.
+    const entry: Waiting = { cost: urgent ? Number.NEGATIVE_INFINITY : cost, urgent, begin };
     const onAbort = (): void => {
       giveUp(account, entry);
       reject(signal?.reason);

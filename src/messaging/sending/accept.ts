@@ -1,5 +1,6 @@
 import { announce, type AnnounceDeps, type Queued } from '../messages/new/announce.ts';
 import { insertMessages, type NewMessage } from '../messages/new/sql.ts';
+import { LRUCache } from 'lru-cache';
 import type { Pool } from 'pg';
 import { createConsentCheck } from '../consent/check.ts';
 import { findNetworks } from './find-networks.ts';
@@ -9,9 +10,9 @@ import { groupCommit } from '../../platform/db/group-commit.ts';
 import { AccountAway } from '../../platform/errors.ts';
 import { giveWay, noteSingle } from '../../platform/lib/background/give-way.ts';
 import { mapInSlices } from '../../platform/lib/background/slices.ts';
-import type { Db } from '../../platform/db/query.ts';
+import { type Db, exec, sql } from '../../platform/db/query.ts';
 import { inTurn } from '../../platform/db/tenant.ts';
-import { burst, transaction } from '../../platform/db/transaction.ts';
+import { burst, isLockTimeout, transaction } from '../../platform/db/transaction.ts';
 import { insertChunks } from '../../network/dispatch/sql.ts';
 import type { Actor } from '../../platform/lib/actor.ts';
 import { deadlinesOf } from '../expiry/deadlines.ts';
@@ -37,6 +38,10 @@ import { traceparentOf } from '../../platform/traceparent.ts';
 /** Few enough that a statement leaves a core of the database, and the event loop, to single sends after some 3 ms. */
 const ROWS_PER_STATEMENT = 500;
 const CHUNK_SIZE = 1000;
+/** An account whose sends had to wait for its own locks sends alone for this long. */
+const ALONE_MS = 5000;
+/** In a batch of several accounts; without it, one that holds a lock on its balance, a client id or a key holds up all. */
+const LIMIT_LOCKS = sql`SET LOCAL lock_timeout = '100ms'`;
 
 export type AcceptDeps = AnnounceDeps & { readonly pool: Pool; readonly tables: Lookups };
 
@@ -96,16 +101,21 @@ export function createAccept(deps: AcceptDeps): Accept {
     return result;
   }
 
-  function commitBatch(items: readonly Item[]): Promise<Verdict[]> {
+  function commitBatch(items: readonly Item[], isShared = false): Promise<Verdict[]> {
     const simple =
       items.length <= ROWS_PER_STATEMENT && items.every((item) => claimedId(item) === null && !item.message.simulation);
     const record: RecordVerdicts = (tx, verdicts) => storeAnswers(tx, items, verdicts);
+    const inTransaction = (work: (tx: Db) => Promise<Verdict[]>): Promise<Verdict[]> =>
+      transaction(pool, async (tx) => {
+        if (isShared) await exec(tx, LIMIT_LOCKS);
+        return work(tx);
+      });
     return supposingCredit(
       (queued) =>
         simple
-          ? insertInBurst(pool, items, queued)
-          : transaction(pool, (tx) => claimAndInsert(tx, items, queued, record)),
-      (queued) => transaction(pool, (tx) => insertAffordable(tx, items, queued, record)),
+          ? insertInBurst(pool, items, queued, isShared)
+          : inTransaction((tx) => claimAndInsert(tx, items, queued, record)),
+      (queued) => inTransaction((tx) => insertAffordable(tx, items, queued, record)),
     );
   }
 
@@ -113,12 +123,12 @@ export function createAccept(deps: AcceptDeps): Accept {
    * Commits the sends whose key is free and whose account is served here. The result is null for those whose key another
    * request has taken.
    */
-  async function commitWithFreeKeys(items: readonly Item[]): Promise<(Verdict | null | 'away')[]> {
+  async function commitWithFreeKeys(items: readonly Item[], isShared = false): Promise<(Verdict | null | 'away')[]> {
     let free = firstOfEachKey(items);
     const away = new Set<number>();
     for (;;) {
       try {
-        const verdicts = free.length === 0 ? [] : await commitBatch(free);
+        const verdicts = free.length === 0 ? [] : await commitBatch(free, isShared);
         const verdictOf = new Map(free.map((item, i) => [item, verdicts[i]]));
         return items.map((item) => (away.has(item.message.accountId) ? 'away' : (verdictOf.get(item) ?? null)));
       } catch (error) {
@@ -138,11 +148,40 @@ export function createAccept(deps: AcceptDeps): Accept {
     const networkOf = await findNetworks(deps, actor, drafts, { isOptedOut, findSticky });
     return mapInSlices(drafts, (draft) => prepare(actor, draft, tables, isOptedOut, { findSticky, networkOf }));
   };
-  const joinNextCommit = groupCommit<Item, Verdict | null | 'away'>({
-    flush: commitWithFreeKeys,
-    maxItems: ROWS_PER_STATEMENT,
-    inFlight: 2,
-  });
+  /** Commits a batch; each account by itself when one of them has to wait for a lock, and then that one not at all: 'waits'. */
+  async function commitShared(items: readonly Item[]): Promise<(Verdict | null | 'away' | 'waits')[]> {
+    const attempt = (some: readonly Item[]) =>
+      commitWithFreeKeys(some, true).catch((error: unknown) => {
+        if (!isLockTimeout(error)) throw error;
+        return null;
+      });
+    const together = await attempt(items);
+    if (together) return together;
+    const results = new Map<Item, Verdict | null | 'away' | 'waits'>();
+    for (const own of Map.groupBy(items, ({ message }) => message.accountId).values()) {
+      const verdicts = own.length === items.length ? null : await attempt(own);
+      for (const [i, item] of own.entries()) results.set(item, verdicts ? (verdicts[i] ?? null) : 'waits');
+    }
+    return items.map((item) => results.get(item) ?? null);
+  }
+  const joinNextCommit = groupCommit({ flush: commitShared, maxItems: ROWS_PER_STATEMENT, inFlight: 2 });
+  /** The batches of accounts that send alone, each in the account's turn. */
+  const alone = new LRUCache<number, (item: Item) => Promise<Verdict | null | 'away'>>({ max: 10_000, ttl: ALONE_MS });
+
+  function sendAlone(accountId: number) {
+    const flush = (items: Item[]) => inTurn(pool, { accountId }, () => commitWithFreeKeys(items));
+    const join = groupCommit({ flush, maxItems: ROWS_PER_STATEMENT, inFlight: 1 });
+    alone.set(accountId, join);
+    return join;
+  }
+
+  async function commitOne(item: Item): Promise<Verdict | null | 'away'> {
+    const { accountId } = item.message;
+    const join = alone.get(accountId);
+    if (join) return join(item);
+    const verdict = await joinNextCommit(item);
+    return verdict === 'waits' ? (alone.get(accountId) ?? sendAlone(accountId))(item) : verdict;
+  }
 
   return {
     async one(actor, draft, idempotency) {
@@ -152,10 +191,11 @@ export function createAccept(deps: AcceptDeps): Accept {
       const networkOf = await findNetworks(deps, actor, [draft], { isOptedOut, findSticky });
       const prepared = prepare(actor, draft, tables, isOptedOut, { findSticky, networkOf });
       if (prepared.kind === 'refused') {
-        await storeAnswers(pool, [{ idempotency }], [prepared]);
+        // A key may be held by another request of the account.
+        if (idempotency) await inTurn(pool, actor, () => storeAnswers(pool, [{ idempotency }], [prepared]));
         return prepared;
       }
-      const verdict = await joinNextCommit(idempotency ? { ...prepared, idempotency } : prepared);
+      const verdict = await commitOne(idempotency ? { ...prepared, idempotency } : prepared);
       if (verdict === 'away') throw new AccountAway([actor.accountId]);
       if (!verdict) throw new KeyTaken('the key was taken by another send');
       return verdict;
@@ -197,9 +237,18 @@ const chargeOf = ({ message }: Prepared): Charge => ({ accountId: message.accoun
  * Stores messages without a client id that are not simulated: none of their statements depends on the result of another
  * one, so all are sent at once. For the messages of one statement: more would hold the event loop for too long.
  */
-async function insertInBurst(pool: Pool, items: readonly Item[], queued: Queued[]): Promise<Verdict[]> {
+async function insertInBurst(
+  pool: Pool,
+  items: readonly Item[],
+  queued: Queued[],
+  isShared: boolean,
+): Promise<Verdict[]> {
   const verdicts = items.map(accepted);
-  await burst(pool, (tx) => [storeAnswers(tx, items, verdicts), insertAll(tx, items, queued)]);
+  await burst(pool, (tx) => [
+    ...(isShared ? [exec(tx, LIMIT_LOCKS)] : []),
+    storeAnswers(tx, items, verdicts),
+    insertAll(tx, items, queued),
+  ]);
   return verdicts;
 }
 

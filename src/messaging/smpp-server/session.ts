@@ -143,7 +143,7 @@ export function createSession(socket: Socket, address: string, deps: SessionDeps
   function updateHold(): void {
     const full = bind !== null && (unanswered >= bind.client.window || unansweredOctets >= MAX_UNANSWERED_OCTETS);
     // Who leaves reads on: the answers to what it has delivered are behind the requests.
-    link.hold(leaving === null && (signingIn || full || budget.isResting));
+    link.hold(budget.isResting || (leaving === null && (signingIn || full)));
   }
 
   function receive(pdu: Pdu, octets: number): void {

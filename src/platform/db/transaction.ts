@@ -68,7 +68,9 @@ const isConflict = (error: unknown): boolean =>
  * would cancel an automatic vacuum for it.
  */
 const LOCK_TIMEOUT = '200ms';
-const LOCK_NOT_AVAILABLE = '55P03';
+
+/** Whether an error says that a lock was not had within `lock_timeout`. */
+export const isLockTimeout = (error: unknown): boolean => error instanceof pg.DatabaseError && error.code === '55P03';
 
 /**
  * Runs maintenance of a table in one transaction, as `transaction` does.
@@ -82,7 +84,7 @@ export async function transactionUnlessLocked<T>(pool: Pool, work: (tx: PoolClie
       return work(tx);
     });
   } catch (error) {
-    if (error instanceof pg.DatabaseError && error.code === LOCK_NOT_AVAILABLE) return null;
+    if (isLockTimeout(error)) return null;
     throw error;
   }
 }

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
 import { AppError } from '../errors.ts';
 import { createFairQueue, type FairQueue, type Slot } from '../fair-queue.ts';
@@ -31,7 +32,7 @@ type Turn = { readonly slot: Slot; isAtWork: boolean };
 
 /**
  * Lets accounts take turns with what takes long: requests with large bodies, reads of pages, routes with `takesTurns`, and
- * every route that has once given a large answer. Of one account two are worked on at a time, and one with a large answer,
+ * every route that has once given the account a large answer. Of one account two are worked on at a time, and one with a large answer,
  * and the rest waits, so that an account with many of them leaves the event loop and the database to others. A turn lasts
  * from the whole body until the answer is sent. Call it before the routes are registered. Handlers of such routes must not
  * wait for the client, or for another server.
@@ -40,8 +41,8 @@ export function takeTurns(app: App): void {
   const large = createFairQueue(LARGE);
   const long = createFairQueue(LONG);
   const turns = new WeakMap<FastifyRequest, Turn>();
-  /** The configurations of routes whose rows may be large, as an answer has shown. */
-  const withLargeAnswers = new WeakSet<object>();
+  /** Accounts and routes whose rows may be large, as an answer has shown: `17 /messages`. */
+  const withLargeAnswers = new LRUCache<string, true>({ max: 10_000 });
 
   function leave(request: FastifyRequest): void {
     turns.get(request)?.slot[Symbol.dispose]();
@@ -50,10 +51,10 @@ export function takeTurns(app: App): void {
 
   async function enter(queue: FairQueue, { request, reply, accountId }: Entering): Promise<void> {
     const waiting = new AbortController();
-    // A client that disconnects ends the turn only before the handler: what the handler does goes on.
+    // A client that disconnects ends the turn before the handler, and that of a stream: what a handler does goes on.
     const giveUp = (): void => {
       waiting.abort(new AppError('invalid', { message: 'The client disconnected before its turn came' }));
-      if (turns.get(request)?.isAtWork !== true) leave(request);
+      if (turns.get(request)?.isAtWork !== true || reply.raw.headersSent) leave(request);
     };
     if (reply.raw.closed) giveUp();
     else reply.raw.once('close', giveUp);
@@ -67,8 +68,9 @@ export function takeTurns(app: App): void {
   app.addHook('preValidation', (request, reply, done) => {
     const accountId = accountOf(request);
     const { config } = request.routeOptions;
-    const isLarge = config.takesTurns === 'large' || withLargeAnswers.has(config);
-    if (accountId === undefined || !(isLarge || isKnownToBeLong(request))) return done();
+    if (accountId === undefined) return done();
+    const isLarge = config.takesTurns === 'large' || withLargeAnswers.has(placeOf(request, accountId));
+    if (!isLarge && !isKnownToBeLong(request)) return done();
     enter(isLarge ? large : long, { request, reply, accountId }).then(() => done(), done);
   });
   app.addHook('preHandler', (request, _reply, done) => {
@@ -78,9 +80,13 @@ export function takeTurns(app: App): void {
   });
   app.addHook('onSend', (request, _reply, payload, done) => {
     const restMs = (sizeOf(payload) - LARGEST.freeBytes) / LARGEST.bytesPerMs;
-    if (restMs > 0) setTimeout(() => leave(request), restMs).unref();
-    else leave(request);
-    if (sizeOf(payload) >= LARGE_BYTES) withLargeAnswers.add(request.routeOptions.config);
+    const turn = turns.get(request);
+    turns.delete(request);
+    if (restMs > 0) setTimeout(() => turn?.slot[Symbol.dispose](), restMs).unref();
+    else turn?.slot[Symbol.dispose]();
+    const accountId = accountOf(request);
+    if (accountId !== undefined && sizeOf(payload) >= LARGE_BYTES)
+      withLargeAnswers.set(placeOf(request, accountId), true);
     done(null, payload);
   });
 }
@@ -92,11 +98,14 @@ function readsPage({ schema }: RouteOptions): boolean {
 }
 
 /** Files do not count as bodies: they are read as they arrive, which is up to the client. */
-function isKnownToBeLong({ headers, routeOptions }: FastifyRequest): boolean {
+function isKnownToBeLong({ headers, method, routeOptions }: FastifyRequest): boolean {
   if (routeOptions.config.takesTurns === true) return true;
+  if (method === 'GET' || method === 'HEAD') return false;
   if (headers['content-type']?.startsWith('multipart/') === true) return false;
   return Number(headers['content-length'] ?? 0) >= LARGE_BYTES || headers['transfer-encoding'] !== undefined;
 }
+
+const placeOf = ({ routeOptions }: FastifyRequest, accountId: number): string => `${accountId} ${routeOptions.url}`;
 
 const sizeOf = (payload: unknown): number =>
   typeof payload === 'string' || Buffer.isBuffer(payload) ? payload.length : 0;

@@ -1,6 +1,7 @@
 import type { Pool } from 'pg';
 import { groupCommit } from '../db/group-commit.ts';
 import type { Db } from '../db/query.ts';
+import { inTurn } from '../db/tenant.ts';
 import { open, seal, type SecretKey } from '../lib/secret-box.ts';
 import * as db from './sql.ts';
 
@@ -29,13 +30,14 @@ export type AnswerStore = {
   store(tx: Db, answer: db.SealedAnswer): Promise<unknown>;
   /** Whether an error means that the key has an answer already or is held by another request. */
   isTaken(error: unknown): boolean;
-  /** Stores the answer to a request that changed nothing, batched with others; an existing answer stays. */
+  /** Stores the answer to a request that changed nothing, an existing answer stays. */
   storeSoon(answer: db.SealedAnswer): Promise<unknown>;
 };
 
 export function createAnswerStore({ pool, secretKey }: { pool: Pool; secretKey: SecretKey }): AnswerStore {
   const find = groupCommit({ flush: (keys: db.Key[]) => findAnswers(pool, keys), inFlight: 2 });
-  const storeSoon = groupCommit({ flush: (answers: db.SealedAnswer[]) => storeIfFree(pool, answers), inFlight: 1 });
+  // In the account's turn, and not with those of others: a key may be held by another request of the account.
+  const storeSoon = (answer: db.SealedAnswer) => inTurn(pool, answer, () => db.insertFreeAnswers(pool, [answer]));
   return {
     async find(key) {
       const found = await find(key);
@@ -62,13 +64,6 @@ async function findAnswers(pool: Db, keys: db.Key[]) {
   const rows = await db.listAnswers(pool, [...distinct.values()]);
   const found = new Map(rows.map((row) => [keyName(row), row]));
   return keys.map((key) => found.get(keyName(key)));
-}
-
-async function storeIfFree(pool: Db, answers: db.SealedAnswer[]): Promise<void[]> {
-  // A statement must not contain a key twice.
-  const distinct = new Map(answers.map((answer) => [keyName(answer), answer]));
-  await db.insertFreeAnswers(pool, [...distinct.values()]);
-  return answers.map(() => undefined);
 }
 
 /** Status, content type and caller as one line of JSON, then the body as it was sent. */

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Pool } from 'pg';
 import type { Static } from 'typebox';
-import { tenant } from '../../../platform/db/tenant.ts';
+import { inTurn, tenant } from '../../../platform/db/tenant.ts';
 import { AppError } from '../../../platform/errors.ts';
 import type { AmountReader } from '../../../platform/lib/amounts.ts';
 import type { Actor } from '../../../platform/lib/actor.ts';
@@ -71,7 +71,7 @@ async function sendGlobal(
   if (verdicts) return answerInTurn(actor, bulk, verdicts.map(toResult));
   const answer = earlier ?? (await findAnswer(pool, request, actor, bulk));
   if (!answer) throw new AppError('unavailable');
-  if (pendingAnswer) await insertAnswers(pool, [pendingAnswer.seal(answer)]);
+  if (pendingAnswer) await inTurn(pool, actor, () => insertAnswers(pool, [pendingAnswer.seal(answer)]));
   return answer;
 }
 
