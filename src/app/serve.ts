@@ -101,7 +101,6 @@ async function open(
   const demo = embedded && roles.api ? await createDemo(base, sandbox) : undefined;
   const metrics = openMetrics(base.pool, member);
   const tracing = openTracing(base);
-  base.onStop('traces', async () => tracing?.settled());
   const routing = await openRouting(base);
   const waker = createWaker(base.pool);
   const recentMessages = roles.worker ? createRecentMessages() : null;

@@ -6,14 +6,17 @@ import { listTraces } from '../messaging/messages/events/sql.ts';
 import type { OnMatched } from '../messaging/receipts/process.ts';
 import type { PumpDeps } from '../network/dispatch/pump.ts';
 import { boundsOf } from '../platform/lib/ids.ts';
-import type { Log } from '../platform/lib/log.ts';
 import { readTraceContext, type TraceContext } from '../platform/traceparent.ts';
 import { createTracing, findTracer, type MessageKey, type Tracing } from '../platform/tracing.ts';
+import type { Base } from './base.ts';
 
 /** Opens the traces of messages; null if no SDK makes spans of them. */
-export function openTracing({ pool, log }: { readonly pool: Pool; readonly log: Log }): Tracing | null {
+export function openTracing({ pool, log, onStop }: Pick<Base, 'pool' | 'log' | 'onStop'>): Tracing | null {
   const tracer = findTracer();
-  return tracer && createTracing({ tracer, log, findContexts: (keys) => findContexts(pool, keys) });
+  if (tracer === null) return null;
+  const tracing = createTracing({ tracer, log, findContexts: (keys) => findContexts(pool, keys) });
+  onStop('traces', tracing.settled);
+  return tracing;
 }
 
 async function findContexts(pool: Pool, keys: readonly MessageKey[]): Promise<(TraceContext | null)[]> {

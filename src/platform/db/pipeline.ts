@@ -34,8 +34,8 @@ type NamedStatements = Connection & { readonly submittedNamedStatements: Record<
  * Creates a pipeline. Its statements have one Sync behind them, not one each: without BEGIN the server then treats
  * them as one transaction, which it commits at the Sync and rolls back at the first error, skipping the others (PostgreSQL
  * 18, 54.2.4). It also answers once and not after each statement. Five statements that store 21 single sends took 235 µs of CPU
- * here and 307 µs in PostgreSQL, against 355 and 427 with BEGIN before and COMMIT behind them: 4 % or more of a single send. A read
- * of one account took 111 and 103 µs against 162 and 157 (medians of three pairs, two cores, November 2026).
+ * here and 307 µs in PostgreSQL, against 355 and 427 with BEGIN before and COMMIT behind them: 4 % or more of a single send.
+ * A read of one account took 111 and 103 µs against 162 and 157 (medians of three pairs, two cores, November 2026).
  *
  * The driver has no such call, so this is the one module that reaches past its types.
  */

@@ -35,11 +35,16 @@ async function turnsServer() {
       begun.push('large');
       return reply.send('x'.repeat(30_000_000));
     });
-    let isGrown = false;
+    const grown = new Set<unknown>();
     closed.get('/grows', (request) => {
-      if (isGrown) return work(request);
-      isGrown = true;
+      const account = request.headers['x-api-key'];
+      if (grown.has(account)) return work(request);
+      grown.add(account);
       return { text: 'x'.repeat(64 * 1024) };
+    });
+    closed.get('/stream', { config: { takesTurns: true } }, (_request, reply) => {
+      reply.hijack();
+      reply.raw.writeHead(200).write('begun');
     });
     const schema = { body: Type.Object({ number: Type.Number() }) };
     closed.post('/numbers', { schema }, () => ({}));
@@ -138,13 +143,22 @@ test('a client that does not read its answer keeps nobody waiting', async () => 
   await until('the next one', () => begun.length === 4);
 });
 
-test('of a route that has given a large answer, one request of an account is worked on at a time', async () => {
+test('of a route that has given an account a large answer, one of its requests is worked on at a time', async () => {
   const { begin, begun, endFirst } = await turnsServer();
-  await (await begin('b0', 'GET /grows')).status();
+  for (const name of ['a0', 'c0']) await (await begin(name, 'GET /grows')).status();
   for (const name of ['a1', 'a2']) await begin(name, 'GET /grows');
   await begin('c1', 'GET /grows');
   await until('another account', () => begun.includes('c1'));
   expect(begun).toEqual(['a1', 'c1']);
   endFirst();
   await until('the next one', () => begun.includes('a2'));
+});
+
+test('a stream that is left gives its turn back', async () => {
+  const { begin, begun } = await turnsServer();
+  const streams = [await begin('a1', 'GET /stream'), await begin('a2', 'GET /stream')];
+  for (const stream of streams) expect(await stream.status()).toBe(200);
+  await begin('a3');
+  for (const stream of streams) stream.destroy();
+  await until('the next one', () => begun.includes('a3'));
 });
