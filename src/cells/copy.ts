@@ -115,11 +115,11 @@ export const isCopied = (table: Table): boolean => !isWork(table) && !STAYING.ha
 export const own = ({ name, key }: Table, accountId: number): Sql =>
   OWNED_BY_OTHERS[name]?.(accountId) ?? sql`${raw(key ?? '')} = ${accountId}`;
 
-/** Deletes all rows of an account but those that wait for another cell, or for the removal of files. */
+/** Deletes the rows of an account, and of those that stay what refers to it. */
 export async function deleteAccountRows(tx: Db, tables: readonly Table[], accountId: number): Promise<void> {
   await exec(tx, sql`UPDATE user_session SET acting_account_id = NULL WHERE acting_account_id = ${accountId}`);
   for (const table of tables.toReversed())
-    if (!/^(passed_on|file_removal)$/.test(table.name))
+    if (!STAYING.has(table.name) || table.parents.includes('account'))
       await exec(tx, sql`DELETE FROM ${raw(table.name)} WHERE ${own(table, accountId)}`);
 }
 

@@ -60,7 +60,7 @@ export async function repeatedTransaction<T>(pool: Pool, work: (tx: PoolClient) 
 }
 
 /** Whether an error is a serialization failure or a deadlock: the same transaction may succeed when it is repeated. */
-export const isConflict = (error: unknown): boolean =>
+const isConflict = (error: unknown): boolean =>
   error instanceof pg.DatabaseError && (error.code === '40001' || error.code === '40P01');
 
 /**

@@ -287,10 +287,7 @@ test('ends when its account has left for another cell, so that the client connec
   onTestFinished(() => void vi.useRealTimers());
   const stream = await openStream();
   await until('it began', () => stream.events.length === 1);
-  await exec(
-    inbox.database.pool,
-    sql`UPDATE account SET away = 'moved', cell = 1 WHERE id = ${account.accountId}`,
-  );
+  await exec(inbox.database.pool, sql`UPDATE account SET away = 'moved', cell = 1 WHERE id = ${account.accountId}`);
   vi.advanceTimersByTime(15_000);
   await stream.reading;
   expect(inbox.hub.count(account.accountId)).toBe(0);
