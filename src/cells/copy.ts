@@ -118,9 +118,9 @@ export const own = ({ name, key }: Table, accountId: number): Sql =>
 /** Deletes the rows of an account, and of those that stay what refers to it. */
 export async function deleteAccountRows(tx: Db, tables: readonly Table[], accountId: number): Promise<void> {
   await exec(tx, sql`UPDATE user_session SET acting_account_id = NULL WHERE acting_account_id = ${accountId}`);
-  for (const table of tables.toReversed())
-    if (!STAYING.has(table.name) || table.parents.includes('account'))
-      await exec(tx, sql`DELETE FROM ${raw(table.name)} WHERE ${own(table, accountId)}`);
+  const deleted = tables.filter(({ name, parents }) => !STAYING.has(name) || parents.includes('account'));
+  for (const table of deleted.toReversed())
+    await exec(tx, sql`DELETE FROM ${raw(table.name)} WHERE ${own(table, accountId)}`);
 }
 
 /** The id in the target of each connection of the source. */
