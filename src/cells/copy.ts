@@ -27,7 +27,6 @@ const SETTINGS = {
   idle_session_timeout: '0',
   idle_in_transaction_session_timeout: '10min',
   tcp_user_timeout: '60s',
-  jit: 'off',
   timezone: 'UTC',
 };
 
