@@ -27,7 +27,6 @@ const SETTINGS = {
   idle_session_timeout: '0',
   idle_in_transaction_session_timeout: '10min',
   tcp_user_timeout: '60s',
-  jit: 'off',
   timezone: 'UTC',
 };
 
@@ -115,12 +114,12 @@ export const isCopied = (table: Table): boolean => !isWork(table) && !STAYING.ha
 export const own = ({ name, key }: Table, accountId: number): Sql =>
   OWNED_BY_OTHERS[name]?.(accountId) ?? sql`${raw(key ?? '')} = ${accountId}`;
 
-/** Deletes all rows of an account but those that wait for another cell, or for the removal of files. */
+/** Deletes the rows of an account, and of those that stay what refers to it. */
 export async function deleteAccountRows(tx: Db, tables: readonly Table[], accountId: number): Promise<void> {
   await exec(tx, sql`UPDATE user_session SET acting_account_id = NULL WHERE acting_account_id = ${accountId}`);
-  for (const table of tables.toReversed())
-    if (!/^(passed_on|file_removal)$/.test(table.name))
-      await exec(tx, sql`DELETE FROM ${raw(table.name)} WHERE ${own(table, accountId)}`);
+  const deleted = tables.filter(({ name, parents }) => !STAYING.has(name) || parents.includes('account'));
+  for (const table of deleted.toReversed())
+    await exec(tx, sql`DELETE FROM ${raw(table.name)} WHERE ${own(table, accountId)}`);
 }
 
 /** The id in the target of each connection of the source. */

@@ -136,8 +136,13 @@ test('an account moves with its rows, its queue and its credit, and is served in
   expect(await move(a, b)).toEqual({ rows: 0, heldMs: null });
 });
 
-test('an account moves back, and what it left behind before does not count', async () => {
+test('an account moves back, what it left behind before does not count, and routes of the cells stay', async () => {
   await queue({ count: 3 });
+  for (const [{ pool }, connectionId] of [[a, cells.mainOfA] as const, [b, cells.mainOfB] as const])
+    await exec(
+      pool,
+      sql`INSERT INTO conditional_route (id, channel, connection_id, owner_id) VALUES (7, 'SMS', ${connectionId}, ${accountId})`,
+    );
   await move(a, b);
   await sendAll(b.pool, cells.mainOfB, (id) => id);
   await move(b, a);
@@ -146,6 +151,7 @@ test('an account moves back, and what it left behind before does not count', asy
   );
   await expectServed(a, b);
   expect(await placeOf()).toBe(0);
+  for (const { pool } of [a, b]) expect(await many(pool, sql`SELECT FROM conditional_route`)).toHaveLength(1);
 });
 
 test('every table with rows of an account is copied, put aside or named as staying, after those it refers to', async () => {
