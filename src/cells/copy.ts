@@ -27,7 +27,7 @@ const SETTINGS = {
   idle_session_timeout: '0',
   idle_in_transaction_session_timeout: '10min',
   tcp_user_timeout: '60s',
-  timezone: 'UTC',
+  jit: 'off',
 };
 
 /** Opens the database of a cell. Rejects with a StartupError when no server of it accepts writes, or it is another cell. */
