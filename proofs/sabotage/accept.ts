@@ -4,8 +4,8 @@ import { sabotage } from './replace.ts';
 sabotage([
   {
     file: 'src/messaging/sending/accept.ts',
-    find: 'const verdict = await joinNextCommit(idempotency ? { ...prepared, idempotency } : prepared);',
-    put: `void joinNextCommit(idempotency ? { ...prepared, idempotency } : prepared).catch(() => undefined);
+    find: 'const verdict = await commitOne(idempotency ? { ...prepared, idempotency } : prepared);',
+    put: `void commitOne(idempotency ? { ...prepared, idempotency } : prepared).catch(() => undefined);
       const verdict = accepted(prepared);`,
   },
 ]);
