@@ -5,7 +5,7 @@ import { until } from '../support/until.ts';
 import { startWorkerProcess } from '../support/worker-process.ts';
 
 const WINDOW = 25;
-const COUNT = 2000;
+const COUNT = 1000;
 
 /** The API in this process, the worker in another one, and a carrier that takes about 1,000 messages a second. */
 const startApi = () =>
@@ -36,7 +36,7 @@ async function untilEnded({ client }: TestProgram, ids: readonly string[]) {
 test('workers killed in the middle lose nothing, send nothing twice, and list unknown outcomes', async () => {
   await using program = await startApi();
   const ids = await sendAll(program);
-  const kills = [200, 700, 1200];
+  const kills = [150, 400, 650];
   for (const submits of kills) {
     const worker = startWorkerProcess(program);
     await untilTaken(program, submits);
