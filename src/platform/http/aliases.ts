@@ -8,8 +8,15 @@ const ALIASES: readonly (readonly [alias: string, prefix: string])[] = [
 ];
 const CONVERSATIONS: readonly [string, string] = [`${PG}/conversations`, `${PG}/inbox/conversations`];
 
+/** Longer than any path of a route: a client's own ID has up to 255 characters, each of up to twelve when it is escaped. */
+const MAX_PATH_LENGTH = 8 * 1024;
+/** What no route has. */
+const UNKNOWN = '/api/unknown';
+
 /** Rewrites an alias to the URL under which its route is registered; the rest of path and query stays the same. */
 export function canonicalUrl(url: string): string {
+  // Decoding, normalising and logging a path of 100 KB take milliseconds.
+  if (url.length > MAX_PATH_LENGTH && !url.slice(0, MAX_PATH_LENGTH).includes('?')) return UNKNOWN;
   for (const [alias, prefix] of ALIASES) {
     if (isUnder(url, alias)) return replaceConversations(prefix + url.slice(alias.length));
   }
