@@ -25,7 +25,7 @@ export type Traffic = AsyncDisposable & {
   client(): Promise<Client>;
 };
 
-/** What stands in front of the cells: asks the directory where the account is. */
+/** The proxy in front of the cells, which asks the directory where the account is. */
 function frontOf({ stages, directory }: Cells, account: Account): () => Promise<Client> {
   const clients = stages.map(({ gateway }) => createClient(() => String(gateway.ready['address']), account.apiKey));
   return async () => {

@@ -129,7 +129,7 @@ export function createThrottle(baseMs: number, onEnd: () => void): Throttle {
     holdUntil = cutAt + HOLD_MS;
   }
 
-  /** Whether so few parts of the last second were refused that it need not be for the rate; a few may come by chance. */
+  /** Whether the carrier refused so few parts in the last second that the rate need not be the reason. */
   function isTolerated(): boolean {
     const answers = refusals.sum() + taken.sum();
     if (!isWaiting && answers < IDLE_FLOOR) return true;
