@@ -150,3 +150,12 @@ export const updateLastBound = (db: Db, { accountId, id, network }: Key & { netw
     sql`UPDATE smpp_credential SET last_bound_at = now(), last_network = ${network}::cidr
       WHERE account_id = ${accountId} AND id = ${id}`,
   );
+
+/** Lists the networks from which credentials of any account last bound, at most 10,000, in the form of `networkOf`. */
+export const listKnownNetworks = async (db: Db): Promise<string[]> =>
+  (
+    await many<{ network: string }>(
+      db,
+      sql`SELECT DISTINCT last_network::text AS network FROM smpp_credential WHERE last_network IS NOT NULL LIMIT 10000`,
+    )
+  ).map(({ network }) => network);

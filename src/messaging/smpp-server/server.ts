@@ -3,6 +3,7 @@ import net from 'node:net';
 import tls from 'node:tls';
 import type { Pool } from 'pg';
 import { createListener, type Listener } from '../../carriers/smpp/listener.ts';
+import { listKnownNetworks } from '../../identity/smpp-credentials/sql.ts';
 import type { LoginLimits } from '../../identity/users/login-limits.ts';
 import type { Config } from '../../platform/config.ts';
 import { StartupError } from '../../platform/db/startup-error.ts';
@@ -66,7 +67,10 @@ const CLOSE_MS = 2000;
 export async function startSmppServer(options: SmppServerOptions): Promise<SmppServer> {
   const { listen, pool, owner, log, timing = TIMING } = options;
   const sessions = new Set<Session>();
-  const strangers = createStrangers({ attemptsPerMinute: options.strangersPerMinute });
+  const strangers = createStrangers({
+    attemptsPerMinute: options.strangersPerMinute,
+    known: await listKnownNetworks(pool),
+  });
   const signIn = createSignIn({ pool, limits: options.limits, owner });
   const answer = createRequests(options);
   const deliveries = startDeliveries({ pool, owner, log, sessions: () => sessions });

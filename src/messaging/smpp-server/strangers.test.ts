@@ -39,6 +39,13 @@ test('one network has its limit of open connections, another one is admitted, an
   expect(admit('192.0.2.1')).toBe('connections_of_network');
 });
 
+test('a network from which somebody bound before the start is none of the new ones', () => {
+  const { admit } = createStrangers({ ...UNLIMITED, inAll: 1, known: ['192.0.2.1/32'] });
+  admitted(admit('192.0.2.7'));
+  expect(admit('192.0.2.8')).toBe('connections');
+  admitted(admit('192.0.2.1'));
+});
+
 test('all addresses of an IPv6 /64 count as one network, and all networks have a limit together', () => {
   const { admit } = createStrangers({ ...UNLIMITED, perNetwork: 1, inAll: 2 });
   admitted(admit('2001:db8::1'));

@@ -33,6 +33,8 @@ export type Strangers = {
 type Options = {
   /** Connections of one network in a minute that do not lead to a bind; 0: any number. */
   readonly attemptsPerMinute: number;
+  /** Networks from which somebody has bound before this process began. */
+  readonly known?: readonly string[];
   readonly perNetwork?: number;
   readonly inAll?: number;
   /** A monotonic clock in ms. */
@@ -50,6 +52,7 @@ export function createStrangers(options: Options): Strangers {
   const limiter = createRateLimiter({ maxNames: MAX_NETWORKS, ...(now && { now }) });
   const binds = createRateLimiter({ maxNames: MAX_NETWORKS, ...(now && { now }) });
   const known = new LRUCache<string, true>({ max: MAX_NETWORKS });
+  for (const network of options.known ?? []) known.set(network, true);
   const openOf = new Map<string, number>();
   const open = { known: 0, new: 0 };
   const ofNetwork = rateOf(attemptsPerMinute);

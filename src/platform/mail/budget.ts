@@ -20,9 +20,11 @@ const COPIES: RecipientBudget = { name: 'copies', perHour: 60, perDay: 500 };
 /** Whether mails of a kind are about the recipient's own sign-in: they go first, and no account can use up their budget. */
 export const isUrgent = (kind: MailKind): boolean => kind === 'reset';
 
-function recipientBudget(kind: MailKind, plan: Plan): RecipientBudget {
+/** Notices of a customer whom the operator knows are counted apart for each account: invitations of others take none of them. */
+function recipientBudget({ kind, accountId }: Counted, plan: Plan): RecipientBudget {
   if (isUrgent(kind)) return OWN_SECURITY;
-  return kind === 'copy' && plan !== 'trial' ? COPIES : FROM_OTHERS;
+  if (plan === 'trial' || kind === 'invitation') return FROM_OTHERS;
+  return kind === 'copy' ? COPIES : { ...FROM_OTHERS, name: `notice ${accountId}` };
 }
 
 /** A budget that has no room for a mail, and when it has. */
@@ -37,8 +39,9 @@ type Counted = { readonly accountId: number; readonly kind: MailKind; readonly t
 export async function takeBudget(
   tx: Db,
   secretKey: SecretKey,
-  { accountId, kind, to }: Counted,
+  mail: Counted,
 ): Promise<UsedUp | null> {
+  const { accountId, kind, to } = mail;
   const plan = await findPlan(tx, { accountId });
   const subject = (text: string): Buffer =>
     createHmac('sha256', secretKey.bytes).update(`mail budget ${text}`).digest();
@@ -48,7 +51,7 @@ export async function takeBudget(
     const retryAfterSeconds = await takeMail(tx, account);
     if (retryAfterSeconds > 0) return { of: 'account', retryAfterSeconds };
   }
-  const { name, ...bounds } = recipientBudget(kind, plan);
+  const { name, ...bounds } = recipientBudget(mail, plan);
   const retryAfterSeconds = await takeMail(tx, { subject: subject(`${name} ${mailboxOf(to)}`), ...bounds });
   return retryAfterSeconds > 0 ? { of: 'recipient', retryAfterSeconds } : null;
 }

@@ -168,6 +168,12 @@ describe('a recipient gets no more than', () => {
     expect(await countQueued(20, () => ({ kind: 'copy', accountId: 11 }))).toBe(3);
     expect(await countQueued(70, () => ({ kind: 'copy', accountId: 21 }))).toBe(60);
   });
+
+  test("three notices of a customer's account, whatever other accounts have sent there", async () => {
+    expect(await countQueued(5, () => ({ kind: 'invitation', accountId: 11 }))).toBe(3);
+    expect(await countQueued(5, () => ({ kind: 'notice', accountId: 21 }))).toBe(3);
+    expect(await countQueued(5, () => ({ kind: 'notice', accountId: 12 }))).toBe(0);
+  });
 });
 
 test('an account sends as many mails in a day as its plan has, at any addresses', async () => {
@@ -189,7 +195,7 @@ test('an account that has used up its own budget uses up no recipient', async ()
 });
 
 test('a mail that nobody waits for is dropped and counted when its budget is used up', async () => {
-  await countQueued(3, () => ({}));
+  await countQueued(3, () => ({ kind: 'notice' }));
   const usedUp = await transaction(database.pool, (tx) =>
     mailOrDrop(tx, { secretKey, log: silentLog }, mailWith({ kind: 'notice' })),
   );
