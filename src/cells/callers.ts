@@ -11,27 +11,30 @@ import { endsWithin } from '../platform/lib/background/ends-within.ts';
 import { readCredentials } from '../platform/lib/credentials.ts';
 import type { Log } from '../platform/lib/log.ts';
 
-/** Somebody of whom a cell has to say which account they belong to: by the hash of a key or a token, in hex, or by name. */
+/** A caller whose account a cell has to look up: the hash of a key or a token, in hex, or a name. */
 export type Caller = { readonly kind: 'hash' | 'user' | 'company'; readonly id: string };
 
-/** Whom a request names: a caller, an account itself, or nobody that we know of. */
+/** The party that a request names: a caller, an account itself, or no one known. */
 export type Named = Caller | { readonly kind: 'account'; readonly accountId: number } | { readonly kind: 'nobody' };
 
-/** A request to the cells, as the proxy describes it: path and query, and the parsed body of routes with `needsBody` alone. */
+/**
+ * A request to the cells, as the proxy describes it: path and query, and the parsed body of routes with `needsBody`
+ * only.
+ */
 type FrontRequest = Readonly<{ uri: string; protocol: string; headers: IncomingHttpHeaders; body: unknown }>;
 
 const NOBODY: Named = { kind: 'nobody' };
-/** Routes whose callers show what they have in the body. */
+/** Routes whose callers identify themselves in the body. */
 const WITH_BODY =
   /^\/api\/partner-gateway\/v1\/(session(\/(second-factor|passkey-options|passkey|single-sign-on))?|password-reset(\/confirm)?|invitations\/(open|accept))$/;
 
-/** Whether the body names the caller. */
+/** Returns true if the body names the caller. */
 export const needsBody = (uri: string): boolean => WITH_BODY.test(pathOf(uri));
 
 /**
- * Reads whom a request names: in its body (signing in, links of mails), by a signed link, which names the account, by the
- * `state` with which another site sends a browser back, or by its credentials. Nothing is verified: that is up to the
- * cell, and somebody who names another account only gets a refusal from another cell.
+ * Reads the caller that a request names: in its body (signing in, links in emails), by a signed link, which names the
+ * account, by the `state` with which another site sends a browser back, or by its credentials. Nothing is verified:
+ * that is up to the cell, and a client that names another account is only denied by another cell.
  */
 export function readCaller(request: FrontRequest): Named {
   const { uri, body } = request;
@@ -84,27 +87,30 @@ const isName = (text: string): boolean => text !== '' && text.length <= 300 && !
 const pathOf = (uri: string): string => uri.split('?', 1)[0] ?? uri;
 
 /**
- * What the cells say about a caller: the id of an account; `nobody`: all cells answered, and none knows the caller; `unsure`:
- * none that answered does, and not all did.
+ * Result of asking the cells about a caller: the id of an account; `nobody`: all cells responded, and none knows the
+ * caller; `unsure`: not all cells responded, and none that did knows the caller.
  */
 export type Answer = number | 'nobody' | 'unsure';
 
-/** How long callers are collected before a cell is asked: this bounds what strangers can cost, however many there are. */
+/**
+ * Time for which callers are collected before a cell is asked: this bounds the cost of unauthenticated clients, however
+ * many there are.
+ */
 const COLLECT_MS = 10;
-/** A cell that has not answered by then is silent. */
+/** A cell that has not responded by then is silent. */
 const ANSWER_MS = 5000;
-/** How often a silent cell is asked again. */
+/** Interval at which a silent cell is asked again. */
 const AGAIN_MS = 500;
 
 /**
  * Creates the readers of all cells, by the URLs of their databases. Connections are opened when needed.
  *
- * @param answerMs how long a cell may take to answer
+ * @param answerMs how long a cell may take to respond
  */
 export function createCells(databases: ReadonlyMap<number, string>, log: Log, answerMs = ANSWER_MS) {
   const readers = [...databases].map(([cell, url]) => createReader({ cell, url, answerMs }, log));
   return {
-    /** Asks all cells at once. Callers of the same moment share one statement for each cell and kind. */
+    /** Asks all cells in parallel. Callers of the same moment share one statement for each cell and kind. */
     async find(caller: Caller): Promise<Answer> {
       const asked = readers.map((reader) => reader.ask(caller));
       // The first cell that knows a key or a token is the only one. Several may have users of the same name.
@@ -114,7 +120,7 @@ export function createCells(databases: ReadonlyMap<number, string>, log: Log, an
       return answers.find((answer) => typeof answer === 'number') ?? (answers.includes(null) ? 'unsure' : 'nobody');
     },
     has: (cell: number): boolean => databases.has(cell),
-    /** The cells that did not answer the last time they were asked. */
+    /** Cells that did not respond the last time they were asked. */
     silent: (): number[] => readers.filter((reader) => reader.isSilent()).map(({ cell }) => cell),
     close: async (): Promise<void> => void (await Promise.all(readers.map((reader) => reader.close()))),
   };
@@ -126,7 +132,7 @@ const firstNumber = (asked: readonly Promise<number | undefined | null>[]): Prom
     () => undefined,
   );
 
-/** Asks one cell. `ask` resolves with null when the cell does not answer, and at once when it recently did not. */
+/** Asks one cell. `ask` resolves with null when the cell does not respond, and immediately when it recently did not. */
 function createReader({ cell, url, answerMs }: { cell: number; url: string; answerMs: number }, log: Log) {
   const pool = createPool(url, { max: 2, applicationName: 'heliograph directory', log });
   let isSilent = false;
@@ -162,7 +168,7 @@ function createReader({ cell, url, answerMs }: { cell: number; url: string; answ
   return { cell, isSilent: () => isSilent, ask: groupCommit({ flush }), close: () => pool.end() };
 }
 
-/** Where callers of each kind are stored. Whether a key or a token is still valid is up to the cell. */
+/** Storage of callers of each kind. Whether a key or a token is still valid is up to the cell. */
 const STORED: Readonly<Record<Caller['kind'], Readonly<Record<string, string>>>> = {
   hash: {
     api_key_value: 'key_hash',

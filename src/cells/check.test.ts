@@ -37,7 +37,7 @@ test('nothing is in the way of cells that fit, and what differs is named', async
   const foreign = seal(createSecretKey(Buffer.alloc(32, 2)), 'password', 'x');
   await exec(second.pool, sql`UPDATE connection SET secret = ${foreign} WHERE id = ${other?.id}`);
   expect(await list(false)).toEqual([
-    'acme is an operator of the source: take that away, or use another account.',
+    'acme is an operator of the source: remove that role, or use another account.',
     'The connections differ. Only in the source: smpp main. Only in the target: none.',
     expect.stringMatching(/^The routes differ. Only in the source: SMS \* main 100 hold/),
     expect.stringMatching(/^The prices differ. Only in the source: none. Only in the target: SMS 999 1/),
@@ -50,7 +50,7 @@ test('nothing is in the way of cells that fit, and what differs is named', async
 test('a move needs another cell and the directory, and options that contradict each other are refused', async () => {
   const run = commandsOn({ connectionString: first.connectionString }, registerCellCommands);
   const refusal = async (...options: readonly string[]) => (await run('cell', 'move', 'Acme', ...options)).stderr;
-  expect(await refusal('--to', '1', '--clear', '--dry-run')).toMatch('exclude each other');
+  expect(await refusal('--to', '1', '--clear', '--dry-run')).toMatch('cannot be used together');
   expect(await refusal()).toMatch('--to must name another cell');
   expect(await refusal('--to', '0')).toMatch('--to must name another cell');
   expect(await refusal('--to', '1')).toMatch('DIRECTORY_URL must be set');

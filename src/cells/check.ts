@@ -5,7 +5,10 @@ import { type Db, many, one, type Sql, sql } from '../platform/db/query.ts';
 import type { SecretKey } from '../platform/lib/secret-box.ts';
 import type { ConnectionIds } from './copy.ts';
 
-/** Returns the id in the target of each connection of the source, by kind and name; those that the target lacks are left out. */
+/**
+ * Returns the id in the target of each connection of the source, by kind and name; those that the target lacks are
+ * omitted.
+ */
 export async function matchConnections(source: Db, target: Db): Promise<ConnectionIds> {
   const list = (db: Db) =>
     many<{ id: number; name: string }>(db, sql`SELECT id, kind || ' ' || name AS name FROM connection`);
@@ -14,7 +17,7 @@ export async function matchConnections(source: Db, target: Db): Promise<Connecti
   return new Map(here.flatMap(({ id, name }) => (ids.has(name) ? [[id, ids.get(name) ?? 0] as const] : [])));
 }
 
-/** What must be the same in two cells between which accounts move, as lines. */
+/** Data that must be the same in two cells between which accounts move, as lines. */
 const COMPARED: Readonly<Record<string, Sql>> = {
   migrations: sql`SELECT name || ' ' || left(sha256, 8) AS line FROM schema_migration`,
   connections: sql`SELECT kind || ' ' || name AS line FROM connection`,
@@ -29,7 +32,10 @@ const COMPARED: Readonly<Record<string, Sql>> = {
 };
 const TARGET_MAY_HAVE_MORE = /^connections|of all accounts$/;
 
-/** Lists what of the settings of two cells differs so that accounts cannot move from one to the other, one sentence each. */
+/**
+ * Lists the differences between the settings of two cells that prevent accounts from moving from one to the other, one
+ * sentence each.
+ */
 async function listDifferences(source: Db, target: Db): Promise<string[]> {
   const named = (some: readonly string[]): string => (some.length === 0 ? 'none' : some.slice(0, 5).join('; '));
   const read = async (db: Db, lines: Sql): Promise<Set<string>> =>
@@ -47,7 +53,7 @@ async function listDifferences(source: Db, target: Db): Promise<string[]> {
 type Wanted = Readonly<{ source: Db; target: Db; accountId: number; secretKey: SecretKey; filesAreThere: boolean }>;
 
 /**
- * Lists what must be put right before an account can move, one sentence each; names that are taken fail the copy.
+ * Lists the obstacles to remove before an account can move, one sentence each; names that are taken fail the copy.
  * `filesAreThere`: the files of the account are where the target finds them.
  */
 export async function listObstacles({ source, target, accountId, ...wanted }: Wanted): Promise<string[]> {
@@ -62,7 +68,7 @@ export async function listObstacles({ source, target, accountId, ...wanted }: Wa
   );
   return [
     ...operators.map(
-      ({ username }) => `${username} is an operator of the source: take that away, or use another account.`,
+      ({ username }) => `${username} is an operator of the source: remove that role, or use another account.`,
     ),
     ...(await listDifferences(source, target)),
     ...((await isOpenedBy(target, wanted.secretKey)) ? [] : ['The target has another SECRET_KEY.']),

@@ -24,15 +24,15 @@ export function registerCellCommands(program: Command, context: CommandContext):
     .description('several installations behind one proxy')
     .command('move')
     .argument('<account>', 'name or id')
-    .option('--to <cell>', 'number of the cell that serves it from then on', Number)
-    .option('--dry-run', 'only say what is in the way')
+    .option('--to <cell>', 'number of the cell to move to', Number)
+    .option('--dry-run', 'only list the obstacles')
     .option('--files-are-copied', 'the files of the account are in the storage of the other cell')
-    .option('--clear', 'delete what an account that has moved has left here, after three days')
-    .description('move an account to another cell, while it is held; the same command again goes on')
+    .option('--clear', 'delete the rows that a moved account has left here, after three days')
+    .description('move an account to another cell while it is held; run it again to continue')
     .action(async (reference: string, options: Options) => {
       const config = context.config();
       if (options.dryRun && options.clear)
-        throw new AppError('invalid', { message: '--dry-run and --clear exclude each other' });
+        throw new AppError('invalid', { message: '--dry-run and --clear cannot be used together' });
       await context.withDatabase(async (pool) => {
         const account = await findAccount(pool, { reference });
         await run(context, config, account, { to: (await findAway(pool, account.id))?.cell, ...options });
@@ -48,13 +48,13 @@ async function run(context: CommandContext, config: Config, { id, name }: Accoun
   const refuse = (message: string): never => {
     throw new AppError('invalid', { message });
   };
-  if (to === config.cell) refuse('--to must name another cell, which serves the account from then on');
+  if (to === config.cell) refuse('--to must name another cell');
   await using opened = new AsyncDisposableStack();
   const open = async (number: number, url: string | undefined): Promise<Cell> => {
     const known = url ?? refuse(`The database of cell ${number} must have a URL, in DATABASE_URL or CELL_DATABASES`);
     return opened.use(await openCell(number, known, silentLog));
   };
-  const known = directoryUrl ?? refuse('DIRECTORY_URL must be set: the directory knows who has moved');
+  const known = directoryUrl ?? refuse('DIRECTORY_URL must be set: the directory records moved accounts');
   const directory = opened.adopt(await openDirectory(known, silentLog), (pool) => pool.end());
   const [source, target] = [await open(config.cell, config.databaseUrl), await open(to, databases.get(to))];
   const ends = { source: source.pool, target: target.pool, directory };
@@ -62,7 +62,7 @@ async function run(context: CommandContext, config: Config, { id, name }: Accoun
     await clearMoved(ends, id);
     return context.report(
       { accountId: id, cleared: true },
-      () => `Cell ${config.cell} has nothing of ${name} any more.`,
+      () => `Cell ${config.cell} has no rows of ${name} any more.`,
     );
   }
   const secretKey = await loadSecretKey(config);
@@ -72,7 +72,7 @@ async function run(context: CommandContext, config: Config, { id, name }: Accoun
   if (options.dryRun)
     return context.report(
       { accountId: id, obstacles },
-      () => ['In the way:', ...(obstacles.length > 0 ? obstacles : ['nothing'])].join('\n'),
+      () => ['Obstacles:', ...(obstacles.length > 0 ? obstacles : ['nothing'])].join('\n'),
       obstacles.length === 0,
     );
   if (obstacles.length > 0) throw new AppError('conflict', { message: obstacles.join('\n') });
@@ -81,6 +81,6 @@ async function run(context: CommandContext, config: Config, { id, name }: Accoun
   context.report({ accountId: id, cell: to, ...moved }, ({ rows, heldMs }) =>
     heldMs === null
       ? `The account ${name} is served in cell ${to}.`
-      : `The account ${name} is served in cell ${to}: ${rows} rows copied, and it was held for ${heldMs} ms.`,
+      : `The account ${name} is served in cell ${to}: ${rows} rows copied, held for ${heldMs} ms.`,
   );
 }

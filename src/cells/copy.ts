@@ -15,13 +15,15 @@ import type { Log } from '../platform/lib/log.ts';
 export type Cell = AsyncDisposable & {
   readonly number: number;
   readonly pool: Pool;
-  /** Opens a session of its own, since COPY does not work on the pipelined ones of the pool. */
+  /** Opens a separate session, since COPY does not work on the pipelined ones of the pool. */
   openSession(): Promise<Client>;
 };
 
-/** The name of the sessions that copy an account: they write for no other one. */
+/** Name of the sessions that copy an account: they write for no other account. */
 export const COPY_SESSION = 'heliograph account copy';
-/** A transaction is idle while the other cell works. During a COPY, a machine may be gone and take nothing. */
+/**
+ * A transaction is idle while the other cell works. During a COPY, the other machine may be gone and accept no data.
+ */
 const SETTINGS = {
   statement_timeout: '0',
   idle_session_timeout: '0',
@@ -30,14 +32,17 @@ const SETTINGS = {
   jit: 'off',
 };
 
-/** Opens the database of a cell. Rejects with a StartupError when no server of it accepts writes, or it is another cell. */
+/**
+ * Opens the database of a cell. Rejects with a StartupError if none of its servers accepts writes or it belongs to
+ * another cell.
+ */
 export async function openCell(number: number, connectionString: string, log: Log): Promise<Cell> {
   const pool = createPool(connectionString, { max: 4, applicationName: 'heliograph account move', log });
   try {
     await waitForPrimary(connectionString);
     const own = await one<{ number: number | null }>(pool, sql`SELECT (SELECT number FROM cell) AS number`);
     if (own.number !== number)
-      throw new StartupError(`The database of cell ${number} says that it is cell ${own.number}.`);
+      throw new StartupError(`The database of cell ${number} states that it is cell ${own.number}.`);
   } catch (error) {
     await pool.end();
     throw explainDatabaseError(error, `CELL_DATABASES (cell ${number})`);
@@ -55,8 +60,9 @@ export async function openCell(number: number, connectionString: string, log: Lo
 }
 
 /**
- * A table with rows of accounts: its kind, as its comment says; the column that names the account (null: another table does); the
- * columns that are stored, and which of them number the rows within a database; and the tables that it refers to.
+ * A table with rows of accounts: its kind, as its comment states; the column that names the account (null: another
+ * table does); the columns that are stored, and which of them number the rows within a database; and the tables that it
+ * refers to.
  */
 export type Table = Readonly<Record<'name' | 'kind', string>> &
   Readonly<Record<'columns' | 'renewed' | 'parents', readonly string[]>> & { readonly key: string | null };
@@ -67,7 +73,7 @@ const OWNED_BY_OTHERS: Readonly<Record<string, (accountId: number) => Sql>> = {
   login_network: (accountId) => sql`user_id IN (SELECT id FROM app_user WHERE account_id = ${accountId})`,
   number_pool_number: (accountId) => sql`pool_id IN (SELECT id FROM number_pool WHERE owner_id = ${accountId})`,
 };
-/** Rows about an account that say something about the cell, or begin again at the target. */
+/** Rows about an account that describe the cell, or start again at the target. */
 const STAYING: ReadonlySet<string> = new Set(
   (
     'conditional_route contact_upload contact_upload_part file_removal keyword_count lookup_budget passed_on ' +
@@ -104,7 +110,10 @@ export async function listTables(db: Db): Promise<Table[]> {
   return ordered;
 }
 
-/** What is put aside while an account is held, so that no worker takes it up: all queues but that of the chunks. */
+/**
+ * Returns true for a table that is put aside while an account is held, so that no worker takes up its rows: all queues
+ * except that of the chunks.
+ */
 export const isWork = ({ name, kind }: Table): boolean =>
   WORK.has(name) || (kind === 'queue' && !STAYING.has(name) && name !== 'dispatch_chunk' && name !== 'account_work');
 
@@ -114,7 +123,7 @@ export const isCopied = (table: Table): boolean => !isWork(table) && !STAYING.ha
 export const own = ({ name, key }: Table, accountId: number): Sql =>
   OWNED_BY_OTHERS[name]?.(accountId) ?? sql`${raw(key ?? '')} = ${accountId}`;
 
-/** Deletes the rows of an account, and of those that stay what refers to it. */
+/** Deletes the rows of an account, and from the rows that stay, those that refer to it. */
 export async function deleteAccountRows(tx: Db, tables: readonly Table[], accountId: number): Promise<void> {
   await exec(tx, sql`UPDATE user_session SET acting_account_id = NULL WHERE acting_account_id = ${accountId}`);
   const deleted = tables.filter(({ name, parents }) => !STAYING.has(name) || parents.includes('account'));
@@ -126,7 +135,7 @@ export async function deleteAccountRows(tx: Db, tables: readonly Table[], accoun
 export type ConnectionIds = ReadonlyMap<number, number>;
 
 const NOTHING = raw('NULL');
-/** The values of these columns in the target, in place of their own. */
+/** Values of these columns in the target, instead of their own. */
 const VALUES: Readonly<Record<string, Sql>> = {
   'account.away': NOTHING,
   'account.cell': NOTHING,
@@ -169,11 +178,14 @@ export async function copyTable(
     target.query(from(`COPY ${table.name} (${table.columns.map((column) => `"${column}"`).join(', ')}) FROM STDIN`)),
   );
   const there = await count(target);
-  if (here !== there) throw new Error(`The copy of ${table.name} has ${there} rows in place of ${here}.`);
+  if (here !== there) throw new Error(`The copy of ${table.name} has ${there} rows instead of ${here}.`);
   return here;
 }
 
-/** What an account has, by its balance and by its ledger, as one text. Also while the balance is put aside. */
+/**
+ * Returns the credit of an account, by its balance and by its ledger, as one text. Works also while the balance is put
+ * aside.
+ */
 export async function findMoney(db: Db, accountId: number): Promise<string> {
   const { money } = await one<{ money: string }>(
     db,

@@ -13,8 +13,8 @@ import type { Caller, Cells, Named } from './callers.ts';
 const DIRECTORY_MIGRATIONS = fileURLToPath(new URL('../../db/directory', import.meta.url));
 
 /**
- * Opens the database of the directory, one of its own, and applies its pending migrations (db/directory). The caller ends
- * the pool. Throws a StartupError that names DIRECTORY_URL when a person has to correct something.
+ * Opens the separate database of the directory and applies its pending migrations (db/directory). The caller ends the
+ * pool. Throws a StartupError that names DIRECTORY_URL if the operator has to correct something.
  */
 export async function openDirectory(connectionString: string, log: Log): Promise<Pool> {
   const pool = createPool(connectionString, { max: 4, applicationName: 'heliograph directory', log });
@@ -42,7 +42,7 @@ export async function listMovedAccounts(db: Db): Promise<Map<number, number>> {
   return new Map(rows.map(({ id, cell }) => [id, cell]));
 }
 
-/** Until then, the former cell of an account answers 503, so that its clients come again. */
+/** Until the next load, the former cell of an account answers 503, so that its clients retry. */
 const RELOAD_MS = 500;
 
 /** Loads the accounts that have moved, and follows their changes. */
@@ -56,18 +56,21 @@ export async function followPlacements(pool: Pool, log: Log) {
   return { find: (accountId: number): number => placed.get(accountId) ?? cellOfId(accountId), close: stop };
 }
 
-/** Where a request goes: to the number of a cell; to `any` that refuses what needs credentials; `later`: nobody can say now. */
+/**
+ * Destination of a request: the number of a cell; `any`: any cell, which denies a request that needs credentials;
+ * `later`: not known at the moment.
+ */
 export type Destination = number | 'any' | 'later';
 
-/** About 100 bytes each. The oldest ones are forgotten first, and asked for again. */
+/** About 100 bytes each. The oldest ones are forgotten first, and looked up again. */
 const MAX_KNOWN = 500_000;
-/** A user may be deleted and made again in another account; keys and tokens never change hands. */
+/** A user may be deleted and created again in another account; keys and tokens never change accounts. */
 const NAMES_MS = 60_000;
 
 /**
- * Creates the directory. It knows nothing about a caller at first: new callers are looked up in all cells, and known
- * from then on by heart, as what never changes: the account, not the cell. So nothing has to be published to the
- * directory, a key works from its first use on, and strangers, who are never remembered, displace nobody.
+ * Creates the directory. At first it knows no callers: a new caller is looked up in all cells and its account, which
+ * never changes, is then cached; the cell is not. So nothing has to be published to the directory, a key works from its
+ * first use on, and unknown clients, who are never cached, displace no one.
  */
 export function createDirectory(cells: Pick<Cells, 'find' | 'has'>, placements: { find(accountId: number): number }) {
   const known = new Map<string, { readonly accountId: number; readonly until: number }>();
@@ -86,16 +89,16 @@ export function createDirectory(cells: Pick<Cells, 'find' | 'has'>, placements: 
   }
 
   return {
-    /** How many callers are known by heart. */
+    /** Number of cached callers. */
     knownCount: () => known.size,
-    /** Finds where a request goes by whom it names. */
+    /** Finds the destination of a request by the caller that it names. */
     async find(named: Named): Promise<Destination> {
       if (named.kind === 'nobody') return 'any';
       const account = named.kind === 'account' ? named.accountId : await accountOf(named);
       if (account === 'nobody') return 'any';
       if (account === 'unsure') return 'later';
       const cell = placements.find(account);
-      // An id that nobody has made, in a link that nobody has signed.
+      // An id that does not exist, in a link that is not signed.
       return cells.has(cell) ? cell : 'any';
     },
   };

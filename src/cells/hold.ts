@@ -9,16 +9,16 @@ import { repeatedTransaction, setStatementTimeoutMinutes } from '../platform/db/
 import { AppError } from '../platform/errors.ts';
 import { type ConnectionIds, COPY_SESSION, isWork, listOf, listTables, own, type Table, valueOf } from './copy.ts';
 
-/** How long a move waits for what workers have in hand. */
+/** Time for which a move waits for work that workers have in hand. */
 const PATIENCE_MS = 30_000;
-/** How long it waits for receivers of events: what they have not acknowledged by then is sent again from the other cell. */
+/** Time to wait for receivers of events: those not acknowledged by then are sent again from the other cell. */
 const EVENTS_MS = 3000;
 const POLL_MS = 50;
 
 /**
- * Ends the service of an account: its requests are answered 503, and its work is put aside where no worker finds it. Resolves
- * when nothing writes for it any more; rejects after 30 seconds with what is still in the way. Errors: 409 when the account is
- * not served here.
+ * Ends the service of an account: its requests are answered with 503, and its work is put aside where no worker finds
+ * it. Resolves when nothing writes for it any more; rejects after 30 seconds with what still prevents it. Errors: 409
+ * when the account is not served here.
  */
 export async function hold(source: Pool, { accountId, cell }: { accountId: number; cell: number }): Promise<void> {
   const mark = sql`UPDATE account SET away = 'held', cell = ${cell} WHERE id = ${accountId} AND away IS NULL`;
@@ -29,22 +29,22 @@ export async function hold(source: Pool, { accountId, cell }: { accountId: numbe
   const tables = (await listTables(source)).filter(isWork);
   const beganAt = performance.now();
   for (;;) {
-    // Again and again: what a carrier puts off comes back as a chunk that is not parked.
+    // Repeatedly: a chunk that a carrier defers comes back as one that is not parked.
     await repeatedTransaction(source, (tx) => park(tx, accountId));
-    // What is in hand needs the other queues until it is recorded.
+    // Work in hand needs the other queues until it is recorded.
     for (const table of tables.filter(({ name }) => name === 'campaign_job')) await putAside(source, table, accountId);
     const { owned, older, events } = await countOpen(source, { accountId, instant });
     const waited = performance.now() - beganAt;
     if (owned + older === 0 && (events === 0 || waited > EVENTS_MS) && (await end(source, tables, accountId))) return;
     if (waited > PATIENCE_MS)
       throw new Error(
-        `Workers have ${owned} chunks of the account, ${older} older transactions are open: try again later.`,
+        `Workers have ${owned} chunks of the account and ${older} older transactions are open: try again later.`,
       );
     await delay(POLL_MS);
   }
 }
 
-/** Chunks that a worker holds are parked as well: it notices before it writes more of them, and returns them. */
+/** Parks chunks that a worker holds as well: it notices before it writes more of them, and returns them. */
 const park = (tx: Db, accountId: number): Promise<number> =>
   exec(
     tx,
@@ -64,8 +64,8 @@ const putAside = (db: Db, table: Table, accountId: number): Promise<number> =>
   );
 
 /**
- * Takes the balance away, for which every transaction that accepts messages waits, and then fails; and the events from the
- * worker that has them. Undoes all of it, and returns false, when chunks were claimed meanwhile.
+ * Takes the balance away, for which every transaction that accepts messages waits, and then fails; and the events from
+ * the worker that has them. If chunks were claimed meanwhile, undoes all of it and returns false.
  */
 const end = (source: Pool, tables: readonly Table[], accountId: number): Promise<boolean> =>
   repeatedTransaction(source, async (tx) => {
@@ -84,8 +84,8 @@ const ownedBy = (accountId: number) =>
   sql`(SELECT count(*) FROM dispatch_chunk WHERE account_id = ${accountId} AND owner IS NOT NULL)`;
 
 /**
- * Counts what is still in hand: chunks, transactions that began before `instant` and may write for the account, and events
- * that could be sent now. Exports only read, and so does the copy of another account.
+ * Counts open work: chunks, transactions that began before `instant` and may write for the account, and events that
+ * could be sent now. Exports only read, and so does the copy of another account.
  */
 const countOpen = (db: Db, { accountId, instant }: { accountId: number; instant: string }) =>
   one<{ owned: number; older: number; events: number }>(
@@ -99,9 +99,8 @@ const countOpen = (db: Db, { accountId, instant }: { accountId: number; instant:
   );
 
 /**
- * Gives an account back to the workers of this database, in the caller's transaction: puts its work where it was, and lets its
- * chunks stand with the first of those that wait at their connections. Those of campaigns that are paused or cancelled stay
- * parked.
+ * Gives an account back to the workers of this database, in the caller's transaction: restores its work, and puts its
+ * chunks among the first that wait at their connections. Those of campaigns that are paused or cancelled stay parked.
  */
 export async function resume(
   tx: Db,
@@ -150,7 +149,7 @@ function putBack(tx: Db, table: Table, accountId: number, ids: ConnectionIds): P
   );
 }
 
-/** Serves a held account here again, in the caller's transaction; nothing if it is not held. */
+/** Serves a held account here again, in the caller's transaction; does nothing if it is not held. */
 export async function release(tx: Db, accountId: number): Promise<void> {
   const served = sql`UPDATE account SET away = NULL, cell = NULL WHERE id = ${accountId} AND away = 'held'`;
   if ((await exec(tx, served)) > 0) await resume(tx, { accountId });

@@ -57,7 +57,7 @@ const move = async (
 const failAt = (fatal: string) => (step: string) => {
   if (step === fatal) throw new Error(`failed when ${step}`);
 };
-/** A directory that is away. */
+/** A directory that is unavailable. */
 const NO_DIRECTORY = { connect: () => Promise.reject(new Error('no directory')) } as unknown as Pool;
 NO_DIRECTORY.query = (() => Promise.reject(new Error('no directory'))) as never;
 
@@ -76,13 +76,13 @@ const admit = (pool: Pool) =>
   });
 const AWAY = { code: 'unavailable', retryAfterSeconds: 1 };
 
-/** Expects that the account is served in one cell and refused in the other. */
+/** Expects that the account is served in one cell and denied in the other. */
 async function expectServed(here: Cell, there: Cell): Promise<void> {
   expect((await admit(here.pool)).actor).toMatchObject({ accountId });
   await expect(admit(there.pool)).rejects.toMatchObject(there === b ? {} : AWAY);
 }
 
-/** Claims what waits at a connection, and records that the carrier took it. */
+/** Claims the chunks that wait at a connection, and records that the carrier took them. */
 async function sendAll(pool: Pool, connectionId: number, carrierId: (messageId: string) => string): Promise<string[]> {
   const ids = (await claim(pool, connectionId)).flatMap((chunk) => chunk.ids);
   const results = ids.map((id) =>
@@ -103,7 +103,7 @@ const money = (pool: Pool) =>
     FROM credit_balance WHERE account_id = ${accountId}`,
   );
 
-/** How many rows the account has in each table with rows of it. */
+/** Counts the rows of the account in each table with rows of accounts. */
 async function countRows({ pool }: Cell): Promise<Record<string, number>> {
   const counts: Record<string, number> = {};
   for (const table of await listTables(pool)) {
@@ -337,7 +337,7 @@ describe('when a move fails', () => {
           : query(text)) as never;
       return session;
     };
-    await expect(move({ ...a, openSession }, b)).rejects.toThrow('The move was taken back');
+    await expect(move({ ...a, openSession }, b)).rejects.toThrow('The move was undone');
     expect(await countRows(b)).toEqual({});
     await expectServed(a, b);
   });
@@ -355,7 +355,7 @@ describe('what carriers send to the former cell', () => {
     expect(await pass()).toBe(1);
     expect(await processReceipts(b.pool, () => new Date())).toBe(1);
     expect((await statesOf(b.pool, [id])).get(id)).toMatchObject({ status: STATUS.DELIVERED });
-    // As after a worker that was killed before it could delete what the new cell had taken.
+    // As after a worker that was killed before it could delete the rows that the new cell had taken.
     await exec(
       a.pool,
       sql`INSERT INTO passed_on (id, account_id, connection_id, kind, content)

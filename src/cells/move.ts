@@ -21,7 +21,7 @@ type Ends<C> = { readonly source: C; readonly target: C; readonly directory: Poo
 type Move = Ends<Cell> & {
   readonly accountId: number;
   readonly ids: ConnectionIds;
-  /** Told of each step. */
+  /** Called at each step. */
   readonly onStep: (step: string) => void;
 };
 
@@ -34,9 +34,9 @@ export const findAway = async (db: Db, accountId: number): Promise<Away | undefi
   (await listAway(db)).find((away) => away.accountId === accountId);
 
 /**
- * Moves an account from one cell to another, whose connections, routes and prices must fit (`listObstacles`), while it is
- * held. The commit of the copy in the target decides: before it the account belongs to the source, and is served there again
- * when anything fails; after it, to the target. What a process that dies leaves undecided, `settle` decides.
+ * Moves an account from one cell to another, whose connections, routes and prices must fit (`listObstacles`), while it
+ * is held. The commit of the copy in the target decides: before it the account belongs to the source, and is served
+ * there again if anything fails; after it, to the target. If the process dies before it has decided, `settle` does.
  */
 export async function moveAccount(move: Move): Promise<Moved> {
   const { source, target, directory, accountId } = move;
@@ -47,7 +47,7 @@ export async function moveAccount(move: Move): Promise<Moved> {
   if (before?.state === 'moved' || (before && (await settle(ends, before)))) return { rows: 0, heldMs: null };
   await createPartitions(target.pool, await listEndedDays(source.pool, new Date()));
   await using opened = new AsyncDisposableStack();
-  // Also ends what is not committed.
+  // Also ends open transactions.
   const open = async (cell: Cell) =>
     opened.adopt(await cell.openSession(), (client) => client.end().catch(() => undefined));
   const [from, to] = [await open(source), await open(target)];
@@ -74,7 +74,7 @@ async function holdAndCopy(move: Move, from: Client, to: Client): Promise<number
   await from.query('BEGIN ISOLATION LEVEL REPEATABLE READ');
   const held = sql`SELECT moves FROM account WHERE id = ${accountId} AND away = 'held' FOR NO KEY UPDATE`;
   const row = await maybeOne<{ moves: number }>(from, held);
-  if (!row) throw conflict('The move was taken back');
+  if (!row) throw conflict('The move was undone');
   const rows = await copyAccount(from, to, move);
   onStep('switching');
   await commit(to);
@@ -89,10 +89,12 @@ async function commit(session: Client): Promise<void> {
   if (command !== 'COMMIT') throw new Error('the transaction was rolled back');
 }
 
-/** Copies all rows of an account in one pass, has its work begin in the target when that commits, and compares its money. */
+/**
+ * Copies all rows of an account in one pass, starts its work in the target when that commits, and compares its money.
+ */
 async function copyAccount(from: Client, to: Client, { accountId, ids }: Move): Promise<number> {
   if (await maybeOne(to, sql`SELECT FROM account WHERE id = ${accountId} AND away IS DISTINCT FROM 'moved'`))
-    throw conflict('The target serves an account of this id already');
+    throw conflict('The target already serves an account with this id');
   const tables = await listTables(from);
   await deleteAccountRows(to, tables, accountId);
   let rows = 0;
@@ -105,7 +107,7 @@ async function copyAccount(from: Client, to: Client, { accountId, ids }: Move): 
   return rows;
 }
 
-/** Marks a held account as moved, and deletes what waited for it: it waits in the target. The other rows stay. */
+/** Marks a held account as moved, and deletes its pending work: that waits in the target. The other rows stay. */
 async function leave(tx: Db, accountId: number): Promise<void> {
   if ((await exec(tx, sql`UPDATE account SET away = 'moved' WHERE id = ${accountId} AND away = 'held'`)) === 0) return;
   for (const table of ['account_work', 'dispatch_chunk'])
@@ -113,8 +115,8 @@ async function leave(tx: Db, accountId: number): Promise<void> {
 }
 
 /**
- * Decides what a process that died has left undecided: a held account whose copy is in the target has moved, and any other one
- * is served in the source again. Returns whether it has moved; null, and decides nothing, while another process moves it.
+ * Decides a move whose process has died: a held account whose copy is in the target has moved, and any other one is
+ * served in the source again. Returns true if it has moved; null, without deciding, while another process moves it.
  */
 export async function settle({ source, target, directory }: Ends<Pool>, away: Away): Promise<boolean | null> {
   const { accountId, cell, moves } = away;
@@ -146,8 +148,8 @@ async function tryLock(tx: Db, accountId: number): Promise<boolean> {
 }
 
 /**
- * Deletes what an account that has moved has left here, by which late receipts are passed on. Errors: 409 when it has not
- * moved, when something still waits to be passed on, and when the target does not have it, as after a restore.
+ * Deletes the rows that a moved account has left here, by which late receipts are passed on. Errors: 409 when it has
+ * not moved, when rows still wait to be passed on, and when the target does not have it, as after a restore.
  */
 export async function clearMoved({ source, target }: Omit<Ends<Pool>, 'directory'>, accountId: number): Promise<void> {
   const away = await findAway(source, accountId);

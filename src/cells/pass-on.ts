@@ -20,11 +20,14 @@ const MAX_ROWS = 500;
 
 type CellTaskDeps = Readonly<{ pool: Pool; cells: Config['cells']; onInbound: OnInbound; log: Log }>;
 
-/** Decides moves of accounts that nobody has ended, and passes on what arrives for accounts that other cells serve. */
+/**
+ * Decides moves of accounts whose command has died, and passes on receipts and inbound messages of accounts that other
+ * cells serve.
+ */
 export function cellTasks({ pool, cells: { databases, directoryUrl }, onInbound, log }: CellTaskDeps): Task[] {
   const inCell = async (number: number, work: (cell: Cell) => Promise<void>): Promise<void> => {
     const url = databases.get(number);
-    if (url === undefined) throw new Error(`Accounts have left for cell ${number}: CELL_DATABASES must name it.`);
+    if (url === undefined) throw new Error(`Accounts have moved to cell ${number}: CELL_DATABASES must name it.`);
     await using cell = await openCell(number, url, log);
     await work(cell);
   };
@@ -58,20 +61,26 @@ export function cellTasks({ pool, cells: { databases, directoryUrl }, onInbound,
       }),
     },
     {
-      // A cell may still pass something on for so long after it was taken and its commit there was lost.
+      // A cell may pass a row on again for this long after it was taken, if its commit there was lost.
       name: 'old passed-on ids',
       work: every(DAY_MS / 24, () => exec(pool, sql`DELETE FROM passed_on_seen WHERE at < now() - interval '30 days'`)),
     },
   ];
 }
 
-/** Does `work` for all items at once, so that a cell that is away does not hold up the others; then throws its error. */
+/**
+ * Does `work` for all items in parallel, so that a cell that is unavailable does not hold up the others; then throws
+ * its error.
+ */
 async function forAll<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
   const failed = (await Promise.allSettled(items.map(work))).find((result) => result.status === 'rejected');
   if (failed) throw failed.reason;
 }
 
-/** Rows `p` with the cell of their account; null: this one, where it has stayed, or is back. Without those that are held. */
+/**
+ * Rows `p` with the cell of their account; null: this cell, where it has stayed or to which it has returned. Excludes
+ * accounts that are held.
+ */
 const WAITING = sql`passed_on p LEFT JOIN account a ON a.id = p.account_id WHERE a.away IS DISTINCT FROM 'held'`;
 
 const PASSED_ON = columns({
@@ -83,11 +92,12 @@ const PASSED_ON = columns({
 type PassedOn = RowOf<typeof PASSED_ON>;
 
 /**
- * Passes receipts and inbound messages on to where their accounts are. The target has them before they are deleted here, and
- * remembers which it has taken, so that each is taken once whatever is killed. What came over a connection that the target
- * does not have stays here and holds up nothing else: once only such rows are left, this rejects. Returns the number of rows.
+ * Passes receipts and inbound messages on to the cells of their accounts. The target stores them before they are
+ * deleted here, and remembers which it has taken, so that each is taken once whichever process is killed. Rows of a
+ * connection that the target does not have stay here and hold up nothing else: once only such rows are left, this
+ * rejects. Returns the number of rows.
  *
- * @param cell which the target is; null when it is the source
+ * @param cell number of the target; null when it is the source
  */
 export async function passOn(source: Pool, target: Pool, cell: number | null, onInbound: OnInbound): Promise<number> {
   const ids = await matchConnections(source, target);

@@ -7,18 +7,22 @@ import type { Log } from '../platform/lib/log.ts';
 import { needsBody, readCaller } from './callers.ts';
 import type { Directory } from './directory.ts';
 
-/** `silent` returns the cells that do not answer. */
+/** `silent` returns the cells that do not respond. */
 type DirectoryDeps = Readonly<{ directory: Directory; silent: () => readonly number[]; log: Log }>;
 
-/** Asks which cell a request belongs to; what is behind it is the path of the request, unless a header names it. */
+/**
+ * Path prefix for asking which cell a request belongs to; the path of the request follows, unless a header names it.
+ */
 const ASK = '/cell';
-/** The same, for requests whose body names the caller: the answer makes nginx send on the request that it has read. */
+/**
+ * The same, for requests whose body names the caller: the response makes nginx forward the request that it has read.
+ */
 const REDIRECT = '/route';
 const MAX_BODY_BYTES = 64 * 1024;
 
 /**
- * Returns what answers the questions of the proxy in front of the cells, and /health/live and /health/ready. A question is
- * answered 200 with the header X-Heliograph-Cell, or 503 while nobody can say where the request belongs.
+ * Creates the listener for the requests of the proxy in front of the cells, and for /health/live and /health/ready. A
+ * request is answered with 200 and the header X-Heliograph-Cell, or with 503 while the cell is not known.
  */
 export function createDirectoryListener(deps: DirectoryDeps): RequestListener {
   return (request, response) => {
@@ -26,7 +30,7 @@ export function createDirectoryListener(deps: DirectoryDeps): RequestListener {
     if (url.startsWith('/health/')) return answerHealth(deps, url, response);
     if (!url.startsWith(ASK) && url !== REDIRECT) return void response.writeHead(404).end();
     void answer(deps, request, response).catch((error: unknown) => {
-      deps.log.error({ err: error }, 'a question of the proxy failed');
+      deps.log.error({ err: error }, 'a request of the proxy failed');
       refuse(response, ERRORS.unavailable[1]);
     });
   };
@@ -38,7 +42,8 @@ async function answer({ directory }: DirectoryDeps, request: IncomingMessage, re
   const body = needsBody(uri) ? await readBody(request) : undefined;
   const protocol = textOf(headers, 'x-forwarded-proto') ?? 'http';
   const destination = await directory.find(readCaller({ uri, protocol, headers, body }));
-  if (destination === 'later') return refuse(response, 'A part of the gateway that may know you is away');
+  if (destination === 'later')
+    return refuse(response, 'The cell of this account cannot be determined now: a cell does not respond');
   // The proxy reads nothing else, and each header takes time.
   response.sendDate = false;
   response.writeHead(200, {
@@ -73,7 +78,7 @@ function answerHealth({ directory, silent }: DirectoryDeps, url: string, respons
   response.writeHead(200, { 'content-type': 'application/json; charset=utf-8' }).end(JSON.stringify(body));
 }
 
-/** Reads a JSON body. One that is too large or none names nobody, and is refused by the cell. */
+/** Reads a JSON body. One that is too large or not JSON names no caller, and is rejected by the cell. */
 async function readBody(request: IncomingMessage): Promise<unknown> {
   let body = Buffer.alloc(0);
   let bytes = 0;

@@ -10,12 +10,12 @@ import { NETWORKS } from './networks/networks.ts';
 import { insertState } from './sql.ts';
 import { SECOND_MS } from '../../platform/lib/time.ts';
 
-/** How long a started connection, and its cookie, are valid. */
+/** Lifetime in seconds of a started connection and of its cookie. */
 export const STATE_SECONDS = 600;
 const RANDOM_BYTES = 32;
 
 const newSecret = (): string => randomBytes(RANDOM_BYTES).toString('base64url');
-/** Returns the SHA-256 of a secret, which is stored in its place. */
+/** Returns the SHA-256 of a secret, which is stored instead of it. */
 export const hashOf = (secret: string): Buffer => createHash('sha256').update(secret).digest();
 
 /** The context to which the encryption of a verifier is bound. */
@@ -23,7 +23,7 @@ export const verifierContext = (hash: Buffer): string => `social_state.verifier 
 
 export type StartedConnection = {
   readonly authorizeUrl: string;
-  /** For a cookie of the browser that starts: the callback requires it from the same browser. Null for a key. */
+  /** Secret for a cookie of the browser that starts: the callback requires it from the same browser. Null for a key. */
   readonly browserSecret: string | null;
 };
 

@@ -46,7 +46,7 @@ const TEXTS = {
 
 const isLanguage = (text: string): text is Language => Object.hasOwn(TEXTS, text);
 
-/** The Content-Security-Policy of the page: it loads nothing, and nobody may frame it. */
+/** The Content-Security-Policy of the page: it loads nothing and cannot be framed. */
 export const PAGE_POLICY = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 /** Escapes a text for HTML: messages of networks may contain anything. */
@@ -55,13 +55,13 @@ const escaped = (text: string): string =>
 
 const paragraph = (text: string): string => `<p>${escaped(text)}</p>`;
 
-/** Whether a person reads the response: browsers accept HTML, programs do not. */
+/** Returns true if a person reads the response: browsers accept HTML, programs do not. */
 export const isBrowser = (accept = ''): boolean => /\btext\/html\b/i.test(accept);
 
 /**
- * Makes the page that a person sees after connecting a profile, or failing to. It has no scripts, and a link back to the
- * console. What the network says is quoted apart from what we say. `acceptLanguage` is that header, of which only the
- * order counts: browsers send the preferred language first.
+ * Makes the page that a person sees after connecting a profile, or failing to. It has no scripts, and a link back to
+ * the console. The network's message is quoted separately from our text. `acceptLanguage` is that header, of which only
+ * the order counts: browsers send the preferred language first.
  */
 export function resultPage(network: Network, finished: Finished | AppError, acceptLanguage = ''): string {
   const preferred = acceptLanguage.split(',').map((wish) => wish.trim().slice(0, 2).toLowerCase());

@@ -61,7 +61,7 @@ const notConnected = {
 };
 const NOT_CONNECTED = { 400: notConnected, 404: notConnected, 502: notConnected };
 
-/** For programs: throws why nothing was connected. */
+/** Throws, for programs, the reason why nothing was connected. */
 function throwFault(network: Network, finished: Finished | AppError): void {
   if (finished instanceof AppError) throw finished;
   if (finished.ok) return;

@@ -12,7 +12,7 @@ export type SocialDeps = {
   readonly clock: Clock;
 };
 
-/** Returns what is needed to call a network. Errors: 502 naming the settings that are missing. */
+/** Returns the app and the web access for calling a network. Errors: 502 naming the settings that are missing. */
 export function callerOf({ config, clock }: Omit<SocialDeps, 'secretKey'>, platform: Platform): Caller {
   const app = config.social[platform];
   const { clientId, clientSecret } = app;

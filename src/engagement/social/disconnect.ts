@@ -35,7 +35,7 @@ export async function disconnect(
   });
 }
 
-/** Revokes the grant of a profile. Returns whether the network has revoked it. */
+/** Revokes the grant of a profile. Returns true if the network has revoked it. */
 async function revoke(deps: DisconnectDeps, profile: ProfileRow): Promise<boolean> {
   const network = NETWORKS[profile.platform];
   if (!network.revoke) return false;

@@ -19,7 +19,7 @@ import { sealTokens } from './tokens.ts';
 
 export type FinishDeps = SocialDeps & PictureDeps & { readonly pool: Pool };
 
-/** The end of a connection: the profile is stored, or the network or the person refused. */
+/** The result of a connection: the profile is stored, or the network or the person declined. */
 export type Finished =
   | { readonly ok: true; readonly linkedFault: string | null }
   | { readonly ok: false; readonly refusal: Refusal };
@@ -34,9 +34,9 @@ type Returned = {
 
 /**
  * Finishes a connection that `beginConnection` started: checks and consumes its state, exchanges the code for tokens,
- * and stores the profile, in place of an earlier one. A refusal is logged with what the network says. Its words are
- * believed to be the network's only because the state was: before, anybody could have written them.
- * Errors: 400 when the state is unknown, for another network or browser, used or expired; 502 when the network fails.
+ * and stores the profile, replacing an earlier one. A refusal is logged with the network's message, which is trusted
+ * only because the state was valid: without a valid state, anyone could have written it. Errors: 400 when the state is
+ * unknown, for another network or browser, used or expired; 502 when the network fails.
  */
 export async function finishConnection(deps: FinishDeps, returned: Returned): Promise<Finished> {
   const { platform, parameters } = returned;
@@ -108,7 +108,7 @@ async function withBadGatewayErrors<T>({ label }: Network, work: () => Promise<T
 
 const grantedScopes = ({ grant, profile }: Fetched): readonly string[] => profile.scopes ?? grant.scopes;
 
-/** Returns what a grant lacks, since people can deselect scopes and pages; null if nothing. Errors: 502. */
+/** Returns the scopes or pages that a grant lacks, since people can deselect them; null if none. Errors: 502. */
 function lackOf({ platform, label, needsPages }: Network, { grant, profile }: Fetched): Refusal | null {
   const missing = missingScopes(platform, grantedScopes({ grant, profile }));
   if (missing.length > 0) return { reason: 'scopes_missing', words: '', scopes: missing };

@@ -8,10 +8,10 @@ export type PictureDeps = { readonly outbound: Pick<Outbound, 'fetchPicture'>; r
 const MAX_BYTES = 1024 * 1024;
 
 /**
- * Copies the picture of a profile, because the URLs of networks expire. What a
- * network names as its picture is not trusted: it is fetched like the URL of a webhook, with at most 1 MiB, decoded in a
- * process of its own, and encoded again as a JPEG of at most 320 by 320. Resolves with null if there is none; a picture
- * that cannot be copied does not keep the profile from being connected.
+ * Copies the picture of a profile, because the URLs of networks expire. The URL that a network names is not trusted: it
+ * is fetched like the URL of a webhook, with at most 1 MiB, decoded in a separate process, and encoded again as a JPEG
+ * of at most 320 by 320. Resolves with null if there is none; a picture that cannot be copied does not keep the profile
+ * from being connected.
  */
 export async function copyPicture(
   { outbound, log }: PictureDeps,

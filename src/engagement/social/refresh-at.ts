@@ -1,8 +1,8 @@
 import type { Grant, Network } from './networks/network.ts';
 
 /**
- * Returns when a grant is to be renewed: the lead time of the network before its expiry, but not before half of its
- * life. A grant that cannot be renewed is due when it expires. Null: it does not expire.
+ * Returns the time at which a grant is to be renewed: the lead time of the network before its expiry, but not before
+ * half of its life. A grant that cannot be renewed is due when it expires. Null: it does not expire.
  */
 export function refreshAtOf(network: Network, { expiresAt, refresh }: Grant, now: Date): Date | null {
   if (expiresAt === null) return null;

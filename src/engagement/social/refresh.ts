@@ -21,9 +21,11 @@ import { HOUR_MS, MINUTE_MS } from '../../platform/lib/time.ts';
 
 export type RefreshDeps = SocialDeps & { readonly pool: Pool; readonly log: Log };
 
-/** How long a claimed profile belongs to one worker; a request takes ten seconds at most. */
+/** Time for which a claimed profile belongs to one worker; a request takes ten seconds at most. */
 const LEASE_MS = MINUTE_MS;
-/** With these, a renewal is tried for nearly two days: at first after a minute, in the end every six hours. */
+/**
+ * With this many tries, a renewal is tried for nearly two days: at first after a minute, in the end every six hours.
+ */
 const MAX_TRIES = 15;
 const MAX_WAIT_MS = 6 * HOUR_MS;
 

@@ -2,36 +2,36 @@ import type { Language } from '../../identity/mail-text.ts';
 import type { Network } from './networks/network.ts';
 import { toWords } from './networks/web.ts';
 
-/** Why a network, or the person there, did not grant what is needed. */
+/** The reason why a network, or the person there, did not grant the access needed. */
 export type Refusal = {
-  readonly reason: /** The person refused. */
+  readonly reason: /** The person declined. */
     | 'cancelled'
     /** The app may not ask for a scope. */
     | 'scopes_refused'
-    /** The network cannot answer now. */
+    /** The network cannot respond now. */
     | 'unavailable'
     /** Something else, mostly in the registration of the app. */
     | 'other'
-    /** The person deselected scopes without which nothing can be connected. */
+    /** The person deselected required scopes. */
     | 'scopes_missing'
     /** There is no page that the program may use. */
     | 'no_page';
-  /** What the network says, in its own words, for people; empty if it says nothing. Anybody may have written it. */
+  /** The network's own message for people; empty if there is none. Anyone may have written it. */
   readonly words: string;
   /** The missing scopes. */
   readonly scopes: readonly string[];
 };
 
 /**
- * The parameters of an error response: those of OAuth, and those of Meta, which leaves out `error` when its dialog
- * itself fails.
+ * The parameters of an error response: those of OAuth, and those of Meta, which omits `error` when its dialog itself
+ * fails.
  */
 const PARAMETERS = ['error', 'error_reason', 'error_code', 'error_description', 'error_message'] as const;
 const PERSON_REFUSED = new Set(['access_denied', 'user_denied', 'user_cancelled_login', 'user_cancelled_authorize']);
 const SCOPES_REFUSED = new Set(['unauthorized_scope_error', 'invalid_scope']);
 const UNAVAILABLE = new Set(['server_error', 'temporarily_unavailable']);
 
-/** Reads the error response in the query of a callback; null if it is none. */
+/** Reads the error response in the query of a callback; null if it is not one. */
 export function refusalIn(parameters: URLSearchParams): Refusal | null {
   if (!PARAMETERS.some((name) => parameters.has(name))) return null;
   const textOf = (name: (typeof PARAMETERS)[number]): string => parameters.get(name) ?? '';
@@ -56,7 +56,7 @@ function reasonOf(codes: readonly string[], message: string): Refusal['reason'] 
 
 type Text = (network: Pick<Network, 'label' | 'platform'>, scopes: string) => string;
 
-/** What happened, and what to do, for each reason. */
+/** Explanation and remedy for each reason. */
 const TEXTS: Readonly<Record<Language, Readonly<Record<Refusal['reason'], Text>>>> = {
   en: {
     cancelled: ({ label }) => `Access was refused at ${label}. To retry, connect the profile again and accept.`,
@@ -123,6 +123,6 @@ const TEXTS: Readonly<Record<Language, Readonly<Record<Refusal['reason'], Text>>
   },
 };
 
-/** Says what happened and what to do, without the words of the network. */
+/** Explains what happened and what to do, without the network's message. */
 export const explain = (network: Network, { reason, scopes }: Refusal, language: Language): string =>
   TEXTS[language][reason](network, scopes.join(', '));

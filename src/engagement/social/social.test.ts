@@ -21,7 +21,7 @@ let usual: OauthServer['script'];
 beforeAll(async () => {
   networks = await startOauthServer();
   usual = { ...networks.script };
-  // Without a worker: tests refresh at instants of their own.
+  // Without a worker: tests refresh at times that they choose.
   program = await startTestProgram({ roles: { worker: false }, environment: networks.environment });
 });
 afterAll(async () => {
@@ -44,7 +44,7 @@ async function begin(platform: Platform, headers: Record<string, string> = {}) {
   return { ...answer, authorizeUrl, cookie: answer.headers.get('set-cookie')?.split(';')[0] ?? '' };
 }
 
-/** What a browser does that the network sends back. */
+/** Follows the redirect of the network back to us, as a browser does. */
 const comeBack = (back: URL | undefined, headers: Record<string, string> = {}) =>
   program.client.request('GET', `${back?.pathname}${back?.search}`, { headers: { 'x-api-key': '', ...headers } });
 

@@ -12,7 +12,7 @@ const CONNECT_STATE = columns({
   hash: as<Buffer>('s.hash'),
   accountId: as<number>('s.account_id'),
   platform: as<Platform>('s.platform'),
-  /** Who started the connection. */
+  /** The author who started the connection. */
   author: as<Omit<Author, 'accountId'>>('s.author'),
   /** The SHA-256 of the secret in the browser's cookie; null when a key started the connection. */
   browserHash: as<Buffer | null>('s.browser_hash'),
@@ -56,21 +56,21 @@ const PROFILE = columns({
   hasPicture: as<boolean>('picture IS NOT NULL'),
   scopes: as<string[]>('scopes'),
   linked: as<Linked[]>('linked'),
-  /** Why the network did not list what belongs to the profile; null if it did. */
+  /** The network's reason for not listing the linked pages, organisations or locations; null if it listed them. */
   linkedFault: as<string | null>('linked_fault'),
-  /** Whether it is connected to the sandbox, and not to the network. */
+  /** True if it is connected to the sandbox instead of the network. */
   sandbox: as<boolean>('sandbox'),
   /** The tokens, encrypted by `sealTokens`. */
   tokens: as<Buffer>('tokens'),
   /** Null: the token does not expire. */
   tokenExpiresAt: as<Date | null>('token_expires_at'),
-  /** When the token is to be renewed; null: never. */
+  /** Time at which the token is to be renewed; null: never. */
   refreshAt: as<Date | null>('refresh_at'),
   /** Increases whenever the tokens change. */
   version: as<number>('version'),
-  /** How many times in a row the renewal has failed. */
+  /** Number of consecutive failed renewals. */
   failures: as<number>('failures'),
-  /** Why the profile was disconnected; null when it is connected. */
+  /** Reason for which the profile was disconnected; null when it is connected. */
   disconnected: as<string | null>('disconnected'),
   connectedAt: as<Date>('connected_at'),
 });
@@ -84,7 +84,7 @@ export const listProfiles = (db: Db, { accountId }: Of): Promise<ProfileRow[]> =
 export const findProfile = (db: Db, { accountId, platform }: One): Promise<ProfileRow | undefined> =>
   maybeOne(db, sql`SELECT ${PROFILE} FROM social_profile WHERE account_id = ${accountId} AND platform = ${platform}`);
 
-/** The picture of a profile: a JPEG of at most 320 by 320. Undefined if there is none, or no profile. */
+/** Finds the picture of a profile: a JPEG of at most 320 by 320. Undefined if there is no picture or no profile. */
 export const findPicture = (db: Db, { accountId, platform }: One): Promise<{ picture: Buffer } | undefined> =>
   maybeOne(
     db,
@@ -123,8 +123,8 @@ export const deleteSandboxProfiles = (db: Db, { platforms }: { platforms: readon
   exec(db, sql`DELETE FROM social_profile WHERE sandbox AND platform = ANY(${platforms})`);
 
 /**
- * Claims the profile of any account that is due first for renewal; for `leaseMs` nobody else gets it. The lease must be
- * longer than the network may take: two renewals at once would invalidate each other's tokens.
+ * Claims the profile of any account that is due first for renewal; for `leaseMs` no other worker gets it. The lease
+ * must be longer than the network may take: two simultaneous renewals would invalidate each other's tokens.
  */
 export const claimDueProfile = (
   db: Db,
@@ -158,7 +158,7 @@ export const updateTokens = (
         WHERE account_id = ${accountId} AND platform = ${platform} AND version = ${version}`,
   );
 
-/** Records a renewal that has failed, and when it is tried again. */
+/** Records a failed renewal and the time of the next attempt. */
 export const updateFailedRefresh = (
   db: Db,
   { accountId, platform, version, refreshAt }: ProfileVersion & { refreshAt: Date },

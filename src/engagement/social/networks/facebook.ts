@@ -64,8 +64,8 @@ async function fetchProfile(caller: Caller, { access }: Pick<Grant, 'access'>): 
 }
 
 /**
- * Lists the pages of a person. `/me/accounts` knows only those on which the person has a role of their own, and is empty
- * for somebody who manages pages through a business portfolio (trypostit/trypost#292 and #301, zammad/zammad#6069).
+ * Lists the pages of a person. `/me/accounts` contains only those on which the person has their own role, and is empty
+ * for a person who manages pages through a business portfolio (trypostit/trypost#292 and #301, zammad/zammad#6069).
  */
 async function listPages(caller: Caller, access: string, scopes: readonly string[]): Promise<readonly unknown[]> {
   if (!scopes.includes('pages_show_list')) return [];
@@ -105,9 +105,9 @@ async function listAll(
 }
 
 /**
- * Facebook. New apps have Facebook Login for Business, whose configuration takes
- * the place of the scopes: without it, people read that the app is not available (laravel/socialite#716). With scopes,
- * `rerequest` asks again for what a person has declined before.
+ * Facebook. New apps have Facebook Login for Business, whose configuration replaces the scopes: without it, people read
+ * that the app is not available (laravel/socialite#716). With scopes, `rerequest` asks again for those that a person
+ * has declined before.
  */
 export const facebook: Network = {
   platform: 'facebook',

@@ -99,8 +99,8 @@ const optionsOf = ({ web }: Caller): oauth.TokenEndpointRequestOptions => ({
 });
 
 /**
- * Converts a token response to the form of the standard: Instagram wraps it and leaves out fields. Identity tokens are
- * removed, because they are not used.
+ * Converts a token response to the standard form: Instagram wraps it and omits fields. Identity tokens are removed,
+ * because they are not used.
  */
 async function toStandardResponse(response: Response): Promise<Response> {
   const json = await readResponse(response);

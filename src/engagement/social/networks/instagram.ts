@@ -39,9 +39,8 @@ async function fetchProfile({ web, apiVersion }: Caller, { access }: Pick<Grant,
 }
 
 /**
- * Instagram: professional accounts, with the sign-in of Instagram, which takes
- * scopes and no configuration (developers.facebook.com, "Business Login for Instagram"). It has no way to revoke a
- * grant.
+ * Instagram: professional accounts, with the sign-in of Instagram, which takes scopes and no configuration
+ * (developers.facebook.com, "Business Login for Instagram"). It has no way to revoke a grant.
  */
 export const instagram: Network = {
   platform: 'instagram',

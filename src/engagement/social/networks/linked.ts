@@ -2,8 +2,8 @@ import type { Linked, Profile } from './network.ts';
 import { NetworkFailure } from './web.ts';
 
 /**
- * Lists what belongs to a profile. A network that refuses to list it does not keep the profile from being connected, but
- * what it says is kept. Rejects with a NetworkFailure if the grant has ended.
+ * Lists the pages, organisations or locations of a profile. If the network refuses to list them, the profile is still
+ * connected and the network's message is kept. Rejects with a NetworkFailure if the grant has ended.
  */
 export async function listOrFault(
   list: () => Promise<readonly Linked[]>,

@@ -10,7 +10,7 @@ const PAGE_SIZE = 100;
 const MAX_ORGANISATIONS = 2000;
 /** The roles that may post (Microsoft Learn, "Organization Access Control by Role"). */
 const ROLES = new Set(['ADMINISTRATOR', 'CONTENT_ADMINISTRATOR']);
-/** The scopes of which the list of organisations needs one (same page). */
+/** The scopes of which listing organisations needs one (same page). */
 const LISTING_SCOPES = ['rw_organization_admin', 'r_organization_admin'];
 
 type Person = Pick<Profile, 'externalId' | 'username' | 'name' | 'pictureUrl'>;
@@ -65,7 +65,10 @@ async function listOrganisations(caller: Caller, access: string): Promise<Linked
   return linked;
 }
 
-/** Looks up the names of organisations. LinkedIn answers for each of them; one without a name is shown by its URN. */
+/**
+ * Looks up the names of organisations. LinkedIn returns an entry for each of them; one without a name is shown by its
+ * URN.
+ */
 async function withNames(caller: Caller, access: string, urns: readonly string[]): Promise<Linked[]> {
   if (urns.length === 0) return [];
   const ids = urns.map((urn) => urn.slice(urn.lastIndexOf(':') + 1));
@@ -84,8 +87,8 @@ async function withNames(caller: Caller, access: string, urns: readonly string[]
 }
 
 /**
- * Requests something of the versioned API. LinkedIn ends its unversioned one, and each version after about a year, from
- * then on with 426 (Microsoft Learn, "LinkedIn Marketing API Versioning"; n8n-io/n8n#28600).
+ * Sends a request to the versioned API. LinkedIn retires its unversioned one, and each version after about a year, with
+ * 426 from then on (Microsoft Learn, "LinkedIn Marketing API Versioning"; n8n-io/n8n#28600).
  */
 const requestVersioned = ({ web, apiVersion }: Caller, access: string, path: string): Promise<unknown> =>
   requestJson(web, `${API}/rest/${path}`, {
@@ -94,9 +97,9 @@ const requestVersioned = ({ web, apiVersion }: Caller, access: string, path: str
   });
 
 /**
- * LinkedIn. It refuses a sign-in with a scope that the app lacks
- * (gitroomhq/postiz-app#1243), so organisations are only asked for if the settings say so. Only approved apps get
- * refresh tokens; with the others, the person must consent again after sixty days.
+ * LinkedIn. It rejects a sign-in with a scope that the app lacks (gitroomhq/postiz-app#1243), so organisations are only
+ * requested if the settings include them. Only approved apps get refresh tokens; with the others, the person must
+ * consent again after sixty days.
  */
 export const linkedin: Network = {
   platform: 'linkedin',

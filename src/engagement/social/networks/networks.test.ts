@@ -17,7 +17,7 @@ beforeAll(async () => {
 afterAll(() => simulated[Symbol.asyncDispose]());
 beforeEach(() => void Object.assign(simulated.script, usual));
 
-/** Has a person consent, with these settings; resolves with what the network was asked, and with the profile. */
+/** Has a person consent, with these settings; resolves with the requests to the network and with the profile. */
 async function fetchWith(
   platform: Platform,
   environment: Record<string, string>,
@@ -100,7 +100,7 @@ test('the versions of the Graph are settings', async () => {
     ['instagram', 'INSTAGRAM_API_VERSION'] as const,
   ]) {
     expect((await fetchWith(platform, { [setting]: 'v26.0' })).profile.name).toMatch(/Acme/);
-    // Meta has ended this one.
+    // Meta has retired this one.
     await expect(fetchWith(platform, { [setting]: 'v20.0' })).rejects.toThrow();
   }
 });

@@ -7,7 +7,7 @@ const API = 'https://open.tiktokapis.com/v2';
 
 /**
  * Requests the profile. The username belongs to the scope `user.info.profile`: without it, a request for that field is
- * refused as a whole (SocialiteProviders/Providers#1198; TikTok, "User Info APIs Scope Migration").
+ * rejected as a whole (SocialiteProviders/Providers#1198; TikTok, "User Info APIs Scope Migration").
  */
 async function fetchProfile({ web }: Caller, { access, scopes }: Pick<Grant, 'access' | 'scopes'>): Promise<Profile> {
   const fields = [

@@ -2,7 +2,7 @@ import { getMember, parseJson, getText } from '../../../carriers/json.ts';
 import type { SimulatedNetwork } from '../../../platform/config.ts';
 import { USER_AGENT } from '../../../platform/lib/user-agent.ts';
 
-/** How a network is reached: at its own addresses, or below those of its simulator. */
+/** Web access to a network: at its own addresses, or below those of its simulator. */
 export type Web = {
   /** Returns the address to which a request for an address of the network is sent. */
   at(address: string): string;
@@ -16,11 +16,11 @@ const TIMEOUT_MS = 10_000;
 const MAX_MESSAGE_LENGTH = 300;
 
 /**
- * A network refused a request, or did not respond. The message is for people, and is that of the network if it sent
+ * A network rejected a request, or did not respond. The message is for people, and is that of the network if it sent
  * one, with its code. It contains no token, and no address that the program requested, because those contain tokens.
  */
 export class NetworkFailure extends Error {
-  /** The grant has ended: retrying cannot help, and the person must connect the profile again. */
+  /** True if the grant has ended: retrying cannot help, and the person must connect the profile again. */
   readonly grantEnded: boolean;
 
   constructor(message: string, { grantEnded }: { grantEnded: boolean }) {
@@ -34,7 +34,7 @@ export const createWeb = (simulated: SimulatedNetwork | null): Web => ({
   at: (address) => (simulated === null ? address : below(simulated.apiUrl, address)),
   pageAt: (address) => (simulated === null ? address : below(simulated.pagesUrl, address)),
   fetch(url, init) {
-    // The library for OAuth sets a User-Agent of its own.
+    // The OAuth library sets its own User-Agent.
     const headers = new Headers(init.headers);
     headers.set('user-agent', USER_AGENT);
     const signal = AbortSignal.timeout(TIMEOUT_MS);
@@ -111,8 +111,8 @@ const messageOrStatus = (json: unknown, status: number): string =>
   toWords(getText(json, 'error_message') || getText(json, 'message'), getText(json, 'code') || `status ${status}`);
 
 /**
- * Makes one line of what a network said and of its code, of at most 300 characters. What looks like a token is left out:
- * networks repeat what they were sent.
+ * Makes one line of a network's message and its code, of at most 300 characters. Anything that looks like a token is
+ * omitted: networks repeat what they were sent.
  */
 export function toWords(message: string, code: string): string {
   const both = message === '' || message === code ? code : code === '' ? message : `${message} (${code})`;
