@@ -11,9 +11,8 @@ import type { ContactPatch } from './schema.ts';
 import { insertContacts, listIdsByNumber } from './sql.ts';
 
 /**
- * Creates a contact and returns its id. Call it in a transaction.
- * Errors: 400 naming the faulty fields (a number or an e-mail address is required), 403 when the contact limit is
- * reached, 409 naming the contact that has the number.
+ * Creates a contact and returns its id. Call it in a transaction. Errors: 400 naming the faulty fields (a number or an
+ * email address is required), 403 when the contact limit is reached, 409 naming the contact that has the number.
  */
 export async function createContact(tx: Db, actor: Author, input: Static<typeof ContactPatch>): Promise<number> {
   const { accountId } = actor;
@@ -32,7 +31,7 @@ export async function createContact(tx: Db, actor: Author, input: Static<typeof 
 }
 
 /**
- * Refuses a number that a contact other than `id` has. The caller has claimed the book, so that the result stays valid.
+ * Rejects a number that a contact other than `id` has. The caller has claimed the book, so that the result stays valid.
  * Errors: 409.
  */
 export async function refuseTakenNumber(

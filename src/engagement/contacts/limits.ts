@@ -1,7 +1,7 @@
 import { AppError } from '../../platform/errors.ts';
 import type { ContactBook } from './book/sql.ts';
 
-/** How many contacts an account may have, and how many it has. Null: no limit. */
+/** Number of contacts that an account may have, and that it has. Null: no limit. */
 export type Limits = {
   readonly planLimit: number | null;
   readonly extraLimit: number;

@@ -63,7 +63,7 @@ export function readFilter(accountId: number, query: FilterQuery, reading: ReadC
 
 const PHONE_LIKE = /^[+\d\s().-]+$/;
 
-/** Removes punctuation from a search for a part of a number, so that it is found however it is written. */
+/** Removes punctuation from a search for a part of a number, so that it is found in any notation. */
 function toSearch(text: string | undefined): string | undefined {
   const trimmed = text?.trim();
   if (!trimmed) return undefined;
@@ -89,7 +89,7 @@ function unknownDays(query: FilterQuery): FieldError[] {
 
 /**
  * Reads a number. One without a country code may also be an international one, because a plus in a query that is not
- * escaped arrives as a space. A text that is not a number stays as it is, and matches nobody.
+ * escaped arrives as a space. A text that is not a number stays as it is, and matches no contact.
  */
 function toNumber(text: string | undefined, rules: NumberRules): string | undefined {
   if (text === undefined) return undefined;

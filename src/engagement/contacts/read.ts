@@ -9,7 +9,7 @@ import { readValues, type StoredValues } from './fields/values.ts';
 import type { ContactPatch } from './schema.ts';
 import { type ContactRow, displayName, type NewContact } from './sql.ts';
 
-/** What is needed to read contacts of an account: how its numbers are read, and its custom fields. */
+/** Context for reading contacts of an account: its number rules and its custom fields. */
 export type ReadContext = { readonly rules: NumberRules; readonly fields: readonly FieldRow[] };
 
 /** Reads an input, and finds every faulty field. */
@@ -32,14 +32,14 @@ function readInput(
   return { number, stored: values.stored, email, faults };
 }
 
-/** Returns the faults of an input, apart from the fields that the schema has refused. */
+/** Returns the faults of an input, apart from the fields that the schema has rejected. */
 export const faultsOfContact = (...input: Required<Parameters<typeof readInput>>): FieldError[] =>
   readInput(...input).faults;
 
 /**
  * Reads the new fields of a contact: the fields of `input` replace those of `current` (null removes a value), the
- * others stay. If the number stays, so do its channels, which carriers may have corrected.
- * Errors: 400 with every faulty field, also when neither a number nor an e-mail address remains.
+ * others stay. If the number stays, so do its channels, which carriers may have corrected. Errors: 400 with every
+ * faulty field, also when neither a number nor an email address remains.
  */
 export function readContact(
   input: Static<typeof ContactPatch>,
@@ -69,7 +69,7 @@ function readPhone(text: Text, rules: NumberRules, current: ContactRow | null): 
   return current && phone?.e164 === current.phoneNumber ? numberFieldsOf(current) : describePhone(phone);
 }
 
-/** Checks that a number which is to be valid is so in its country. */
+/** Checks that a number which is to be valid is valid in its country. */
 function validityFaults(
   isValid: boolean | undefined,
   number: NumberFields | Unreadable,
@@ -83,7 +83,10 @@ function validityFaults(
     : [];
 }
 
-/** Reads the bits of the channels on which campaigns may write. What was read before and comes back changes nothing. */
+/**
+ * Reads the bits of the channels on which campaigns may write. Sending back a value that was read before changes
+ * nothing.
+ */
 function readAllowed(channels: readonly Channel[] | undefined, current: ContactRow | null): number {
   const before = current?.allowedChannels ?? bitsOf(CHANNELS);
   if (channels === undefined) return before;
@@ -95,7 +98,7 @@ const bitsOf = (channels: readonly Channel[]): number => channels.reduce((bits, 
 
 type OtherFields = { readonly email: string | null; readonly optedOut: readonly string[] };
 
-/** Returns the faults of the number. `others` is null when the schema has refused the number or the e-mail address. */
+/** Returns the faults of the number. `others` is null when the schema has rejected the number or the email address. */
 function faultsOf(number: NumberFields | Unreadable, others: OtherFields | null): readonly FieldError[] {
   if ('fault' in number) return [{ field: 'phoneNumber', message: NUMBER_FAULTS[number.fault] }];
   if (number.phoneNumber !== null || others === null) return [];
@@ -121,7 +124,10 @@ const readNames = (input: Names, current: ContactRow | null) => ({
   givenFullName: trimmed(fullNameIn(input, current), current?.givenFullName ?? null),
 });
 
-/** `name` is another word for the full name. A display name that was read before and comes back is none. */
+/**
+ * Returns the full name; `name` is another word for it. A display name that was read before and is sent back does not
+ * count.
+ */
 function fullNameIn({ fullName, name }: Names, current: ContactRow | null): Text {
   return fullName !== undefined || (current && name === displayName(current)) ? fullName : name;
 }

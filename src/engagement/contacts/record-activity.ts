@@ -29,9 +29,9 @@ export type ReachabilityReport = {
 };
 
 /**
- * Corrects the channels on which contacts can be reached, by what carriers report (UNSUPPORTED, DISABLED, not on
+ * Corrects the channels on which contacts can be reached, by reports of carriers (UNSUPPORTED, DISABLED, not on
  * WhatsApp; or delivered after all), in the caller's transaction. If a number and channel occur several times, the last
- * report counts. Numbers that are not a contact cost an index look-up.
+ * report counts. Numbers that are not a contact cost an index lookup.
  */
 export async function recordReachability(tx: Db, reports: readonly ReachabilityReport[]): Promise<void> {
   const updates = new Map<string, ChannelUpdate>();

@@ -9,7 +9,7 @@ import * as db from './sql.ts';
 export type RemovedContacts = { readonly deleted: number; readonly notFound: number[] };
 
 const MAX_MINUTES = 10;
-/** How many ids an audit entry may have. */
+/** Number of ids that an audit entry may have. */
 const MAX_AUDITED_IDS = 1000;
 
 /**

@@ -218,7 +218,7 @@ async function answerPage(db: Db, { accountId }: Pick<Actor, 'accountId'>, query
   return pageOf(query, data, total);
 }
 
-/** Adds to contacts of a list their associations with it. Those that have just been removed from it are left out. */
+/** Adds to contacts of a list their associations with it. Contacts that have just been removed from it are omitted. */
 async function withAssociations<C extends { readonly id: number }>(
   db: Db,
   { accountId }: Pick<Actor, 'accountId'>,

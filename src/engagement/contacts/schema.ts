@@ -15,7 +15,7 @@ const Channel = channelName();
 const Gender = Type.Enum(['MALE', 'FEMALE', 'OTHER'], { type: 'string' });
 const MAX_FIELDS = 100;
 
-/** The fields of a contact in a request. Null removes a value; fields that are left out stay as they are. */
+/** The fields of a contact in a request. Null removes a value; omitted fields are unchanged. */
 export const ContactPatch = Type.Object({
   firstName: optional(Type.String({ maxLength: 100 })),
   lastName: optional(Type.String({ maxLength: 100 })),

@@ -4,12 +4,10 @@ import { AppError } from '../../platform/errors.ts';
 import { findBook, updateLimits } from './book/sql.ts';
 import { type Limits, limitsOf } from './limits.ts';
 
-/** New limits; those that are left out stay as they are. A `planLimit` of null allows any number. */
+/** New limits; omitted ones are unchanged. A `planLimit` of null allows any number. */
 type NewLimits = { readonly planLimit?: number | null | undefined; readonly extraLimit?: number | undefined };
 
-/**
- * Sets how many contacts the author's account may have, and returns its limits. Call it in a transaction. Errors: 404.
- */
+/** Sets the contact limits of the author's account, and returns its limits. Call it in a transaction. Errors: 404. */
 export async function setLimits(tx: Db, author: Author, input: NewLimits): Promise<Limits> {
   const { accountId } = author;
   const book = await findBook(tx, { accountId });

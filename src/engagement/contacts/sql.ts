@@ -53,7 +53,7 @@ export const CONTACT = columns({
 /** A contact with its last activity and its opt-outs. */
 export type ContactRow = RowOf<typeof CONTACT>;
 
-/** The name to show: the full name, or else the number, or else the e-mail address. */
+/** Returns the name to show: the full name, or else the number, or else the email address. */
 export const displayName = ({ fullName, phoneNumber, email }: Pick<ContactRow, 'fullName' | 'phoneNumber' | 'email'>) =>
   fullName || (phoneNumber ?? email ?? '');
 
@@ -102,7 +102,7 @@ const ALL_CHANNELS = CHANNELS.reduce((bits, channel) => bits | bitOf(channel), 0
 const WRITTEN_CONTACT = columns({
   id: as<number>('c.id'),
   phoneNumber: as<string | null>('c.phone_number'),
-  /** Whether the contact is new; false: an existing one was changed. */
+  /** True if the contact is new; false: an existing one was changed. */
   created: as<boolean>('(SELECT o.id FROM contact o WHERE o.account_id = c.account_id AND o.id = c.id) IS NULL'),
 });
 
@@ -111,9 +111,9 @@ export type WrittenContact = RowOf<typeof WRITTEN_CONTACT>;
 /**
  * Inserts contacts. If a number is a contact already, that contact is changed: values of the row replace its values,
  * null leaves them as they are, `isTest` can only be set, and the channels stay as carriers corrected them. A first or
- * last name that differs replaces an older full name, which would hide it. No number may occur twice in one call. The rows
- * come back in no particular order. The caller has claimed the book (`claimBook`): what a row was before is read as it was
- * when the statement began.
+ * last name that differs replaces an older full name, which would hide it. No number may occur twice in one call. The
+ * rows are returned in no particular order. The caller has claimed the book (`claimBook`): the previous values are read
+ * as of the beginning of the statement.
  */
 export const insertContacts = (
   db: Db,
@@ -211,7 +211,7 @@ export const deleteOtherActivity = (
         WHERE account_id = ${accountId} AND contact_id <> ALL(${plainArray(ids)}::bigint[])`,
   );
 
-/** When and how a contact was last sent a message. */
+/** Time and channel of the last message to a contact. */
 export type LastContact = {
   readonly accountId: number;
   readonly contactId: number;
@@ -254,7 +254,9 @@ export type ChannelUpdate = {
   readonly off: number;
 };
 
-/** Corrects on which channels numbers of many accounts can be reached; numbers that are not a contact are ignored. */
+/**
+ * Corrects the channels on which numbers of many accounts can be reached; numbers that are not a contact are ignored.
+ */
 export const updateChannels = (db: Db, moves: readonly ChannelUpdate[]): Promise<number> =>
   exec(
     db,

@@ -18,8 +18,8 @@ export type Upserted =
 /**
  * Creates or changes contacts by their numbers, in one statement: 1,000 to 10,000 rows are a good batch. Values of a
  * row replace those of an existing contact, null leaves them as they are. If the contact limit does not allow all of
- * them, the first ones are created and the others come back as `limit`; the limit does not affect changes. Returns the
- * outcome of each row, in order.
+ * them, the first ones are created and the others are returned as `limit`; the limit does not affect changes. Returns
+ * the outcome of each row, in order.
  *
  * Call it in a transaction: it locks the account's contacts (`claimBook`) until the end. No number may occur twice in
  * one call.

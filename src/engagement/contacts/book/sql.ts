@@ -4,19 +4,19 @@ import type { NumberChecks } from '../../../platform/lib/phone/number-rules.ts';
 
 const CONTACT_BOOK = columns({
   contacts: as<number>('contacts'),
-  /** The contacts that the plan allows; null: any number. */
+  /** Number of contacts that the plan allows; null: no limit. */
   planLimit: as<number | null>('plan_limit'),
-  /** The contacts in addition to the plan. */
+  /** Contacts allowed in addition to the plan. */
   extraLimit: as<number>('extra_limit'),
-  /** How numbers of the account are read: these two are columns of the account. */
+  /** The number rules of the account: these two are columns of the account. */
   defaultCountry: as<string | null>('(SELECT a.default_country FROM account a WHERE a.id = account_id)'),
   numberChecks: as<NumberChecks>('(SELECT a.number_checks FROM account a WHERE a.id = account_id)'),
 });
 
-/** How many contacts an account has and may have, and how its phone numbers are read. */
+/** Number of contacts that an account has and may have, and its number rules. */
 export type ContactBook = RowOf<typeof CONTACT_BOOK>;
 
-/** What a transaction is going to do with the contacts of an account. */
+/** What a transaction is about to do with the contacts of an account. */
 export type BookPurpose = 'associate' | 'create' | 'change';
 
 const LOCKS: Readonly<Record<BookPurpose, Sql>> = {

@@ -23,8 +23,8 @@ export type NewField = {
 };
 
 /**
- * Creates a custom field. Call it in a transaction.
- * Errors: 400 for the name of a standard field, 403 when there are 100 fields already, 409 for a name that is taken.
+ * Creates a custom field. Call it in a transaction. Errors: 400 for the name of a standard field, 403 when there are
+ * already 100 fields, 409 for a name that is taken.
  */
 export async function createField(
   tx: Db,

@@ -32,10 +32,10 @@ const CHECKS: Readonly<Record<FieldType, Check>> = {
 
 const byName = (fields: readonly FieldRow[]) => new Map(fields.map((field) => [field.name.toLowerCase(), field]));
 
-/** Returns what a value of this type must be, as the message of a fault. */
+/** Returns the error message for a value that is not of this type. */
 export const faultOfType = (type: FieldType): string => CHECKS[type].fault;
 
-/** Reads values by name: returns them by the ids of their fields, and what is wrong. Names are case-insensitive. */
+/** Reads values by name: returns them by the ids of their fields, and the errors. Names are case-insensitive. */
 export function readValues(
   fields: readonly FieldRow[],
   values: NamedValues,
@@ -66,7 +66,7 @@ function fromText(type: FieldType, text: string): unknown {
   return text === 'true' ? true : text === 'false' ? false : undefined;
 }
 
-/** Returns stored values by the names of their fields. Values of deleted fields are left out. */
+/** Returns stored values by the names of their fields. Values of deleted fields are omitted. */
 export const toNamed = (fields: readonly FieldRow[], stored: StoredValues): Record<string, FieldValue> =>
   Object.fromEntries(
     fields.flatMap(({ id, name }) => {

@@ -4,7 +4,7 @@ import type { Actor } from '../../../platform/lib/actor.ts';
 import { toImportOut } from './schema.ts';
 import { findImport, type ImportRow, listRejects } from './sql.ts';
 
-/** How many rejected rows a response includes. */
+/** Number of rejected rows that a response includes. */
 const SHOWN_REJECTS = 1000;
 
 /** Returns an import as the API shows it, with the faults of the first 1,000 rejected rows. */

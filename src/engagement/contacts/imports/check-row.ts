@@ -11,7 +11,7 @@ import type { StandardField } from './header-names.ts';
 import type { RawRow } from './limits.ts';
 import type { Cause, Change, CheckedRow, RowFault } from './rows.ts';
 
-/** The value of a cell as a contact stores it, or what is wrong with it. */
+/** The value of a cell as a contact stores it, or the error in it. */
 type CellResult = { readonly value: FieldValue } | { readonly fault: string; readonly cause: Cause };
 
 const EMAIL = /^[^\s@"(),:;<>[\\\]]+@[^\s@"(),:;<>[\\\]]+\.[^\s@"(),:;<>[\\\].]+$/;
@@ -32,7 +32,7 @@ const textUpTo =
       ? { value: cell }
       : { fault: `must have at most ${maxLength} characters`, cause: 'too_long' };
 
-/** How to read each field, except the number, which needs more than its cell. */
+/** Readers of the fields, except the number, which needs more than its cell. */
 const READERS: Readonly<Record<Exclude<StandardField, 'phoneNumber'>, (cell: string) => CellResult>> = {
   firstName: textUpTo(100),
   lastName: textUpTo(100),
@@ -56,7 +56,7 @@ const READERS: Readonly<Record<Exclude<StandardField, 'phoneNumber'>, (cell: str
 
 const isEmail = (text: string): boolean => text.length <= 254 && EMAIL.test(text);
 
-/** What Google Contacts writes between several numbers or addresses of one kind. */
+/** The separator that Google Contacts writes between several numbers or addresses of one kind. */
 const GOOGLE_SEPARATOR = ':::';
 
 const valuesIn = (cell: string): string[] =>
@@ -75,7 +75,8 @@ function yesOrNo(cell: string): boolean | undefined {
 }
 
 /**
- * Reads `SMS`, `sms; rcs`, or yes for all channels. No means no opt-out; like an empty cell, it opts nobody in again.
+ * Reads `SMS`, `sms; rcs`, or yes for all channels. No means no opt-out; like an empty cell, it never opts a contact
+ * back in.
  */
 function readChannels(cell: string): Channel[] | undefined {
   const all = yesOrNo(cell);
@@ -94,13 +95,13 @@ export type Checking = {
   readonly cleaning: Cleaning;
 };
 
-/** What was found in a row so far. */
+/** Faults and changes found in a row so far. */
 type Findings = { readonly faults: RowFault[]; readonly changes: Change[] };
 
 /**
  * Creates a function that checks the rows of a file one after the other and names every fault of a row, except those
- * that the cleaning cures. If several rows have the same number, the first good one counts, and the others come back as
- * duplicates. Empty cells have no effect.
+ * that the cleaning cures. If several rows have the same number, the first good one counts, and the others are returned
+ * as duplicates. Empty cells have no effect.
  */
 export function createRowCheck({ targets, rules, cleaning }: Checking): (row: RawRow) => CheckedRow {
   const numberAt = targets.findIndex((target) => target && 'field' in target && target.field === 'phoneNumber');
@@ -128,13 +129,13 @@ export function createRowCheck({ targets, rules, cleaning }: Checking): (row: Ra
   };
 }
 
-/** Notes a fault, or that the value was left out because the cleaning says so. */
+/** Records a fault, or that the cleaning dropped the value. */
 function note({ faults, changes }: Findings, fault: RowFault, before: string, dropped: ReadonlySet<string>): void {
   if (dropped.has(fault.field)) changes.push({ cure: 'drop', field: fault.field, before, after: '' });
   else faults.push(fault);
 }
 
-/** Cuts a row to be shown: it may have a million more cells than there are columns. */
+/** Cuts a row for display: it may have a million more cells than there are columns. */
 const toShow = (raw: readonly string[], columns: number): string[] => raw.slice(0, columns).map(storableText);
 
 const duplicateOf = (line: number): RowFault => ({
@@ -168,7 +169,7 @@ function numberIn(
   return null;
 }
 
-/** What faults call the field of a column; null: it is ignored. */
+/** Returns the name by which faults refer to the field of a column; null: it is ignored. */
 export function faultNameOf(target: Target): string | null {
   if (target === null) return null;
   return 'field' in target ? target.field : `customFields.${target.custom}`;
@@ -194,13 +195,13 @@ const readField = (field: StandardField, cell: string): CellResult =>
 const readCustom = (type: FieldType, cell: string): CellResult =>
   orFault(readText({ type }, cell), faultOfType(type), 'type');
 
-/** Whether PostgreSQL can store a text: it stores neither U+0000 nor lone surrogates. */
+/** Returns true if PostgreSQL can store a text: it stores neither U+0000 nor lone surrogates. */
 const isStorable = (text: string): boolean => !text.includes('\0') && text.isWellFormed();
 const unstorableFault = (value: FieldValue): Pick<RowFault, 'message' | 'cause'> | undefined =>
   typeof value !== 'string' || isStorable(value)
     ? undefined
     : { message: 'contains invalid characters', cause: 'characters' };
 
-/** Replaces what PostgreSQL cannot store by U+FFFD, so that a text can be shown. */
+/** Replaces characters that PostgreSQL cannot store by U+FFFD, so that a text can be shown. */
 export const storableText = (text: string): string =>
   isStorable(text) ? text : text.toWellFormed().replaceAll('\0', '\ufffd');

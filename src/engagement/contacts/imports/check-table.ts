@@ -11,18 +11,18 @@ import { looksLikeHeader, type Mapping, mapColumns, normalizedName, type Target 
 import { badFile, LIMITS, type RawRow, tooLarge } from './limits.ts';
 import { type CheckedRow, truncateCells } from './rows.ts';
 
-/** How the rows of a file are to be interpreted. */
+/** Options for interpreting the rows of a file. */
 export type TableOptions = {
-  /** Whether the first row has the names of the columns; null: it is detected. */
+  /** True if the first row has the names of the columns; null: it is detected. */
   readonly removeHead: boolean | null;
   readonly mapping: Mapping;
   readonly fields: readonly FieldRow[];
   readonly rules: NumberRules;
-  /** How many rows the preview has. */
+  /** Number of rows in the preview. */
   readonly previewRows: number;
-  /** How faulty values are made usable; by default they reject their rows. */
+  /** Options for cleaning faulty values; by default they reject their rows. */
   readonly cleaning?: Cleaning;
-  /** Countries that numbers without a country code could be of: the report says what they would cure. */
+  /** Candidate countries for numbers without a country code: the report states how many rows each would cure. */
   readonly candidates?: readonly string[];
   /** The country of the account, if the file is read with another one. */
   readonly accountCountry?: string | null;
@@ -30,7 +30,7 @@ export type TableOptions = {
 
 export type Column = { readonly name: string; readonly target: Target };
 
-/** The columns of a table, its first rows as the file has them, how many rows it has, and what is wrong with them. */
+/** The columns of a table, its first rows as the file has them, the number of rows, and their faults. */
 export type Table = {
   readonly columns: readonly Column[];
   readonly preview: readonly (readonly string[])[];
@@ -82,7 +82,7 @@ function checksOf(
   };
 }
 
-/** The report has the changes; rows are stored without them. */
+/** Returns a row without its changes: the report has them. */
 function withoutChanges(row: CheckedRow): CheckedRow {
   if ('faults' in row || row.changes === undefined) return row;
   const { line, cells, phone } = row;
@@ -124,18 +124,18 @@ function readColumns(first: readonly string[], options: TableOptions) {
   return { columns: names.map(named), faults };
 }
 
-/** How a table begins, and how it would be interpreted. `faults`: why an import would refuse these columns. */
+/** The beginning of a table and its interpretation. `faults`: why an import would reject these columns. */
 export type TablePreview = {
   readonly columns: readonly Column[];
   readonly hasHead: boolean;
   readonly preview: readonly (readonly string[])[];
   readonly faults: readonly FieldError[];
   readonly guess: CountryGuess;
-  /** How the first whole names would be split, if the cleaning splits names. */
+  /** The result of splitting the first whole names, if the cleaning splits names. */
   readonly names: readonly { readonly name: string; readonly firstName: string; readonly lastName: string | null }[];
 };
 
-/** How many rows are looked at for the country. */
+/** Number of rows that are examined to guess the country. */
 const SAMPLE_ROWS = 500;
 
 /**
@@ -187,9 +187,7 @@ function splitNames(
   });
 }
 
-/**
- * For a table without names of columns: maps the first column with a valid number, unless the mapping says which it is.
- */
+/** Maps, for a table without column names, the first column with a valid number, unless the mapping names it. */
 function withNumberColumn(first: readonly string[], { mapping, rules }: TableOptions): Mapping {
   if (Object.values(mapping).some((field) => field?.toLowerCase() === 'phonenumber')) return mapping;
   const at = first.findIndex((cell) => 'e164' in readNumber(cell.trim(), rules));

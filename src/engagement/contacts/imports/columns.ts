@@ -9,12 +9,13 @@ export type Target =
   | null;
 
 /**
- * The mapping of a request: from names of columns, or their places from 1, to names of fields; null ignores a column.
+ * The mapping of a request: from names of columns, or their positions from 1, to names of fields; null ignores a
+ * column.
  */
 export type Mapping = Readonly<Record<string, string | null>>;
 
 /**
- * The names of the fields in files, as `normalizedName` returns them. Phones and mail programs export under these
+ * The names of the fields in files, as `normalizedName` returns them. Phones and email programs export under these
  * names.
  */
 const ALIASES: Readonly<Record<StandardField, string>> = {
@@ -39,7 +40,7 @@ const BY_ALIAS: ReadonlyMap<string, Target> = new Map([
   ...IGNORED_NAMES.split(' ').map((name) => [name, null] as const),
 ]);
 
-/** Names in other languages. They count where no other column has the field, and where no custom field has the name. */
+/** Names in other languages. They count if no other column has the field, and if no custom field has the name. */
 const BY_FOREIGN_NAME: ReadonlyMap<string, StandardField> = new Map(
   NAMES_BY_LANGUAGE.flatMap(({ names }) =>
     STANDARD_FIELDS.flatMap((field) => (names[field] ?? '').split(' ').map((name) => [name, field] as const)),
@@ -54,7 +55,7 @@ export const normalizedName = (name: string): string =>
   withoutAccents(name)
     .toLowerCase()
     .replaceAll(/[^a-z0-9]/g, '');
-/** Some letters are not an accent on another one, and have to be named. */
+/** Some letters are not an accented form of another letter, and have to be listed. */
 const withoutAccents = (name: string): string =>
   name
     .normalize('NFKD')
@@ -65,8 +66,8 @@ const withoutAccents = (name: string): string =>
     .replaceAll('ß', 'ss');
 
 /**
- * Returns whether a row has the names of the columns: at least one of its cells is a known name. A name in another
- * language may as well be a value, so beside it no cell may look like a phone number.
+ * Returns true if a row has the names of the columns: at least one of its cells is a known name. A name in another
+ * language may also be a value, so no other cell of such a row may look like a phone number.
  */
 export function looksLikeHeader(cells: readonly string[]): boolean {
   const names = cells.map(normalizedName);
@@ -79,10 +80,10 @@ const isLikeNumber = (cell: string): boolean => cell.replaceAll(/\D/g, '').lengt
 export type Columns = { readonly targets: readonly Target[]; readonly faults: readonly FieldError[] };
 
 /**
- * Finds the field of each column: the one that the mapping says, or else the standard field with its name, or else the
+ * Finds the field of each column: the one that the mapping names, or else the standard field with its name, or else the
  * custom field with its name, which may be a new text field, unless the name is that of a standard field in one of
- * eleven other languages and no column has that field yet. A column without a name is ignored.
- * Faults: the mapping has a column that is not in the file, two columns have the same field, or none has the number.
+ * eleven other languages and no column has that field yet. A column without a name is ignored. Faults: the mapping has
+ * a column that is not in the file, two columns have the same field, or none has the number.
  */
 export function mapColumns(
   head: readonly string[],
@@ -122,13 +123,15 @@ function withForeignNames(
   return found.map((target, i) => (isFamilyName(i) ? { field: 'lastName' as const } : target));
 }
 
-/** What means the last name beside a first name: `Vorname;Name`. */
+/** Column names that mean the last name next to a first name: `Vorname;Name`. */
 const FAMILY_NAMES: ReadonlySet<string> = new Set(['name', 'nume', 'naam', 'navn', 'namn']);
 
 /** The column that only files of Google Contacts have. */
 const GOOGLE_NUMBER = 'phone1value';
 
-/** Whether a column of Google Contacts only says what another is for (`Phone 1 - Label`), or which groups a person is in. */
+/**
+ * Returns true if a column of Google Contacts only describes another (`Phone 1 - Label`) or lists a person's groups.
+ */
 const isGoogleLabel = (name: string): boolean =>
   /^[^\d]*\d+ - (?:label|type)$/i.test(name.trim()) || ['labels', 'groupmembership'].includes(normalizedName(name));
 
@@ -144,7 +147,7 @@ function readMapping(head: readonly string[], mapping: Mapping) {
   return { asked, faults };
 }
 
-/** Finds the place of a column by its name as it is written, or else in another spelling, or else by its number. */
+/** Finds the position of a column by its name as written, or else in another spelling, or else by its number. */
 function createPlaceFinder(head: readonly string[]): (column: string) => number | undefined {
   const exact = firstPlaces(head);
   const normalized = firstPlaces(head.map(normalizedName));

@@ -17,7 +17,7 @@ export type LanguageNames = {
   readonly names: Readonly<Partial<Record<StandardField, string>>>;
 };
 
-/** What people and programs call the columns of a file of contacts, in twelve languages, English first. */
+/** Names of the columns of contact files, as people and programs write them, in twelve languages, English first. */
 export const NAMES_BY_LANGUAGE: readonly LanguageNames[] = [
   {
     country: '',

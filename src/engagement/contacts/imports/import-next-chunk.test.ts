@@ -37,7 +37,7 @@ function rowOf(n: number, firstName = 'Anna'): CheckedRow {
 }
 const rowsOf = (from: number, count: number): CheckedRow[] => Array.from({ length: count }, (_, i) => rowOf(from + i));
 
-/** An import that waits, of these chunks. */
+/** Queues an import with these chunks. */
 const enqueue = (chunks: CheckedRow[][], listId: number | null = null): Promise<db.ImportRow> =>
   transaction(database.pool, async (tx) => {
     const total = chunks.flat().length;

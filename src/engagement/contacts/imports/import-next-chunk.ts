@@ -6,7 +6,7 @@ import { importRows } from './import-rows.ts';
 import { unpackRows } from './rows.ts';
 import * as db from './sql.ts';
 
-/** After more failures in a row, an import is given up; the waits between them add up to a minute. */
+/** After more failures in a row, an import is abandoned; the waits between them add up to a minute. */
 const MAX_FAILURES = 6;
 const RETRY_MS = 2000;
 
@@ -15,7 +15,7 @@ const REST_NOT_IMPORTED = 'rows that were imported before stay, the rest was not
 /**
  * Imports one chunk of the import that has waited longest. Rows and progress are one transaction: whatever is killed,
  * no row is imported twice and none is skipped. The claim is a lock of the transaction, so the import of a worker that
- * died is free at once. Returns whether there was a chunk.
+ * died is immediately free. Returns true if there was a chunk.
  */
 export async function importNextChunk(pool: Pool, log: Log): Promise<boolean> {
   let claimed: db.Job | undefined;
@@ -50,7 +50,10 @@ async function endImport(
   await db.moveToEnded(tx, { accountId: job.accountId, id: job.importId, failure });
 }
 
-/** Ends the import if the error has a message for people. Any other error is retried, and given up after some time. */
+/**
+ * Ends the import if the error has a message for people. Any other error is retried, and the import is abandoned after
+ * some time.
+ */
 async function handleFailure(pool: Pool, log: Log, job: db.Job, err: unknown): Promise<void> {
   if (err instanceof AppError)
     return transaction(pool, (tx) => endImport(tx, job, `${err.message}: ${REST_NOT_IMPORTED}`));

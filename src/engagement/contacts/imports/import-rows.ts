@@ -15,7 +15,7 @@ import { type SplitName, splitName } from './cleaning/split-name.ts';
 import { type CheckedRow, type GoodRow, type RowFault, truncateCells } from './rows.ts';
 import * as db from './sql.ts';
 
-/** How many rejected rows are stored to be shown. */
+/** Number of rejected rows that are stored to be shown. */
 const MAX_REJECTS = 10_000;
 
 const LIMIT_REACHED: RowFault = {
@@ -26,9 +26,9 @@ const LIMIT_REACHED: RowFault = {
 
 /**
  * Imports checked rows, in the caller's transaction: contacts are created or changed by their numbers, added to the
- * list, and opted out where the file says so; nobody is opted in. Rejected rows are counted and stored with the
- * reasons. A dry run writes only the counts and the rejected rows. Returns the updated import.
- * Errors: 400 when its list was deleted.
+ * list, and opted out if the file requests it; no one is opted in. Rejected rows are counted and stored with the
+ * reasons. A dry run writes only the counts and the rejected rows. Returns the updated import. Errors: 400 when its
+ * list was deleted.
  */
 export async function importRows(tx: Db, current: db.ImportRow, rows: readonly CheckedRow[]): Promise<db.ImportRow> {
   const { accountId, id } = current;
@@ -71,7 +71,7 @@ function toContact({ cells, phone }: GoodRow, columns: readonly db.ImportColumn[
   };
 }
 
-/** The names of a contact: those with columns of their own come before the parts of a whole name. */
+/** The names of a contact: those with their own columns take precedence over the parts of a whole name. */
 const namesOf = (text: (field: string) => string | null, split: SplitName | null) => ({
   firstName: text('firstName') ?? split?.firstName ?? null,
   lastName: text('lastName') ?? split?.lastName ?? null,
@@ -105,7 +105,7 @@ export const unknownList = (listId: number): AppError =>
     details: [{ field: 'listId', message: `unknown: ${listId}` }],
   });
 
-/** Opts contacts out where the file says so, and adds them to the list. */
+/** Opts contacts out if the file requests it, and adds them to the list. */
 async function addOptOutsAndList(
   tx: Db,
   { accountId, listId, columns }: db.ImportRow,

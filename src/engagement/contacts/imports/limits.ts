@@ -2,13 +2,13 @@ import { AppError, invalidFields } from '../../../platform/errors.ts';
 
 const MIB = 1024 * 1024;
 
-/** The limits of a file. A file beyond any of them is refused as a whole, before anything is written. */
+/** The limits of a file. A file beyond any of them is rejected as a whole, before anything is written. */
 export const LIMITS = {
   /** The size of a CSV or vCard file. */
   textBytes: 200 * MIB,
   /** The size of an XLSX file, which is compressed. */
   xlsxBytes: 20 * MIB,
-  /** The size of everything that is read from an XLSX file, uncompressed. */
+  /** The size of all content that is read from an XLSX file, uncompressed. */
   unpackedBytes: 64 * MIB,
   rows: 2_000_000,
   columns: 200,

@@ -7,7 +7,7 @@ import { badFile } from './limits.ts';
 import type { ThreadProgress, ThreadResult, ThreadTask } from './reading/thread.ts';
 
 const THREAD = new URL('./reading/thread.ts', import.meta.url);
-/** A million rows take about 100 MB, most of it for the phone numbers, which are remembered to find duplicates. */
+/** A million rows take about 100 MB, most of it for the phone numbers, which are kept to find duplicates. */
 const HEAP = { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 16, stackSizeMb: 4 };
 /** A million rows take about 15 s on one core. */
 const TIMEOUT_MS = 280_000;
@@ -16,8 +16,7 @@ const readers = createFairQueue({ size: 2, perAccount: 1 });
 
 /**
  * Reads and checks a file in a separate thread with limited memory and time: whatever the file contains, the program
- * keeps running and serving requests.
- * Errors: 400 or 413 that say what is wrong with the file.
+ * keeps running and serving requests. Errors: 400 or 413 that describe the fault in the file.
  */
 export async function readFile(
   accountId: number,
@@ -29,7 +28,7 @@ export async function readFile(
   return result.converted;
 }
 
-/** Reads how the table of a file begins, in a thread with the same limits. Errors: as of `readFile`. */
+/** Reads the beginning of the table of a file, in a thread with the same limits. Errors: as of `readFile`. */
 export async function readFilePreview(
   accountId: number,
   conversion: Omit<Conversion, 'chunks' | 'kind'>,
@@ -39,7 +38,7 @@ export async function readFilePreview(
   return result.preview;
 }
 
-/** Finds out what a file is, in a thread with the same limits. Errors: as of `readFile`. */
+/** Detects the type of a file, in a thread with the same limits. Errors: as of `readFile`. */
 export async function inspect(accountId: number, file: Pick<Conversion, 'source' | 'fileName'>): Promise<Inspected> {
   const result = await readInTurn(accountId, { work: 'inspect', ...file }, HEAP);
   if (result.kind !== 'inspected') throw new Error('the thread did something else');

@@ -5,8 +5,8 @@ import { type ImportRow, listRejects, type Reject } from './sql.ts';
 const ROWS_PER_PIECE = 500;
 
 /**
- * Yields the rejected rows as CSV, in pieces: the columns of the file, the line of each row, and what is wrong with it.
- * Once corrected, this can be imported as the next file.
+ * Yields the rejected rows as CSV, in pieces: the columns of the file, the line of each row, and its faults. Once
+ * corrected, this can be imported as the next file.
  */
 export async function* rejectsCsv(
   db: Db,

@@ -31,7 +31,7 @@ async function upload(content: Content, fields: Fields = {}, { name = 'a.csv', p
   return client.request('POST', PATH + path, { octets: form.octets, headers: { ...form.headers, ...headers } });
 }
 
-/** A file that must be taken. */
+/** Uploads a file that must be accepted. */
 async function bringIn(...args: Parameters<typeof upload>) {
   const { status, body } = await upload(...args);
   expect([200, 202], JSON.stringify(body)).toContain(status);
@@ -39,7 +39,7 @@ async function bringIn(...args: Parameters<typeof upload>) {
   return body;
 }
 
-/** A file that must not be taken, and of which nothing may stay. */
+/** Uploads a file that must be rejected and leave nothing behind. */
 async function refuse(...args: Parameters<typeof upload>) {
   const { status, body } = await upload(...args);
   expect(status, JSON.stringify(body)).toBeGreaterThanOrEqual(400);

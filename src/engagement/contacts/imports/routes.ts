@@ -195,7 +195,7 @@ function previewRoute(app: App, deps: PlatformDeps, gate: UploadGate): void {
 type FormFile = { readonly source: FileHandle; readonly upload: Upload };
 type Files = FormFile & { readonly kind: FileKind; readonly chunks: FileHandle };
 
-/** Reads what needs no transaction: the form with its fields, and the whole file. */
+/** Reads the parts that need no transaction: the form with its fields, and the whole file. */
 async function readUpload(pool: Pool, request: FastifyRequest, files: Files) {
   const { settings, options } = await readUploadForm(pool, request, files);
   const { kind, source, chunks } = files;

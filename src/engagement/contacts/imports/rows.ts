@@ -3,7 +3,7 @@ import type { FieldError } from '../../../platform/errors.ts';
 import type { FieldValue } from '../fields/values.ts';
 import type { PhoneDetails } from '../../../platform/lib/phone/phone-details.ts';
 
-/** What kind of fault a value or a row has. Faults of one cause in one field can be cured together. */
+/** Kinds of faults of a value or a row. Faults of one cause in one field can be cured together. */
 export const CAUSES = [
   'number_missing',
   'no_country_code',
@@ -27,15 +27,15 @@ export type Cause = (typeof CAUSES)[number];
 /** A fault of a row, with its cause; rows that earlier releases rejected have none. */
 export type RowFault = FieldError & { readonly cause?: Cause };
 
-/** How a value is made usable that is faulty as it stands. */
+/** Ways to make a faulty value usable. */
 export const CURES = ['country', 'plus', 'extract', 'drop'] as const;
 export type Cure = (typeof CURES)[number];
 
-/** A value that was changed to bring its row in: read with a country, as a part of its text, or left out. */
+/** A value that was changed to import its row: read with a country, as a part of its text, or dropped. */
 export type Change = {
   readonly cure: Cure;
   readonly field: string;
-  /** The country that a number was read with. */
+  /** Country with which a number was read. */
   readonly country?: string;
   readonly before: string;
   readonly after: string;
@@ -59,7 +59,7 @@ export type DuplicateRow = BadRow & { readonly doubled: true };
 
 export type CheckedRow = GoodRow | BadRow | DuplicateRow;
 
-/** How many rows are written in one transaction: a good batch for `upsertContacts`. */
+/** Number of rows written in one transaction: a good batch for `upsertContacts`. */
 export const MAX_CHUNK_ROWS = 2000;
 /** The maximum length of these rows together, in characters: an unpacked chunk is in memory as a whole. */
 export const MAX_CHUNK_LENGTH = 4_000_000;

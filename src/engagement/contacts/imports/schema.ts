@@ -61,7 +61,7 @@ const Fault = Type.Object({
   message: Type.String(),
 });
 
-/** What a list of imports shows of each. */
+/** The fields of each import that a list of imports shows. */
 const brief = {
   importId: Type.Integer(),
   status: Type.Enum(['PENDING', 'RUNNING', 'COMPLETED', 'FAILED'], { type: 'string' }),

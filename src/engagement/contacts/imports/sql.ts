@@ -19,7 +19,7 @@ export type ImportColumn = {
   readonly names?: Exclude<NameOrder, 'keep'>;
 };
 
-/** Who requested the import, as audit entries store it. */
+/** The author of the import, as audit entries store it. */
 export type ImportAuthor = Omit<Author, 'accountId'>;
 
 const IMPORT_IN_LIST = columns({
@@ -29,13 +29,13 @@ const IMPORT_IN_LIST = columns({
   fileName: as<string>('file_name'),
   dryRun: as<boolean>('dry_run'),
   listId: as<number | null>('list_id'),
-  /** The rows of the file. */
+  /** Number of rows in the file. */
   total: as<number>('total'),
   created: as<number>('created'),
   updated: as<number>('updated'),
   skipped: as<number>('skipped'),
   errors: as<number>('errors'),
-  /** Why the import failed; null when it did not. */
+  /** Reason for the failure of the import; null if it did not fail. */
   failure: as<string | null>('failure'),
   createdAt: as<Date>('created_at'),
   completedAt: as<Date | null>('completed_at'),
@@ -48,7 +48,7 @@ const IMPORT_DETAILS = columns({
   cleaning: as<CleaningReport>('cleaning'),
 });
 
-/** An import in a list: the fields that may be long are left out. */
+/** An import in a list: fields that may be long are omitted. */
 export type ImportInList = RowOf<typeof IMPORT_IN_LIST>;
 
 /** An import with all its fields. */
@@ -98,7 +98,7 @@ export async function countImports(db: Db, { accountId }: Of): Promise<number> {
   return (await one<{ total: number }>(db, query)).total;
 }
 
-/** How many rows had each outcome. */
+/** Number of rows by outcome. */
 export type Counts = Readonly<Record<'created' | 'updated' | 'skipped' | 'errors', number>>;
 
 /** Adds the outcomes of rows to an unfinished import, and marks it as running. */
@@ -177,7 +177,7 @@ export const listRejects = (
         WHERE account_id = ${accountId} AND import_id = ${importId} AND line > ${afterLine} ORDER BY line LIMIT ${limit}`,
   );
 
-/** Counts the rejected rows that are kept of an import with a fault of this cause in this field; null: of any. */
+/** Counts the stored rejected rows of an import with a fault of this cause in this field; null: with any. */
 export async function countRejects(db: Db, { accountId, importId, fault }: OfImport & { fault: FaultFilter }) {
   const query = sql`SELECT count(*) AS total FROM contact_import_reject
     WHERE account_id = ${accountId} AND import_id = ${importId} AND ${hasFault(fault)}`;
@@ -196,7 +196,7 @@ export const listRejectsWith = (
         ORDER BY line LIMIT ${limit} OFFSET ${offset}`,
   );
 
-/** What the rejected rows of a list have in common; null: nothing. */
+/** Fault that the rejected rows of a list have in common; null: none. */
 export type FaultFilter = { readonly cause?: string; readonly field?: string } | null;
 
 const hasFault = (fault: FaultFilter) =>
@@ -232,7 +232,7 @@ export const insertJob = (db: Db, { accountId, importId }: OfImport): Promise<nu
 const JOB = columns({
   accountId: as<number>('account_id'),
   importId: as<number>('import_id'),
-  /** How many times in a row its next chunk has failed. */
+  /** Number of consecutive failures of its next chunk. */
   failures: as<number>('failures'),
 });
 
@@ -247,7 +247,7 @@ export const claimJob = (db: Db): Promise<Job | undefined> =>
         WHERE due_at <= now() ORDER BY due_at LIMIT 1 FOR UPDATE SKIP LOCKED`,
   );
 
-/** Sets when a job is due again (0: after all others that are due), and how many times in a row it has failed. */
+/** Sets when a job is due again (0: after all others that are due), and the number of its consecutive failures. */
 export const updateJobDue = (
   db: Db,
   { importId, failures, delayMs }: { importId: number; failures: number; delayMs: number },
@@ -265,5 +265,5 @@ export const deleteJob = (db: Db, { importId }: { importId: number }): Promise<n
 /** The NOTIFY channel that wakes workers when an import is waiting. */
 export const IMPORTS_CHANNEL = 'heliograph_imports';
 
-/** Notifies the workers that an import is waiting; they hear it when the transaction commits. */
+/** Notifies the workers that an import is waiting; the notification is delivered when the transaction commits. */
 export const notifyImports = (db: Db): Promise<number> => exec(db, sql`SELECT pg_notify(${IMPORTS_CHANNEL}, '')`);

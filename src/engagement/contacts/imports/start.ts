@@ -16,7 +16,7 @@ import * as db from './sql.ts';
 /** Up to this many rows are imported within the request. */
 const MAX_IMMEDIATE_ROWS = 5000;
 
-/** What an import is asked to do, apart from how its file is read. */
+/** Settings of an import, except those for reading its file. */
 export type StartSettings = Pick<Settings, 'fileName' | 'dryRun' | 'listId'> & {
   readonly cleaning?: { readonly names: NameOrder };
 };
@@ -29,10 +29,9 @@ export type StartInput = {
 };
 
 /**
- * Starts an import. A small one is completed at once, all or nothing; a larger one waits for a worker as PENDING. New
- * custom fields are created in either case. Call it in a transaction.
- * Errors: 400 naming a list that the account does not have or a field that cannot be created, 403 beyond 100 custom
- * fields.
+ * Starts an import. A small one is completed immediately, all or nothing; a larger one waits for a worker as PENDING.
+ * New custom fields are created in either case. Call it in a transaction. Errors: 400 naming a list that the account
+ * does not have or a field that cannot be created, 403 beyond 100 custom fields.
  */
 export async function startImport(
   tx: Db,
@@ -54,11 +53,11 @@ export async function startImport(
     : importNow(tx, row, converted.chunks, chunks);
 }
 
-/** Says of a column of whole names how they are split. */
+/** Adds to columns of whole names the order in which they are split. */
 const withNames = (columns: readonly db.ImportColumn[], names: NameOrder = 'keep'): readonly db.ImportColumn[] =>
   names === 'keep' ? columns : columns.map((column) => (column.field === 'fullName' ? { ...column, names } : column));
 
-/** Refuses a list that the account does not have. Errors: 400. */
+/** Rejects a list that the account does not have. Errors: 400. */
 export async function refuseUnknownList(tx: Db, accountId: number, listId: number | null): Promise<void> {
   if (listId !== null && !(await findList(tx, { accountId, id: listId }))) throw unknownList(listId);
 }

@@ -14,7 +14,7 @@ type ImportTaskDeps = {
   readonly log: Log;
 };
 
-/** Imports files of contacts. Woken by new imports; the wait is for one that failed, or was a dead worker's. */
+/** Imports files of contacts. Woken by new imports; the wait is for those that failed or were left by a dead worker. */
 export const importTasks = ({ pool, config, log }: ImportTaskDeps): Task[] => [
   {
     name: 'imports',

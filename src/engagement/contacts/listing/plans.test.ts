@@ -11,7 +11,7 @@ const { pool } = testDatabase();
 const CONTACTS = 20_000;
 
 let accountId: number;
-/** Two accounts of many contacts; every list of the first holds a hundredth of them, unlike the names. */
+/** Creates two accounts with many contacts; unlike the names, every list of the first holds a hundredth of them. */
 beforeAll(async () => {
   ({ accountId } = await createAccount(pool, { name: 'Acme', plan: 'unlimited' }));
   const other = await createAccount(pool, { name: 'Other', plan: 'unlimited' });
@@ -32,7 +32,7 @@ beforeAll(async () => {
   await pool.query('VACUUM ANALYZE contact, contact_list_member');
 });
 
-/** The plan of the statement that `run` sends, as the tenant. */
+/** Returns the plan of the statement that `run` sends, as the tenant. */
 async function planOf(run: (db: Db) => Promise<unknown>): Promise<string> {
   const db = tenant(pool, { accountId });
   const plan: string[] = [];

@@ -5,12 +5,12 @@ import type { Channel } from '../../../platform/lib/channel.ts';
 import type { StoredValues } from '../fields/values.ts';
 import { CONTACT, type ContactRow, type Gender } from '../sql.ts';
 
-/** Which contacts of an account to list. An undefined filter matches all of them. */
+/** Filter for listing contacts of an account. An undefined filter matches all of them. */
 export type ContactFilter = {
   readonly accountId: number;
-  /** A part of the name, number or e-mail address, case-insensitive. */
+  /** A part of the name, number or email address, case-insensitive. */
   readonly search?: string | undefined;
-  /** The ids of the contacts that a search has found, in place of `search`. */
+  /** The ids of the contacts that a search has found, instead of `search`. */
   readonly hits?: readonly number[] | undefined;
   readonly contactIds?: readonly number[] | undefined;
   /** For each group, the contact is in one of its lists. */

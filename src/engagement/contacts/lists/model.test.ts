@@ -22,7 +22,7 @@ import { runs } from '../../../../test/support/runs.ts';
 
 const { pool } = testDatabase();
 
-/** What an account should hold: in memory, as simply as can be said. */
+/** Expected content of an account: in memory, in the simplest form. */
 type Model = {
   readonly contacts: Map<number, { name: string; number: string }>;
   readonly lists: Map<number, Set<number>>;
@@ -39,7 +39,7 @@ const some = <T>(from: Iterable<T>, mask: number): T[] => [...from].filter((_, i
 
 const PAGE = 3;
 
-/** Compares everything that can be seen: contacts and their order, lists, their contacts in order, and all counts. */
+/** Compares all visible data: contacts and their order, lists, their contacts in order, and all counts. */
 async function compare(model: Model, { by }: Real): Promise<void> {
   const { accountId } = by;
   const db = tenant(pool, by);
@@ -199,7 +199,7 @@ const STEPS = [
   fc.tuple(n, n).map((args) => endOne(...args)),
 ];
 
-/** So that the steps find something to work on. */
+/** Initial commands, so that the steps find data to work on. */
 const FIRST = [
   ...['Anna', 'Bert', 'anna', 'zoe', 'Émile', 'Carl', 'Dora'].map((who, i) => create(i, who)),
   makeList(),

@@ -28,7 +28,7 @@ const countOf = async (id: number, key?: string) =>
   (await call('GET', `/list/${id}`, undefined, key)).body.contactCount;
 const versionOf = async (id: number) => (await findList(pool, { accountId: account.accountId, id }))?.version;
 
-/** Straight into the database: a request for each would take a minute. */
+/** Inserts directly into the database: a request for each contact would take a minute. */
 async function manyContacts({ accountId }: NewAccount, count: number): Promise<void> {
   const row = { firstName: null, lastName: null, givenFullName: null, gender: null, email: null, isValid: true };
   const rest = { isTest: false, numberType: null, country: null, channels: 7, customFields: {} };

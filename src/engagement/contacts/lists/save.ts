@@ -24,8 +24,7 @@ export async function createList(
 }
 
 /**
- * Changes the name, description or kind of a list; fields that are left out stay. Call it in a transaction. Errors:
- * 404.
+ * Changes the name, description or kind of a list; omitted fields are unchanged. Call it in a transaction. Errors: 404.
  */
 export async function changeList(tx: Db, actor: Author, id: number, input: ListInput): Promise<ListRow> {
   const name = input.name?.trim() ?? null;

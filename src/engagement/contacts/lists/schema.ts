@@ -6,7 +6,7 @@ import { LIST_ORDERS, type ListRow } from './sql.ts';
 import { id, instant, orNull } from '../../../platform/lib/schema.ts';
 
 const MAX_LISTS = 1000;
-/** As many ids fit into a body of a megabyte. */
+/** A body of a megabyte holds about this many ids. */
 const MAX_CONTACTS = 100_000;
 
 const name = Type.String({
@@ -92,14 +92,14 @@ export const AssociationOut = Type.Object({
 
 const NO_CONTACTS: readonly FieldError[] = [{ field: 'contactIds', message: 'is required unless allContacts is true' }];
 
-/** Returns what is missing in a body, apart from the fields that the schema has refused. */
+/** Returns the missing fields of a body, apart from those that the schema has rejected. */
 export const faultsOfAssociation = (
   { contactIds = [], allContacts = false }: Partial<Static<typeof AssociationIn>>,
   isRefused: (field: string) => boolean,
 ): readonly FieldError[] =>
   allContacts || contactIds.length > 0 || isRefused('contactIds') || isRefused('allContacts') ? [] : NO_CONTACTS;
 
-/** Reads which contacts a body selects. Errors: 400 when it has neither contact ids nor `allContacts`. */
+/** Reads the contacts that a body selects. Errors: 400 when it has neither contact ids nor `allContacts`. */
 export function readAssociation(body: Static<typeof AssociationIn>): Association {
   const { listIds, contactIds = [], allContacts = false, excludeIdsAllContacts = [] } = body;
   if (allContacts) return { listIds, contacts: { allBut: excludeIdsAllContacts } };

@@ -8,7 +8,7 @@ const LIST = columns({
   id: as<number>('id'),
   name: as<string>('name'),
   description: as<string>('description'),
-  /** Whether the test sends of campaigns may use the list. */
+  /** True if the test sends of campaigns may use the list. */
   isTest: as<boolean>('is_test'),
   contactCount: as<number>('contact_count'),
   /** Increases with every change of its contacts. */
@@ -20,7 +20,7 @@ const LIST = columns({
 /** A contact list. */
 export type ListRow = RowOf<typeof LIST>;
 
-/** Which lists of an account. An undefined filter matches all of them. */
+/** Filter for the lists of an account. An undefined filter matches all of them. */
 export type ListFilter = {
   readonly accountId: number;
   /** A part of the name, case-insensitive. */
@@ -115,7 +115,7 @@ export const updateList = (
         WHERE account_id = ${input.accountId} AND id = ${input.id} AND deleted_at IS NULL RETURNING ${LIST}`,
   );
 
-/** The ids of those of these lists that are there, locked in the order of their ids until the transaction ends. */
+/** Returns the ids of those of these lists that exist, locked in the order of their ids until the transaction ends. */
 export async function claimLists(
   db: Db,
   { accountId, ids }: { accountId: number; ids: readonly number[] },

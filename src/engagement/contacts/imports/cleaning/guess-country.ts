@@ -2,32 +2,34 @@ import { DEFAULT_NUMBER_RULES, type NumberRules } from '../../../../platform/lib
 import { describeNumber, isPhoneCountry } from '../../../../platform/lib/phone/phone-details.ts';
 import { NAMES_BY_LANGUAGE } from '../header-names.ts';
 
-/** What is known of the beginning of a file: the names of its columns, normalised, and its first rows. */
+/** Facts from the beginning of a file: the names of its columns, normalised, and its first rows. */
 export type CountrySample = {
   readonly names: readonly string[];
   readonly rows: readonly (readonly string[])[];
   readonly numberAt: number;
-  /** The country of the account; null: none is set. */
+  /** The country of the account; null: not set. */
   readonly accountCountry: string | null;
 };
 
-/** The countries that numbers of a file without a country code can be of, the likeliest first. */
+/** Candidate countries for the numbers of a file without a country code, the likeliest first. */
 export type CountryGuess = {
-  /** Null if nothing speaks for any country. */
+  /** Null if there is no evidence for any country. */
   readonly country: string | null;
   readonly candidates: readonly string[];
 };
 
-/** What each sign of a country counts for. Numbers say more than mail addresses, and these more than the language. */
+/**
+ * Weight of each sign of a country. Numbers are stronger evidence than email addresses, and these than the language.
+ */
 const WEIGHTS = { number: 4, email: 2, language: 1 } as const;
-/** Of the numbers without a country code, this share must be valid in a country. */
+/** Minimum share of the numbers without a country code that must be valid in a country. */
 const MIN_SHARE = 0.5;
 const MAX_CANDIDATES = 3;
 const DOMAIN = /@[^\s@]+\.([a-z]{2})$/i;
 
 /**
  * Guesses the country of the numbers of a file that have no country code: from those that have one, with a plus or
- * without, from mail addresses and from the language of the column names. A country counts only if most of the numbers
+ * without, from email addresses and from the language of the column names. A country counts only if most of the numbers
  * are valid there. The account's country comes first unless another one reads more of them.
  */
 export function guessCountry({ names, rows, numberAt, accountCountry }: CountrySample): CountryGuess {
@@ -54,13 +56,16 @@ export function guessCountry({ names, rows, numberAt, accountCountry }: CountryS
   return { country: candidates[0] ?? accountCountry, candidates };
 }
 
-/** Whether a text is a number without a country code; what is no number says nothing about the country. */
+/** Returns true if a text is a number without a country code; other texts are no evidence for a country. */
 function lacksCountryCode(text: string): boolean {
   const read = describeNumber(text, DEFAULT_NUMBER_RULES);
   return 'fault' in read && read.fault === 'no_country_code';
 }
 
-/** The country of a number that says it: after a plus, or by digits that are valid as an international number. */
+/**
+ * Returns the country of a number that includes it: after a plus, or by digits that are valid as an international
+ * number.
+ */
 function countryInNumber(text: string): string | null {
   const plain = describeNumber(text, DEFAULT_NUMBER_RULES);
   if (!('fault' in plain)) return plain.country;
@@ -70,10 +75,10 @@ function countryInNumber(text: string): string | null {
   return 'fault' in read || !read.isValid || read.type !== 'MOBILE' ? null : read.country;
 }
 
-/** Shorter digits are too often a national number and, by chance, an international one. */
+/** Shorter digits are too often a national number and, by chance, also a valid international one. */
 const MIN_INTERNATIONAL_DIGITS = 11;
 
-/** Domains of two letters that are not, or not mostly, those of the country with these letters. */
+/** Two-letter domains that do not belong, or not mostly, to the country with these letters. */
 const UNUSUAL_DOMAINS: Readonly<Record<string, string | null>> = {
   UK: 'GB',
   EU: null,

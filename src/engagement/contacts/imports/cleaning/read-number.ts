@@ -3,7 +3,7 @@ import { describeNumber, type PhoneDetails } from '../../../../platform/lib/phon
 import type { Cause, Change } from '../rows.ts';
 import type { Cleaning } from './options.ts';
 
-/** A number that was read, with what had to be done for it; or what is wrong with it. */
+/** A number that was read, with the change that it needed, or the error in it. */
 export type CleanNumber =
   | { readonly phone: PhoneDetails; readonly change?: Change }
   | { readonly fault: NumberFault; readonly cause: Cause };
@@ -12,13 +12,13 @@ export type NumberCleaning = Pick<Cleaning, 'countries' | 'plus' | 'extract'>;
 
 /** A number of at least six digits in a longer text. */
 const INSIDE = /(?:\+|\(?\d)[\d ().-]{4,}\d/g;
-/** How a spreadsheet shows a long number that it took for a quantity: its last digits are gone. */
+/** Form in which a spreadsheet shows a long number that it took for a quantity: its last digits are lost. */
 const ROUNDED = /^\d(?:[.,]\d+)?E\+?\d{1,2}$/i;
 const INTERNATIONAL = /^\s*(?:\+|00)/;
 
 /**
- * Reads a number, and if it is faulty, as the cleaning allows: with a plus, with other countries, as a part of the text,
- * in this order. A number that can be read without is never read otherwise.
+ * Reads a number and, if it is faulty, tries what the cleaning allows: a plus, other countries, a part of the text, in
+ * this order. A number that can be read without cleaning is never read otherwise.
  */
 export function readCleanNumber(text: string, rules: NumberRules, cleaning: NumberCleaning): CleanNumber {
   const plain = describeNumber(text, rules);
@@ -32,7 +32,7 @@ export function readCleanNumber(text: string, rules: NumberRules, cleaning: Numb
   );
 }
 
-/** Says that a number was read with the country of the file, so that a person sees what became of it. */
+/** Returns the change of a number that was read with the country of the file, so that a person sees the result. */
 function nationalChange(text: string, phone: PhoneDetails, { defaultCountry }: NumberRules) {
   if (defaultCountry === null || INTERNATIONAL.test(text)) return {};
   return { change: changeOf('country', text, phone, defaultCountry) };

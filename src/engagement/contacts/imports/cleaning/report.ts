@@ -3,7 +3,7 @@ import type { BadRow, Cause, Change, CheckedRow, Cure, GoodRow, RowFault } from 
 import type { Cleaning } from './options.ts';
 import { type NumberCleaning, readCleanNumber } from './read-number.ts';
 
-/** What a change does to one value. */
+/** Effect of a change on one value. */
 export type ChangeSample = { readonly line: number; readonly before: string; readonly after: string };
 
 /** The values that are changed in the same way, with the first of them. */
@@ -15,7 +15,10 @@ export type ChangeGroup = {
   readonly samples: readonly ChangeSample[];
 };
 
-/** The rejected rows with the same fault, with the first of them, and what would cure how many of them. */
+/**
+ * The rejected rows with the same fault, with the first of them, and the cures with the number of rows that each would
+ * cure.
+ */
 export type FaultGroup = {
   readonly cause: Cause;
   readonly field: string;
@@ -24,12 +27,12 @@ export type FaultGroup = {
   readonly cures: readonly ChangeGroup[];
 };
 
-/** What is wrong with the rows of a file, by cause, and what was changed to bring rows in. */
+/** Faults of the rows of a file, by cause, and the changes made to import rows. */
 export type CleaningReport = { readonly groups: readonly FaultGroup[]; readonly changes: readonly ChangeGroup[] };
 
 export const EMPTY_REPORT: CleaningReport = { groups: [], changes: [] };
 
-/** How many values of a group are shown. */
+/** Number of values shown of a group. */
 const SAMPLES = 5;
 /** Values are cut at this length; a person recognises them by less. */
 const SHOWN_LENGTH = 80;
@@ -37,11 +40,11 @@ const SHOWN_LENGTH = 80;
 const MAX_GROUPS = 300;
 
 type ReportOptions = {
-  /** What faults call the field of each column; null: it is ignored. */
+  /** Name by which faults refer to the field of each column; null: it is ignored. */
   readonly fields: readonly (string | null)[];
   readonly rules: NumberRules;
   readonly cleaning: Cleaning;
-  /** Countries that numbers without a country code could be of, the likeliest first. */
+  /** Candidate countries for numbers without a country code, the likeliest first. */
   readonly candidates: readonly string[];
 };
 
@@ -51,8 +54,8 @@ export type Reporter = {
 };
 
 /**
- * Creates what collects the faults and changes of the rows of a file, in memory that does not grow with their number.
- * The cures of faulty numbers are tried on each of them, so their figures are exact.
+ * Creates the collector of the faults and changes of the rows of a file, in memory that does not grow with their
+ * number. The cures of faulty numbers are tried on each of them, so their figures are exact.
  */
 export function createReporter({ fields, rules, cleaning, candidates }: ReportOptions): Reporter {
   const trials = numberTrials(rules, cleaning, candidates);
@@ -75,7 +78,7 @@ export function createReporter({ fields, rules, cleaning, candidates }: ReportOp
     group.rows++;
     if (group.samples.length < SAMPLES) group.samples.push({ line, value: shown(value) });
     for (const change of curesOf(field, cause, value, trials)) {
-      // A row with another fault stays out, so its cure is counted only where it is the last one that is needed.
+      // A row with another fault stays rejected, so its cure is counted only where no other cure is needed.
       if (faults.length === 1) addChange(group.cures, line, change);
     }
   }
@@ -127,7 +130,7 @@ function addChange(entries: Map<string, Growing<ChangeGroup>>, line: number, cha
 
 type Trial = { readonly rules: NumberRules; readonly cleaning: NumberCleaning };
 
-/** The ways to read a faulty number that the cleaning does not use yet, one at a time. */
+/** Returns the ways to read a faulty number that the cleaning does not use yet, one at a time. */
 function numberTrials(rules: NumberRules, cleaning: Cleaning, candidates: readonly string[]): readonly Trial[] {
   const { countries } = cleaning;
   const others = candidates.filter((country) => country !== rules.defaultCountry && !countries.includes(country));
@@ -139,7 +142,7 @@ function numberTrials(rules: NumberRules, cleaning: Cleaning, candidates: readon
   ];
 }
 
-/** Fields without which there is no contact. */
+/** Fields that every contact needs. */
 const NEEDED: ReadonlySet<string> = new Set(['phoneNumber']);
 const ROW_CAUSES: ReadonlySet<Cause> = new Set(['duplicate', 'limit']);
 
@@ -149,7 +152,7 @@ function curesOf(field: string, cause: Cause, value: string, trials: readonly Tr
   return trials.flatMap(({ rules, cleaning }) => {
     const read = readCleanNumber(value, rules, cleaning);
     if (!('phone' in read) || read.change === undefined) return [];
-    // What a country or a plus cures needs no search in the text.
+    // A number that a country or a plus cures needs no search in the text.
     return [read.change].filter(({ cure }) => !cleaning.extract || cure === 'extract');
   });
 }

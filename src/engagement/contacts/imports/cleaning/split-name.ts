@@ -1,6 +1,6 @@
 import type { NameOrder } from './options.ts';
 
-/** The parts of a whole name. `full` is set where it says more than its parts; otherwise it is made of them. */
+/** The parts of a whole name. `full` is set if it contains more than its parts; otherwise it is composed of them. */
 export type SplitName = { readonly firstName: string; readonly lastName: string | null; readonly full: string | null };
 
 const TITLE =
@@ -10,8 +10,8 @@ const isTitle = (word: string): boolean =>
   TITLE.test(word.replaceAll('.', '')) && (word.endsWith('.') || word.length > 2);
 
 /**
- * Splits a whole name: the first word is the first name and the rest the last name, or with `lastFirst` the last word is
- * the first name. `Rossi, Maria` is read as it is written, whatever the order. Titles are no names, and stay in `full`.
+ * Splits a whole name: the first word is the first name and the rest the last name, or with `lastFirst` the last word
+ * is the first name. `Rossi, Maria` is read as written, whatever the order. Titles are not names, and stay in `full`.
  */
 export function splitName(text: string, order: Exclude<NameOrder, 'keep'>): SplitName {
   const whole = text.trim().replaceAll(/\s+/g, ' ');

@@ -13,11 +13,11 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true }));
 
-/** The heap of the thread that reads a file: what it holds of half a million numbers takes 30 MB of it. */
+/** The heap of the thread that reads a file: half a million numbers take 30 MB of it. */
 const HEAP = { maxOldGenerationSizeMb: 96, maxYoungGenerationSizeMb: 16, stackSizeMb: 4 };
 const CLEANING = { ...NO_CLEANING, drop: ['email'], extract: true, plus: true };
 
-/** Reads and cleans a messy file; returns its rows and how long that took. */
+/** Reads and cleans a messy file; returns its rows and the time taken. */
 async function clean(count: number) {
   const { octets, rows, people } = makeMessyContacts(count, 7);
   await using source = await openTemporaryFile(folder);

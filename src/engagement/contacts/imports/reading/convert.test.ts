@@ -16,7 +16,7 @@ afterAll(() => rm(folder, { recursive: true }));
 
 const OPTIONS = { removeHead: null, mapping: {}, fields: [], rules: DEFAULT_NUMBER_RULES, previewRows: 1 };
 
-/** Reads a text with one of the two ways to, and answers the table and the rows of each chunk. */
+/** Reads a text with one of the two functions, and returns the table and the rows of each chunk. */
 async function read(text: string, by: (conversion: Conversion) => ReturnType<typeof convertFile> = convertFile) {
   await using source = await openTemporaryFile(folder);
   await using chunks = await openTemporaryFile(folder);
@@ -70,7 +70,7 @@ test('large files of one account do not keep the file of another one waiting', a
     ended.push(name);
   };
   await Promise.all([readAs('first of A', 1, 50_000), readAs('second of A', 1, 50_001), readAs('first of B', 2, 1)]);
-  // Which file of A is read first depends on which of them is written first.
+  // The file of A that is read first depends on which of them is written first.
   expect(ended.at(-1)).toMatch(/of A$/);
 });
 

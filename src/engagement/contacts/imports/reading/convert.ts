@@ -9,7 +9,7 @@ import { type QuoteOptions, readCsv, readLayout } from './read-csv.ts';
 import { readVcard, VCARD_COLUMNS } from './read-vcard.ts';
 import { readXlsx } from './read-xlsx.ts';
 
-/** What the request says the file is. Whether a table is CSV or XLSX is detected from the content. */
+/** Kind of the file as the request states it. Whether a table is CSV or XLSX is detected from the content. */
 export type FileKind = 'table' | 'vcard';
 
 export type Conversion = {
@@ -20,25 +20,24 @@ export type Conversion = {
   readonly kind: FileKind;
   readonly fileName: string;
   readonly options: TableOptions;
-  /** How the text of the file is read; what is left out is detected. */
+  /** Options for reading the text of the file; omitted ones are detected. */
   readonly text?: TextOptions;
 };
 
-/** How the text of a file is read. */
+/** Options for reading the text of a file. */
 export type TextOptions = { readonly encoding?: Encoding | undefined; readonly delimiter?: Delimiter | undefined };
 
-/** Called with the share of the file that has been read, from 0 to 1, again and again. */
+/** Called repeatedly with the share of the file that has been read, from 0 to 1. */
 export type OnProgress = (share: number) => void;
 
-/** Where a chunk of rows is in the file of chunks. */
+/** Position of a chunk of rows in the file of chunks. */
 export type ChunkPlace = { readonly offset: number; readonly bytes: number };
 export type Converted = Table & { readonly chunks: readonly ChunkPlace[] };
 
 /**
  * Reads and checks a file of contacts, and writes its rows, in chunks, to another file. Memory does not grow with the
- * size of the file, except for the phone numbers, which are remembered to find duplicates. If faulty values are to be
- * cured, a row with a quote that is not closed costs no other row.
- * Errors: 400 or 413 if the file as a whole is faulty.
+ * size of the file, except for the phone numbers, which are kept to find duplicates. If faulty values are to be cured,
+ * a row with an unclosed quote costs no other row. Errors: 400 or 413 if the file as a whole is faulty.
  */
 export async function convertFile(conversion: Conversion, onProgress?: OnProgress): Promise<Converted> {
   const { source, kind, fileName, options, text = {} } = conversion;
@@ -56,13 +55,13 @@ export async function convertFile(conversion: Conversion, onProgress?: OnProgres
   return { ...table, chunks: writer.end() };
 }
 
-/** How often a file is read for quotes that are not closed: one may hide another. */
+/** Number of times that a file is read for unclosed quotes: one may hide another. */
 const MAX_PASSES = 10;
 const NO_LINES: ReadonlySet<number> = new Set();
 
 /**
- * Finds the lines with a quote that is not closed, so that they cost no other row, if faulty values are to be cured. The
- * rows are only split, which takes a tenth of the time of checking them; a file without quotes is not read.
+ * Finds the lines with an unclosed quote, so that they cost no other row, if faulty values are to be cured. The rows
+ * are only split, which takes a tenth of the time of checking them; a file without quotes is not read.
  */
 async function findBrokenQuotes(read: Preview, format: FileFormat): Promise<ReadonlySet<number>> {
   if (read.options.cleaning === undefined || format !== 'csv' || !hasQuotes(read.source)) return NO_LINES;
@@ -89,7 +88,7 @@ function hasQuotes(fd: number): boolean {
 
 type Preview = Omit<Conversion, 'chunks' | 'kind'>;
 
-/** Countries that the numbers of a table could be of, if its faults are to be cured. */
+/** Returns candidate countries for the numbers of a table, if its faults are to be cured. */
 async function candidatesOf(
   read: Preview,
   format: FileFormat,
@@ -100,7 +99,7 @@ async function candidatesOf(
   return (await previewTable(rows, read.options)).guess.candidates;
 }
 
-/** Reads how the table of a file begins; nothing is written. Errors: as of `convertFile`. */
+/** Reads the beginning of the table of a file; nothing is written. Errors: as of `convertFile`. */
 export async function previewFile({ source, fileName, options, text = {} }: Preview): Promise<PreviewedTable> {
   const { format, encoding } = await inspectFile({ source, kind: 'table', fileName, encoding: text.encoding });
   const read = { source, fileName, options, text: { ...text, encoding } };
@@ -109,7 +108,7 @@ export async function previewFile({ source, fileName, options, text = {} }: Prev
   return { ...(await previewTable(rows, options)), encoding: encoding ?? null, delimiter };
 }
 
-/** How a table begins, and how its text was read; null for XLSX. */
+/** The beginning of a table, and the options with which its text was read; null for XLSX. */
 export type PreviewedTable = TablePreview & {
   readonly encoding: Encoding | null;
   readonly delimiter: Delimiter | null;
@@ -119,15 +118,15 @@ const FORMATS = ['csv', 'xlsx', 'vcard'] as const;
 export type FileFormat = (typeof FORMATS)[number];
 
 type Inspection = Pick<Conversion, 'source' | 'fileName'> & {
-  /** Null: either. */
+  /** Null: table or vCard. */
   readonly kind: FileKind | null;
   readonly encoding?: Encoding | undefined;
 };
 
-/** What a file is, and the encoding of its text, which is detected in the whole file unless it is given. */
+/** The type of a file, and the encoding of its text, which is detected in the whole file unless it is given. */
 export type Inspected = { readonly format: FileFormat; readonly encoding?: Encoding | undefined };
 
-/** Finds out what a file is. Errors: 400 if it is none of what it is asked to be, or not what its name says. */
+/** Detects the type of a file. Errors: 400 if it is not of the requested kind, or does not match its name. */
 export async function inspectFile({ source: fd, kind, fileName, encoding }: Inspection): Promise<Inspected> {
   const { size } = fstatSync(fd);
   if (size === 0) throw badFile('is empty');

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { decoded, detectEncoding, type Octets } from './encoding.ts';
 
-/** In chunks of so many octets, so that characters are cut. */
+/** Splits the bytes into chunks of this size, so that characters are cut. */
 const inChunks = (octets: Buffer, size: number): Octets =>
   async function* () {
     for (let at = 0; at < octets.length; at += size) yield octets.subarray(at, at + size);

@@ -1,7 +1,7 @@
 import { isAscii, isUtf8 } from 'node:buffer';
 import { badFile } from '../limits.ts';
 
-/** The encodings of texts that can be read. Only the first four are detected; the others must be asked for. */
+/** The encodings of texts that can be read. Only the first four are detected; the others must be requested. */
 export const ENCODINGS = [
   'utf-8',
   'utf-16le',
@@ -12,12 +12,12 @@ export const ENCODINGS = [
   'windows-1253',
   'windows-1254',
   'macintosh',
-  /** UTF-8, and Windows-1252 in the lines that are no UTF-8. */
+  /** UTF-8, and Windows-1252 in the lines that are not UTF-8. */
   'mixed',
 ] as const;
 export type Encoding = (typeof ENCODINGS)[number];
 
-/** Reads the octets of a file from its beginning; it can be called several times. */
+/** Reads the bytes of a file from its beginning; it can be called several times. */
 export type Octets = () => AsyncIterable<Buffer>;
 
 /**
@@ -41,7 +41,7 @@ function encodingByMark(start: Buffer): Encoding | undefined {
   return mark === 'feff' ? 'utf-16be' : undefined;
 }
 
-/** Detects UTF-16: Western text has a zero in every other octet; a binary file has zeros anywhere. */
+/** Detects UTF-16: Western text has a zero in every other byte; a binary file has zeros anywhere. */
 function encodingByZeros(start: Buffer): Encoding | undefined {
   const zeros = [0, 0];
   for (const [i, octet] of start.entries()) if (octet === 0) zeros[i % 2] = (zeros[i % 2] ?? 0) + 1;
@@ -52,7 +52,7 @@ function encodingByZeros(start: Buffer): Encoding | undefined {
   throw badFile('is not a text file: it contains zero bytes');
 }
 
-/** Reads in chunks; an octet that is not valid UTF-8 is searched only in a chunk that has one. */
+/** Reads in chunks; a byte that is not valid UTF-8 is searched only in a chunk that has one. */
 async function detectWithoutMark(octets: Octets, isMixtureAllowed: boolean): Promise<Encoding> {
   let multibyte = false;
   let wrongLine = 0;
@@ -86,7 +86,7 @@ function countOctet(chunk: Buffer, octet: number): number {
   return found;
 }
 
-/** Counts the octets at the end of a chunk that belong to a sequence which continues in the next chunk. */
+/** Counts the bytes at the end of a chunk that belong to a sequence which continues in the next chunk. */
 function countUnfinished(chunk: Buffer): number {
   for (let back = 1; back <= Math.min(3, chunk.length); back++) {
     const octet = chunk[chunk.length - back] ?? 0;
@@ -96,11 +96,12 @@ function countUnfinished(chunk: Buffer): number {
   return 0;
 }
 
-/** Returns the length of the sequence that this octet begins, as far as one octet can tell. */
+/** Returns the length of the sequence that this byte begins, as far as one byte can tell. */
 const lengthOf = (octet: number): number => (octet >= 0xf0 ? 4 : octet >= 0xe0 ? 3 : octet >= 0xc2 ? 2 : 1);
 
 /**
- * Finds whether there is any multi-byte sequence of UTF-8, and where the first octet is that belongs to no sequence.
+ * Finds whether there is any multi-byte sequence of UTF-8, and the position of the first byte that belongs to no
+ * sequence.
  */
 function findInvalid(chunk: Buffer): { multibyte: boolean; wrongAt: number } {
   let multibyte = false;
@@ -115,9 +116,7 @@ function findInvalid(chunk: Buffer): { multibyte: boolean; wrongAt: number } {
   return { multibyte, wrongAt };
 }
 
-/**
- * First octets after which not every second octet is allowed: overlong forms, surrogates, code points beyond Unicode.
- */
+/** First bytes after which not every second byte is allowed: overlong forms, surrogates, code points beyond Unicode. */
 const SPECIAL: ReadonlySet<number> = new Set([0xe0, 0xed, 0xf0, 0xf4]);
 
 /** Checks one sequence. It makes no slice for it: a large file in another encoding has millions of them. */

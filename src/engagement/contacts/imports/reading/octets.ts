@@ -3,7 +3,7 @@ import { readSync } from 'node:fs';
 const CHUNK_BYTES = 64 * 1024;
 
 /**
- * Yields the octets of an open file from `start` up to `end`, in chunks with a new buffer each. It blocks while it
+ * Yields the bytes of an open file from `start` up to `end`, in chunks with a new buffer each. It blocks while it
  * reads, so it is for separate threads only. It is used because a stream of Node would close the file at the end.
  */
 export function* readOctets(fd: number, start: number, end: number): Generator<Buffer> {

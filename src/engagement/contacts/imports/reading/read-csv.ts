@@ -13,10 +13,10 @@ import { badFile, LIMITS, type RawRow } from '../limits.ts';
 /** The line by which Excel writes and reads the delimiter. */
 const SEPARATOR_LINE = /^sep=([,;|\t])\r?\n/i;
 
-/** What separates the cells of a file, and the line where its rows begin. */
+/** The cell delimiter of a file, and the line where its rows begin. */
 export type Layout = { readonly delimiter: Delimiter; readonly beginLine: number };
 
-/** Finds what separates the cells of a file: the delimiter that is given, or else that of the file. */
+/** Finds the cell delimiter of a file: the one that is given, or else that of the file. */
 export async function readLayout(octets: Octets, encoding: Encoding, delimiter?: Delimiter): Promise<Layout> {
   const sample = await sampleOf(octets, encoding);
   const separator = SEPARATOR_LINE.exec(sample)?.[1];
@@ -25,9 +25,9 @@ export async function readLayout(octets: Octets, encoding: Encoding, delimiter?:
 }
 
 /**
- * Yields the rows of a CSV file with the lines where they begin; empty lines are left out. Quotes within a cell that is
- * not quoted stay as they are. The apostrophes that our own files have before formulas are taken away.
- * Errors: 400 for a quote that is not closed, and for a row longer than 64 KiB.
+ * Yields the rows of a CSV file with the lines where they begin; empty lines are omitted. Quotes within a cell that is
+ * not quoted stay as they are. The apostrophes that our own files have before formulas are removed. Errors: 400 for an
+ * unclosed quote, and for a row longer than 64 KiB.
  */
 export async function* readCsv(
   octets: Octets,
@@ -106,22 +106,23 @@ function breaksIn(cells: readonly string[]): { all: number; pairs: number } {
   return { all, pairs };
 }
 
-/** What is done about quotes that are not closed. */
+/** Handling of unclosed quotes. */
 export type QuoteOptions = {
-  /** The lines whose quotes are read as if they were not there. */
+  /** Lines whose quotes are ignored. */
   readonly unquoted?: ReadonlySet<number>;
   /** Called with each line that seems to begin a row with such a quote. */
   readonly onBroken?: (line: number) => void;
 };
 
-/** Whether a cell is nothing but a phone number. */
+/** Returns true if a cell contains only a phone number. */
 const isNumberCell = (cell: string): boolean =>
   cell.length <= MAX_NUMBER_LENGTH && /^"?\+?[\d ().\-/]{6,}"?$/.test(cell.trim());
 const MAX_NUMBER_LENGTH = 50;
 
 /**
- * Whether a cell has swallowed a row, because a quote before it is closed only by a quote in a later row: it has a line
- * with as many cells as the table has columns, one of them a phone number. People do not write this into a cell.
+ * Returns true if a cell has swallowed a row, because a quote before it is closed only by a quote in a later row: it
+ * has a line with as many cells as the table has columns, one of them a phone number. People do not write this into a
+ * cell.
  */
 function swallowsRow(cells: readonly string[], delimiter: Delimiter, columns: number): boolean {
   return cells.some((cell) => {
@@ -134,11 +135,11 @@ function swallowsRow(cells: readonly string[], delimiter: Delimiter, columns: nu
   });
 }
 
-/** A quote that is not closed makes one row of all that follows, up to the longest row or the end. */
+/** An unclosed quote makes one row of all that follows, up to the longest row or the end. */
 const isQuoteFault = ({ code }: CsvError): boolean =>
   code === 'CSV_MAX_RECORD_SIZE' || code === 'CSV_QUOTE_NOT_CLOSED' || code === 'CSV_INVALID_CLOSING_QUOTE';
 
-/** Leaves out the quotes of some lines; where such a line is blank, those of the next one that is not. */
+/** Removes the quotes of some lines; if such a line is blank, those of the next one that is not. */
 async function* withoutQuotes(texts: AsyncIterable<string>, lines: ReadonlySet<number>): AsyncGenerator<string> {
   let line = 1;
   let isDue = lines.has(line);

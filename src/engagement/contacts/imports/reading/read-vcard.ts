@@ -1,11 +1,11 @@
 import { decoded, type Encoding, type Octets } from './encoding.ts';
 import { badFile, LIMITS, type RawRow } from '../limits.ts';
 
-/** The columns of the table that is made of a vCard file. */
+/** The columns of the table that is made from a vCard file. */
 export const VCARD_COLUMNS = ['phoneNumber', 'firstName', 'lastName', 'fullName', 'email', 'gender'] as const;
 type Column = (typeof VCARD_COLUMNS)[number];
 
-/** A line of a card: its name, its parameters with names in capitals, and its value as it is written. */
+/** A line of a card: its name, its parameters with names in capitals, and its value as written. */
 type Property = { readonly name: string; readonly parameters: readonly Parameter[]; readonly value: string };
 type Parameter = readonly [name: string, value: string];
 
@@ -15,8 +15,8 @@ const EDGES: ReadonlySet<string> = new Set(['BEGIN', 'END']);
 /**
  * Yields one row for each card of a vCard file (2.1, 3.0, 4.0), with the line where it begins. If a card has several
  * numbers, the best one is used: mobiles before others, the preferred one first, faxes and pagers last. A card without
- * a number gives a row without one. Nested cards (AGENT) are ignored.
- * Errors: 400 for text outside of cards, for a card without an end, and for a line longer than 64 KiB.
+ * a number gives a row without one. Nested cards (AGENT) are ignored. Errors: 400 for text outside of cards, for a card
+ * without an end, and for a line longer than 64 KiB.
  */
 export async function* readVcard(octets: Octets, encoding: Encoding): AsyncGenerator<RawRow> {
   let depth = 0;

@@ -6,9 +6,8 @@ import { DAY_MS } from '../../../../platform/lib/time.ts';
 
 /**
  * Yields the rows of the first sheet as texts: numbers without a format, dates as `yyyy-MM-dd`, formulas as their saved
- * results. Nothing is calculated. Empty rows are left out.
- * Errors: 400 for a file that is not an XLSX file or is damaged, and for a sheet with more than 200 columns; 413 for
- * one that is larger than 64 MiB uncompressed.
+ * results. Nothing is calculated. Empty rows are omitted. Errors: 400 for a file that is not an XLSX file or is
+ * damaged, and for a sheet with more than 200 columns; 413 for one that is larger than 64 MiB uncompressed.
  */
 export async function* readXlsx(fd: number, size: number): AsyncGenerator<RawRow> {
   const zip = openZip(fd, size);
@@ -65,7 +64,7 @@ function sheetListener(workbook: Workbook, onRow: (row: RawRow) => void): Listen
   };
 }
 
-/** Returns the column of a cell, from 0; undefined if the cell has no reference: then it follows the one before. */
+/** Returns the column of a cell, from 0; undefined if the cell has no reference: then it follows the previous one. */
 function columnOf(place: string | undefined): number | undefined {
   const letters = /^[A-Z]{1,3}/.exec(place ?? '')?.[0];
   if (letters === undefined) return undefined;

@@ -10,13 +10,13 @@ import {
   previewFile,
 } from './convert.ts';
 
-/** What the thread is to do: convert the file, only preview its table, or only find out what it is. */
+/** Task of the thread: convert the file, only preview its table, or only detect its type. */
 export type ThreadTask =
   | ({ readonly work: 'convert' } & Conversion)
   | ({ readonly work: 'preview' } & Omit<Conversion, 'chunks' | 'kind'>)
   | ({ readonly work: 'inspect' } & Pick<Conversion, 'source' | 'fileName'>);
 
-/** How much of the file has been read, from 0 to 1; the thread posts it now and then. */
+/** Share of the file that has been read, from 0 to 1; the thread posts it from time to time. */
 export type ThreadProgress = { readonly kind: 'progress'; readonly share: number };
 
 /** The last message that the thread posts. */

@@ -3,18 +3,18 @@ import { badFile } from '../limits.ts';
 import { attributeReader, createXmlReader, type Listener } from './xml.ts';
 import type { Zip } from './zip.ts';
 
-/** What is needed to read the first sheet of a workbook. */
+/** Data needed to read the first sheet of a workbook. */
 export type Workbook = {
   /** The path of the sheet in the archive. */
   readonly sheet: string;
   readonly strings: readonly string[];
   /** The numbers of the cell styles that show numbers as dates. */
   readonly dates: ReadonlySet<number>;
-  /** Whether days are counted from 1904, and not from 1900. */
+  /** True if days are counted from 1904 instead of 1900. */
   readonly from1904: boolean;
 };
 
-/** Reads what describes the first sheet of a workbook. Errors: 400 for an archive that is not a workbook. */
+/** Reads the description of the first sheet of a workbook. Errors: 400 for an archive that is not a workbook. */
 export async function readWorkbook(zip: Zip): Promise<Workbook> {
   const book = placeOf(await readRelations(zip, ''), 'officeDocument');
   if (book === undefined) throw badFile('is not an XLSX file: it has no workbook');
@@ -92,7 +92,7 @@ async function readSheets(zip: Zip, book: string): Promise<{ sheetId: string | u
 }
 
 /**
- * Reads the texts to which cells refer by number. The runs of a text are joined; phonetic readings (rPh) are left out.
+ * Reads the texts to which cells refer by number. The runs of a text are joined; phonetic readings (rPh) are omitted.
  */
 async function readStrings(zip: Zip, place: string): Promise<string[]> {
   const strings: string[] = [];
@@ -117,11 +117,11 @@ async function readStrings(zip: Zip, place: string): Promise<string[]> {
   return strings;
 }
 
-/** Whether a number is a built-in format of dates or times (ECMA-376 18.8.30). */
+/** Returns true if a number is a built-in format of dates or times (ECMA-376 18.8.30). */
 const isBuiltInDate = (id: number): boolean => (id >= 14 && id <= 22) || (id >= 45 && id <= 47);
-/** The literal text and the conditions of a format. One that is not closed goes to the end, so that none is tried twice. */
+/** The literal text and the conditions of a format. An unclosed one extends to the end, so that none is tried twice. */
 const LITERAL = /"[^"]*(?:"|$)|\\.|\[[^\]]*(?:\]|$)/g;
-/** Whether a format shows dates. */
+/** Returns true if a format shows dates. */
 const isDateFormat = (code: string): boolean => /[ymdhs]/i.test(code.replaceAll(LITERAL, ''));
 
 async function readDates(zip: Zip, place: string): Promise<Set<number>> {

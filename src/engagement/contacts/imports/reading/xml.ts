@@ -28,10 +28,10 @@ const CDATA = ['<![CDATA[', ']]>'] as const;
  */
 export function createXmlReader({ open, text, close }: Listener): XmlReader {
   let rest = '';
-  /** How many elements are open. */
+  /** Number of open elements. */
   let depth = 0;
 
-  /** Returns where the tag or text that begins at `at` ends; -1 when it is not complete yet. */
+  /** Returns the end of the tag or text that begins at `at`; -1 when it is not complete yet. */
   function endOfPiece(all: string, at: number): number {
     if (all[at] !== '<') return all.indexOf('<', at);
     if (all.startsWith(COMMENT[0], at)) return after(all, COMMENT[1], at + 4);
@@ -85,7 +85,7 @@ function after(all: string, mark: string, from: number): number {
 const GREATER = 62;
 const isQuote = (code: number): boolean => code === 34 || code === 39;
 
-/** Returns where a tag ends. A value in quotes may contain a `>`. */
+/** Returns the end of a tag. A value in quotes may contain a `>`. */
 function endOfTag(all: string, at: number): number {
   let quote = 0;
   for (let i = at; i < all.length; i++) {

@@ -16,7 +16,7 @@ export type Entry = {
 
 export type Zip = {
   has(name: string): boolean;
-  /** Reads the octets of a file. The total that is read from an archive is limited, whatever its directory says. */
+  /** Reads the bytes of a file. The total that is read from an archive is limited, whatever its directory states. */
   read(name: string): AsyncIterable<Buffer>;
 };
 
@@ -101,7 +101,7 @@ function readEntry(directory: Buffer, at: number): { found: Entry; end: number }
 }
 
 /**
- * Uncompresses a file, and counts the octets: against the size in the directory, and against the limit of the archive.
+ * Uncompresses a file, and counts the bytes: against the size in the directory, and against the limit of the archive.
  */
 async function* unpack(fd: number, entry: Entry, take: (bytes: number) => void): AsyncGenerator<Buffer> {
   const start = dataOf(fd, entry);

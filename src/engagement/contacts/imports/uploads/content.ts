@@ -27,8 +27,8 @@ export async function storeContent(
 }
 
 /**
- * Writes the content of a file into an open file, piece by piece; `parts` says how many pieces, by default all. A table
- * that is only previewed needs no more than the first, except for XLSX, whose table of contents is at the end.
+ * Writes the content of a file into an open file, piece by piece; `parts` is the number of pieces, by default all. A
+ * table that is only previewed needs no more than the first, except for XLSX, whose table of contents is at the end.
  */
 export async function loadContent(
   db: Db,

@@ -5,7 +5,7 @@ import type { Inspected } from '../reading/convert.ts';
 import { storeContent } from './content.ts';
 import { deleteSurplusUploads, insertUpload, type UploadRow } from './sql.ts';
 
-/** How many files of an account are kept: people look at one at a time. */
+/** Number of files kept per account: people look at one at a time. */
 const MAX_KEPT = 5;
 
 type Received = Inspected & { readonly fileName: string; readonly file: FileHandle };

@@ -12,7 +12,7 @@ type Options = Static<typeof ReadingIn> & Static<typeof ImportIn>;
 
 const DEFAULT_PREVIEW = 10;
 
-/** Reads how a stored file is to be interpreted. Errors: 400 for a country or a place of a cell that cannot be. */
+/** Reads the options for interpreting a stored file. Errors: 400 for an impossible country or cell position. */
 export function readOptions(input: Options, { rules, fields }: Book): TableOptions {
   refuseFaults(input);
   const { country = rules.defaultCountry } = input;

@@ -130,7 +130,7 @@ test('a file is sent once, looked at, checked, cured and imported, and what each
     ]),
   );
 
-  // The last one is written anew by hand.
+  // The last row is rewritten by hand.
   const edits = [{ line: 6, cells: { 1: '333 1781530' } }];
   const done = await run(uploadId, { ...cures, edits });
   expect(done.summary).toMatchObject({ created: 5, errors: 0 });

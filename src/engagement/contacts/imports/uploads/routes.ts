@@ -35,7 +35,7 @@ const tags = ['Contacts'];
 const BODY_BYTES = 2 * 1024 * 1024;
 
 /**
- * Registers the routes for files of contacts that are sent once, and then looked at, cleaned, checked and imported. The
+ * Registers the routes for files of contacts that are sent once, and then viewed, cleaned, checked and imported. The
  * console imports in this way; `upload` does all of it in one request, and cleans nothing.
  */
 export function contactUploadRoutes(app: App, deps: PlatformDeps): void {
@@ -217,13 +217,13 @@ const convert = (db: Db, upload: UploadRow, { files, options, body }: ConvertInp
     ),
   );
 
-/** Deletes the content of a file that is imported: whoever imports it a second time, at the same instant, gets 404. */
+/** Deletes the content of a file that is imported: a second import at the same moment gets 404. */
 async function takeUpload(tx: Db, { accountId, id: uploadId }: UploadRow): Promise<void> {
   if ((await moveToTaken(tx, { accountId, uploadId })) === 0) throw new AppError('not_found');
   await deleteParts(tx, { accountId, uploadId });
 }
 
-/** How the text of a file is read: as asked, or else as it was detected when the file came. */
+/** Options for reading the text of a file: as requested, or else as detected when the file was received. */
 const textOf = ({ encoding }: UploadRow, body: Pick<Body, 'encoding' | 'delimiter'>) => ({
   encoding: body.encoding ?? encoding ?? undefined,
   delimiter: body.delimiter,

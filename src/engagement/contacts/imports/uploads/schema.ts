@@ -7,7 +7,7 @@ import { ENCODINGS } from '../reading/encoding.ts';
 import { PreviewOut, toPreviewOut, UploadForm } from '../schema.ts';
 import type { UploadRow } from './sql.ts';
 
-/** How long a file is kept if it is not imported. */
+/** Hours for which a file is kept if it is not imported. */
 export const KEPT_HOURS = 24;
 
 export const FileForm = Type.Object({
@@ -59,7 +59,7 @@ export function toUploadOut({ id: uploadId, createdAt, ...row }: UploadRow): Sta
 
 const line = Type.Integer({ minimum: 1, description: 'The line of the file, from 1; in a sheet, the row.' });
 
-/** How a file is to be read. */
+/** Options for reading a file. */
 const reading = {
   encoding: Type.Optional(encoding),
   delimiter: Type.Optional(delimiter),
@@ -99,7 +99,7 @@ export const ReadingIn = Type.Object({
   ),
 });
 
-/** How faulty values are made usable. */
+/** Options for cleaning faulty values. */
 const curing = {
   drop: Type.Optional(
     Type.Array(Type.String({ maxLength: 100 }), {

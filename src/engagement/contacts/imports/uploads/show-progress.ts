@@ -3,8 +3,8 @@ import type { OnProgress } from '../reading/convert.ts';
 import { updateProgress, type UploadRow } from './sql.ts';
 
 /**
- * Runs work that reads a stored file, and stores its progress for those who ask meanwhile. Progress that cannot be
- * stored is only not shown: the work goes on.
+ * Runs work that reads a stored file, and stores its progress for clients that poll meanwhile. If progress cannot be
+ * stored, it is only not shown: the work goes on.
  */
 export async function showProgress<T>(
   db: Db,

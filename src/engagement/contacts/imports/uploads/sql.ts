@@ -11,9 +11,9 @@ const UPLOAD = columns({
   format: as<FileFormat>('format'),
   /** As detected in the whole file; null for XLSX. */
   encoding: as<Encoding | null>('encoding'),
-  /** How much of the file the check or import in progress has read, from 0 to 1; null: none is in progress. */
+  /** Share of the file that the check or import in progress has read, from 0 to 1; null: none is in progress. */
   progress: as<number | null>('progress'),
-  /** Whether it was imported; its content is gone then. */
+  /** True if it was imported; its content has then been deleted. */
   taken: as<boolean>('taken'),
   createdAt: as<Date>('created_at'),
 });
@@ -38,14 +38,14 @@ export const insertUpload = (db: Db, row: NewUpload): Promise<UploadRow> =>
 export const findUpload = (db: Db, { accountId, uploadId }: OfUpload): Promise<UploadRow | undefined> =>
   maybeOne(db, sql`SELECT ${UPLOAD} FROM contact_upload WHERE account_id = ${accountId} AND id = ${uploadId}`);
 
-/** Says how much of a file has been read; null: nothing reads it any more. */
+/** Records the share of a file that has been read; null: nothing reads it any more. */
 export const updateProgress = (
   db: Db,
   { accountId, uploadId, progress }: OfUpload & { progress: number | null },
 ): Promise<number> =>
   exec(db, sql`UPDATE contact_upload SET progress = ${progress} WHERE account_id = ${accountId} AND id = ${uploadId}`);
 
-/** Marks a file as imported, unless it is already: returns 0 then. */
+/** Marks a file as imported; returns 0 if it is already. */
 export const moveToTaken = (db: Db, { accountId, uploadId }: OfUpload): Promise<number> =>
   exec(
     db,

@@ -9,10 +9,10 @@ import * as db from './sql.ts';
 /** The contacts to be added to or removed from lists. Ids may occur several times. */
 export type Association = { readonly listIds: readonly number[]; readonly contacts: db.ContactSelection };
 
-/** An association that was asked for. `created`: it did not exist before. */
+/** A requested association. `created`: it did not exist before. */
 export type Added = db.Member & { readonly created: boolean };
 
-/** `associations`: those that were asked for, new and existing; null when there are more than `MAX_IDS`. */
+/** `associations`: those that were requested, new and existing; null when there are more than `MAX_IDS`. */
 export type AddResult = {
   readonly associations: Added[] | null;
   readonly created: number;
@@ -27,8 +27,8 @@ const MAX_MINUTES = 10;
 
 /**
  * Adds contacts to lists: one association for each pair; existing ones stay as they are. A million contacts take one
- * statement. Call it in a transaction.
- * Errors: 400 naming lists and contacts that the account does not have; then nothing is done.
+ * statement. Call it in a transaction. Errors: 400 naming lists and contacts that the account does not have; then
+ * nothing is done.
  */
 export async function addToLists(tx: Db, actor: Author, input: Association): Promise<AddResult> {
   const { accountId } = actor;
@@ -76,15 +76,15 @@ export async function removeAssociation(tx: Db, actor: Author, { id }: { id: num
 
 /**
  * Removes contacts that are about to be deleted from all lists. The caller has claimed the book with the purpose
- * `change`, so that nobody else is changing any list.
+ * `change`, so that no other transaction is changing any list.
  */
 export const removeFromAllLists = (tx: Db, accountId: number, contacts: db.ContactSelection): Promise<number> =>
   removeAndCount(tx, { accountId, listIds: null, contacts });
 
 /**
  * Adds existing contacts to one list; those that are in it already stay. Writes no audit entry: for work that spans
- * many transactions and has an audit entry of its own. Returns false when the list has been deleted; then nothing is
- * done. The caller has claimed the book.
+ * many transactions and has its own audit entry. Returns false when the list has been deleted; then nothing is done.
+ * The caller has claimed the book.
  */
 export async function addImportedContacts(
   tx: Db,
@@ -122,7 +122,7 @@ async function removeAndCount(tx: Db, removal: Removal): Promise<number> {
   return sum(removed.map((list) => list.removed));
 }
 
-/** Locks the book and the lists, in this order, and refuses ids that do not exist. */
+/** Locks the book and the lists, in this order, and rejects ids that do not exist. */
 async function claimBookAndLists(
   tx: Db,
   accountId: number,

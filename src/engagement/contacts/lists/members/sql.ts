@@ -17,7 +17,7 @@ export async function listUnknownContacts(
   return rows.map(({ id }) => id);
 }
 
-/** Which contacts: these, or all but these. */
+/** Selection of contacts: these, or all but these. */
 export type ContactSelection = { readonly ids: readonly number[] } | { readonly allBut: readonly number[] };
 
 const isSelected = (chosen: ContactSelection, column: ReturnType<typeof sql>) =>
@@ -27,9 +27,9 @@ const isSelected = (chosen: ContactSelection, column: ReturnType<typeof sql>) =>
 
 const ADDED_TO_LIST = columns({
   listId: as<number>('lists.id'),
-  /** How many contacts were selected. */
+  /** Number of contacts selected. */
   chosen: as<number>('(SELECT count(*) FROM chosen)'),
-  /** How many of them were not in the list before. */
+  /** Number of them that were not in the list before. */
   created: as<number>('count(added.list_id)'),
 });
 
