@@ -8,7 +8,7 @@ import type { Note } from './notes/sql.ts';
 import type { ConversationOut, MessageOut } from './schema.ts';
 import type { ThreadMedia, ThreadMessage } from './thread/sql.ts';
 
-/** Converts a conversation to its form in the API. Without the scope `contacts`, what is known of the contact is left out. */
+/** Converts a conversation to its form in the API. Without the scope `contacts`, the data of the contact is omitted. */
 export const toConversationOut = (
   row: ConversationRow,
   { operations }: Pick<Actor, 'operations'>,
@@ -75,7 +75,7 @@ export async function toMessagesOut(
 /** The status of a reply: READ comes after DELIVERED. */
 export type DeliveryStatus = StatusName | 'READ';
 
-/** Finds the statuses of replies by their ids; messages that are not stored any more are left out. */
+/** Finds the statuses of replies by their ids; messages that are no longer stored are omitted. */
 export async function findStatuses(
   db: Db,
   { accountId, ids }: { readonly accountId: number; readonly ids: readonly string[] },

@@ -5,17 +5,17 @@ import * as db from './sql.ts';
 import { publishInboxChanges } from './publish.ts';
 import { DAY_MS } from '../../platform/lib/time.ts';
 
-/** Marks a conversation as read; no error if it was read already. Errors: 404. */
+/** Marks a conversation as read; no error if it is already read. Errors: 404. */
 export const markRead = (tx: Db, actor: Author, chatId: string): Promise<void> =>
   changeConversation(tx, actor, chatId, (key) => db.moveToRead(tx, key));
 
-/** Marks a conversation as unread; no error if it was unread already. Errors: 404. */
+/** Marks a conversation as unread; no error if it is already unread. Errors: 404. */
 export const markUnread = (tx: Db, actor: Author, chatId: string): Promise<void> =>
   changeConversation(tx, actor, chatId, (key) => db.moveToUnread(tx, key));
 
 /**
- * Archives a conversation until an instant, or until the person writes again before it, with an audit entry.
- * Errors: 404; 400 when the instant is not within the next year.
+ * Archives a conversation until an instant, or until the person writes before then, with an audit entry. Errors: 404;
+ * 400 when the instant is not within the next year.
  */
 export async function snooze(
   tx: Db,
@@ -41,8 +41,8 @@ export const setArchived = (tx: Db, actor: Author, chatId: string, archived: boo
   });
 
 /**
- * Assigns a conversation to a user, or to nobody (null), with an audit entry.
- * Errors: 404 when there is no such conversation, 400 when no user of the account who may reply has this id.
+ * Assigns a conversation to a user, or to no one (null), with an audit entry. Errors: 404 when there is no such
+ * conversation, 400 when no user of the account who may reply has this id.
  */
 export async function assign(tx: Db, actor: Author, chatId: string, userId: number | null): Promise<void> {
   if (userId !== null && !(await db.findAssignableUser(tx, { accountId: actor.accountId, userId })))
@@ -58,8 +58,8 @@ type Audited = { readonly action: string; readonly detail?: Readonly<Record<stri
 
 /**
  * Changes a conversation in a transaction that has claimed no inbox yet, with an audit entry if `audited`. When `move`
- * answers undefined because the conversation has that state already, nothing is written and nobody is notified.
- * Errors: 404.
+ * returns undefined because the conversation already has that state, nothing is written and no one is notified. Errors:
+ * 404.
  */
 export async function changeConversation(
   tx: Db,

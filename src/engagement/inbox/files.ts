@@ -15,7 +15,7 @@ type Deps = {
 };
 
 /**
- * Creates the look-up of stored files: `findMany` for those of an account's threads, `find` for one that is to be sent.
+ * Creates the lookup of stored files: `findMany` for those of an account's threads, `find` for one that is to be sent.
  */
 export function createFileLookup({ pool, links: signer, clock, config }: Deps): {
   findMany: FindFiles;

@@ -25,7 +25,7 @@ async function storeEvents(tx: Db, events: readonly NewInboxEvent[]): Promise<vo
   await insertInboxEvents(tx, rows);
 }
 
-/** Returns what to add to the counts: each key once, and none with zero. */
+/** Returns the amounts to add to the counts: each key once, and none with zero. */
 function countDeltas(changed: readonly ChangedConversation[]): (CountKey & { by: number })[] {
   const sums = new Map<string, CountKey & { by: number }>();
   const add = (kind: CountKey, by: number): void => {

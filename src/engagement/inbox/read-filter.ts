@@ -30,7 +30,7 @@ function readSince(dateFrom: string | undefined): Date | undefined {
   const since = parseInstant(DAY.test(dateFrom) ? `${dateFrom}T00:00:00Z` : dateFrom);
   if (since === null)
     throw invalidFields([{ field: 'dateFrom', message: 'must be yyyy-MM-dd, or ISO 8601 with an offset' }]);
-  // Answers have whole milliseconds, and those updated after one of them are wanted.
+  // Responses have whole milliseconds, and conversations updated after one of them are wanted.
   return new Date(since.getTime() + 1);
 }
 

@@ -18,13 +18,13 @@ import { DAY_MS } from '../../platform/lib/time.ts';
 
 type WithPeer = Arrival & { readonly peer: string };
 
-/** How long WhatsApp allows free-form messages after a message from the person. */
+/** Time for which WhatsApp allows free-form messages after a message from the person. */
 const WINDOW_MS = DAY_MS;
 
 /**
  * Adds inbound messages to the threads of their senders, in the given order and in the transaction that stores them:
- * creates conversations and contacts where there are none, counts unread messages, and unarchives conversations. The
- * caller has left out messages that were received twice.
+ * creates conversations and contacts that do not exist, counts unread messages, and unarchives conversations. The
+ * caller has excluded messages that were received twice.
  */
 export async function receiveIntoInbox(tx: Db, arrivals: readonly Arrival[]): Promise<void> {
   if (arrivals.length === 0) return;
@@ -83,7 +83,7 @@ function toConversationUpdate(arrivals: readonly WithPeer[]): ConversationUpdate
   };
 }
 
-/** Returns which of our senders received a message: a number with its plus, a short code as it is. */
+/** Returns the sender of ours that received a message: a number with its plus, a short code as it is. */
 const identityOf = ({ channel, destination }: Arrival): string =>
   channel === 'SMS' && LONG_NUMBER.test(destination) ? (toE164(destination) ?? destination) : destination;
 /** A full phone number; shorter ones are short codes, even if they begin like a country code. */

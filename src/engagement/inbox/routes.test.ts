@@ -43,7 +43,7 @@ async function call(method: Method, path: string, { body, key = inbox.account.ap
 const find = async (query: string, key?: string) =>
   (await call('GET', `?limit=1000&${query}`, key ? { key } : {})).body;
 
-/** Somebody new writes these; answers their conversation. */
+/** Receives these texts from a new person; returns their conversation. */
 async function conversationWith(texts: readonly string[], wrote: InboundText = {}) {
   const from = wrote.from ?? nextNumber();
   for (const text of texts) await inbox.write(text, { ...wrote, from });

@@ -36,7 +36,7 @@ export type InboxRouteDeps = PlatformDeps & {
   readonly accept: Accept;
   /** Notifies open streams of changes. */
   readonly inboxHub: Hub;
-  /** Tells open streams who looks at which conversation. */
+  /** Notifies open streams of users viewing conversations. */
   readonly presence: Presence;
 };
 
@@ -59,7 +59,7 @@ export function inboxRoutes(app: App, deps: InboxRouteDeps): void {
     },
     handler: async (request) => {
       const { actor, query } = request;
-      // It searches the names and addresses of contacts, too.
+      // It also searches the names and addresses of contacts.
       if (query.search !== undefined) assertScope(request, 'contacts');
       const db = tenant(pool, actor);
       const filter = readFilter(actor.accountId, query);

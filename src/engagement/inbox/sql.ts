@@ -6,7 +6,7 @@ import type { Channel } from '../../platform/lib/channel.ts';
 
 /**
  * Locks the inboxes of these accounts until the transaction ends, and creates those that do not exist. To avoid
- * deadlocks, lock them first, before anything of the inbox or of the contacts. Each account may occur once, in
+ * deadlocks, lock them first, before other rows of the inbox or of the contacts. Each account may occur once, in
  * ascending order.
  */
 export const claimInboxes = (db: Db, { accountIds }: { accountIds: readonly number[] }): Promise<number> =>
@@ -20,7 +20,7 @@ export const claimInboxes = (db: Db, { accountIds }: { accountIds: readonly numb
 
 export type Direction = 'INBOUND' | 'OUTBOUND';
 
-/** What one or more messages of one person change in their conversation. */
+/** Changes that one or more messages of one person make in their conversation. */
 export type ConversationUpdate = {
   readonly accountId: number;
   /** The id of the conversation if it does not exist yet. */
@@ -29,7 +29,7 @@ export type ConversationUpdate = {
   readonly peer: string;
   readonly identity: string;
   readonly profileName: string;
-  /** How many of the messages nobody has read. */
+  /** Number of unread messages among them. */
   readonly unread: number;
   readonly windowExpiresAt: Date | null;
   /** The direction of the newest message. */
@@ -41,7 +41,7 @@ export type ConversationUpdate = {
   readonly at: Date;
 };
 
-/** The conversation as it was when the statement began: nobody else changes it while its inbox is locked. */
+/** The conversation as of the beginning of the statement: no one else changes it while its inbox is locked. */
 const BEFORE = 'FROM conversation o WHERE o.account_id = c.account_id AND o.chat_id = c.chat_id';
 
 const CHANGED_CONVERSATION = columns({
@@ -52,16 +52,16 @@ const CHANGED_CONVERSATION = columns({
   archived: as<boolean>('c.archived'),
   unread: as<number>('c.unread'),
   assigneeId: as<number | null>('c.assignee_id'),
-  /** Whether it was archived before; null: it is new. */
+  /** True if it was archived before; null: it is new. */
   wasArchived: as<boolean | null>(`(SELECT o.archived ${BEFORE})`),
-  /** How many messages were unread before; null: it is new. */
+  /** Number of unread messages before; null: it is new. */
   wasUnread: as<number | null>(`(SELECT o.unread ${BEFORE})`),
 });
 
 /** A conversation that was changed, and its state before. */
 export type ChangedConversation = RowOf<typeof CHANGED_CONVERSATION>;
 
-/** How much of the last message a list shows. */
+/** Length of the preview of the last message in a list. */
 const PREVIEW_CHARACTERS = 1000;
 
 /**
@@ -138,7 +138,7 @@ export const moveToUnread = (db: Db, { accountId, chatId }: One): Promise<Change
         WHERE c.account_id = ${accountId} AND c.chat_id = ${chatId} AND c.unread = 0 RETURNING ${CHANGED_CONVERSATION}`,
   );
 
-/** Archives or unarchives a conversation for good. Undefined: it does not exist, or has this state already. */
+/** Archives or unarchives a conversation permanently. Undefined: it does not exist, or already has this state. */
 export const updateArchived = (
   db: Db,
   { accountId, chatId, archived }: One & { archived: boolean },
@@ -150,7 +150,7 @@ export const updateArchived = (
         RETURNING ${CHANGED_CONVERSATION}`,
   );
 
-/** Archives a conversation until an instant. Undefined: it does not exist, or is snoozed until then already. */
+/** Archives a conversation until an instant. Undefined: it does not exist, or is already snoozed until then. */
 export const updateSnoozed = (
   db: Db,
   { accountId, chatId, until }: One & { until: Date },
@@ -184,7 +184,7 @@ export const findAccountToWake = (db: Db): Promise<{ accountId: number } | undef
         WHERE c.snoozed_until <= now() AND ${isServedHere(sql`c.account_id`)} ORDER BY c.snoozed_until LIMIT 1`,
   );
 
-/** Returns in how many ms the next snoozed conversation comes back; null when none is snoozed. */
+/** Returns the ms until the next snoozed conversation returns; null when none is snoozed. */
 export async function findNextWakeMs(db: Db): Promise<number | null> {
   const { ms } = await one<{ ms: number | null }>(
     db,
@@ -194,7 +194,9 @@ export async function findNextWakeMs(db: Db): Promise<number | null> {
   return ms;
 }
 
-/** Assigns a conversation to a user, or to nobody (null). Undefined: it does not exist, or is assigned so already. */
+/**
+ * Assigns a conversation to a user, or to no one (null). Undefined: it does not exist, or already has this assignee.
+ */
 export const updateAssignee = (
   db: Db,
   { accountId, chatId, userId }: One & { userId: number | null },
@@ -214,7 +216,7 @@ const ENDPOINTS = columns({
   identity: as<string>('identity'),
 });
 
-/** Between whom the messages of a conversation go, and on which channel. */
+/** Sender and recipient of the messages of a conversation, and their channel. */
 export type Endpoints = RowOf<typeof ENDPOINTS>;
 
 export const findEndpoints = (db: Db, { accountId, chatId }: One): Promise<Endpoints | undefined> =>

@@ -14,7 +14,7 @@ const EVENTS_PER_DELETE = 10_000;
 /** An automatic answer that comes later, as after a pause, confuses more than it helps. */
 const MAX_ANSWER_AGE_MS = HOUR_MS;
 
-/** Follows the status of replies, fetches the files of inbound messages, and forgets old events of live views. */
+/** Follows the status of replies, fetches the files of inbound messages, and deletes old events of live views. */
 export const inboxTasks = (deps: FetchDeps & Omit<AutoAnswerDeps, 'clock'> & { readonly now: () => Date }): Task[] => {
   const { pool, now } = deps;
   return [

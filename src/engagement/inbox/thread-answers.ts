@@ -3,8 +3,8 @@ import { insertReply } from './reply.ts';
 import { claimInboxes } from './sql.ts';
 
 /**
- * Adds answers to keywords to the threads of the people who get them, as replies, in the transaction that makes them: an
- * agent sees what a person was told.
+ * Adds answers to keywords to the threads of the people who get them, as replies, in the transaction that makes them:
+ * an agent sees the answer that a person received.
  */
 export const threadAnswers: OnAnswer = {
   claim: (tx, { accountId }) => claimInboxes(tx, { accountIds: [accountId] }),

@@ -29,7 +29,7 @@ async function call(method: Method, path: string, body?: object, key = inbox.acc
   return { status: answer.statusCode, body: answer.body === '' ? null : answer.json() };
 }
 
-/** Somebody new writes; answers the path of their conversation. */
+/** Receives a message from a new person; returns the path of their conversation. */
 async function conversation(text = 'Hello') {
   const from = `39333${2_000_000 + people++}`;
   await inbox.write(text, { from });

@@ -30,7 +30,10 @@ export const insertLabel = (db: Db, { accountId, name, color }: Of & Omit<Label,
         ON CONFLICT DO NOTHING RETURNING ${LABEL}`,
   );
 
-/** Updates a label; what is null stays. Undefined: the account has none with this id. Fails (23505) when the name is taken. */
+/**
+ * Updates a label; null leaves a field unchanged. Undefined: the account has none with this id. Fails (23505) when the
+ * name is taken.
+ */
 export const updateLabel = (
   db: Db,
   {
@@ -56,7 +59,7 @@ export const deleteLabel = (db: Db, { accountId, id }: Of & { readonly id: numbe
 
 type InChat = Of & { readonly chatId: string };
 
-/** Locks those of these labels that the account has, and answers their ids. */
+/** Locks those of these labels that the account has, and returns their ids. */
 export async function lockLabels(
   db: Db,
   { accountId, ids }: Of & { readonly ids: readonly number[] },
@@ -69,7 +72,7 @@ export async function lockLabels(
   return rows.map(({ id }) => id);
 }
 
-/** Takes all labels but these from a conversation. Returns how many it took. */
+/** Removes all labels but these from a conversation. Returns the number removed. */
 export const deleteOtherLabels = (
   db: Db,
   { accountId, chatId, labelIds }: InChat & { readonly labelIds: readonly number[] },
@@ -80,7 +83,7 @@ export const deleteOtherLabels = (
         WHERE account_id = ${accountId} AND chat_id = ${chatId} AND NOT label_id = ANY(${plainArray(labelIds)}::bigint[])`,
   );
 
-/** Gives labels to a conversation. Returns how many it did not have. */
+/** Adds labels to a conversation. Returns the number of those that it did not have. */
 export const insertConversationLabels = (
   db: Db,
   rows: readonly (InChat & { readonly labelId: number })[],

@@ -17,9 +17,9 @@ const CONVERSATION = columns({
   profileName: as<string>('v.profile_name'),
   unread: as<number>('v.unread'),
   archived: as<boolean>('v.archived'),
-  /** When it comes back to the list; null: it is not snoozed. */
+  /** Time at which it returns to the list; null: it is not snoozed. */
   snoozedUntil: as<Date | null>('v.snoozed_until'),
-  /** WhatsApp: until when a free-form reply reaches the person. */
+  /** WhatsApp: time until which a free-form reply reaches the person. */
   windowExpiresAt: as<Date | null>('v.window_expires_at'),
   lastDirection: as<Direction>('v.last_direction'),
   lastType: as<string>('v.last_type'),
@@ -33,18 +33,18 @@ const CONVERSATION = columns({
     SELECT coalesce(json_agg(json_build_object('id', b.id, 'name', b.name, 'color', b.color) ORDER BY lower(b.name)), '[]')
     FROM conversation_label l JOIN inbox_label b ON b.account_id = l.account_id AND b.id = l.label_id
     WHERE l.account_id = v.account_id AND l.chat_id = v.chat_id)`),
-  /** Whether the person has opted out of this channel. */
+  /** True if the person has opted out of this channel. */
   optedOut: as<boolean>('o.phone_number IS NOT NULL'),
 });
 
 /** A conversation with its contact and its assignee. */
 export type ConversationRow = RowOf<typeof CONVERSATION>;
 
-/** Which conversations of an account to list. An undefined filter matches all of them. */
+/** Filter for listing conversations of an account. An undefined filter matches all of them. */
 export type ConversationFilter = {
   readonly accountId: number;
   readonly archived: boolean;
-  /** Of the archived ones, only those that are snoozed (true), or only those that are not (false). */
+  /** Restricts the archived ones to those that are snoozed (true), or to those that are not (false). */
   readonly snoozed?: boolean | undefined;
   readonly labelId?: number | undefined;
   readonly channels?: readonly Channel[] | undefined;
@@ -52,7 +52,7 @@ export type ConversationFilter = {
   readonly assigneeId?: number | 'none' | undefined;
   /** The last message was at this instant or later. */
   readonly since?: Date | undefined;
-  /** A part of the number, the name on the network, or the contact's names and e-mail address; case-insensitive. */
+  /** A part of the number, the name on the network, or the contact's names and email address; case-insensitive. */
   readonly search?: string | undefined;
 };
 
@@ -97,7 +97,7 @@ const labelled = (accountId: number, labelId: number): Sql =>
 const assignedTo = (assigneeId: number | 'none'): Sql =>
   assigneeId === 'none' ? sql`v.assignee_id IS NULL` : sql`v.assignee_id = ${assigneeId}`;
 
-/** With whom, for the rows `v` of conversation. */
+/** Adds the contact and the assignee to the rows `v` of conversation. */
 const withPeople = (accountId: number, rows: Sql): Sql => sql`
   SELECT ${CONVERSATION}
   FROM (${rows}) AS v

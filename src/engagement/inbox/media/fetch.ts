@@ -21,13 +21,13 @@ export type FetchDeps = {
   readonly log: Log;
 };
 
-/** How many files are fetched at once; each may be in memory as a whole. */
+/** Number of files fetched in parallel; each may be in memory as a whole. */
 const FILES_PER_RUN = 3;
 /** People can send up to 100 MB on these networks; a larger file than this is not stored. */
 const MAX_BYTES = 32 * 1024 * 1024;
 /** Longer than any fetch and its storing take. */
 const LEASE_SECONDS = 300;
-/** The waits between tries. WhatsApp stores files for days: after about two days, a file is given up. */
+/** The waits between tries. WhatsApp stores files for days: after about two days, a file is abandoned. */
 const DELAYS_MS = [
   5 * SECOND_MS,
   30 * SECOND_MS,
@@ -43,7 +43,7 @@ const DELAYS_MS = [
  * Fetches files of inbound messages from their networks and stores them. Threads show a file once it is stored, or that
  * it is not available.
  *
- * @returns how many files were due
+ * @returns the number of files that were due
  */
 export async function fetchMedia(deps: FetchDeps): Promise<number> {
   const due = await claimInboxMedia(deps.pool, { limit: FILES_PER_RUN, leaseSeconds: LEASE_SECONDS });

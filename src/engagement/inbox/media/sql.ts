@@ -36,7 +36,7 @@ const DUE_MEDIA = columns({
   chatId: as<string>('m.chat_id'),
   connectionId: as<number>('m.connection_id'),
   media: as<InboundMedia>('m.source'),
-  /** How many times it was tried, including this time. */
+  /** Number of tries, including this one. */
   tries: as<number>('m.tries'),
 });
 
@@ -73,7 +73,7 @@ export const updateInboxMediaDue = (db: Db, { accountId, id, delayMs }: Key & { 
         WHERE account_id = ${accountId} AND message_id = ${id}`,
   );
 
-/** Returns in how many ms the next file is due; null when none is waiting. */
+/** Returns the ms until the next file is due; null when none is waiting. */
 export async function findNextMediaMs(db: Db): Promise<number | null> {
   const { ms } = await one<{ ms: number | null }>(
     db,

@@ -1,11 +1,11 @@
 import type { Pool } from 'pg';
 import { exec, sql } from '../../../platform/db/query.ts';
 
-/** The NOTIFY channel for who looks at which conversation; the payload is a `Sighting` as JSON. */
+/** The NOTIFY channel for the presence of users in conversations; the payload is a `Sighting` as JSON. */
 export const PRESENCE_CHANNEL = 'heliograph_presence';
 
 export const ACTIVITIES = ['LOOKING', 'TYPING', 'LEFT'] as const;
-/** What somebody does in a conversation. */
+/** Activity of a user in a conversation. */
 export type Activity = (typeof ACTIVITIES)[number];
 
 export type Sighting = {
@@ -18,7 +18,10 @@ export type Sighting = {
 export type PresenceListener = (sighting: Sighting) => void;
 
 export type Presence = {
-  /** Tells every process what somebody does. Nothing is stored: who connects later learns of it with the next report. */
+  /**
+   * Sends a user's activity to every process. Nothing is stored: a client that connects later learns of it with the
+   * next report.
+   */
   report(sighting: Sighting): Promise<void>;
   /** Passes on a notification from `PRESENCE_CHANNEL`. */
   hear(payload: string): void;
@@ -26,7 +29,9 @@ export type Presence = {
   listen(accountId: number, listener: PresenceListener): () => void;
 };
 
-/** Creates the presence of this process: who looks at a conversation or types in it, for the live views of colleagues. */
+/**
+ * Creates the presence of this process: users viewing a conversation or typing in it, for the live views of colleagues.
+ */
 export function createPresence(pool: Pool): Presence {
   const listeners = new Map<number, Set<PresenceListener>>();
   return {

@@ -10,7 +10,7 @@ import { ACTIVITIES, type Presence } from './presence.ts';
 
 const PresenceIn = Type.Object({ activity: Type.Enum([...ACTIVITIES], { type: 'string' }) });
 
-/** Registers the route by which a user tells colleagues that they look at a conversation or type in it. */
+/** Registers the route by which a user reports viewing a conversation or typing in it. */
 export function presenceRoutes(app: App, { pool, presence }: PlatformDeps & { readonly presence: Presence }): void {
   app.put('/api/partner-gateway/v1/inbox/conversations/:chatId/presence', {
     onRequest: requireScope('inbox'),

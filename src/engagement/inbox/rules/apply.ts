@@ -16,8 +16,9 @@ type Arrived = {
 };
 
 /**
- * Applies the rules of accounts to conversations in which people have written: assigns those that nobody has, and queues the
- * automatic answers of closed accounts. Runs in the transaction that stores the messages, which has claimed the inboxes.
+ * Applies the rules of accounts to conversations in which people have written: assigns unassigned ones, and queues the
+ * automatic answers of closed accounts. Runs in the transaction that stores the messages, which has claimed the
+ * inboxes.
  */
 export async function applyRules(tx: Db, { messages, changed, now }: Arrived): Promise<void> {
   const accountIds = [...new Set(changed.map(({ accountId }) => accountId))];

@@ -3,7 +3,7 @@ import type { ChangedConversation } from '../sql.ts';
 import * as db from './sql.ts';
 
 /**
- * Assigns conversations of an account that nobody has to its available users in turn, whoever has waited longest first.
+ * Assigns unassigned conversations of an account to its available users in turn, the one who has waited longest first.
  * The caller has claimed the inbox of the account, so that two conversations never count as the same turn.
  */
 export async function assignInTurn(

@@ -1,6 +1,6 @@
 import { consentWordOf } from '../../../messaging/consent/words.ts';
 
-/** Beginnings of messages that machines send by themselves, in the languages of their phones. */
+/** Beginnings of automatic messages, in the languages of their phones. */
 const AUTOMATIC =
   /^\W*(auto(matic|mated)?[ -]?(reply|response|answer)|out of (the )?office|i'?m driving|risposta automatica|fuori ufficio|respuesta autom[aá]tica|r[eé]ponse automatique|automatische antwort|abwesenheitsnotiz|resposta autom[aá]tica)/i;
 
@@ -10,8 +10,8 @@ const PERSON = /^\+?\d{9,15}$/;
 type Written = { readonly channel: string; readonly source: string; readonly text: string };
 
 /**
- * Whether an inbound message may get an automatic answer: not one about consent such as STOP, nor one that a machine seems to
- * have written, nor one that says the automatic answer itself.
+ * Returns true if an inbound message may get an automatic answer: not one about consent such as STOP, nor one that
+ * appears to be automatic, nor one that repeats the automatic answer itself.
  */
 export function mayBeAnswered({ channel, source, text }: Written, answer: string): boolean {
   if (consentWordOf(text) !== null) return false;

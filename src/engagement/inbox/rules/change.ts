@@ -28,7 +28,10 @@ export async function changeSettings(tx: Db, author: Author, settings: InboxSett
   return changed;
 }
 
-/** Sets whether the caller gets new conversations by the rule. Errors: 403 unless a user of the account who may reply. */
+/**
+ * Sets whether the caller gets new conversations by the rule. Errors: 403 unless the caller is a user of the account
+ * who may reply.
+ */
 export async function setAvailable(tx: Db, actor: Actor, available: boolean): Promise<void> {
   const { accountId, userId, kind } = actor;
   if (kind !== 'user' || userId === null || !(await findAssignableUser(tx, { accountId, userId })))

@@ -12,8 +12,8 @@ export type OpenHours = {
 export type Opening = { readonly timeZone: string; readonly openHours: readonly OpenHours[] };
 
 /**
- * Returns the closed period that an instant falls into, by the local day and minute of its beginning; null while open. An
- * account without hours is never closed. The same period has the same name at each of its instants, also where the clocks
+ * Returns the closed period that contains an instant, by the local day and minute of its beginning; null while open. An
+ * account without hours is never closed. The same period has the same name at each of its instants, also if the clocks
  * change within it.
  */
 export function findClosedPeriod({ timeZone, openHours }: Opening, at: Date): string | null {

@@ -11,7 +11,7 @@ const INBOX = '/api/partner-gateway/v1/inbox';
 const tags = ['Inbox'];
 const DEFAULTS: InboxSettings = { assignment: 'MANUAL', closedAnswer: null, timeZone: 'UTC', openHours: [] };
 
-/** Registers the routes for the rules of an inbox: assignment, opening hours, and who is available. */
+/** Registers the routes for the rules of an inbox: assignment, opening hours, and the availability of users. */
 export function ruleRoutes(app: App, { pool }: PlatformDeps): void {
   app.get(`${INBOX}/settings`, {
     onRequest: requireScope('inbox'),
@@ -32,7 +32,7 @@ export function ruleRoutes(app: App, { pool }: PlatformDeps): void {
   });
 
   app.put(`${INBOX}/settings`, {
-    // Like keyword rules: who changes them makes the account answer by itself.
+    // As for keyword rules: changing them makes the account answer automatically.
     onRequest: [requireScope('inbox'), requireScope('webhooks')],
     schema: {
       tags,

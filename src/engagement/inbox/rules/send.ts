@@ -22,9 +22,9 @@ const CLAIMED = 20;
 const LEASE_SECONDS = 60;
 
 /**
- * Sends automatic answers that are due, and returns how many there were. An answer is made in the transaction that deletes
- * it from the queue, so it is sent once, whatever fails and however many workers try. What cannot be sent, because the
- * person has opted out or the account lacks credit, is dropped.
+ * Sends automatic answers that are due, and returns their number. An answer is made in the transaction that deletes it
+ * from the queue, so it is sent once, whatever fails and however many workers try. Answers that cannot be sent, because
+ * the person has opted out or the account lacks credit, are dropped.
  */
 export async function sendAutoAnswers(deps: AutoAnswerDeps): Promise<number> {
   const claimed = await db.claimAutoAnswers(deps.pool, { limit: CLAIMED, leaseSeconds: LEASE_SECONDS });
@@ -55,7 +55,7 @@ async function send(deps: AutoAnswerDeps, claimed: Claimed): Promise<void> {
 
 const noFile = (): Promise<undefined> => Promise.resolve(undefined);
 
-/** An answer that the channel does not take, as a text that is too long, is dropped. */
+/** Drops an answer that the channel rejects, such as a text that is too long. */
 function orInvalid(error: unknown): undefined {
   if (error instanceof AppError && error.code === 'invalid') return undefined;
   throw error;

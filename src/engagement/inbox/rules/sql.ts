@@ -14,7 +14,7 @@ const SETTINGS = columns({
   timeZone: as<string>('s.time_zone'),
   openHours: as<OpenHours[]>('s.open_hours'),
 });
-/** What an account has set for its inbox. */
+/** The settings of an account's inbox. */
 export type SettingsRow = RowOf<typeof SETTINGS>;
 
 export const findSettings = (db: Db, { accountId }: Of): Promise<SettingsRow | undefined> =>
@@ -36,7 +36,7 @@ export const insertSettings = (db: Db, row: SettingsRow): Promise<number> =>
 
 type Agent = Of & { readonly userId: number };
 
-/** Whether conversations may be assigned to a user by the rule. */
+/** Returns true if the rule may assign conversations to a user. */
 export async function isAvailable(db: Db, { accountId, userId }: Agent): Promise<boolean> {
   const row = await maybeOne<{ available: boolean }>(
     db,
@@ -53,7 +53,7 @@ export const insertAvailability = (db: Db, agent: Agent & { readonly available: 
         ON CONFLICT (account_id, user_id) DO UPDATE SET available = excluded.available`,
   );
 
-/** Lists the users of an account who are available and may reply, whoever has waited longest first. */
+/** Lists the users of an account who are available and may reply, the one who has waited longest first. */
 export async function listAvailableAgents(db: Db, { accountId }: Of): Promise<number[]> {
   const rows = await many<{ userId: number }>(
     db,
@@ -66,7 +66,7 @@ export async function listAvailableAgents(db: Db, { accountId }: Of): Promise<nu
 
 type Turn = Agent & { readonly chatId: string };
 
-/** Assigns conversations that nobody has. */
+/** Assigns unassigned conversations. */
 export const moveToAgents = (db: Db, turns: readonly Turn[]): Promise<number> =>
   exec(
     db,
@@ -79,7 +79,7 @@ export const moveToAgents = (db: Db, turns: readonly Turn[]): Promise<number> =>
         WHERE c.account_id = u.account_id AND c.chat_id = u.chat_id AND c.assignee_id IS NULL`,
   );
 
-/** Notes that these users had their turn; the later one in the list waits longer. */
+/** Records that these users had their turn; the later one in the list waits longer. */
 export const updateTurns = (db: Db, turns: readonly Agent[]): Promise<number> =>
   exec(
     db,
@@ -94,7 +94,10 @@ export const updateTurns = (db: Db, turns: readonly Agent[]): Promise<number> =>
 
 type AutoAnswer = Of & { readonly chatId: string; readonly text: string };
 
-/** Notes in conversations that they get the automatic answer of a closed period. Returns those that had not got it. */
+/**
+ * Records in conversations that they get the automatic answer of a closed period. Returns those that had not got it
+ * yet.
+ */
 export async function moveToAnswered(
   db: Db,
   rows: readonly (Of & { readonly chatId: string; readonly period: string })[],
@@ -128,8 +131,8 @@ const AUTO_ANSWER = columns({
 });
 
 /**
- * Claims due automatic answers of active accounts for `leaseSeconds`: until then no other worker gets them. What is not
- * deleted by then is due again.
+ * Claims due automatic answers of active accounts for `leaseSeconds`: until then no other worker gets them. Those not
+ * deleted by then are due again.
  */
 export const claimAutoAnswers = (
   db: Db,
@@ -146,7 +149,7 @@ export const claimAutoAnswers = (
         FROM due WHERE a.account_id = due.account_id AND a.chat_id = due.chat_id RETURNING ${AUTO_ANSWER}`,
   );
 
-/** Finds in how many ms the next automatic answer is due; null when none waits. */
+/** Returns the ms until the next automatic answer is due; null when none is waiting. */
 export async function findNextAutoAnswerMs(db: Db): Promise<number | null> {
   const { ms } = await one<{ ms: number | null }>(
     db,
@@ -160,6 +163,6 @@ export async function findNextAutoAnswerMs(db: Db): Promise<number | null> {
 export const deleteAutoAnswer = (db: Db, { accountId, chatId }: Omit<AutoAnswer, 'text'>): Promise<number> =>
   exec(db, sql`DELETE FROM inbox_auto_answer WHERE account_id = ${accountId} AND chat_id = ${chatId}`);
 
-/** Deletes automatic answers that came too late to help: they waited since before `before`. */
+/** Deletes automatic answers that are too late to help: they have waited since before `before`. */
 export const deleteOldAutoAnswers = (db: Db, { before }: { before: Date }): Promise<number> =>
   exec(db, sql`DELETE FROM inbox_auto_answer WHERE created_at < ${before}`);

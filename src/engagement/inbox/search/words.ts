@@ -2,7 +2,7 @@
 const MAX_WORDS = 10;
 
 /**
- * Returns what PostgreSQL is asked for: all words of the text, each by its beginning; null when it has no letter or digit.
+ * Builds the query for PostgreSQL: all words of the text, each as a prefix; null when it has no letter or digit.
  * `inbox_words` (db/migrations/0001_schema.sql) separates words in the same way.
  */
 export function toWordQuery(search: string): string | null {

@@ -5,7 +5,7 @@ import { claimInboxes, findAccountToWake, moveToAwake } from '../sql.ts';
 
 const PER_TURN = 200;
 
-/** Returns snoozed conversations of one account whose time has come to its list. Returns how many there were. */
+/** Returns snoozed conversations of one account whose time has come to its list. Returns their number. */
 export async function wakeConversations(pool: Pool): Promise<number> {
   const due = await findAccountToWake(pool);
   if (!due) return 0;

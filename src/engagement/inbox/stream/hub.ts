@@ -30,7 +30,7 @@ type Feed = {
 
 /**
  * Creates a hub that passes the events of inboxes to the listeners of this process; each event is read once for all of
- * them. Events are committed in the order of their ids, so the newest id that was read determines what comes next.
+ * them. Events are committed in the order of their ids, so the newest id that was read determines the next ones.
  */
 export function createHub({ pool, log }: { readonly pool: Pool; readonly log: Log }): Hub {
   const feeds = new Map<number, Feed>();

@@ -13,8 +13,8 @@ type Reader = Pick<Actor, 'accountId' | 'operations'>;
 export type StreamEvent = { readonly id?: string; readonly event: string; readonly data: unknown };
 
 /**
- * Renders events with the current state of what they are about: a missed event shows the state of now, and events about
- * something that no longer exists are left out.
+ * Renders events with the current state of their subject: a missed event shows the current state, and events about
+ * deleted subjects are omitted.
  */
 export async function renderEvents(
   db: Db,
@@ -32,7 +32,7 @@ export async function renderEvents(
     const data = {
       conversation: conversations.get(chatId),
       message: messages.get(messageId ?? ''),
-      // A note that is gone is shown as its id alone, so that views drop it.
+      // A deleted note is shown as its id alone, so that views drop it.
       note: notes.get(messageId ?? '') ?? { chatId, id: messageId },
       status: statusOf(chatId, messageId, statuses.get(messageId ?? '')),
     }[kind];

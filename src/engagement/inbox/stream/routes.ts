@@ -12,11 +12,11 @@ import { findEventBounds, type InboxEvent } from './sql.ts';
 import { renderEvents, type StreamEvent } from './render.ts';
 
 const HEARTBEAT_MS = 15_000;
-/** How many streams of one account a process serves. */
+/** Maximum number of streams of one account per process. */
 const MAX_STREAMS = 200;
 /**
- * How many events may wait for a client. One that is further behind, or takes none between two heartbeats, is disconnected;
- * it reconnects and resumes.
+ * Maximum number of events waiting for a client. A client that is further behind, or takes none between two heartbeats,
+ * is disconnected; it reconnects and resumes.
  */
 const MAX_WAITING = 2000;
 
@@ -63,13 +63,16 @@ const toEvent = ({ chatId, username, activity }: Sighting): StreamEvent => ({
   data: { chatId, username, activity },
 });
 
-/** Whether a client takes an event stream, as browsers, curl and fetch() say. Others would wait for an end in vain. */
+/**
+ * Returns true if a client takes an event stream, as stated by browsers, curl and fetch(). Others would wait forever
+ * for an end.
+ */
 const isFollowing = ({ headers }: FastifyRequest): boolean =>
   /(text\/event-stream|text\/\*|\*\/\*)/i.test(headers.accept ?? '');
 
 type Streams = {
   readonly ends: Set<() => void>;
-  /** How many streams each account has. */
+  /** Number of streams of each account. */
   readonly byAccount: Map<number, number>;
   closing: boolean;
 };
@@ -85,7 +88,7 @@ async function stream(deps: Deps, streams: Streams, request: FastifyRequest, rep
   // nginx would otherwise collect events until a buffer is full.
   reply.raw.setHeader('x-accel-buffering', 'no');
   const follows = isFollowing(request) && !streams.closing;
-  // Before the first octet is sent: a client that has it may expect the rest.
+  // Before the first byte is sent: a client that has it may expect the rest.
   const leave = follows ? keepOpen(deps, streams, request, { reply, sender }) : [];
   sender.sendOne({ id: String(after), event: lost ? 'reload' : 'ready', data: {} });
   const off = await hub.listen(accountId, after, sender.send).catch((error: unknown) => {
@@ -103,8 +106,8 @@ async function stream(deps: Deps, streams: Streams, request: FastifyRequest, rep
 
 /**
  * Counts a stream until its response is closed, or throws 429; false if it is closed already, because the client
- * disconnected while its credentials were checked. Nothing may be awaited between the check and the count, because streams
- * that are opened at once would all be let in.
+ * disconnected while its credentials were checked. Nothing may be awaited between the check and the count, because
+ * streams that are opened at the same time would all be let in.
  */
 function enter({ byAccount }: Streams, accountId: number, { raw }: FastifyReply): boolean {
   const count = byAccount.get(accountId) ?? 0;
@@ -144,9 +147,9 @@ function keepOpen(deps: Deps, { ends }: Streams, request: FastifyRequest, { repl
 }
 
 /**
- * Whether the credentials of a stream are still valid: not if a key was revoked, a user was removed or has another role
- * that shows contacts differently, or an operator has left the account. Nor if the account has moved to another cell, where
- * a client that connects again continues. Being over the rate limit does not end a stream.
+ * Returns true if the credentials of a stream are still valid: not if a key was revoked, a user was removed or has
+ * another role that shows contacts differently, or an operator has left the account. Nor if the account has moved to
+ * another cell, where a client that connects again continues. Being over the rate limit does not end a stream.
  */
 const isStillAllowed = ({ authenticate }: Deps, request: FastifyRequest): Promise<boolean> =>
   authenticate(request).then(
@@ -161,7 +164,7 @@ const isStillAllowed = ({ authenticate }: Deps, request: FastifyRequest): Promis
 
 const EVENT_ID = /^\d{1,15}$/;
 
-/** Returns after which event a stream starts. An id that never existed (of another database) counts as too old. */
+/** Returns the event after which a stream starts. An id that never existed (of another database) counts as too old. */
 function startingPoint(lastEventId: string | null, { newest, oldest }: { newest: number; oldest: number }) {
   if (lastEventId === null || !EVENT_ID.test(lastEventId)) return { after: newest, lost: false };
   const asked = Number(lastEventId);
@@ -172,7 +175,7 @@ function startingPoint(lastEventId: string | null, { newest, oldest }: { newest:
 type Sender = {
   sendOne(event: StreamEvent): void;
   send(events: readonly InboxEvent[]): void;
-  /** Whether events have waited since the last call, and none of them could be written. */
+  /** Returns true if events have waited since the last call, and none of them could be written. */
   stoodStill(): boolean;
   /** Resolves when everything is written. */
   end(): Promise<void>;

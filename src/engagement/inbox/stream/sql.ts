@@ -11,7 +11,7 @@ export type NewInboxEvent = {
   readonly accountId: number;
   readonly kind: EventKind;
   readonly chatId: string;
-  /** Of the message or the note. Null if the event is about the conversation itself. */
+  /** Id of the message or the note. Null if the event is about the conversation itself. */
   readonly messageId: string | null;
 };
 
@@ -28,7 +28,7 @@ export const updateLastEvents = (
         RETURNING i.account_id AS "accountId", i.last_event - u.count AS before`,
   );
 
-/** Inserts events, and notifies every process; they hear it when the transaction commits. */
+/** Inserts events, and notifies every process; the notification is delivered when the transaction commits. */
 export const insertInboxEvents = (
   db: Db,
   rows: readonly (NewInboxEvent & { readonly id: number })[],

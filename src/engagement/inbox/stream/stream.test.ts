@@ -53,7 +53,7 @@ type StreamOptions = {
   key?: string;
 };
 
-/** Opens the stream; what has come of it so far grows in `events`. */
+/** Opens the stream; the events received so far grow in `events`. */
 async function openStream({ lastEventId, follow = true, ...more }: StreamOptions = {}) {
   const { accept = 'text/event-stream', origin = one, key = account.apiKey } = more;
   const stop = new AbortController();
@@ -93,7 +93,7 @@ test('sends messages and conversations as they change to all clients, at every p
   // As browsers ask for it, and curl and fetch().
   const streams = [await openStream(), await openStream({ accept: '*/*' }), await openStream({ origin: two })];
   expect(streams[0]?.response.headers.get('content-type')).toContain('text/event-stream');
-  // Events go through nginx at once.
+  // Events pass through nginx immediately.
   expect(streams[0]?.response.headers.get('x-accel-buffering')).toBe('no');
   expect(streams[0]?.response.headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/);
   await write('Hello');
@@ -194,7 +194,7 @@ test('sends nothing to another account', async () => {
   account = mine;
 });
 
-/** Makes so many events of a thread, each as long as a message can be. */
+/** Makes this many events of a thread, each as long as a message can be. */
 async function fill(count: number): Promise<void> {
   const { pool } = inbox.database;
   const { accountId } = account;
@@ -209,7 +209,7 @@ async function fill(count: number): Promise<void> {
   });
 }
 
-/** Opens two streams with large events to come: of a client that does not read any more, and of one that does. */
+/** Opens two streams with large events to come: of a client that has stopped reading, and of one that reads. */
 async function openBoth() {
   await write('x'.repeat(4000));
   const socket = connect(Number(new URL(one).port), '127.0.0.1');
@@ -318,7 +318,7 @@ test('who looks at a conversation is told to streams of the account at every pro
   const foreign = await openStream({ key: inbox.account.apiKey });
   for (const { events } of [here, there, foreign]) await until('the stream to be ready', () => events.length === 1);
   const seen = { chatId: '019389a0-0000-7000-8000-000000000000', username: 'ada', activity: 'TYPING' } as const;
-  // Repeated, as clients do it: a process that has just lost its connection to the database misses one.
+  // Repeated, as clients do: a process that has just lost its connection to the database misses one.
   await until('the sighting', async () => {
     await inbox.deps.presence.report({ accountId: account.accountId, ...seen });
     return [here, there].every(({ events }) => events.length > 1);

@@ -17,7 +17,7 @@ const THREAD_MESSAGE = columns({
   messageType: as<string>('m.message_type'),
   text: as<string>('m.text'),
   media: as<ThreadMedia | null>('m.media'),
-  /** What the message did if it is a word like STOP or START; otherwise null. */
+  /** Effect of the message on consent if it is a word like STOP or START; otherwise null. */
   consent: as<'OPTED_OUT' | 'OPTED_IN' | null>('m.consent'),
   at: as<Date>('m.at'),
 });

@@ -35,7 +35,7 @@ const pollAgain = async (at = new Date()) => {
   await makeDue();
   return pollReplies(pool(), () => at);
 };
-/** How many times a new status of this reply was published. */
+/** Counts how often a new status of this reply was published. */
 const published = async (id: string): Promise<number> =>
   (await many(pool(), sql`SELECT FROM inbox_event WHERE kind = 'status' AND message_id = ${id}`)).length;
 const watched = async (id: string): Promise<string[]> =>

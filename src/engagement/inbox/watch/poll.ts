@@ -20,7 +20,7 @@ type PolledReply = WatchedReply & { readonly now: DeliveryStatus | undefined };
  * outcomes and receipts (50,000 messages per second) would pay for a check that finds a reply once in thousands of
  * messages.
  *
- * @returns how many replies were polled
+ * @returns the number of replies that were polled
  */
 export function pollReplies(pool: Pool, clock: () => Date): Promise<number> {
   return transaction(pool, async (tx) => {
@@ -57,7 +57,7 @@ async function publishStatuses(tx: Db, changed: readonly PolledReply[]): Promise
   });
 }
 
-/** Whether the status of a reply cannot change any more. A delivered reply may still be read. */
+/** Returns true if the status of a reply cannot change any more. A delivered reply may still be read. */
 function isDone({ now, messageId }: PolledReply, at: Date): boolean {
   if (now === undefined || now === 'READ' || ageOf(messageId, at) > MAX_AGE_MS) return true;
   return now !== 'DELIVERED' && isFinal(codeOf(now));
@@ -67,6 +67,9 @@ const codeOf = (name: StatusName): number => STATUS[name];
 
 const ageOf = (messageId: string, at: Date): number => at.getTime() - timeOfId(messageId).getTime();
 
-/** Returns when to poll a reply again: often at first, later once a minute, when it only remains to be read. */
+/**
+ * Returns the time at which to poll a reply again: often at first, later once a minute, when it only remains to be
+ * read.
+ */
 const nextPollAt = ({ messageId }: PolledReply, at: Date): Date =>
   new Date(at.getTime() + Math.min(60 * SECOND_MS, Math.max(SECOND_MS / 2, ageOf(messageId, at) / 4)));

@@ -31,7 +31,7 @@ export const claimWatchedReplies = (db: Db, { limit }: { limit: number }): Promi
         WHERE due_at <= now() ORDER BY due_at LIMIT ${limit} FOR UPDATE SKIP LOCKED`,
   );
 
-/** Returns in how many ms the next reply is due; null when none is watched. */
+/** Returns the ms until the next reply is due; null when none is watched. */
 export async function findNextWatchedMs(db: Db): Promise<number | null> {
   const { ms } = await one<{ ms: number | null }>(
     db,

@@ -6,7 +6,9 @@ import * as db from './sql.ts';
 
 const MAX_CANNED_ANSWERS = 500;
 
-/** Adds a canned answer for all agents of the account. Errors: 409 when the shortcut is taken, or there are 500. */
+/**
+ * Adds a canned answer for all agents of the account. Errors: 409 when the shortcut is taken, or there are already 500.
+ */
 export async function addCannedAnswer(
   tx: Db,
   author: Author,
@@ -21,7 +23,7 @@ export async function addCannedAnswer(
   return made;
 }
 
-/** Changes a canned answer; what is left out stays. Errors: 404; 409 when the shortcut is taken. */
+/** Changes a canned answer; omitted fields are unchanged. Errors: 404; 409 when the shortcut is taken. */
 export async function changeCannedAnswer(
   tx: Db,
   author: Author,

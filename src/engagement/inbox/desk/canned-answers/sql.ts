@@ -30,7 +30,10 @@ export const insertCannedAnswer = (
         ON CONFLICT (account_id, shortcut) DO NOTHING RETURNING ${CANNED}`,
   );
 
-/** Updates a canned answer; what is null stays. Undefined: unknown id. Fails (23505) when the shortcut is taken. */
+/**
+ * Updates a canned answer; null leaves a field unchanged. Undefined: unknown id. Fails (23505) when the shortcut is
+ * taken.
+ */
 export const updateCannedAnswer = (
   db: Db,
   input: Of & { readonly id: number; readonly shortcut: string | null; readonly text: string | null },

@@ -8,7 +8,7 @@ import { findChanged } from '../../sql.ts';
 
 const MAX_LABELS = 200;
 
-/** Adds a label to those of the account. Errors: 409 when the name is taken, or there are 200. */
+/** Adds a label to those of the account. Errors: 409 when the name is taken, or there are already 200. */
 export async function addLabel(tx: Db, author: Author, { name, color }: LabelIn): Promise<db.Label> {
   const { accountId } = author;
   if ((await db.countLabels(tx, { accountId })) >= MAX_LABELS)

@@ -16,7 +16,7 @@ const PATH = '/api/partner-gateway/v1/inbox/conversations/:chatId/notes';
 const tags = ['Inbox'];
 const MAX_NOTES = 500;
 
-/** Registers the routes for notes about conversations. They are apart from the messages, so that none is ever sent. */
+/** Registers the routes for notes about conversations. Notes are separate from messages, so that none is ever sent. */
 export function noteRoutes(app: App, { pool, answers }: PlatformDeps): void {
   const onRequest = requireScope('inbox');
 
