@@ -10,7 +10,7 @@ import { CAMPAIGN } from './states.ts';
 
 const toIso = (date: Date | null): string | null => date?.toISOString() ?? null;
 
-/** How fast a campaign is being sent, and how long that will still take; null while it is not being sent. */
+/** Current sending rate of a campaign and its remaining time; null while it is not being sent. */
 export type Pace = { readonly ratePerSecond: number | null; readonly estimatedSecondsLeft: number | null };
 
 export const NO_PACE: Pace = { ratePerSecond: null, estimatedSecondsLeft: null };
@@ -72,8 +72,8 @@ function toSettingsOut(row: CampaignEntry) {
 }
 
 /**
- * How many messages still wait for their end, and when the last of them is given up: a campaign with one phone that is
- * switched off is being sent until then.
+ * Counts the messages without a final state, and finds when the last of them is given up: a campaign with one phone
+ * that is switched off is being sent until then.
  */
 function toOpenOut({ run, status, delivered, failed, pausedAt, lastMessagesAt }: CampaignEntry) {
   const openMessages = run ? Math.max(0, run.messages - delivered - failed) : 0;
@@ -82,7 +82,7 @@ function toOpenOut({ run, status, delivered, failed, pausedAt, lastMessagesAt }:
   return { openMessages, completesBy: completesBy ? completesBy.toISOString() : null };
 }
 
-/** How many are skipped for each reason, by the names of the API. */
+/** Counts the skipped recipients for each reason, by the names of the API. */
 export const toSkipped = ({
   opted_out,
   no_route,
@@ -96,8 +96,7 @@ export const toSkipped = ({
 });
 
 /**
- * Counts what became of the recipients: from the hourly figures in single modes, from the ends of chains in combined
- * ones.
+ * Counts the recipients by outcome: from the hourly figures in single modes, from the ends of chains in combined ones.
  */
 function toTotalsOut(row: CampaignEntry) {
   const { totalDestinations } = row;

@@ -16,7 +16,7 @@ type Input = { readonly id: number; readonly change: ApplyIn; readonly now: Date
  * Changes a campaign that is scheduled, prices it and confirms it again, in the caller's transaction: afterwards it is
  * scheduled as it is now, or, if this throws, as it was. The start waits for the lock of the campaign, so it is sent
  * either as it was or as it is now. The credit is moved last: all traffic of the account shares its row. Errors: 400
- * naming what is wrong, also when the campaign is not scheduled, has started or would cost more than `maxPrice`; 403; 404.
+ * naming the faults, also when the campaign is not scheduled, has started or would cost more than `maxPrice`; 403; 404.
  */
 export async function applyChange(tx: Db, actor: Actor, { id, change, now }: Input): Promise<void> {
   const one = { accountId: actor.accountId, id };

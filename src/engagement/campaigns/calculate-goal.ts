@@ -10,9 +10,9 @@ import { listGoalRows } from './audience/sql.ts';
 const MAX_MINUTES = 10;
 
 /**
- * Counts whom a campaign would reach and what that costs at most, in one pass over its lists or numbers, and stores
- * this as its goal. Changes in the meantime are not blocked: they make the goal stale. Call it in a transaction.
- * Errors: 400 when the campaign is confirmed already, 404.
+ * Counts the recipients that a campaign would reach and their maximum cost, in one pass over its lists or numbers, and
+ * stores this as its goal. Changes in the meantime are not blocked: they make the goal stale. Call it in a transaction.
+ * Errors: 400 when the campaign is already confirmed, 404.
  */
 export async function calculateGoal(tx: Db, actor: Author, { id }: { id: number }): Promise<void> {
   const { accountId } = actor;

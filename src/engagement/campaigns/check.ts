@@ -91,7 +91,7 @@ async function networkFaults(
   return faults;
 }
 
-/** Where the ids are that a campaign can use: its own description has only their names. */
+/** Sources of the ids that a campaign can use: its own description has only their names. */
 const UNKNOWN = {
   rcsAgentId: 'unknown: GET /api/message-server/rcs/agents lists them, as agentId',
   rcsTemplateId: 'unknown: GET /api/message-server/rcs/templates lists them, as id',
@@ -129,7 +129,7 @@ export async function checkTemplates(db: Db, { accountId, settings }: Templated)
   return (await Promise.all(faults)).flat();
 }
 
-/** Refuses an actor who may not send on all channels of a campaign. Errors: 403 naming what is missing. */
+/** Denies an actor who may not send on all channels of a campaign. Errors: 403 naming what is missing. */
 export function refuseWithoutScope(actor: Actor, { sendingMode }: Pick<Settings, 'sendingMode'>): void {
   const { operations } = actor;
   refuseOutsidePlan(actor, chainOf(sendingMode));

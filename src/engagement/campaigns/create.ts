@@ -36,10 +36,10 @@ export async function createCampaign(
 }
 
 /**
- * Changes a campaign that has not started; fields that are left out stay. A confirmed one stays confirmed if the same is
- * still sent to the same people; otherwise its confirmation is taken back and its credit returned, and this returns true.
- * Call it in a transaction, last. Errors: 400 naming every faulty field, or the status when the campaign cannot be edited
- * any more; 404.
+ * Changes a campaign that has not started; omitted fields are unchanged. A confirmed one stays confirmed if the same is
+ * still sent to the same people; otherwise its confirmation is revoked and its credit returned, and this returns true.
+ * Call it in a transaction, last. Errors: 400 naming every faulty field, or the status when the campaign cannot be
+ * edited any more; 404.
  */
 export async function updateCampaign(tx: Db, actor: Author, change: Change): Promise<boolean> {
   const takenBack = await changeCampaign(tx, actor, change);
@@ -50,8 +50,9 @@ export async function updateCampaign(tx: Db, actor: Author, change: Change): Pro
 type Change = AtTime & { readonly id: number; readonly patch: CampaignPatch };
 
 /**
- * `updateCampaign` without the return of the credit, which locks what all traffic of the account needs. Returns the
- * campaign as it was where its confirmation was taken back: the caller then calls `returnReserved`; otherwise null.
+ * Does the work of `updateCampaign` except returning the credit, which locks rows that all traffic of the account
+ * needs. Returns the campaign as it was if its confirmation was revoked: the caller then calls `returnReserved`;
+ * otherwise null.
  */
 export async function changeCampaign(tx: Db, actor: Author, { id, patch, now }: Change): Promise<CampaignRow | null> {
   const { accountId } = actor;
@@ -71,17 +72,17 @@ export async function changeCampaign(tx: Db, actor: Author, { id, patch, now }: 
   return takesBack ? current : null;
 }
 
-/** Whether a confirmation still holds: at another time, perhaps, the same is sent to the same people. */
+/** Returns true if a confirmation still holds: the same is sent to the same people, possibly at another time. */
 const staysConfirmed = (before: Settings, after: Settings): boolean =>
   !changesGoal(before, after) && after.readyToSend && after.scheduledAt !== null;
 
-/** Makes the workers look at the campaign, which may have another date. */
+/** Wakes the workers for the campaign, which may have another date. */
 async function wakeAgain(tx: Db, one: { accountId: number; id: number }): Promise<void> {
   await updateJobDueNow(tx, one);
   await wakeCampaign(tx, { campaignId: one.id });
 }
 
-/** Returns what was reserved for a campaign whose confirmation was taken back. */
+/** Returns the credit that was reserved for a campaign whose confirmation was revoked. */
 export const returnReserved = (tx: Db, { id, reservedMicros: micros }: CampaignRow, accountId: number): Promise<void> =>
   settleFrozen(tx, { earned: [], returned: [{ accountId, micros }], reference: `campaign:${id}` });
 

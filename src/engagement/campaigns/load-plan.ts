@@ -9,12 +9,12 @@ import type { Plan, PlanPrice } from './audience/sql.ts';
 
 type Planned = Pick<CampaignRow, 'id' | 'sendingMode' | 'destinationType' | 'contactListIds' | 'smsBody'>;
 
-/** How many recipients a step creates. It takes some 100 ms with these, so that a pause takes effect quickly. */
+/** Number of recipients that a step creates. It takes some 100 ms with these, so that a pause takes effect quickly. */
 export const RECIPIENTS_PER_STEP = 5000;
 
 /**
- * Loads what decides whom a campaign is for. `prices` are those of its goal once it is confirmed; if they are left out,
- * the current price list is used.
+ * Loads the data that decides the recipients of a campaign. `prices` are those of its goal once it is confirmed; if
+ * they are omitted, the current price list is used.
  */
 export async function loadPlan(
   db: Db,
@@ -34,7 +34,10 @@ export async function loadPlan(
   };
 }
 
-/** Whether walking along all contacts once is less work than sorting the members of the lists again in each step. */
+/**
+ * Returns true if walking along all contacts once is less work than sorting the members of the lists again in each
+ * step.
+ */
 async function isWalkShorter(db: Db, accountId: number, ids: readonly number[]): Promise<boolean> {
   const [book, lists] = [await findBook(db, { accountId }), await listListVersions(db, { accountId, ids })];
   const members = lists.reduce((sum, { contactCount }) => sum + contactCount, 0);

@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => api[Symbol.asyncDispose]());
 
-/** A campaign, said as simply as can be. */
+/** Expected state of a campaign, in the simplest form. */
 type Campaign = {
   status: 0 | 1 | 2 | 3 | 4;
   recipients: number;
@@ -28,7 +28,7 @@ type Campaign = {
   confirmed: boolean;
   paused: boolean;
   cancelled: boolean;
-  /** What the goal counted: null when it was never calculated, or something has changed since. */
+  /** Count of the goal: null when it was never calculated, or the campaign has changed since. */
   goal: number | null;
   /** Micro-units that are frozen for it. */
   frozen: number;
@@ -42,7 +42,7 @@ const call = (method: Method, path: string, body?: object) =>
   api.call(account.apiKey, method, `/campaigns${path}`, body);
 const inADay = (): string => new Date(Date.now() + 86_400_000).toISOString();
 
-/** Everything that can be seen of every campaign, and the money. */
+/** Compares all visible data of every campaign, and the credit. */
 async function compare({ campaigns, available }: Model): Promise<void> {
   const { body } = await call('GET', '?limit=1000&direction=ASC');
   const seen = body.data.map((c: Record<string, unknown>) => [
@@ -73,7 +73,7 @@ async function compare({ campaigns, available }: Model): Promise<void> {
   expect(await readBooks(api.pool, account.accountId)).toMatchObject({ available, frozen });
 }
 
-/** A step on one of the campaigns that were made, those that are gone included. */
+/** A step on one of the campaigns that were created, including deleted ones. */
 const step = (
   name: string,
   n: number,
@@ -174,7 +174,7 @@ const hold = (n: number, what: 'pause' | 'resume' | 'cancel'): Step =>
     c.paused = what === 'pause';
   });
 
-/** What workers do, by the same WHERE clauses; the money that a campaign leaves is not looked at here. */
+/** Does the work of workers, by the same WHERE clauses; the credit that a campaign returns is not checked here. */
 const work = (n: number, move: 'start' | 'complete' | 'fail', to: 2 | 3 | 4): Step =>
   step(move, n, async (_, id, c) => {
     const { moved } = await one<{ moved: number }>(

@@ -17,7 +17,7 @@ export const SENDING_MODES = Object.keys(CHAINS) as readonly SendingMode[];
 /** Returns the channels of a mode, in the order in which they are tried. */
 export const chainOf = (mode: SendingMode): readonly Channel[] => CHAINS[mode];
 
-/** Returns whether a mode has several channels: a recipient who is not reached on one is tried on the next. */
+/** Returns true if a mode has several channels: a recipient who is not reached on one is tried on the next. */
 export const isCombined = (mode: SendingMode): boolean => CHAINS[mode].length > 1;
 
 /** Returns the channels of a mode as the set of bits that columns store. */

@@ -24,7 +24,7 @@ export async function readNumbers(destinations: readonly string[], rules: Number
   return { numbers, countries, channels, unreadable };
 }
 
-/** Lists the destinations that are no valid number, as they were given. */
+/** Lists the destinations that are not a valid number, as they were given. */
 export async function listUnreadable(destinations: readonly string[], rules: NumberRules): Promise<string[]> {
   const wrong = await mapInSlices(destinations, (text) => (parsePhone(text, rules)?.isValid ? [] : [text]));
   return wrong.flat();

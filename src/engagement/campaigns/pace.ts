@@ -10,8 +10,8 @@ export type FindPace = (account: Account, campaign: CampaignEntry, now: Date) =>
 
 /**
  * Creates a function that measures the pace of campaigns. Rates cover the last minute, if this process was asked within
- * it, and otherwise the time since the start of the campaign. In single modes, recipients are left whose message no
- * carrier has yet; in combined modes, whose chains may continue, those without a final result.
+ * it, and otherwise the time since the start of the campaign. In single modes, the remaining recipients are those whose
+ * message no carrier has yet; in combined modes, whose chains may continue, those without a final result.
  */
 export function createPaceMeter(): FindPace {
   const meter = createMeter();

@@ -20,7 +20,7 @@ afterAll(() => api[Symbol.asyncDispose]());
 const OPERATIONS = ['update', 'calculate', 'confirm', 'delete', 'pause', 'resume', 'cancel', 'start'] as const;
 type Operation = (typeof OPERATIONS)[number];
 
-/** A campaign to one number, said as simply as can be; null when it is gone. */
+/** Expected state of a campaign to one number, in the simplest form; null when it was deleted. */
 type State = {
   readonly status: number;
   readonly confirmed: boolean;
@@ -31,7 +31,7 @@ type State = {
   readonly cancelled: boolean;
 } | null;
 
-/** What an operation answers and what it leaves, when nothing else happens meanwhile. */
+/** Returns the response to an operation and the state after it, when nothing else happens meanwhile. */
 function apply(state: State, operation: Operation): [answer: number, after: State] {
   return state === null ? [operation === 'start' ? 0 : 404, null] : MOVES[operation](state);
 }
@@ -64,7 +64,7 @@ const MOVES: Readonly<Record<Operation, Move>> = {
 const call = (method: Parameters<CampaignApi['call']>[1], path: string, body?: object) =>
   api.call(account.apiKey, method, `/campaigns${path}`, body);
 
-/** The operation for real. `start` is what a worker does when the time has come, by the same WHERE clause. */
+/** Runs the operation. `start` is what a worker does when the time has come, by the same WHERE clause. */
 async function run(id: number, operation: Operation): Promise<number> {
   if (operation === 'start') {
     const started = sql`WITH m AS (UPDATE campaign SET status = 2
@@ -100,7 +100,10 @@ async function see(id: number): Promise<State> {
   };
 }
 
-/** What these operations may come to, in any order: their answers in the order given, and the state after them. */
+/**
+ * Lists the possible outcomes of these operations, in any order: their responses in the order given, and the state
+ * after them.
+ */
 function outcomesOf(state: State, operations: readonly Operation[]): string[] {
   if (operations.length === 0) return [JSON.stringify([[], state])];
   return operations.flatMap((operation, i) => {

@@ -26,7 +26,7 @@ const call = (method: Method, path: string, body?: object, headers?: object) =>
   api.call(account.apiKey, method, `/campaigns${path}`, body, headers);
 const create = async (more: object = {}) => (await call('POST', '', { ...SMS, ...more })).body;
 type Fault = { readonly field: string; readonly message: string };
-/** The status and what is said of each field. */
+/** Returns the status and the message for each field. */
 const faultsOf = async (answer: ReturnType<typeof call>): Promise<[number, Record<string, string>]> => {
   const { status, body } = await answer;
   const faults: readonly Fault[] = body.details ?? [];
@@ -312,7 +312,7 @@ describe('the goal', () => {
     await newContact([one, two], '+393331000001', { firstName: 'Ana' });
     await newContact([two], '+393331000002', { firstName: 'x'.repeat(90) });
     await newContact([one], '+393331000003', { optedOut: ['SMS'] });
-    // A fixed line, and a number that Italy has not.
+    // A fixed line, and a number that does not exist in Italy.
     await newContact([one], '+390612345678');
     await newContact([one], '+39312345');
     const { id } = await create({ contactListIds: [one, two], smsBody: `${'a'.repeat(100)}{{firstName}}` });

@@ -84,7 +84,7 @@ export const CampaignId = Type.Object({ id: id() });
 const count = (description: string) => Type.Integer({ description });
 const money = (description: string) => Type.Number({ description });
 
-/** How many recipients are skipped for each reason. */
+/** Number of skipped recipients for each reason. */
 export const Skipped = Type.Object(
   {
     invalid: count('There is no number, or it is not valid.'),

@@ -26,10 +26,7 @@ const DEFAULTS: Omit<Settings, 'name' | 'sendingMode'> = {
   rate: null,
 };
 
-/**
- * The settings that result from a request, and what is wrong with it: contradictions, or dates that are not in the
- * future.
- */
+/** The settings that result from a request, and its faults: contradictions, or dates that are not in the future. */
 export type ReadSettings = { readonly settings: Settings; readonly faults: readonly FieldError[] };
 
 /** Reads the settings of a new campaign. */
@@ -37,7 +34,7 @@ export const readNewSettings = (body: CampaignIn, now: Date): ReadSettings =>
   changeSettings({ ...DEFAULTS, name: '', sendingMode: body.sendingMode }, body, now);
 
 /**
- * Applies a request to the settings of a campaign: fields that are left out stay, null removes a value. Recipients of
+ * Applies a request to the settings of a campaign: omitted fields are unchanged, null removes a value. Recipients of
  * the other kind (lists, numbers) replace the earlier ones.
  */
 export function changeSettings(current: Settings, body: CampaignPatch, now: Date): ReadSettings {
@@ -117,7 +114,7 @@ function dateFaults(text: string | null | undefined, now: Date): FieldError[] {
   return date <= now ? [{ field: 'scheduledDate', message: 'must be in the future' }] : [];
 }
 
-/** Returns whether a change of the settings makes an earlier goal stale, because something else would be sent now. */
+/** Returns true if a change of the settings makes an earlier goal stale, because something else would be sent now. */
 export const changesGoal = (before: Settings, after: Settings): boolean =>
   GOAL_SETTINGS.some((key) => JSON.stringify(before[key]) !== JSON.stringify(after[key]));
 

@@ -11,8 +11,8 @@ type Of = { readonly accountId: number };
 type One = Of & { readonly id: number };
 
 /**
- * When the next channel of a combined mode is tried: after how many seconds with a carrier and how many without one at
- * most, and after which final statuses.
+ * Conditions for trying the next channel of a combined mode: the maximum number of seconds with a carrier and without
+ * one, and the final statuses.
  */
 export type Fallback = {
   readonly after?: { readonly WHATSAPP?: number; readonly RCS?: number };
@@ -26,12 +26,12 @@ export type Fallback = {
  */
 export type QuietHours = { readonly from: string; readonly to: string } | { readonly off: true };
 
-/** The valid destinations, each once and sorted, with what their numbering plans say about them. */
+/** The valid destinations, each once and sorted, with the data of their numbering plans. */
 export type Numbers = {
   readonly numbers: readonly string[];
   readonly countries: readonly string[];
   readonly channels: readonly number[];
-  /** How many destinations are not a valid number. */
+  /** Number of destinations that are not a valid number. */
   readonly unreadable: number;
 };
 
@@ -74,13 +74,13 @@ type RunCounters = {
   readonly ended: number;
   readonly delivered: number;
   readonly deliveredTwice: number;
-  /** Recipients whom the cancellation left without a message. */
+  /** Recipients without a message because of the cancellation. */
   readonly unmade: number;
   /** Recipients whose message the cancellation withdrew. */
   readonly withdrawn: number;
   /** The messages so far, including those on later channels. */
   readonly messages: number;
-  /** Whether all recipients have their first message, or get none. */
+  /** True if all recipients have their first message, or get none. */
   readonly produced: boolean;
 };
 
@@ -90,17 +90,17 @@ export const CAMPAIGN_ENTRY = columns({
   id: as<number>('k.id'),
   status: as<CampaignStatus>('k.status'),
   version: as<number>('k.version'),
-  /** How many destinations are not a valid number. */
+  /** Number of destinations that are not a valid number. */
   unreadable: as<number>('k.unreadable_numbers'),
   goal: as<Omit<Goal, 'prices'> | null>("k.goal - 'prices'"),
   goalAt: as<Date | null>('k.goal_at'),
-  /** Whether the goal counted what would be sent now: neither the campaign nor its lists have changed since. */
+  /** True if the goal counted what would be sent now: neither the campaign nor its lists have changed since. */
   goalFresh: as<boolean>(GOAL_IS_FRESH),
   totalDestinations: as<number>('k.total_destinations'),
   estimatedMicros: as<number>('k.estimated_micros'),
   reservedMicros: as<number>('k.reserved_micros'),
   currency: as<string>('b.currency'),
-  /** What the account can spend; null: it pays afterwards. */
+  /** The credit that the account can spend; null: it pays afterwards. */
   availableMicros: as<number | null>('CASE WHEN b.unlimited THEN NULL ELSE b.available_micros END'),
   failureReason: as<string | null>('k.failure_reason'),
   createdAt: as<Date>('k.created_at'),
@@ -110,7 +110,7 @@ export const CAMPAIGN_ENTRY = columns({
   pausedAt: as<Date | null>('k.paused_at'),
   cancelledAt: as<Date | null>('k.cancelled_at'),
   completedAt: as<Date | null>('k.completed_at'),
-  /** When its last messages were created; null when there are none. */
+  /** Time at which its last messages were created; null when there are none. */
   lastMessagesAt: as<Date | null>(`(SELECT b.created_at FROM campaign_batch b
     WHERE b.account_id = k.account_id AND b.campaign_id = k.id ORDER BY b.id DESC LIMIT 1)`),
   /** The counters of its run; null before the confirmation. */
@@ -126,7 +126,7 @@ export const CAMPAIGN_ENTRY = columns({
 
 const DESTINATIONS = columns({ destinations: as<string[]>('k.destinations') });
 
-/** A campaign in a list: its destinations, up to 100,000 numbers, are left out. */
+/** A campaign in a list: its destinations, up to 100,000 numbers, are omitted. */
 export type CampaignEntry = RowOf<typeof CAMPAIGN_ENTRY>;
 
 /** A campaign with its destinations. */
@@ -151,8 +151,8 @@ export const findCampaign = (db: Db, { accountId, id }: One): Promise<CampaignRo
   );
 
 /**
- * Finds a campaign and locks it until the transaction ends. To avoid deadlocks, call it before anything else of the
- * campaign is locked.
+ * Finds a campaign and locks it until the transaction ends. To avoid deadlocks, call it before other rows of the
+ * campaign are locked.
  */
 export async function claimCampaign(db: Db, { accountId, id }: One): Promise<CampaignRow | undefined> {
   const locked = await exec(
@@ -186,8 +186,9 @@ const editableStatus = ({ readyToSend }: Settings): CampaignStatus => (readyToSe
 const jsonOrNull = (value: object | null): string | null => (value === null ? null : JSON.stringify(value));
 
 /**
- * Writes the settings of a campaign that has not started. `changesGoal`: its goal must be calculated again. `confirmed`:
- * whether it is confirmed; with another date it is then due at that. Returns 0 when it cannot be edited any more.
+ * Writes the settings of a campaign that has not started. `changesGoal`: its goal must be calculated again.
+ * `confirmed`: true if it is confirmed; with another date it is then due at that. Returns 0 when it cannot be edited
+ * any more.
  */
 export const updateSettings = (
   db: Db,
@@ -268,6 +269,6 @@ export const updateGoal = (db: Db, { accountId, id, ...g }: One & NewGoal): Prom
         WHERE account_id = ${accountId} AND id = ${id} AND ${statusAllows('edit')} AND confirmed_at IS NULL`,
   );
 
-/** Notifies the workers that a campaign is due; they hear it when the transaction commits. */
+/** Notifies the workers that a campaign is due; the notification is delivered when the transaction commits. */
 export const wakeCampaign = (db: Db, { campaignId }: { campaignId: number }): Promise<number> =>
   exec(db, sql`SELECT pg_notify(${CAMPAIGNS_CHANNEL}, ${String(campaignId)})`);

@@ -13,8 +13,8 @@ export const UNFINISHED = join([READY, SENDING].map(constant), ', ');
 /**
  * The moves of a campaign, with the statuses before and after each. The WHERE clauses of the statements in the sql.ts
  * files take their statuses from here (`statusAllows`), and docs/message-states.md shows the same table (states.test.ts
- * compares them). `confirmed`: whether the campaign must have been confirmed (true) or must not (false); where it is
- * left out, both are allowed.
+ * compares them). `confirmed`: true if the campaign must have been confirmed, false if it must not; if it is omitted,
+ * both are allowed.
  */
 export const MOVES = {
   edit: { from: OPEN, to: OPEN, confirmed: false },

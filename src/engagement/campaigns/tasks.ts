@@ -2,7 +2,7 @@ import { CAMPAIGNS_CHANNEL } from '../../messaging/messages/campaign-ends/sql.ts
 import type { Task } from '../../platform/lib/background/task.ts';
 import { type CampaignRunnerDeps, createCampaignRunner } from './worker/runner.ts';
 
-/** Moves campaigns on. */
+/** Runs the due steps of campaigns. */
 export function campaignTasks(deps: CampaignRunnerDeps): Task[] {
   const campaigns = createCampaignRunner(deps);
   return [

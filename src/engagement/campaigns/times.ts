@@ -3,7 +3,7 @@ import { DEFAULT_VALIDITY_MS } from '../../messaging/messages/validity.ts';
 import { SECOND_MS } from '../../platform/lib/time.ts';
 import type { Fallback } from './sql.ts';
 
-/** Returns the times of a channel of a combined campaign: as it was set, or by default. */
+/** Returns the times of a channel of a combined campaign: as set, or by default. */
 export function timesOf({ after = {}, maxWait }: Fallback, channel: string): Times {
   const own: Readonly<Record<string, number | undefined>> = after;
   return {

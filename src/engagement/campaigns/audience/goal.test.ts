@@ -23,7 +23,7 @@ beforeAll(async () => {
 });
 
 type Person = {
-  /** Null: an e-mail address alone. */
+  /** Null: an email address alone. */
   readonly number: string | null;
   readonly isValid: boolean;
   readonly channels: number;
@@ -74,7 +74,7 @@ const world: fc.Arbitrary<World> = fc.record({
   text: fc.constantFrom('Hello', 'Hello {{firstName|you}}', '{{firstName}}', `${'a'.repeat(150)}{{firstName}}`),
 });
 
-/** What one recipient comes to, said as simply as can be. */
+/** Returns the expected result for one recipient, in the simplest form. */
 function judge({ prices, routes, mode, text }: World, who: Person) {
   const find = <T extends { prefix: string }>(rows: readonly T[]): T | undefined =>
     rows
@@ -107,7 +107,7 @@ function judge({ prices, routes, mode, text }: World, who: Person) {
                 ? 'no_route'
                 : 'no_price';
   const costs = chain.map(({ channel, own }) => ({ ...own, micros: own.unitMicros * (channel === 'SMS' ? parts : 1) }));
-  // Every way to end: at one channel, having paid for those before that do not give back.
+  // Every way to end: at one channel, having paid for those before it that do not refund.
   const ways = costs.map((end, k) =>
     costs.slice(0, k).reduce((sum, c) => sum + (c.refundUndelivered ? 0 : c.micros), end.micros),
   );
@@ -119,7 +119,7 @@ function judge({ prices, routes, mode, text }: World, who: Person) {
   };
 }
 
-/** An account with these people in three lists, and the plan of a campaign over all three. */
+/** Creates an account with these people in three lists, and the plan of a campaign to all three. */
 async function build({ people, prices, routes, mode, text }: World): Promise<Plan & { listIds: number[] }> {
   const accountId = await createAccountWithCredit(pool, 0);
   await exec(pool, sql`DELETE FROM route`);

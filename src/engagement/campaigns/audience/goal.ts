@@ -3,10 +3,10 @@ import { bitOf } from '../../../platform/lib/channel.ts';
 import { chainOf, type SendingMode } from '../mode.ts';
 import type { GoalRow, PlanPrice, SkipReason } from './sql.ts';
 
-/** How many messages of a channel go to a country with the same number of parts, and what they cost at most. */
+/** Number of messages of a channel to a country with the same number of parts, and their maximum cost. */
 export type BreakdownLine = {
   readonly channel: Channel;
-  /** ISO 3166-1 alpha-2; '' where the numbers belong to no country. */
+  /** ISO 3166-1 alpha-2; '' for numbers that belong to no country. */
   readonly country: string;
   readonly parts: number;
   readonly count: number;
@@ -15,26 +15,29 @@ export type BreakdownLine = {
   readonly priceMicros: number;
 };
 
-/** Whom a campaign would reach and what that costs, as the column `goal` stores it. */
+/** Recipients that a campaign would reach and their cost, as the column `goal` stores it. */
 export type Goal = {
   /** Distinct numbers to which something is sent. */
   readonly total: number;
   /** Distinct numbers to which nothing is sent. */
   readonly skippedTotal: number;
-  /** How many are skipped for each reason. `duplicate`: the same number in another list, or given again. */
+  /** Number of skipped recipients for each reason. `duplicate`: the same number in another list, or given again. */
   readonly skipped: Readonly<Record<SkipReason | 'duplicate', number>>;
-  /** How many of the skipped are contacts without a number or not a number at all: they do not become recipients. */
+  /**
+   * Number of skipped entries that do not become recipients: contacts without a number, and texts that are not a number
+   * at all.
+   */
   readonly unlisted: number;
   readonly breakdown: readonly BreakdownLine[];
   /** The price list that was used: it stays in force for the campaign. */
   readonly prices: readonly PlanPrice[];
 };
 
-/** How many entries the lists or numbers of a campaign have, before duplicates and unreadable numbers are left out. */
+/** Number of entries in the lists or numbers of a campaign, before duplicates and unreadable numbers are excluded. */
 export type AudienceSize = {
   /** The contacts of all lists together, or the numbers as they were given. */
   readonly named: number;
-  /** How many of them are not a number at all. */
+  /** Number of entries that are not a number at all. */
   readonly unreadable: number;
 };
 

@@ -11,31 +11,31 @@ import { bitsOf, chainOf, type SendingMode } from '../mode.ts';
 import { fixedText, leastText, type Piece } from '../text/parse.ts';
 import { renderSql } from '../text/sql.ts';
 
-/** Why nothing is sent to a candidate, in the order in which the reasons are checked. */
+/** Reasons why nothing is sent to a candidate, in the order in which they are checked. */
 export const SKIP_REASONS = ['invalid', 'unsupported', 'opted_out', 'text', 'no_route', 'no_price'] as const;
 export type SkipReason = (typeof SKIP_REASONS)[number];
 
-/** Whom a campaign is for and what it sends, as far as this decides who gets a message and at what price. */
+/** Recipients and content of a campaign, as far as they decide who gets a message and at which price. */
 export type Plan = {
   readonly accountId: number;
   readonly campaignId: number;
   readonly mode: SendingMode;
   /** The lists of the campaign; null: its numbers. */
   readonly listIds: readonly number[] | null;
-  /** For a campaign that is not saved: these contacts or numbers, in place of lists and numbers of the campaign. */
+  /** For a campaign that is not saved: these contacts or numbers, instead of lists and numbers of the campaign. */
   readonly named?: { readonly contactIds: readonly number[] } | { readonly numbers: NamedNumbers } | undefined;
   /** The text of the SMS; null: the mode has no SMS. */
   readonly pieces: readonly Piece[] | null;
   /**
-   * How the next candidates of the lists are found: along all numbers of the account (true), or by sorting the members
-   * each time (false), which is less work for short lists in a large account.
+   * Method of finding the next candidates of the lists: along all numbers of the account (true), or by sorting the
+   * members each time (false), which is less work for short lists in a large account.
    */
   readonly walk: boolean;
   /** The prices in force: the current list for a goal, that of the confirmation for a confirmed campaign. */
   readonly prices: readonly PlanPrice[];
 };
 
-/** Valid numbers, each once and sorted, with what their numbering plans say about them. */
+/** Valid numbers, each once and sorted, with the data of their numbering plans. */
 export type NamedNumbers = {
   readonly numbers: readonly string[];
   readonly countries: readonly string[];
@@ -51,11 +51,11 @@ export type RecipientRange = { readonly after: string | null; readonly limit: nu
 const ONE_PART = 160;
 
 /**
- * A SELECT of `country, destination, contact_id, channels, sms_parts, reserve_micros, skip_reason`: whom a campaign is
- * for. It gives one row per number, in the order of the numbers, including those that get nothing (`channels` 0, with
- * the reason). `channels` are the bits of the channels that may be tried: in the mode, supported, not opted out of,
- * with a route and a price. `reserve_micros` is the maximum that trying them in turn can cost. No rows: there are no
- * candidates after the start of the range.
+ * A SELECT of `country, destination, contact_id, channels, sms_parts, reserve_micros, skip_reason`: the recipients of a
+ * campaign. It gives one row per number, in the order of the numbers, including those that get nothing (`channels` 0,
+ * with the reason). `channels` are the bits of the channels that may be tried: in the mode, supported, not opted out
+ * of, with a route and a price. `reserve_micros` is the maximum that trying them in turn can cost. No rows: there are
+ * no candidates after the start of the range.
  */
 export const recipientsSql = (plan: Plan, range: RecipientRange | null): Sql => sql`
   WITH price_list AS MATERIALIZED (${priceList(plan)}),
@@ -75,13 +75,15 @@ const GOAL_ROW = columns({
   count: as<number>('sum(c.count)::bigint'),
   /** The unit price of each channel, in the order of the mode. */
   unitMicros: as<(number | null)[]>('f.units'),
-  /** What the reserve of one recipient holds for each channel, in the order of the mode. */
+  /** The reserve of one recipient for each channel, in the order of the mode. */
   shareMicros: as<number[]>('f.shares'),
-  /** Whether the price of each channel is returned when nothing is delivered, in the order of the mode. */
+  /**
+   * True if the price of the channel is returned when nothing is delivered; for each channel, in the order of the mode.
+   */
   refunds: as<(boolean | null)[]>('f.refunds'),
 });
 
-/** How many candidates agree in everything that decides their price. */
+/** Number of candidates that agree in everything that decides their price. */
 export type GoalRow = RowOf<typeof GOAL_ROW>;
 
 /** Counts all candidates of a campaign in one pass, grouped by what decides their price. */
@@ -153,7 +155,7 @@ function numbers(plan: Plan, range: RecipientRange | null): Sql {
     LEFT JOIN contact c ON c.account_id = ${accountId} AND c.phone_number = n.number`;
 }
 
-/** What follows FROM: the rows `u` of the numbers, and a WHERE clause. */
+/** Builds the part after FROM: the rows `u` of the numbers, and a WHERE clause. */
 function numbersOf({ accountId, campaignId, named }: Plan): Sql {
   if (!named || !('numbers' in named))
     return sql`campaign k, unnest(k.numbers, k.number_countries, k.number_channels) AS u (number, country, channels)
@@ -210,7 +212,7 @@ const optOutsOf = (accountId: number, channel: Channel, range: RecipientRange | 
              AND ${o}.channel = ${channel} ${range ? sql`AND ${o}.phone_number > ${range.after ?? ''}` : sql``}`;
 };
 
-/** An expression: how many digits decide price and route. */
+/** An expression: the number of digits that decide price and route. */
 const maxPrefixLength = (plan: Plan): Sql => sql`
   (SELECT coalesce(max(length(p.prefix)), 0)
    FROM (SELECT prefix, channel FROM price_list UNION ALL

@@ -16,8 +16,8 @@ const ONE = `${PATH}/:id`;
 const LIMIT_BYTES = 4 * 1024 * 1024;
 
 /**
- * Registers the routes for what an editor of campaigns holds before a campaign can be made of it: saved while somebody
- * types, incomplete, and without any effect. The rules for campaigns do not apply to it.
+ * Registers the routes for drafts of the campaign editor, before a campaign is created from them: saved while a user
+ * types, incomplete, and without any effect. The rules for campaigns do not apply to them.
  */
 export function draftRoutes(app: App, { pool }: PlatformDeps): void {
   const onRequest = requireScope('campaigns');

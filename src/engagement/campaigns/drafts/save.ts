@@ -12,16 +12,16 @@ import {
   updateDraft,
 } from './sql.ts';
 
-/** Abandoned drafts would otherwise pile up without anybody noticing. */
+/** Abandoned drafts would otherwise accumulate unnoticed. */
 export const MAX_DRAFTS = 500;
-/** Of all drafts of an account, as the database keeps them: compressed. */
+/** Size of all drafts of an account, as the database stores them: compressed. */
 const MAX_BYTES = 32 * 1024 * 1024;
 
 /**
- * Stores what an editor holds, whatever is missing in it, in the caller's transaction; nothing of it takes effect. A draft
- * is changed only from the version that the editor has seen, so that two windows never write over each other; the same
- * request again is answered like the first. Errors: 404 for an unknown draft or campaign; 409 when somebody else has
- * changed the draft, or the campaign has another draft; 400 beyond 500 drafts or 32 MiB of them.
+ * Stores the content of an editor, complete or not, in the caller's transaction; it has no effect. A draft is changed
+ * only from the version that the editor has seen, so that two windows never overwrite each other; a repeated request
+ * gets the same response as the first. Errors: 404 for an unknown draft or campaign; 409 when another user has changed
+ * the draft, or the campaign has another draft; 400 beyond 500 drafts or 32 MiB of them.
  */
 export async function saveDraft(tx: Db, actor: Actor, input: DraftIn & { readonly id: string }): Promise<DraftRow> {
   const { accountId } = actor;

@@ -19,7 +19,7 @@ const DRAFT = columns({
   content: as<string>('d.content::text'),
 });
 
-/** A draft of the editor in a list, without what it holds. */
+/** A draft of the editor in a list, without its content. */
 export type DraftEntry = RowOf<typeof DRAFT_ENTRY>;
 export type DraftRow = RowOf<typeof DRAFT>;
 
@@ -37,7 +37,7 @@ export const listDrafts = (
         ORDER BY d.updated_at DESC, d.id LIMIT ${limit}`,
   );
 
-/** Counts the drafts of an account, and the bytes that the database keeps of them. */
+/** Counts the drafts of an account, and the bytes that the database stores for them. */
 export const countDrafts = (db: Db, { accountId }: Of): Promise<{ total: number; bytes: number }> =>
   one(
     db,
@@ -56,7 +56,7 @@ type Written = {
   readonly userId: number | null;
 };
 
-/** Inserts a draft as version 1. Returns 0 when there is one of this id, or another of the same campaign. */
+/** Inserts a draft as version 1. Returns 0 when there is one with this id, or another of the same campaign. */
 export const insertDraft = (db: Db, { accountId, id, campaignId, name, content, userId }: One & Written) =>
   exec(
     db,
@@ -65,7 +65,7 @@ export const insertDraft = (db: Db, { accountId, id, campaignId, name, content, 
         ON CONFLICT DO NOTHING`,
   );
 
-/** Replaces a draft that still has the version `version`. Returns 0 when it has another one, or is gone. */
+/** Replaces a draft that still has the version `version`. Returns 0 when it has another one or was deleted. */
 export const updateDraft = (
   db: Db,
   { accountId, id, version, name, content, userId }: One & Omit<Written, 'campaignId'> & { version: number },
@@ -77,7 +77,7 @@ export const updateDraft = (
         WHERE account_id = ${accountId} AND id = ${id}::uuid AND version = ${version}`,
   );
 
-/** Whether a draft has this version and exactly this content: a request that was repeated finds what it wrote itself. */
+/** Returns true if a draft has this version and exactly this content: a repeated request finds its own write. */
 export const isDraftWritten = async (
   db: Db,
   { accountId, id, version, name, content }: One & Pick<Written, 'name' | 'content'> & { version: number },
@@ -104,6 +104,6 @@ export const claimCampaignForShare = (
 export const deleteDraftOf = (db: Db, { accountId, campaignId }: Of & { campaignId: number }): Promise<number> =>
   exec(db, sql`DELETE FROM campaign_draft WHERE account_id = ${accountId} AND campaign_id = ${campaignId}`);
 
-/** Returns 0 when there is no such draft. */
+/** Deletes a draft. Returns 0 when there is no such draft. */
 export const deleteDraft = (db: Db, { accountId, id }: One): Promise<number> =>
   exec(db, sql`DELETE FROM campaign_draft WHERE account_id = ${accountId} AND id = ${id}::uuid`);

@@ -5,10 +5,10 @@ import { chainOf } from '../mode.ts';
 import type { RunningCampaign } from '../run/sql.ts';
 import { type MessageFact, TIME } from './sql.ts';
 
-/** In place of a status: the time of the channel is over, and the message may still be delivered. */
+/** Used instead of a status: the time of the channel is over, and the message may still be delivered. */
 export const TIME_OVER = -1;
 
-/** What a final state of a message means for its recipient. */
+/** Consequence of a final state of a message for its recipient. */
 export type Decision =
   /** Nothing: another channel has been tried already, or this state was processed before. */
   | { readonly kind: 'stale' }
@@ -21,9 +21,9 @@ export type Decision =
   | { readonly kind: 'next'; readonly channels: number; readonly reason: string; readonly open: boolean };
 
 /**
- * Decides what follows when a message of a combined campaign has ended or its time is over. A hop ends with a final failure, or when its time is over. No other channel follows a
- * message that may have been delivered (an unknown outcome, which comes as status 0), nor one that somebody withdrew on
- * purpose. A pure function.
+ * Decides the next step when a message of a combined campaign has ended or its time is over. A hop ends with a final
+ * failure, or when its time is over. No other channel follows a message that may have been delivered (an unknown
+ * outcome, which comes as status 0), nor one that was withdrawn on purpose. A pure function.
  */
 export function decide(fact: MessageFact, status: number, campaign: RunningCampaign): Decision {
   if (fact.hopMessageId !== null && fact.hopMessageId !== fact.id) return { kind: 'stale' };

@@ -25,7 +25,7 @@ beforeEach(async () => {
 
 const [ANA = '', BOB = ''] = mobileNumbers(2);
 
-/** A campaign whose first messages a carrier has taken. */
+/** Creates a campaign whose first messages a carrier has taken. */
 async function begun(mode: 'RCS_SMS' | 'WHATSAPP_SMS' | 'WHATSAPP_RCS_SMS', more: object = {}): Promise<number> {
   const id = await stage.confirmed({ mode, numbers: [ANA], ...more });
   await stage.run();

@@ -23,7 +23,7 @@ type Continuation = { readonly fact: db.MessageFact; readonly status: number; re
 /**
  * Processes final states of messages of a combined campaign: a recipient was reached, is tried on the next channel, or
  * has no channel left. The states are deleted in the same transaction that creates the next messages, and each hop of a
- * recipient has at most one row, so that nobody gets two copies.
+ * recipient has at most one row, so that no one gets two copies.
  */
 export async function processOutcomes(step: Step): Promise<number> {
   const { tx, job, campaign } = step;
@@ -35,7 +35,7 @@ export async function processOutcomes(step: Step): Promise<number> {
   const counts = { ended: 0, delivered: 0, withdrawn: 0, spareMicros: 0 };
   const findMaxCost = createMaxCost(campaign);
   const continuations: Continuation[] = [];
-  /** Those who got a message and were tried on more than one channel: it may be their second. */
+  /** Recipients who got a message and were tried on more than one channel: it may be their second. */
   const reached: string[] = [];
   for (const fact of await db.listMessageFacts(tx, job, { ids, firstId, lastId })) {
     const status = statuses.get(fact.id) ?? 0;
@@ -55,16 +55,16 @@ export async function processOutcomes(step: Step): Promise<number> {
   return 0;
 }
 
-/** Whether the cancellation of the campaign withdrew the message. */
+/** Returns true if the cancellation of the campaign withdrew the message. */
 const isWithdrawn = ({ status, errorCode }: db.MessageFact, { cancelled }: RunningCampaign): boolean =>
   cancelled && status === STATUS.DELETED && errorCode === CANCELLED;
 
-/** What a message costs, or may still cost. */
+/** Returns the cost of a message, or its cost if it is still delivered. */
 const costOf = ({ creditReturned, priceMicros }: db.MessageFact): number => (creditReturned ? 0 : priceMicros);
 
 /**
- * What a recipient who ends here, or a message that another channel has overtaken, can no longer cost. `maxMicros` is
- * what this message and those after it could cost until now.
+ * Returns the amount that can no longer be spent on a recipient who ends here, or on a message that another channel has
+ * overtaken. `maxMicros` is the maximum cost of this message and those after it until now.
  */
 function spareAtEnd(
   fact: db.MessageFact,
@@ -142,7 +142,8 @@ async function createHops(step: Step, chosen: readonly Chosen[]): Promise<HopCou
   const findMaxCost = (fact: db.MessageFact): number => maxCost(fact, fact);
   return {
     messages: able.length,
-    // A recipient without another message ends here, unless the last one may still arrive: its final state will tell.
+    // A recipient without another message ends here, unless the last one may still arrive: its final state decides
+    // then.
     ended: chosen.filter(({ continuation, choice }) => typeof choice === 'string' && !continuation.next.open).length,
     spareMicros: chosen.reduce((sum, one) => sum + spareAtHop(one, findMaxCost(one.continuation.fact)), 0),
   };
@@ -151,8 +152,8 @@ async function createHops(step: Step, chosen: readonly Chosen[]): Promise<HopCou
 const hopAfter = ({ hop }: db.MessageFact): number => (hop ?? 0) + 1;
 
 /**
- * What a recipient can no longer cost once the next channel is tried, or cannot be. Below zero: a message whose time was
- * over may still be delivered, and costs its price beside the next one.
+ * Returns the amount that can no longer be spent on a recipient once the next channel is tried, or cannot be. Below
+ * zero: a message whose time was over may still be delivered, and costs its price in addition to the next one.
  */
 function spareAtHop({ continuation: { fact, next }, choice }: Chosen, maxMicros: number): number {
   if (typeof choice !== 'string') return maxMicros - costOf(fact) - choice.maxMicros;

@@ -16,7 +16,7 @@ const database = await createTestDatabase();
 const { pool } = database;
 afterAll(() => database[Symbol.asyncDispose]());
 
-/** On RCS and WhatsApp the price of what is not delivered is returned, on SMS it is not. */
+/** On RCS and WhatsApp the price of an undelivered message is returned, on SMS it is not. */
 const PRICE: Readonly<Record<Channel, number>> = { WHATSAPP: 60, RCS: 50, SMS: 35 };
 const MODES = ['RCS_SMS', 'WHATSAPP_SMS', 'WHATSAPP_RCS', 'WHATSAPP_RCS_SMS'] as const;
 type Mode = (typeof MODES)[number];
@@ -46,7 +46,7 @@ const messagesOf = (id: number): Promise<Message[]> =>
   );
 const isOpen = ({ status }: Message): boolean => status === null || !isFinal(status);
 
-/** What the recipients can still cost at most, by what has become of their messages. */
+/** Returns the maximum that the recipients can still cost, by the states of their messages. */
 function stillPossible(mode: Mode, messages: readonly Message[]): number {
   const chain = chainOf(mode);
   let micros = 0;

@@ -4,18 +4,18 @@ import type { Revoke } from '../../../messaging/fallback/ends.ts';
 import type { RevocableBatch } from '../run/step.ts';
 import { updateBatchDue } from './sql.ts';
 
-/** Requests that are sent to a network at once and recorded in one commit. */
+/** Number of requests that are sent to a network in parallel and recorded in one commit. */
 const CONCURRENT_REQUESTS = 20;
 /**
- * How long a batch belongs to one worker after its last request; after that, the worker has died or the network is
- * silent.
+ * Time for which a batch belongs to one worker after its last request; after that, the worker has died or the network
+ * is silent.
  */
 export const REVOKE_LEASE_MS = 20_000;
 /** The wait until another process may have the connection, or the network a response. */
 const RETRY_MS = 15_000;
 
 /**
- * Revokes messages whose time is over at their network. Those for which the network gives no answer are tried again.
+ * Revokes messages whose time is over at their network. Those for which the network gives no response are tried again.
  */
 export async function revokeAll(pool: Pool, revoke: Revoke, { job, batchId, messages, againMs }: RevocableBatch) {
   const deps = { pool, revoke, now: () => new Date() };

@@ -13,7 +13,7 @@ const MESSAGE_FACT = columns({
   sender: as<string>('m.sender'),
   priceMicros: as<number>('m.price_micros'),
   refundUndelivered: as<boolean>('m.refund_undelivered'),
-  /** Whether it costs nothing, because its price was returned. */
+  /** True if it costs nothing, because its price was returned. */
   creditReturned: as<boolean>('coalesce(s.credit_returned, false)'),
   /** The bits of the channels that can reach the recipient. */
   channels: as<number>('r.channels'),
@@ -28,18 +28,18 @@ const MESSAGE_FACT = columns({
   hop: as<number | null>('h.hop'),
   /** The message of that hop. */
   hopMessageId: as<string | null>('h.message_id'),
-  /** When a carrier took the message, or may have taken it; null while it waits, also to be tried again. */
+  /** Time at which a carrier took the message, or may have taken it; null while it waits, also to be tried again. */
   submittedAt: as<Date | null>('s.submitted_at'),
 });
 
-/** What is known of a message of a campaign, and of its recipient. */
+/** State of a message of a campaign, and of its recipient. */
 export type MessageFact = RowOf<typeof MESSAGE_FACT>;
 
 const PREFIX_ROWS = sql`${rowsOf(COUNTRY_PREFIXES, { country: text((row) => row.country), prefix: text((row) => row.prefix) })} AS p`;
 
 /**
  * Lists the facts about messages of a campaign, in the order of `ids`. All ids must lie in [firstId, lastId]. Messages
- * that do not belong to the campaign are left out.
+ * that do not belong to the campaign are omitted.
  */
 export async function listMessageFacts(
   db: Db,
@@ -82,14 +82,14 @@ export type NewHop = {
   readonly destination: string;
   readonly hop: number;
   readonly messageId: string;
-  /** The name of the final status of the message before, `TIME`, or `NOT_TRIED`. */
+  /** The name of the final status of the previous message, `TIME`, or `NOT_TRIED`. */
   readonly reason: string;
   /** The channel on which the recipient was not reached. */
   readonly fromChannel: string;
 };
 
 /**
- * Records that recipients are tried on another channel. Fails when a recipient has this hop already, so that nobody
+ * Records that recipients are tried on another channel. Fails when a recipient already has this hop, so that no one
  * gets two copies.
  */
 export async function insertHops(db: Db, { accountId, campaignId }: Job, hops: readonly NewHop[]): Promise<void> {
@@ -105,8 +105,8 @@ export async function insertHops(db: Db, { accountId, campaignId }: Job, hops: r
 }
 
 /**
- * Counts deliveries to recipients who were tried on another channel while the message before could still arrive, one
- * per destination given. Returns how many of these recipients have now got their second message.
+ * Counts deliveries to recipients who were tried on another channel while the previous message could still arrive, one
+ * per destination given. Returns the number of these recipients who have now got their second message.
  */
 export async function countSecondDeliveries(
   db: Db,
@@ -170,7 +170,7 @@ export async function updateBatchDue(
   );
 }
 
-/** Returns in how many ms the next batch or postponed outcome of a campaign is due; null when none is waiting. */
+/** Returns the ms until the next batch or postponed outcome of a campaign is due; null when none is waiting. */
 export async function findNextDueMs(db: Db, { accountId, campaignId }: Job): Promise<number | null> {
   const { ms } = await one<{ ms: number | null }>(
     db,

@@ -14,17 +14,17 @@ import { TIME_OVER } from './decide.ts';
 import { REVOKE_LEASE_MS } from './revoke.ts';
 import * as db from './sql.ts';
 
-/** The wait for the response of a carrier to what was just sent to it. */
+/** The wait for the response of a carrier to messages that were just sent to it. */
 const RESPONSE_WAIT_MS = 10_000;
-/** The shortest wait until a batch is looked at again: what comes due in the meantime is processed together. */
+/** The shortest wait until a batch is checked again: messages that come due in the meantime are processed together. */
 const MIN_WAIT_MS = 1000;
 
 /**
  * Processes messages whose time on their channel is over. It begins when a carrier takes the message (`restMs`), so a
- * batch is checked again until all of its messages were taken and have had their time; while nobody knows whether one was
- * taken, every five minutes. Those whose time is over are revoked where their network can, and nothing follows before that;
- * for the others it is recorded. Those that no carrier took for as long as they may wait are withdrawn from the queue. What
- * follows is decided together with all final states (outcomes.ts).
+ * batch is checked again until all of its messages were taken and have had their time; while it is unknown whether one
+ * was taken, every five minutes. Those whose time is over are revoked if their network supports it, and nothing follows
+ * before that; for the others it is recorded. Those that no carrier took within their maximum wait are withdrawn from
+ * the queue. The next step is decided together with all final states (outcomes.ts).
  */
 export async function processTimeouts(step: Step): Promise<number> {
   const { tx, job, campaign } = step;
@@ -36,7 +36,7 @@ export async function processTimeouts(step: Step): Promise<number> {
   return 0;
 }
 
-/** Returns in how many ms the batch is due again; null: all of it is done. */
+/** Returns the ms until the batch is due again; null: all of it is done. */
 async function endChannelTime(step: Step, batch: db.Batch): Promise<number | null> {
   const { tx, job, campaign } = step;
   const { id: batchId, messageIds: ids } = batch;
@@ -67,14 +67,16 @@ const isCurrent = ({ id, hopMessageId }: db.MessageFact): boolean => hopMessageI
 const isAccepted = ({ status, submittedAt }: db.MessageFact): boolean =>
   submittedAt !== null && status === STATUS.ACCEPTED;
 
-/** Whether the message is in the queue, for the first time or again. */
+/** Returns true if the message is in the queue, for the first time or again. */
 const isUnsent = ({ status, submittedAt }: db.MessageFact): boolean =>
   submittedAt === null && (status === null || status === STATUS.ACCEPTED);
 
-/** Whether nobody knows if its carrier took it. When that turns out, its time goes on or is over. */
+/**
+ * Returns true if it is unknown whether the carrier took the message. Once that is known, its time goes on or is over.
+ */
 const isInDoubt = ({ status }: db.MessageFact): boolean => status === STATUS.UNKNOWN;
 
-/** In how many ms a message must be looked at again, if it must. */
+/** Returns the ms until a message must be checked again, if it must. */
 function waitsOf(fact: db.MessageFact & { readonly leftMs: number }): number[] {
   if (isInDoubt(fact)) return [Math.max(fact.leftMs, UNKNOWN_WAIT_MS)];
   return fact.leftMs > 0 ? [Math.max(fact.leftMs, MIN_WAIT_MS)] : [];
@@ -93,7 +95,7 @@ function toRevocable({ accountId }: Job, fact: db.MessageFact): RevocableMessage
     : [];
 }
 
-/** Withdraws messages from the queue. Returns how many were sent in the meantime, without a response yet. */
+/** Withdraws messages from the queue. Returns the number that were sent in the meantime, without a response yet. */
 async function withdrawQueued({ tx, job: { accountId }, campaign }: Step, ids: readonly string[]): Promise<number> {
   if (ids.length === 0) return 0;
   const withdrawn = await withdrawFromQueue(

@@ -14,7 +14,7 @@ type AtTime = { readonly now: Date };
 
 /**
  * Confirms a campaign, which cannot be undone: freezes its price and notifies the workers, in the caller's transaction.
- * Of several confirmations only one succeeds. The lists that the price was calculated for cannot change until the
+ * Of several confirmations only one succeeds. The lists for which the price was calculated cannot change until the
  * transaction ends. Errors: 400 with every unmet precondition, 403 without the scopes of its channels, 404.
  */
 export async function confirmCampaign(tx: Db, actor: Actor, { id, now }: AtTime & { id: number }): Promise<void> {
@@ -80,7 +80,10 @@ async function routeFaults(tx: Db, accountId: number, { goal }: CampaignRow): Pr
   return [{ field: 'sendingMode', message: 'there is no longer a route for SMS' }];
 }
 
-/** Checks that the price was calculated for what would be sent now, reaches somebody, and is within the credit. */
+/**
+ * Checks that the price was calculated for what would be sent now, that at least one recipient is reached, and that the
+ * price is within the credit.
+ */
 function goalFaults(actor: Actor, campaign: CampaignRow): FieldError[] {
   const { goal, goalFresh, estimatedMicros, availableMicros } = campaign;
   if (!goal) return [{ field: 'goal', message: 'the cost has not been calculated: call calculateGoal' }];

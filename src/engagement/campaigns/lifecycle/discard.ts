@@ -9,7 +9,7 @@ const RESTORED =
 
 /**
  * Discards the campaigns of all accounts that were confirmed before an instant: those that are being sent are
- * cancelled, those that wait for their time are paused until somebody decides. Returns how many there are.
+ * cancelled, those that wait for their time are paused until a person decides. Returns their number.
  */
 export function discardCampaigns(
   pool: Pool,

@@ -178,7 +178,7 @@ describe('confirming', () => {
     const approve = sql`UPDATE template SET status = 'APPROVED', variables = '{"firstName|you"}' WHERE id = ${rcsTemplateId}`;
     expect(await unmet(id)).toEqual([400, ['rcsTemplateId', 'rcsTemplateId']]);
     await exec(api.pool, approve);
-    // RCS gives its price back when nothing is delivered, so the dearer of the two is the most that a recipient costs.
+    // RCS refunds its price when nothing is delivered, so the more expensive of the two is the maximum for a recipient.
     expect((await call('GET', `/${id}/price`)).body).toMatchObject({
       price: 0.1,
       breakdown: [{ channel: 'RCS', country: 'IT', parts: 1, count: 2, unitPrice: 0.05, price: 0.1 }],
@@ -243,7 +243,7 @@ describe('races', () => {
     const id = await priced();
     const answers = await Promise.all(Array.from({ length: 1000 }, () => confirm(id)));
     const count = (wanted: number) => answers.filter(({ status }) => status === wanted).length;
-    // Who waits for a connection for too long is told to come again.
+    // A request that waits too long for a connection is asked to retry.
     expect([count(202), count(400) + count(503)]).toEqual([1, 999]);
     expect(await books()).toMatchObject({ frozen: PRICE_MICROS });
     expect(await runOf(id)).toHaveLength(1);
@@ -301,7 +301,7 @@ describe('races', () => {
       const id = await priced({ scheduledDate: inADay() });
       await confirm(id);
       const before = await books();
-      // As the worker does: it locks the campaign, and starts it only where it is still to be started.
+      // As the worker does: it locks the campaign, and starts it only if it is still to be started.
       const start = transaction(api.pool, async (tx) => {
         await exec(tx, sql`SELECT FROM campaign WHERE id = ${id} FOR NO KEY UPDATE`);
         return exec(

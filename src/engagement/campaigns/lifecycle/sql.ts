@@ -13,7 +13,7 @@ const of = ({ accountId, id }: One): Sql => sql`account_id = ${accountId} AND id
 
 /**
  * Confirms a campaign as it is now. It becomes SENDING, or stays READY until its scheduled time. Returns 0 when it
- * cannot be confirmed: somebody else has done so, or it has changed since its price was calculated.
+ * cannot be confirmed: another caller has done so, or it has changed since its price was calculated.
  */
 export const moveToConfirmed = (
   db: Db,
@@ -30,7 +30,7 @@ export const moveToConfirmed = (
   );
 
 /**
- * Takes back the confirmation of a campaign that waits for its time. Returns 0 when it has started, or is not confirmed.
+ * Revokes the confirmation of a campaign that waits for its time. Returns 0 when it has started, or is not confirmed.
  */
 export const moveToUnconfirmed = (db: Db, one: One): Promise<number> =>
   exec(
@@ -55,11 +55,11 @@ export const insertRun = (
         VALUES (${accountId}, ${id}, ${unusedMicros}, ${unlisted}, ${unlisted})`,
   );
 
-/** Makes a campaign due for workers at once; from then on each step sets when the next one is due. */
+/** Makes a campaign due for workers immediately; from then on each step sets when the next one is due. */
 export const insertJob = (db: Db, { accountId, id }: One): Promise<number> =>
   exec(db, sql`INSERT INTO campaign_job (campaign_id, account_id) VALUES (${id}, ${accountId})`);
 
-/** Makes a campaign due at once. */
+/** Makes a campaign due immediately. */
 export const updateJobDueNow = (db: Db, { accountId, id }: One): Promise<number> =>
   exec(db, sql`UPDATE campaign_job SET due_at = now() WHERE account_id = ${accountId} AND campaign_id = ${id}`);
 
@@ -76,7 +76,10 @@ export const listJobsOfTemplates = (db: Db, { keys }: { keys: readonly TemplateK
   );
 };
 
-/** Makes campaigns due at once, and notifies the workers; they hear it when the transaction commits. */
+/**
+ * Makes campaigns due immediately, and notifies the workers; the notification is delivered when the transaction
+ * commits.
+ */
 export const wakeJobs = (db: Db, { ids }: { ids: readonly number[] }): Promise<number> =>
   exec(
     db,
@@ -85,7 +88,7 @@ export const wakeJobs = (db: Db, { ids }: { ids: readonly number[] }): Promise<n
         SELECT pg_notify(${CAMPAIGNS_CHANNEL}, campaign_id::text) FROM moved`,
   );
 
-/** Pauses a campaign that is being sent. Returns 0 when it is not being sent, is paused already, or was cancelled. */
+/** Pauses a campaign that is being sent. Returns 0 when it is not being sent, is already paused, or was cancelled. */
 export const moveToPaused = (db: Db, one: One): Promise<number> =>
   exec(
     db,
@@ -94,7 +97,7 @@ export const moveToPaused = (db: Db, one: One): Promise<number> =>
   );
 
 /**
- * Resumes a campaign that somebody paused, or that waits for a person because its time was missed or its account was
+ * Resumes a campaign that a person paused, or that waits for a person because its time was missed or its account was
  * suspended. The reason stays, so that the worker can tell that a person decided this.
  */
 export const moveFromPaused = (db: Db, one: One): Promise<number> =>
@@ -106,8 +109,8 @@ export const moveFromPaused = (db: Db, one: One): Promise<number> =>
   );
 
 /**
- * Cancels a campaign, which need not be paused any more: no more messages are created. Returns 0 when it is not being
- * sent, or was cancelled already.
+ * Cancels a campaign, which may be paused: no more messages are created. Returns 0 when it is not being sent, or was
+ * already cancelled.
  */
 export const moveToCancelled = (db: Db, one: One): Promise<number> =>
   exec(
@@ -123,6 +126,6 @@ export const moveToCancelled = (db: Db, one: One): Promise<number> =>
 export const deleteCampaign = (db: Db, one: One): Promise<number> =>
   exec(db, sql`DELETE FROM campaign WHERE ${of(one)} AND ${statusAllows('delete')}`);
 
-/** Notifies connections that they have messages to send; they hear it when the transaction commits. */
+/** Notifies connections that they have messages to send; the notification is delivered when the transaction commits. */
 export const wakeConnections = (db: Db, { ids }: { ids: readonly number[] }): Promise<number> =>
   exec(db, sql`SELECT pg_notify(${WAKE_CHANNEL}, id::text) FROM unnest(${plainArray(ids)}::bigint[]) AS id`);

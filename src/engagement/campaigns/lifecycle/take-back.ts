@@ -10,9 +10,9 @@ const MAX_MINUTES = 10;
 const EVERYBODY = 1_000_000_000;
 
 /**
- * Takes back the confirmation of a scheduled campaign that has not started: it can be edited again, and its recipients
- * are forgotten. The caller has locked the campaign, and returns its `reservedMicros` to the account as the last step of
- * the transaction. Returns false, with nothing changed, when it is not waiting for its time.
+ * Revokes the confirmation of a scheduled campaign that has not started: it can be edited again, and its recipients are
+ * deleted. The caller has locked the campaign, and returns its `reservedMicros` to the account as the last step of the
+ * transaction. Returns false, with nothing changed, when it is not waiting for its time.
  */
 export async function takeBackConfirmation(
   tx: Db,

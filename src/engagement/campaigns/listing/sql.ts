@@ -5,7 +5,7 @@ import type { SendingMode } from '../mode.ts';
 import { CAMPAIGN_ENTRY, CAMPAIGN_SOURCE, type CampaignEntry } from '../sql.ts';
 import { CAMPAIGN } from '../states.ts';
 
-/** Which campaigns of an account to list. An undefined filter matches all of them. */
+/** Filter for listing campaigns of an account. An undefined filter matches all of them. */
 export type CampaignFilter = {
   readonly accountId: number;
   readonly statuses?: readonly number[] | undefined;

@@ -11,8 +11,8 @@ import { findPolicy, insertPolicy, type Policy } from './sql.ts';
 export const NO_POLICY: Policy = { quietHours: null, smsSenders: null };
 
 /**
- * Changes the policy for all campaigns of the account; what is left out stays. Confirmed campaigns keep their sender.
- * Call it in a transaction. Errors: 400 naming invalid senders and hours.
+ * Changes the policy for all campaigns of the account; omitted fields are unchanged. Confirmed campaigns keep their
+ * sender. Call it in a transaction. Errors: 400 naming invalid senders and hours.
  */
 export async function changePolicy(tx: Db, actor: Author, change: Static<typeof PolicyIn>): Promise<Policy> {
   const { accountId } = actor;

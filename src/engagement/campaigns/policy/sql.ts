@@ -8,7 +8,7 @@ const POLICY = columns({
   smsSenders: as<string[] | null>('sms_senders'),
 });
 
-/** What applies to all campaigns of an account. */
+/** Policy for all campaigns of an account. */
 export type Policy = RowOf<typeof POLICY>;
 
 export const findPolicy = (db: Db, { accountId }: { accountId: number }): Promise<Policy | undefined> =>

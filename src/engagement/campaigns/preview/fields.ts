@@ -33,7 +33,7 @@ const STANDARD: Readonly<Record<StandardField, (recipient: PreviewRow) => string
   email: ({ email }) => email,
 };
 
-/** Returns whether a recipient has a value in a field that is not empty. */
+/** Returns true if a recipient has a non-empty value in a field. */
 export function isFilled(recipient: PreviewRow, field: NonNullable<Field>): boolean {
   const value =
     typeof field === 'string' ? STANDARD[field](recipient) : recipient.customFields?.[String(field.customId)];

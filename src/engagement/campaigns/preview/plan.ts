@@ -10,11 +10,11 @@ import { listListVersions, type Settings } from '../sql.ts';
 /** An id that no campaign has. */
 const UNSAVED = 0;
 
-/** A plan of what is not saved, the number of its candidates, and the size of its lists or numbers. */
+/** A plan of unsaved settings, the number of its candidates, and the size of its lists or numbers. */
 export type UnsavedPlan = { readonly plan: Plan; readonly total: number; readonly size: AudienceSize };
 
 /**
- * Plans whom settings that are not saved are for: these contacts, or else the lists, or else the numbers. `total`: all
+ * Plans the recipients of unsaved settings: these contacts, or else the lists, or else the numbers. `total`: all
  * contacts of the lists together, or the distinct valid numbers.
  */
 export async function planUnsaved(

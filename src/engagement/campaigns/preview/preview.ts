@@ -33,8 +33,8 @@ function readDeclared({ now, ...body }: PreviewRequest): ReadSettings {
 type PreviewRequest = PreviewIn & { readonly now: Date };
 
 /**
- * Returns what a campaign with these settings would send to some of its recipients, selected as for the goal and filled
- * in as for the carriers. Nothing is stored. Faulty settings are reported in `problems`.
+ * Returns the messages that a campaign with these settings would send to some of its recipients, selected as for the
+ * goal and filled in as for the carriers. Nothing is stored. Faulty settings are reported in `problems`.
  */
 export async function previewCampaign(db: Db, actor: Of, input: PreviewRequest): Promise<PreviewOut> {
   const { accountId } = actor;
@@ -76,7 +76,7 @@ const inBraces = (entry: string): string => `{{${entry}}}`;
 
 type Templates = Readonly<Record<'RCS' | 'WHATSAPP', Template | undefined>>;
 
-/** Loads the templates of the mode's channels; undefined where there is none. */
+/** Loads the templates of the mode's channels; undefined if there is none. */
 async function loadTemplates(db: Db, accountId: number, settings: Settings): Promise<Templates> {
   const chain = chainOf(settings.sendingMode);
   const load = async (channel: 'RCS' | 'WHATSAPP', id: string | null): Promise<Template | undefined> =>

@@ -12,11 +12,11 @@ import { previewCampaign } from './preview.ts';
 import { PlaceholderOut, PreviewIn, PreviewOut } from './schema.ts';
 import { withExamples } from '../../../platform/http/schema.ts';
 
-/** Who of a million is skipped is found in seconds. */
+/** Finding the skipped recipients among a million takes seconds. */
 const MAX_MINUTES = 2;
 const PG = '/api/partner-gateway/v1';
 
-/** Registers the routes that show what a campaign would send while it is being edited. */
+/** Registers the routes that show the messages of a campaign while it is being edited. */
 export function previewRoutes(app: App, deps: PlatformDeps): void {
   const { pool, clock } = deps;
   const onRequest = requireScope('campaigns');

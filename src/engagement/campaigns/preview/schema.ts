@@ -7,7 +7,7 @@ import { channelName, id, orNull } from '../../../platform/lib/schema.ts';
 const { sendingMode, smsSender, smsBody, rcsAgentId, rcsTemplateId, rcsTrafficType, ...form } = CampaignIn.properties;
 const { whatsappPhoneNumberId, whatsappTemplateId, contactListIds } = form;
 
-/** How many recipients can be shown at a time, and how far into a list. */
+/** Number of recipients that can be shown at a time, and maximum offset into a list. */
 const MAX_SHOWN = 20;
 const MAX_OFFSET = 1000;
 

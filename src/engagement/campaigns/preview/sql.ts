@@ -25,7 +25,7 @@ const previewRow = ({ text, rcsValues, whatsappValues }: Expressions) =>
     whatsappValues: as<Readonly<Record<string, string>>>(whatsappValues),
   });
 
-/** A candidate of a campaign with what it would be sent. */
+/** A candidate of a campaign with the content that it would be sent. */
 export type PreviewRow = RowOf<ReturnType<typeof previewRow>>;
 
 /** The variables of the templates, and the custom fields that may be used in them. */
@@ -39,7 +39,7 @@ type PreviewQuery = {
   readonly plan: Plan;
   readonly range: RecipientRange | null;
   readonly texts: PreviewTexts;
-  /** Only a page of those who are skipped for a reason. */
+  /** Restricts to a page of those who are skipped for a reason. */
   readonly skipped?: { readonly reason: SkipReason; readonly limit: number; readonly offset: number } | undefined;
 };
 

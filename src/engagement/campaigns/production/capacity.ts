@@ -1,28 +1,32 @@
 import type { Step } from '../run/step.ts';
 import { countRecentRecipients, listQueueDepths, type QueueDepth } from './sql.ts';
 
-/** How many messages of a campaign may wait at a connection: as many as the fastest connection sends in a second. */
+/**
+ * Number of messages of a campaign that may wait at a connection: as many as the fastest connection sends in a second.
+ */
 const MAX_WAITING = 20_000;
 /**
  * At a connection with a rate, as many may wait as it sends in this time: a pause or cancellation withdraws no more.
  */
 const MAX_WAITING_SECONDS = 3;
 /**
- * Messages are created only when this many places, or a quarter of all, are free: so they are created by the hundred.
+ * Messages are created only when this many slots, or a quarter of all, are free: so they are created by the hundred.
  */
 const MIN_FREE_PLACES = 1000;
 
-/** How many more messages may be created. */
+/** Number of further messages that may be created. */
 export type Capacity = {
   /** Messages that may be created in this step, at all connections together. */
   left(): number;
-  /** The free places of the connection that has most of them. */
+  /** The free slots of the connection that has most of them. */
   largest(): number;
-  /** Takes a place at a connection; returns false when it has none. */
+  /** Takes a slot at a connection; returns false when it has none. */
   take(connectionId: number): boolean;
 };
 
-/** Finds out how many messages of a campaign may be created in this step: at most `max`, and within its own rate. */
+/**
+ * Finds the number of messages of a campaign that may be created in this step: at most `max`, and within its own rate.
+ */
 export async function findCapacity({ tx, job, campaign }: Step, max: number): Promise<Capacity> {
   const waiting = await listQueueDepths(tx, job);
   const free = new Map(waiting.map((connection) => [connection.connectionId, freePlaces(connection)]));

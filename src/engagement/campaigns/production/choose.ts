@@ -18,7 +18,7 @@ export type Choice = {
   readonly contactId: number | null;
   readonly channel: Channel;
   readonly sender: string;
-  /** The sender of the campaign, if a rule or a pool has put `sender` in its place. */
+  /** The sender of the campaign, if a rule or a pool has replaced it by `sender`. */
   readonly askedSender: string | null;
   readonly body: string;
   readonly content: StoredContent | null;
@@ -27,18 +27,18 @@ export type Choice = {
   readonly refundUndelivered: boolean;
   /** Best first. */
   readonly connectionIds: readonly number[];
-  /** Why it is this connection; null where that follows from the prefix or the sender alone. */
+  /** Reason for choosing this connection; null if it follows from the prefix or the sender alone. */
   readonly routeReason: string | null;
   /** The reserve of the recipient. */
   readonly reserveMicros: number;
-  /** The most that this message and those on the channels after it can cost together. */
+  /** The maximum cost of this message and those on the channels after it. */
   readonly maxMicros: number;
 };
 
-/** Why a recipient who was included at the confirmation can no longer be sent a message. */
+/** Reason why a recipient who was included at the confirmation can no longer be sent a message. */
 export type Obstacle = 'contact_deleted' | 'opted_out' | 'text_changed' | 'sender_not_allowed' | 'no_route';
 
-/** What is known of the numbers of candidates. */
+/** Data about the numbers of candidates. */
 export type Known = { readonly findSticky: FindSticky; readonly networkOf: NetworkOf };
 
 /** `known` must have been found for the candidate (`findKnownOf`). */
@@ -109,8 +109,8 @@ export function createChooser({ campaign, tables }: Pick<Step, 'campaign' | 'tab
 }
 
 /**
- * Looks up which of these candidates keep the number of a pool that they know, and the networks of their numbers as far as
- * they are known; the others are looked up in the background, so that a campaign does not wait.
+ * Looks up the candidates who keep the pool number that they know, and the networks of their numbers as far as they are
+ * known; the others are looked up in the background, so that a campaign does not wait.
  */
 export async function findKnownOf({ tx, campaign, tables }: Step, candidates: readonly Candidate[]): Promise<Known> {
   const { accountId, smsSender } = campaign;
@@ -141,12 +141,12 @@ function contentOf(campaign: RunningCampaign, channel: Channel, candidate: Candi
 
 type MessagePrice = { readonly priceMicros: number; readonly refundUndelivered: boolean };
 
-/** What prices the messages to a recipient. */
+/** The fields that decide the price of the messages to a recipient. */
 type Priced = Pick<Candidate, 'destination' | 'channels' | 'smsParts' | 'reserveMicros'>;
 
 /**
- * Makes a function that returns the most that a message and those on the channels after it can cost together: another
- * channel is tried only after a failure, which returns the price of the message if that is refundable.
+ * Makes a function that returns the maximum cost of a message and those on the channels after it: another channel is
+ * tried only after a failure, which returns the price of the message if that is refundable.
  */
 export function createMaxCost(campaign: Pick<RunningCampaign, 'prices' | 'sendingMode'>) {
   const chain = chainOf(campaign.sendingMode);

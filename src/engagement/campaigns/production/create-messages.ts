@@ -14,7 +14,7 @@ import { SECOND_MS } from '../../../platform/lib/time.ts';
 
 /** Messages per batch, and per chunk of the queue. */
 const MESSAGES_PER_BATCH = 1000;
-/** Few enough that encoding them leaves the event loop to single sends after a millisecond. */
+/** Few enough that encoding them yields the event loop to single sends after a millisecond. */
 const MESSAGES_PER_STATEMENT = 500;
 /** The priority in the queue: after single sends and bulk requests. */
 const CAMPAIGN_PRIORITY = 2;
@@ -23,9 +23,9 @@ const CAMPAIGN_PRIORITY = 2;
 export type CreatedMessage = Choice & { readonly id: string };
 
 /**
- * Creates the messages of a hop (0: the first channel): their rows, their places in the queue, and the batches by which
- * they are found. Everything is written in the step's transaction. Returns the messages in the order of `choices`,
- * which is the order of their ids too.
+ * Creates the messages of a hop (0: the first channel): their rows, their queue entries, and the batches by which they
+ * are found. Everything is written in the step's transaction. Returns the messages in the order of `choices`, which is
+ * also the order of their ids.
  */
 export async function createMessages(step: Step, hop: number, choices: readonly Choice[]): Promise<CreatedMessage[]> {
   if (choices.length === 0) return [];
@@ -121,8 +121,8 @@ function toBatch(campaign: RunningCampaign, hop: number, slice: readonly Created
 }
 
 /**
- * The earliest instant at which recipients may have to be tried on the next channel, even if a carrier takes their
- * messages at once; null after the last channel.
+ * Returns the earliest instant at which recipients may have to be tried on the next channel, even if a carrier takes
+ * their messages immediately; null after the last channel.
  */
 function fallbackDueAt({ sendingMode, fallback, now }: RunningCampaign, channel: Channel): Date | null {
   if (chainOf(sendingMode).at(-1) === channel) return null;

@@ -23,7 +23,7 @@ const QUIET_POLL_MS = 10 * MINUTE_MS;
 
 /**
  * Creates messages for the next recipients, country by country, as long as there is room in the queue. The messages and
- * the progress are one transaction, so that a crash neither skips nor repeats anybody.
+ * the progress are one transaction, so that a crash neither skips nor repeats a recipient.
  */
 export async function produceMessages(step: Step): Promise<number> {
   const { tx, job, campaign } = step;
@@ -47,7 +47,7 @@ type Tools = {
   readonly capacity: Capacity;
 };
 
-/** Returns how many recipients were read, plus one when the lane was closed. */
+/** Returns the number of recipients that were read, plus one when the lane was closed. */
 async function produceForCountry(
   { tx, job, campaign, ...step }: Step,
   lane: db.CountryProgress,
@@ -76,12 +76,15 @@ async function produceForCountry(
   return candidates.length + (done ? 1 : 0);
 }
 
-/** What messages of a single mode take from the reserve. */
+/** Returns the amounts that messages of a single mode take from the reserve. */
 const costOf = (choices: readonly Choice[]) => ({
   unusedMicros: -choices.reduce((sum, { priceMicros }) => sum + priceMicros, 0),
 });
 
-/** What recipients of a combined mode take from the reserve, and what of that they can never cost. */
+/**
+ * Returns the amounts that recipients of a combined mode take from the reserve, and the part of them that can no longer
+ * be spent.
+ */
 function sharesOf(choices: readonly Choice[], skipped: readonly Skipped[]) {
   const allotted = [...choices, ...skipped].reduce((sum, { reserveMicros }) => sum + reserveMicros, 0);
   const needed = choices.reduce((sum, { maxMicros }) => sum + maxMicros, 0);
@@ -96,8 +99,8 @@ type Choosing = {
 type Skipped = { readonly destination: string; readonly reserveMicros: number; readonly reason: Obstacle };
 
 /**
- * Chooses a message or an obstacle for each candidate, up to the first one whose connection has no room. This takes some
- * 2 µs a candidate, so it is done in turns of the event loop.
+ * Chooses a message or an obstacle for each candidate, up to the first one whose connection has no room. This takes
+ * some 2 µs a candidate, so it is done in turns of the event loop.
  */
 async function chooseMessages(candidates: readonly db.Candidate[], { choose, capacity }: Choosing) {
   const choices: Choice[] = [];

@@ -6,13 +6,15 @@ import { MINUTE_MS } from '../../../platform/lib/time.ts';
 const DAY_MINUTES = 24 * 60;
 const STEP_MINUTES = 60;
 /**
- * How many steps are tried for a country whose zones are never all awake at once, before its first zone alone decides.
+ * Number of steps that are tried for a country whose zones are never all awake at the same time, before its first zone
+ * alone decides.
  */
 const MAX_STEPS = 100;
 
 /**
- * Returns for how many ms from an instant on nothing may be sent to numbers of a country; 0 when sending is allowed. A
- * country with several time zones is quiet while any of them is: the number does not tell in which one a person lives.
+ * Returns the ms from an instant on during which nothing may be sent to numbers of a country; 0 when sending is
+ * allowed. A country with several time zones is quiet while any of them is: the number does not show in which one a
+ * person lives.
  */
 export function quietMs(hours: QuietHours | null, country: string, at: Date): number {
   if (hours === null || 'off' in hours) return 0;
@@ -24,7 +26,7 @@ export function quietMs(hours: QuietHours | null, country: string, at: Date): nu
 type Window = { readonly from: number; readonly to: number };
 
 /**
- * Returns in how many ms no zone is inside the window any more; null when that does not happen within `MAX_STEPS`. Goes
+ * Returns the ms until no zone is inside the window any more; null when that does not happen within `MAX_STEPS`. Goes
  * in steps of at most an hour, because clocks are changed at night.
  */
 function awakeAfterMs(window: Window, zones: readonly string[], at: Date): number | null {

@@ -35,7 +35,7 @@ export async function listOpenCountries(db: Db, { accountId, campaignId }: Job):
   );
 }
 
-/** Records up to which number the messages of a lane were created, and whether the lane is done. */
+/** Records the number up to which the messages of a lane were created, and whether the lane is done. */
 export async function updateCountryProgress(
   db: Db,
   { accountId, campaignId }: Job,
@@ -59,11 +59,11 @@ export async function moveCountriesToDone(db: Db, { accountId, campaignId }: Job
 }
 
 /**
- * What each recipient is sent: the pieces of the text and the variables of the templates. Null for channels that are
- * not part of the mode.
+ * Content for each recipient: the pieces of the text and the variables of the templates. Null for channels that are not
+ * part of the mode.
  */
 export type Texts = {
-  /** Whether the account has opt-outs; without any, the look-up of each number is saved. */
+  /** True if the account has opt-outs; without any, looking up each number is skipped. */
   readonly hasOptOuts: boolean;
   readonly sms: readonly Piece[] | null;
   readonly rcs: readonly string[] | null;
@@ -72,7 +72,7 @@ export type Texts = {
 };
 
 const CANDIDATE = columns({
-  /** The place in the source, from 0. */
+  /** The position in the source, from 0. */
   place: as<number>('x.n'),
   country: as<string>('x.country'),
   destination: as<string>('x.destination'),
@@ -175,7 +175,7 @@ const QUEUE_DEPTH = columns({
   waiting: as<number>('coalesce(q.waiting, 0)::bigint'),
 });
 
-/** How fast a connection is, and how many messages of a campaign wait at it. */
+/** Rate of a connection, and number of messages of a campaign that wait at it. */
 export type QueueDepth = RowOf<typeof QUEUE_DEPTH>;
 
 export async function listQueueDepths(db: Db, { campaignId }: { campaignId: number }): Promise<QueueDepth[]> {
@@ -205,7 +205,7 @@ export async function countRecentRecipients(db: Db, { accountId, campaignId }: J
 }
 
 export type NewBatch = {
-  /** The place of the channel in a recipient's attempts, from 0. */
+  /** The position of the channel in a recipient's attempts, from 0. */
   readonly hop: number;
   /** The bit of the channel. */
   readonly channel: number;
@@ -213,11 +213,11 @@ export type NewBatch = {
   readonly firstDestination: string;
   readonly lastDestination: string;
   readonly messageIds: readonly string[];
-  /** When the time of its messages on their channel may first be over; null: there is no other channel. */
+  /** Earliest end of the time of its messages on their channel; null: there is no other channel. */
   readonly dueAt: Date | null;
 };
 
-/** Records which messages were created, in batches of one channel and country. The batches keep their order. */
+/** Records the created messages, in batches of one channel and country. The batches keep their order. */
 export async function insertBatches(
   db: Db,
   { accountId, campaignId }: Job,

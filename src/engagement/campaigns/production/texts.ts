@@ -5,7 +5,7 @@ import { chainOf } from '../mode.ts';
 import { parseText } from '../text/parse.ts';
 import type { Texts } from './sql.ts';
 
-/** Loads what a campaign sends on each channel of its mode. */
+/** Loads the content that a campaign sends on each channel of its mode. */
 export async function loadTexts({ tx, campaign }: Pick<Step, 'tx' | 'campaign'>): Promise<Texts> {
   const { accountId, sendingMode, hasOptOuts } = campaign;
   const chain = chainOf(sendingMode);

@@ -14,7 +14,10 @@ import { listNumbersByStatus } from './sql.ts';
 const MAX_NUMBERS = 100_000;
 const MAX_MINUTES = 2;
 
-/** The ends after which nobody was reached and another message makes sense. Of UNKNOWN nobody knows, so it is left out. */
+/**
+ * Final states after which the person was not reached and another message makes sense. UNKNOWN is excluded: the message
+ * may have arrived.
+ */
 const FAILURES = [
   'REJECTED',
   'EXPIRED',
@@ -40,8 +43,8 @@ type Input = Static<typeof AgainIn> & { readonly id: number; readonly now: Date 
 
 /**
  * Makes a draft with the settings of a campaign for those of its recipients whom it did not reach, and returns its id.
- * Somebody to whom any message was delivered is not among them. Call it in a transaction. Errors: 400 when there is nobody
- * or more than 100,000 people, or when the settings are no longer allowed; 404.
+ * Recipients to whom any message was delivered are excluded. Call it in a transaction. Errors: 400 when there are no
+ * such recipients or more than 100,000, or when the settings are no longer allowed; 404.
  */
 export async function repeatCampaign(
   tx: Db,
@@ -72,7 +75,7 @@ export async function repeatCampaign(
 
 const refused = (message: string): AppError => invalidFields([{ field: 'statuses', message }]);
 
-/** The settings that a new campaign takes over. */
+/** Returns the settings that a new campaign takes over. */
 function settingsOf(from: CampaignRow) {
   const { description, sendingMode, smsSender, smsBody, rcsAgentId, rcsTemplateId, rcsTrafficType } = from;
   const { whatsappPhoneNumberId, whatsappTemplateId, fallback, quietHours, rate } = from;

@@ -39,7 +39,7 @@ export async function findRecipients(db: Db, input: Input): Promise<{ rows: Reci
   return { rows, total };
 }
 
-/** Nobody has a message before the confirmation. */
+/** Finds recipients before the confirmation: none has a message then. */
 async function findBeforehand(db: Db, { status, ...input }: Input): Promise<{ rows: RecipientRow[]; total: number }> {
   const which = whichOf(status);
   return typeof which === 'string' ? findPlanned(db, { ...input, which }) : { rows: [], total: 0 };

@@ -15,8 +15,9 @@ type Input = {
 };
 
 /**
- * Finds a page of those whom a campaign that is not confirmed would reach or skip, and their total: as its goal counted
- * them, and nobody while that is stale. Numbers come first, then contacts without a number or what is no number at all.
+ * Finds a page of those whom an unconfirmed campaign would reach or skip, and their total: as its goal counted them,
+ * and none while that is stale. Numbers come first, then contacts without a number and texts that are not a number at
+ * all.
  */
 export async function findPlanned(db: Db, input: Input): Promise<{ rows: RecipientRow[]; total: number }> {
   const { accountId, campaign, which, limit, offset } = input;

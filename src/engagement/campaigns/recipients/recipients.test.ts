@@ -33,7 +33,7 @@ const page = async (query = '') => {
   return status === 200 ? { total: body.total, rows: body.data } : status;
 };
 
-/** As the workers make them: numbers of Italy, those from `skippedFrom` on without a message. */
+/** Adds recipients as the workers do: numbers of Italy, those from `skippedFrom` on without a message. */
 async function addRecipients(count: number, skippedFrom: number): Promise<string[]> {
   const { accountId } = account;
   const numbers = Array.from({ length: count }, (_, i) => `+39333${1_000_000 + i}`);
@@ -57,7 +57,7 @@ type Sent = {
   readonly read?: boolean;
 };
 
-/** Messages of one batch or, as later hops, of single recipients. */
+/** Adds messages of one batch or, as later hops, of single recipients. */
 async function addMessages(sent: readonly Sent[], hop = 0): Promise<string[]> {
   const { accountId } = account;
   const messages = sent.map(({ destination, channel = 'SMS' }) =>

@@ -50,8 +50,8 @@ export const RecipientOut = Type.Object({
 type Ended = Pick<CampaignRow, 'cancelledAt' | 'status'>;
 
 /**
- * Whether recipients without a message got none because the account was suspended before the start: nothing else ends a
- * campaign while there are such recipients, except for a cancellation.
+ * Returns true if recipients without a message got none because the account was suspended before the start: nothing
+ * else ends a campaign while there are such recipients, except for a cancellation.
  */
 export const isLeftOut = ({ cancelledAt, status }: Ended): boolean =>
   cancelledAt === null && (status === CAMPAIGN.FAILED || status === CAMPAIGN.COMPLETED);

@@ -13,7 +13,7 @@ export type Attempt = {
   /** The status of the specification: a queued or accepted message has 1 on SMS and 0 on other channels. */
   readonly status: number;
   readonly read: boolean;
-  /** Whether no carrier took it within `fallback.maxWait`. */
+  /** True if no carrier took it within `fallback.maxWait`. */
   readonly notTried: boolean;
 };
 
@@ -21,7 +21,7 @@ const RECIPIENT = columns({
   phoneNumber: as<string>('p.destination'),
   country: as<string>('p.country'),
   contactId: as<number | null>('p.contact_id'),
-  /** The name of the contact; null where it is not known. */
+  /** The name of the contact; null if it is not known. */
   name: as<string | null>("nullif(c.full_name, '')"),
   skipReason: as<string | null>('p.skip_reason'),
   /** The messages in the order in which they were created; the last one decides the status. */
@@ -31,18 +31,20 @@ const RECIPIENT = columns({
 /** A recipient of a campaign with all messages to it. */
 export type RecipientRow = RowOf<typeof RECIPIENT>;
 
-/** Which recipients: all, the skipped ones, those without a message yet, or those whose last message has a status. */
+/**
+ * Filter for recipients: all, the skipped ones, those without a message yet, or those whose last message has a status.
+ */
 export type Which = 'all' | 'skipped' | 'pending' | { readonly status: number };
 
 export type RecipientsOf = {
   readonly accountId: number;
   readonly campaignId: number;
   readonly which: Which;
-  /** Whether a recipient may have several messages. */
+  /** True if a recipient may have several messages. */
   readonly combined: boolean;
-  /** Whether recipients without a message get none: their status is DELETED. */
+  /** True if recipients without a message get none: their status is DELETED. */
   readonly cancelled: boolean;
-  /** Whether recipients without a message get none because the account was suspended: they are skipped. */
+  /** True if recipients without a message get none because the account was suspended: they are skipped. */
   readonly suspended: boolean;
   /** The messages of the campaign have ids from this one on: only the partitions of those days are searched. */
   readonly firstId: string;
@@ -83,15 +85,15 @@ function counted(of: RecipientsOf): Sql {
              SELECT FROM page p LEFT JOIN attempt l ON l.destination = p.destination WHERE ${fits(of)}`;
 }
 
-/** Whether a page can be cut before the messages are read. */
+/** Returns true if a page can be cut before the messages are read. */
 const isEarly = (of: RecipientsOf): boolean => typeof of.which === 'string' || !readsAll(of);
 
-/** Whether a status is found only by reading the recipients with all their messages. */
+/** Returns true if a status is found only by reading the recipients with all their messages. */
 const readsAll = ({ which, combined, cancelled }: RecipientsOf): boolean =>
   combined || (cancelled && typeof which === 'object' && which.status === STATUS.DELETED);
 
 /**
- * The table `page`: the requested recipients, or more of them where their status is not known yet. They are in order if
+ * The table `page`: the requested recipients, or more of them if their status is not known yet. They are in order if
  * `limited` cuts the page.
  */
 function recipients(of: RecipientsOf, limited: Sql): Sql {
@@ -104,7 +106,7 @@ function recipients(of: RecipientsOf, limited: Sql): Sql {
 }
 
 const NOT_SKIPPED = sql`r.skip_reason IS NULL`;
-/** Whether no message was created yet: they are created in the order of the numbers, country by country. */
+/** True if no message was created yet: they are created in the order of the numbers, country by country. */
 const PENDING = sql`r.skip_reason IS NULL AND r.destination > coalesce(n.fed_to, '')`;
 const SKIPPED = sql`r.skip_reason IS NOT NULL`;
 
@@ -134,7 +136,7 @@ const firstMessages = (of: RecipientsOf, status: number): Sql => sql`
 const within = ({ firstId, endId }: RecipientsOf, alias: Sql): Sql =>
   sql`${alias}.id >= ${firstId}::uuid AND ${alias}.id < ${endId}::uuid`;
 
-/** The status of a message with state `s`, as the specification has it. */
+/** Returns the status of a message with state `s`, as the specification defines it. */
 const statusOf = (isSms: Sql): Sql => sql`CASE WHEN s.status <> ${STATUS.ACCEPTED} THEN s.status
   WHEN ${isSms} THEN ${STATUS.ACCEPTED} ELSE ${STATUS.UNKNOWN} END`;
 const STATUS_OF_M = statusOf(sql`m.channel = 'SMS'`);
@@ -178,7 +180,7 @@ type ByStatus = Pick<RecipientsOf, 'accountId' | 'campaignId' | 'firstId' | 'end
 
 /**
  * Lists the numbers of recipients whose last message has one of these statuses and to whom none was delivered, in the
- * order of country and number. All messages of the campaign are read, so it is for what somebody asks for, not for a page.
+ * order of country and number. All messages of the campaign are read, so it is for explicit requests, not for a page.
  */
 export const listNumbersByStatus = async (db: Db, { statuses, limit, ...own }: ByStatus): Promise<string[]> => {
   const of: RecipientsOf = { ...own, which: 'all', combined: true, cancelled: false, suspended: false };
@@ -193,7 +195,9 @@ export const listNumbersByStatus = async (db: Db, { statuses, limit, ...own }: B
   return rows.map(({ number }) => number);
 };
 
-/** Which of those whom a campaign is planned for: all, those who would get nothing, or those who would get something. */
+/**
+ * Filter for the planned recipients of a campaign: all, those who would get nothing, or those who would get something.
+ */
 export type PlannedWhich = 'all' | 'skipped' | 'pending';
 
 const PLANNED = columns({
@@ -206,7 +210,7 @@ const PLANNED = columns({
 });
 
 /**
- * Lists a page of those whom a campaign is planned for, in the order of their numbers; contacts without a number come
+ * Lists a page of the planned recipients of a campaign, in the order of their numbers; contacts without a number come
  * last. With a `range`, only that part of the numbers is examined.
  */
 export const listPlanned = (

@@ -1,28 +1,28 @@
 import { bitOf, type Channel } from '../../../platform/lib/channel.ts';
 import type { GoalRow } from '../audience/sql.ts';
 
-/** The share of messages that were delivered on each channel, from 0 to 1; left out where nothing is known. */
+/** The share of messages that were delivered on each channel, from 0 to 1; omitted if unknown. */
 export type DeliveryRates = Readonly<Partial<Record<Channel, number>>>;
 
-/** What is to be expected of a channel of a campaign. */
+/** Expected figures of a channel of a campaign. */
 export type ChannelExpectation = {
   readonly channel: Channel;
   /** Recipients who can be reached on it, whether or not it is tried first for them. */
   readonly reachable: number;
   /** Recipients for whom it is the first channel. */
   readonly first: number;
-  /** How many recipients will probably be tried on it. */
+  /** Estimated number of recipients who will be tried on it. */
   readonly tried: number;
   readonly expectedMicros: number;
-  /** What it costs if everybody who can be reached on it gets the message there. */
+  /** Its cost if every recipient who can be reached on it gets the message there. */
   readonly allMicros: number;
 };
 
 /**
- * Estimates what each channel of a chain will have to do, from the counts of one pass over the recipients (`rows`) and the
- * share of messages that are delivered. A recipient is tried on a channel if none of those before it has delivered. Where
- * no rate is known, every message is taken for delivered. A price is expected in full, except where it is returned
- * for what is not delivered.
+ * Estimates the load of each channel of a chain, from the counts of one pass over the recipients (`rows`) and the share
+ * of messages that are delivered. A recipient is tried on a channel if none of those before it has delivered. If no
+ * rate is known, every message is assumed to be delivered. A price is expected in full, except if it is returned for
+ * undelivered messages.
  */
 export function expectChannels(
   rows: readonly GoalRow[],

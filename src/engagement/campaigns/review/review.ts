@@ -18,13 +18,13 @@ import { type ChannelHistory, listChannelHistory } from './sql.ts';
 
 const MAX_MINUTES = 10;
 const HISTORY_DAYS = 90;
-/** Fewer messages say little about the next ones. */
+/** Fewer messages are no basis for an estimate. */
 const ENOUGH_MESSAGES = 50;
 
 /**
- * Counts whom a campaign with these settings would reach, channel by channel, and what that will probably cost and costs at
- * most. It is one pass over the lists or numbers, as for the goal, and gives the same figures; nothing is stored. Call it
- * in a transaction. Faulty settings are reported in `problems`.
+ * Counts the recipients that a campaign with these settings would reach, channel by channel, and their probable and
+ * maximum cost. It is one pass over the lists or numbers, as for the goal, and gives the same figures; nothing is
+ * stored. Call it in a transaction. Faulty settings are reported in `problems`.
  */
 export async function reviewCampaign(
   tx: Db,

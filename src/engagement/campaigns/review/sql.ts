@@ -8,12 +8,12 @@ const HISTORY = columns({
   failed: as<number>('sum(h.failed)::bigint'),
 });
 
-/** How many messages of an account were delivered on a channel, and how many were not. */
+/** Number of an account's messages that were delivered on a channel, and that were not. */
 export type ChannelHistory = RowOf<typeof HISTORY>;
 
 /**
- * Sums up what became of an account's messages by channel, from the daily and hourly figures of the last `days` days: some
- * hundred rows, whatever was sent.
+ * Sums up the outcomes of an account's messages by channel, from the daily and hourly figures of the last `days` days:
+ * some hundred rows, however much was sent.
  */
 export const listChannelHistory = (
   db: Db,

@@ -5,11 +5,11 @@ import { NOTHING_TO_DO, type Step } from './step.ts';
 type StepScope = Pick<Step, 'tx' | 'job' | 'campaign'>;
 
 /**
- * Returns the credit that a combined campaign can no longer cost (`spareMicros`): what it keeps reserved is the most that
- * its open recipients can still cost. Below zero it freezes more, as far as the account has credit: a message whose time
- * was over may still be delivered, and costs its price beside that of the next channel.
+ * Returns the credit that a combined campaign can no longer spend (`spareMicros`): it keeps reserved the maximum that
+ * its open recipients can still cost. Below zero it freezes more, as far as the account has credit: a message whose
+ * time was over may still be delivered, and costs its price in addition to that of the next channel.
  *
- * It is an action of its own, because a transaction settles credit only once: the frozen credit of an account is several
+ * It is a separate action, because a transaction settles credit only once: the frozen credit of an account is several
  * rows, and two transactions that lock two of them each could wait for each other.
  */
 export async function settleSpare({ tx, job, campaign }: Step): Promise<number> {
@@ -26,7 +26,7 @@ export async function settleSpare({ tx, job, campaign }: Step): Promise<number> 
   return 0;
 }
 
-/** Returns an amount of a campaign's reserve to its account; `spareMicros` is what is left to settle afterwards. */
+/** Returns an amount of a campaign's reserve to its account; `spareMicros` is the amount left to settle afterwards. */
 export async function returnReserve(
   { tx, job, campaign }: StepScope,
   micros: number,
@@ -37,7 +37,7 @@ export async function returnReserve(
   await settleFrozen(tx, { earned: [], returned: [{ accountId, micros }], reference: referenceOf(campaign) });
 }
 
-/** Freezes up to an amount for a campaign. Returns how much the credit of the account covered. */
+/** Freezes up to an amount for a campaign. Returns the amount that the credit of the account covered. */
 export const freezeMore = ({ tx, campaign }: Pick<Step, 'tx' | 'campaign'>, micros: number): Promise<number> =>
   freezeUpTo(tx, { accountId: campaign.accountId, micros }, referenceOf(campaign));
 

@@ -31,7 +31,7 @@ export async function listDueJobs(
   );
 }
 
-/** Returns in how many ms the next campaign is due (negative when one is overdue); null when no campaign is waiting. */
+/** Returns the ms until the next campaign is due (negative when one is overdue); null when no campaign is waiting. */
 export async function findNextJobMs(db: Db): Promise<number | null> {
   const { ms } = await one<{ ms: number | null }>(
     db,
@@ -98,27 +98,30 @@ const RUNNING_CAMPAIGN = columns({
   failureReason: as<string | null>('c.failure_reason'),
   /** The time until its scheduled start; negative when that has passed, null when it has no schedule. */
   startsInMs: as<number | null>('(extract(epoch FROM c.scheduled_at - now()) * 1000)::float8'),
-  /** Whether its scheduled start passed too long ago to start by itself. */
+  /** True if its scheduled start passed too long ago to start automatically. */
   missed: as<boolean>(sql`coalesce(c.scheduled_at < now() - ${MISSED_AFTER}, false)`),
-  /** How long it has been paused; null when it is not. */
+  /** Time since it was paused; null when it is not paused. */
   pausedMs: as<number | null>('(extract(epoch FROM now() - c.paused_at) * 1000)::float8'),
-  /** Whether its account is suspended. */
+  /** True if its account is suspended. */
   suspended: as<boolean>("a.status <> 'active'"),
-  /** Whether its account has any opt-outs. */
+  /** True if its account has any opt-outs. */
   hasOptOuts: as<boolean>('a.has_opt_outs'),
   /** The last number for which a recipient was created. */
   expandedTo: as<string | null>('r.expanded_to'),
-  /** Whether all recipients were created. */
+  /** True if all recipients were created. */
   expanded: as<boolean>('r.expanded'),
   recipients: as<number>('r.recipients'),
   skipped: as<number>('r.skipped'),
-  /** Recipients whom the cancellation left without a message. */
+  /** Recipients without a message because of the cancellation. */
   unmade: as<number>('r.unmade'),
   /** The part of the reserve of recipients without a message. */
   unusedMicros: as<number>('r.unused_micros'),
   /** The part of the reserve that was allotted to recipients. */
   allottedMicros: as<number>('r.allotted_micros'),
-  /** What a combined campaign can no longer cost and has not returned; below zero: what it may cost beyond its reserve. */
+  /**
+   * The amount that a combined campaign can no longer cost and has not returned; below zero: the amount that it may
+   * cost beyond its reserve.
+   */
   spareMicros: as<number>('r.spare_micros'),
   messages: as<number>('r.messages'),
   /** Recipients of combined modes who have a final result. */
@@ -150,13 +153,13 @@ export async function claimRunningCampaign(
   );
 }
 
-/** Whether the campaign of a job was deleted. */
+/** Returns true if the campaign of a job was deleted. */
 export async function isDeleted(db: Db, { accountId, campaignId }: Job): Promise<boolean> {
   const row = await maybeOne(db, sql`SELECT FROM campaign WHERE account_id = ${accountId} AND id = ${campaignId}`);
   return row === undefined;
 }
 
-/** What a step adds to the counters of a run; what is left out stays. */
+/** Amounts that a step adds to the counters of a run; omitted counters are unchanged. */
 export type RunDeltas = {
   readonly recipients?: number;
   readonly skipped?: number;
@@ -194,7 +197,7 @@ export async function moveToStarted(db: Db, { accountId, campaignId }: Job): Pro
   );
 }
 
-/** Pauses a campaign for a reason, until a person resumes it. A campaign that is paused already stays as it is. */
+/** Pauses a campaign for a reason, until a person resumes it. A campaign that is already paused is unchanged. */
 export async function moveToPausedFor(
   db: Db,
   { accountId, campaignId }: Job,
@@ -207,7 +210,7 @@ export async function moveToPausedFor(
   );
 }
 
-/** Clears the reason why a campaign was paused, after a person has resumed it. */
+/** Clears the reason for which a campaign was paused, after a person has resumed it. */
 export async function clearFailureReason(db: Db, { accountId, campaignId }: Job): Promise<void> {
   await exec(
     db,
@@ -250,8 +253,8 @@ export async function moveToEnded(
 }
 
 /**
- * Adds to the reserve of a campaign, or takes from it when `addedMicros` is below zero, and sets what is left to settle
- * of it. The caller moves the credit.
+ * Adds to the reserve of a campaign, or takes from it when `addedMicros` is below zero, and sets the amount of it left
+ * to settle. The caller moves the credit.
  */
 export async function updateReserve(
   db: Db,
@@ -277,7 +280,7 @@ const TRAFFIC = columns({
 /** The sums of a campaign's hourly figures. */
 export type Traffic = RowOf<typeof TRAFFIC>;
 
-/** Sums up what has become of a campaign's messages so far. */
+/** Sums up the outcomes of a campaign's messages so far. */
 export async function findTraffic(db: Db, { accountId, campaignId }: Job): Promise<Traffic> {
   return one(
     db,

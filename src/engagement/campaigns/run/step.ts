@@ -11,7 +11,7 @@ export type RevocableBatch = {
   readonly job: db.Job;
   readonly batchId: number;
   readonly messages: readonly RevocableMessage[];
-  /** In how many ms the other messages of the batch are due again; null: they are done. */
+  /** Time in ms until the other messages of the batch are due again; null: they are done. */
   readonly againMs: number | null;
 };
 
@@ -28,19 +28,19 @@ export type Step = {
 };
 
 /**
- * One thing that a step may do. Returns in how many ms it has something to do: 0 when it has done something and may
- * have more to do, `NOTHING_TO_DO` when it waits for something else to happen.
+ * An action that a step may do. Returns the ms until it is due again: 0 when it has done something and may have more to
+ * do, `NOTHING_TO_DO` when it waits for another event.
  */
 export type Action = (step: Step) => Promise<number>;
-/** The wait that an action returns when it waits for something else to happen. */
+/** The wait that an action returns when it waits for another event. */
 export const NOTHING_TO_DO = Number.POSITIVE_INFINITY;
 
-/** The longest wait until the next step: it finds what nobody has notified us of. */
+/** The longest wait until the next step, which finds changes without a notification. */
 const POLL_MS = MINUTE_MS;
 
 export type StepDeps = { readonly pool: Pool; readonly tables: Lookups };
 
-/** What is to be done when a step has been committed. */
+/** Work to be done when a step has been committed. */
 export type StepResult = Pick<Step, 'queued' | 'revocable'>;
 
 /**

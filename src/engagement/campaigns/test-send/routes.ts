@@ -13,7 +13,9 @@ const PATH = '/api/partner-gateway/v1/campaigns';
 
 const TEXT = { sendingMode: 'SMS', smsSender: 'ACME', smsBody: 'Hello {{firstName|there}}' } as const;
 
-/** Registers the routes that try a campaign out with real messages: on test lists, or on one phone before it is saved. */
+/**
+ * Registers the routes that try out a campaign with real messages: on test lists, or on one phone before it is saved.
+ */
 export function testRoutes(app: App, deps: PlatformDeps & { readonly accept: Accept }): void {
   const { pool, clock, accept, answers } = deps;
   const tags = ['Campaigns'];

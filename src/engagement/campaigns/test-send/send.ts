@@ -18,7 +18,7 @@ import { toTestOut, type TestOut } from './schema.ts';
 const MAX_CONTACTS = 100;
 
 export type TestDeps = { readonly db: Db; readonly accept: Accept };
-/** Stores the answer to a request with an Idempotency-Key, in the transaction of its messages. */
+/** Stores the response to a request with an Idempotency-Key, in the transaction of its messages. */
 export type TestAnswerStore = { claim(tx: Db): Promise<unknown>; store(tx: Db, answer: TestOut): Promise<unknown> };
 type Input = {
   readonly id: number;
@@ -28,9 +28,9 @@ type Input = {
 
 /**
  * Sends a campaign as it is now to the contacts of test lists, each on the first channel that reaches the contact. They
- * are single messages: sent before all campaigns, charged as such, and not part of the campaign's figures.
- * Errors: 400 naming what the campaign lacks, lists that are not test lists, more than 100 contacts, or none; 403
- * without the scopes of its channels; 404.
+ * are single messages: sent before all campaigns, charged as such, and not part of the campaign's figures. Errors: 400
+ * naming what the campaign lacks, lists that are not test lists, more than 100 contacts, or none; 403 without the
+ * scopes of its channels; 404.
  */
 export async function sendTest(
   { db, accept }: TestDeps,
@@ -92,7 +92,7 @@ async function findTestRecipients(
 
 const refused = (message: string) => invalidFields([{ field: 'contactListIds', message }]);
 
-/** Makes the SQL expressions of what each contact is sent. */
+/** Makes the SQL expressions of the content for each contact. */
 async function contentSql(db: Db, accountId: number, { smsBody, rcsTemplateId, whatsappTemplateId }: CampaignRow) {
   const fields = await listFields(db, { accountId });
   const on = { contact: sql`c`, destination: sql`c.phone_number` };
@@ -121,7 +121,9 @@ function toDraft(campaign: CampaignRow, recipient: TestRecipient): Draft | null 
 
 type Sent = Pick<TestRecipient, 'text' | 'rcsValues' | 'whatsappValues'>;
 
-/** What a campaign sends to one recipient on a channel: its sender, and the filled text or the template with its values. */
+/**
+ * Makes the content for one recipient on a channel: its sender, and the filled text or the template with its values.
+ */
 export function toContent(
   campaign: Settings,
   recipient: Sent,

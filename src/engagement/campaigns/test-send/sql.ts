@@ -31,12 +31,12 @@ const testRecipient = ({ text, rcsValues, whatsappValues }: Expressions) =>
     whatsappValues: as<Record<string, string>>(whatsappValues),
   });
 
-/** A contact of a test list with what it is sent. */
+/** A contact of a test list with its content. */
 export type TestRecipient = RowOf<ReturnType<typeof testRecipient>>;
 
 /**
- * Lists the contacts of lists with what they would be sent. `text`, `rcsValues` and `whatsappValues` are expressions
- * over contact `c`, made by src/engagement/campaigns/text/sql.ts.
+ * Lists the contacts of lists with the content that they would be sent. `text`, `rcsValues` and `whatsappValues` are
+ * expressions over contact `c`, made by src/engagement/campaigns/text/sql.ts.
  */
 export const listTestRecipients = (
   db: Db,

@@ -31,9 +31,10 @@ export type PhoneTestIn = Static<typeof PhoneTestIn>;
 type Input = PhoneTestIn & { readonly now: Date; readonly answerStore?: TestAnswerStore | undefined };
 
 /**
- * Sends what these settings would send to one recipient to a phone, as it is now; nothing has to be saved. It is a single
- * message: sent before all campaigns, charged as such, and not part of any campaign's figures. Errors: 400 naming what
- * the settings lack, a channel outside the mode or an unknown contact; 403 without the scopes of the channels.
+ * Sends to a phone the message that these settings would send to one recipient, as it is now; nothing has to be saved.
+ * It is a single message: sent before all campaigns, charged as such, and not part of any campaign's figures. Errors:
+ * 400 naming what the settings lack, a channel outside the mode or an unknown contact; 403 without the scopes of the
+ * channels.
  */
 export async function sendToPhone(
   { db, accept }: TestDeps,
@@ -76,7 +77,7 @@ export async function sendToPhone(
   return answer((await accept.once(actor, [draft], request)) ?? []);
 }
 
-/** Finds what the recipient would be sent: a contact, or the number that is the only destination. */
+/** Finds the message for the recipient: a contact, or the number that is the only destination. */
 async function findRecipient(db: Db, accountId: number, settings: Settings, contactId: number | undefined) {
   const { plan } = await planUnsaved(db, accountId, settings, contactId === undefined ? undefined : [contactId]);
   const variables = async (channel: 'RCS' | 'WHATSAPP', templateId: string | null) => [

@@ -1,14 +1,14 @@
 import { splitPlaceholders } from '../../../platform/lib/placeholders.ts';
 import type { FieldRow } from '../../contacts/fields/sql.ts';
 
-/** The placeholders that every contact has a field for. */
+/** The placeholders for which every contact has a field. */
 export const STANDARD_FIELDS = ['fullName', 'firstName', 'lastName', 'name', 'gender', 'phoneNumber', 'email'] as const;
 export type StandardField = (typeof STANDARD_FIELDS)[number];
 
 /** A field of a contact: a standard field, a custom field by its id, or null if no such field is known. */
 export type Field = StandardField | { readonly customId: number } | null;
 
-/** A piece of fixed text, or the value of a field for each recipient; `fallback` where that value is empty. */
+/** A piece of fixed text, or the value of a field for each recipient; `fallback` if that value is empty. */
 export type Piece = { readonly text: string } | { readonly field: Field; readonly fallback: string };
 
 export type CustomField = Pick<FieldRow, 'id' | 'name'>;
@@ -52,6 +52,6 @@ export const fixedText = (pieces: readonly Piece[]): string | null =>
 export const leastText = (pieces: readonly Piece[]): string =>
   pieces.map((piece) => ('text' in piece ? piece.text : '')).join('');
 
-/** Returns whether a text needs the contact: the number is known without it. */
+/** Returns true if a text needs the contact: the number is known without it. */
 export const readsContact = (pieces: readonly Piece[]): boolean =>
   pieces.some((piece) => 'field' in piece && piece.field !== null && piece.field !== 'phoneNumber');

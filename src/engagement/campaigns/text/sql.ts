@@ -1,7 +1,7 @@
 import { join, type Sql, sql } from '../../../platform/db/query.ts';
 import { type CustomField, type Field, parseText, type Piece, type StandardField } from './parse.ts';
 
-/** Where a statement has the values of a recipient. */
+/** Location of the values of a recipient in a statement. */
 export type RecipientSql = {
   /** The alias of `contact`. It may be an outer join, for numbers that are not a contact. */
   readonly contact: Sql;
@@ -10,8 +10,8 @@ export type RecipientSql = {
 };
 
 /**
- * Makes an SQL expression of the text for one recipient. This is the only way in which texts are filled in, so that
- * what is priced, previewed and sent is the same. The expression is never null.
+ * Makes an SQL expression of the text for one recipient. This is the only way in which texts are filled in, so that the
+ * priced, previewed and sent texts are the same. The expression is never null.
  */
 export const renderSql = (pieces: readonly Piece[], on: RecipientSql): Sql =>
   pieces.length === 0

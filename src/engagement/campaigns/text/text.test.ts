@@ -19,7 +19,7 @@ const on = { contact: sql`c`, destination: sql`d.number` };
 
 type Person = { firstName?: string; lastName?: string; gender?: string; email?: string; city?: string | number };
 
-/** What an expression makes of one person; of a number that is no contact without one. */
+/** Returns the value of an expression for one person; without one, for a number that is not a contact. */
 async function valueOf<T>(db: Db, expression: Sql, person?: Person): Promise<T> {
   const number = '+393331234567';
   await exec(db, sql`DELETE FROM contact WHERE account_id = ${accountId}`);

@@ -7,7 +7,7 @@ import { NOTHING_TO_DO, type Step } from '../run/step.ts';
 import { MINUTE_MS } from '../../../platform/lib/time.ts';
 
 const POLL_MS = 1000;
-/** How long a carrier may take to ask for a retry of a message that it had when the campaign was paused. */
+/** Time within which a carrier may request a retry of a message that it had when the campaign was paused. */
 const SETTLED_MS = 2 * MINUTE_MS;
 
 /** Keeps the messages of a paused campaign parked, including those that return to the queue. */
@@ -16,7 +16,7 @@ export async function keepPaused({ tx, job, campaign }: Step): Promise<number> {
   return (campaign.pausedMs ?? 0) < SETTLED_MS ? POLL_MS : NOTHING_TO_DO;
 }
 
-/** Pauses a campaign whose account was suspended, until somebody resumes it. */
+/** Pauses a campaign whose account was suspended, until a person resumes it. */
 export async function pauseSuspended({ tx, job }: Step): Promise<number> {
   await moveToPausedFor(tx, job, { reason: SUSPENDED });
   await moveChunksToParked(tx, job);
@@ -24,7 +24,7 @@ export async function pauseSuspended({ tx, job }: Step): Promise<number> {
 }
 
 /**
- * Pauses a campaign whose template may not be sent any more, until somebody resumes it; the reason names the template.
+ * Pauses a campaign whose template may not be sent any more, until a person resumes it; the reason names the template.
  * Returns 0 when it did.
  */
 export async function pauseUnsendable({ tx, job, campaign }: Step): Promise<number> {
@@ -38,7 +38,7 @@ export async function pauseUnsendable({ tx, job, campaign }: Step): Promise<numb
   return 0;
 }
 
-/** Clears the reason why a campaign was paused, once it has been resumed. */
+/** Clears the reason for which a campaign was paused, once it has been resumed. */
 export async function clearPauseReason({ tx, job, campaign }: Step): Promise<number> {
   if (campaign.failureReason !== null) await clearFailureReason(tx, job);
   return NOTHING_TO_DO;

@@ -24,13 +24,15 @@ export type CampaignRunnerDeps = AnnounceDeps & {
   readonly pool: Pool;
   readonly tables: Lookups;
   readonly revoke: Revoke;
-  /** While it returns true, nothing is done. */
+  /** Returns true while nothing must be done. */
   readonly paused: () => boolean;
   readonly log: Log;
 };
 
 export type CampaignRunner = {
-  /** Runs a step of every campaign that is due. Returns in how many ms to call it again. For one caller at a time. */
+  /**
+   * Runs a step of every campaign that is due. Returns the ms until it must be called again. For one caller at a time.
+   */
   runDue(): Promise<number>;
   /** Makes a campaign due now: messages have ended, or a person has changed it. */
   wake(campaignId: number): void;
@@ -39,14 +41,14 @@ export type CampaignRunner = {
 };
 
 const JOBS_PER_POLL = 50;
-/** The longest wait, which finds what nobody has notified us of. */
+/** The longest wait, which finds changes without a notification. */
 const POLL_MS = 3000;
 /** The wait while other workers have locked all campaigns that are due. */
 const LOCKED_MS = 50;
 
 /**
- * Creates what runs the campaigns: each poll runs one step of every campaign that is due, one after the other. Any
- * number of workers do so at once; a step locks its campaign.
+ * Creates the runner of campaigns: each poll runs one step of every campaign that is due, one after the other. Any
+ * number of workers do so in parallel; a step locks its campaign.
  */
 export function createCampaignRunner(deps: CampaignRunnerDeps): CampaignRunner {
   const { pool, paused, log } = deps;
@@ -60,7 +62,7 @@ export function createCampaignRunner(deps: CampaignRunnerDeps): CampaignRunner {
       else if (await db.isDeleted(pool, job)) await cleanUpDeleted(pool, job);
       return stepped !== null;
     } catch (err) {
-      // A move has taken the account meanwhile: its campaign goes on there, or here if the move is given up.
+      // A move has taken the account meanwhile: its campaign goes on there, or here if the move is abandoned.
       if (err instanceof AccountAway)
         log.info({ campaignId: job.campaignId }, 'the account of a campaign is on its way to another cell');
       else log.error({ err, campaignId: job.campaignId }, 'a step of a campaign failed; retrying');
@@ -102,7 +104,7 @@ export function createCampaignRunner(deps: CampaignRunnerDeps): CampaignRunner {
   };
 }
 
-/** Returns what a step may do for a campaign, in order; the step ends with the first action that did something. */
+/** Returns the actions of a step for a campaign, in order; the step ends with the first action that did something. */
 function actionsOf(campaign: db.RunningCampaign): readonly Action[] {
   const { status, paused, cancelled, suspended, messages } = campaign;
   if (status === CAMPAIGN.READY) return paused ? [expand] : [startWhenDue, expand];

@@ -6,8 +6,8 @@ const MISSED = 'Its time passed more than an hour ago while nothing could be sen
 
 /**
  * Starts a scheduled campaign when its time has come. If no worker could start it for more than an hour, it is paused:
- * a morning offer should not go out at night, so a person decides. The reason stays when it is resumed, which
- * tells that a person has decided. A campaign whose template may not be sent is paused too.
+ * a morning offer should not go out at night, so a person decides. The reason stays when it is resumed, which shows
+ * that a person has decided. A campaign whose template may not be sent is paused too.
  */
 export async function startWhenDue(step: Step): Promise<number> {
   const { tx, job, campaign } = step;

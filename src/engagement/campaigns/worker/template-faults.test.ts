@@ -23,7 +23,7 @@ const WHATSAPP = { mode: 'WHATSAPP', numbers: mobileNumbers(5) } as const;
 const REASON = 'whatsappTemplateId 2: the template offer is PAUSED (FIRST_PAUSE), not APPROVED';
 const RUNNING = { status: 2, paused: false, reason: null };
 
-/** The network calls back about the template of campaigns on WhatsApp. */
+/** Simulates a callback of the network about the template of campaigns on WhatsApp. */
 async function tell(status: string, reason: string | null = null): Promise<void> {
   const { id } = await one<{ id: number }>(pool, sql`SELECT connection_id AS id FROM template WHERE id = '2'`);
   await receiveTemplateChanges({ pool, onTemplatesChange: wakeCampaignsUsing }, id, [

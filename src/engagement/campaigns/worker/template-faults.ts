@@ -12,8 +12,8 @@ type Confirmed = {
 };
 
 /**
- * Lists what is wrong with the templates of a confirmed campaign, as far as they are still to be sent. The template of
- * the first channel does not count once all its messages have been submitted to carriers, so that the campaign can
+ * Lists the faults of the templates of a confirmed campaign, as far as they are still to be sent. The template of the
+ * first channel does not count once all its messages have been submitted to carriers, so that the campaign can
  * complete.
  */
 export async function listTemplateFaults(db: Db, { accountId, id, settings }: Confirmed): Promise<TemplateFault[]> {

@@ -23,8 +23,8 @@ export async function withdrawMessages({ tx, job, campaign }: Step): Promise<num
 }
 
 /**
- * Once all recipients of a campaign that sends nothing more are created, those without a message get none: they count as
- * cancelled, or as skipped if the account was suspended. What they would have cost need not stay reserved.
+ * Closes the recipients without a message, once all recipients of a campaign that sends nothing more are created: they
+ * count as cancelled, or as skipped if the account was suspended. Their cost need not stay reserved.
  */
 export async function closeRecipients({ tx, job, campaign }: Step): Promise<number> {
   if (!campaign.expanded || !(await hasPendingRecipients(tx, job))) return NOTHING_TO_DO;

@@ -5,9 +5,7 @@ import { deleteRecipients, deleteRun } from './sql.ts';
 
 const RECIPIENTS_PER_STATEMENT = 10_000;
 
-/**
- * Deletes what is left of a campaign that was deleted before it started: a million rows are too many for the request.
- */
+/** Deletes the rows of a campaign that was deleted before it started: a million rows are too many for the request. */
 export async function cleanUpDeleted(pool: Pool, job: Job): Promise<void> {
   for (;;) {
     const deleted = await deleteRecipients(pool, job, { limit: RECIPIENTS_PER_STATEMENT });

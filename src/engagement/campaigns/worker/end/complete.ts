@@ -5,7 +5,9 @@ import * as run from '../../run/sql.ts';
 import * as db from './sql.ts';
 import { MINUTE_MS } from '../../../../platform/lib/time.ts';
 
-/** How often receipts are checked: often at first, and less often the longer ago the last messages were created. */
+/**
+ * Interval at which receipts are checked: often at first, and less often the longer ago the last messages were created.
+ */
 const MIN_POLL_MS = 500;
 const MAX_POLL_MS = MINUTE_MS;
 const POLL_SHARE = 1 / 10;
@@ -15,8 +17,8 @@ export const SUSPENDED = 'The account is suspended';
 
 /**
  * Ends a campaign when every recipient has a final result: by the hourly figures in single modes, by the counted
- * results in combined modes, where a recipient may have several messages. The part of the reserve that is not needed is
- * returned; what stays reserved are the prices of messages that may still be delivered.
+ * results in combined modes, in which a recipient may have several messages. The part of the reserve that is not needed
+ * is returned; the prices of messages that may still be delivered stay reserved.
  */
 export async function complete({ tx, job, campaign }: Step): Promise<number> {
   if (await db.hasPendingRecipients(tx, job)) return NOTHING_TO_DO;
@@ -37,8 +39,8 @@ const nextPollMs = async (tx: Step['tx'], job: run.Job): Promise<number> =>
   Math.min(MAX_POLL_MS, Math.max(MIN_POLL_MS, (await db.findMsSinceLastBatch(tx, job)) * POLL_SHARE));
 
 /**
- * Returns why a campaign failed: nothing of it was submitted to a carrier. Null when it did not fail; a campaign that a
- * person has cancelled did not.
+ * Returns the reason why a campaign failed: nothing of it was submitted to a carrier. Null when it did not fail; a
+ * campaign that a person has cancelled did not.
  */
 async function failureOf({ tx, job, campaign }: StepScope, { delivered }: run.Traffic): Promise<string | null> {
   if (campaign.cancelled || delivered > 0 || (await db.wasSubmitted(tx, job))) return null;
@@ -48,7 +50,7 @@ async function failureOf({ tx, job, campaign }: StepScope, { delivered }: run.Tr
 }
 
 /**
- * After the end of a campaign, waits until all its messages are final. Then a combined campaign settles what is left of
+ * Waits, after the end of a campaign, until all its messages are final. Then a combined campaign settles the rest of
  * its reserve, and nothing is left to do.
  */
 export async function finish({ tx, job, campaign }: Step): Promise<number> {
@@ -60,9 +62,9 @@ export async function finish({ tx, job, campaign }: Step): Promise<number> {
 }
 
 /**
- * Returns what a combined campaign without open messages has left of its reserve. If its messages have cost more, which
- * those can that were delivered after their time, the difference is frozen, so that the books of the account agree.
- * Returns false if the account does not have that credit yet.
+ * Returns the rest of the reserve of a combined campaign without open messages. If its messages have cost more, as
+ * those delivered after their time can, the difference is frozen, so that the books of the account agree. Returns false
+ * if the account does not have that credit yet.
  */
 async function settleRest({ tx, job, campaign }: StepScope, { costMicros }: run.Traffic): Promise<boolean> {
   const restMicros = campaign.reservedMicros - costMicros;

@@ -1,7 +1,7 @@
 import { type Db, exec, maybeOne, one, type Sql, sql } from '../../../../platform/db/query.ts';
 import type { Job } from '../../run/sql.ts';
 
-/** Returns whether messages are still to be created for some recipients. */
+/** Returns true if messages are still to be created for some recipients. */
 export async function hasPendingRecipients(db: Db, { accountId, campaignId }: Job): Promise<boolean> {
   const row = await maybeOne(
     db,
@@ -13,7 +13,7 @@ export async function hasPendingRecipients(db: Db, { accountId, campaignId }: Jo
   return row !== undefined;
 }
 
-/** Returns how many ms ago the last messages of a campaign were created; 0 when there are none. */
+/** Returns the age in ms of the last messages of a campaign; 0 when there are none. */
 export async function findMsSinceLastBatch(db: Db, { accountId, campaignId }: Job): Promise<number> {
   const { ms } = await one<{ ms: number }>(
     db,
@@ -25,7 +25,7 @@ export async function findMsSinceLastBatch(db: Db, { accountId, campaignId }: Jo
 }
 
 /**
- * Returns whether any message of a campaign was submitted to a carrier. Stops at the first such message, which comes
+ * Returns true if any message of a campaign was submitted to a carrier. Stops at the first such message, which comes
  * soon if any messages were delivered.
  */
 export async function wasSubmitted(db: Db, { accountId, campaignId }: Job): Promise<boolean> {
@@ -39,7 +39,9 @@ export async function wasSubmitted(db: Db, { accountId, campaignId }: Job): Prom
   return any;
 }
 
-/** Finds out why nothing was sent: the error of the last message, or else the reason why a recipient was skipped. */
+/**
+ * Finds the reason why nothing was sent: the error of the last message, or else the reason why a recipient was skipped.
+ */
 export async function findObstacle(db: Db, { accountId, campaignId }: Job): Promise<string | null> {
   const { reason } = await one<{ reason: string | null }>(
     db,
@@ -54,7 +56,7 @@ export async function findObstacle(db: Db, { accountId, campaignId }: Job): Prom
   return reason;
 }
 
-/** How many recipients `r` of a run have a message: all messages of a recipient but the first are hops. */
+/** Counts the recipients `r` of a run that have a message: all messages of a recipient but the first are hops. */
 const madeSql = ({ accountId, campaignId }: Job): Sql => sql`(r.messages - (
   SELECT count(*) FROM campaign_hop h WHERE h.account_id = ${accountId} AND h.campaign_id = ${campaignId}))`;
 
@@ -76,7 +78,7 @@ export async function updateUnmadeCount(db: Db, job: Job): Promise<void> {
   );
 }
 
-/** Deletes up to `limit` recipients of a campaign that was deleted before it started. Returns how many. */
+/** Deletes up to `limit` recipients of a campaign that was deleted before it started. Returns their number. */
 export async function deleteRecipients(
   db: Db,
   { accountId, campaignId }: Job,

@@ -12,14 +12,14 @@ const EXPANDED = columns({
   last: as<string | null>('s.last'),
 });
 
-/** How many recipients a step created. */
+/** Number of recipients that a step created. */
 export type Expanded = RowOf<typeof EXPANDED>;
 
 /**
  * Inserts candidates (a SELECT of the columns of `recipientsSql`) as recipients, in their order, with the lanes of
  * their countries. Recipients beyond a total reserve of `leftMicros` are skipped as 'no_credit'. The cursor moves in
- * the same statement, so that a crash neither skips nor repeats anybody. The statement fails if a number is a recipient
- * already: that would be a bug, and checking for it at each insert took a quarter of the time.
+ * the same statement, so that a crash neither skips nor repeats a recipient. The statement fails if a number is already
+ * a recipient: that would be a bug, and checking for it at each insert took a quarter of the time.
  */
 export async function insertRecipients(
   db: Db,
