@@ -5,7 +5,10 @@ import type { Scope } from '../../platform/lib/scope.ts';
 export const EXPORT_TYPES = ['HISTORY', 'CONTACTS', 'DELIVERY_REPORTS'] as const;
 export type ExportType = (typeof EXPORT_TYPES)[number];
 
-/** What a caller needs besides `exports`, to request an export and to get its file: it contains all of that. */
+/**
+ * Scopes that a caller needs, in addition to `exports`, to request an export and to get its file, which contains all of
+ * that data.
+ */
 export const CONTENT_SCOPES: Readonly<Record<ExportType, readonly Scope[]>> = {
   HISTORY: ['tracking', 'money'],
   CONTACTS: ['contacts'],
@@ -29,7 +32,7 @@ export type HistoryFilters = Span & {
 export type ContactFilters = {
   readonly listIds?: readonly number[];
   readonly contactIds?: readonly number[];
-  /** In lists of exports, in place of more than 1,000 `contactIds`. */
+  /** In lists of exports, instead of more than 1,000 `contactIds`. */
   readonly contactCount?: number;
 };
 export type ReportFilters = Span | { readonly campaignId: number };

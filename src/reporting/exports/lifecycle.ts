@@ -69,7 +69,10 @@ export async function removeExport(tx: Db, actor: Author, id: string): Promise<v
   await recordAudit(tx, actor, { action: 'export.delete', subject: subjectOf({ id }) });
 }
 
-/** Expires up to 100 exports of any account whose time is over, and queues their files for deletion. Returns how many. */
+/**
+ * Expires up to 100 exports of any account whose time is over, and queues their files for deletion. Returns their
+ * number.
+ */
 export const expireExports = (pool: Pool): Promise<number> =>
   transaction(pool, async (tx) => {
     const expired = await db.moveToExpired(tx, { limit: EXPORTS_PER_RUN });

@@ -22,7 +22,7 @@ export type MakeDeps = SourceDeps & {
   readonly owner: number;
 };
 
-/** How long a file is available. */
+/** Hours for which a file is available. */
 const AVAILABLE_HOURS = 24;
 /** The file that a worker was writing when it died is deleted after this time. */
 const ABANDONED_SECONDS = 24 * 3600;
@@ -30,12 +30,12 @@ const PROGRESS_MS = 1000;
 
 /**
  * Creates the file of an export, and completes the export in one transaction with the end of its job: a worker that was
- * taken for dead in the meantime commits nothing. Whatever fails or dies, the next attempt starts over under another key,
- * and what was written is deleted.
+ * taken for dead in the meantime commits nothing. Whatever fails or dies, the next attempt starts over under another
+ * key, and the partial file is deleted.
  *
- * The rows come from one snapshot. To hold up vacuum as little as possible, they go to a file on this machine as fast as
- * PostgreSQL delivers them. Only then are they compressed or turned into a workbook, and uploaded to the store, which may
- * be slow.
+ * The rows come from one snapshot. To hold up vacuum as little as possible, they go to a file on this machine as fast
+ * as PostgreSQL delivers them. Only then are they compressed or turned into a workbook, and uploaded to the store,
+ * which may be slow.
  */
 export async function makeExport(deps: MakeDeps, job: db.ClaimedJob, signal: AbortSignal): Promise<void> {
   const { pool, dataDir, owner } = deps;
@@ -70,7 +70,7 @@ async function storeFile(
   });
 }
 
-/** Where rows go, and how often it has failed. */
+/** Destination of the rows, and number of failures of the export. */
 type Attempt = { readonly file: Awaited<ReturnType<typeof openTemporaryFile>>; readonly failures: number };
 type CopiedRows = { readonly rows: number; readonly columns: readonly Column[] };
 

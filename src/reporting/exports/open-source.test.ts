@@ -27,7 +27,7 @@ afterAll(async () => {
 const request = (): Promise<ExportRow> =>
   insertExport(pool, { accountId, type: 'CONTACTS', format: 'csv', filters: {} });
 
-/** Which server the export is read from. */
+/** Returns the server from which the export is read. */
 async function sourceOf(row: ExportRow, failures = 0): Promise<'primary' | 'standby'> {
   const [primary, standby] = replicated.servers;
   const deps = { connectionString: primary?.url ?? '', standbysUrl: standby?.url, log: silentLog };
@@ -41,7 +41,7 @@ async function sourceOf(row: ExportRow, failures = 0): Promise<'primary' | 'stan
 }
 
 test('an export is read from the standby that has received its request', async () => {
-  // Not at once on a busy machine: an export waits for a standby only for a short time.
+  // Not immediately on a busy machine: an export waits for a standby only for a short time.
   await until('an export from the standby', async () => (await sourceOf(await request())) === 'standby');
 }, 120_000);
 

@@ -9,7 +9,7 @@ import { readTimes } from '../history/read-times.ts';
 import type { ExportRequest } from './filters.ts';
 import type { ContactsIn, HistoryIn, ReportsIn } from './schema.ts';
 
-/** How many unknown ids an error message lists. */
+/** Number of unknown ids that an error message lists. */
 const MAX_LISTED_IDS = 20;
 
 /** Reads a request for the messages that were accepted in a time range. Errors: 400 naming the fields. */

@@ -13,7 +13,7 @@ const PG = '/api/partner-gateway/v1';
 const PATH = `${PG}/exports`;
 const HISTORY = `${PG}/messages/history/export`;
 
-/** That of the test program. */
+/** The secret key of the test program. */
 const SECRET_KEY = createSecretKey(Buffer.alloc(32, 0x5e));
 
 let program: TestProgram;

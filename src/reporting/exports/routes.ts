@@ -33,7 +33,7 @@ const ALL_CONTACTS = { only: 'exports of all contacts' };
 const QUEUED =
   'Responds at once; a worker creates the file. `GET /exports/{exportId}` shows the progress and the link to the file.';
 
-/** The routes for exports of messages and contacts. */
+/** Registers the routes for exports of messages and contacts. */
 export function exportRoutes(app: App, deps: PlatformDeps): void {
   requestRoutes(app, deps);
   readRoutes(app, deps);
@@ -175,7 +175,7 @@ function changeRoutes(app: App, { pool, answers }: PlatformDeps): void {
 
 const INVALID_LINK = 'The link is invalid or has expired';
 
-/** The route for signed links. It takes no credentials: the signature covers the account. */
+/** Registers the route for signed links. It takes no credentials: the signature covers the account. */
 export function exportFileRoutes(app: App, { pool, storage, links, clock }: PlatformDeps): void {
   app.get(FILE, {
     schema: {

@@ -8,7 +8,7 @@ export type ExportStatus = 'PENDING' | 'COMPLETED' | 'EXPIRED' | 'FAILED';
 
 const MAX_LISTED_CONTACTS = 1000;
 
-/** The type and its filters are one list of their own, because they are one union. */
+/** The type and its filters are a separate list, because they are one union. */
 const REQUEST: Columns<ExportRequest> = columns({
   type: as<ExportRequest['type']>('type'),
   filters: as<ExportRequest['filters']>('filters'),
@@ -50,7 +50,7 @@ export const insertExport = (
 export const findExport = (db: Db, { accountId, id }: One): Promise<ExportRow | undefined> =>
   maybeOne(db, sql`SELECT ${REQUEST}, ${STATE} FROM export WHERE account_id = ${accountId} AND id = ${id}`);
 
-/** A thousand exports of 100,000 contacts each would otherwise be an answer of 700 MB. */
+/** A thousand exports of 100,000 contacts each would otherwise be a response of 700 MB. */
 const BRIEF_REQUEST: Columns<ExportRequest> = columns({
   type: as<ExportRequest['type']>('type'),
   filters: as<ExportRequest['filters']>(
@@ -82,7 +82,7 @@ export async function countJobs(db: Db, { accountId }: Of): Promise<number> {
   return (await one<{ total: number }>(db, query)).total;
 }
 
-/** Whether any account has an export that waits or is in progress. */
+/** Returns true if any account has an export that waits or is in progress. */
 export async function hasJobs(db: Db): Promise<boolean> {
   return (await one<{ some: boolean }>(db, sql`SELECT EXISTS (SELECT FROM export_job) AS some`)).some;
 }
@@ -100,7 +100,7 @@ export const moveToPending = (db: Db, { accountId, id }: One): Promise<ExportRow
         RETURNING ${REQUEST}, ${STATE}`,
   );
 
-/** Records how many rows of a pending export have been written, and how many are expected. */
+/** Records the number of rows of a pending export that have been written, and that are expected. */
 export const updateProgress = (
   db: Db,
   { accountId, id, rows, expectedRows }: One & { rows: number; expectedRows: number },
@@ -177,7 +177,7 @@ export const insertJob = (db: Db, { accountId, exportId }: Job): Promise<number>
 const CLAIMED_JOB = columns({
   accountId: as<number>('account_id'),
   exportId: as<string>('export_id'),
-  /** How many attempts in a row have failed. */
+  /** Number of consecutive failed attempts. */
   failures: as<number>('failures'),
 });
 export type ClaimedJob = RowOf<typeof CLAIMED_JOB>;
@@ -191,8 +191,9 @@ export type Claimant = {
 
 /**
  * Claims an export of an account that is not busy: one without a worker, one of a dead worker, or one that this worker
- * left behind when its database was away. An export in progress here would be claimed again for that last reason, so its
- * account must be among the busy ones. Accounts take turns; of one account, the export that has waited longest is first.
+ * left behind when its database was unavailable. An export in progress here would be claimed again for that last
+ * reason, so its account must be among the busy ones. Accounts take turns; of one account, the export that has waited
+ * longest is first.
  */
 export const claimJob = (db: Db, { owner, busyAccounts, servedAccounts }: Claimant): Promise<ClaimedJob | undefined> =>
   maybeOne(

@@ -4,8 +4,8 @@ import * as db from './sql.ts';
 
 export type Exporter = {
   /**
-   * Starts waiting exports while there is capacity, and returns when to run again, in ms: soon while there are jobs, since
-   * one may become due or its worker may die. One caller at a time.
+   * Starts waiting exports while there is capacity, and returns the ms until it must run again: soon while there are
+   * jobs, since one may become due or its worker may die. One caller at a time.
    */
   work(): Promise<number>;
   /** Aborts the exports in progress; other workers make them from the beginning. */
@@ -19,7 +19,7 @@ const MAX_RETRIES = 7;
 const RETRY_MS = 2000;
 const BUSY_MS = 1000;
 const IDLE_MS = 10_000;
-/** How many accounts are remembered, to give others their turn first. */
+/** Number of accounts that are remembered, to give others their turn first. */
 const MAX_SERVED = 1000;
 
 type Deps = MakeDeps & {
@@ -28,8 +28,8 @@ type Deps = MakeDeps & {
 };
 
 /**
- * Creates the part of a worker that makes exports. Any number of workers may run it. A job names the advisory lock of its
- * worker, so the exports of a dead worker are free at once.
+ * Creates the part of a worker that makes exports. Any number of workers may run it. A job names the advisory lock of
+ * its worker, so the exports of a dead worker are free immediately.
  */
 export function createExporter(deps: Deps): Exporter {
   const { pool, owner, onEnd } = deps;
@@ -49,7 +49,7 @@ export function createExporter(deps: Deps): Exporter {
     const { accountId, exportId } = job;
     noteTurn(served, accountId);
     const work = run(job)
-      // The database is away. The job still belongs to this worker, which claims it again.
+      // The database is unavailable. The job still belongs to this worker, which claims it again.
       .catch((err: unknown) =>
         deps.log.error({ err, state: `export ${exportId}` }, 'an export could not be returned to the queue'),
       )

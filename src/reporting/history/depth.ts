@@ -7,7 +7,7 @@ import { countPerRange, findFirstId, type HistoryFilter } from './sql.ts';
 /** Ninety days of one channel are 2,160 hours. */
 const MAX_CACHED_HOURS = 100_000;
 
-/** Where a page starts: among the messages before `endId`, newest first, after the first `offset` of them. */
+/** Start of a page: among the messages before `endId`, newest first, after the first `offset` of them. */
 export type PageStart = { readonly endId: string; readonly offset: number };
 
 /**

@@ -21,14 +21,14 @@ type HistoryQuery = {
 type Of = { readonly accountId: number };
 type Range = { readonly firstId: string; readonly endId: string };
 
-/** A message commits after its id was made, but never later than a statement and a transaction may take. */
+/** A message commits after its id was made, but never later than the maximum time of a statement and a transaction. */
 const SETTLED_MS = 5 * MINUTE_MS;
 const MAX_PAGE_ENDS = 20_000;
 /** Up to this offset, reading the skipped messages takes a few milliseconds. */
 const MAX_SHALLOW_OFFSET = 2000;
 /** The first window of a search by status is the range divided by this. */
 const WINDOWS = 32;
-/** Each window reads what has no summary yet once more, so there are few of them. */
+/** Each window reads again the pages without a summary, so there are few of them. */
 const WINDOW_GROWTH = 4;
 /** Dividing shorter ranges saves nothing. */
 const MIN_WINDOW_MS = 10 * MINUTE_MS;
@@ -120,8 +120,8 @@ export function idRangeOf(from: Date, to: Date): Range {
 }
 
 /**
- * Returns the codes that clients see as this status on a channel (messaging/tracking/status.ts), and whether messages
- * without a state count too (`queued`). Returns null when nothing has this status.
+ * Returns the codes that clients see as this status on a channel (messaging/tracking/status.ts), and `queued`: true if
+ * messages without a state count too. Returns null when nothing has this status.
  */
 function codesShownAs(channel: Channel, status: StatusName): { codes: number[]; queued: boolean } | null {
   const onSms = channel === 'SMS';

@@ -27,7 +27,7 @@ const HistoryQuery = Type.Object({
   limit: Type.Integer({ minimum: 1, maximum: 1000, default: 20, description: 'Entries per page.' }),
 });
 
-/** The routes that list and search messages. */
+/** Registers the routes that list and search messages. */
 export function historyRoutes(app: App, { pool, reports, clock }: PlatformDeps): void {
   const readHistory = createHistoryReader();
 
@@ -46,7 +46,7 @@ export function historyRoutes(app: App, { pool, reports, clock }: PlatformDeps):
       const now = clock.now();
       const page = { ...query, ...readTimes({ from, to }) };
       const read = (db: Db) => readHistory(db, actor, page, now);
-      // Who asks for the last minutes wants to see what was just sent.
+      // A caller that requests the last minutes wants to see what was just sent.
       const isPast = page.to.getTime() < now.getTime() - RECENT_MS;
       const records = await (isPast ? readReport({ reports, actor, reply }, read) : read(tenant(pool, actor)));
       return records.map((record) => toStatusRecord(record, actor));

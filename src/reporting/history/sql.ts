@@ -15,7 +15,7 @@ export type HistoryFilter = {
 
 export type StatusFilter = {
   readonly codes: readonly number[];
-  /** Whether to include messages without a state: found through the queue or, when that is long, among the messages. */
+  /** Inclusion of messages without a state: found through the queue or, when that is long, among the messages. */
   readonly queued: 'none' | 'in queue' | 'among messages';
 };
 

@@ -16,9 +16,9 @@ const CAMPAIGN_ID = /^\d{1,15}$/;
 type Of = Pick<Actor, 'accountId' | 'operations'>;
 
 /**
- * Finds what a text may mean: the message with this id, and contacts and campaigns whose names contain it, as far as the
- * caller's scopes cover them. It reads indexes up to small limits, so it costs the same in a large account. `db` must be
- * bound to the account: otherwise no contact is found.
+ * Finds the possible meanings of a text: the message with this id, and contacts and campaigns whose names contain it,
+ * as far as the caller's scopes cover them. It reads indexes up to small limits, so it costs the same in a large
+ * account. `db` must be bound to the account: otherwise no contact is found.
  */
 export async function findByText(db: Db, { accountId, operations }: Of, given: string): Promise<JumpOut> {
   const text = given.trim();
@@ -47,7 +47,7 @@ async function contactsOf(db: Db, accountId: number, text: string): Promise<Jump
   return rows.map(({ id, fullName, phoneNumber }) => ({ id, name: fullName, phoneNumber }));
 }
 
-/** The digits of a number as people write it, with spaces, dashes or 00: numbers are stored without. */
+/** Returns the digits of a number as people write it, with spaces, dashes or 00: numbers are stored without. */
 function numberOf(text: string): string | undefined {
   if (!/^[+\d][\d ().\-/]*$/.test(text)) return undefined;
   return text.replace(/[^+\d]/g, '').replace(/^00/, '+');

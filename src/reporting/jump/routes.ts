@@ -4,7 +4,7 @@ import { requireAnyScope } from '../../platform/http/auth.ts';
 import { findByText } from './find.ts';
 import { JumpOut, JumpQuery } from './schema.ts';
 
-/** The route behind the search of the whole console. */
+/** Registers the route behind the search of the whole console. */
 export function jumpRoutes(app: App, { pool }: PlatformDeps): void {
   app.get('/api/partner-gateway/v1/search', {
     onRequest: requireAnyScope(['tracking', 'contacts', 'campaigns'], 'read'),

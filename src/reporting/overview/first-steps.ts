@@ -5,8 +5,8 @@ import type { FirstStepsOut } from './schema.ts';
 import { findOwnSteps, findSharedSteps } from './sql.ts';
 
 /**
- * Finds which steps of setting up are done: those of the gateway, which all accounts share, and those of the account.
- * Each is the existence of a row, so it costs the same in a large account.
+ * Finds the setup steps that are done: those of the gateway, which all accounts share, and those of the account. Each
+ * is the existence of a row, so it costs the same in a large account.
  */
 export async function findFirstSteps(pool: Pool, actor: Actor): Promise<FirstStepsOut> {
   const { accountId } = actor;

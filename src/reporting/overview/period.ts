@@ -52,7 +52,7 @@ function totalsOf(rows: readonly DayRow[], reader: AmountReader): PeriodOut['tot
   return { sent, delivered, failed, pending: sent - delivered - (failed - unsent), cost };
 }
 
-/** An entry for every day and every channel, with zeros where nothing was sent. */
+/** Makes an entry for every day and every channel, with zeros where nothing was sent. */
 function seriesOf(rows: readonly DayRow[], from: Date, count: number): PeriodOut['series'] {
   const known = new Map(rows.map((row) => [`${row.day}/${row.channel}`, row]));
   return Array.from({ length: count }, (_, i) => dayOf(new Date(from.getTime() + i * DAY_MS))).flatMap((day) =>

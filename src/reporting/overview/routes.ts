@@ -6,7 +6,7 @@ import { findPeriod } from './period.ts';
 import { FirstStepsOut, OverviewOut, OverviewQuery, PeriodOut, PeriodQuery } from './schema.ts';
 import { createOverview } from './show.ts';
 
-/** The routes behind the first page of the console. */
+/** Registers the routes behind the first page of the console. */
 export function overviewRoutes(app: App, { pool, clock }: PlatformDeps): void {
   const show = createOverview(pool);
 

@@ -10,7 +10,7 @@ export const OverviewQuery = Type.Object({
   hours: Type.Integer({ minimum: 1, maximum: 168, default: 24, description: 'How far back the series goes.' }),
 });
 
-/** What may need a person's attention. */
+/** Kinds of entries that may need a person's attention. */
 export const ATTENTION_KINDS = [
   'carrier_down',
   'carrier_paused',

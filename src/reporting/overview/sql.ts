@@ -15,7 +15,7 @@ const HOUR = columns({
   sent: as<number>('sum(sent)::bigint'),
   delivered: as<number>('sum(delivered)::bigint'),
   failed: as<number>('sum(failed)::bigint'),
-  /** Those of `failed` that were never given to a carrier. */
+  /** The part of `failed` that was never given to a carrier. */
   unsent: as<number>('sum(unsent)::bigint'),
   costMicros: as<number>('sum(cost_micros)::bigint'),
 });
@@ -30,7 +30,7 @@ export const listHours = (db: Db, { accountId, from }: Of & { from: Date }): Pro
   );
 
 /**
- * Reads the newest `limit` messages from an id on. Returns how many there are (`seen`), how many of them are not
+ * Reads the newest `limit` messages from an id on. Returns their number (`seen`), the number of them that are not
  * simulations (`count`), and the id of the oldest.
  */
 export const countAccepted = (
@@ -66,7 +66,7 @@ const DAY = columns({
   sent: as<number>('sum(sent)::bigint'),
   delivered: as<number>('sum(delivered)::bigint'),
   failed: as<number>('sum(failed)::bigint'),
-  /** Those of `failed` that were never given to a carrier. */
+  /** The part of `failed` that was never given to a carrier. */
   unsent: as<number>('sum(unsent)::bigint'),
   costMicros: as<number>('sum(cost_micros)::bigint'),
 });
@@ -117,6 +117,6 @@ const OWN_STEPS = columns({
   campaign: as<boolean>('EXISTS (SELECT FROM campaign WHERE account_id = a.id AND confirmed_at IS NOT NULL)'),
 });
 
-/** Finds which first steps an account has made. */
+/** Finds the first steps that an account has completed. */
 export const findOwnSteps = (db: Db, { accountId }: Of): Promise<RowOf<typeof OWN_STEPS>> =>
   one(db, sql`SELECT ${OWN_STEPS} FROM (SELECT ${accountId}::bigint AS id) AS a`);

@@ -43,7 +43,7 @@ export function totalsOfToday(
 export const lastDayCostMicros = (all: readonly HourRow[], now: Date): number =>
   sum(since(all, startOfSeries(now, 24)), (row) => row.costMicros);
 
-/** Counts how many of the messages accepted from `from` on were delivered and have failed. Both numbers only grow. */
+/** Counts the messages accepted from `from` on that were delivered and that have failed. Both numbers only grow. */
 export function countEndsSince(all: readonly HourRow[], from: Date): readonly [delivered: number, failed: number] {
   const rows = since(all, from);
   return [sum(rows, (row) => row.delivered), sum(rows, (row) => row.failed)];

@@ -7,9 +7,8 @@ const MAX_YEARS = 10;
 type Days = { readonly startDate?: string | undefined; readonly endDate?: string | undefined };
 
 /**
- * Converts two days into the time from the midnight before the first one to the midnight after the last one, UTC. A day
- * that is left out leaves that side open. Errors: 400 when the last day is before the first, or more than 10 years after
- * it.
+ * Converts two days into the time from the midnight before the first one to the midnight after the last one, UTC. An
+ * omitted day leaves that side open. Errors: 400 when the last day is before the first, or more than 10 years after it.
  */
 export function readRange(days: Required<Days>): Range;
 export function readRange(days: Days): Partial<Range>;

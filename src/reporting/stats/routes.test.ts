@@ -66,7 +66,7 @@ const EMPTY = { campaigns: 1, sent: 0, delivered: 0, read: 0, failed: 0, pending
 
 type Counted = { sent: number; delivered: number; read: number; failed: number; pending: number };
 
-/** A bucket repeats its counts as what they are: messages. */
+/** Returns a bucket with its counts repeated under the name of what they count: messages. */
 const named = <B extends Counted>(bucket: B) => {
   const { sent, delivered, read, failed, pending } = bucket;
   return { ...bucket, messages: { sent, delivered, read, failed, pending } };

@@ -21,7 +21,7 @@ const HOW_COUNTED =
   'Messages and their outcomes count at the time at which the message was accepted, whenever the outcome became known. ' +
   `Empty buckets are left out. Test sends of campaigns are not counted. ${AGE_OF_REPORT}`;
 
-/** The routes for the statistics of campaigns over time. */
+/** Registers the routes for the statistics of campaigns over time. */
 export function statsRoutes(app: App, { reports }: PlatformDeps): void {
   const onRequest = requireScope('campaigns');
   const tags = ['Campaigns'];
@@ -90,7 +90,7 @@ export function statsRoutes(app: App, { reports }: PlatformDeps): void {
       const of = { accountId: actor.accountId, campaignId: params.id };
       const found = await readReport({ reports, actor, reply }, async (db) => {
         const funnel = await findFunnel(db, of);
-        // In here: a standby may not have the campaign yet.
+        // Checked in the callback: a standby may not have the campaign yet.
         if (!funnel) throw new AppError('not_found');
         return funnel;
       });

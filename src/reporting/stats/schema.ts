@@ -107,7 +107,7 @@ const toCounts = ({ sent, delivered, read, failed, unsent, costMicros }: Sums, r
   cost: amountFor(reader, costMicros),
 });
 
-/** The counts of a bucket, and again as what they are: messages. */
+/** Returns the counts of a bucket, and again under the name of what they count: messages. */
 function toNamedCounts(sums: Sums, reader: AmountReader) {
   const { cost, ...messages } = toCounts(sums, reader);
   return { ...messages, cost, messages };

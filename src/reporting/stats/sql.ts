@@ -12,7 +12,7 @@ const SUMS = columns({
   delivered: as<number>('sum(delivered)::bigint'),
   read: as<number>('sum(read)::bigint'),
   failed: as<number>('sum(failed)::bigint'),
-  /** Those of `failed` that were never given to a carrier. */
+  /** The part of `failed` that was never given to a carrier. */
   unsent: as<number>('sum(unsent)::bigint'),
   costMicros: as<number>('sum(cost_micros)::bigint'),
 });
@@ -26,7 +26,7 @@ export type StatsFilter = Range & {
   readonly unit: Unit;
   /** The sending modes of the campaigns; null: all. */
   readonly modes: readonly string[] | null;
-  /** Whether campaigns that were never confirmed count, at the time at which they were created. */
+  /** True if campaigns that were never confirmed count, at the time at which they were created. */
   readonly drafts: boolean;
   readonly descending: boolean;
   readonly limit: number;
@@ -155,7 +155,10 @@ export const listChannelBuckets = (
       GROUP BY 1, 2 ORDER BY 1, 2`,
   );
 
-/** Finds when a campaign started and the bucket of that time (both null before), and how many recipients it skipped. */
+/**
+ * Finds the start of a campaign and the bucket of that time (both null before it), and the number of recipients that it
+ * skipped.
+ */
 export const findCampaignStart = (
   db: Db,
   { accountId, campaignId, unit }: { accountId: number; campaignId: number; unit: Unit },

@@ -8,7 +8,7 @@ const CONTROLS = /[[\p{Cc}\ufffe\uffff]--[\t\n\r]]/gv;
 /** The limit of Excel. */
 const MAX_CELL_LENGTH = 32_767;
 
-/** Parses the text format of COPY into the cells of a sheet. `numbers` says which columns hold numbers. */
+/** Parses the text format of COPY into the cells of a sheet. `numbers` marks the columns that hold numbers. */
 export async function* readCopyText(
   source: AsyncIterable<Uint8Array>,
   numbers: readonly boolean[],

@@ -17,8 +17,8 @@ export type WorkbookInput = {
 
 /**
  * Up to this size of the rows no part of the workbook reaches 4 GiB: a character becomes six at most, and a cell takes
- * some 60 bytes besides its text, 1.3 GB in a full sheet of 20 columns. Larger workbooks are ZIP64, which Excel reads and
- * LibreOffice 7.4 does not.
+ * some 60 bytes in addition to its text, 1.3 GB in a full sheet of 20 columns. Larger workbooks are ZIP64, which Excel
+ * reads and LibreOffice 7.4 does not.
  */
 const MAX_PLAIN_ZIP_BYTES = 400_000_000;
 

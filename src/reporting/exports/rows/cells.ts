@@ -3,7 +3,7 @@ import { join, raw, type Sql, sql } from '../../../platform/db/query.ts';
 import { E164, FORMULA_START, SEPARATOR_FIRST } from '../../../platform/lib/csv.ts';
 import type { ExportFormat } from '../filters.ts';
 
-/** What a column holds. `phone`: a phone number, or a name in its place. `plain`: text that this program wrote. */
+/** Content of a column. `phone`: a phone number, or a name instead of it. `plain`: text that this program wrote. */
 export type CellKind = 'text' | 'phone' | 'number' | 'plain';
 
 /** A column of a file. */
@@ -24,8 +24,8 @@ const MARKED = String.raw`\1'\2`;
 const MARKED_FIRST = String.raw`'\1`;
 
 /**
- * Puts an apostrophe before what a spreadsheet would take for a formula, as `csvLine` does. Nearly all texts begin with a
- * letter or a digit and have no separator, which costs a fraction of the whole expression to find out.
+ * Puts an apostrophe before a text that a spreadsheet would take for a formula, as `csvLine` does. Nearly all texts
+ * begin with a letter or a digit and have no separator, which costs a fraction of the whole expression to find out.
  */
 const escapeFormula = (value: Sql): Sql => sql`CASE
   WHEN (ascii(${value}) BETWEEN 65 AND 122 OR ascii(${value}) BETWEEN 48 AND 57) AND ${value} !~ ${SEPARATOR} THEN ${value}

@@ -6,7 +6,7 @@ import { type Db, join, one, type Sql, sql } from '../../../platform/db/query.ts
 import { bitOf, type Channel, CHANNELS } from '../../../platform/lib/channel.ts';
 import { type CellKind, type Column, type RowQuery, toIsoText } from './cells.ts';
 
-/** Selects messages; what is left out does not restrict. */
+/** Filter for messages; omitted fields do not restrict. */
 export type MessageFilter = {
   readonly accountId: number;
   /** The first id of the time range. */

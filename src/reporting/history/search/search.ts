@@ -10,7 +10,7 @@ import type { SearchOut, SearchQuery } from './schema.ts';
 import { findScanEnd, listFoundIds, listTexts, type MessageText, type SearchFilter } from './sql.ts';
 
 const WEEK_MS = 7 * DAY_MS;
-/** How many messages one call looks through. With the status, each message takes a second lookup. */
+/** Number of messages that one call examines. With the status, each message takes a second lookup. */
 const MAX_SCANNED = 50_000;
 const MAX_SCANNED_WITH_STATUS = 10_000;
 
@@ -18,8 +18,8 @@ type Of = Pick<Actor, 'accountId' | 'operations'>;
 type Times = { readonly from: Date; readonly to: Date };
 
 /**
- * Searches the messages of all channels, newest first. Each call looks through a limited part of the range, so that none is
- * slow, and returns where the next one continues. Errors: 400 for dates that do not exist.
+ * Searches the messages of all channels, newest first. Each call examines a limited part of the range, so that none is
+ * slow, and returns the point at which the next one continues. Errors: 400 for dates that do not exist.
  */
 export async function searchMessages(db: Db, actor: Of, query: SearchQuery, now: Date): Promise<SearchOut> {
   const { accountId } = actor;

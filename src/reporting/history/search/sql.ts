@@ -5,7 +5,7 @@ import type { Channel } from '../../../platform/lib/channel.ts';
 
 const ACCEPTED = constant(STATUS.ACCEPTED);
 
-/** Selects messages; what is left out does not restrict. */
+/** Filter for messages; omitted fields do not restrict. */
 export type SearchFilter = {
   readonly accountId: number;
   /** The first id of the time range. */
@@ -29,9 +29,9 @@ const newestOf = ({ accountId, firstId, endId }: SearchFilter, selected: Sql): S
   WHERE m.account_id = ${accountId} AND m.id >= ${firstId} AND m.id < ${endId} ORDER BY m.id DESC`;
 
 /**
- * Lists the ids of the messages that match, newest first, among the newest `scan` messages of the range. No index serves
- * these filters, because each index would make every message that is sent more expensive. 50,000 messages take about
- * 100 ms, as do 10,000 with their states.
+ * Lists the ids of the messages that match, newest first, among the newest `scan` messages of the range. No index
+ * serves these filters, because each index would make every message that is sent more expensive. 50,000 messages take
+ * about 100 ms, as do 10,000 with their states.
  */
 export async function listFoundIds(
   db: Db,

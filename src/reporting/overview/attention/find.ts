@@ -7,7 +7,7 @@ import type { Scope } from '../../../platform/lib/scope.ts';
 import { type Attention, ATTENTION_KINDS, type AttentionKind, SEVERITIES } from '../schema.ts';
 import { listAttention } from './sql.ts';
 
-/** The scopes of which a caller needs at least one to see a kind. The other kinds are visible to everybody. */
+/** The scopes of which a caller needs at least one to see a kind. The other kinds are visible to every caller. */
 const SCOPES_OF: Readonly<Partial<Record<AttentionKind, readonly Scope[]>>> = {
   webhook_failing: ['webhooks'],
   webhook_disabled: ['webhooks'],
@@ -30,7 +30,7 @@ export async function listOwnAttention(db: Db, { accountId, operations }: Viewer
   return rows.map((row) => ({ ...row, since: row.since?.toISOString() ?? null }));
 }
 
-/** Lists what needs attention in what all accounts share: the carriers, and whether sending is paused. */
+/** Lists what needs attention in the data that all accounts share: the carriers, and whether sending is paused. */
 export async function listSharedAttention(pool: Pool, { accountId, channels }: Viewer): Promise<Attention[]> {
   const [guard, unusable] = await Promise.all([
     findGuardStatus(pool),
@@ -43,7 +43,7 @@ export async function listSharedAttention(pool: Pool, { accountId, channels }: V
     since: guard.since.toISOString(),
     detail: guard.reason,
   };
-  // Nothing is wrong with a paused connection that another one stands in for.
+  // A paused connection is not a problem if another one replaces it.
   const carriers = unusable
     .filter(({ status, covered }) => status === 'active' || !covered)
     .map(

@@ -5,14 +5,14 @@ import type { Attention, AttentionKind } from '../schema.ts';
 
 type Of = { readonly accountId: number };
 
-/** How many of the newest rows are checked for failures; more are on the pages of their features. */
+/** Number of the newest rows that are checked for failures; more are on the pages of their features. */
 const MAX_CHECKED = constant(200);
 const RECENTLY = sql`now() - interval '7 days'`;
-/** How many unknown outcomes are counted at most: the console shows "10,000 or more". */
+/** Maximum number of unknown outcomes that are counted: the console shows "10,000 or more". */
 const MAX_UNKNOWNS = constant(10_000);
 const FAILED = constant(CAMPAIGN.FAILED);
 
-/** The casts are for the kinds that select NULL, which has no type of its own. */
+/** The casts are for the kinds that select NULL, which has no type. */
 const ATTENTION = columns({
   kind: as<AttentionKind>('kind'),
   severity: as<Attention['severity']>('severity'),
@@ -91,7 +91,9 @@ const SOURCES: Readonly<Partial<Record<AttentionKind, (accountId: number) => Sql
     ),
 };
 
-/** Lists what the account's own rows say, for these kinds: at most fifty of each, newest first. */
+/**
+ * Lists what needs attention according to the account's own rows, for these kinds: at most fifty of each, newest first.
+ */
 export async function listAttention(
   db: Db,
   { accountId, kinds }: Of & { kinds: readonly AttentionKind[] },

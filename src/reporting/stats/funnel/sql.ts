@@ -13,15 +13,15 @@ type ChannelFigures = {
   readonly unsent: number;
 };
 
-/** How many recipients another channel followed for, by the channel that they left. */
+/** Number of recipients for whom another channel followed, by the channel that they left. */
 type Hop = { readonly channel: string; readonly count: number; readonly notTried: number };
 
 const FUNNEL = columns({
   sendingMode: as<SendingMode>('c.sending_mode'),
   skipped: as<number>('coalesce(r.skipped, 0)'),
-  /** How many messages were made, including those on later channels. */
+  /** Number of messages that were made, including those on later channels. */
   messages: as<number>('coalesce(r.messages, 0)'),
-  /** How many recipients something is sent to. */
+  /** Number of recipients to whom something is sent. */
   recipients: as<number>('CASE WHEN r.expanded THEN r.recipients - r.skipped - r.unmade ELSE c.total_destinations END'),
   traffic: as<readonly ChannelFigures[]>(`coalesce(t.rows, '[]')`),
   hops: as<readonly Hop[]>(`coalesce(h.rows, '[]')`),

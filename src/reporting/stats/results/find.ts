@@ -5,15 +5,15 @@ import { DAY_MS } from '../../../platform/lib/time.ts';
 import { type ResultsOut, toResultsOut } from './schema.ts';
 import { countAnswers, countOptOuts, findSpan, listMinutes, listReasons } from './sql.ts';
 
-/** What people write within this time after the start is taken for an answer. */
+/** Inbound messages within this time after the start count as replies. */
 const ANSWER_DAYS = 7;
 const MAX_INBOUND = 100_000;
 const MAX_REASONS = 100;
 
 /**
- * Finds what a campaign led to: why messages failed, what became known when, and who answered. It is read from the
- * figures that are added up while messages are settled, and from the inbound messages of seven days: what it costs does
- * not grow with the recipients. Errors: 404.
+ * Finds the results of a campaign: the reasons of failures, the outcomes over time, and the recipients who replied. It
+ * is read from the figures that are added up while messages are settled, and from the inbound messages of seven days:
+ * its cost does not grow with the recipients. Errors: 404.
  */
 export async function findResults(db: Db, one: { accountId: number; campaignId: number }): Promise<ResultsOut> {
   const span = await findSpan(db, one);

@@ -18,7 +18,7 @@ const REASON = columns({
 });
 export type ReasonRow = RowOf<typeof REASON>;
 
-/** Lists why messages of a campaign failed, the most frequent reason first, up to `limit`. */
+/** Lists the reasons for which messages of a campaign failed, the most frequent first, up to `limit`. */
 export const listReasons = (db: Db, { accountId, campaignId, limit }: One & { limit: number }): Promise<ReasonRow[]> =>
   many(
     db,
@@ -37,8 +37,9 @@ const MINUTE = columns({
 export type MinuteFigures = RowOf<typeof MINUTE>;
 
 /**
- * Lists what became of the messages of a campaign over time, oldest first: in the smallest steps of a minute, five minutes,
- * a quarter of an hour, an hour or six hours with which the whole takes at most 120 of them. Empty steps are left out.
+ * Lists the outcomes of the messages of a campaign over time, oldest first: in the smallest steps of a minute, five
+ * minutes, a quarter of an hour, an hour or six hours with which the whole takes at most 120 of them. Empty steps are
+ * omitted.
  */
 export const listMinutes = (db: Db, { accountId, campaignId }: One): Promise<MinuteFigures[]> => {
   const own = sql`m.account_id = ${accountId} AND m.campaign_id = ${campaignId}`;
@@ -52,7 +53,7 @@ export const listMinutes = (db: Db, { accountId, campaignId }: One): Promise<Min
   );
 };
 
-/** From when to when answers are counted as answers to a campaign, and how many inbound messages are looked at. */
+/** Time range in which inbound messages count as replies to a campaign, and the number of inbound messages examined. */
 type Window = One & { readonly from: Date; readonly to: Date };
 
 const ANSWERS = columns({
@@ -61,8 +62,8 @@ const ANSWERS = columns({
 });
 
 /**
- * Counts the recipients of a campaign who wrote to the account within some time: only the newest `limit` inbound messages
- * of that time are looked at (`seen`), each by its number, so a million recipients cost nothing.
+ * Counts the recipients of a campaign who wrote to the account within some time: only the newest `limit` inbound
+ * messages of that time are examined (`seen`), each by its number, so a million recipients add no cost.
  */
 export const countAnswers = (
   db: Db,
@@ -77,7 +78,7 @@ export const countAnswers = (
         WHERE ${isRecipient(accountId, campaignId, sql`'+' || ltrim(i.source, '+')`)}`,
   );
 
-/** Counts the recipients of a campaign who opted out by a message of their own within some time. */
+/** Counts the recipients of a campaign who opted out by their own message within some time. */
 export const countOptOuts = (
   db: Db,
   { accountId, campaignId, from, to }: Window,
@@ -89,7 +90,7 @@ export const countOptOuts = (
           AND ${isRecipient(accountId, campaignId, sql`o.phone_number`)}`,
   );
 
-/** Whether a number is a recipient to whom something was sent. Each country is asked for: they lead the key. */
+/** Returns true if a number is a recipient to whom something was sent. Each country is tried: they lead the key. */
 const isRecipient = (accountId: number, campaignId: number, number: ReturnType<typeof sql>) => sql`EXISTS (
   SELECT FROM campaign_lane n
   JOIN campaign_recipient r ON r.account_id = n.account_id AND r.campaign_id = n.campaign_id AND r.country = n.country
