@@ -183,7 +183,7 @@ const STORED: Readonly<Record<Caller['kind'], Readonly<Record<string, string>>>>
   company: { single_sign_on: 'short_name', single_sign_on_domain: 'domain' },
 };
 
-/** Lists the accounts of callers in one cell: of hashes in hex, of usernames, or of short names and mail domains. */
+/** Lists the accounts of callers in one cell: of hashes in hex, of usernames, or of short names and email domains. */
 function listOwners(
   db: Db,
   kind: Caller['kind'],

@@ -42,7 +42,7 @@ export async function listMovedAccounts(db: Db): Promise<Map<number, number>> {
   return new Map(rows.map(({ id, cell }) => [id, cell]));
 }
 
-/** Until the next load, the former cell of an account answers 503, so that its clients retry. */
+/** Until the next load, the former cell of an account returns 503, so that its clients retry. */
 const RELOAD_MS = 500;
 
 /** Loads the accounts that have moved, and follows their changes. */

@@ -104,7 +104,7 @@ test('against the start: it was changed and is sent as changed, or it was starte
     await exec(api.pool, sql`UPDATE campaign SET scheduled_at = now() WHERE id = ${id}`);
     const job = { accountId: account.accountId, campaignId: id };
     const start = () => runStep({ pool: api.pool, tables: undefined as never }, job, () => [startWhenDue]);
-    // A change does not change the time of what is due already, so this one carries a new time.
+    // The time of a campaign that is already due cannot be kept, so the change carries a new one.
     const change = { smsBody: 'Changed', scheduledDate: inHours(24) };
     const pair = [() => call('PUT', `/${id}/apply`, change), start];
     const [answer] =

@@ -40,5 +40,5 @@ async function refuseDearer(
   const priced = await findCampaign(tx, { accountId: actor.accountId, id });
   if (!priced || maxPrice === undefined || fromMicros(priced.estimatedMicros) <= maxPrice) return;
   const now = seesAmounts(actor) ? `: it is ${fromMicros(priced.estimatedMicros)} ${priced.currency} now` : '';
-  throw invalidFields([{ field: 'maxPrice', message: `is less than the campaign may cost${now}` }]);
+  throw invalidFields([{ field: 'maxPrice', message: `is less than the maximum cost of the campaign${now}` }]);
 }

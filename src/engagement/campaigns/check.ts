@@ -66,7 +66,7 @@ function bodyFaults(body: string, fields: readonly FieldRow[]): FieldError[] {
     faults.push({ field: 'smsBody', message: `no contact has the field${unknown.length > 1 ? 's' : ''} ${names}` });
   }
   if (body.lastIndexOf('{{') > body.lastIndexOf('}}'))
-    faults.push({ field: 'smsBody', message: 'has {{ without the }} that closes it' });
+    faults.push({ field: 'smsBody', message: 'has {{ without a closing }}' });
   if (countParts(leastText(pieces)).parts > MAX_PARTS)
     faults.push({ field: 'smsBody', message: `needs more than ${MAX_PARTS} parts` });
   return faults;
@@ -99,7 +99,7 @@ const UNKNOWN = {
   whatsappTemplateId: 'unknown: GET /api/message-server/whatsapp/templates lists them, as id',
 } as const;
 
-/** For each channel with templates: the field of its sender, and the field of its template. */
+/** The fields of the sender and of the template, for each channel with templates. */
 export const NETWORK_FIELDS = {
   RCS: ['rcsAgentId', 'rcsTemplateId'],
   WHATSAPP: ['whatsappPhoneNumberId', 'whatsappTemplateId'],

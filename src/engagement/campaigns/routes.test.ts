@@ -197,7 +197,7 @@ describe('creating', () => {
       { scheduledDate: expect.stringContaining('must be a date such as') },
     ],
     [{ smsBody: 'x'.repeat(1531) }, { smsBody: 'needs more than 10 parts' }],
-    [{ smsBody: 'Hi {{name}}, {{firstName' }, { smsBody: 'has {{ without the }} that closes it' }],
+    [{ smsBody: 'Hi {{name}}, {{firstName' }, { smsBody: 'has {{ without a closing }}' }],
     [{ quietHours: { from: '24:00', to: '08:00' } }, { 'quietHours.from': 'must be a time such as 21:00' }],
     [{ quietHours: { from: '08:00', to: '08:00' } }, { 'quietHours.to': 'must differ from quietHours.from' }],
     [{ rate: 0 }, { rate: 'must be at least 1' }],

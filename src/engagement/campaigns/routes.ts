@@ -131,9 +131,9 @@ function editingRoutes(app: App, deps: PlatformDeps): void {
       ...one(
         'updateCampaign',
         'Change a campaign that has not started',
-        'Fields that are left out stay. A confirmed campaign that waits for its time stays confirmed if only its name, ' +
-          'description, date, rate, quiet hours or fallback change. Any other change takes the confirmation back: ' +
-          '`confirmedAt` is null, the credit is returned, and it must be confirmed again, which `warnings` says.',
+        'Omitted fields are unchanged. A confirmed campaign that waits for its time stays confirmed if only its name, ' +
+          'description, date, rate, quiet hours or fallback change. Any other change revokes the confirmation: ' +
+          '`confirmedAt` is null, the credit is returned, and it must be confirmed again, as `warnings` states.',
       ),
       body: withExamples(schema.CampaignPatch, {
         smsBody: 'Hello {{firstName|there}}, our sale ends tomorrow',
@@ -206,7 +206,7 @@ function lifecycleRoutes(app: App, deps: PlatformDeps): void {
       ...one(
         'confirmCampaign',
         'Confirm a campaign',
-        'It is sent at once or at its scheduled time, and its price is frozen. This cannot be undone once it has started; ' +
+        'It is sent immediately or at its scheduled time, and its price is frozen. This cannot be undone once it has started; ' +
           'before its time, a scheduled campaign can be deleted or changed. A 400 names every precondition that is not met.',
       ),
       response: { 202: schema.CampaignOut },
@@ -225,7 +225,7 @@ function lifecycleRoutes(app: App, deps: PlatformDeps): void {
       ...one(
         'applyToCampaign',
         'Change a scheduled campaign and keep it scheduled',
-        'The change, the new price and the confirmation are one step: if any of them is refused, the campaign stays as it was ' +
+        'The change, the new price and the confirmation are one step: if any of them is rejected, the campaign is unchanged ' +
           'and is sent as it was. A campaign that has started is not changed: 400.',
       ),
       body: withExamples(schema.ApplyIn, { smsBody: 'Our sale begins tomorrow', maxPrice: 12.5 }),
@@ -296,7 +296,7 @@ function recipientRoutes(app: App, deps: PlatformDeps): void {
     schema: {
       ...one(
         'repeatCampaign',
-        'Make a draft for those whom a campaign did not reach',
+        'Make a draft for the recipients that a campaign did not reach',
         'The draft has the settings of the campaign, without a date, and as its destinations the recipients whose last message ' +
           'ended undelivered: at most 100,000. Nothing is sent.',
       ),

@@ -33,7 +33,7 @@ const settings = {
   ),
   rcsAgentId: optional(Type.String({ maxLength: 128, description: 'Required for RCS.' })),
   rcsTemplateId: optional(Type.String({ maxLength: 64, description: 'Required for RCS.' })),
-  rcsTrafficType: optional(trafficType('What the RCS messages are for; by default that of the template.')),
+  rcsTrafficType: optional(trafficType('Use of the RCS messages; by default that of the template.')),
   whatsappPhoneNumberId: optional(Type.String({ maxLength: 128, description: 'Required for WhatsApp.' })),
   whatsappTemplateId: optional(Type.String({ maxLength: 64, description: 'Required for WhatsApp.' })),
   destinationType: optional(
@@ -74,7 +74,7 @@ export type CampaignPatch = Static<typeof CampaignPatch>;
 export const ApplyIn = Type.Object({
   ...CampaignPatch.properties,
   maxPrice: Type.Optional(
-    Type.Number({ minimum: 0, description: 'If the campaign would cost more than this at most, nothing changes.' }),
+    Type.Number({ minimum: 0, description: 'If the maximum cost of the campaign would exceed this, nothing changes.' }),
   ),
 });
 export type ApplyIn = Static<typeof ApplyIn>;
@@ -95,7 +95,7 @@ export const Skipped = Type.Object(
     noPrice: count('The price list has no price for the number.'),
     duplicate: count('The same number is in another list, or was given again; not in `totalSkipped`.'),
   },
-  { description: 'How many are skipped for each reason, as calculateGoal found. What changes later is not in it.' },
+  { description: 'Number skipped for each reason, as counted by calculateGoal. Later changes are not included.' },
 );
 
 export const CAMPAIGN_EXAMPLE: Static<typeof CampaignIn> = {
@@ -121,7 +121,7 @@ export const CampaignOut = Type.Object({
   whatsappTemplateId: orNull(Type.String()),
   contactListIds: Type.Array(Type.Integer()),
   destinations: Type.Optional(
-    Type.Array(Type.String(), { description: 'The numbers as they were given. Left out in lists of campaigns.' }),
+    Type.Array(Type.String(), { description: 'The numbers as they were given. Omitted in lists of campaigns.' }),
   ),
   destinationType: orNull(Type.Integer()),
   scheduledDate: orNull(Type.String({ description: '`yyyy-MM-dd HH:mm:ss.SSSZ`, in UTC.' })),
@@ -162,7 +162,7 @@ export const CampaignOut = Type.Object({
   openMessages: count('Messages without a final status: they wait here, or for the report of a carrier.'),
   completesBy: orNull(
     instant(
-      'UTC; when the last open message is given up, 72 hours after it was created, and the campaign is completed at the ' +
+      'UTC; time at which the last open message is given up, 72 hours after it was created, and the campaign is completed at the ' +
         'latest. One phone that is switched off keeps a campaign at status 2 until then. Later in combined modes if ' +
         'another channel follows. Null while messages are still being created, and when none is open.',
     ),
@@ -174,7 +174,7 @@ export const CampaignOut = Type.Object({
   actualCost: shownAmount('The cost so far.'),
   currency: Type.String(),
   goalCalculatedAt: orNull(instant()),
-  failureReason: orNull(Type.String({ description: 'Why the campaign failed, or why it is paused.' })),
+  failureReason: orNull(Type.String({ description: 'Reason why the campaign failed or is paused.' })),
   paused: Type.Boolean({ description: 'Never together with `cancelled`.' }),
   cancelled: Type.Boolean(),
   createdAt: instant(),

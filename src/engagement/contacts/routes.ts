@@ -105,8 +105,8 @@ export function contactRoutes(app: App, deps: PlatformDeps): void {
       operationId: 'createContact',
       summary: 'Create a contact',
       description:
-        'A number or an e-mail address is required. If another contact has the number, the response is 409, and `details` ' +
-        'names that contact. An e-mail address may belong to several contacts.',
+        'A number or an email address is required. If another contact has the number, the response is 409, and `details` ' +
+        'names that contact. An email address may belong to several contacts.',
       body: withExamples(schema.ContactPatch, schema.CONTACT_EXAMPLE),
       response: { 201: schema.ContactOut },
     },
@@ -151,7 +151,7 @@ export function contactRoutes(app: App, deps: PlatformDeps): void {
       tags,
       operationId: 'changeContact',
       summary: 'Change a contact',
-      description: 'Fields that are left out stay; null removes a value.',
+      description: 'Omitted fields are unchanged; null removes a value.',
       params: schema.ContactId,
       body: withExamples(schema.ContactPatch, { firstName: 'Grace', customFields: { city: 'Hobart' } }),
       response: { 200: schema.ContactOut },

@@ -6,8 +6,8 @@ import { createContact } from './create.ts';
 import { createField } from './fields/save.ts';
 
 /**
- * Unassigned numbers: Australia, Sweden and the United States reserve them for films and examples, and they are valid
- * in the numbering plans.
+ * Numbers that reach no one: Australia, Sweden and the United States reserve them for films and examples, and they are
+ * valid in the numbering plans.
  */
 const SAMPLES = [
   { firstName: 'Ada', lastName: 'Example', gender: 'FEMALE', phoneNumber: '+61491570156', city: 'Sydney' },

@@ -38,7 +38,7 @@ export const ContactPatch = Type.Object({
   ),
   isValid: Type.Optional(
     Type.Boolean({
-      description: 'False: campaigns leave the contact out. True only for a number that is valid in its country.',
+      description: 'False: campaigns skip the contact. True only for a number that is valid in its country.',
     }),
   ),
   isTest: Type.Optional(Type.Boolean()),
@@ -77,16 +77,16 @@ export const ContactOut = Type.Object({
   firstName: orNull(Type.String()),
   lastName: orNull(Type.String()),
   fullName: orNull(Type.String()),
-  name: Type.String({ description: 'For display: the full name, or else the number, or else the e-mail address.' }),
+  name: Type.String({ description: 'For display: the full name, or else the number, or else the email address.' }),
   gender: orNull(Gender),
   phoneNumber: orNull(Type.String({ description: 'E.164' })),
   email: orNull(Type.String({ description: 'In lower case.' })),
   isValid: Type.Boolean({
-    description: 'Whether the number is valid in the numbering plan of its country, and was not set to false.',
+    description: 'True if the number is valid in the numbering plan of its country, and was not set to false.',
   }),
   isTest: Type.Boolean(),
   numberType: orNull(
-    Type.String({ description: 'MOBILE, FIXED_LINE and so on; null if the numbering plan does not tell.' }),
+    Type.String({ description: 'MOBILE, FIXED_LINE and so on; null if the numbering plan does not define it.' }),
   ),
   country: orNull(Type.String({ description: 'The country of the number: ISO 3166-1 alpha-2.' })),
   communicationSupported: Type.Array(Channel, {
@@ -130,7 +130,7 @@ export const CUSTOM_FIELD_PREFIX = 'customField.';
  */
 export const contactFilterFields = {
   search: Type.Optional(
-    Type.String({ maxLength: 200, description: 'A part of the name, number or e-mail address, case-insensitive.' }),
+    Type.String({ maxLength: 200, description: 'A part of the name, number or email address, case-insensitive.' }),
   ),
   gender: Type.Optional(Gender),
   isValid: Type.Optional(Type.Boolean()),

@@ -175,14 +175,14 @@ export const updateContact = (
         WHERE account_id = ${accountId} AND id = ${id} RETURNING id`,
   );
 
-/** Deletes these contacts. Returns how many existed. */
+/** Deletes these contacts. Returns their number. */
 export const deleteContacts = (
   db: Db,
   { accountId, ids }: { accountId: number; ids: readonly number[] },
 ): Promise<number> =>
   exec(db, sql`DELETE FROM contact WHERE account_id = ${accountId} AND id = ANY(${plainArray(ids)}::bigint[])`);
 
-/** Deletes all contacts but these. Returns how many were deleted. */
+/** Deletes all contacts but these. Returns the number deleted. */
 export const deleteOtherContacts = (
   db: Db,
   { accountId, ids }: { accountId: number; ids: readonly number[] },

@@ -107,7 +107,10 @@ type Sent = {
   readonly at: Date;
 };
 
-/** Adds an accepted reply to its thread and follows its status, in the transaction of its message, which has claimed the inbox. */
+/**
+ * Adds an accepted reply to its thread and follows its status, in the transaction of its message, which has claimed the
+ * inbox.
+ */
 export async function insertReply(tx: Db, { accountId, id, ends, composed, at }: Sent): Promise<SentOut> {
   const { messageType, media, file, draft } = composed;
   const text = draft.body;

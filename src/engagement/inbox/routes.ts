@@ -108,7 +108,7 @@ export function inboxRoutes(app: App, deps: InboxRouteDeps): void {
       description:
         'The message is sent on the channel of the conversation, from the number to which the person wrote. A free-form ' +
         'WhatsApp message to a person who has not written for 24 hours is accepted and ends as CONVERSATION_CLOSED; a ' +
-        'template reaches them. If the message is rejected at once (opted out, no credit), the response is 400.',
+        'template reaches them. If the message is rejected immediately (opted out, no credit), the response is 400.',
       body: withExamples(schema.ReplyIn, {
         channel: 'SMS',
         destination: '+61491570156',
@@ -199,8 +199,8 @@ export function inboxRoutes(app: App, deps: InboxRouteDeps): void {
       operationId: 'snoozeConversation',
       summary: 'Snooze a conversation',
       description:
-        'Archives it until a time, at which it returns to the list as unread. If the person writes before, it returns then. ' +
-        'Unarchiving ends it.',
+        'Archives it until a time, at which it returns to the list as unread. If the person writes earlier, it returns ' +
+        'then. Unarchiving ends it.',
       params: schema.ChatId,
       body: withExamples(schema.SnoozeIn, { until: '2027-09-01T07:00:00Z' }),
       response: { 204: Done },

@@ -44,7 +44,7 @@ export const conversationFields = {
   }),
   snoozed: Type.Optional(
     Type.Boolean({
-      description: 'With `archived`. True: only those that come back at a time. False: only those that do not.',
+      description: 'With `archived`. True: only snoozed conversations. False: only those that are not snoozed.',
     }),
   ),
   labelId: Type.Optional(id('Conversations with this label.')),
@@ -52,11 +52,11 @@ export const conversationFields = {
     Type.String({
       pattern: '^(none|[1-9]\\d{0,14})$',
       'x-message': 'must be the id of a user, or none',
-      description: 'Conversations assigned to this user (a userId), or with `none` to nobody.',
+      description: 'Conversations assigned to this user (a userId), or with `none` unassigned ones.',
     }),
   ),
   search: Type.Optional(
-    Type.String({ maxLength: 200, description: 'A part of the name, number or e-mail address, case-insensitive.' }),
+    Type.String({ maxLength: 200, description: 'A part of the name, number or email address, case-insensitive.' }),
   ),
   orderBy: Type.String({
     default: '-lastMessageDate',
@@ -80,7 +80,7 @@ export const ConversationOut = Type.Object({
       description: 'The name of the contact (with the scope `contacts`), or else on the network, or else the number.',
     }),
     phoneNumber: orNull(Type.String({ description: 'Null: the network does not identify the person by a number.' })),
-    optedOut: Type.Boolean({ description: 'Whether the person has opted out of this channel.' }),
+    optedOut: Type.Boolean({ description: 'True if the person has opted out of this channel.' }),
   }),
   channelIdentity: Type.String({ description: 'Your number, agent or phone number id in the newest message.' }),
   unreadCount: Type.Integer(),
@@ -91,14 +91,14 @@ export const ConversationOut = Type.Object({
     messageType: MessageType,
   }),
   lastMessageDate: instant('UTC'),
-  archived: Type.Boolean({ description: 'Whether it is out of the list; so is a snoozed one.' }),
+  archived: Type.Boolean({ description: 'True if it is archived; a snoozed conversation is, too.' }),
   snoozedUntil: orNull(
-    instant('When it returns to the list, if the person does not write before. Null: it is not snoozed.'),
+    instant('Time at which it returns to the list, if the person does not write earlier. Null: it is not snoozed.'),
   ),
   labels: Type.Array(LabelOut),
   assignee: orNull(Type.Object({ userId: UserId, username: Type.String() })),
   windowExpiresAt: orNull(
-    instant('WhatsApp: until when a free-form reply reaches the person. After that, only templates do.'),
+    instant('WhatsApp: time until which a free-form reply reaches the person. After that, only templates do.'),
   ),
 });
 export type ConversationOut = Static<typeof ConversationOut>;
@@ -170,7 +170,7 @@ export const ReplyIn = Type.Object({
 export type ReplyIn = Static<typeof ReplyIn>;
 
 export const SnoozeIn = Type.Object({
-  until: instantField('When the conversation returns to the list, as unread; within a year.'),
+  until: instantField('Time at which the conversation returns to the list, as unread; within a year.'),
 });
 
 export const AssigneeIn = Type.Object({ userId: UserId });

@@ -162,7 +162,9 @@ export const updateSnoozed = (
         RETURNING ${CHANGED_CONVERSATION}`,
   );
 
-/** Returns the snoozed conversations of an account whose time has come to the list, up to `limit` of them, as unread. */
+/**
+ * Returns the snoozed conversations of an account whose time has come to the list, up to `limit` of them, as unread.
+ */
 export const moveToAwake = (
   db: Db,
   { accountId, limit }: { accountId: number; limit: number },

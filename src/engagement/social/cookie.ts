@@ -1,7 +1,7 @@
 import { readCookie } from '../../platform/lib/cookie.ts';
 import { STATE_SECONDS } from './begin.ts';
 
-/** With this prefix, browsers accept the cookie only from this host, over HTTPS (or on the machine itself). */
+/** Browsers accept a cookie with this prefix only from this host, over HTTPS (or on the machine itself). */
 const NAME = '__Host-heliograph-social';
 
 /**

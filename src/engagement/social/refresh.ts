@@ -24,14 +24,14 @@ export type RefreshDeps = SocialDeps & { readonly pool: Pool; readonly log: Log 
 /** Time for which a claimed profile belongs to one worker; a request takes ten seconds at most. */
 const LEASE_MS = MINUTE_MS;
 /**
- * With this many tries, a renewal is tried for nearly two days: at first after a minute, in the end every six hours.
+ * Number of tries, which take nearly two days: at first after a minute, in the end every six hours.
  */
 const MAX_TRIES = 15;
 const MAX_WAIT_MS = 6 * HOUR_MS;
 
 /**
- * Renews the tokens of the profile that is due first. If the network says that the grant has ended, or does not respond
- * for nearly two days, the profile is disconnected.
+ * Renews the tokens of the profile that is due first. If the network reports that the grant has ended, or does not
+ * respond for nearly two days, the profile is disconnected.
  *
  * @returns false when none is due
  */

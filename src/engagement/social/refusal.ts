@@ -63,7 +63,7 @@ const TEXTS: Readonly<Record<Language, Readonly<Record<Refusal['reason'], Text>>
     scopes_refused: ({ label, platform }) =>
       `The app of this server may not ask ${label} for all of its scopes. Its administrator can remove scopes from ` +
       `${platform.toUpperCase()}_SCOPES, or have ${label} approve them.`,
-    unavailable: ({ label }) => `${label} cannot answer at the moment. Connect the profile again later.`,
+    unavailable: ({ label }) => `${label} does not respond at the moment. Connect the profile again later.`,
     other: ({ label }) =>
       `${label} did not grant access. If that happens again, the administrator of this server has to check how its ` +
       `app is set up at ${label}.`,

@@ -90,7 +90,7 @@ export function socialRoutes(app: App, deps: PlatformDeps): void {
       summary: 'Start connecting a profile',
       description:
         'Returns the URL at which the person consents. It is valid for ten minutes and one use; when the profile is ' +
-        'connected, it replaces an earlier one of the network. If a person asks (Basic), the response sets a cookie, and ' +
+        'connected, it replaces an earlier one of the network. If a user asks (Basic), the response sets a cookie, and ' +
         'only the browser with that cookie can finish. A key has no browser: give the URL only to the person whose profile ' +
         'is to be connected. A 502 names settings that are not configured.',
       params: PlatformParams,

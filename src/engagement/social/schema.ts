@@ -13,17 +13,17 @@ const profileFields = {
   profileName: Type.String(),
   pictureUrl: orNull(
     Type.String({
-      description: 'Where our copy of the profile picture is, a JPEG of at most 320 by 320. It needs credentials.',
+      description: 'URL of our copy of the profile picture, a JPEG of at most 320 by 320. It needs credentials.',
     }),
   ),
   connectedAt: instant(),
   disconnected: Type.Boolean({ description: 'The network no longer renews its tokens: connect it again.' }),
   tokenExpiresAt: orNull(instant()),
   linkedCount: Type.Integer(),
-  sandbox: Type.Boolean({ description: 'Connected to the sandbox, which stands in for the network.' }),
+  sandbox: Type.Boolean({ description: 'True if connected to the sandbox instead of the network.' }),
   linkedFault: orNull(
     Type.String({
-      description: 'Why the network did not list what belongs to the profile, in its own words; null if it did.',
+      description: 'Message of the network if it did not list `linked`; null if it did.',
     }),
   ),
 };
@@ -56,7 +56,7 @@ export const PROFILE_EXAMPLE: Static<typeof ProfileDetailOut> = {
 };
 
 export const ConnectOut = Type.Object({
-  authorizeUrl: Type.String({ description: 'Where the person consents, within ten minutes.' }),
+  authorizeUrl: Type.String({ description: 'URL at which the person consents, within ten minutes.' }),
 });
 
 /** The path of the social profiles. */

@@ -37,7 +37,7 @@ export type ContactFilters = {
 };
 export type ReportFilters = Span | { readonly campaignId: number };
 
-/** What an export contains: its type and filters, as they are stored and as clients see them. */
+/** Content of an export: its type and filters, as they are stored and as clients see them. */
 export type ExportRequest =
   | { readonly type: 'HISTORY'; readonly filters: HistoryFilters }
   | { readonly type: 'CONTACTS'; readonly filters: ContactFilters }

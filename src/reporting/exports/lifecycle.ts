@@ -32,9 +32,9 @@ export async function requestExport(
 }
 
 /**
- * Requests an expired or failed export again, with the same filters. Links to its earlier file stay invalid. Call it in a
- * transaction. Errors: 404; 403 for all contacts without a step-up; 400 while the export is in progress or its file is
- * available; 429 while too many wait.
+ * Requests an expired or failed export again, with the same filters. Links to its earlier file stay invalid. Call it in
+ * a transaction. Errors: 404; 403 for all contacts without a step-up; 400 while the export is in progress or its file
+ * is available; 429 while too many wait.
  */
 export async function repeatExport(tx: Db, actor: Author & Prover, id: string): Promise<db.ExportRow> {
   const { accountId } = actor;

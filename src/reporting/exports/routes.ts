@@ -31,7 +31,7 @@ const mayRequest = (type: ExportType) => [
 const ALL_CONTACTS = { only: 'exports of all contacts' };
 
 const QUEUED =
-  'Responds at once; a worker creates the file. `GET /exports/{exportId}` shows the progress and the link to the file.';
+  'Responds immediately; a worker creates the file. `GET /exports/{exportId}` shows the progress and the link to the file.';
 
 /** Registers the routes for exports of messages and contacts. */
 export function exportRoutes(app: App, deps: PlatformDeps): void {

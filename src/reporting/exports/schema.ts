@@ -11,8 +11,8 @@ const format = Type.Optional(
     type: 'string',
     default: 'csv',
     description:
-      'csv: UTF-8, RFC 4180; what a spreadsheet would take for a formula has an apostrophe before it, which the import of ' +
-      'contacts takes away. csv.gz: the same, compressed. xlsx: a workbook with a sheet for each 1,048,575 rows.',
+      'csv: UTF-8, RFC 4180; a text that a spreadsheet would take for a formula has an apostrophe before it, which the ' +
+      'import of contacts removes. csv.gz: the same, compressed. xlsx: a workbook with a sheet for each 1,048,575 rows.',
   }),
 );
 const span = {
@@ -74,7 +74,7 @@ const brief = {
   ),
   createdAt: instant('UTC'),
   completedAt: orNull(instant('UTC')),
-  expiresAt: orNull(instant('When the file is deleted, in UTC.')),
+  expiresAt: orNull(instant('Time at which the file is deleted, in UTC.')),
   progress: Type.Number({ minimum: 0, maximum: 1 }),
   failureReason: orNull(Type.String()),
 };

@@ -88,7 +88,8 @@ export async function hasJobs(db: Db): Promise<boolean> {
 }
 
 /**
- * Moves an expired or failed export back to PENDING. Returns undefined when it is pending or its file is still available.
+ * Moves an expired or failed export back to PENDING. Returns undefined when it is pending or its file is still
+ * available.
  */
 export const moveToPending = (db: Db, { accountId, id }: One): Promise<ExportRow | undefined> =>
   maybeOne(
@@ -155,7 +156,8 @@ export const deleteExport = (db: Db, { accountId, id }: One): Promise<{ fileKey:
   maybeOne(db, sql`DELETE FROM export WHERE account_id = ${accountId} AND id = ${id} RETURNING file_key AS "fileKey"`);
 
 /**
- * Deletes exports of any account that ended more than `days` days ago: their filters may contain people's phone numbers.
+ * Deletes exports of any account that ended more than `days` days ago: their filters may contain people's phone
+ * numbers.
  */
 export const deleteOldExports = (db: Db, { days }: { days: number }): Promise<number> =>
   exec(

@@ -12,7 +12,9 @@ export type Exporter = {
   stop(): Promise<void>;
 };
 
-/** Each export takes a database session and, for a workbook, a thread. One account never has more than one at a time. */
+/**
+ * Each export takes a database session and, for a workbook, a thread. One account never has more than one at a time.
+ */
 const MAX_CONCURRENCY = 2;
 /** The waits between the attempts, each twice the last, add up to 4 minutes. Then the export fails. */
 const MAX_RETRIES = 7;

@@ -36,9 +36,9 @@ const MIN_WINDOW_MS = 10 * MINUTE_MS;
 const MAX_QUEUED_LOOKUPS = 20_000;
 
 /**
- * Creates a function that returns pages of messages, newest first. A time range in the past always has the same messages,
- * so the end of a page is remembered: a client that reads page by page continues there without reading the pages before
- * again. A client that jumps to a deep page skips whole hours.
+ * Creates a function that returns pages of messages, newest first. A time range in the past always has the same
+ * messages, so the end of a page is remembered: a client that reads page by page continues there without reading the
+ * pages before again. A client that jumps to a deep page skips whole hours.
  */
 export function createHistoryReader() {
   const pageEnds = new LRUCache<string, string>({ max: MAX_PAGE_ENDS });
@@ -67,8 +67,9 @@ export function createHistoryReader() {
 }
 
 /**
- * Lists ids of messages, newest first. With a status, the newest 32nd of the range is read first, then four times as much
- * each time, until there are enough: a rare status is looked for in a short range through the index, and a frequent one is not.
+ * Lists ids of messages, newest first. With a status, the newest 32nd of the range is read first, then four times as
+ * much each time, until there are enough: a rare status is looked for in a short range through the index, and a
+ * frequent one is not.
  */
 async function listNewestFirst(db: Db, filter: HistoryFilter & PageStart, limit: number): Promise<string[]> {
   const { status, offset } = filter;

@@ -37,7 +37,9 @@ export function historyRoutes(app: App, { pool, reports, clock }: PlatformDeps):
       tags: ['Tracking'],
       operationId: 'listMessageHistory',
       summary: 'List the messages of a channel in a time range, newest first',
-      description: `The range is that of acceptance. With \`from\` after \`to\` the list is empty. A range that ended five minutes ago: ${AGE_OF_REPORT}`,
+      description:
+        'The range is the time of acceptance. With `from` after `to` the list is empty. ' +
+        `For a range that ended five minutes ago: ${AGE_OF_REPORT}`,
       querystring: HistoryQuery,
       response: { 200: Type.Array(StatusRecord) },
     },
@@ -61,7 +63,7 @@ export function historyRoutes(app: App, { pool, reports, clock }: PlatformDeps):
       summary: 'Search the messages of all channels, newest first',
       description:
         'Each response covers a limited number of messages: with filters that rarely match, `data` may be short or empty ' +
-        'although `next` is set. `searchedTo` says how far back the search has come.',
+        'although `next` is set. `searchedTo` is the time back to which it has searched.',
       querystring: SearchQuery,
       response: { 200: SearchOut },
     },

@@ -22,10 +22,10 @@ export type StatusFilter = {
 type Part = { readonly limit: number; readonly offset: number };
 
 /**
- * Lists ids of messages, newest first. For the days that are still written to, the primary key is read in its order until
- * there are enough ids: a skipped row costs one index step, and a row with another status must be looked at. For a rare
- * status, pages that do not hold it are skipped by their summaries (platform/db/summaries.ts), and past days have an index
- * (platform/db/past-day-indexes.ts).
+ * Lists ids of messages, newest first. For the days that are still written to, the primary key is read in its order
+ * until there are enough ids: a skipped row costs one index step, and a row with another status must be looked at. For
+ * a rare status, pages that do not hold it are skipped by their summaries (platform/db/summaries.ts), and past days
+ * have an index (platform/db/past-day-indexes.ts).
  */
 export async function listHistoryIds(db: Db, { limit, offset, ...filter }: HistoryFilter & Part): Promise<string[]> {
   const rows = await many<{ id: string }>(
@@ -94,8 +94,8 @@ export async function countQueued(db: Db, { accountId }: { accountId: number }):
 }
 
 /**
- * Counts the messages of a channel in each range between two neighbours in `bounds`, which is sorted. The lower bound of a
- * range is inclusive, the upper one exclusive.
+ * Counts the messages of a channel in each range between two neighbours in `bounds`, which is sorted. The lower bound
+ * of a range is inclusive, the upper one exclusive.
  */
 export async function countPerRange(
   db: Db,

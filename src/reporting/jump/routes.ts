@@ -13,8 +13,8 @@ export function jumpRoutes(app: App, { pool }: PlatformDeps): void {
       operationId: 'findByText',
       summary: 'Find a message, contacts and campaigns by one text',
       description:
-        'Meant to be called while a person types: it reads indexes up to small limits. What the scopes of the caller do ' +
-        'not cover is left out. To search thoroughly, use the lists of messages, contacts and campaigns.',
+        'Meant to be called while a user types: it reads indexes up to small limits. Results that the scopes of the caller ' +
+        'do not cover are omitted. To search thoroughly, use the lists of messages, contacts and campaigns.',
       querystring: JumpQuery,
       response: { 200: JumpOut },
     },

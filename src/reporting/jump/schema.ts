@@ -6,7 +6,7 @@ export const JumpQuery = Type.Object({
   q: Type.String({
     minLength: 1,
     maxLength: 255,
-    description: 'An id of a message, yours or ours; or a part of a name, number or e-mail address.',
+    description: 'An id of a message, yours or ours; or a part of a name, number or email address.',
   }),
 });
 

@@ -13,9 +13,9 @@ type Reader = AmountReader & { readonly accountId: number };
 type Days = { readonly startDate: string; readonly endDate: string };
 
 /**
- * Finds the figures of a period of days, UTC, and those of the period of the same length before it, to compare. They are
- * exact, whether hours have been folded into days or not. Errors: 400 for more than 366 days, or if the last day is before
- * the first.
+ * Finds the figures of a period of days, UTC, and those of the period of the same length before it, to compare. They
+ * are exact, whether hours have been folded into days or not. Errors: 400 for more than 366 days, or if the last day is
+ * before the first.
  */
 export async function findPeriod(db: Db, reader: Reader, days: Days): Promise<PeriodOut> {
   const { from, to } = readRange(days);

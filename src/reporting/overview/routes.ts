@@ -33,7 +33,7 @@ export function overviewRoutes(app: App, { pool, clock }: PlatformDeps): void {
     schema: {
       tags: ['Tracking'],
       operationId: 'findPeriod',
-      summary: 'Get the figures of some days, and of as many days before',
+      summary: 'Get statistics for a period and the preceding period',
       description: 'The figures come from the roll-ups; simulations are not counted.',
       querystring: PeriodQuery,
       response: { 200: PeriodOut },
@@ -46,7 +46,7 @@ export function overviewRoutes(app: App, { pool, clock }: PlatformDeps): void {
     schema: {
       tags: ['Tracking'],
       operationId: 'findFirstSteps',
-      summary: 'Get which steps of setting up are done',
+      summary: 'Get the setup steps that are done',
       response: { 200: FirstStepsOut },
     },
     handler: ({ actor }) => findFirstSteps(pool, actor),

@@ -7,7 +7,7 @@ const count = (description: string) => Type.Integer({ description });
 const perSecond = (description: string) => Type.Number({ description });
 
 export const OverviewQuery = Type.Object({
-  hours: Type.Integer({ minimum: 1, maximum: 168, default: 24, description: 'How far back the series goes.' }),
+  hours: Type.Integer({ minimum: 1, maximum: 168, default: 24, description: 'Number of hours in the series.' }),
 });
 
 /** Kinds of entries that may need a person's attention. */
@@ -37,8 +37,8 @@ const Attention = Type.Object({
     Type.String({ description: 'The name of the connection, campaign, file, template or profile concerned.' }),
   ),
   subjectId: orNull(Type.String({ description: 'The id of the subject, where this API has one.' })),
-  since: orNull(instant('UTC; null where it is not known.')),
-  detail: orNull(Type.String({ description: 'The recorded reason, for people to read.' })),
+  since: orNull(instant('UTC; null if it is not known.')),
+  detail: orNull(Type.String({ description: 'The recorded reason, as text.' })),
 });
 
 const Running = Type.Object({
@@ -50,10 +50,10 @@ const Running = Type.Object({
   scheduledAt: orNull(instant('UTC')),
   progress: Type.Number({ description: 'The share of recipients that are finished, from 0 to 1.' }),
   sent: count('Messages given to carriers, including those that ended before.'),
-  total: count('Recipients to which something is sent.'),
+  total: count('Recipients to whom something is sent.'),
   ratePerSecond: orNull(perSecond('As in the campaign.')),
   estimatedSecondsLeft: orNull(Type.Integer()),
-  failureReason: orNull(Type.String({ description: 'Why the campaign waits.' })),
+  failureReason: orNull(Type.String({ description: 'Reason why the campaign waits.' })),
 });
 
 const TOTALS = {
@@ -96,7 +96,7 @@ export const OverviewOut = Type.Object({
         available: Type.Number(),
         frozen: Type.Number({ description: 'Reserved for messages whose outcome is open.' }),
         currency: Type.String(),
-        unlimited: Type.Boolean({ description: 'Whether the account pays after use.' }),
+        unlimited: Type.Boolean({ description: 'True if the account pays after use.' }),
       },
       { description: 'Null without the scope `money`.' },
     ),
@@ -125,7 +125,7 @@ export const PeriodOut = Type.Object({
       endDate: day('the last day, inclusive.'),
       totals: Type.Object(TOTALS),
     },
-    { description: 'The same for as many days before.' },
+    { description: 'The same for the preceding period.' },
   ),
   series: Type.Array(
     Type.Object({
@@ -147,7 +147,7 @@ export const FirstStepsOut = Type.Object({
   prices: isDone('The gateway has a price list.'),
   key: isDone('The account has an API key that has not expired.'),
   webhook: isDone('The account has a webhook.'),
-  message: isDone('The account has sent a message that was no simulation.'),
+  message: isDone('The account has sent a message that was not a simulation.'),
   contacts: isDone('The account has contacts.'),
   campaign: isDone('The account has confirmed a campaign.'),
 });

@@ -21,7 +21,9 @@ const HOUR = columns({
 });
 export type HourRow = RowOf<typeof HOUR>;
 
-/** Lists the figures by hour and channel from an hour on. The sums are the same whether an hour has been folded or not. */
+/**
+ * Lists the figures by hour and channel from an hour on. The sums are the same whether an hour has been folded or not.
+ */
 export const listHours = (db: Db, { accountId, from }: Of & { from: Date }): Promise<HourRow[]> =>
   many(
     db,
@@ -73,8 +75,8 @@ const DAY = columns({
 export type DayRow = RowOf<typeof DAY>;
 
 /**
- * Lists the figures by day and channel from one midnight, UTC, to another: from the daily roll-up, and from the hours that
- * are not folded into it yet.
+ * Lists the figures by day and channel from one midnight, UTC, to another: from the daily roll-up, and from the hours
+ * that are not folded into it yet.
  */
 export const listDays = (
   db: Db,
@@ -99,7 +101,7 @@ const SHARED_STEPS = columns({
 });
 
 /**
- * Finds whether the gateway has a connection to a real carrier, and prices. Needs the rights of the program, because
+ * Finds out if the gateway has a connection to a real carrier, and prices. Needs the rights of the program, because
  * accounts may not read these tables.
  */
 export const findSharedSteps = (db: Db): Promise<RowOf<typeof SHARED_STEPS>> => one(db, sql`SELECT ${SHARED_STEPS}`);

@@ -5,7 +5,9 @@ import * as db from './sql.ts';
 
 const HOURS = Array.from({ length: 24 }, (_, hour) => hour);
 
-/** Returns a page of the non-empty buckets of all campaigns, and their total number. Takes milliseconds for any range. */
+/**
+ * Returns a page of the non-empty buckets of all campaigns, and their total number. Takes milliseconds for any range.
+ */
 export async function findBuckets(tx: Db, filter: db.StatsFilter): Promise<{ total: number; rows: db.BucketRow[] }> {
   if (filter.unit !== 'hour') return db.listBuckets(tx, filter);
   const hours = hoursOf(await db.listActiveHours(tx, filter));
@@ -33,8 +35,8 @@ type CampaignInput = Partial<db.Range> & {
 };
 
 /**
- * Returns all non-empty buckets of a campaign, oldest first: no more than the campaign lasted, so callers cut pages from
- * them. Errors: 404 when the account has no such campaign.
+ * Returns all non-empty buckets of a campaign, oldest first: no more than the campaign lasted, so callers cut pages
+ * from them. Errors: 404 when the account has no such campaign.
  */
 export async function findCampaignBuckets(tx: Db, input: CampaignInput): Promise<CampaignBucket[]> {
   const start = await db.findCampaignStart(tx, input);

@@ -19,7 +19,7 @@ const CampaignStatsQuery = Type.Object({ ...pageFields, ...schema.campaignStatsF
 
 const HOW_COUNTED =
   'Messages and their outcomes count at the time at which the message was accepted, whenever the outcome became known. ' +
-  `Empty buckets are left out. Test sends of campaigns are not counted. ${AGE_OF_REPORT}`;
+  `Empty buckets are omitted. Test sends of campaigns are not counted. ${AGE_OF_REPORT}`;
 
 /** Registers the routes for the statistics of campaigns over time. */
 export function statsRoutes(app: App, { reports }: PlatformDeps): void {
@@ -104,7 +104,7 @@ export function statsRoutes(app: App, { reports }: PlatformDeps): void {
     schema: {
       tags,
       operationId: 'resultsOfCampaign',
-      summary: 'Get what a campaign led to: reasons of failure, answers, opt-outs, and figures by the minute',
+      summary: 'Get campaign results: reasons of failure, replies, opt-outs, and figures by the minute',
       description: AGE_OF_REPORT,
       params: schema.CampaignId,
       response: { 200: ResultsOut },

@@ -31,7 +31,7 @@ export const statsFields = {
   ),
   isDraft: Type.Boolean({
     default: true,
-    description: 'false leaves out drafts that were never confirmed; otherwise `campaigns` includes them.',
+    description: 'false excludes drafts that were never confirmed; otherwise `campaigns` includes them.',
   }),
 };
 
@@ -46,7 +46,7 @@ export const CampaignId = Type.Object({ id: id() });
 const whole = (description: string) => Type.Integer({ description });
 
 const counts = {
-  sent: whole('Messages given to a carrier, whether it accepted or refused them or the outcome is unknown.'),
+  sent: whole('Messages given to a carrier, whether it accepted or rejected them or the outcome is unknown.'),
   delivered: whole('Messages delivered, including those that were read.'),
   read: whole('Messages read, as far as the channel reports it.'),
   failed: whole('Messages that ended undelivered, including those that ended before they were sent (cancelled).'),
@@ -73,7 +73,7 @@ const BUCKET = Type.String({
   format: 'date-time',
   description: 'Its start, UTC. The first bucket may start before `startDate`, but counts only from `startDate` on.',
 });
-const SKIPPED = whole('Recipients to which nothing is sent, of the campaigns that began in the bucket.');
+const SKIPPED = whole('Recipients to whom nothing is sent, of the campaigns that began in the bucket.');
 
 /** Messages count by the time at which they were accepted, whenever they were sent or delivered. */
 export const BucketOut = Type.Object({

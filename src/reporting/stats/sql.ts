@@ -2,7 +2,7 @@ import { textArray } from '../../platform/db/array.ts';
 import { type Db, join, many, maybeOne, raw, type Sql, sql } from '../../platform/db/query.ts';
 import { as, columns, type RowOf } from '../../platform/db/select.ts';
 
-/** The lengths of buckets, in the words of date_trunc. Its weeks start on Monday. */
+/** The lengths of buckets, as date_trunc names them. Its weeks start on Monday. */
 export const UNITS = ['hour', 'day', 'week', 'month'] as const;
 export type Unit = (typeof UNITS)[number];
 
@@ -94,7 +94,9 @@ const ACTIVE_DAY = columns({
 });
 export type ActiveDay = RowOf<typeof ACTIVE_DAY>;
 
-/** Lists the hours with any activity, by day, oldest first. Callers cut pages from them: a year has thousands of hours. */
+/**
+ * Lists the hours with any activity, by day, oldest first. Callers cut pages from them: a year has thousands of hours.
+ */
 export function listActiveHours(db: Db, filter: StatsFilter): Promise<ActiveDay[]> {
   const at = (instant: Sql, from: Sql): Sql =>
     sql`SELECT (${instant} AT TIME ZONE 'UTC')::date, 1 << extract(hour FROM ${instant} AT TIME ZONE 'UTC')::int

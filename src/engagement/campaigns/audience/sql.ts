@@ -22,7 +22,7 @@ export type Plan = {
   readonly mode: SendingMode;
   /** The lists of the campaign; null: its numbers. */
   readonly listIds: readonly number[] | null;
-  /** For a campaign that is not saved: these contacts or numbers, instead of lists and numbers of the campaign. */
+  /** Contacts or numbers of a campaign that is not saved, instead of lists and numbers of the campaign. */
   readonly named?: { readonly contactIds: readonly number[] } | { readonly numbers: NamedNumbers } | undefined;
   /** The text of the SMS; null: the mode has no SMS. */
   readonly pieces: readonly Piece[] | null;
@@ -172,7 +172,7 @@ const contacts = (accountId: number): Sql => sql`
 
 /**
  * A condition, and for a range its order and limit: the contact is a member of the lists. For the whole pass, the
- * planner chooses the plan. For a range, the plan must be the same each time, whatever the statistics say: a plan that
+ * planner chooses the plan. For a range, the plan must be the same each time, whatever the statistics: a plan that
  * sorts a million members for every 5,000 of them takes a hundred times as long.
  */
 function isMember({ accountId, walk }: Plan, listIds: readonly number[], range: RecipientRange | null): Sql {

@@ -28,10 +28,10 @@ export function draftRoutes(app: App, { pool }: PlatformDeps): void {
     schema: {
       tags,
       operationId: 'listCampaignDrafts',
-      summary: 'List what the editor of campaigns holds',
+      summary: 'List campaign drafts',
       description:
-        'Campaigns that are being written and do not exist yet, and changes to campaigns that are not applied. The last ' +
-        'changed come first.',
+        'Campaigns that are being written and do not exist yet, and changes to campaigns that are not applied. Most ' +
+        'recently changed first.',
       querystring: Type.Object({ campaignId: Type.Optional(id('Only the draft of this campaign.')) }),
       response: { 200: Type.Array(DraftEntryOut) },
     },
@@ -68,8 +68,8 @@ export function draftRoutes(app: App, { pool }: PlatformDeps): void {
       operationId: 'saveCampaignDraft',
       summary: 'Save a draft of the editor',
       description:
-        'Whatever is missing in it. The id is made by the editor: a UUID. A 409 says that somebody else has changed the ' +
-        'draft since `version`. The same request again is answered like the first.',
+        'Incomplete drafts are allowed. The editor makes the id: a UUID. A 409 means that another user has changed ' +
+        'the draft since `version`. A repeated request gets the same response as the first.',
       params: DraftId,
       body: withExamples(DraftIn, { version: 0, name: 'Summer sale', content: { smsBody: 'Hello {{firstName' } }),
       response: { 200: DraftOut },

@@ -41,7 +41,7 @@ export async function saveDraft(tx: Db, actor: Actor, input: DraftIn & { readonl
 async function refuseTooMany(tx: Db, accountId: number): Promise<void> {
   const { total, bytes } = await countDrafts(tx, { accountId });
   if (total > MAX_DRAFTS)
-    throw invalidFields([{ field: 'version', message: `there are ${MAX_DRAFTS} drafts already: delete some first` }]);
+    throw invalidFields([{ field: 'version', message: `there are already ${MAX_DRAFTS} drafts: delete some first` }]);
   if (bytes > MAX_BYTES)
     throw invalidFields([{ field: 'content', message: 'is too large with the other drafts: delete some first' }]);
 }

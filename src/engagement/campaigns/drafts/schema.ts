@@ -4,13 +4,13 @@ import type { DraftEntry, DraftRow } from './sql.ts';
 
 export const DraftId = Type.Object({ id: Type.String({ format: 'uuid' }) });
 
-const name = Type.String({ maxLength: 200, description: 'What lists show; may be empty.' });
+const name = Type.String({ maxLength: 200, description: 'The name that lists show; may be empty.' });
 const content = Type.Record(Type.String({ maxLength: 50 }), Type.Unknown(), {
   maxProperties: 100,
-  description: 'The form of the editor, in the form of that editor: it is kept, not checked.',
+  description: 'The content of the editor, in its own format: it is stored without checks.',
 });
 const campaignId = Type.Optional(
-  orNull(id('The campaign that it changes; null or left out: a campaign that does not exist yet.')),
+  orNull(id('The campaign that it changes; null or omitted: a campaign that does not exist yet.')),
 );
 
 export const DraftIn = Type.Object({
@@ -41,6 +41,6 @@ export const toDraftEntryOut = ({ updatedAt, ...row }: DraftEntry): Static<typeo
   updatedAt: updatedAt.toISOString(),
 });
 
-/** Writes a draft as JSON without parsing what it holds. */
+/** Writes a draft as JSON without parsing its content. */
 export const toDraftText = ({ content: form, ...row }: DraftRow): string =>
   `${JSON.stringify(toDraftEntryOut(row)).slice(0, -1)},"content":${form}}`;

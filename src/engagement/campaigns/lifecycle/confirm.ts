@@ -47,7 +47,7 @@ async function moveAndFreeze(tx: Db, actor: Actor, campaign: CampaignRow): Promi
   });
 }
 
-const alreadyConfirmed: FieldError = { field: 'status', message: 'the campaign is confirmed already' };
+const alreadyConfirmed: FieldError = { field: 'status', message: 'the campaign is already confirmed' };
 
 async function unmetPreconditions(tx: Db, actor: Actor, campaign: CampaignRow, now: Date): Promise<FieldError[]> {
   const { accountId } = actor;
@@ -100,7 +100,7 @@ function goalFaults(actor: Actor, campaign: CampaignRow): FieldError[] {
 
 function nobodyReachable(skipped: Readonly<Record<string, number>>): string {
   const reasons = Object.entries(skipped).flatMap(([reason, count]) => (count > 0 ? [`${reason} ${count}`] : []));
-  return `nobody can be reached${reasons.length > 0 ? ` (${reasons.join(', ')})` : ''}`;
+  return `no recipient can be reached${reasons.length > 0 ? ` (${reasons.join(', ')})` : ''}`;
 }
 
 const insufficientCredit = (actor: Actor, { estimatedMicros, availableMicros, currency }: CampaignRow): FieldError => ({

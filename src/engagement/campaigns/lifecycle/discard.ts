@@ -5,7 +5,7 @@ import { wakeCampaign } from '../sql.ts';
 import { moveToDiscarded } from '../run/sql.ts';
 
 const RESTORED =
-  'The database was restored, and what was waiting in it is not to be sent: delete this campaign, or resume it';
+  'The database was restored, and its pending campaigns must not be sent: delete this campaign, or resume it';
 
 /**
  * Discards the campaigns of all accounts that were confirmed before an instant: those that are being sent are

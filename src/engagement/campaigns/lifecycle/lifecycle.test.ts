@@ -130,7 +130,7 @@ describe('confirming', () => {
     expect(await unmet(stale)).toEqual([400, ['goal']]);
     expect(await unmet(listed)).toEqual([400, ['goal']]);
     expect((await confirm(nobody)).body.details).toEqual([
-      { field: 'destinations', message: 'nobody can be reached (unsupported 1)' },
+      { field: 'destinations', message: 'no recipient can be reached (unsupported 1)' },
     ]);
     account = poor;
     const id = await priced();

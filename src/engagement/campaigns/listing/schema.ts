@@ -21,8 +21,8 @@ export const campaignFilterFields = {
       description: 'Any of these statuses, separated by commas.',
     }),
   ),
-  isDraft: flag('Whether the status is 0.'),
-  isProgrammed: flag('Whether it is confirmed and scheduled for the future.'),
+  isDraft: flag('True if the status is 0.'),
+  isProgrammed: flag('True if it is confirmed and scheduled for the future.'),
   sendingMode: Type.Optional(
     Type.String({
       pattern: `^${MODE}(,${MODE}){0,20}$`,
@@ -35,15 +35,15 @@ export const campaignFilterFields = {
   ),
   startDate: day('Created or scheduled on this day or later.'),
   endDate: day('Created or scheduled on this day or earlier.'),
-  readyToSend: flag('Whether the campaign is marked as ready to send.'),
+  readyToSend: flag('True if the campaign is marked as ready to send.'),
   direction: Type.Enum(['ASC', 'DESC'], { type: 'string', default: 'DESC', description: 'The order by creation.' }),
 };
 
 const Filters = Type.Object(campaignFilterFields);
 
 /**
- * Reads the filter of a list of campaigns. Errors: 400 when one of the two dates is given without the other, or the last
- * day is before the first.
+ * Reads the filter of a list of campaigns. Errors: 400 when one of the two dates is given without the other, or the
+ * last day is before the first.
  */
 export function readFilter(accountId: number, query: Static<typeof Filters>): CampaignFilter {
   const { status, isDraft, isProgrammed, readyToSend, search, sendingMode, startDate, endDate } = query;

@@ -29,7 +29,7 @@ export function policyRoutes(app: App, { pool }: PlatformDeps): void {
       operationId: 'putCampaignPolicy',
       summary: 'Change the policy for all campaigns of the account',
       description:
-        'Fields that are left out stay. For admins, and keys with the scope `keys`. Confirmed campaigns keep ' +
+        'Omitted fields are unchanged. For admins, and keys with the scope `keys`. Confirmed campaigns keep ' +
         'their sender.',
       body: withExamples(PolicyIn, { quietHours: { from: '21:00', to: '08:00' }, smsSenders: ['ACME'] }),
       response: { 200: PolicyOut },

@@ -10,7 +10,7 @@ export const QuietHours = Type.Object({
 });
 
 const quietHours = Type.Union([QuietHours, Type.Null()], {
-  description: 'When campaigns send nothing, unless a campaign has quiet hours of its own. Null: never.',
+  description: 'Hours in which campaigns send nothing, unless a campaign has its own quiet hours. Null: none.',
 });
 const smsSenders = Type.Union([Type.Array(Type.String({ maxLength: 20 }), { maxItems: 1000 }), Type.Null()], {
   description: 'The senders that campaigns may use on SMS. Null: any.',

@@ -27,10 +27,10 @@ export function previewRoutes(app: App, deps: PlatformDeps): void {
     schema: {
       tags,
       operationId: 'previewCampaign',
-      summary: 'Preview what a campaign would send to some of its recipients',
+      summary: 'Preview the messages of a campaign to some of its recipients',
       description:
         'Nothing is stored, so settings can be previewed before they are saved. Faults are listed in `problems`. Contacts ' +
-        'and lists that do not exist are left out. With contacts or lists, the scope "contacts" is also required.',
+        'and lists that do not exist are ignored. With contacts or lists, the scope "contacts" is also required.',
       body: withExamples(PreviewIn, {
         sendingMode: 'SMS',
         smsSender: 'ACME',

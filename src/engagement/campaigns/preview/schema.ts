@@ -36,19 +36,19 @@ export const PreviewIn = Type.Object({
       description: 'Only recipients to whom nothing would be sent for this reason. All recipients are examined for it.',
     }),
   ),
-  limit: Type.Integer({ minimum: 1, maximum: MAX_SHOWN, default: 5, description: 'How many recipients to show.' }),
+  limit: Type.Integer({ minimum: 1, maximum: MAX_SHOWN, default: 5, description: 'Number of recipients to show.' }),
   offset: Type.Integer({
     minimum: 0,
     maximum: MAX_OFFSET,
     default: 0,
-    description: 'How many recipients to skip before.',
+    description: 'Number of recipients to skip first.',
   }),
 });
 export type PreviewIn = Static<typeof PreviewIn>;
 
 const Step = Type.Object({
   channel: channelName(),
-  text: Type.String({ description: 'What this recipient would read.' }),
+  text: Type.String({ description: 'The text that this recipient would read.' }),
   parts: Type.Integer(),
   encoding: orNull(
     Type.Enum(['GSM-7', 'UCS-2'], { type: 'string', description: 'The encoding of an SMS; otherwise null.' }),
@@ -68,7 +68,10 @@ export const PreviewOut = Type.Object({
         description: 'Fields that the texts use and this recipient does not have.',
       }),
       skip: orNull(
-        Type.Enum([...SKIP_REASONS], { type: 'string', description: 'Why nothing would be sent to this recipient.' }),
+        Type.Enum([...SKIP_REASONS], {
+          type: 'string',
+          description: 'Reason why nothing would be sent to this recipient.',
+        }),
       ),
     }),
     { description: 'In the order of the numbers.' },
@@ -77,13 +80,13 @@ export const PreviewOut = Type.Object({
     Type.Object({
       name: Type.String(),
       custom: Type.Boolean(),
-      filled: Type.Integer({ description: 'How many of the shown recipients have a value.' }),
+      filled: Type.Integer({ description: 'Number of the shown recipients that have a value.' }),
     }),
   ),
   total: Type.Integer({ description: 'All contacts of the lists, or all contacts or numbers that were given.' }),
   currency: Type.String(),
   problems: Type.Array(Type.Object({ field: Type.String(), message: Type.String() }), {
-    description: 'What would prevent the campaign from being saved or confirmed.',
+    description: 'Faults that prevent the campaign from being saved or confirmed.',
   }),
 });
 export type PreviewOut = Static<typeof PreviewOut>;

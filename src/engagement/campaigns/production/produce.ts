@@ -12,7 +12,8 @@ import { nextTurn } from '../../../platform/lib/background/slices.ts';
 import { MINUTE_MS } from '../../../platform/lib/time.ts';
 
 /**
- * With these a step takes some 50 ms, so that a pause takes effect quickly; more messages would keep memory for longer.
+ * Number of messages per step, which then takes some 50 ms, so that a pause takes effect quickly; more messages would
+ * keep memory for longer.
  */
 const MESSAGES_PER_STEP = 2000;
 const CHOICES_PER_TURN = 500;

@@ -129,7 +129,7 @@ const optedOutChannelsSql = (accountId: number): Sql => sql`coalesce((
 /**
  * Lists the recipients of `source` (one of the SELECTs above) with what would be sent to them now, in the order of the
  * source. Contacts are looked up one by one: a hash of a million contacts for the next thousand recipients is slower,
- * whatever the statistics say.
+ * whatever the statistics.
  */
 export async function listCandidates(
   db: Db,

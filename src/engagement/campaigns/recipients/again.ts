@@ -34,7 +34,7 @@ export const AgainIn = Type.Object({
     Type.Array(Type.Enum([...FAILURES], { type: 'string' }), {
       minItems: 1,
       maxItems: FAILURES.length,
-      description: 'Only recipients whose last message ended like this; by default all of these.',
+      description: 'Only recipients whose last message has one of these final statuses; by default all of these.',
     }),
   ),
 });
@@ -67,8 +67,8 @@ export async function repeatCampaign(
         endId: firstIdAt(new Date((completedAt ?? now).getTime() + DAY_MS)),
       })
     : [];
-  if (numbers.length === 0) throw refused('there is nobody whom the campaign did not reach');
-  if (numbers.length > MAX_NUMBERS) throw refused(`there are more than ${MAX_NUMBERS} of them`);
+  if (numbers.length === 0) throw refused('the campaign has no recipients that it did not reach');
+  if (numbers.length > MAX_NUMBERS) throw refused(`there are more than ${MAX_NUMBERS} such recipients`);
   const body = { ...settingsOf(campaign), name, destinations: numbers, readyToSend: false };
   return createCampaign(tx, actor, body, { now });
 }

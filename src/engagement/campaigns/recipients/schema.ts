@@ -36,13 +36,13 @@ export const RecipientOut = Type.Object({
     description: 'The messages, in the order in which the channels were tried.',
   }),
   notTried: Type.Array(channelName(), {
-    description: 'The channels that were given up because no carrier took the message within `fallback.maxWait`.',
+    description: 'The channels that were abandoned because no carrier took the message within `fallback.maxWait`.',
   }),
   skipReason: orNull(
     Type.String({
       description:
-        'invalid, unsupported, opted_out, text, no_route, no_price; later also what has changed since, and suspended: the ' +
-        'account was suspended before there was a message.',
+        'invalid, unsupported, opted_out, text, no_route, no_price; later also reasons that came up since, and ' +
+        'suspended: the account was suspended before there was a message.',
     }),
   ),
 });

@@ -23,10 +23,11 @@ export function reviewRoutes(app: App, deps: PlatformDeps): void {
     schema: {
       tags: ['Campaigns'],
       operationId: 'reviewCampaign',
-      summary: 'Count whom a campaign would reach, and what it would cost',
+      summary: 'Estimate the recipients and the cost of a campaign',
       description:
-        'Nothing is stored: it gives the figures of calculateGoal for settings that are not saved, or not applied, with what ' +
-        'is to be expected of each channel by the history of the account. With lists, the scope "contacts" is also required.',
+        'Nothing is stored: it gives the figures of calculateGoal for settings that are not saved, or not applied, ' +
+        'with the expected results of each channel by the history of the account. With lists, the scope "contacts" is ' +
+        'also required.',
       body: withExamples(ReviewIn, {
         sendingMode: 'SMS',
         smsSender: 'ACME',

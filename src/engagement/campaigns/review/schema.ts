@@ -31,21 +31,21 @@ export const ReviewOut = Type.Object({
       channel: channelName(),
       reachable: count('Recipients who can be reached on it.'),
       first: count('Recipients for whom it is the first channel that is tried.'),
-      tried: count('How many recipients will probably be tried on it.'),
+      tried: count('Estimated number of recipients that will be tried on it.'),
       deliveryRate: orNull(
         Type.Number({
           description:
             'The share of the messages of the account on this channel that were delivered in the last 90 days, 0 to 1. Null ' +
-            'with fewer than 50 of them: then all are taken for delivered.',
+            'with fewer than 50 of them: then all are assumed to be delivered.',
         }),
       ),
-      expectedPrice: shownAmount('What it will probably cost.'),
-      priceOfAll: shownAmount('What it costs if all who can be reached on it get the message there.'),
+      expectedPrice: shownAmount('Estimated cost.'),
+      priceOfAll: shownAmount('Cost if all who can be reached on it get the message there.'),
     }),
     { description: 'In the order of the mode.' },
   ),
-  expectedPrice: shownAmount('What the campaign will probably cost.'),
-  maxPrice: shownAmount('What would be reserved at the confirmation: the campaign cannot cost more.'),
+  expectedPrice: shownAmount('Estimated cost of the campaign.'),
+  maxPrice: shownAmount('Amount that would be reserved at the confirmation: the campaign cannot cost more.'),
   breakdown: Type.Array(
     Type.Object({
       channel: Type.String(),
@@ -55,11 +55,11 @@ export const ReviewOut = Type.Object({
       unitPrice: shownAmount('Per part on SMS, per message on other channels.'),
       price: shownAmount('The sum.'),
     }),
-    { description: 'What `maxPrice` is made up of.' },
+    { description: 'Composition of `maxPrice`.' },
   ),
   currency: Type.String(),
   problems: Type.Array(Type.Object({ field: Type.String(), message: Type.String() }), {
-    description: 'What would prevent the campaign from being saved or confirmed.',
+    description: 'Faults that prevent the campaign from being saved or confirmed.',
   }),
 });
 export type ReviewOut = Static<typeof ReviewOut>;

@@ -49,7 +49,7 @@ export function testRoutes(app: App, deps: PlatformDeps & { readonly accept: Acc
     schema: {
       tags,
       operationId: 'sendCampaignToPhone',
-      summary: 'Send what a campaign would send to one phone',
+      summary: 'Send a message of a campaign to one phone',
       description:
         'Settings need not be saved. It is charged as a single message and is not part of the figures of any campaign. With ' +
         'a contact, the scope "contacts" is also required.',

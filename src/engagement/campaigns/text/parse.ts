@@ -14,10 +14,10 @@ export type Piece = { readonly text: string } | { readonly field: Field; readonl
 export type CustomField = Pick<FieldRow, 'id' | 'name'>;
 
 /**
- * Splits a text at its placeholders, `{{field}}` and `{{field|default}}`. A default may contain anything but `}}`; blanks
- * around both are ignored. Names are case-insensitive, as everywhere with contacts. `unknown` has the names of fields
- * that do not exist, each once; if such a text is used anyway, they are replaced by their default. Braces that are not a
- * placeholder stay as they are. Values are data: they are not searched for placeholders again.
+ * Splits a text at its placeholders, `{{field}}` and `{{field|default}}`. A default may contain anything but `}}`;
+ * blanks around both are ignored. Names are case-insensitive, as everywhere with contacts. `unknown` has the names of
+ * fields that do not exist, each once; if such a text is used anyway, they are replaced by their default. Braces that
+ * are not a placeholder stay as they are. Values are data: they are not searched for placeholders again.
  */
 export function parseText(
   text: string,

@@ -64,7 +64,7 @@ export function createCampaignRunner(deps: CampaignRunnerDeps): CampaignRunner {
     } catch (err) {
       // A move has taken the account meanwhile: its campaign goes on there, or here if the move is abandoned.
       if (err instanceof AccountAway)
-        log.info({ campaignId: job.campaignId }, 'the account of a campaign is on its way to another cell');
+        log.info({ campaignId: job.campaignId }, 'the account of a campaign is being moved to another cell');
       else log.error({ err, campaignId: job.campaignId }, 'a step of a campaign failed; retrying');
       await db.updateFailedJob(pool, job);
       return true;

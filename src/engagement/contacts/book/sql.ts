@@ -16,7 +16,7 @@ const CONTACT_BOOK = columns({
 /** Number of contacts that an account has and may have, and its number rules. */
 export type ContactBook = RowOf<typeof CONTACT_BOOK>;
 
-/** What a transaction is about to do with the contacts of an account. */
+/** Purpose of a transaction that uses the contacts of an account. */
 export type BookPurpose = 'associate' | 'create' | 'change';
 
 const LOCKS: Readonly<Record<BookPurpose, Sql>> = {

@@ -40,7 +40,7 @@ const READERS: Readonly<Record<Exclude<StandardField, 'phoneNumber'>, (cell: str
   email: (cell) => {
     const email = valuesIn(cell).find(isEmail);
     return email === undefined
-      ? { fault: 'is not an e-mail address', cause: 'email' }
+      ? { fault: 'is not an email address', cause: 'email' }
       : { value: toEmail(email) ?? email };
   },
   gender: (cell) =>

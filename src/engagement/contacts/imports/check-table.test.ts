@@ -44,7 +44,7 @@ test('of several numbers or addresses in a cell, as Google Contacts writes them,
     { cells: ['+393331234567', 'a@example.com'] },
     { cells: ['+393331234569', 'c@example.com'] },
   ]);
-  expect((await faultsOf(rows))[2]).toMatch(/^phoneNumber .*; email is not an e-mail address$/);
+  expect((await faultsOf(rows))[2]).toMatch(/^phoneNumber .*; email is not an email address$/);
 });
 
 test('a good row has its cells as contacts store them', async () => {
@@ -80,7 +80,7 @@ test('every fault of a row is reported, and the row comes back as it was', async
   expect(checked).toEqual([{ line: 2, cells: row.slice(0, 8), faults: expect.any(Array) }]);
   expect(await faultsOf([head, row], { fields })).toEqual([
     'row has 9 cells, more than the 8 columns; phoneNumber has no country code: write it with + and the country code; ' +
-      'firstName must have at most 100 characters; email is not an e-mail address; gender must be MALE, FEMALE or OTHER; ' +
+      'firstName must have at most 100 characters; email is not an email address; gender must be MALE, FEMALE or OTHER; ' +
       'isTest must be true or false; optedOut must be channels (SMS, RCS, WHATSAPP), true or false; ' +
       'customFields.points must be a number; customFields.born must be a date (yyyy-MM-dd)',
   ]);

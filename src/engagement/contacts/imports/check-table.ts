@@ -139,8 +139,8 @@ export type TablePreview = {
 const SAMPLE_ROWS = 500;
 
 /**
- * Reads the beginning of a table: the rows of the preview, and some more to guess the country of its numbers. Errors: 400
- * for a table without rows, or with more than 200 columns.
+ * Reads the beginning of a table: the rows of the preview, and some more to guess the country of its numbers. Errors:
+ * 400 for a table without rows, or with more than 200 columns.
  */
 export async function previewTable(rows: AsyncIterable<RawRow>, options: TableOptions): Promise<TablePreview> {
   const first: string[][] = [];

@@ -11,7 +11,10 @@ export const STANDARD_FIELDS = [
 ] as const;
 export type StandardField = (typeof STANDARD_FIELDS)[number];
 
-/** The names of fields in a language, as `normalizedName` returns them, and the country where files in it mostly come from. */
+/**
+ * The names of fields in a language, as `normalizedName` returns them, and the country where files in it mostly come
+ * from.
+ */
 export type LanguageNames = {
   readonly country: string;
   readonly names: Readonly<Partial<Record<StandardField, string>>>;

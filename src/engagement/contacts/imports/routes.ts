@@ -32,9 +32,9 @@ const PATH = '/api/partner-gateway/v1/contacts';
 const tags = ['Contacts'];
 const UPLOAD =
   'Contacts are created, or changed if their number exists: a cell that is not empty replaces the old value. Up to 5,000 ' +
-  'rows are imported at once, all or none (200). A larger file is imported in the background (202, `PENDING`), and ' +
+  'rows are imported immediately, all or none (200). A larger file is imported in the background (202, `PENDING`), and ' +
   '`imports/{id}` shows the progress. If the file as a whole is faulty, the response is 400 or 413, and nothing is ' +
-  'written. Opt-outs stay; a column `optedOut` adds to them.';
+  'written. Opt-outs are kept; a column `optedOut` adds to them.';
 
 /** Registers the routes for importing contacts from files, and for the results. */
 export function importRoutes(app: App, deps: PlatformDeps): void {
@@ -175,8 +175,8 @@ function previewRoute(app: App, deps: PlatformDeps, gate: UploadGate): void {
       operationId: 'readUploadColumns',
       summary: 'Preview the columns of a CSV or XLSX file',
       description:
-        'Returns how the file begins and what its columns would become, so that a person can choose a `mapping`. Nothing is ' +
-        'stored, and no rows are checked.',
+        'Returns the first rows of the file and the field of each column, so that a person can choose a `mapping`. ' +
+        'Nothing is stored, and no rows are checked.',
       response: { 200: schema.PreviewOut },
     },
     handler: idempotentHandler(deps, (request) =>

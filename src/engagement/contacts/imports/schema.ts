@@ -17,19 +17,19 @@ export const UploadForm = Type.Object({
   }),
   fileName: Type.Optional(Type.String({ description: 'Replaces the file name of the part.' })),
   removeHead: Type.Optional(
-    Type.Boolean({ description: 'Whether the first row has the names of the columns. Default: this is detected.' }),
+    Type.Boolean({ description: 'True if the first row has the names of the columns. Default: detected.' }),
   ),
   limit: Type.Optional(
-    Type.Integer({ minimum: 0, maximum: 100, default: 10, description: 'How many rows of the file `preview` has.' }),
+    Type.Integer({ minimum: 0, maximum: 100, default: 10, description: 'Number of rows in `preview`.' }),
   ),
   listId: Type.Optional(Type.Integer({ description: 'The list to which the contacts are added.' })),
   dryRun: Type.Optional(
-    Type.Boolean({ default: false, description: 'Only report what would happen; no contact is written.' }),
+    Type.Boolean({ default: false, description: 'Only report the outcome; no contact is written.' }),
   ),
   mapping: Type.Optional(
     Type.String({
       description:
-        'JSON: maps the name of a column, or its place from 1, to the name of a field (`phoneNumber`, `firstName`, ' +
+        'JSON: maps the name of a column, or its position from 1, to the name of a field (`phoneNumber`, `firstName`, ' +
         '`lastName`, `fullName`, `email`, `gender`, `isTest`, `optedOut`, `customField.<name>`); null ignores the column. ' +
         'Columns that are not mapped are recognised by their names, and otherwise become custom fields.',
     }),
@@ -80,11 +80,11 @@ const ChangeOut = Type.Object({
     type: 'string',
     description:
       '`country`: the number is read as one of `country`; `plus`: it begins with a country code; `extract`: it is found ' +
-      'in a longer text; `drop`: the value is left out.',
+      'in a longer text; `drop`: the value is dropped.',
   }),
   field: Type.String(),
   country: orNull(Type.String({ description: 'ISO 3166-1 alpha-2.' })),
-  rows: count('How many rows.'),
+  rows: count('Number of rows.'),
   samples: Type.Array(Type.Object({ line: lineOfFile, before: Type.String(), after: Type.String() }), {
     description: 'The first of them.',
   }),
@@ -95,15 +95,15 @@ const CleaningOut = Type.Object({
     Type.Object({
       cause: Type.Enum([...CAUSES], { type: 'string' }),
       field: Type.String({ description: '`row` if it is not a single field.' }),
-      rows: count('How many rows are rejected because of it.'),
+      rows: count('Number of rows that are rejected because of it.'),
       samples: Type.Array(Type.Object({ line: lineOfFile, value: Type.String() }), {
         description: 'The first of them.',
       }),
-      cures: Type.Array(ChangeOut, { description: 'What would bring how many of these rows in.' }),
+      cures: Type.Array(ChangeOut, { description: 'Cures, with the number of these rows that each would import.' }),
     }),
     { description: 'The faults of the rejected rows by cause, the most frequent first.' },
   ),
-  changes: Type.Array(ChangeOut, { description: 'The values that were changed to bring rows in.' }),
+  changes: Type.Array(ChangeOut, { description: 'The values that were changed to import rows.' }),
 });
 
 const toCleaningOut = ({ groups, changes }: CleaningReport): Static<typeof CleaningOut> => ({
@@ -150,10 +150,10 @@ export const PENDING_EXAMPLE: Static<typeof ImportOut> = {
 export const PreviewOut = Type.Object({
   columns: Type.Array(Type.String(), { description: 'The names of the columns in the file.' }),
   fields: Type.Array(orNull(Type.String()), { description: 'The field of each column; null: it would be ignored.' }),
-  hasHead: Type.Boolean({ description: 'Whether the first row is interpreted as the names of the columns.' }),
+  hasHead: Type.Boolean({ description: 'True if the first row is interpreted as the names of the columns.' }),
   preview: Type.Array(Type.Array(Type.String()), { description: 'The first rows as the file has them.' }),
   faults: Type.Array(Type.Object({ field: Type.String(), message: Type.String() }), {
-    description: 'Why an upload with these settings would be refused: what a `mapping` must resolve.',
+    description: 'Reasons why an upload with these settings would be rejected, to be resolved by a `mapping`.',
   }),
 });
 

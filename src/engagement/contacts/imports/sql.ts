@@ -184,7 +184,9 @@ export async function countRejects(db: Db, { accountId, importId, fault }: OfImp
   return (await one<{ total: number }>(db, query)).total;
 }
 
-/** Lists a page of the rejected rows of an import with a fault of this cause in this field, in the order of the file. */
+/**
+ * Lists a page of the rejected rows of an import with a fault of this cause in this field, in the order of the file.
+ */
 export const listRejectsWith = (
   db: Db,
   { accountId, importId, fault, limit, offset }: OfImport & { fault: FaultFilter; limit: number; offset: number },

@@ -105,7 +105,7 @@ export function listRoutes(app: App, { pool, answers }: PlatformDeps): void {
       tags,
       operationId: 'changeContactList',
       summary: 'Change a contact list',
-      description: 'Fields that are left out stay.',
+      description: 'Omitted fields are unchanged.',
       params: schema.ListId,
       body: withExamples(schema.ListPatch, { name: 'Loyal customers' }),
       response: { 200: schema.ListOut },

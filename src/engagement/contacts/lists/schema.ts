@@ -15,7 +15,7 @@ const name = Type.String({
   'x-message': 'must have 1 to 200 characters that are not all blanks',
 });
 const description = orNull(Type.String({ maxLength: 1000, description: 'Null is the same as an empty text.' }));
-const isTest = Type.Boolean({ description: 'Whether the test sends of campaigns may use the list.' });
+const isTest = Type.Boolean({ description: 'True if the test sends of campaigns may use the list.' });
 
 export const ListIn = Type.Object({
   name,
@@ -36,7 +36,7 @@ export const ListOut = Type.Object({
 
 export const ListId = Type.Object({ id: id() });
 
-const includeDeleted = Type.Boolean({ default: false, description: 'Whether to include deleted lists.' });
+const includeDeleted = Type.Boolean({ default: false, description: 'True to include deleted lists.' });
 export const FindListQuery = Type.Object({ includeDeleted });
 
 export const listFilterFields = {
@@ -78,7 +78,7 @@ export const AssociationOut = Type.Object({
         id: Type.Integer({ description: 'For `DELETE /contacts/list/contacts/{id}`.' }),
         contactId: Type.Integer(),
         listId: Type.Integer(),
-        created: Type.Boolean({ description: 'Whether it did not exist before.' }),
+        created: Type.Boolean({ description: 'True if it did not exist before.' }),
       }),
       { description: 'The same associations, in the same order.' },
     ),

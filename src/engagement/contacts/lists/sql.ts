@@ -102,7 +102,8 @@ export const insertList = (db: Db, { accountId, name, description, isTest }: New
   );
 
 /**
- * Changes the name, description and kind of a list; null leaves a field as it is. Undefined when there is no such list.
+ * Changes the name, description and kind of a list; null leaves a field unchanged. Undefined when there is no such
+ * list.
  */
 export const updateList = (
   db: Db,

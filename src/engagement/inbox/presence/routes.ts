@@ -17,7 +17,7 @@ export function presenceRoutes(app: App, { pool, presence }: PlatformDeps & { re
     schema: {
       tags: ['Inbox'],
       operationId: 'reportPresence',
-      summary: 'Tell colleagues that you look at a conversation or type in it',
+      summary: 'Report viewing/typing presence',
       description:
         'Their streams get the event `presence`. It is stored nowhere and counts for 25 seconds, so report it again ' +
         'every ten. Keys have no name, so what they report is not shown.',

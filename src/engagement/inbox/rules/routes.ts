@@ -55,7 +55,7 @@ export function ruleRoutes(app: App, { pool }: PlatformDeps): void {
     schema: {
       tags,
       operationId: 'findAvailability',
-      summary: 'Get whether you are available for new conversations',
+      summary: 'Get your availability for new conversations',
       response: { 200: Availability },
     },
     handler: async ({ actor: { accountId, userId }, actor }) => ({
@@ -68,7 +68,7 @@ export function ruleRoutes(app: App, { pool }: PlatformDeps): void {
     schema: {
       tags,
       operationId: 'changeAvailability',
-      summary: 'Say whether you are available for new conversations',
+      summary: 'Set your availability for new conversations',
       description: 'For users of the account who may reply; others and API keys get 403.',
       body: withExamples(Availability, { available: true }),
       response: { 204: Type.Null({ description: 'Done' }) },

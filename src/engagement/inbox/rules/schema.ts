@@ -9,7 +9,7 @@ export const InboxSettings = Type.Object({
   assignment: Type.Enum([...ASSIGNMENTS], {
     type: 'string',
     description:
-      'ROUND_ROBIN: a conversation that nobody has goes to the available user who has waited longest, when the person writes.',
+      'ROUND_ROBIN: an unassigned conversation goes to the available user who has waited longest, when the person writes.',
   }),
   closedAnswer: orNull(
     Type.String({
@@ -18,8 +18,8 @@ export const InboxSettings = Type.Object({
       pattern: String.raw`\S`,
       'x-message': 'must not be empty',
       description:
-        'The automatic answer outside the opening hours, once for each conversation and closed period. Messages such as ' +
-        'STOP and those of machines are not answered. Null: none.',
+        'The automatic answer outside the opening hours, once for each conversation and closed period. Automatic messages ' +
+        'and messages such as STOP are not answered. Null: none.',
     }),
   ),
   timeZone: Type.String({ maxLength: 64, description: 'Of the IANA database, such as Europe/Rome.' }),
@@ -29,11 +29,11 @@ export const InboxSettings = Type.Object({
       from: Minute('The minute of the day at which it opens.'),
       to: Minute('The minute of the day at which it closes; 1440 is the end of the day.'),
     }),
-    { maxItems: 50, description: 'When the account is open. None: always.' },
+    { maxItems: 50, description: 'Opening hours of the account. None: always open.' },
   ),
 });
 export type InboxSettings = Static<typeof InboxSettings>;
 
 export const Availability = Type.Object({
-  available: Type.Boolean({ description: 'Whether new conversations may be assigned to you by the rule.' }),
+  available: Type.Boolean({ description: 'True if the rule may assign new conversations to you.' }),
 });

@@ -10,7 +10,9 @@ import { toWordQuery } from './words.ts';
 
 type Input = { readonly search: string; readonly limit: number };
 
-/** Finds the newest messages with these words, each with its conversation. `db` has the rights of the actor's account. */
+/**
+ * Finds the newest messages with these words, each with its conversation. `db` has the rights of the actor's account.
+ */
 export async function findMessages(
   db: Db,
   findFiles: FindFiles,

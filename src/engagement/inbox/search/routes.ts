@@ -14,7 +14,7 @@ export function searchRoutes(app: App, { pool, findFiles }: PlatformDeps & { rea
       tags: ['Inbox'],
       operationId: 'searchInboxMessages',
       summary: 'Search the texts of all conversations',
-      description: 'The newest messages with these words, each with its conversation, archived ones included.',
+      description: 'The newest messages with these words, each with its conversation, including archived ones.',
       querystring: SearchQuery,
       response: { 200: Type.Array(FoundMessage) },
     },

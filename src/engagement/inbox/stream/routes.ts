@@ -126,8 +126,8 @@ function enter({ byAccount }: Streams, accountId: number, { raw }: FastifyReply)
 type Out = { readonly reply: FastifyReply; readonly sender: Sender };
 
 /**
- * Keeps a stream open until the client disconnects or stops reading, the server closes, the credentials are revoked or the
- * account is in another cell. The functions in the returned list are called then.
+ * Keeps a stream open until the client disconnects or stops reading, the server closes, the credentials are revoked or
+ * the account is in another cell. The functions in the returned list are called then.
  */
 function keepOpen(deps: Deps, { ends }: Streams, request: FastifyRequest, { reply, sender }: Out): (() => void)[] {
   const end = (): void => reply.sse.close();

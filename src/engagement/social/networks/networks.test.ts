@@ -17,7 +17,9 @@ beforeAll(async () => {
 afterAll(() => simulated[Symbol.asyncDispose]());
 beforeEach(() => void Object.assign(simulated.script, usual));
 
-/** Has a person consent, with these settings; resolves with the requests to the network and with the profile. */
+/**
+ * Gets the consent of a person, with these settings; resolves with the requests to the network and with the profile.
+ */
 async function fetchWith(
   platform: Platform,
   environment: Record<string, string>,

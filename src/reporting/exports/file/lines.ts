@@ -35,8 +35,8 @@ function nextLine(chunk: Buffer, from: number): number {
 }
 
 /**
- * Makes a transform that passes the text format of COPY on unchanged and counts its rows: one line per row, because COPY
- * writes line ends within texts as `\n`.
+ * Makes a transform that passes the text format of COPY on unchanged and counts its rows: one line per row, because
+ * COPY writes line ends within texts as `\n`.
  */
 export function countLines(onRows: OnRows) {
   return async function* (source: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {

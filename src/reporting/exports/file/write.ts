@@ -19,8 +19,9 @@ type RowsToWrite = {
 };
 
 /**
- * Writes rows into a file as fast as PostgreSQL sends them, with only a few chunks of 64 KiB in memory. CSV is the output
- * of COPY apart from its line ends. For a workbook the rows are written in the text format of COPY and converted later.
+ * Writes rows into a file as fast as PostgreSQL sends them, with only a few chunks of 64 KiB in memory. CSV is the
+ * output of COPY apart from its line ends. For a workbook the rows are written in the text format of COPY and converted
+ * later.
  */
 export function writeRows({ snapshot, rows, format, file, onRows, signal }: RowsToWrite): Promise<void> {
   const query = selectRows(rows, format);

@@ -18,7 +18,7 @@ export const SearchQuery = Type.Object({
   ),
   sender: Type.Optional(Type.String({ maxLength: 128, description: 'The exact sender.' })),
   campaignId: Type.Optional(id()),
-  source: Type.Optional(Type.Enum([...SOURCES], { type: 'string', description: 'What sent the message.' })),
+  source: Type.Optional(Type.Enum([...SOURCES], { type: 'string', description: 'The source of the message.' })),
   q: Type.Optional(
     Type.String({
       minLength: 1,
@@ -39,7 +39,7 @@ export const SearchOut = Type.Object({
     Type.Object({
       ...StatusRecord.properties,
       acceptedAt: instant('UTC'),
-      readAt: orNull(instant('When the person read the message, in UTC, if known.')),
+      readAt: orNull(instant('Time at which the person read the message, in UTC, if known.')),
       source: Type.Enum([...SOURCES], { type: 'string' }),
       simulation: Type.Boolean(),
       text: Type.String({ description: 'Empty for templates and files that a campaign sent.' }),
@@ -47,6 +47,6 @@ export const SearchOut = Type.Object({
     { description: 'Newest first.' },
   ),
   next: orNull(Type.String({ description: 'The value of `before` that continues the search; null at its end.' })),
-  searchedTo: instant('How far back this response has searched.'),
+  searchedTo: instant('Time back to which this response has searched.'),
 });
 export type SearchOut = Static<typeof SearchOut>;

@@ -73,8 +73,8 @@ const hasTerm = ({ reference, digits }: NonNullable<SearchFilter['term']>): Sql 
   digits === null ? sql`m.client_id = ${reference}` : sql`(m.client_id = ${reference} OR ${hasDigits(digits)})`;
 
 /**
- * The messages that clients see with this status (src/messaging/tracking/status.ts): a queued message is ACCEPTED on SMS
- * and UNKNOWN elsewhere.
+ * The messages that clients see with this status (src/messaging/tracking/status.ts): a queued message is ACCEPTED on
+ * SMS and UNKNOWN elsewhere.
  */
 function hasStatus(status: StatusName): Sql {
   const code = constant(STATUS[status]);

@@ -7,8 +7,8 @@ import type { FunnelRow } from './sql.ts';
 const count = (description: string) => Type.Integer({ description });
 
 export const FunnelOut = Type.Object({
-  recipients: count('Recipients to which something is sent.'),
-  skipped: count('Recipients to which nothing is sent.'),
+  recipients: count('Recipients to whom something is sent.'),
+  skipped: count('Recipients to whom nothing is sent.'),
   waiting: count('Recipients without a message so far.'),
   steps: Type.Array(
     Type.Object({

@@ -12,7 +12,7 @@ export const ResultsOut = Type.Object({
   repliesAreComplete: Type.Boolean({
     description: 'False: the account got more than 100,000 messages in that time, and only the newest are counted.',
   }),
-  optOuts: count('Recipients who opted out by a message of theirs within seven days after the start.'),
+  optOuts: count('Recipients who opted out by their own message within seven days after the start.'),
   reasons: Type.Array(
     Type.Object({
       channel: channelName(),
@@ -22,19 +22,19 @@ export const ResultsOut = Type.Object({
       }),
       count: count('Messages. A recipient of a combined mode may have several.'),
     }),
-    { description: 'Why messages failed, the most frequent reason first; at most 100.' },
+    { description: 'Reasons why messages failed, the most frequent first; at most 100.' },
   ),
   stepSeconds: count('The length of a step of `steps`.'),
   steps: Type.Array(
     Type.Object({
       at: instant('The start of the step.'),
       sent: count('Messages whose outcome at the carrier became known.'),
-      delivered: count('Messages of which delivery became known.'),
+      delivered: count('Messages whose delivery became known.'),
       failed: count('Messages that ended undelivered.'),
     }),
     {
       description:
-        'What became known when, oldest first, in at most 120 steps; empty ones are left out. The figures are exact.',
+        'Outcomes over time, oldest first, in at most 120 steps; empty ones are omitted. The figures are exact.',
     },
   ),
 });

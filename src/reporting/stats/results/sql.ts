@@ -5,7 +5,7 @@ type One = { readonly accountId: number; readonly campaignId: number };
 
 const SPAN = columns({ startedAt: as<Date | null>('k.started_at') });
 
-/** Finds when a campaign started; undefined when there is no such campaign. */
+/** Finds the start of a campaign; undefined when there is no such campaign. */
 export const findSpan = (db: Db, { accountId, campaignId }: One): Promise<RowOf<typeof SPAN> | undefined> =>
   maybeOne(db, sql`SELECT ${SPAN} FROM campaign k WHERE k.account_id = ${accountId} AND k.id = ${campaignId}`);
 

@@ -100,7 +100,7 @@ function countUnfinished(chunk: Buffer): number {
 const lengthOf = (octet: number): number => (octet >= 0xf0 ? 4 : octet >= 0xe0 ? 3 : octet >= 0xc2 ? 2 : 1);
 
 /**
- * Finds whether there is any multi-byte sequence of UTF-8, and the position of the first byte that belongs to no
+ * Finds out if there is any multi-byte sequence of UTF-8, and the position of the first byte that belongs to no
  * sequence.
  */
 function findInvalid(chunk: Buffer): { multibyte: boolean; wrongAt: number } {

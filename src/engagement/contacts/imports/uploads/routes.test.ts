@@ -154,7 +154,7 @@ test('rejected rows are listed with their cells, all of them or those of one cau
       {
         line: 3,
         cells: ['+39 333 1781528', 'Bruno Bianchi', 'no-address'],
-        faults: [{ field: 'email', cause: 'email', message: 'is not an e-mail address' }],
+        faults: [{ field: 'email', cause: 'email', message: 'is not an email address' }],
       },
     ],
   ]);

@@ -54,8 +54,8 @@ export function contactUploadRoutes(app: App, deps: PlatformDeps): void {
     schema: {
       tags,
       operationId: 'findContactUpload',
-      summary: 'Get a file of contacts that was sent',
-      description: 'With how much of it a check or import in progress has read.',
+      summary: 'Get an uploaded file of contacts',
+      description: 'Includes the progress of a check or import that is reading it.',
       params: schema.UploadId,
       response: { 200: schema.UploadOut },
     },
@@ -67,8 +67,8 @@ export function contactUploadRoutes(app: App, deps: PlatformDeps): void {
     schema: {
       tags,
       operationId: 'deleteContactUpload',
-      summary: 'Delete a file of contacts that was sent',
-      description: 'Imports that were made from it stay.',
+      summary: 'Delete an uploaded file of contacts',
+      description: 'Imports that were made from it are kept.',
       params: schema.UploadId,
       response: { 204: Type.Null({ description: 'Deleted' }) },
     },
@@ -88,9 +88,9 @@ function receiveRoute(app: App, { pool, answers, config }: PlatformDeps, gate: U
     schema: {
       tags,
       operationId: 'sendContactFile',
-      summary: 'Send a file of contacts',
+      summary: 'Upload a file of contacts',
       description:
-        'Keeps the file for a day, so that it can be looked at, cleaned, checked and imported without being sent again. ' +
+        'Keeps the file for a day, so that it can be viewed, cleaned, checked and imported without another upload. ' +
         'The newest five files of an account are kept. To import a file in one request, use `upload`.',
       response: { 201: schema.UploadOut },
     },
@@ -124,10 +124,10 @@ function columnsRoute(app: App, deps: PlatformDeps, gate: UploadGate): void {
     schema: {
       tags,
       operationId: 'readContactUploadColumns',
-      summary: 'Preview the columns of a CSV or XLSX file that was sent',
+      summary: 'Preview the columns of an uploaded CSV or XLSX file',
       description:
-        'Returns how the file begins, how its text is read, what its columns would become, and the country that its numbers ' +
-        'seem to be of. Nothing is stored, and no rows are checked.',
+        'Returns the first rows of the file, its encoding, the field of each column, and the likely country of its ' +
+        'numbers. Nothing is stored, and no rows are checked.',
       params: schema.UploadId,
       body: withExamples(schema.ReadingIn, { delimiter: ';', names: 'firstLast', limit: 3 }),
       response: { 200: schema.ColumnsOut },
@@ -159,10 +159,10 @@ function importRoute(app: App, deps: PlatformDeps, gate: UploadGate): void {
     schema: {
       tags,
       operationId: 'importContactUpload',
-      summary: 'Check or import a file of contacts that was sent',
+      summary: 'Check or import an uploaded file of contacts',
       description:
-        'As `upload`, and besides, faulty values can be cured: `cleaning` shows the faults of the rejected rows by their ' +
-        'cause, what would cure them, and what was changed. With `dryRun` nothing is written. After an import the file is ' +
+        'As `upload`, but faulty values can be cured: `cleaning` shows the faults of the rejected rows by their ' +
+        'cause, possible cures, and the changes made. With `dryRun` nothing is written. After an import the file is ' +
         'deleted.',
       params: schema.UploadId,
       body: withExamples(schema.ImportIn, { country: 'IT', drop: ['email'], plus: true, dryRun: true }),

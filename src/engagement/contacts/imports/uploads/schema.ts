@@ -23,11 +23,11 @@ export const UploadId = Type.Object({ id: id() });
 
 const encoding = Type.Enum([...ENCODINGS], {
   type: 'string',
-  description: 'The encoding of the text; `mixed`: UTF-8, and Windows-1252 in lines that are no UTF-8.',
+  description: 'The encoding of the text; `mixed`: UTF-8, and Windows-1252 in lines that are not UTF-8.',
 });
 const delimiter = Type.Enum([...DELIMITERS], {
   type: 'string',
-  description: 'What separates the cells of a CSV file.',
+  description: 'Delimiter of the cells of a CSV file.',
 });
 
 export const UploadOut = Type.Object({
@@ -38,7 +38,7 @@ export const UploadOut = Type.Object({
   encoding: orNull(encoding),
   progress: orNull(
     Type.Number({
-      description: 'How much of the file the check or import in progress has read, from 0 to 1; null: none reads it.',
+      description: 'Share of the file that the check or import in progress has read, from 0 to 1; null: none reads it.',
     }),
   ),
   createdAt: instant(),
@@ -64,12 +64,13 @@ const reading = {
   encoding: Type.Optional(encoding),
   delimiter: Type.Optional(delimiter),
   removeHead: Type.Optional(
-    Type.Boolean({ description: 'Whether the first row has the names of the columns. Default: this is detected.' }),
+    Type.Boolean({ description: 'True if the first row has the names of the columns. Default: detected.' }),
   ),
   mapping: Type.Optional(
     Type.Record(Type.String(), orNull(Type.String({ maxLength: 100 })), {
       maxProperties: 400,
-      description: 'From the name of a column, or its place from 1, to the name of a field; null ignores the column.',
+      description:
+        'From the name of a column, or its position from 1, to the name of a field; null ignores the column.',
     }),
   ),
   country: Type.Optional(
@@ -77,7 +78,7 @@ const reading = {
       Type.String({
         pattern: '^[A-Z]{2}$',
         description:
-          'The country of numbers without a country code, as two letters of ISO 3166-1; null: they are refused. Default: ' +
+          'The country of numbers without a country code, as two letters of ISO 3166-1; null: they are rejected. Default: ' +
           'that of the account.',
       }),
     ),
@@ -86,7 +87,7 @@ const reading = {
     Type.Enum([...NAME_ORDERS], {
       type: 'string',
       description:
-        'What becomes of a column with whole names: `keep` stores them as they are; `firstLast` and `lastFirst` split ' +
+        'Handling of a column with whole names: `keep` stores them as they are; `firstLast` and `lastFirst` split ' +
         'them into first and last name. Default: `keep`.',
     }),
   ),
@@ -95,7 +96,7 @@ const reading = {
 export const ReadingIn = Type.Object({
   ...reading,
   limit: Type.Optional(
-    Type.Integer({ minimum: 0, maximum: 100, default: 10, description: 'How many rows of the file `preview` has.' }),
+    Type.Integer({ minimum: 0, maximum: 100, default: 10, description: 'Number of rows in `preview`.' }),
   ),
 });
 
@@ -105,24 +106,27 @@ const curing = {
     Type.Array(Type.String({ maxLength: 100 }), {
       maxItems: 200,
       description:
-        'The fields whose faulty values are left out, for example `email` or `customFields.born`; `row`: cells beyond ' +
+        'The fields whose faulty values are dropped, for example `email` or `customFields.born`; `row`: cells beyond ' +
         'the last column. Without it, a faulty value rejects its row.',
     }),
   ),
   countries: Type.Optional(
     Type.Array(Type.String({ pattern: '^[A-Z]{2}$' }), {
       maxItems: 10,
-      description: 'Countries with which numbers are read that are faulty otherwise, in this order.',
+      description: 'Countries to try, in this order, for numbers that are otherwise faulty.',
     }),
   ),
   plus: Type.Optional(
     Type.Boolean({
       default: false,
-      description: 'Whether faulty numbers may begin with a country code without a plus.',
+      description: 'True if faulty numbers may begin with a country code without a plus.',
     }),
   ),
   extract: Type.Optional(
-    Type.Boolean({ default: false, description: 'Whether a valid number is looked for in the text of a faulty one.' }),
+    Type.Boolean({
+      default: false,
+      description: 'True if a valid number is searched for in the text of a faulty one.',
+    }),
   ),
   edits: Type.Optional(
     Type.Array(
@@ -143,7 +147,7 @@ export const ImportIn = Type.Object({
   ...curing,
   listId: Type.Optional(Type.Integer({ description: 'The list to which the contacts are added.' })),
   dryRun: Type.Optional(
-    Type.Boolean({ default: false, description: 'Only report what would happen; no contact is written.' }),
+    Type.Boolean({ default: false, description: 'Only report the outcome; no contact is written.' }),
   ),
 });
 
@@ -151,12 +155,10 @@ export const ColumnsOut = Type.Object({
   ...PreviewOut.properties,
   encoding: orNull(encoding),
   delimiter: orNull(delimiter),
-  country: orNull(
-    Type.String({ description: 'The country that numbers without a country code most likely are of: a guess.' }),
-  ),
+  country: orNull(Type.String({ description: 'The likely country of numbers without a country code: a guess.' })),
   countries: Type.Array(Type.String(), { description: 'All such countries, the likeliest first.' }),
   names: Type.Array(Type.Object({ name: Type.String(), firstName: Type.String(), lastName: orNull(Type.String()) }), {
-    description: 'How `names` would split the whole names of the first rows.',
+    description: 'The whole names of the first rows as `names` would split them.',
   }),
 });
 

@@ -4,7 +4,7 @@ import { updateProgress, type UploadRow } from './sql.ts';
 
 /**
  * Runs work that reads a stored file, and stores its progress for clients that poll meanwhile. If progress cannot be
- * stored, it is only not shown: the work goes on.
+ * stored, it is only not shown: the work continues.
  */
 export async function showProgress<T>(
   db: Db,

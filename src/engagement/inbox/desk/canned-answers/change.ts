@@ -44,7 +44,7 @@ export async function removeCannedAnswer(tx: Db, author: Author, { id }: { reado
 }
 
 const taken = (): AppError =>
-  new AppError('conflict', { message: 'There is a canned answer with this shortcut already' });
+  new AppError('conflict', { message: 'A canned answer with this shortcut already exists' });
 
 const explainTaken = (cause: unknown): never => {
   throw cause instanceof Error && 'code' in cause && cause.code === '23505' ? taken() : cause;

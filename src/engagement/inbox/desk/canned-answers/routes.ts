@@ -45,7 +45,7 @@ export function cannedAnswerRoutes(app: App, { pool, answers }: PlatformDeps): v
       tags,
       operationId: 'changeCannedAnswer',
       summary: 'Change a canned answer',
-      description: 'What is left out stays.',
+      description: 'Omitted fields are unchanged.',
       params: CannedAnswerId,
       body: withExamples(CannedAnswerPatch, { text: 'We are open from 10 to 18.' }),
       response: { 200: CannedAnswerOut },

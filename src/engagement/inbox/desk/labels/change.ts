@@ -50,7 +50,8 @@ export async function setLabels(tx: Db, author: Author, chatId: string, labelIds
       const conversation = await findChanged(tx, key);
       if (!conversation) return undefined;
       const known = await db.lockLabels(tx, { accountId, ids: labelIds });
-      if (known.length < labelIds.length) throw invalidFields([{ field: 'labelIds', message: 'has an unknown label' }]);
+      if (known.length < labelIds.length)
+        throw invalidFields([{ field: 'labelIds', message: 'contains an unknown label id' }]);
       const taken = await db.deleteOtherLabels(tx, { ...key, labelIds });
       const rows = labelIds.map((labelId) => ({ ...key, labelId }));
       const given = rows.length > 0 ? await db.insertConversationLabels(tx, rows) : 0;
@@ -60,7 +61,7 @@ export async function setLabels(tx: Db, author: Author, chatId: string, labelIds
   );
 }
 
-const taken = (): AppError => new AppError('conflict', { message: 'There is a label with this name already' });
+const taken = (): AppError => new AppError('conflict', { message: 'A label with this name already exists' });
 
 const explainTaken = (cause: unknown): never => {
   throw cause instanceof Error && 'code' in cause && cause.code === '23505' ? taken() : cause;
