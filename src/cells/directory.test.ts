@@ -52,7 +52,7 @@ function directoryOf(databases: Readonly<Record<number, string>>): { directory: 
   return { cells, directory: createDirectory(cells, placements) };
 }
 const both = () => directoryOf({ 0: first.connectionString, 1: second.connectionString }).directory;
-/** For a machine that is busy with other work. */
+/** Timeout for a machine that is busy with other work. */
 const PATIENT_MS = 90_000;
 const NOWHERE = 'postgres://nobody@127.0.0.1:9/none';
 

@@ -42,7 +42,7 @@ export async function listMovedAccounts(db: Db): Promise<Map<number, number>> {
   return new Map(rows.map(({ id, cell }) => [id, cell]));
 }
 
-/** Until the next load, the former cell of an account returns 503, so that its clients retry. */
+/** Interval of loading: until then, the former cell of an account returns 503, so that its clients retry. */
 const RELOAD_MS = 500;
 
 /** Loads the accounts that have moved, and follows their changes. */
@@ -62,7 +62,7 @@ export async function followPlacements(pool: Pool, log: Log) {
  */
 export type Destination = number | 'any' | 'later';
 
-/** About 100 bytes each. The oldest ones are forgotten first, and looked up again. */
+/** Number of cached callers, of about 100 bytes each. The oldest ones are forgotten first, and looked up again. */
 const MAX_KNOWN = 500_000;
 /** A user may be deleted and created again in another account; keys and tokens never change accounts. */
 const NAMES_MS = 60_000;

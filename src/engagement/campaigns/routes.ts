@@ -206,8 +206,9 @@ function lifecycleRoutes(app: App, deps: PlatformDeps): void {
       ...one(
         'confirmCampaign',
         'Confirm a campaign',
-        'It is sent immediately or at its scheduled time, and its price is frozen. This cannot be undone once it has started; ' +
-          'before its time, a scheduled campaign can be deleted or changed. A 400 names every precondition that is not met.',
+        'It is sent immediately or at its scheduled time, and its price is frozen. This cannot be undone once it ' +
+          'has started; before its time, a scheduled campaign can be deleted or changed. A 400 names every ' +
+          'precondition that is not met.',
       ),
       response: { 202: schema.CampaignOut },
     },
@@ -225,8 +226,8 @@ function lifecycleRoutes(app: App, deps: PlatformDeps): void {
       ...one(
         'applyToCampaign',
         'Change a scheduled campaign and keep it scheduled',
-        'The change, the new price and the confirmation are one step: if any of them is rejected, the campaign is unchanged ' +
-          'and is sent as it was. A campaign that has started is not changed: 400.',
+        'The change, the new price and the confirmation are one step: if any of them is rejected, the campaign ' +
+          'is unchanged and is sent as it was. A campaign that has started is not changed: 400.',
       ),
       body: withExamples(schema.ApplyIn, { smsBody: 'Our sale begins tomorrow', maxPrice: 12.5 }),
       response: { 200: schema.CampaignOut },

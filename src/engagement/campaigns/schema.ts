@@ -162,8 +162,8 @@ export const CampaignOut = Type.Object({
   openMessages: count('Messages without a final status: they wait here, or for the report of a carrier.'),
   completesBy: orNull(
     instant(
-      'UTC; time at which the last open message is given up, 72 hours after it was created, and the campaign is completed at the ' +
-        'latest. One phone that is switched off keeps a campaign at status 2 until then. Later in combined modes if ' +
+      'UTC; time at which the last open message is given up, 72 hours after it was created, and the campaign is completed ' +
+        'at the latest. One phone that is switched off keeps a campaign at status 2 until then. Later in combined modes if ' +
         'another channel follows. Null while messages are still being created, and when none is open.',
     ),
   ),

@@ -7,7 +7,7 @@ export type CampaignStatus = (typeof CAMPAIGN)[keyof typeof CAMPAIGN];
 const { DRAFT, READY, SENDING, COMPLETED, FAILED } = CAMPAIGN;
 const OPEN = [DRAFT, READY] as const;
 
-/** For SQL: the statuses of campaigns that wait for their time or are being sent, as `status IN (${UNFINISHED})`. */
+/** Statuses, for SQL, of campaigns that wait for their time or are being sent, as `status IN (${UNFINISHED})`. */
 export const UNFINISHED = join([READY, SENDING].map(constant), ', ');
 
 /**

@@ -62,7 +62,7 @@ const PROFILE = columns({
   sandbox: as<boolean>('sandbox'),
   /** The tokens, encrypted by `sealTokens`. */
   tokens: as<Buffer>('tokens'),
-  /** Null: the token does not expire. */
+  /** Expiry of the token; null: it does not expire. */
   tokenExpiresAt: as<Date | null>('token_expires_at'),
   /** Time at which the token is to be renewed; null: never. */
   refreshAt: as<Date | null>('refresh_at'),

@@ -28,11 +28,11 @@ export type HistoryFilters = Span & {
   /** The recipient's number in E.164. */
   readonly recipient?: string;
 };
-/** Without both fields: all contacts. */
+/** Filters of contacts; without both fields: all contacts. */
 export type ContactFilters = {
   readonly listIds?: readonly number[];
   readonly contactIds?: readonly number[];
-  /** In lists of exports, instead of more than 1,000 `contactIds`. */
+  /** Number of contacts, which lists of exports show instead of more than 1,000 `contactIds`. */
   readonly contactCount?: number;
 };
 export type ReportFilters = Span | { readonly campaignId: number };

@@ -24,7 +24,7 @@ type Range = { readonly firstId: string; readonly endId: string };
 /** A message commits after its id was made, but never later than the maximum time of a statement and a transaction. */
 const SETTLED_MS = 5 * MINUTE_MS;
 const MAX_PAGE_ENDS = 20_000;
-/** Up to this offset, reading the skipped messages takes a few milliseconds. */
+/** Offset up to which reading the skipped messages takes a few milliseconds. */
 const MAX_SHALLOW_OFFSET = 2000;
 /** The first window of a search by status is the range divided by this. */
 const WINDOWS = 32;
@@ -32,7 +32,7 @@ const WINDOWS = 32;
 const WINDOW_GROWTH = 4;
 /** Dividing shorter ranges saves nothing. */
 const MIN_WINDOW_MS = 10 * MINUTE_MS;
-/** When more messages wait, looking at each of them costs more than reading the range. */
+/** Number of waiting messages from which looking up each of them costs more than reading the range. */
 const MAX_QUEUED_LOOKUPS = 20_000;
 
 /**

@@ -39,7 +39,7 @@ export function historyRoutes(app: App, { pool, reports, clock }: PlatformDeps):
       summary: 'List the messages of a channel in a time range, newest first',
       description:
         'The range is the time of acceptance. With `from` after `to` the list is empty. ' +
-        `For a range that ended five minutes ago: ${AGE_OF_REPORT}`,
+        `For a range that ended more than five minutes ago: ${AGE_OF_REPORT}`,
       querystring: HistoryQuery,
       response: { 200: Type.Array(StatusRecord) },
     },

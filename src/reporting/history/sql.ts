@@ -9,7 +9,7 @@ export type HistoryFilter = {
   readonly firstId: string;
   /** The end of the time range, exclusive. */
   readonly endId: string;
-  /** Undefined: all messages, whatever their state. */
+  /** Filter by status; undefined: all messages, whatever their state. */
   readonly status?: StatusFilter | undefined;
 };
 

@@ -7,7 +7,7 @@ import type { JumpOut } from './schema.ts';
 import { listCampaignById, listNamedCampaigns } from './sql.ts';
 
 const LIMIT = 5;
-/** Below this, the trigram index of contacts cannot be used. */
+/** Text length below which the trigram index of contacts cannot be used. */
 const MIN_CONTACT_TEXT = 3;
 const NEWEST_CAMPAIGNS = 2000;
 /** Ids of campaigns are integers below this many digits. */

@@ -23,7 +23,7 @@ beforeAll(async () => {
 });
 
 type Person = {
-  /** Null: an email address alone. */
+  /** Phone number; null: an email address alone. */
   readonly number: string | null;
   readonly isValid: boolean;
   readonly channels: number;

@@ -52,7 +52,7 @@ type Written = {
   readonly campaignId: number | null;
   readonly name: string;
   readonly content: object;
-  /** Null: an API key. */
+  /** User who saved the draft; null: an API key. */
   readonly userId: number | null;
 };
 

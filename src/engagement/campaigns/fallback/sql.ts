@@ -20,7 +20,7 @@ const MESSAGE_FACT = columns({
   /** The maximum number of parts of an SMS to the recipient. */
   smsParts: as<number>('r.sms_parts'),
   reserveMicros: as<number>('r.reserve_micros'),
-  /** Null while the message waits in the queue. */
+  /** Status of the message; null while it waits in the queue. */
   status: as<number | null>('s.status'),
   errorCode: as<string | null>('s.error_code'),
   connectionId: as<number | null>('s.connection_id'),

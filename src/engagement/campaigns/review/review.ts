@@ -18,7 +18,7 @@ import { type ChannelHistory, listChannelHistory } from './sql.ts';
 
 const MAX_MINUTES = 10;
 const HISTORY_DAYS = 90;
-/** Fewer messages are no basis for an estimate. */
+/** Minimum number of messages for an estimate. */
 const ENOUGH_MESSAGES = 50;
 
 /**

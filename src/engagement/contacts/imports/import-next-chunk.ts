@@ -6,7 +6,7 @@ import { importRows } from './import-rows.ts';
 import { unpackRows } from './rows.ts';
 import * as db from './sql.ts';
 
-/** After more failures in a row, an import is abandoned; the waits between them add up to a minute. */
+/** Consecutive failures after which an import is abandoned; the waits between them add up to a minute. */
 const MAX_FAILURES = 6;
 const RETRY_MS = 2000;
 

@@ -13,7 +13,7 @@ import { unpackRows } from './rows.ts';
 import type { Settings } from './settings.ts';
 import * as db from './sql.ts';
 
-/** Up to this many rows are imported within the request. */
+/** Maximum number of rows that are imported within the request. */
 const MAX_IMMEDIATE_ROWS = 5000;
 
 /** Settings of an import, except those for reading its file. */

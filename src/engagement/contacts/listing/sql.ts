@@ -13,7 +13,7 @@ export type ContactFilter = {
   /** The ids of the contacts that a search has found, instead of `search`. */
   readonly hits?: readonly number[] | undefined;
   readonly contactIds?: readonly number[] | undefined;
-  /** For each group, the contact is in one of its lists. */
+  /** Groups of lists; the contact is in at least one list of each group. */
   readonly listGroups?: readonly (readonly number[])[] | undefined;
   /** The contact is in none of these lists. */
   readonly notListIds?: readonly number[] | undefined;

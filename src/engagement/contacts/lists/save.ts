@@ -5,7 +5,7 @@ import { insertList, type ListRow, updateList } from './sql.ts';
 
 type ListInput = {
   readonly name?: string | undefined;
-  /** Null is the same as an empty text. */
+  /** Description; null is the same as an empty text. */
   readonly description?: string | null | undefined;
   readonly isTest?: boolean | undefined;
 };

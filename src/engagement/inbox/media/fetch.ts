@@ -25,7 +25,7 @@ export type FetchDeps = {
 const FILES_PER_RUN = 3;
 /** People can send up to 100 MB on these networks; a larger file than this is not stored. */
 const MAX_BYTES = 32 * 1024 * 1024;
-/** Longer than any fetch and its storing take. */
+/** Lease, longer than any fetch and its storing take. */
 const LEASE_SECONDS = 300;
 /** The waits between tries. WhatsApp stores files for days: after about two days, a file is abandoned. */
 const DELAYS_MS = [

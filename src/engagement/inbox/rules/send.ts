@@ -18,7 +18,7 @@ export type AutoAnswerDeps = {
 type Claimed = Awaited<ReturnType<typeof db.claimAutoAnswers>>[number];
 
 const CLAIMED = 20;
-/** Longer than a transaction may take. */
+/** Lease, longer than a transaction may take. */
 const LEASE_SECONDS = 60;
 
 /**

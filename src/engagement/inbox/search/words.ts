@@ -1,4 +1,4 @@
-/** More words than these only make a search slower. */
+/** Maximum number of words: more only make a search slower. */
 const MAX_WORDS = 10;
 
 /**

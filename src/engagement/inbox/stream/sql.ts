@@ -45,7 +45,7 @@ const INBOX_EVENT = columns({
   id: as<number>('id'),
   kind: as<EventKind>('kind'),
   chatId: as<string>('chat_id'),
-  /** Null if the event is about the conversation itself. */
+  /** Id of the message or the note; null if the event is about the conversation itself. */
   messageId: as<string | null>('message_id'),
 });
 

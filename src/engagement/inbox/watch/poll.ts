@@ -10,7 +10,7 @@ import { claimWatchedReplies, deleteWatchedReplies, updateWatchedReplies, type W
 import { DAY_MS, SECOND_MS } from '../../../platform/lib/time.ts';
 
 const REPLIES_PER_POLL = 500;
-/** After this time, a reply that was not read is hardly ever read. */
+/** Age after which an unread reply is hardly ever read. */
 const MAX_AGE_MS = 3 * DAY_MS;
 
 type PolledReply = WatchedReply & { readonly now: DeliveryStatus | undefined };

@@ -8,7 +8,7 @@ export type Grant = {
   readonly access: string;
   /** The refresh token; null if the network issues none. */
   readonly refresh: string | null;
-  /** Null: the token does not expire. */
+  /** Expiry of the token; null: it does not expire. */
   readonly expiresAt: Date | null;
   /** The granted scopes; empty if the response does not contain them. */
   readonly scopes: readonly string[];

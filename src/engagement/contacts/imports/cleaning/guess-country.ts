@@ -13,7 +13,7 @@ export type CountrySample = {
 
 /** Candidate countries for the numbers of a file without a country code, the likeliest first. */
 export type CountryGuess = {
-  /** Null if there is no evidence for any country. */
+  /** Likely country; null if there is no evidence for any. */
   readonly country: string | null;
   readonly candidates: readonly string[];
 };

@@ -118,7 +118,7 @@ const FORMATS = ['csv', 'xlsx', 'vcard'] as const;
 export type FileFormat = (typeof FORMATS)[number];
 
 type Inspection = Pick<Conversion, 'source' | 'fileName'> & {
-  /** Null: table or vCard. */
+  /** Expected kind; null: table or vCard. */
   readonly kind: FileKind | null;
   readonly encoding?: Encoding | undefined;
 };

@@ -135,7 +135,7 @@ export async function* decoded(octets: Octets, encoding: Encoding): AsyncGenerat
   yield decoder.decode();
 }
 
-/** Longer lines are decoded in pieces: a row has at most 64 KiB. */
+/** Length from which lines are decoded in pieces: a row has at most 64 KiB. */
 const MAX_LINE_BYTES = 1024 * 1024;
 
 async function* decodedByLine(octets: Octets): AsyncGenerator<string> {

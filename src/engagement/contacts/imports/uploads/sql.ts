@@ -9,7 +9,7 @@ const UPLOAD = columns({
   fileName: as<string>('file_name'),
   sizeBytes: as<number>('size_bytes'),
   format: as<FileFormat>('format'),
-  /** As detected in the whole file; null for XLSX. */
+  /** Encoding as detected in the whole file; null for XLSX. */
   encoding: as<Encoding | null>('encoding'),
   /** Share of the file that the check or import in progress has read, from 0 to 1; null: none is in progress. */
   progress: as<number | null>('progress'),
