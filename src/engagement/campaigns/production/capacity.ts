@@ -6,7 +6,7 @@ import { countRecentRecipients, listQueueDepths, type QueueDepth } from './sql.t
  */
 const MAX_WAITING = 20_000;
 /**
- * At a connection with a rate, as many may wait as it sends in this time: a pause or cancellation withdraws no more.
+ * Seconds' worth of messages that may wait at a connection with a rate: a pause or cancellation withdraws no more.
  */
 const MAX_WAITING_SECONDS = 3;
 /**
