@@ -170,7 +170,7 @@ describe('in the sandbox', () => {
     await window.page.goto(sandbox.url('/social'));
     const refused = await openConsent(window, 'LinkedIn');
     await refused.getByRole('button', { name: 'Refuse', exact: true }).click();
-    await refused.getByText('Access was refused at LinkedIn.').waitFor();
+    await refused.getByText('Access was denied at LinkedIn.').waitFor();
     await refused.close();
     const partial = await openConsent(window, 'Instagram');
     await partial.getByLabel('instagram_business_basic').uncheck();

@@ -72,7 +72,7 @@ function toSettingsOut(row: CampaignEntry) {
 }
 
 /**
- * Counts the messages without a final state, and finds when the last of them is given up: a campaign with one phone
+ * Counts the messages without a final state, and finds when the last of them is abandoned: a campaign with one phone
  * that is switched off is being sent until then.
  */
 function toOpenOut({ run, status, delivered, failed, pausedAt, lastMessagesAt }: CampaignEntry) {

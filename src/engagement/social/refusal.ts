@@ -10,7 +10,7 @@ export type Refusal = {
     | 'scopes_refused'
     /** The network cannot respond now. */
     | 'unavailable'
-    /** Something else, mostly in the registration of the app. */
+    /** Another reason, mostly in the registration of the app. */
     | 'other'
     /** The person deselected required scopes. */
     | 'scopes_missing'
@@ -59,7 +59,7 @@ type Text = (network: Pick<Network, 'label' | 'platform'>, scopes: string) => st
 /** Explanation and remedy for each reason. */
 const TEXTS: Readonly<Record<Language, Readonly<Record<Refusal['reason'], Text>>>> = {
   en: {
-    cancelled: ({ label }) => `Access was refused at ${label}. To retry, connect the profile again and accept.`,
+    cancelled: ({ label }) => `Access was denied at ${label}. To retry, connect the profile again and accept.`,
     scopes_refused: ({ label, platform }) =>
       `The app of this server may not ask ${label} for all of its scopes. Its administrator can remove scopes from ` +
       `${platform.toUpperCase()}_SCOPES, or have ${label} approve them.`,

@@ -260,7 +260,7 @@ test('an error response is passed on in the words of the network, in one line, b
   );
   const token = 'AQX'.repeat(30);
   const long = await answerWith({ error: 'server_error', error_description: `a\nb ${token} ${'word '.repeat(200)}` });
-  expect(messageOf(long)).toMatch(/^LinkedIn cannot answer .* LinkedIn says: a b … word [^\n]*…$/);
+  expect(messageOf(long)).toMatch(/^LinkedIn does not respond .* LinkedIn says: a b … word [^\n]*…$/);
   expect(messageOf(long).length).toBeLessThan(400);
   const page = await answerWith({ error: 'x', error_description: '<img src=x>' }, { accept: 'text/html' });
   expect(page.body).toContain('<blockquote><p>&lt;img src=x&gt; (x)</p></blockquote>');

@@ -23,7 +23,7 @@ type Part = { readonly limit: number; readonly offset: number };
 
 /**
  * Lists ids of messages, newest first. For the days that are still written to, the primary key is read in its order
- * until there are enough ids: a skipped row costs one index step, and a row with another status must be looked at. For
+ * until there are enough ids: a skipped row costs one index step, and a row with another status must be read. For
  * a rare status, pages that do not hold it are skipped by their summaries (platform/db/summaries.ts), and past days
  * have an index (platform/db/past-day-indexes.ts).
  */

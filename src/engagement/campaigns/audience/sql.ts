@@ -312,7 +312,7 @@ function shareOf(channel: Channel, earlier: readonly Channel[]): Sql {
     WHEN b.${of('way', channel)} = best.way OR NOT t.${of('refund', channel)} THEN a.${of('cost', channel)} ELSE 0 END`;
 }
 
-/** The reason why no channel can be tried: the first one that the account can do something about. */
+/** The reason why no channel can be tried: the first one that the account can change. */
 function reasonOf(chain: readonly Channel[]): Sql {
   const priced = chain.map((channel) => sql`(${isAble(channel)} AND t.${of('unit', channel)} IS NOT NULL)`);
   return sql`CASE WHEN c.reason IS NOT NULL THEN c.reason WHEN best.way IS NOT NULL THEN NULL

@@ -31,7 +31,7 @@ test('the draft is for those whose last message ended undelivered: not for the d
   const id = await stage.confirmed({ numbers: NUMBERS });
   await stage.run();
   const ids = (await stage.messages(id)).map((message) => message.id);
-  await expect(again({ id })).rejects.toThrow('nobody');
+  await expect(again({ id })).rejects.toThrow('no recipients');
   await stage.accept(ids.slice(0, 3));
   await stage.end(ids.slice(0, 1), 'DELIVERED');
   await stage.end(ids.slice(1, 2), 'UNDELIVERABLE');

@@ -62,7 +62,7 @@ export function createCampaignRunner(deps: CampaignRunnerDeps): CampaignRunner {
       else if (await db.isDeleted(pool, job)) await cleanUpDeleted(pool, job);
       return stepped !== null;
     } catch (err) {
-      // A move has taken the account meanwhile: its campaign goes on there, or here if the move is abandoned.
+      // A move has taken the account meanwhile: its campaign continues there, or here if the move is abandoned.
       if (err instanceof AccountAway)
         log.info({ campaignId: job.campaignId }, 'the account of a campaign is being moved to another cell');
       else log.error({ err, campaignId: job.campaignId }, 'a step of a campaign failed; retrying');

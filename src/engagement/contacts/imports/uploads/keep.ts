@@ -11,7 +11,7 @@ const MAX_KEPT = 5;
 type Received = Inspected & { readonly fileName: string; readonly file: FileHandle };
 
 /**
- * Keeps a received file until it is imported; beyond five, the oldest of the account goes. Call it in a transaction.
+ * Keeps a received file until it is imported; beyond five, the oldest of the account is deleted. Call it in a transaction.
  */
 export async function keepUpload(
   tx: Db,
