@@ -17,7 +17,7 @@ const TEXTS = {
   en: {
     connected: (network) => `${network} is connected. You can close this window.`,
     failed: (network) => `${network} could not be connected.`,
-    notListed: (network) => `${network} did not list the pages, organisations or locations of the profile.`,
+    notListed: (network) => `${network} did not list what belongs to the profile.`,
     says: (network) => `${network} says:`,
     back: 'Back to the console',
   },

@@ -38,7 +38,7 @@ test('the draft is for those whose last message ended undelivered: not for the d
   await stage.refuse(ids.slice(3));
   expect(await again({ id })).toEqual(['+393331000002', '+393331000004']);
   expect(await again({ id, statuses: ['REJECTED'] })).toEqual(['+393331000004']);
-  await expect(again({ id, statuses: ['EXPIRED'] })).rejects.toThrow('nobody');
+  await expect(again({ id, statuses: ['EXPIRED'] })).rejects.toThrow('no recipients');
 });
 
 test('in a combined mode the last channel decides, and somebody to whom any message was delivered is left out', async () => {
