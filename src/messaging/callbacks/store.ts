@@ -28,7 +28,9 @@ export type CallbackEvents = Extract<CallbackAnswer, { kind: 'events' }>;
 /** Commits the events of a callback. Resolves when all of them are committed; rejects when any of them may not be. */
 export type StoreCallback = (connectionId: number, events: CallbackEvents) => Promise<void>;
 
-/** When more events than this wait for their commit, the network is asked to come back: it keeps them for days. */
+/**
+ * With more events than this waiting for their commit, the network is asked to try again later: it keeps them for days.
+ */
 const MAX_WAITING = 20_000;
 
 /**

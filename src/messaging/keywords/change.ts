@@ -8,10 +8,10 @@ import { ANY_KEYWORD, MAX_KEYWORD_LENGTH, plainText } from './match.ts';
 import * as db from './sql.ts';
 import { kindOfTarget } from './target.ts';
 
-/** What this installation can do with copies. */
+/** Capabilities of this installation for copies. */
 export type KeywordContext = {
   readonly guard: Guard;
-  /** Whether there is a mail server. */
+  /** True if there is a mail server. */
   readonly sendsMail: boolean;
 };
 
@@ -40,7 +40,7 @@ export async function addRule(
   return made;
 }
 
-/** Changes a rule; what is left out stays. Errors: as `addRule`, and 404 for an unknown or foreign id. */
+/** Changes a rule; omitted fields are unchanged. Errors: as `addRule`, and 404 for an unknown or foreign id. */
 export async function changeRule(
   tx: Db,
   author: Author,

@@ -71,8 +71,8 @@ function firstFinals(matched: readonly MatchedReceipt[]) {
 }
 
 /**
- * When messages were read, each once, in the order of the ids. A receipt of one part says nothing about the whole
- * message.
+ * Returns the read times of messages, each once, in the order of the ids. A receipt of one part proves nothing about
+ * the whole message.
  */
 function readsOf(matched: readonly MatchedReceipt[]): MessageRead[] {
   const reads = new Map<string, MessageRead>();

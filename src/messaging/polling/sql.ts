@@ -3,7 +3,7 @@ import { as, columns, type RowOf } from '../../platform/db/select.ts';
 
 const CLAIM = columns({ cursor: as<string | null>('cursor'), dueAt: as<string>('due_at::text') });
 
-/** The right to fetch the events of a connection, until `dueAt`. */
+/** The exclusive right to fetch the events of a connection, until `dueAt`. */
 export type Claim = RowOf<typeof CLAIM>;
 
 /** Claims a connection whose events are due for `leaseMs`; undefined when they are not, or another worker fetches them. */
@@ -23,7 +23,7 @@ export async function claimPoll(
 type Ended = {
   readonly connectionId: number;
   readonly dueAt: string;
-  /** Null leaves it as it is. */
+  /** Null leaves it unchanged. */
   readonly cursor: string | null;
   readonly afterMs: number;
 };

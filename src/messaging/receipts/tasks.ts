@@ -23,7 +23,7 @@ export type ReceiptTaskDeps = {
 const UNMATCHED_DAYS = 9;
 
 /**
- * Settles the receipts that could not be settled when they arrived. Woken by what comes in; the waits are for what a
+ * Settles the receipts that could not be settled when they arrived. Woken by arrivals; the waits are for rows that a
  * dead worker left behind.
  */
 export function receiptTasks({ pool, now, log, receiptsStored, receiptsParked, onMatched }: ReceiptTaskDeps): Task[] {

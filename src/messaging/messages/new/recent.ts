@@ -16,7 +16,7 @@ export type RecentMessages = {
 
 /** Beyond this the oldest stay, because they are claimed next, and the others are read from the database. */
 const MAX_MESSAGES = 50_000;
-/** What was not claimed by then is likely with another process, or waits for a carrier. */
+/** Messages not claimed by then are likely with another process, or wait for a carrier. */
 const MAX_AGE_MS = 30_000;
 
 /**
@@ -61,5 +61,5 @@ export function createRecentMessages(maxMessages = MAX_MESSAGES, now = () => per
 const isWhole = ({ content, body, sender }: NewMessage): boolean =>
   content === null && isStoredAsIs(body) && isStoredAsIs(sender);
 
-/** In place of a NUL and of half a surrogate pair the database stores another character, and its text counts. */
+/** True if the database stores a text unchanged: it replaces a NUL and a lone surrogate by another character. */
 const isStoredAsIs = (text: string): boolean => text.isWellFormed() && !text.includes('\0');
