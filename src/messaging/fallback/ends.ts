@@ -8,7 +8,7 @@ export type Revoke = {
   reaches(connectionId: number): boolean;
   /**
    * Asks a network to revoke a message. True: the message will not be shown. False: it may have been shown, or the
-   * network does not know it. Null: the network did not reply, although it may have received the request.
+   * network does not know it. Null: the network did not respond, although it may have received the request.
    */
   ask(message: RevocableMessage): Promise<boolean | null>;
 };

@@ -28,11 +28,11 @@ export type FallbackPoller = {
 };
 
 const BATCH_SIZE = 100;
-/** Longer than a batch takes; renewed while networks reply. Other workers take over this long after a worker dies. */
+/** Longer than a batch takes; renewed while networks respond. Other workers take over this long after a worker dies. */
 const LEASE_MS = 20 * SECOND_MS;
 /** Wait for a carrier's response to a message that was just submitted. */
 const SUBMITTED_WAIT_MS = 10 * SECOND_MS;
-/** Wait until another process may have the link, or the network a reply. */
+/** Wait until another process may have the link, or the network a response. */
 const REVOKE_RETRY_MS = 15 * SECOND_MS;
 /** Wait after an error. */
 const ERROR_RETRY_MS = 5 * SECOND_MS;

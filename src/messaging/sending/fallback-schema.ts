@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import type { StatusName } from '../states.ts';
 
 const seconds = (description: string) => Type.Integer({ minimum: 30, maximum: 172_800, description });
-/** The failures after which the next channel is tried. DELETED is not one of them: somebody cancelled the message. */
+/** The failures after which the next channel is tried. DELETED is not one of them: a user cancelled the message. */
 const FAILURES: string[] = [
   'REJECTED',
   'EXPIRED',
@@ -13,7 +13,7 @@ const FAILURES: string[] = [
   'CONVERSATION_CLOSED',
 ] satisfies StatusName[];
 
-/** When the next channel is tried, in campaigns and in single sends. */
+/** Conditions for trying the next channel, in campaigns and in single sends. */
 export const Fallback = Type.Object(
   {
     after: Type.Optional(

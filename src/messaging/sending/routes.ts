@@ -28,11 +28,11 @@ const isSend = (body: schema.SendIn | schema.MessageServerIn): body is schema.Se
 
 export type SendRouteDeps = PreviewRouteDeps & {
   readonly accept: Accept;
-  /** Null, or left out, where nothing is traced. */
+  /** Null, or omitted, where nothing is traced. */
   readonly tracing?: Tracing | null;
 };
 
-/** The routes of single sends, bulk sends and cancellation. */
+/** Registers the routes of single sends, bulk sends and cancellation. */
 export function sendingRoutes(app: App, deps: SendRouteDeps): void {
   const { accept, clock, config, pool, tracing } = deps;
   previewRoutes(app, deps);

@@ -61,7 +61,7 @@ const ValidityPeriod = Type.Optional(
   Type.Integer({ minimum: 1, maximum: 4320, description: 'Minutes until the message is no longer delivered.' }),
 );
 
-/** What both bodies of a send may say about how the message is sent. */
+/** Fields of both send bodies for the way in which the message is sent. */
 const sendOptions = {
   placeholders: Type.Optional(
     Type.Record(Type.String(), Type.String({ maxLength: 500 }), { description: 'Values for `{{name}}` in the body.' }),
@@ -89,7 +89,7 @@ export const SendIn = Type.Object({
 
 /** The message server's own body of a send. */
 export const MessageServerIn = Type.Object({
-  // A body with a phoneNumber is the short one, whatever else it has, so its faults are reported in that form.
+  // A body with a phoneNumber is the short one, whatever else it has, so its errors are reported in that form.
   phoneNumber: Type.Optional(Type.Never()),
   destination: PhoneNumber,
   sender: Sender,
@@ -99,14 +99,14 @@ export const MessageServerIn = Type.Object({
   ...sendOptions,
 });
 
-/** The sender that a rule or a pool of numbers has put in place of the one asked for. */
+/** The sender that replaced the requested one, because of a rule or a pool of numbers. */
 const otherSender = {
   sender: Type.Optional(
     Type.String({ description: 'The sender in place of the one asked for; absent when that one is used.' }),
   ),
 };
 
-/** Why a message was refused. */
+/** Reasons for the rejection of a message. */
 export const Reasons = Type.Array(textWithAmounts('A reason.'));
 
 const SmsResult = Type.Object({
@@ -120,7 +120,7 @@ const SmsResult = Type.Object({
   ...otherSender,
 });
 
-/** The answer to the specification's body. */
+/** The response to the specification's body. */
 export const SendOut = Type.Object(
   {
     messageId: orNull(Type.String({ description: 'Null when the message was refused.' })),
@@ -131,7 +131,7 @@ export const SendOut = Type.Object(
   { description: 'The message is committed. A refused message has `accepted: false` and its reasons.' },
 );
 
-/** The answer to the message server's own body. */
+/** The response to the message server's own body. */
 export const MessageServerOut = Type.Object(
   {
     messageId: orNull(Type.String({ description: 'Our id; a status query finds the message under your id as well.' })),
@@ -178,7 +178,7 @@ export const BulkIn = Type.Object({
       hexBody: Type.Optional(Hex('Octets to send instead of a text, in hex.')),
       udhData: Type.Optional(Hex(`User data header in hex, for \`body\` or \`hexBody\`, ${HEADER_RULES}`)),
       validityPeriod: ValidityPeriod,
-      // In here it would be overlooked, and the message sent for real.
+      // In here it would be overlooked, and the message would really be sent.
       simulation: Type.Optional(
         Type.Never({ 'x-message': 'applies to the whole request: write it beside messages, not inside of one' }),
       ),
@@ -198,7 +198,7 @@ export const BULK_EXAMPLE: Static<typeof BulkIn> = {
   ],
 };
 
-/** The answer to a bulk send. */
+/** The response to a bulk send. */
 export const BulkOut = Type.Object(
   {
     globalId: orNull(Type.String({ description: 'The id from the request; null when it had none.' })),

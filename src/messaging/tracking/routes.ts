@@ -16,7 +16,7 @@ const NETWORKS = [
 ] as const;
 const MAX_IDS = 1000;
 
-/** The routes of statuses and timelines. */
+/** Registers the routes of statuses and timelines. */
 export function trackingRoutes(app: App, { pool }: PlatformDeps): void {
   const mayTrack = requireScope('tracking');
 
@@ -110,7 +110,7 @@ export function trackingRoutes(app: App, { pool }: PlatformDeps): void {
   });
 }
 
-/** Reads a list of ids. A client's id may hold commas itself, so every value is tried as one id too. */
+/** Reads a list of ids. A client's id may itself contain commas, so every value is tried as one id too. */
 function idsOf(field: string, lists: string | readonly string[] = []): string[] {
   const values = [lists].flat().map((list) => list.trim());
   const ids = values

@@ -5,14 +5,14 @@ import { countMinutes, type FailureReason } from './minutes/count.ts';
 import { insertTraffic, type TrafficRow } from './sql.ts';
 import { HOUR_MS } from '../../platform/lib/time.ts';
 
-/** What one message adds to the figures of the hour of its id; negative where an earlier figure proved wrong. */
+/** Addition of one message to the figures of the hour of its id; negative where an earlier figure proved wrong. */
 export type TrafficDelta = {
   readonly accountId: number;
   readonly id: string;
   readonly campaignId: number | null;
   /** The bit of the channel (src/platform/lib/channel.ts). */
   readonly channel: number;
-  /** The message has an outcome: accepted by a carrier, refused, or unknown. */
+  /** The message has an outcome: accepted by a carrier, rejected, or unknown. */
   readonly sent?: number;
   readonly delivered?: number;
   readonly read?: number;
@@ -21,7 +21,7 @@ export type TrafficDelta = {
   /** The message is among `failed` and ended before any carrier had it. */
   readonly unsent?: number;
   readonly costMicros?: number;
-  /** Why it is among `failed`; only campaigns count the reasons. */
+  /** Reason why it is among `failed`; only campaigns count the reasons. */
   readonly reason?: FailureReason | undefined;
 };
 

@@ -67,7 +67,7 @@ const OPEN_SUBMIT = columns({
 export type OpenSubmit = RowOf<typeof OPEN_SUBMIT>;
 
 /**
- * Lists the submits of one connection, of messages made since `firstId`, for which a receipt was asked for and none has
+ * Lists the submits of one connection, of messages made since `firstId`, for which a receipt was requested and none has
  * brought a final state, oldest first.
  */
 export const listOpenSubmits = (

@@ -20,7 +20,7 @@ const PATH = '/api/partner-gateway/v1/messages/scheduled';
 const tags = ['Sending'];
 const OF_CHANNEL = 'Requires the scope of its channel.';
 
-/** The routes of single and bulk messages that wait for the time which their client has chosen. */
+/** Registers the routes of single and bulk messages that wait for the time which their client has chosen. */
 export function scheduledMessageRoutes(app: App, { pool, clock, config }: PlatformDeps): void {
   /** Finds a waiting message that the caller may see. Errors: 403 without the scope of its channel, 404. */
   async function findOrThrow(request: FastifyRequest, id: string, access: Access): Promise<UpcomingMessage> {

@@ -14,7 +14,7 @@ export type PreviewRouteDeps = PlatformDeps & {
   readonly tables: Lookups;
 };
 
-/** The route that previews a single message: its parts, its price and the reasons for a refusal. */
+/** Registers the route that previews a single message: its parts, its price and the reasons for a rejection. */
 export function previewRoutes(app: App, deps: PreviewRouteDeps): void {
   const { pool, tables } = deps;
 

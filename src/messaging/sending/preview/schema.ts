@@ -4,7 +4,7 @@ import { shownAmount } from '../../../platform/lib/amounts.ts';
 import { MAX_USER_ID_LENGTH } from '../../../platform/lib/phone/user-id.ts';
 import { channelName, orNull } from '../../../platform/lib/schema.ts';
 
-/** The schema accepts fields that are not complete yet: they are reported in `problems` and not by 400. */
+/** The schema accepts incomplete fields: they are reported in `problems` and not by 400. */
 const destination = Type.Optional(Type.String({ maxLength: 50, description: 'The number in E.164.' }));
 const person = Type.Optional(
   Type.String({ maxLength: MAX_USER_ID_LENGTH, description: 'The number in E.164, or a user id.' }),
@@ -36,7 +36,7 @@ const RcsPreview = Type.Object({
   body: rcs.body,
 });
 
-/** The same contents as in sends; every field except the channel may be left out. */
+/** The same contents as in sends; every field except the channel may be omitted. */
 export const PreviewIn = Type.Union([SmsPreview, WhatsappPreview, RcsPreview]);
 export type PreviewIn = Static<typeof PreviewIn>;
 

@@ -24,11 +24,11 @@ const FALLBACK =
 
 export type RichRouteDeps = PlatformDeps & {
   readonly accept: Accept;
-  /** Null, or left out, where nothing is traced. */
+  /** Null, or omitted, where nothing is traced. */
   readonly tracing?: Tracing | null;
 };
 
-/** The routes of single sends on WhatsApp and RCS. */
+/** Registers the routes of single sends on WhatsApp and RCS. */
 export function richMessageRoutes(app: App, deps: RichRouteDeps): void {
   const { accept, clock, config, pool, tracing } = deps;
 
