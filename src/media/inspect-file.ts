@@ -7,7 +7,7 @@ import type { Claim } from './type.ts';
 
 /** A checked file, safe to store and send. */
 export type Inspected = Omit<Inspection, 'reencoded'> & {
-  /** The content; pictures are re-encoded, so it is not what was sent. */
+  /** The content; pictures are re-encoded, so it differs from the upload. */
   readonly octets: Buffer;
 };
 

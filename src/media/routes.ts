@@ -31,8 +31,8 @@ const UPLOAD =
   'and without camera metadata; animations are kept. Videos are stored unchanged.';
 
 /**
- * Registers the routes for pictures and videos to send. All need the scope `media`; a foreign id is
- * answered like an unknown one.
+ * Registers the routes for pictures and videos to send. All need the scope `media`; a foreign id gets the same response
+ * as an unknown one.
  */
 export function mediaRoutes(app: App, deps: PlatformDeps): void {
   const { pool, clock } = deps;

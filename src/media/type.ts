@@ -23,7 +23,7 @@ const ALIASES: Readonly<Record<string, MediaType>> = {
 
 const named = (name: string): MediaType | undefined => ALIASES[name] ?? MEDIA_TYPES.find((type) => type === name);
 
-/** Declared types that say nothing. A part without a type counts as `text/plain` (RFC 7578, 4.4). */
+/** Declared types without information. A part without a type counts as `text/plain` (RFC 7578, 4.4). */
 const UNSPECIFIC_TYPES: ReadonlySet<string> = new Set(['', 'application/octet-stream', 'text/plain']);
 
 /** The file name and the type that the sender declares. */

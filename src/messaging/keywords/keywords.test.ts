@@ -49,7 +49,7 @@ const rule = (keyword: string, more: Partial<db.NewRule> = {}) =>
 let octets = 0;
 async function arrive(text: string, source = PERSON, destination = NUMBER): Promise<void> {
   const take = createInboundInbox({ pool, onInbound: async () => undefined });
-  // The same octets within 15 minutes would be one message.
+  // The same bytes within 15 minutes would be one message.
   const raw = Buffer.from(`${text} ${octets++}`);
   await take({ connectionId, inbound: { source, destination, text, concat: null, raw } });
 }
@@ -69,7 +69,7 @@ function deps(more: Partial<KeywordDeps> = {}): KeywordDeps {
   return { pool, accept, onAnswer: nobody, poster: { post: post({}) }, secretKey, log: silentLog, ...more };
 }
 
-/** Carries out what is due of every kind, as both tasks do. */
+/** Carries out all due actions of every kind, as both tasks do. */
 const carryOut = async (all: KeywordDeps): Promise<number> =>
   (await carryOutActions(all, INNER_KINDS)) + (await carryOutActions(all, OUTER_KINDS));
 
@@ -106,7 +106,7 @@ test('a message that says STOP is never answered or passed on', async () => {
   await rule('*', { answer: 'Hello', forwardTo: 'https://example.com/copy' });
   await arrive('STOP');
   expect(await waiting()).toBe(0);
-  // And who has opted out gets no answer to anything else either.
+  // A person who has opted out gets no reply to anything else either.
   await arrive('hours');
   await carryOut(deps());
   expect(await sent()).toEqual([]);

@@ -55,8 +55,8 @@ export async function changeUrl(tx: Db, actor: Author, { url }: { url: string })
 }
 
 /**
- * Gives the account's endpoint a new signing secret, which is shown only this once; the previous secret signs beside it
- * for 24 hours. A second rotation within that time ends the oldest of the three. Errors: 404 without an endpoint. Call it
+ * Gives the account's endpoint a new signing secret, which is shown only this once; the previous secret also signs for
+ * 24 hours. A second rotation within that time ends the oldest of the three. Errors: 404 without an endpoint. Call it
  * in a transaction.
  */
 export async function rotateSecret(

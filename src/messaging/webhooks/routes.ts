@@ -37,11 +37,11 @@ const AFRESH = 'The secret and the form stay. A disabled webhook becomes active.
 const Deleted = Type.Null({ description: 'Deleted' });
 
 export type WebhookRouteDeps = PlatformDeps & {
-  /** For requests to the receivers of webhooks. */
+  /** Sends requests to the receivers of webhooks. */
   readonly outbound: Outbound;
 };
 
-/** The webhook of the caller's account. All need the scope `webhooks`. */
+/** Registers the routes for the webhook of the caller's account. All need the scope `webhooks`. */
 export function webhookRoutes(app: App, deps: WebhookRouteDeps): void {
   formARoutes(app, deps);
   formBRoutes(app, deps);

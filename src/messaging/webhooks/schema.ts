@@ -62,13 +62,13 @@ const stateOf = ({ id, form, status, disabledReason, failingSince, createdAt, up
   updatedAt: updatedAt.toISOString(),
 });
 
-/** An endpoint in the representation of form A, whatever its own form. */
+/** Returns an endpoint in the representation of form A, whatever its own form. */
 export const inFormA = (endpoint: Endpoint): Static<typeof FormAOut> => ({
   ...stateOf(endpoint),
   callbackUrl: endpoint.url,
 });
 
-/** An endpoint in the representation of form B, whatever its own form. */
+/** Returns an endpoint in the representation of form B, whatever its own form. */
 export const inFormB = (endpoint: Endpoint): Static<typeof FormBOut> => ({
   ...stateOf(endpoint),
   url: endpoint.url,

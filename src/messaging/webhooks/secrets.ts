@@ -1,7 +1,10 @@
 import { open, seal, type SecretKey } from '../../platform/lib/secret-box.ts';
 import type { Endpoint } from './sql.ts';
 
-/** What a sealed secret is bound to: the account, because the id of the endpoint is not known before the insert. */
+/**
+ * Returns the context to which a sealed secret is bound: the account, because the id of the endpoint is not known
+ * before the insert.
+ */
 const placeOf = (accountId: number): string => `webhook_endpoint.secret/${accountId}`;
 
 /** Seals a signing secret for the database. */

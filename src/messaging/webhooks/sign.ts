@@ -8,7 +8,7 @@ const SECRET_BYTES = 32;
 export const makeSecret = (): string => PREFIX + randomBytes(SECRET_BYTES).toString('base64');
 
 export type Signable = {
-  /** The id of the event, the same at every attempt: receivers recognise duplicates by it. */
+  /** The id of the event, the same at every attempt: receivers recognize duplicates by it. */
   readonly id: string;
   /** The time of the attempt, in whole seconds since 1970. */
   readonly timestamp: number;

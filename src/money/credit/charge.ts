@@ -71,12 +71,12 @@ export async function freezeUpTo(tx: Db, { accountId, micros }: Charge, referenc
 /** A price that is charged only once for all messages with the same key. */
 export type OnceCharge = Charge & { readonly key: string | null };
 
-/** What a message costs, and what the account had left when it came to that message. */
+/** The price of a message, and the credit that the account had left for it. */
 export type Shortage = { readonly priceMicros: number; readonly availableMicros: number; readonly currency: string };
 
 /**
- * Returns what each of these messages lacks, or null if the credit covers it, one by one in order: a message that is not
- * covered is skipped, and a cheaper one after it may still be covered. Locks the balances until the end of the
+ * Returns the shortage of each of these messages, or null if the credit covers it, one by one in order: a message that
+ * is not covered is skipped, and a cheaper one after it may still be covered. Locks the balances until the end of the
  * transaction. Throws an AccountAway for those without a balance: it is put aside while they move.
  */
 export async function fitIntoCredit(tx: Db, charges: readonly OnceCharge[]): Promise<(Shortage | null)[]> {

@@ -45,8 +45,8 @@ export async function insertBalance(
 }
 
 /**
- * Sets whether an account may spend more than it has. Returns 0, and changes nothing, when the limit cannot be introduced
- * because the balance is negative.
+ * Sets whether an account may spend more than it has. Returns 0, and changes nothing, when the limit cannot be
+ * introduced because the balance is negative.
  */
 export async function updateUnlimited(
   db: Db,
@@ -63,9 +63,9 @@ export async function updateUnlimited(
 export type BalanceChange = { readonly accountId: number; readonly micros: number };
 
 /**
- * Changes the available credit of accounts, in the order of the account ids. When an account would fall below zero, or has no
- * balance, the statement fails with division_by_zero (22012), and the transaction with it: so a caller may send the COMMIT
- * without waiting for the answer. `isShortage` recognises the error.
+ * Changes the available credit of accounts, in the order of the account ids. When an account would fall below zero, or
+ * has no balance, the statement fails with division_by_zero (22012), and the transaction with it: so a caller may send
+ * the COMMIT without waiting for the response. `isShortage` recognizes the error.
  */
 export async function updateAvailable(db: Db, changes: readonly BalanceChange[]): Promise<void> {
   await exec(
@@ -106,7 +106,7 @@ export async function updateFrozen(
   );
 }
 
-/** Returns whether a transaction failed because an account did not have enough credit. */
+/** Returns true if a transaction failed because an account did not have enough credit. */
 export const isShortage = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && error.code === '22012';
 

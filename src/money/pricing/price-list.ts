@@ -4,7 +4,7 @@ import { type PrefixTable, prefixTable } from '../../platform/lib/phone/prefix-t
 import { numberForPrefix } from '../../platform/lib/phone/user-id.ts';
 import { listPrices } from './sql.ts';
 
-/** The price of one part (SMS) or one message (elsewhere), and whether it is returned when the message is not delivered. */
+/** The price of one part (SMS) or one message (elsewhere), with its refund rule for undelivered messages. */
 export type UnitPrice = { readonly unitMicros: number; readonly refundUndelivered: boolean };
 
 /**

@@ -17,8 +17,9 @@ export function senderChannelOf(connection: { readonly kind: ConnectionKind }): 
 }
 
 /**
- * Assigns a phone number or an agent to an account, or to all accounts; running processes follow at once. The numbers of one
- * WhatsApp connection share its templates, so they must all belong to one account, or all be shared. Errors: 409 otherwise.
+ * Assigns a phone number or an agent to an account, or to all accounts; running processes follow immediately. The
+ * numbers of one WhatsApp connection share its templates, so they must all belong to one account, or all be shared.
+ * Errors: 409 otherwise.
  */
 export const assignSender = (pool: Pool, input: db.NewSender): Promise<{ id: number }> =>
   transaction(pool, (tx) => assignSenderIn(tx, operatorName(), input));

@@ -6,11 +6,11 @@ import * as db from './sql.ts';
 const CHUNKS_PER_ROUND = 500;
 
 export type FailOver = {
-  /** Whether any connection is not up: it is dead or may be soon, and new messages for it must then be moved. */
+  /** True if any connection is not up: it is dead or may be soon, and new messages for it must then be moved. */
   readonly down: boolean;
-  /** Whether there may be more to move now. */
+  /** True if there may be more to move now. */
   readonly more: boolean;
-  /** The messages that were moved, from which connection to which (by name). */
+  /** The messages that were moved, with the names of the old and the new connection. */
   readonly moves: readonly { from: string; to: string; connectionId: number; messages: number }[];
 };
 

@@ -11,7 +11,10 @@ import { listCosts } from './sql.ts';
 
 type Flags = { readonly connection: string; readonly prefix: string; readonly network?: string };
 
-/** `cost set`, `list`, `remove` and `import`: what carriers charge. A running program follows at once. */
+/**
+ * Registers `cost set`, `list`, `remove` and `import` for the charges of carriers. A running program follows
+ * immediately.
+ */
 export function registerCostCommands(program: Command, context: CommandContext): void {
   const cost = program.command('cost').description('what carriers charge');
   const connection = ['--connection <name>', 'name of the connection'] as const;

@@ -35,7 +35,7 @@ type ExplainFlags = {
   readonly at?: Date;
 };
 
-/** `route add`, `list`, `remove`, `policy` and `explain`. A running program follows at once. */
+/** Registers `route add`, `list`, `remove`, `policy` and `explain`. A running program follows immediately. */
 export function registerRouteCommands(program: Command, context: CommandContext): void {
   const route = program.command('route').description('which connections are used for which numbers');
 
@@ -108,7 +108,7 @@ const add = (context: CommandContext, flags: Flags) => {
   return context.withDatabase((pool) => transaction(pool, (tx) => addRoute(tx, input)));
 };
 
-/** Days without hours mean whole days. */
+/** Returns the hours of the flags; days without hours mean whole days. */
 const hoursOf = ({ hours, weekdays, timeZone }: Flags): Hours | null =>
   hours === undefined && weekdays === undefined
     ? null

@@ -21,8 +21,8 @@ import { listStandings } from './standings/sql.ts';
 export type FindRoute = (channel: Channel, destination: string, traffic: Traffic) => Way;
 
 /**
- * Returns whether an account may send as this sender: it is the account's own, or shared by all accounts. Always true on
- * channels that are routed by prefix.
+ * Returns true if an account may send as this sender: it is the account's own, or shared by all accounts. Always true
+ * on channels that are routed by prefix.
  */
 export type MaySend = (accountId: number, channel: Channel, sender: string) => boolean;
 
@@ -31,7 +31,7 @@ export type Router = {
   readonly maySend: MaySend;
   /** Explains how a message on SMS would be routed. */
   explain(question: Question): Explanation;
-  /** Returns what the network of a number changes for an SMS; null if nothing, so that it need not be looked up. */
+  /** Returns the effect of a number's network on an SMS; null if none, so that it need not be looked up. */
   networkUse(recipient: Recipient): NetworkUse | null;
   reload(): Promise<void>;
 };

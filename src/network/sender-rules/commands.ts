@@ -7,7 +7,10 @@ import { transaction } from '../../platform/db/transaction.ts';
 import * as change from './change.ts';
 import * as db from './sql.ts';
 
-/** `sender-rule` and `number-pool`: which senders SMS may have in a country. A running program follows at once. */
+/**
+ * Registers `sender-rule` and `number-pool` for the senders that SMS may have in a country. A running program follows
+ * immediately.
+ */
 export function registerSenderRuleCommands(program: Command, context: CommandContext): void {
   const by = operatorName();
   const within = <T>(work: (tx: Db) => Promise<T>): Promise<T> =>

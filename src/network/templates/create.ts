@@ -12,7 +12,7 @@ import type { RcsTemplateIn, WhatsappTemplateIn } from './schema.ts';
 import * as db from './sql.ts';
 import { variablesFor } from './variables.ts';
 
-/** Per account. */
+/** Limit per account. */
 const MAX_RCS_TEMPLATES = 1000;
 
 /**

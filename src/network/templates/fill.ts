@@ -8,7 +8,7 @@ export type Given = readonly string[] | Readonly<Record<string, string>>;
 
 export type Filled = { readonly values: readonly string[]; readonly faults: readonly FieldError[] };
 
-/** Puts the values of one send into the order of the placeholders, and returns what is wrong with them. */
+/** Puts the values of one send into the order of the placeholders, and returns their errors. */
 export function fillTemplate(
   template: Sendable,
   { variables = [], headerLink }: { variables?: Given | undefined; headerLink?: string | undefined },
@@ -21,7 +21,7 @@ export function fillTemplate(
   };
 }
 
-/** A name has the same meaning in header and body; a number does not. */
+/** Returns the value of a placeholder. A name has the same meaning in header and body; a number does not. */
 const valueOf = ({ label, name }: Placeholder, values: Readonly<Record<string, string>>): string | undefined =>
   values[label] ?? (/^\d+$/.test(name) ? undefined : values[name]);
 

@@ -21,7 +21,7 @@ export type OnTemplatesChange = (tx: Db, templates: readonly TemplateKey[]) => P
 /** The dependencies of functions that change templates. */
 export type ChangeDeps = NetworkDeps & { readonly onTemplatesChange: OnTemplatesChange };
 
-/** A client waits for the answer, with a transaction open. */
+/** A client waits for the response, with a transaction open. */
 const TIMEOUT_SECONDS = 10;
 
 /** Calls the template API of a connection. */
@@ -43,7 +43,10 @@ export async function callNetwork<T>(
   }
 }
 
-/** `callNetwork` for a request of a client. Errors: 400 with the network's own text when it refuses, 502 when it cannot be asked. */
+/**
+ * Runs `callNetwork` for a request of a client. Errors: 400 with the network's own text when it rejects the request,
+ * 502 when it cannot be reached.
+ */
 export async function callNetworkOrThrow<T>(
   deps: NetworkDeps,
   connectionId: number,

@@ -6,10 +6,10 @@ import { listTemplatesByKey } from './sql.ts';
 import type { Sendable } from './template.ts';
 
 const MAX_TEMPLATES = 10_000;
-/** How long a template that is paused or changed may still be sent in its old form. */
+/** Time that a template which is paused or changed may still be sent in its old form. */
 const CACHE_MS = 5000;
 
-/** Only an approved template is sent, and only for an account that may use it. */
+/** True if a template is approved and the account may use it. */
 const maySend = ({ status, ownerId }: Sendable, accountId: number): boolean =>
   status === 'APPROVED' && (ownerId === null || ownerId === accountId);
 

@@ -25,7 +25,7 @@ const TEMPLATE = columns({
   createdAt: as<Date>('created_at'),
   updatedAt: as<Date>('updated_at'),
 });
-/** A template with everything that is stored of it; `Sendable` documents what is needed to send it. */
+/** A template with all of its stored fields; `Sendable` documents those needed to send it. */
 export type Template = Sendable & RowOf<typeof TEMPLATE>;
 
 type Key = { readonly channel: TemplateChannel; readonly id: string };
@@ -144,8 +144,8 @@ export async function insertTemplate(db: Db, t: NewTemplate): Promise<boolean> {
 }
 
 /**
- * Updates what the account itself decides about its template; undefined leaves a value as it is. Returns false when the
- * account has no such template.
+ * Updates the fields of a template that the account itself decides; undefined leaves a value unchanged. Returns false
+ * when the account has no such template.
  */
 export async function updateTemplate(
   db: Db,
@@ -170,7 +170,7 @@ export async function updateTemplate(
   return rows === 1;
 }
 
-/** Deletes a template of the account's own; returns false when there is none. */
+/** Deletes a template of the account; returns false when there is none. */
 export async function deleteTemplate(
   db: Db,
   { accountId, channel, id }: Key & { accountId: number },
@@ -296,7 +296,7 @@ export async function deleteCommonTemplates(db: Db, { ids }: { ids: readonly str
   return exec(db, sql`DELETE FROM template WHERE owner_id IS NULL AND id = ANY (${[...ids]}::text[])`);
 }
 
-/** Lists the templates of one connection that are not deleted: the sandbox has to know its own again after a restart. */
+/** Lists the templates of one connection that are not deleted: the sandbox has to restore its own after a restart. */
 export async function listTemplatesOfConnection(
   db: Db,
   { connectionId }: { connectionId: number },

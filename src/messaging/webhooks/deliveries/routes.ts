@@ -16,7 +16,7 @@ const DELIVERY_STATUS = '/api/partner-gateway/v1/webhooks/delivery-status';
 const DELIVERIES = `${DELIVERY_STATUS}/deliveries`;
 const tags = ['Webhooks'];
 
-/** The log of webhook events, and replays. All routes need the scope `webhooks`. */
+/** Registers the routes of the log of webhook events, and of replays. All need the scope `webhooks`. */
 export function deliveryRoutes(app: App, { pool, answers, clock, secretKey }: PlatformDeps): void {
   const onRequest = requireScope('webhooks');
 

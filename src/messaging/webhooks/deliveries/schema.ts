@@ -76,7 +76,7 @@ export const ReplayIn = Type.Object({
 
 export const ReplayOut = Type.Object({ replayed: Type.Integer({ description: 'How many events are sent again.' }) });
 
-/** An entry of the log as the interface writes it. */
+/** Returns an entry of the log in the form of the API. */
 export const toDeliveryOut = (delivery: Delivery): Static<typeof DeliveryOut> => ({
   id: delivery.id,
   eventType: delivery.kind,
@@ -94,7 +94,7 @@ export const toDeliveryOut = (delivery: Delivery): Static<typeof DeliveryOut> =>
 
 type Attempt = Static<typeof AttemptOut>;
 
-/** The attempts that failed are kept one by one; the one that was acknowledged is the last of an event. */
+/** Lists the attempts. Failed ones are stored one by one; the acknowledged one is the last of an event. */
 function attemptsOf({ state, failures, triedAt, responseCode, durationMs, answer }: Delivery): Attempt[] {
   const failed = failures.map(({ at, code, reason, ms, answer: said = null }) => ({
     at,
@@ -116,7 +116,7 @@ export const toDeliveryDetailOut = (
   log: attemptsOf(delivery),
 });
 
-/** Events carry the time at which they came to be in their ids. */
+/** Makes the filter of a query. The ids of events contain the time of their creation. */
 export const filterOf = (accountId: number, query: Static<typeof DeliveryFields>): DeliveryFilter => ({
   accountId,
   state: query.status ?? null,

@@ -4,7 +4,7 @@ import type { DoneRow } from './record.ts';
 
 type Event = Pick<QueuedEvent, 'id' | 'accountId' | 'outboxId'>;
 
-/** What one worker has in memory: rows of the outbox, and events to retry. */
+/** Contents of one worker's memory: rows of the outbox, and events to retry. */
 export type HeldEvents = {
   rowIds(): number[];
   retryIds(): string[];
@@ -19,7 +19,10 @@ export type HeldEvents = {
   drop(accountId: number): void;
 };
 
-/** Keeps track of what this worker holds, so that it loads nothing twice and knows when a row is complete. */
+/**
+ * Keeps track of the rows and events that this worker holds, so that it loads nothing twice and knows when a row is
+ * complete.
+ */
 export function createHeldEvents(): HeldEvents {
   /** Rows with the number of their events that have not settled. */
   const rows = new Map<number, { readonly accountId: number; left: number }>();

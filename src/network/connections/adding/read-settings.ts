@@ -40,7 +40,7 @@ export async function readPairs(
   return read;
 }
 
-/** Invalid JSON stays a text, which the validation of that setting then refuses. */
+/** Parses JSON; invalid JSON stays a text, which the validation of that setting then rejects. */
 function readJson(value: string): unknown {
   try {
     return JSON.parse(value);

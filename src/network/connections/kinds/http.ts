@@ -45,7 +45,7 @@ const SECRET = jsonSecret(
   parseHttpSmsSecrets,
 );
 
-/** SMS over HTTP, as settings or a preset describe. */
+/** SMS over HTTP, as described by settings or a preset. */
 export const httpKind: Kind = {
   title: 'HTTP',
   leadsTo: 'an SMS carrier by HTTP',
@@ -91,7 +91,10 @@ export const httpKind: Kind = {
 
 const secretsOf = (secret: string): HttpSmsSecrets => parseHttpSmsSecrets(JSON.parse(secret));
 
-/** The carrier's URL for callbacks has the token where callbacks are verified by a parameter or as the password. */
+/**
+ * Completes the context. The carrier's URL for callbacks has the token where callbacks are verified by a parameter or
+ * as the password.
+ */
 function contextOf(settings: unknown, secret: string, { callbackUrl, guard }: CarrierContext): HttpSmsContext {
   const { verify } = resolveSettings(parseHttpSmsSettings(settings));
   const { callbackToken } = secretsOf(secret);

@@ -8,11 +8,11 @@ import { hashOf, shareOut } from './share.ts';
 export type Choice = {
   readonly plan: Plan;
   readonly ranked: readonly PlannedRoute[];
-  /** By what cost and quality they are ordered; null: by priority and weight. */
+  /** Offers by which they are ordered; null: by priority and weight. */
   readonly byCost: { readonly offers: readonly Offer[]; readonly explores: boolean } | null;
 };
 
-/** A message, and what its routes are chosen by. */
+/** A message, with the data that selects its routes. */
 export type Asked = {
   readonly channel: Channel;
   /** E.164 with its plus. */
@@ -50,7 +50,7 @@ function shareTraffic(routes: readonly PlannedRoute[], { key, salt }: Traffic): 
   });
 }
 
-/** Finds the way of a message. Where neither conditions, weights nor a policy decide, it is known before. */
+/** Finds the way of a message. Where neither conditions, weights nor a policy decide, it is precomputed. */
 export function findWay(plan: Plan | undefined, asked: Asked): Way {
   if (plan === undefined) return NO_WAY;
   if (plan.way !== null) return plan.way;
@@ -58,7 +58,7 @@ export function findWay(plan: Plan | undefined, asked: Asked): Way {
   return choice === null ? NO_WAY : (choice.plan.way ?? wayOf(choice.ranked, reasonOf(choice)));
 }
 
-/** Says why the first route was chosen, without amounts: the people of the account read it. */
+/** Describes why the first route was chosen, without amounts: users of the account read it. */
 export function reasonOf({ plan, ranked, byCost }: Choice): string {
   const [best] = ranked;
   if (best === undefined) return '';

@@ -9,7 +9,7 @@ const hours = (more: Partial<Hours> = {}): Hours => ({
   ...more,
 });
 
-/** Which of these instants are within the hours. */
+/** Returns those of these instants that are within the hours. */
 const openAt = (some: Hours, ...times: readonly string[]): string[] => {
   const isOpen = openingOf(some);
   return times.filter((time) => isOpen(Date.parse(time)));

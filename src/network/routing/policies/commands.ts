@@ -5,7 +5,7 @@ import { transaction } from '../../../platform/db/transaction.ts';
 import { type PolicyInput, removePolicy, setPolicy } from './change.ts';
 import { listPolicies, POLICIES, type Policy } from './sql.ts';
 
-/** `route policy set`, `list` and `remove`. A running program follows at once. */
+/** Registers `route policy set`, `list` and `remove`. A running program follows immediately. */
 export function registerPolicyCommands(route: Command, context: CommandContext): void {
   const policy = route.command('policy').description('how the routes of a prefix are ordered');
 

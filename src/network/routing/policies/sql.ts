@@ -11,15 +11,15 @@ const POLICY = columns({
   /** Leading digits without the plus; empty for all numbers. */
   prefix: as<string>('p.prefix'),
   policy: as<PolicyName>('p.policy'),
-  /** The floor of quality: the least share of messages that is delivered, in thousandths. */
+  /** The floor of quality: the minimum share of messages that is delivered, in thousandths. */
   minDelivered: as<number>('p.min_delivered'),
-  /** The most seconds that receipts take on average; null: any. */
+  /** Maximum seconds that receipts take on average; null: any. */
   maxReceiptSeconds: as<number | null>('p.max_receipt_seconds'),
-  /** With fewer samples a connection is on trial. */
+  /** Minimum samples; with fewer, a connection is on trial. */
   minSamples: as<number>('p.min_samples'),
   /** The share of messages that goes to connections on trial or below the floor, in thousandths. */
   explore: as<number>('p.explore'),
-  /** How many hours back samples count. */
+  /** Hours for which samples count. */
   hours: as<number>('p.hours'),
 });
 export type Policy = RowOf<typeof POLICY>;
