@@ -106,7 +106,7 @@ export function mediaRoutes(app: App, deps: PlatformDeps): void {
       tags,
       operationId: 'deleteMedia',
       summary: 'Delete a media file',
-      description: 'Its links stop working at once.',
+      description: 'Its links stop working immediately.',
       params: schema.MediaId,
       response: { 204: Type.Null({ description: 'Deleted' }) },
     },

@@ -16,7 +16,7 @@ type Deps = { readonly pool: Pool; readonly revoke: Revoke; readonly now: () => 
 
 /** History text of an earlier request that has no recorded response. */
 const DOUBT =
-  'nobody knows whether it was revoked: its network was asked before, the answer was not recorded, and now the network ' +
+  'it is unknown whether it was revoked: its network was asked before, the response was not recorded, and now the network ' +
   'says no, as it also does for messages that it has delivered';
 
 /**

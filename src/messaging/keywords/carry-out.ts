@@ -115,8 +115,8 @@ async function mailCopy(deps: KeywordDeps, action: db.Action): Promise<void> {
 }
 
 const MAIL_FAULTS = {
-  recipient: 'too many mails to this address: the copy was dropped',
-  account: 'too many mails of the account in a day: the copy was dropped',
+  recipient: 'too many emails to this address: the copy was dropped',
+  account: 'too many emails of the account in a day: the copy was dropped',
 } as const;
 
 async function postCopy(deps: KeywordDeps, action: db.Action): Promise<void> {
@@ -126,7 +126,7 @@ async function postCopy(deps: KeywordDeps, action: db.Action): Promise<void> {
     await db.deleteAction(pool, action);
     return;
   }
-  const fault = posted.kind === 'failed' ? posted.reason : `the receiver answered ${posted.status}`;
+  const fault = posted.kind === 'failed' ? posted.reason : `the receiver returned ${posted.status}`;
   const delayMs = retryDelayMs(action.failures + 1, posted.kind === 'answered' ? posted.retryAfterMs : null);
   await transaction(pool, async (tx) => {
     await noteFault(tx, action, fault);

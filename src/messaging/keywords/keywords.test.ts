@@ -199,7 +199,7 @@ test('copies by mail beyond the budget are dropped, the rule says so, and the me
   expect(await many(pool, sql`SELECT FROM inbound_message`)).toHaveLength(5);
   expect(await waiting()).toBe(0);
   expect(await db.listRulesOf(pool, { accountIds: [accountId] })).toMatchObject([
-    { fault: 'too many mails to this address: the copy was dropped' },
+    { fault: 'too many emails to this address: the copy was dropped' },
   ]);
 });
 
@@ -210,7 +210,7 @@ test('a copy is posted until the receiver takes it, under the same key', async (
   const [first] = posts;
   expect(await waiting()).toBe(1);
   expect(await db.listRulesOf(pool, { accountIds: [accountId] })).toMatchObject([
-    { fault: 'the receiver answered 503' },
+    { fault: 'the receiver returned 503' },
   ]);
   await pool.query('UPDATE keyword_action SET due_at = now()');
   await carryOut(deps());

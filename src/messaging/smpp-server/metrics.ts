@@ -8,7 +8,7 @@ import type { StrangerBound } from './strangers.ts';
 export function countSubmits({ registry }: Pick<Metrics, 'registry'>): (request: Request, status: number) => void {
   const counter = new Counter({
     name: 'heliograph_smpp_submits_total',
-    help: 'Messages that customers submitted by SMPP, by what they were answered',
+    help: 'Messages that customers submitted over SMPP, by outcome',
     labelNames: ['outcome'] as const,
     registers: [registry],
   });

@@ -43,7 +43,7 @@ export function trackingRoutes(app: App, { pool }: PlatformDeps): void {
       tags: ['Tracking'],
       operationId: 'listMessageStatuses',
       summary: 'Get the statuses of up to 1,000 messages',
-      description: 'Unknown ids are left out.',
+      description: 'Unknown ids are omitted.',
       querystring: schema.StatusListQuery,
       response: { 200: Type.Array(schema.StatusRecord) },
     },
@@ -98,7 +98,7 @@ export function trackingRoutes(app: App, { pool }: PlatformDeps): void {
       summary: 'Get the timeline of one message',
       description:
         'Everything that happened to the message: its price, every attempt, every receipt in the words of the carrier, and ' +
-        'its final state. Amounts are left out without the scope `money`.',
+        'its final state. Amounts are omitted without the scope `money`.',
       params: schema.TimelineParams,
       response: { 200: schema.Timeline },
     },

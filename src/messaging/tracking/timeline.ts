@@ -101,7 +101,7 @@ function beginning(history: MessageHistory): Entry[] {
 function acceptedBy(history: MessageHistory): string {
   const { simulation, sender, askedSender } = history;
   const what = simulation ? 'simulation: it goes to no carrier; ' : '';
-  const replaced = askedSender === null ? '' : `; sender ${sender} in place of ${askedSender}`;
+  const replaced = askedSender === null ? '' : `; sender ${sender} instead of ${askedSender}`;
   return `${what}${whoAsked(history)}${replaced}`;
 }
 

@@ -76,7 +76,7 @@ const explainTaken =
   (cause: unknown): never => {
     const isTaken = cause instanceof Error && 'code' in cause && cause.code === '23505';
     if (!isTaken) throw cause;
-    throw new AppError('conflict', { message: `There is a sender ${identity} already`, cause });
+    throw new AppError('conflict', { message: `A sender ${identity} already exists`, cause });
   };
 
 /** Removes a sender, so that nothing can be sent as it. Call it in a transaction. Errors: 404. */

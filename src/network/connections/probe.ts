@@ -105,7 +105,7 @@ async function exchange(
 ): Promise<ProbeStep> {
   return step('exchange', async () => {
     const { request, answer } = await show(settings, secret, context);
-    return `A message would be sent so:\n${request}\n\nThe carrier was asked, and answered:\n${answer}`;
+    return `A message would be sent like this:\n${request}\n\nThe carrier's response to a test request:\n${answer}`;
   });
 }
 
@@ -150,5 +150,5 @@ async function signIn(carrier: Carrier): Promise<string> {
   const { up, fault } = carrier.state();
   await carrier.stop(STOP_MS);
   if (!up) throw new Error(fault ?? heard);
-  return 'the carrier lets us in';
+  return 'the carrier accepts the sign-in';
 }

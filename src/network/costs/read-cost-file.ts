@@ -86,7 +86,7 @@ function placesOf({ line, cells }: Row): Places {
 
 function missingIn({ prefix, network, mcc, mnc, price }: Places): string | undefined {
   if (price === undefined) return 'has no column "price"';
-  if (mcc !== undefined && mnc === undefined) return 'has a column "mcc" and none "mnc"';
+  if (mcc !== undefined && mnc === undefined) return 'has a column "mcc" but no "mnc"';
   if (prefix === undefined && network === undefined && mcc === undefined)
     return 'has neither a column "prefix" nor "network" nor "mcc" and "mnc"';
   return undefined;

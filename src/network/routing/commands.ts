@@ -37,7 +37,7 @@ type ExplainFlags = {
 
 /** Registers `route add`, `list`, `remove`, `policy` and `explain`. A running program follows immediately. */
 export function registerRouteCommands(program: Command, context: CommandContext): void {
-  const route = program.command('route').description('which connections are used for which numbers');
+  const route = program.command('route').description('routes of numbers to connections');
 
   route
     .command('add')
@@ -158,7 +158,7 @@ const describeRoutes = (routes: readonly Route[]): string =>
   );
 
 function describeExplanation({ routes, reason, policy }: MeasuredExplanation): string {
-  const conclusion = reason === null ? 'The message would be refused: it has no route.' : `Used: ${reason}.`;
+  const conclusion = reason === null ? 'The message would be rejected: it has no route.' : `Used: ${reason}.`;
   if (routes.length === 0) return conclusion;
   const rows = routes.map((r) => [
     r.place ?? '-',

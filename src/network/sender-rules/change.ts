@@ -80,7 +80,7 @@ export async function addPool(tx: Db, { by, ...input }: NewPool & By): Promise<{
   ];
   if (errors.length > 0) throw invalidFields(errors);
   const made = await db.insertPool(tx, { name, ownerId });
-  if (!made) throw new AppError('conflict', { message: `There is a pool ${name} already` });
+  if (!made) throw new AppError('conflict', { message: `A pool named ${name} already exists` });
   for (const number of numbers) await db.insertPoolNumber(tx, { poolId: made.id, number });
   await record(tx, { by, ownerId, action: 'number-pool.add', subject: `number-pool:${name}`, detail: { numbers } });
   return made;

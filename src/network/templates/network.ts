@@ -35,7 +35,7 @@ export async function callNetwork<T>(
     secretOf(connection, secretKey),
     TIMEOUT_SECONDS,
   );
-  if (!client) throw new Error(`connection ${connection.name} has no templates of its own`);
+  if (!client) throw new Error(`connection ${connection.name} has no templates`);
   try {
     return await call(client);
   } finally {
@@ -58,6 +58,6 @@ export async function callNetworkOrThrow<T>(
   if (result.ok) return result.value;
   const { retry, status, code, text } = result.fault;
   const refused = !retry && status !== null && status >= 400 && status < 500 && status !== 401;
-  if (refused) throw invalidFields([{ field: 'template', message: `the network refuses it: ${text} (${code})` }]);
-  throw new AppError('bad_gateway', { message: `WhatsApp cannot be asked now: ${text}` });
+  if (refused) throw invalidFields([{ field: 'template', message: `the network rejects it: ${text} (${code})` }]);
+  throw new AppError('bad_gateway', { message: `WhatsApp cannot be reached now: ${text}` });
 }

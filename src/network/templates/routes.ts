@@ -71,7 +71,7 @@ function whatsappRoutes(app: App, deps: TemplateRouteDeps): void {
       operationId: 'createWhatsappTemplate',
       summary: 'Submit a template for approval',
       description:
-        'The network answers PENDING and decides later. If it refuses, the response is 400 with its own text.',
+        'The network returns PENDING and decides later. If it rejects the template, the response is 400 with its own text.',
       body: withExamples(schema.WhatsappTemplateIn, schema.WHATSAPP_TEMPLATE_EXAMPLE),
       response: { 201: schema.WhatsappTemplateOut },
     },

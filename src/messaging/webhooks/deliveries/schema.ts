@@ -20,11 +20,11 @@ export const DeliveryOut = Type.Object({
   status: DeliveryStatus,
   attempts: Type.Integer({ description: 'Attempts since the event was created or last replayed.' }),
   responseCode: orNull(
-    Type.Integer({ description: 'HTTP status of the last attempt; null when there was no answer.' }),
+    Type.Integer({ description: 'HTTP status of the last attempt; null when there was no response.' }),
   ),
   durationMs: orNull(Type.Integer({ description: 'Duration of the last attempt.' })),
-  failure: orNull(Type.String({ description: 'Why the last attempt failed, or why there was none.' })),
-  nextAttemptAt: orNull(instant('UTC; about, while the webhook fails.')),
+  failure: orNull(Type.String({ description: 'Reason why the last attempt failed, or why there was none.' })),
+  nextAttemptAt: orNull(instant('UTC; approximate while the webhook fails.')),
   createdAt: instant('UTC'),
   updatedAt: instant('UTC'),
 });
@@ -40,10 +40,10 @@ const DeliveryFields = Type.Object(deliveryFields);
 
 const AttemptOut = Type.Object({
   at: instant('UTC; when it began.'),
-  responseCode: orNull(Type.Integer({ description: 'Null when there was no answer.' })),
+  responseCode: orNull(Type.Integer({ description: 'Null when there was no response.' })),
   durationMs: orNull(Type.Integer()),
   failure: orNull(Type.String({ description: 'Null when it was acknowledged.' })),
-  answer: orNull(Type.String({ description: 'The first 1,024 octets of the body of the answer.' })),
+  answer: orNull(Type.String({ description: 'The first 1,024 bytes of the response body.' })),
 });
 export const DeliveryDetailOut = Type.Object({
   ...DeliveryOut.properties,
@@ -57,9 +57,9 @@ export const DeliveryDetailOut = Type.Object({
       },
       {
         description:
-          'What is sent, in the form and to the URL of the webhook as it is now. The body is the same at every attempt; ' +
+          'The request, in the current form and to the current URL of the webhook. The body is the same at every attempt; ' +
           '`webhook-timestamp` is that of the last one, signed by the secrets that are valid now. Null without a webhook, ' +
-          'before the first attempt, and when the message is gone.',
+          'before the first attempt, and when the message was deleted.',
       },
     ),
   ),
@@ -74,7 +74,7 @@ export const ReplayIn = Type.Object({
   status: Type.Optional(Type.Enum([...DELIVERY_STATES], { type: 'string', description: 'Default: DEAD.' })),
 });
 
-export const ReplayOut = Type.Object({ replayed: Type.Integer({ description: 'How many events are sent again.' }) });
+export const ReplayOut = Type.Object({ replayed: Type.Integer({ description: 'Number of events to be sent again.' }) });
 
 /** Returns an entry of the log in the form of the API. */
 export const toDeliveryOut = (delivery: Delivery): Static<typeof DeliveryOut> => ({

@@ -160,7 +160,7 @@ describe('failures', () => {
     await work();
     await untilLogged('DEAD', 1);
     const [row] = await many(pool, sql`SELECT status, disabled_reason AS reason FROM webhook_endpoint`);
-    expect(row).toEqual({ status: 'disabled', reason: 'the receiver answered 410 Gone' });
+    expect(row).toEqual({ status: 'disabled', reason: 'the receiver returned 410 Gone' });
   });
 
   test('of five days disable the webhook, a success in between starts them anew', async () => {

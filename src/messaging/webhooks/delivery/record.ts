@@ -66,7 +66,8 @@ function verdictOf({ event, result }: SettledEvent): Verdict {
     case 'behind':
       return { event, entry: entryOf(event, { failure: 'waits for an earlier event of its message' }), next: 'behind' };
     case 'left out': {
-      const entry = event.outboxId === null ? entryOf(event, { state: 'DEAD', failure: 'no webhook wants it' }) : null;
+      const entry =
+        event.outboxId === null ? entryOf(event, { state: 'DEAD', failure: 'there is no webhook for it' }) : null;
       return { event, entry, next: 'none' };
     }
     case 'given up':
@@ -140,7 +141,7 @@ async function recordHealth(tx: Db, settled: readonly SettledEvent[]): Promise<v
   const webhook = { accountId: last.event.accountId, id: last.target.id };
   const failures = settled.flatMap(({ result }) => (result.kind === 'failed' ? [result] : []));
   if (failures.some(({ unwanted }) => unwanted))
-    await moveToDisabled(tx, { ...webhook, reason: 'the receiver answered 410 Gone' });
+    await moveToDisabled(tx, { ...webhook, reason: 'the receiver returned 410 Gone' });
   else if (settled.some(({ result }) => result.kind === 'acknowledged')) await recordSuccess(tx, webhook, last.target);
   else if (failures.length > 0) await recordFailure(tx, webhook, last.target);
 }

@@ -115,7 +115,7 @@ type Added = AddedConnection & {
 };
 
 const SANDBOX_REMAINS = [
-  'The sandbox is still there: it takes messages that no other route takes, and delivers them to nobody.',
+  'The sandbox is still active: it takes messages that no other route takes, and delivers them to no one.',
   'Retire it: sandbox retire. Otherwise the next start of the command serve leaves it out.',
 ];
 

@@ -20,7 +20,7 @@ const SECRET = jsonSecret(
     },
     {
       name: 'clientToken',
-      description: 'The client token that Google shows beside the webhook, with which it signs the callbacks.',
+      description: 'The client token that Google shows next to the webhook, with which it signs the callbacks.',
       type: 'text',
       generated: true,
     },

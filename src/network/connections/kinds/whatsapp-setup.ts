@@ -67,7 +67,7 @@ async function checkNumbers(client: GraphClient, { name }: OpenConnection): Prom
   const faults = [
     ...(waiting.length > 0
       ? [
-          `Not registered for the Cloud API: ${waiting.join(', ')}. Meta refuses their messages (133010). ` +
+          `Not registered for the Cloud API: ${waiting.join(', ')}. Meta rejects their messages (133010). ` +
             `Register them: connection register ${name} --pin PIN`,
         ]
       : []),

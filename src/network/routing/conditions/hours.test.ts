@@ -64,7 +64,7 @@ test.each([
   [{ to: '24:01' }, 'must be two times'],
   [{ from: '24:00' }, 'must be two times'],
   [{ to: '08:00' }, 'different times'],
-  [{ timeZone: 'Europe/Atlantis' }, 'Europe/Atlantis is no time zone'],
+  [{ timeZone: 'Europe/Atlantis' }, 'Europe/Atlantis is not a time zone'],
   [{ weekdays: [] }, 'days of the week'],
   [{ weekdays: [2, 1] }, 'days of the week'],
   [{ weekdays: [8] }, 'days of the week'],

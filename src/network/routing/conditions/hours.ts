@@ -22,7 +22,7 @@ export function faultOfHours({ from, to, timeZone, weekdays }: Hours): string | 
   if (!TIME.test(from) || !(TIME.test(to) || to === '24:00'))
     return 'must be two times as HH:MM, such as 08:00 and 20:00';
   if (from === to) return 'must begin and end at different times';
-  if (!isTimeZone(timeZone)) return `${timeZone} is no time zone: name one such as Europe/Rome`;
+  if (!isTimeZone(timeZone)) return `${timeZone} is not a time zone: use one such as Europe/Rome`;
   const ascending = weekdays.every((day, i) => ALL_WEEKDAYS.includes(day) && day > (weekdays[i - 1] ?? 0));
   return weekdays.length > 0 && ascending ? undefined : 'must have days of the week from 1 (Monday) to 7, in order';
 }
