@@ -29,13 +29,13 @@ export type CallbackEvents = Extract<CallbackAnswer, { kind: 'events' }>;
 export type StoreCallback = (connectionId: number, events: CallbackEvents) => Promise<void>;
 
 /**
- * With more events than this waiting for their commit, the network is asked to try again later: it keeps them for days.
+ * Maximum events that wait for their commit; above it the network is asked to try again later: it keeps them for days.
  */
 const MAX_WAITING = 20_000;
 
 /**
- * Creates the store of callbacks, which commits their events in the same way as those of SMPP. Workers are woken for the
- * receipts that are left to them, once for all that are committed together.
+ * Creates the store of callbacks, which commits their events in the same way as those of SMPP. Workers are woken for
+ * the receipts that are left to them, once for all that are committed together.
  */
 export function createCallbackStore(deps: CallbackStoreDeps): StoreCallback {
   const { pool, clock, log, onInbound, onTemplatesChange } = deps;

@@ -18,8 +18,8 @@ const MAX_QUEUED = 10 * BATCH_SIZE;
 
 /**
  * Ends messages without a final state as EXPIRED, in the caller's transaction: those that still wait are withdrawn from
- * the queue, those with a carrier are given up. Messages that a carrier accepted without a receipt being asked for stay
- * as they are, because nothing more will be reported on them.
+ * the queue, those with a carrier are given up. Messages that a carrier accepted without a requested receipt are
+ * unchanged, because nothing more will be reported on them.
  *
  * @returns the messages that are being submitted at this moment: their outcome has to be recorded first
  */

@@ -136,7 +136,8 @@ async function postCopy(deps: KeywordDeps, action: db.Action): Promise<void> {
 }
 
 /**
- * Posts a copy, signed like the account's webhooks and with their secrets; without a webhook there is none to sign with.
+ * Posts a copy, signed like the account's webhooks and with their secrets; without a webhook there is none to sign
+ * with.
  */
 async function post({ pool, poster, secretKey }: KeywordDeps, action: db.Action): Promise<PostResult> {
   const { accountId, inboundId: id, target: url } = action;

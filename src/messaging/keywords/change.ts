@@ -24,7 +24,10 @@ export type RuleInput = {
 
 const MAX_RULES = 1000;
 
-/** Adds a rule. Call it in a transaction. Errors: 400 naming the invalid fields, 409 for a number and keyword that have one. */
+/**
+ * Adds a rule. Call it in a transaction. Errors: 400 naming the invalid fields, 409 for a number and keyword that have
+ * one.
+ */
 export async function addRule(
   tx: Db,
   author: Author,

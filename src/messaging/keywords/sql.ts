@@ -112,8 +112,8 @@ export type PairCount = RowOf<typeof COUNT>;
 const MAX_COUNTED = 30_000;
 
 /**
- * Adds messages to the counts of the hour that begins at `hour`, and returns the counts with them. No pair may occur twice,
- * and the pairs must be in the order of their keys, because they are locked in that order.
+ * Adds messages to the counts of the hour that begins at `hour`, and returns the counts with them. No pair may occur
+ * twice, and the pairs must be in the order of their keys, because they are locked in that order.
  */
 export async function insertCounts(
   db: Db,
@@ -233,8 +233,8 @@ export async function claimActions(
 }
 
 /**
- * Actions `k` that can be carried out, for the FROM of a statement: their account is active, and their message has not been
- * deleted meanwhile.
+ * Actions `k` that can be carried out, for the FROM of a statement: their account is active, and their message has not
+ * been deleted meanwhile.
  */
 const waitingActions = (kinds: readonly ActionKind[]) => sql`keyword_action k
   JOIN account a ON a.id = k.account_id AND a.status = 'active' AND k.kind = ANY(${textArray(kinds)}::text[])

@@ -38,8 +38,8 @@ export async function loadJobs(
 }
 
 /**
- * `loadJobs` that takes the messages of chunks which this process has just committed from memory. `resolver` and errors as
- * there; the jobs are the same as if all were read from the database.
+ * `loadJobs` that takes the messages of chunks which this process has just committed from memory. `resolver` and errors
+ * as there; the jobs are the same as if all were read from the database.
  */
 export async function loadRecentJobs(
   pool: Db,

@@ -63,7 +63,10 @@ const receive = ({ accountId, connectionId }: World, id: string, state: ReceiptS
     return receiveReceipts(tx, [{ ...matched, receipt: receipt('C', { state }) }]);
   });
 
-/** The margins of the account as `country: messages units uncosted earned cost`, other connections than its own before them. */
+/**
+ * The margins of the account as `country: messages units uncosted earned cost`, other connections than its own before
+ * them.
+ */
 const marginsOf = async ({ accountId }: World): Promise<string[]> =>
   (
     await many<{ text: string }>(

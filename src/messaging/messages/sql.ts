@@ -206,7 +206,10 @@ export type StateMove = {
   readonly doneAt: Date | null;
   readonly errorCode: string | null;
   readonly errorText: string | null;
-  /** The text of the receipt that reports the state, and whether one does, which proves that the carrier took the message. */
+  /**
+   * The text of the receipt that reports the state, and whether one does, which proves that the carrier took the
+   * message.
+   */
   readonly receiptText?: string | null;
   readonly isReported?: true;
 };

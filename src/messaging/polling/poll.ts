@@ -19,7 +19,7 @@ export type PollDeps = {
   readonly log: Log;
 };
 
-/** Beyond the time of the request: to store its events. */
+/** Lease in addition to the time of the request, for storing its events. */
 const LEASE_MS = 60_000;
 
 /**

@@ -6,7 +6,9 @@ const CLAIM = columns({ cursor: as<string | null>('cursor'), dueAt: as<string>('
 /** The exclusive right to fetch the events of a connection, until `dueAt`. */
 export type Claim = RowOf<typeof CLAIM>;
 
-/** Claims a connection whose events are due for `leaseMs`; undefined when they are not, or another worker fetches them. */
+/**
+ * Claims a connection whose events are due for `leaseMs`; undefined when they are not, or another worker fetches them.
+ */
 export async function claimPoll(
   db: Db,
   { connectionId, leaseMs }: { readonly connectionId: number; readonly leaseMs: number },
@@ -28,7 +30,9 @@ type Ended = {
   readonly afterMs: number;
 };
 
-/** Ends a claim: keeps the cursor, and is due again after `afterMs`. Undefined when another worker has taken it over. */
+/**
+ * Ends a claim: keeps the cursor, and is due again after `afterMs`. Undefined when another worker has taken it over.
+ */
 export async function updatePoll(
   db: Db,
   { connectionId, dueAt, cursor, afterMs }: Ended,

@@ -31,7 +31,7 @@ const MAX_RECEIPTS_PER_BATCH = 1000;
  */
 const MAX_BEHIND = 5000;
 /**
- * For this long after a failure nothing is settled immediately, to avoid repeating what the database just failed to do.
+ * Time after a failure in which nothing is settled immediately: the database has just failed at it.
  */
 const RECOVERY_MS = 1000;
 

@@ -40,7 +40,7 @@ const ROWS_PER_STATEMENT = 500;
 const CHUNK_SIZE = 1000;
 /** An account whose sends had to wait for its own locks sends alone for this long. */
 const ALONE_MS = 5000;
-/** In a batch of several accounts; without it, one that holds a lock on its balance, a client id or a key holds up all. */
+/** Limit of lock waits in a batch of several accounts; without it, one account that holds a lock holds up all. */
 const LIMIT_LOCKS = sql`SET LOCAL lock_timeout = '100ms'`;
 
 export type AcceptDeps = AnnounceDeps & { readonly pool: Pool; readonly tables: Lookups };
@@ -122,8 +122,8 @@ export function createAccept(deps: AcceptDeps): Accept {
   }
 
   /**
-   * Commits the sends whose key is free and whose account is served here. The result is null for those whose key another
-   * request has taken.
+   * Commits the sends whose key is free and whose account is served here. The result is null for those whose key
+   * another request has taken.
    */
   async function commitWithFreeKeys(items: readonly Item[], isShared = false): Promise<(Verdict | null | 'away')[]> {
     let free = firstOfEachKey(items);

@@ -38,7 +38,9 @@ export async function findNetworks(
   );
 }
 
-/** Returns the numbers of the messages that the available credit covers, one by one in order. It may be spent meanwhile. */
+/**
+ * Returns the numbers of the messages that the available credit covers, one by one in order. It may be spent meanwhile.
+ */
 async function coveredBy(db: Db, accountId: number, messages: readonly Routable[]): Promise<ReadonlySet<string>> {
   const balance = await findBalance(db, { accountId });
   let left = balance?.unlimited ? Number.POSITIVE_INFINITY : (balance?.availableMicros ?? 0);

@@ -8,8 +8,8 @@ import { MINUTE_MS } from '../../platform/lib/time.ts';
 import type { BulkIn, MessageServerIn, SendIn } from './schema.ts';
 
 /**
- * Reads the specification's body as a draft. Errors: 400 naming every invalid field that the schema alone cannot detect,
- * such as two names of one field with different values.
+ * Reads the specification's body as a draft. Errors: 400 naming every invalid field that the schema alone cannot
+ * detect, such as two names of one field with different values.
  */
 export function readSend(body: SendIn, now: Date, maxScheduleDays?: number): Draft {
   refuseFaults([
@@ -28,7 +28,8 @@ export function readSend(body: SendIn, now: Date, maxScheduleDays?: number): Dra
 }
 
 /**
- * Reads the message server's own body as a draft. Errors: 400 naming every invalid field that the schema alone cannot detect.
+ * Reads the message server's own body as a draft. Errors: 400 naming every invalid field that the schema alone cannot
+ * detect.
  */
 export function readMessageServer(body: MessageServerIn, now: Date, maxScheduleDays?: number): Draft {
   refuseFaults([...clientIdFaults(body), ...optionFaults(body, now, maxScheduleDays)]);

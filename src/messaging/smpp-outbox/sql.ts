@@ -67,7 +67,9 @@ export type NewState = {
   readonly at: Date | null;
 };
 
-/** The bits of registered_delivery: every final state, failures only, successes only, and intermediate notifications. */
+/**
+ * The bits of registered_delivery: every final state, failures only, successes only, and intermediate notifications.
+ */
 const MODE = 3;
 const INTERMEDIATE = 16;
 
@@ -114,7 +116,8 @@ export async function insertReceipts(db: Db, states: readonly NewState[]): Promi
 
 /**
  * Puts inbound messages into the outbox if their accounts have a credential that takes them. The first condition is
- * evaluated once: without such a credential in the batch, nothing else is done. The statement is sent before this returns.
+ * evaluated once: without such a credential in the batch, nothing else is done. The statement is sent before this
+ * returns.
  */
 export async function insertInbound(
   db: Db,

@@ -27,8 +27,8 @@ export type PduBudget = {
 };
 
 /**
- * Creates the budget of a connection. `messagesPerSecond` is undefined before the bind, and Infinity for a client without
- * a rate; `changed` is called when `isResting` has changed.
+ * Creates the budget of a connection. `messagesPerSecond` is undefined before the bind, and Infinity for a client
+ * without a rate; `changed` is called when `isResting` has changed.
  */
 export function createPduBudget(messagesPerSecond: () => number | undefined, changed: () => void): PduBudget {
   let requests = 0;

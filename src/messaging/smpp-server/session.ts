@@ -17,7 +17,7 @@ type BindRequest = AnyPduOf<`bind_${BindMode}`>;
 
 /** Time limits and intervals of a session. */
 export type Timing = {
-  /** From the connection to the bind, TLS included. */
+  /** Limit from the connection to the bind, TLS included. */
   readonly bindMs: number;
   /** Silence after which an enquire_link goes out; after three times as long the client counts as gone. */
   readonly enquireMs: number;
@@ -29,7 +29,7 @@ export type Timing = {
 
 export const TIMING: Timing = { bindMs: 10_000, enquireMs: 30_000, answerMs: 30_000, reportMs: 10_000 };
 
-/** What a session needs from the server. */
+/** Dependencies of a session within the server. */
 export type SessionDeps = {
   readonly timing: Timing;
   readonly log: Log;
@@ -73,8 +73,8 @@ export type Session = {
   room(): number;
   activity(): Activity;
   /**
-   * Sends a delivery in one or more encoded deliver_sm, into which the sequence numbers are written; `settled` is called
-   * once, with the first status that is not 0.
+   * Sends a delivery in one or more encoded deliver_sm, into which the sequence numbers are written; `settled` is
+   * called once, with the first status that is not 0.
    */
   deliver(frames: readonly Buffer[], settled: Settled): void;
   /** Sets the credential and the account from now on. */

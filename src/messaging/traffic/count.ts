@@ -33,7 +33,8 @@ const SHARDS = 8;
  * that they are exact at any instant. Simulated messages are not counted.
  *
  * Call it at most once in a transaction: the rows of one call are locked in the order of their keys, those of two calls
- * are not. Each batch takes one statement, with campaigns two, which are sent before this returns, as a `burst` needs it.
+ * are not. Each batch takes one statement, with campaigns two, which are sent before this returns, as a `burst` needs
+ * it.
  */
 export async function countTraffic(tx: Db, deltas: readonly TrafficDelta[]): Promise<void> {
   const rows = [...sumUp(deltas)].sort(byKey);

@@ -14,8 +14,8 @@ export const sealSecret = (key: SecretKey, accountId: number, secret: string): B
 type Sealed = Pick<Endpoint, 'accountId' | 'secret' | 'previousSecret' | 'previousSecretUntil'>;
 
 /**
- * Opens the secrets that sign at `now`, the current one first: two while a rotation overlaps. Throws when they were sealed
- * with another SECRET_KEY.
+ * Opens the secrets that sign at `now`, the current one first: two while a rotation overlaps. Throws when they were
+ * sealed with another SECRET_KEY.
  */
 export function openSecrets(key: SecretKey, endpoint: Sealed, now: Date): string[] {
   const { accountId, secret, previousSecret, previousSecretUntil } = endpoint;

@@ -22,8 +22,8 @@ export type Signable = {
 export const timestampOf = (at: Date): number => Math.floor(at.getTime() / 1000);
 
 /**
- * Makes all headers of an event: content type, user agent, and the signature of Standard Webhooks 1.0 (symmetric, v1): the
- * HMAC-SHA256 of `id.timestamp.body`, one per secret, separated by spaces.
+ * Makes all headers of an event: content type, user agent, and the signature of Standard Webhooks 1.0 (symmetric, v1):
+ * the HMAC-SHA256 of `id.timestamp.body`, one per secret, separated by spaces.
  */
 export function signedHeaders({ id, timestamp, body, secrets }: Signable): Record<string, string> {
   const content = `${id}.${timestamp}.${body}`;

@@ -88,8 +88,8 @@ export async function updateAvailable(db: Db, changes: readonly BalanceChange[])
 }
 
 /**
- * Changes the frozen credit of accounts, in one of several rows per account: with a single row, transactions that freeze and
- * those that settle would wait for each other's commits. A single row may be below zero; their sum never is.
+ * Changes the frozen credit of accounts, in one of several rows per account: with a single row, transactions that
+ * freeze and those that settle would wait for each other's commits. A single row may be below zero; their sum never is.
  */
 export async function updateFrozen(
   db: Db,
@@ -144,9 +144,9 @@ export async function insertLedgerEntries(db: Db, entries: readonly NewLedgerEnt
 }
 
 /**
- * Lists the total of each book of an account according to the ledger, and for the two books in its balance also the amount
- * there. At any time both are equal, and the totals of all books add up to zero. One statement, so that all amounts are of the
- * same time.
+ * Lists the total of each book of an account according to the ledger, and for the two books in its balance also the
+ * amount there. At any time both are equal, and the totals of all books add up to zero. One statement, so that all
+ * amounts are of the same time.
  */
 export async function listBookTotals(
   db: Db,

@@ -8,8 +8,8 @@ import { listPrices } from './sql.ts';
 export type UnitPrice = { readonly unitMicros: number; readonly refundUndelivered: boolean };
 
 /**
- * Returns the price for a channel and number; null when the list has none. `destination` is E.164 with its plus, or the user
- * id of a person on WhatsApp who shows no number.
+ * Returns the price for a channel and number; null when the list has none. `destination` is E.164 with its plus, or the
+ * user id of a person on WhatsApp who shows no number.
  */
 export type FindPrice = (channel: Channel, destination: string) => UnitPrice | null;
 

@@ -55,8 +55,8 @@ async function updateTemplateOwners(
 }
 
 /**
- * Gives a requested agent the id under which the network knows it. Call it in a transaction. Errors: 404 when no agent with
- * this number waits to be registered, 409 when another sender has the id.
+ * Gives a requested agent the id under which the network knows it. Call it in a transaction. Errors: 404 when no agent
+ * with this number waits to be registered, 409 when another sender has the id.
  */
 export async function registerAgent(
   tx: Db,

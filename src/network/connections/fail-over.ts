@@ -17,9 +17,10 @@ export type FailOver = {
 const NOTHING: FailOver = { down: false, more: false, moves: [] };
 
 /**
- * Moves the messages that wait at dead connections to other connections of their routes that are up. A connection is dead
- * when it is paused, or when no worker has had a bind of it for `deadAfterMs`. Messages that may have been written to a
- * carrier are in claimed chunks or have an outcome, and stay. Moved messages do not move back when the connection returns.
+ * Moves the messages that wait at dead connections to other connections of their routes that are up. A connection is
+ * dead when it is paused, or when no worker has had a bind of it for `deadAfterMs`. Messages that may have been written
+ * to a carrier are in claimed chunks or have an outcome, and stay. Moved messages do not move back when the connection
+ * returns.
  */
 export function failOver(pool: Pool, { deadAfterMs }: { deadAfterMs: number }): Promise<FailOver> {
   return transaction(pool, async (tx) => {

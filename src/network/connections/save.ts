@@ -11,7 +11,9 @@ import { notifyRoutingChange } from './sql.ts';
 
 const placeOf = (id: number): string => `connection.secret/${id}`;
 
-/** Opens the secret of a connection, as the text that its kind reads. Throws when it was sealed with another SECRET_KEY. */
+/**
+ * Opens the secret of a connection, as the text that its kind reads. Throws when it was sealed with another SECRET_KEY.
+ */
 export const secretOf = (connection: db.Connection, key: SecretKey): string =>
   open(key, connection.secret, placeOf(connection.id)).toString();
 

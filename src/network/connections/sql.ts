@@ -317,7 +317,10 @@ export async function deleteConnection(db: Db, { id }: { id: number }): Promise<
   return exec(db, sql`DELETE FROM connection WHERE id = ${id}`);
 }
 
-/** Takes the lock that lets one worker at a time decide about failover, until the transaction ends; false when it is taken. */
+/**
+ * Takes the lock that lets one worker at a time decide about failover, until the transaction ends; false when it is
+ * taken.
+ */
 export async function claimFailOver(db: Db): Promise<boolean> {
   const row = await one<{ mine: boolean }>(db, sql`SELECT pg_try_advisory_xact_lock(724908, 0) AS mine`);
   return row.mine;

@@ -89,7 +89,10 @@ export function superviseConnections(deps: SuperviseDeps): Supervisor {
     if (figures.length > 0) await db.updateConnectionFigures(deps.pool, { worker: deps.owner, figures });
   }
 
-  /** Reports are stored one after the other, each with the state at that time, so that the last one stored is the latest. */
+  /**
+   * Reports are stored one after the other, each with the state at that time, so that the last one stored is the
+   * latest.
+   */
   let reporting = Promise.resolve();
   const reportSoon = (run: Running): void => {
     reporting = reporting

@@ -16,7 +16,10 @@ export type ClaimDeps = {
   readonly carrier: Carrier;
   /** Parts per second over this connection, of all workers together; 0 means no limit. */
   readonly tps: number;
-  /** Loads the messages of each chunk, ready to submit and in the order of its ids; undefined for a message that is gone. */
+  /**
+   * Loads the messages of each chunk, ready to submit and in the order of its ids; undefined for a message that is
+   * gone.
+   */
   readonly load: (chunks: readonly db.Chunk[]) => Promise<(Job | undefined)[][]>;
   /** Returns true if a message is so old that its row may have been deleted; false by default. */
   readonly mayBeGone?: (messageId: string) => boolean;
@@ -114,8 +117,8 @@ export function createClaims(deps: ClaimDeps, pump: Claimer): Claims {
   }
 
   /**
-   * Claims single sends while `claim` is busy: a claim of bulk, whose messages are read, takes up to 0.3 s on a busy machine,
-   * and one of single sends goes on until their intents are committed, and takes none while others wait here.
+   * Claims single sends while `claim` is busy: a claim of bulk, whose messages are read, takes up to 0.3 s on a busy
+   * machine, and one of single sends goes on until their intents are committed, and takes none while others wait here.
    */
   async function claimUrgent(): Promise<void> {
     const messages = Math.min(2 * pump.lowWatermark(), MAX_URGENT) - held.waiting(isUrgent);
@@ -134,7 +137,10 @@ export function createClaims(deps: ClaimDeps, pump: Claimer): Claims {
   const take = (claimed: db.Claim, maxMessages: number): Promise<db.Chunk[]> =>
     Number.isFinite(maxMessages) ? db.claimMessages(pool, { ...claimed, maxMessages }) : db.claimChunks(pool, claimed);
 
-  /** Loads claimed chunks. An intent counts the ids of the row, so messages that are gone are first removed from the row. */
+  /**
+   * Loads claimed chunks. An intent counts the ids of the row, so messages that are gone are first removed from the
+   * row.
+   */
   async function loadChunks(chunks: readonly db.Chunk[]): Promise<void> {
     if (chunks.some(isUrgent)) noteSingle();
     const loaded = await deps.load(chunks);
@@ -163,8 +169,8 @@ export function createClaims(deps: ClaimDeps, pump: Claimer): Claims {
   }
 
   /**
-   * Repairs the effects of failed statements: no chunk stays with a worker that does not hold it. Not while another claim is
-   * under way, whose chunks are not held yet; and none begins meanwhile.
+   * Repairs the effects of failed statements: no chunk stays with a worker that does not hold it. Not while another
+   * claim is under way, whose chunks are not held yet; and none begins meanwhile.
    */
   async function recover(): Promise<void> {
     await returnChunks();

@@ -21,15 +21,15 @@ export type Result = {
 };
 
 /**
- * Records outcomes in the caller's transaction, as its last statements, and returns which messages it recorded. An outcome
- * that is already recorded is skipped with `again`; without `again` it may make the call fail, and all statements are sent
- * before the function first yields, as `burst` requires.
+ * Records outcomes in the caller's transaction, as its last statements, and returns which messages it recorded. An
+ * outcome that is already recorded is skipped with `again`; without `again` it may make the call fail, and all
+ * statements are sent before the function first yields, as `burst` requires.
  */
 export type Settle = (tx: Db, results: readonly Result[], again: boolean) => Promise<Recorded>;
 
 /**
- * The ids of the messages whose outcome was recorded just now, and not before. `all` stands for all that were given: a set
- * of a thousand new strings costs more than the messages' share of the commit.
+ * The ids of the messages whose outcome was recorded just now, and not before. `all` stands for all that were given: a
+ * set of a thousand new strings costs more than the messages' share of the commit.
  */
 export type Recorded = ReadonlySet<string> | 'all';
 export const isRecorded = (recorded: Recorded, messageId: string): boolean =>

@@ -154,8 +154,8 @@ export function startPump(deps: PumpDeps): Pump {
   }
 
   /**
-   * Drops the chunks that are done, and returns those of paused campaigns and of accounts that leave once the messages that
-   * were written have their outcome.
+   * Drops the chunks that are done, and returns those of paused campaigns and of accounts that leave once the messages
+   * that were written have their outcome.
    */
   function dropEnded(): void {
     for (const chunk of held.list().filter(isDone)) held.drop(chunk);

@@ -67,7 +67,9 @@ const withLists = <R extends ChunkRow>(row: R): Omit<R, 'ids' | 'alternates'> & 
   alternates: row.alternates === '' ? [] : row.alternates.split(',').map(Number),
 });
 
-/** The columns that are copied when messages of a chunk move into a new row; its round advances by those that left it. */
+/**
+ * The columns that are copied when messages of a chunk move into a new row; its round advances by those that left it.
+ */
 export const COPIED_COLUMNS = sql`account_id, connection_id, alternates, priority, available_at, attempt, tries, on_unknown, scheduled,
   withdrawn, campaign_id, parked_until`;
 
@@ -79,9 +81,9 @@ export const MISSED_AFTER = sql`interval '60 minutes'`;
 
 /**
  * The turn of a new row `u` (account_id, connection_id, priority, size, and n for the order) in its queue. Rounds count
- * messages, so that accounts share a connection by messages and not by chunks: each chunk starts where the previous chunk of
- * its account ends, but never before the round that the queue has reached, so that a new account starts level with the
- * others, neither ahead of them nor behind. Chunks that are not due yet do not count.
+ * messages, so that accounts share a connection by messages and not by chunks: each chunk starts where the previous
+ * chunk of its account ends, but never before the round that the queue has reached, so that a new account starts level
+ * with the others, neither ahead of them nor behind. Chunks that are not due yet do not count.
  */
 const NEXT_ROUND = sql`greatest(
     coalesce((SELECT min(q.round) FROM dispatch_chunk q WHERE q.connection_id = u.connection_id
@@ -141,8 +143,8 @@ export type Claim = {
 };
 
 /**
- * The best chunks that are due, as `best`: each with the number of messages `before` it. SKIP LOCKED keeps claimers apart;
- * chunks and not messages are locked, so long transactions elsewhere do not slow it down.
+ * The best chunks that are due, as `best`: each with the number of messages `before` it. SKIP LOCKED keeps claimers
+ * apart; chunks and not messages are locked, so long transactions elsewhere do not slow it down.
  */
 const bestChunks = ({ connectionId, belowPriority }: Claim, more: Sql): Sql =>
   sql`due AS MATERIALIZED (
@@ -234,8 +236,9 @@ export async function deleteChunks(db: Db, { owner, ids }: { owner: number; ids:
 }
 
 /**
- * Returns a chunk to the queue with the messages `ids`, those that were not written yet, in the turn of the first of them.
- * The new chunk has a new id, so that a worker that claims it while it still holds the old one cannot confuse them.
+ * Returns a chunk to the queue with the messages `ids`, those that were not written yet, in the turn of the first of
+ * them. The new chunk has a new id, so that a worker that claims it while it still holds the old one cannot confuse
+ * them.
  */
 export async function moveChunkToQueue(
   db: Db,
@@ -291,9 +294,9 @@ const CHUNK_MOVE = columns({
 export type ChunkMove = RowOf<typeof CHUNK_MOVE>;
 
 /**
- * Moves the best `limit` due chunks that wait at `dead` connections, each to the first of its alternates that is among `up`;
- * its old connection becomes its last alternate. Claimed chunks stay: some of their messages may have been written, and only
- * their own connection can report the outcome.
+ * Moves the best `limit` due chunks that wait at `dead` connections, each to the first of its alternates that is among
+ * `up`; its old connection becomes its last alternate. Claimed chunks stay: some of their messages may have been
+ * written, and only their own connection can report the outcome.
  */
 export async function moveChunksElsewhere(
   db: Db,
@@ -358,8 +361,8 @@ export async function hasOrphanChunks(db: Db): Promise<boolean> {
 const OWNER = columns({ owner: as<number>('c.owner'), connectionId: as<number>('c.connection_id') });
 
 /**
- * Locks chunks whose owner no longer has its advisory lock: the worker died, or lost its session. The caller decides about
- * their messages in the same transaction.
+ * Locks chunks whose owner no longer has its advisory lock: the worker died, or lost its session. The caller decides
+ * about their messages in the same transaction.
  */
 export async function claimOrphanChunks(db: Db, limit: number): Promise<(Chunk & RowOf<typeof OWNER>)[]> {
   const rows = await many(

@@ -27,7 +27,10 @@ export type NetworkFinder = {
 export type FindOptions = {
   readonly accountId: number;
   readonly wait: boolean;
-  /** Picks those of the unknown numbers that are worth a paid look-up; without it, all are. Not called when none is unknown. */
+  /**
+   * Picks those of the unknown numbers that are worth a paid look-up; without it, all are. Not called when none is
+   * unknown.
+   */
   readonly pickWorthy?: (numbers: readonly string[]) => Promise<readonly string[]>;
 };
 

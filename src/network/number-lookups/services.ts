@@ -63,8 +63,8 @@ async function record(tx: Db, { by, action, name }: { by: string; action: string
 type Outside = { readonly secretKey: SecretKey; readonly guard: Guard };
 
 /**
- * Opens a stored service; it dials only addresses that webhooks may be posted to. Throws when it was sealed with another
- * SECRET_KEY.
+ * Opens a stored service; it dials only addresses that webhooks may be posted to. Throws when it was sealed with
+ * another SECRET_KEY.
  */
 export function openService(
   { id, name, version, ...stored }: db.LookupService,

@@ -15,8 +15,8 @@ import { listRoutes } from './sql.ts';
 import { listStandings } from './standings/sql.ts';
 
 /**
- * Returns the way of a message to a number on a channel; no connections when there is no route. `destination` is E.164 with
- * its plus. On channels that are routed by sender, the sender determines the connection, and there is at most one.
+ * Returns the way of a message to a number on a channel; no connections when there is no route. `destination` is E.164
+ * with its plus. On channels that are routed by sender, the sender determines the connection, and there is at most one.
  */
 export type FindRoute = (channel: Channel, destination: string, traffic: Traffic) => Way;
 
@@ -37,9 +37,9 @@ export type Router = {
 };
 
 /**
- * Creates a router that works from memory: the longest prefix wins, and its routes are ordered by their priority numbers, or
- * by the policy of the number. The tables are small and read for every message, so they are kept in memory and reloaded
- * after each change. `findCost` and `dependsOnNetwork` are from a list of costs that is reloaded with it.
+ * Creates a router that works from memory: the longest prefix wins, and its routes are ordered by their priority
+ * numbers, or by the policy of the number. The tables are small and read for every message, so they are kept in memory
+ * and reloaded after each change. `findCost` and `dependsOnNetwork` are from a list of costs that is reloaded with it.
  */
 export function createRouter(
   pool: Pool,

@@ -21,7 +21,9 @@ export type SenderRules = {
    * number of a pool.
    */
   choose(asked: AskedSender, findSticky: FindSticky): ChosenSender;
-  /** Returns the name of the pool whose recipients may keep other numbers, if `choose` would pick from it; else null. */
+  /**
+   * Returns the name of the pool whose recipients may keep other numbers, if `choose` would pick from it; else null.
+   */
   stickyPoolOf(asked: AskedSender): string | null;
   /** Returns true if there is any such pool. */
   anySticky(): boolean;

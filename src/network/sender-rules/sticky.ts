@@ -9,7 +9,9 @@ import { listSticky, listStickyPools, lockPool, type StickySender, updatePoolNot
 type Key = Omit<StickySender, 'sender'>;
 type Rules = Pick<SenderRules, 'stickyPoolOf'>;
 
-/** Looks up which of these recipients of one account keep the number of a pool that they know, in one statement if any. */
+/**
+ * Looks up which of these recipients of one account keep the number of a pool that they know, in one statement if any.
+ */
 export async function findStickySenders(db: Db, rules: Rules, asked: readonly AskedSender[]): Promise<FindSticky> {
   const keys = keysOf(rules, asked);
   return keys.length === 0 ? NO_STICKY : finderIn(keys, byKey(await listSticky(db, keys)));

@@ -164,8 +164,8 @@ const OWNER = columns({
 });
 
 /**
- * Lists the owners of the senders of each of these connections: an account, or null for shared senders. Connections without
- * senders are missing.
+ * Lists the owners of the senders of each of these connections: an account, or null for shared senders. Connections
+ * without senders are missing.
  */
 export async function listOwnersOfConnections(
   db: Db,

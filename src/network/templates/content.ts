@@ -27,7 +27,9 @@ export const isTemplateContent = (content: StoredContent): content is TemplateCo
 export type Resolver = {
   /** Reads everything that a batch of contents needs. */
   load(wanted: readonly { readonly accountId: number; readonly content: StoredContent }[]): Promise<void>;
-  /** Resolves a content that was loaded; null when it cannot be sent because its template is gone or no longer approved. */
+  /**
+   * Resolves a content that was loaded; null when it cannot be sent because its template is gone or no longer approved.
+   */
   resolve(accountId: number, content: StoredContent): Content | null;
   /** Returns the account's file that a resolved content has a link to, if it has exactly one. */
   fileOf?(accountId: number, content: StoredContent): OwnFile | undefined;

@@ -16,8 +16,8 @@ import { variablesFor } from './variables.ts';
 const MAX_RCS_TEMPLATES = 1000;
 
 /**
- * Submits a WhatsApp template for approval and stores it, in the caller's transaction, which stays open while the network is
- * asked. Errors: 400 naming the field, or with the network's own text; 502.
+ * Submits a WhatsApp template for approval and stores it, in the caller's transaction, which stays open while the
+ * network is asked. Errors: 400 naming the field, or with the network's own text; 502.
  */
 export async function createWhatsappTemplate(
   deps: SampleDeps,

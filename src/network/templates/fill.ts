@@ -3,7 +3,10 @@ import { mediaOf } from './compose.ts';
 import { placeholdersOf } from './placeholders.ts';
 import type { Placeholder, Sendable } from './template.ts';
 
-/** The values of a template's placeholders as a client gives them: in their order, or by name (`1`, `header.1`, `first_name`). */
+/**
+ * The values of a template's placeholders as a client gives them: in their order, or by name (`1`, `header.1`,
+ * `first_name`).
+ */
 export type Given = readonly string[] | Readonly<Record<string, string>>;
 
 export type Filled = { readonly values: readonly string[]; readonly faults: readonly FieldError[] };

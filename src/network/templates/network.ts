@@ -13,8 +13,8 @@ export type NetworkDeps = { readonly pool: Pool; readonly secretKey: SecretKey }
 export type TemplateKey = { readonly channel: 'RCS' | 'WHATSAPP'; readonly id: string };
 
 /**
- * Called inside the transaction that changes or removes templates, with the keys of all of them. The application passes it in,
- * so that campaigns which send one of them can react.
+ * Called inside the transaction that changes or removes templates, with the keys of all of them. The application passes
+ * it in, so that campaigns which send one of them can react.
  */
 export type OnTemplatesChange = (tx: Db, templates: readonly TemplateKey[]) => Promise<void>;
 

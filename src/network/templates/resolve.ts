@@ -16,8 +16,8 @@ const maySend = ({ status, ownerId }: Sendable, accountId: number): boolean =>
 const keyOf = ({ channel, template }: TemplateContent): string => `${channel}/${template}`;
 
 /**
- * Creates the resolver of stored contents. A template resolves to null when it is gone, not approved, belongs to another
- * account, or needs a value that the message does not have.
+ * Creates the resolver of stored contents. A template resolves to null when it is gone, not approved, belongs to
+ * another account, or needs a value that the message does not have.
  */
 export function createResolver(pool: Pool): Resolver {
   /** Templates that do not exist are cached as well. */

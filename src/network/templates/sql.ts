@@ -108,7 +108,10 @@ export async function countOwnTemplates(
   return row.count;
 }
 
-/** Makes `claimTemplateSync` wait until this transaction ends: by then, a template made at the network is stored here too. */
+/**
+ * Makes `claimTemplateSync` wait until this transaction ends: by then, a template made at the network is stored here
+ * too.
+ */
 export async function claimTemplateChange(db: Db, { connectionId }: { connectionId: number }): Promise<void> {
   await exec(db, sql`SELECT pg_advisory_xact_lock_shared(724910, (${connectionId}::bigint % 2147483647)::int)`);
 }
@@ -198,8 +201,8 @@ export type SyncedTemplate = {
 };
 
 /**
- * Inserts or updates the templates of a business account from the network's list. New ones belong to `ownerId`. Returns the
- * ids of those that were inserted or have changed.
+ * Inserts or updates the templates of a business account from the network's list. New ones belong to `ownerId`. Returns
+ * the ids of those that were inserted or have changed.
  */
 export async function insertSyncedTemplates(
   db: Db,
@@ -238,7 +241,10 @@ async function listIds(db: Db, statement: Sql): Promise<string[]> {
   return (await many<{ id: string }>(db, statement)).map(({ id }) => id);
 }
 
-/** Marks templates as DELETED that the network no longer has and that were made `before` it was asked. Returns their ids. */
+/**
+ * Marks templates as DELETED that the network no longer has and that were made `before` it was asked. Returns their
+ * ids.
+ */
 export async function moveTemplatesToDeleted(
   db: Db,
   { connectionId, present, before }: { connectionId: number; present: readonly string[]; before: Date },
@@ -252,7 +258,9 @@ export async function moveTemplatesToDeleted(
   );
 }
 
-/** Stores the statuses and qualities in a callback; unknown templates are ignored. Returns the ids of the known ones. */
+/**
+ * Stores the statuses and qualities in a callback; unknown templates are ignored. Returns the ids of the known ones.
+ */
 export async function moveTemplateStatuses(
   db: Db,
   {

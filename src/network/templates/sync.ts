@@ -17,8 +17,8 @@ import { variablesFor } from './variables.ts';
 export type Synced = { readonly ok: true; readonly templates: number } | { readonly ok: false; readonly why: string };
 
 /**
- * Syncs the templates of a connection, and names and quality of its numbers, from the network. A template that was made there
- * belongs to the account that has the numbers; one that an account is making right now belongs to that account.
+ * Syncs the templates of a connection, and names and quality of its numbers, from the network. A template that was made
+ * there belongs to the account that has the numbers; one that an account is making right now belongs to that account.
  */
 export async function syncConnection(deps: ChangeDeps, connection: Connection): Promise<Synced> {
   const before = await db.findDatabaseTime(deps.pool);

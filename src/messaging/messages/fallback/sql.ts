@@ -138,8 +138,8 @@ export async function listFallbackMessages(db: Db, keys: readonly Key[]): Promis
 }
 
 /**
- * Lists those of these messages that were to be revoked by their network, and whether a response was recorded: until then,
- * or until their final state, the network is asked again.
+ * Lists those of these messages that were to be revoked by their network, and whether a response was recorded: until
+ * then, or until their final state, the network is asked again.
  */
 export async function listRevokeRequests(db: Db, keys: readonly Key[]): Promise<{ id: string; answered: boolean }[]> {
   if (keys.length === 0) return [];

@@ -14,7 +14,7 @@ export type RecentMessages = {
   take(ids: readonly string[]): readonly NewMessage[] | null;
 };
 
-/** Beyond this the oldest stay, because they are claimed next, and the others are read from the database. */
+/** Maximum messages held; above it the oldest stay, which are claimed next, and others are read from the database. */
 const MAX_MESSAGES = 50_000;
 /** Messages not claimed by then are likely with another process, or wait for a carrier. */
 const MAX_AGE_MS = 30_000;

@@ -16,7 +16,9 @@ export type MarginRow = {
   costMicros: number;
 };
 
-/** Adds to one shard of the days. The rows must be in the order of their keys, because they are locked in that order. */
+/**
+ * Adds to one shard of the days. The rows must be in the order of their keys, because they are locked in that order.
+ */
 export async function insertMargins(
   db: Db,
   { rows, shard }: { rows: readonly MarginRow[]; shard: number },

@@ -169,7 +169,9 @@ export type DueRetry = RowOf<typeof DUE_RETRY>;
 /** Number of events to load of an account. */
 export type AccountLimit = { readonly accountId: number; readonly limit: number };
 
-/** Lists the events of these accounts whose next attempt is due, up to the limit of each, without those held already. */
+/**
+ * Lists the events of these accounts whose next attempt is due, up to the limit of each, without those held already.
+ */
 export async function listDueRetries(
   db: Db,
   { wants, heldIds }: { wants: readonly AccountLimit[]; heldIds: readonly string[] },

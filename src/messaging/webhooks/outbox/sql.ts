@@ -14,7 +14,7 @@ export type NewWebhookEvent = {
   readonly kind: WebhookEventKind;
   /** The id of the sent or the inbound message. */
   readonly messageId: string;
-  /** For a DELIVERY: the code of the specification's status table. */
+  /** Code of the specification's status table, for a DELIVERY. */
   readonly status: number | null;
   /** Time of the event; null means in this transaction. */
   readonly at: Date | null;

@@ -3,7 +3,9 @@ import { addSecretOption, type SecretFlag } from '../../../platform/secret-input
 import type { SecretField } from '../kinds/secret.ts';
 import type { SettingField } from '../kinds/setting-fields.ts';
 
-/** Creates the option of a setting: `--system-id <text>` for `systemId`; a list has the singular, given several times. */
+/**
+ * Creates the option of a setting: `--system-id <text>` for `systemId`; a list has the singular, given several times.
+ */
 export function settingOption({ name, type, description, required, ...field }: SettingField): Option {
   const flag = flagOf(type === 'list' ? name.replace(/s$/, '') : name);
   const option = new Option(`${flag}${VALUES[type]}`, helpOf(description)).makeOptionMandatory(required);

@@ -17,7 +17,9 @@ const readSettings = (pairs: readonly string[]): Record<string, unknown> =>
     }),
   );
 
-/** Divides `name=value` pairs into settings and fields of the secret, which are texts and are named in `secretNames`. */
+/**
+ * Divides `name=value` pairs into settings and fields of the secret, which are texts and are named in `secretNames`.
+ */
 export function divideSettings(
   pairs: readonly string[],
   secretNames: ReadonlySet<string>,

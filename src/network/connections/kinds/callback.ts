@@ -60,7 +60,10 @@ export type ReadCallback = (request: CallbackRequest) => CallbackAnswer;
 
 /** The requests that a carrier sends to our callback URL, `/api/callbacks/<kind>/<name of the connection>`. */
 export type Callbacks = {
-  /** The OpenAPI text of the GET request that verifies the URL, or reports like a POST; null when the carrier only posts. */
+  /**
+   * The OpenAPI text of the GET request that verifies the URL, or reports like a POST; null when the carrier only
+   * posts.
+   */
   readonly verification: { readonly summary: string; readonly description: string } | null;
   /** The header with the signature of a posted body, in lower case; null where it depends on the settings. */
   readonly signatureHeader: string | null;

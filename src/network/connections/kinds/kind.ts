@@ -22,7 +22,10 @@ export type Kind = {
   /** The settings, in the order in which forms and the command line offer them. */
   readonly settings: readonly SettingField[];
   readonly secret: Secret;
-  /** Throws an Error that names the field of the secret which these valid settings need and this secret lacks; null: none. */
+  /**
+   * Throws an Error that names the field of the secret which these valid settings need and this secret lacks; null:
+   * none.
+   */
   readonly checkSecret: ((settings: object, secret: string) => void) | null;
   /** True if its carriers are only dialled at addresses that webhooks may be posted to. */
   readonly isGuarded: boolean;
@@ -41,7 +44,9 @@ export type Kind = {
   addressOf(settings: unknown): { readonly host: string; readonly port: number };
   /** Returns the maximum of unanswered messages, and of messages (SMS: parts) per second; 0 where there is no limit. */
   limitsOf(settings: unknown): { readonly window: number; readonly perSecond: number };
-  /** Returns the ids of the senders that stored settings name; empty where they are only named when they are assigned. */
+  /**
+   * Returns the ids of the senders that stored settings name; empty where they are only named when they are assigned.
+   */
   senderIdsOf(settings: unknown): readonly string[];
   /**
    * Makes one request that sends nothing, and shows it with the response, secrets hidden; null where there is nothing

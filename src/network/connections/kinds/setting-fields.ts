@@ -18,7 +18,7 @@ export type SettingField = {
   readonly options: readonly (string | number)[];
   readonly minimum: number | null;
   readonly maximum: number | null;
-  /** In characters. */
+  /** Limit in characters. */
   readonly maxLength: number | null;
 };
 

@@ -22,8 +22,8 @@ export type Asked = {
 };
 
 /**
- * Finds the routes of a message: those of the longest prefix of which any has its conditions met, without the sandbox where
- * the best is a real carrier, and the other way round. Null when there is none.
+ * Finds the routes of a message: those of the longest prefix of which any has its conditions met, without the sandbox
+ * where the best is a real carrier, and the other way round. Null when there is none.
  */
 export function choose(longest: Plan, asked: Asked): Choice | null {
   const { channel, destination, traffic, economics } = asked;

@@ -53,7 +53,10 @@ export function checksOf({ network, accountId, sender, hours }: Conditions): Che
   return checks;
 }
 
-/** Writes the conditions of a route for people: `network 22201, account 7, sender ACME, 08:00-20:00 Europe/Rome Mon-Fri`. */
+/**
+ * Writes the conditions of a route for people: `network 22201, account 7, sender ACME, 08:00-20:00 Europe/Rome
+ * Mon-Fri`.
+ */
 export function describeConditions({ network, accountId, sender, hours }: Conditions): string {
   return [
     ...(network === null ? [] : [`network ${network}`]),
