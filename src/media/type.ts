@@ -30,8 +30,8 @@ const UNSPECIFIC_TYPES: ReadonlySet<string> = new Set(['', 'application/octet-st
 export type Claim = { readonly fileName: string; readonly contentType: string };
 
 /**
- * Detects the type of a file from its content alone. Throws 400 if it is none of ours, or if its name or its declared
- * type contradict the content: a client that relies on them would misread the file.
+ * Detects the type of a file from its content alone. Throws 400 if it is not a supported type, or if its name or its
+ * declared type contradict the content: a client that relies on them would misread the file.
  */
 export async function detectType(octets: Uint8Array, { fileName, contentType }: Claim): Promise<MediaType> {
   const found = await fileTypeFromBuffer(octets);

@@ -15,8 +15,8 @@ type Sender = Pick<Actor, 'accountId' | 'hasOptOuts'> & Partial<Pick<Actor, 'num
 type Destined = { readonly channel: Channel; readonly destination: string; readonly isKnownNumber?: boolean };
 
 /**
- * Reads the recipient of a message: a number or, on WhatsApp, the user id of a person who shows none, which is
- * unchanged.
+ * Returns the recipient of a message: a number or, on WhatsApp, the user id of a person without a visible number, which
+ * is unchanged.
  */
 export const readDestination = ({ channel, destination, isKnownNumber }: Destined, rules: NumberRules): ReadNumber =>
   isKnownNumber || (channel === 'WHATSAPP' && isUserId(destination))

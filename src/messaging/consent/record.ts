@@ -19,7 +19,7 @@ export async function optOut(tx: Db, rows: readonly db.OptOut[]): Promise<db.Con
   return added;
 }
 
-/** Removes opt-outs, regardless of who recorded them, in the caller's transaction. Returns those that existed. */
+/** Removes opt-outs, whatever their origin, in the caller's transaction. Returns those that existed. */
 export const optIn = (tx: Db, rows: readonly db.Consent[]): Promise<db.Consent[]> =>
   rows.length === 0 ? Promise.resolve([]) : db.deleteOptOuts(tx, rows);
 
@@ -79,7 +79,9 @@ export async function applyConsentWords(tx: Db, messages: readonly InboundText[]
   await optIn(tx, rows('start'));
 }
 
-/** Returns the number of a person in E.164, or the user id of one who shows none; null for anything else. */
+/**
+ * Returns the number of a person in E.164, or the user id of a person without a visible number; null for anything else.
+ */
 const personOf = ({ channel, source }: InboundText): string | null =>
   toE164(source) ?? (channel === 'WHATSAPP' && isUserId(source) ? source : null);
 

@@ -12,7 +12,7 @@ import { MINUTE_MS, SECOND_MS } from '../../platform/lib/time.ts';
 
 const BATCH_SIZE = 1000;
 const DEADLINE_ROWS_PER_BATCH = 4;
-/** At 50,000 messages a second this window has half a million of them, and most of those have a final state. */
+/** Window of a check: at 50,000 messages a second it has half a million of them, most with a final state. */
 const WINDOW_MS = 10 * SECOND_MS;
 const MAX_QUEUED = 10 * BATCH_SIZE;
 

@@ -20,7 +20,7 @@ export type Verdict =
   | { readonly kind: 'refuse'; readonly reason: string }
   /** The network is asked to revoke it, and no message follows unless it does. */
   | { readonly kind: 'revoke' }
-  /** No carrier has taken it, and it has waited for as long as it may: it is withdrawn from the queue. */
+  /** No carrier has taken it within its maximum wait: it is withdrawn from the queue. */
   | { readonly kind: 'withdraw' }
   | { readonly kind: 'wait'; readonly waitMs: number };
 

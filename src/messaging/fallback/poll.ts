@@ -21,7 +21,7 @@ export type FallbackDeps = {
 
 /** Processes the fallbacks of single sends when they are due. */
 export type FallbackPoller = {
-  /** Processes what is due and returns the number of messages. One caller at a time. */
+  /** Processes due fallbacks and returns the number of messages. One caller at a time. */
   poll(): Promise<number>;
   /** Resolves when no work is in progress. */
   stop(): Promise<void>;

@@ -149,7 +149,7 @@ export async function deleteParts(db: Db, { ids }: { ids: readonly number[] }): 
   return exec(db, sql`DELETE FROM inbound_part WHERE id = ANY(${plainArray(ids)}::bigint[])`);
 }
 
-/** A whole message as it is stored. */
+/** A stored whole message. */
 export type NewInboundMessage = {
   readonly accountId: number;
   readonly id: string;

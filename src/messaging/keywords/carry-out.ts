@@ -64,7 +64,7 @@ function carryOut(deps: KeywordDeps, action: db.Action): Promise<void> {
   return action.kind === 'post' ? postCopy(deps, action) : sendMessage(deps, action);
 }
 
-/** A full phone number; shorter ones are short codes, even if they begin like a country code. */
+/** Matches a full phone number; shorter ones are short codes, even if they begin like a country code. */
 const LONG_NUMBER = /^\d{9,15}$/;
 
 /** Sends a reply, or a copy by SMS, from the number that was written to. */
@@ -163,7 +163,7 @@ function secretsOf(key: SecretKey, endpoint: Endpoint, at: Date): readonly strin
   }
 }
 
-/** The body of a copy to a URL. */
+/** Makes the body of a copy to a URL. */
 const toCopy = ({ inboundId, channel, source, destination, body, keyword, receivedAt }: db.Action) => ({
   messageId: inboundId,
   channel,

@@ -106,7 +106,7 @@ async function findTargetFault(target: string, { guard, sendsMail }: KeywordCont
     : 'must be a URL that begins with https://, an email address, or a number in E.164 form';
 }
 
-/** The audit log names the rule, not its texts. */
+/** Records a change in the audit log, which names the rule, not its texts. */
 async function record(tx: Db, author: Author, action: string, rule: db.KeywordRule): Promise<void> {
   const { id, number, keyword, answer, forwardTo } = rule;
   const detail = { number, keyword, answers: answer !== null, forwards: forwardTo && kindOfTarget(forwardTo) };

@@ -50,7 +50,7 @@ function actionsOf(message: Received, rules: readonly db.KeywordRule[]): Wanted[
   const common = { accountId, inboundId, ruleId, keyword };
   const person = toE164(source);
   const isAnswered = answer !== null && channel === 'SMS' && person !== null;
-  // A copy to the one who wrote would come back.
+  // A copy to the sender would come back.
   const isCopied = forwardTo !== null && forwardTo !== person;
   const pair = { accountId, number, person: source };
   return [

@@ -70,7 +70,7 @@ export async function lockRule(db: Db, { accountId, id }: RuleKey): Promise<Keyw
 
 type RuleKey = { readonly accountId: number; readonly id: number };
 
-/** Updates a rule, and forgets its fault. Fails (23505) when another one has the same number and keyword. */
+/** Updates a rule, and clears its fault. Fails (23505) when another one has the same number and keyword. */
 export async function updateRule(db: Db, rule: NewRule & { readonly id: number }): Promise<KeywordRule> {
   return one(
     db,
@@ -233,8 +233,8 @@ export async function claimActions(
 }
 
 /**
- * Actions `k` that can be carried out, for the FROM of a statement: their account is active, and their message has not
- * been deleted meanwhile.
+ * Actions `k` that can be carried out, for the FROM of a statement: their account is active, and their message still
+ * exists.
  */
 const waitingActions = (kinds: readonly ActionKind[]) => sql`keyword_action k
   JOIN account a ON a.id = k.account_id AND a.status = 'active' AND k.kind = ANY(${textArray(kinds)}::text[])

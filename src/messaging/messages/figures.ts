@@ -42,7 +42,10 @@ export function figuresOfEnds(
   return deltas;
 }
 
-/** Nearly all moves come here. The objects are written out because a spread costs measurable CPU time. */
+/**
+ * Makes a plain delta, as nearly all moves need. The objects are written out because a spread costs measurable CPU
+ * time.
+ */
 const plain = (accountId: number, id: string, status: number): TrafficDelta =>
   status === STATUS.DELIVERED
     ? { accountId, id, campaignId: null, channel: SMS, delivered: 1 }

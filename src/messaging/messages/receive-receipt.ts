@@ -19,8 +19,8 @@ export type MatchedReceipt = {
 };
 
 /**
- * UNKNOWN means that the carrier does not know, ACCEPTED that the message is on its way: neither moves anything. A
- * message that was read was delivered, whether a receipt reported that or not.
+ * Returns the status of a receipt. UNKNOWN means that the carrier does not know, ACCEPTED that the message is on its
+ * way: neither moves anything. A message that was read was delivered, whether a receipt reported that or not.
  */
 const statusOf = (state: ReceiptState): number => STATUS[state === 'READ' ? 'DELIVERED' : state];
 

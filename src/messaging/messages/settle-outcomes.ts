@@ -19,9 +19,9 @@ import * as db from './sql.ts';
  * The dispatcher's `settle`: records outcomes in its transaction.
  *
  * First outcomes are inserted at half the cost of an upsert; that fails when one of them is recorded already. With
- * `again` recorded outcomes stay as they are, so that a commit whose response was lost can be repeated.
+ * `again` recorded outcomes are unchanged, so that a commit whose response was lost can be repeated.
  *
- * @param costs what carriers charge, for the margins
+ * @param costs charges of carriers, for the margins
  * @returns the messages whose outcome is new
  */
 export async function settleOutcomes(
@@ -191,7 +191,7 @@ function toState(result: Result, { channel, campaignId }: Traits): db.NewState {
     status: statusOf(result),
     attempts: attempt,
     connectionId,
-    // Some carriers answer ROK without an id: no receipt can be matched to that.
+    // Some carriers respond ROK without an id: no receipt can be matched to that.
     carrierId: (others.length === 0 && only) || null,
     submitted: outcome.kind === 'accepted' || (outcome.kind === 'unknown' && !resubmit),
     errorCode: outcome.kind === 'refused' || outcome.kind === 'retry' ? outcome.code : null,
@@ -225,7 +225,10 @@ function toParts({ accountId, messageId, connectionId, outcome }: Result): NewPa
   }));
 }
 
-/** An acceptance is in the state of the message; a later outcome may replace any other outcome there. */
+/**
+ * Makes the event of an outcome. An acceptance is in the state of the message; a later outcome may replace any other
+ * outcome there.
+ */
 function toEvent({ accountId, messageId, connectionId, attempt, outcome, resubmit }: Result): NewEvent[] {
   const common = { accountId, messageId, connectionId };
   if (outcome.kind === 'accepted')

@@ -138,8 +138,8 @@ export type OutcomeMove = {
 };
 
 /**
- * Records outcomes of messages that may have a state already. An attempt that is recorded stays as it is, except that a
- * known outcome replaces an unknown one of the same attempt.
+ * Records outcomes of messages that may have a state already. A recorded attempt is unchanged, except that a known
+ * outcome replaces an unknown one of the same attempt.
  *
  * @returns the messages that changed, by their ids
  */

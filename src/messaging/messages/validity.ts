@@ -17,7 +17,7 @@ type Timed = { readonly id: string; readonly validUntil: Date | null; readonly s
 
 const after = (at: Date, ms: number): Date => new Date(at.getTime() + ms);
 
-/** The instant after which no carrier may deliver the message any more. */
+/** Returns the instant after which no carrier may deliver the message any more. */
 export const validUntilOf = ({ id, validUntil, scheduledAt }: Timed): Date =>
   validUntil ?? after(scheduledAt ?? timeOfId(id), DEFAULT_VALIDITY_MS);
 

@@ -11,7 +11,7 @@ const MIN_STRIDED = 64;
 export type Sampler = {
   /** Samples responses of carriers, and remembers a few. Takes some 0.2 µs per message. */
   note(results: readonly Result[]): void;
-  /** Returns the samples since the last call, at most five of each connection and country, and forgets them. */
+  /** Removes and returns the samples since the last call, at most five of each connection and country. */
   take(): NewSample[];
 };
 

@@ -10,7 +10,7 @@ import { deleteOldQuality, insertSamples, judgeSamples } from './sql.ts';
  * no use to a person who waits for a code.
  */
 const JUDGED_AFTER_MS = 5 * MINUTE_MS;
-/** Few enough that the statement takes some 20 ms. */
+/** Maximum samples per statement, so that it takes some 20 ms. */
 const SAMPLES_PER_STATEMENT = 2000;
 
 type QualityTaskDeps = { readonly pool: Pool; readonly sampler: Sampler; readonly now: () => Date };

@@ -5,7 +5,10 @@ import { firstIdAt } from '../../platform/lib/ids.ts';
 import { listByCarrierIds, listNumbers, type SpelledId } from '../messages/carrier-ids/sql.ts';
 import { HOUR_MS } from '../../platform/lib/time.ts';
 
-/** Most receipts arrive within hours. Searching these first keeps the partitions of other days out of the plan. */
+/**
+ * Most receipts arrive within hours. Searching the messages of these first keeps the partitions of other days out of
+ * the plan.
+ */
 const RECENT_MS = 6 * HOUR_MS;
 const EVER = firstIdAt(new Date(0));
 
@@ -73,7 +76,7 @@ async function matchBy(
 /** Minimum digits to compare: many numbers end with the same few digits. */
 const MIN_DIGITS = 7;
 
-/** True if two spellings can mean one number: with and without its country code, or with a zero in its place. */
+/** True if two spellings can mean one number: with and without its country code, or with a zero replacing it. */
 function isSameNumber(a: string, b: string): boolean {
   const [one, other] = [a, b].map((number) => number.replace(/\D/g, '').replace(/^0{1,2}/, ''));
   const [short = '', long = ''] = [one, other].toSorted((x = '', y = '') => x.length - y.length);

@@ -19,7 +19,10 @@ export type ReceiptTaskDeps = {
   readonly onMatched?: OnMatched | undefined;
 };
 
-/** A receipt is matched as long as its message may have one (48 h), and parked for seven days more. */
+/**
+ * Days to keep parked receipts: a receipt is matched for as long as its message may have one (48 h), and parked for
+ * seven days more.
+ */
 const UNMATCHED_DAYS = 9;
 
 /**

@@ -110,7 +110,9 @@ const ADVICE =
   'SENDING IS PAUSED: the database may be a restored backup or a copy, and what it has queued may have been sent. ' +
   'See `npm run heliograph -- fence show`, then decide: `fence confirm` sends it, `fence discard` does not.';
 
-/** Runs `work` for one worker on the database at a time, so that the file of a machine changes in step with its row. */
+/**
+ * Runs `work` for one worker on the database at a time, so that the file of a machine changes together with its row.
+ */
 async function inTurn(pool: Pool, work: () => Promise<void>): Promise<void> {
   const session = await pool.connect();
   let broken: Error | boolean = true;

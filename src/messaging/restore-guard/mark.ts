@@ -18,8 +18,8 @@ export type FoundMark = Mark & {
 };
 
 /**
- * Less than a sector, so that a power cut leaves the old text or the new one. The size is fixed: the file is written in
- * place.
+ * Size of the file: less than a sector, so that a power cut leaves the old text or the new one. It is fixed, because
+ * the file is written in place.
  */
 const FILE_BYTES = 400;
 

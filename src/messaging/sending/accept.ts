@@ -35,10 +35,13 @@ import { planSimulation } from '../simulation/simulate.ts';
 import { type ClientIdClaim, insertClientIds, listClientIds } from '../messages/client-ids/sql.ts';
 import { traceparentOf } from '../../platform/traceparent.ts';
 
-/** Few enough that a statement leaves a core of the database, and the event loop, to single sends after some 3 ms. */
+/**
+ * Rows per statement, few enough that it leaves a core of the database, and the event loop, to single sends after some
+ * 3 ms.
+ */
 const ROWS_PER_STATEMENT = 500;
 const CHUNK_SIZE = 1000;
-/** An account whose sends had to wait for its own locks sends alone for this long. */
+/** Time that an account sends alone after its sends had to wait for its own locks. */
 const ALONE_MS = 5000;
 /** Limit of lock waits in a batch of several accounts; without it, one account that holds a lock holds up all. */
 const LIMIT_LOCKS = sql`SET LOCAL lock_timeout = '100ms'`;
@@ -233,7 +236,9 @@ function withRefused(prepared: readonly (Prepared | Refused)[], stored: readonly
   return prepared.map((p) => (p.kind === 'refused' ? p : (stored[next++] as Verdict)));
 }
 
-/** The client id that a message claims. One that follows another message has that message's id and claims none. */
+/**
+ * Returns the client id that a message claims. One that follows another message has that message's id and claims none.
+ */
 const claimedId = ({ message, draft }: Prepared): string | null => (draft.isHop ? null : message.clientId);
 
 const chargeOf = ({ message }: Prepared): Charge => ({ accountId: message.accountId, micros: message.priceMicros });

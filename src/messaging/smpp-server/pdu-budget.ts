@@ -20,7 +20,7 @@ export type PduBudget = {
   fault(): boolean;
   /** A response to nothing that we have sent. */
   stray(): boolean;
-  /** Expects this many more apparent strays: responses for which we no longer wait. */
+  /** Expects this many more apparent strays: responses that are no longer awaited. */
   expectLate(responses: number): void;
   /** True while the PDUs of this second are used up: nothing is read meanwhile. */
   readonly isResting: boolean;

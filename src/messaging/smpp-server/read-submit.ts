@@ -141,8 +141,8 @@ function contentOf(message: Message, { alphabet }: Submitter): Content | null {
   if (kind === null) return null;
   if (kind === 'binary') return { body: '', binary: { udh: udh ?? new Uint8Array(0), data: octets }, udh: null };
   const body = decodeText(octets, message.dataCoding, alphabet).toWellFormed();
-  // A character that is divided between two parts has no half in a text, and another part may be in UCS-2 too: the octets
-  // go to the carrier as they came.
+  // Half of a character that is divided between two parts is no text, and another part may be in UCS-2 too: the octets
+  // go to the carrier unchanged.
   if (udh && message.dataCoding === UCS2 && body !== '')
     return { body, binary: { udh, data: octets, dataCoding: UCS2 }, udh: null };
   return { body, binary: null, udh, dataCoding: message.dataCoding };

@@ -75,7 +75,7 @@ export function createRequests(deps: RequestDeps): (client: Client, request: Req
   async function submitMulti(client: Client, request: PduOf<'submit_multi'>): Promise<Pdu> {
     const { destinations } = request;
     if (destinations.length === 0) return refused(request, STATUS.ESME_RINVNUMDESTS);
-    // It would be throttled for ever.
+    // It would be throttled forever.
     if (client.rate !== null && destinations.length > client.rate.perSecond)
       return refused(request, STATUS.ESME_RINVNUMDESTS);
     if (!take(client, destinations.length)) return refused(request, STATUS.ESME_RTHROTTLED);

@@ -79,7 +79,10 @@ export type Session = {
   deliver(frames: readonly Buffer[], settled: Settled): void;
   /** Sets the credential and the account from now on. */
   follow(client: Client): void;
-  /** Serves nothing more, answers what it has read, waits shortly for the responses to its deliver_sm, and unbinds. */
+  /**
+   * Accepts no more requests, answers those it has read, waits briefly for the responses to its deliver_sm, and
+   * unbinds.
+   */
   leave(reason: string): void;
   /** Checks for exceeded time limits. */
   sweep(): void;
@@ -324,7 +327,7 @@ export function createSession(socket: Socket, address: string, deps: SessionDeps
     budget.expectLate(expired);
     if (expired > 0) unansweredRounds += 1;
     if (unansweredRounds >= MAX_UNANSWERED_ROUNDS) return leave('the client answers no deliver_sm');
-    // While we owe responses, we may be the ones who do not read.
+    // While we owe responses, we may be the side that does not read.
     if (unanswered > 0) return;
     const periods = link.silentMs() / timing.enquireMs;
     if (periods >= SILENT_PERIODS) return link.destroy();

@@ -55,9 +55,7 @@ function rateWithin(account: Rate | null, tps: number | null): Rate | null {
   };
 }
 
-/**
- * Returns the reason why a client may not have a bind (any more); null when it may. The address is that of the bind.
- */
+/** Returns the reason why a client may not have a bind (any more); null if it may. The address is that of the bind. */
 export function refusalOf(credential: LiveCredential, address: string): string | null {
   try {
     refuseAtGate(credential, address);

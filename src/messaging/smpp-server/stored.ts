@@ -28,9 +28,8 @@ type Deps = Pick<ReadOptions, 'maxScheduleDays' | 'passedTags'> & {
 /** Creates the handler for requests about messages that the same account submitted before, over any protocol. */
 export function createStoredRequests({ pool, accept, clock, maxScheduleDays, passedTags }: Deps) {
   /**
-   * Finds the message that a request names with its id and its source address, which must be that of the submit,
-   * whatever sender the rules of a country have replaced it by. For a message that was replaced, returns the
-   * replacement.
+   * Finds the message that a request names with its id and its source address, which must be that of the submit, even
+   * if the rules of a country have replaced that sender. For a message that was replaced, returns the replacement.
    */
   async function find({ accountId }: Client, { messageId, source }: Named) {
     const knownId = readMessageId(messageId);
@@ -60,7 +59,7 @@ export function createStoredRequests({ pool, accept, clock, maxScheduleDays, pas
   }
 
   async function cancel(client: Client, request: PduOf<'cancel_sm'>): Promise<Pdu> {
-    // Without an id it means all messages to a number: that is not offered.
+    // Without an id it means all messages to a number, which is not offered.
     if (request.messageId === '') return refused(request, SMPP.ESME_RCANCELFAIL);
     const record = await find(client, request);
     if (!record) return refused(request, SMPP.ESME_RINVMSGID);

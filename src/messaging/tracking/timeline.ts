@@ -180,7 +180,7 @@ function countedReceipts(history: MessageHistory, parts: readonly PartHistory[])
   const { status, updatedAt, doneAt, connection, receiptText, errorCode, submittedAt } = history;
   const ofParts = parts.flatMap((part): Entry[] => {
     if (part.receiptText === null || part.doneAt === null) return [];
-    // Carriers give only the minute, which is not shown before the submit.
+    // Carriers give only the minute, which may lie before the submit.
     const at = submittedAt !== null && part.doneAt < submittedAt ? submittedAt : part.doneAt;
     return [receipt({ ...part, at })];
   });

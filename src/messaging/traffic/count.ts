@@ -42,7 +42,10 @@ export async function countTraffic(tx: Db, deltas: readonly TrafficDelta[]): Pro
   await Promise.all([insertTraffic(tx, { rows, shard: randomInt(SHARDS) }), countMinutes(tx, deltas)]);
 }
 
-/** Most messages of a batch have the same key, so each is compared with the key of the one before it first. */
+/**
+ * Sums up deltas. Most messages of a batch have the same key, so each is compared with the key of the one before it
+ * first.
+ */
 function sumUp(deltas: readonly TrafficDelta[]): Iterable<TrafficRow> {
   const rows = new Map<string, TrafficRow>();
   let hour: Hour | undefined;

@@ -19,9 +19,9 @@ export type BulkShare = {
 };
 
 /**
- * Creates the share of one connection. A carrier responds in turn: behind a window of 2,000, which it works off in 0.2
- * s, a one-time code waits for 0.2 s. So there may be as many under way as the carrier answers within 25 ms, or within
- * twice its shortest response time if that is longer, and always a hundred.
+ * Creates the share of one connection. A carrier responds in turn: behind a window of 2,000, which takes it 0.2 s, a
+ * one-time code waits for 0.2 s. So there may be as many under way as the carrier answers within 25 ms, or within twice
+ * its shortest response time if that is longer, and always a hundred.
  */
 export function createBulkShare(now: () => number = () => performance.now()): BulkShare {
   let shortestMs = Number.POSITIVE_INFINITY;

@@ -24,7 +24,7 @@ export type Job = Submission & {
   readonly network?: string;
   /** True if its price, when it is returned, stays reserved for its campaign. */
   readonly keepsReserve: boolean;
-  /** The outcome of a message that cannot be sent; it is not submitted to the carrier. */
+  /** The outcome of a message that cannot be submitted to the carrier. */
   readonly refusal?: Outcome;
 };
 

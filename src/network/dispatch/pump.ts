@@ -67,7 +67,7 @@ export function startPump(deps: PumpDeps): Pump {
   const bulkShare = createBulkShare();
   const workSignal = createSignal();
   let outcomes: Settled[] = [];
-  /** The chunks whose intents are being committed, with how many messages may be written as soon as they are. */
+  /** The chunks whose intents are being committed, with the number of messages to write as soon as they are. */
   const picked = new Map<HeldChunk, number>();
   let inFlight = 0;
   let uncommitted = 0;

@@ -83,7 +83,7 @@ export const MISSED_AFTER = sql`interval '60 minutes'`;
  * The turn of a new row `u` (account_id, connection_id, priority, size, and n for the order) in its queue. Rounds count
  * messages, so that accounts share a connection by messages and not by chunks: each chunk starts where the previous
  * chunk of its account ends, but never before the round that the queue has reached, so that a new account starts level
- * with the others, neither ahead of them nor behind. Chunks that are not due yet do not count.
+ * with the others. Chunks that are not due yet do not count.
  */
 const NEXT_ROUND = sql`greatest(
     coalesce((SELECT min(q.round) FROM dispatch_chunk q WHERE q.connection_id = u.connection_id

@@ -27,10 +27,7 @@ export type NetworkFinder = {
 export type FindOptions = {
   readonly accountId: number;
   readonly wait: boolean;
-  /**
-   * Picks those of the unknown numbers that are worth a paid look-up; without it, all are. Not called when none is
-   * unknown.
-   */
+  /** Picks the unknown numbers that are worth a paid look-up; without it, all are. Not called when none is unknown. */
   readonly pickWorthy?: (numbers: readonly string[]) => Promise<readonly string[]>;
 };
 
@@ -129,7 +126,7 @@ export function createNetworkFinder({
     log.warn({ connection: name, reason: found.reason }, 'look-ups fail; messages are routed without a network');
   }
 
-  /** Returns those of the unknown numbers that may be looked up: in progress, or worth it and within the budgets. */
+  /** Returns the unknown numbers that may be looked up: in progress, or worth it and within the budgets. */
   async function pick(numbers: readonly string[], { accountId, pickWorthy }: FindOptions): Promise<readonly string[]> {
     const joined = numbers.filter((number) => inProgress.has(number));
     const room = now() < pausedUntil ? 0 : MAX_WAITING - waiting.length;

@@ -8,9 +8,9 @@ import type { Standing } from './standings/standing.ts';
 /** Reason why a route is not used for a message. */
 export type Obstacle =
   | ConditionName
-  /** Another prefix decides: a longer one of which a route has its conditions met. */
+  /** Another prefix decides: a longer one with a route whose conditions are met. */
   | 'prefix'
-  /** It leads to the sandbox and the best route to a real carrier, or the other way round. */
+  /** It leads to the sandbox and the best route to a real carrier, or vice versa. */
   | 'sandbox';
 
 /** A route whose prefix matches the number, with its result. */

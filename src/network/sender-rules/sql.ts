@@ -38,7 +38,7 @@ export async function insertRule(
   );
 }
 
-/** Deletes a rule and returns what it was; undefined when there is none. */
+/** Deletes a rule and returns it; undefined when there is none. */
 export async function deleteRule(db: Db, { id }: { id: number }): Promise<SenderRule | undefined> {
   return maybeOne(db, sql`DELETE FROM sender_rule WHERE id = ${id} RETURNING ${RULE}`);
 }
@@ -67,7 +67,7 @@ export async function insertRegistered(db: Db, { prefix, sender, ownerId }: NewR
   );
 }
 
-/** Deletes a registered sender and returns what it was; undefined when there is none. */
+/** Deletes a registered sender and returns it; undefined when there is none. */
 export async function deleteRegistered(db: Db, { id }: { id: number }): Promise<RegisteredSender | undefined> {
   return maybeOne(db, sql`DELETE FROM registered_sender r WHERE r.id = ${id} RETURNING ${REGISTERED}`);
 }

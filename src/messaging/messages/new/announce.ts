@@ -26,7 +26,7 @@ export function announce({ waker, recentMessages, tracing }: AnnounceDeps, queue
   if (tracing) for (const { messages } of queued) traceAccepted(tracing, messages);
 }
 
-/** A message has its id from the beginning of its acceptance on. */
+/** Traces the acceptance of messages. A message has its id from the beginning of its acceptance on. */
 function traceAccepted(tracing: Tracing, messages: readonly NewMessage[]): void {
   const endMs = Date.now();
   for (const { id, accountId, channel } of messages) {

@@ -8,7 +8,7 @@ export type RecentMessages = {
    */
   put(messages: readonly NewMessage[]): void;
   /**
-   * Returns the messages with these ids and forgets them; null if they are not all here. The ids are those of a claimed
+   * Removes and returns the messages with these ids; null if they are not all here. The ids are those of a claimed
    * chunk: of a chunk that was put, or its first ones, which leaves the others here.
    */
   take(ids: readonly string[]): readonly NewMessage[] | null;

@@ -15,7 +15,8 @@ import type { Channel } from '../../../platform/lib/channel.ts';
 import type { StoredContent } from '../../../network/templates/content.ts';
 
 /**
- * A row of the table `message`, which is written once and never changed. `newMessage` fills in what most rows share.
+ * A row of the table `message`, which is written once and never changed. `newMessage` fills in the values that most
+ * rows share.
  */
 export type NewMessage = {
   readonly accountId: number;

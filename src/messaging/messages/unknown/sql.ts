@@ -17,7 +17,7 @@ const ADDRESSED = sql`coalesce(ltrim(m.destination, '+'), ''), coalesce(lower(lt
   coalesce(m.valid_until, coalesce(m.scheduled_at, ${timeOf(sql`u.message_id`)})
                             + ${GIVE_UP_AFTER_MS} * interval '1 millisecond')`;
 
-/** Adds messages to the list of unknown outcomes. A message that is on it already stays as it is. */
+/** Adds messages to the list of unknown outcomes. A message that is on it already is unchanged. */
 export async function insertUnknowns(db: Db, rows: readonly (Submit & { readonly reason: string })[]): Promise<void> {
   await exec(
     db,

@@ -64,7 +64,7 @@ export async function readRcsSend(
   return newDraft({ channel: 'RCS', sender: bareAgentId(agentId), ...composed, ...sharedFields(input, now, hops) });
 }
 
-/** A user id is valid on WhatsApp only, so nothing can follow on another channel. */
+/** Returns the errors of a user id: it is valid on WhatsApp only, so nothing can follow on another channel. */
 const faultsOfUserId = ({ destination, fallbackRcs, fallbackSms }: WhatsappSendIn): FieldError[] =>
   !isUserId(destination)
     ? []

@@ -13,9 +13,9 @@ export type HeldEvents = {
   hold(held: { rows: readonly OutboxRow[]; done: readonly Event[]; retries: readonly Event[] }): void;
   /** Returns the rows that have no further event once these have settled. */
   endedBy(settled: readonly SettledEvent[]): DoneRow[];
-  /** Forgets events that have settled and rows that have ended; call it after the commit. */
+  /** Drops events that have settled and rows that have ended; call it after the commit. */
   release(settled: readonly SettledEvent[], ended: readonly DoneRow[]): void;
-  /** Forgets everything of an account. */
+  /** Drops everything of an account. */
   drop(accountId: number): void;
 };
 

@@ -36,7 +36,7 @@ export type Loaded = {
 /**
  * Loads the events of outbox rows of any accounts, and separates those to send, to defer and to skip.
  *
- * @param retrying the accounts of which events may wait for another attempt
+ * @param retrying accounts whose events may wait for another attempt
  */
 export async function loadRows(db: Db, rows: readonly OutboxRow[], retrying: ReadonlySet<number>): Promise<Loaded> {
   const all = rows.flatMap(eventsOf);

@@ -4,7 +4,7 @@ import { type Economics, type Offer, orderByCost } from './economics.ts';
 import { interchangeable, NO_WAY, type Plan, type PlannedRoute, type Way, wayOf } from './plan.ts';
 import { hashOf, shareOut } from './share.ts';
 
-/** The routes that a message may take, best first, and the prefix of which they are. */
+/** The routes that a message may take, best first, and their prefix. */
 export type Choice = {
   readonly plan: Plan;
   readonly ranked: readonly PlannedRoute[];
@@ -22,8 +22,8 @@ export type Asked = {
 };
 
 /**
- * Finds the routes of a message: those of the longest prefix of which any has its conditions met, without the sandbox
- * where the best is a real carrier, and the other way round. Null when there is none.
+ * Finds the routes of a message: those of the longest prefix with any route whose conditions are met, without the
+ * sandbox if the best is a real carrier, and vice versa. Null when there is none.
  */
 export function choose(longest: Plan, asked: Asked): Choice | null {
   const { channel, destination, traffic, economics } = asked;

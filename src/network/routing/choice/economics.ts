@@ -58,9 +58,9 @@ const STANDINGS: readonly Standing[] = ['good', 'trial', 'below'];
 const EXPLORING = -1;
 
 /**
- * Orders interchangeable routes by a policy: the cheapest of those at or above the floor of quality first, then the
- * cheapest of those on trial, then those below, best first. Equal offers keep their order. For a share of the messages
- * one of those on trial or below is tried first, so that it can show what it delivers now.
+ * Orders interchangeable routes by a policy: first the cheapest at or above the floor of quality, then the cheapest on
+ * trial, then those below, best first. Equal offers keep their order. For a share of the messages a route on trial or
+ * below is tried first, to measure its current delivery.
  */
 export function orderByCost(
   routes: readonly PlannedRoute[],

@@ -45,7 +45,7 @@ export async function insertPolicy(db: Db, policy: Omit<Policy, 'id'>): Promise<
   );
 }
 
-/** Deletes a policy and returns what it was; undefined when there is none. */
+/** Deletes a policy and returns it; undefined when there is none. */
 export async function deletePolicy(db: Db, { id }: { id: number }): Promise<Policy | undefined> {
   return maybeOne(db, sql`DELETE FROM route_policy p WHERE p.id = ${id} RETURNING ${POLICY}`);
 }
