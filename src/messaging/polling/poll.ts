@@ -83,6 +83,6 @@ async function moveOn(
   const afterMs = isMore ? 0 : poller.intervalMs;
   if (!(await updatePoll(pool, { connectionId, dueAt, cursor, afterMs }))) return false;
   const reason = hasMoved ? await poller.confirm(cursor) : null;
-  if (reason !== null) log.warn({ connection: name, reason }, 'the carrier was not told what is stored');
+  if (reason !== null) log.warn({ connection: name, reason }, 'the carrier could not be notified of the stored events');
   return isMore;
 }

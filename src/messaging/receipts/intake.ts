@@ -77,7 +77,7 @@ export function createReceiptIntake(deps: ReceiptIntakeDeps): TakeReceipt {
     try {
       if ((await settleReceipts(pool, arrived, now(), deps.onMatched)) > 0) deps.onParked();
     } catch (err) {
-      log.warn({ err, count: arrived.length }, 'receipts cannot be settled at once: they go through the inbox');
+      log.warn({ err, count: arrived.length }, 'receipts cannot be settled immediately: they go through the inbox');
       await store(arrived).finally(() => {
         settlesFrom = performance.now() + RECOVERY_MS;
       });

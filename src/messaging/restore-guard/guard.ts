@@ -87,7 +87,7 @@ export function createRestoreGuard({ dataDir, pool, owner, log }: RestoreGuardDe
   /** Resumes sending, unless a doubt arose after the comparison began. */
   function resume(certain: boolean): void {
     open = certain;
-    if (asked) log.warn({}, 'sending resumes: a person has decided');
+    if (asked) log.warn({}, 'sending resumes: the operator has decided');
     asked = false;
   }
 

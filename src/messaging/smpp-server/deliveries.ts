@@ -100,7 +100,10 @@ export function startDeliveries({ pool, owner, log, sessions }: Deps): Deliverie
     if (status === STATUS.ESME_ROK) return finish(remove(row.id), row);
     if (status !== null && isForGood(status)) {
       const { accountId, messageId } = row;
-      log.info({ accountId, messageId, status: statusName(status) }, 'a receiver refused an SMPP delivery for good');
+      log.info(
+        { accountId, messageId, status: statusName(status) },
+        'a receiver rejected an SMPP delivery permanently',
+      );
       return finish(remove(row.id), row);
     }
     finish(giveBack({ id: row.id, waitSeconds: status === null ? 0 : waitAfter(row.failures), failed: true }), row);

@@ -89,7 +89,7 @@ export async function syncTemplates(
     if (synced.ok) continue;
     // The sandbox is this program itself, which may be too busy to respond during its start: no reason for a warning.
     const level = sandbox ? 'debug' : 'warn';
-    deps.log[level]({ connection: name, reason: synced.why }, 'templates were not brought up to date');
+    deps.log[level]({ connection: name, reason: synced.why }, 'templates could not be synced');
   }
 }
 

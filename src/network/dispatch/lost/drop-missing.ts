@@ -31,8 +31,5 @@ export async function dropMissing(
     else await moveChunkToQueue(tx, { owner, id, ids: found });
   });
   if (lost.length === 0) return;
-  log.error(
-    { connectionId, messages: lost.length, messageId: lost[0] },
-    'messages of the queue do not exist: not sent',
-  );
+  log.error({ connectionId, messages: lost.length, messageId: lost[0] }, 'queued messages do not exist: not sent');
 }
