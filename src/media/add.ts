@@ -38,7 +38,7 @@ export async function storeUpload(
   return { ...facts, sizeBytes: octets.length, fileKey, thumbnailKey, thumbnailBytes };
 }
 
-/** What the sender of an upload says about it. */
+/** Fields of an upload that its sender provides. */
 export type Description = Pick<MediaRow, 'name' | 'description' | 'folderId'>;
 
 /** Inserts the row of a file that `storeUpload` wrote; audited. Call it in a transaction. */

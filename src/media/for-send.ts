@@ -27,7 +27,7 @@ export async function mediaForSend(
   return media && toMediaToSend(media, links, now);
 }
 
-/** Finds uploads and inbound files by their ids, for lists of messages. Unknown and foreign ids are left out. */
+/** Finds uploads and inbound files by their ids, for lists of messages. Unknown and foreign ids are omitted. */
 export async function listMediaLinks(
   db: Db,
   links: MediaLinks,
@@ -40,7 +40,7 @@ export async function listMediaLinks(
 /** A file that a message refers to: the field of the request that names it, and the MIME types that it may have. */
 export type WantedFile = { readonly field: string; readonly id: number; readonly types?: RegExp };
 
-/** Returns what is wrong with the files that a message refers to; a foreign file reads as one that does not exist. */
+/** Returns the errors of the files that a message refers to; a foreign file reads as one that does not exist. */
 export async function findFileErrors(
   db: Db,
   { accountId }: { readonly accountId: number },

@@ -7,7 +7,7 @@ import type { Claim } from './type.ts';
 
 /** A checked file, safe to store and send. */
 export type Inspected = Omit<Inspection, 'reencoded'> & {
-  /** The content; pictures are re-encoded, so it is not what was sent. */
+  /** The content; pictures are re-encoded, so it differs from the upload. */
   readonly octets: Buffer;
 };
 
@@ -18,8 +18,8 @@ export type Inspected = Omit<Inspection, 'reencoded'> & {
 const decoders = createFairQueue({ size: MAX_PROCESSES, perAccount: 1 });
 
 /**
- * Inspects a small file in memory, as `inspectFile` does with one on disk. Resolves with a JPEG of at most 320 by 320 of
- * a picture. Errors: as of `inspect`.
+ * Inspects a small file in memory, as `inspectFile` does with one on disk. Resolves with a JPEG of at most 320 by 320
+ * of a picture. Errors: as of `inspect`.
  */
 export async function makeThumbnail(octets: Buffer, accountId: number): Promise<Buffer | null> {
   const claim: Claim = { fileName: '', contentType: '' };

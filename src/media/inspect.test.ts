@@ -12,7 +12,7 @@ const PNG = await sharp(plain).png().toBuffer();
 const GIF = await sharp(plain).gif().toBuffer();
 const SCRIPT = Buffer.from('<script>alert(1)</script>');
 
-/** Inspects as uploads do, in the process of the decoders; `octets` is what would be stored. */
+/** Inspects as uploads do, in the process of the decoders; `octets` would be stored. */
 async function inspect(sent: Buffer, claim: Claim) {
   const { reencoded, ...facts } = await inspectInProcess(sent, claim);
   return { ...facts, octets: reencoded ?? sent };

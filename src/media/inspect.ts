@@ -4,10 +4,10 @@ import { reencodePicture } from './picture.ts';
 import { type Claim, type MediaType, detectType } from './type.ts';
 import { probeVideo } from './video.ts';
 
-/** What a file is, and that it is safe to store and send. */
+/** Result of inspecting a file that is safe to store and send. */
 export type Inspection = {
   readonly mimeType: MediaType;
-  /** The re-encoded content of a picture; null for a video, which stays as it is. */
+  /** The re-encoded content of a picture; null for a video, which is unchanged. */
   readonly reencoded: Buffer | null;
   readonly width: number;
   readonly height: number;
@@ -16,10 +16,10 @@ export type Inspection = {
 };
 
 /**
- * Detects the type of a file from its content and makes it harmless. Errors: 400 for anything but JPEG,
- * PNG, GIF and MP4, for a file name or declared type that does not match, for polyglots and for files that cannot be
- * decoded; 413 beyond 5 MiB (pictures) or 16 MiB (videos). A hostile file can keep the thread busy for seconds: the
- * gateway runs this in a process of its own.
+ * Detects the type of a file from its content and makes it harmless. Errors: 400 for anything but JPEG, PNG, GIF and
+ * MP4, for a file name or declared type that does not match, for polyglots and for files that cannot be decoded; 413
+ * beyond 5 MiB (pictures) or 16 MiB (videos). A hostile file can keep the thread busy for seconds: the gateway runs
+ * this in a separate process.
  */
 export async function inspect(octets: Buffer, claim: Claim): Promise<Inspection> {
   if (octets.length === 0) throw badFile('is empty');

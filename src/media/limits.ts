@@ -13,7 +13,7 @@ export const LIMITS = {
   frames: 1000,
 } as const;
 
-/** Creates a 400 error that says what is wrong with the file. */
+/** Creates a 400 error that describes the problem of the file. */
 export const badFile = (message: string): AppError => invalidFields([{ field: 'file', message }]);
 
 /** Creates a 413 error that states the limit. */

@@ -41,11 +41,11 @@ export async function reencodePicture(octets: Buffer, type: PictureType): Promis
   throw tooLarge('A re-encoded picture', LIMITS.imageBytes);
 }
 
-/** Turns any error of the decoder into 400: all that the sender can do is send another picture. */
+/** Turns any error of the decoder into 400: the sender can only send another picture. */
 const asUnreadable = <T>(promise: Promise<T>): Promise<T> =>
   promise.catch((error: unknown) => Promise.reject(badFile(faultIn(error))));
 
-/** What the sender reads of an error of libvips: its own text names functions of libraries. */
+/** Describes an error of libvips for the sender: its own text names functions of libraries. */
 function faultIn(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error);
   if (/pixel limit/i.test(text)) return 'exceeds the pixel limit';

@@ -1,14 +1,17 @@
 import type { MediaType } from './type.ts';
 
-/** What makes other programs take a file for something else; long enough not to occur in compressed bytes by chance. */
+/**
+ * Markers that make other programs take a file for something else; long enough not to occur in compressed bytes by
+ * chance.
+ */
 const MARKERS: readonly (readonly [marker: RegExp, what: string])[] = [
   [/<(?:script|iframe|!doctype)|<(?:html|body)[\s>]|<svg[^<]{0,500}xmlns|javascript:/i, 'HTML or SVG'],
   [/<\?php\s|__HALT_COMPILER/i, 'PHP'],
 ];
 
 /**
- * Names what else a file is besides the media type that it starts as (a polyglot file): an archive, a document, a page
- * with a script. Undefined when nothing is found. Pictures are also re-encoded, so what this misses does not survive
+ * Names the other format of a file besides its media type (a polyglot file): an archive, a document, a page with a
+ * script. Undefined when nothing is found. Pictures are also re-encoded, so anything missed here does not survive
  * there.
  */
 export function detectPolyglot(octets: Buffer, type: MediaType): string | undefined {
@@ -25,7 +28,7 @@ export function detectPolyglot(octets: Buffer, type: MediaType): string | undefi
 }
 
 /**
- * Whether a PNG or GIF goes on after its end. JPEGs of phones have trailing data of many kinds (depth, brightness, a
+ * True if a PNG or GIF continues after its end. JPEGs of phones have trailing data of many kinds (depth, brightness, a
  * short video), and the boxes of an MP4 go to the end of the file, so neither is checked.
  */
 function hasTrailingData(octets: Buffer, type: MediaType): boolean {
@@ -63,7 +66,7 @@ function gifEnd(octets: Buffer): number {
   return octets.length;
 }
 
-/** The size of the colour table that these flags announce; 0 if there is none. */
+/** Returns the size of the colour table that these flags announce; 0 if there is none. */
 const colourTableBytes = (flags = 0): number => (flags & 0x80 ? 3 * 2 ** ((flags & 7) + 1) : 0);
 
 /** Returns the end of a sequence of blocks: each begins with its length, and an empty one is the last. */

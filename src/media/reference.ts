@@ -9,7 +9,7 @@ const LINKS: ReadonlySet<string> = new Set(['link', 'fileUrl']);
 
 type Json = { readonly [key: string]: unknown };
 
-/** Replaces references by their URLs, only in fields for links: texts stay as they are, even if they look like one. */
+/** Replaces references by their URLs, only in fields for links: texts are unchanged, even if they look like one. */
 export const resolveReferences = <T extends { readonly message: Json }>(
   content: T,
   urls: ReadonlyMap<string, string>,

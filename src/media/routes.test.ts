@@ -54,7 +54,7 @@ async function uploaded(name = 'a.png', options: Options = {}) {
   return { id: Number(field(body, 'id')), url: textOf(body, 'url'), thumbnailUrl: textOf(body, 'thumbnailUrl'), body };
 }
 
-/** As somebody fetches a link who has nothing but the link. */
+/** Fetches a link without any credentials. */
 async function follow(url: string, headers: Record<string, string> = {}, method = 'GET') {
   const { pathname, search } = new URL(url);
   const answer = await program
@@ -177,7 +177,7 @@ test('a link that is altered, expired or revoked, or whose file is deleted, open
   expect((await follow(thumbnailUrl.replace('size=thumbnail&', ''))).status).toBe(404);
   expect((await follow(url.replace(/files\/[^?]+/, new URL(fresh.url).pathname.slice(5)))).status).toBe(404);
   expect((await follow(url.replace(/&signature=.*/, '&signature='))).status).toBe(404);
-  // Without a signature it is a request like any other.
+  // Without a signature it is a normal request.
   expect((await follow(url.replace(/&signature=.*/, ''))).status).toBe(401);
 
   const revoked = await program.client.request('POST', `${MEDIA}/${id}/revoke-links`);

@@ -31,8 +31,8 @@ const UPLOAD =
   'and without camera metadata; animations are kept. Videos are stored unchanged.';
 
 /**
- * Registers the routes for pictures and videos to send. All need the scope `media`; a foreign id is
- * answered like an unknown one.
+ * Registers the routes for pictures and videos to send. All need the scope `media`; a foreign id gets the same response
+ * as an unknown one.
  */
 export function mediaRoutes(app: App, deps: PlatformDeps): void {
   const { pool, clock } = deps;
@@ -106,7 +106,7 @@ export function mediaRoutes(app: App, deps: PlatformDeps): void {
       tags,
       operationId: 'deleteMedia',
       summary: 'Delete a media file',
-      description: 'Its links stop working at once.',
+      description: 'Its links stop working immediately.',
       params: schema.MediaId,
       response: { 204: Type.Null({ description: 'Deleted' }) },
     },

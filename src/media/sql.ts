@@ -2,7 +2,7 @@ import { containsPattern } from '../platform/db/like.ts';
 import { type Db, many, maybeOne, one, sql } from '../platform/db/query.ts';
 import { as, columns, type RowOf } from '../platform/db/select.ts';
 
-/** Whether a file was uploaded or received with a message. */
+/** Origin of a file: uploaded or received with a message. */
 export type Origin = 'UPLOAD' | 'INBOUND';
 
 const MEDIA = columns({

@@ -29,11 +29,11 @@ export type StoredInbound =
     }
   | { readonly ok: false; readonly reason: 'too_large' | 'empty' };
 
-/** Enough to detect most types. */
+/** Enough bytes to detect most types. */
 const HEAD_BYTES = 4100;
 
 /**
- * Stores a file received with a message, unchanged. Since strangers send it, it is served with the precautions of
+ * Stores a file received with a message, unchanged. Since its sender is unknown, it is served with the precautions of
  * `sendFile` and displayed only if its type cannot contain scripts. The type is detected from its first bytes;
  * `application/octet-stream` if unknown. If the stream breaks, this rejects and nothing is stored.
  */

@@ -23,15 +23,15 @@ const ALIASES: Readonly<Record<string, MediaType>> = {
 
 const named = (name: string): MediaType | undefined => ALIASES[name] ?? MEDIA_TYPES.find((type) => type === name);
 
-/** Declared types that say nothing. A part without a type counts as `text/plain` (RFC 7578, 4.4). */
+/** Declared types without information. A part without a type counts as `text/plain` (RFC 7578, 4.4). */
 const UNSPECIFIC_TYPES: ReadonlySet<string> = new Set(['', 'application/octet-stream', 'text/plain']);
 
 /** The file name and the type that the sender declares. */
 export type Claim = { readonly fileName: string; readonly contentType: string };
 
 /**
- * Detects the type of a file from its content alone. Throws 400 if it is none of ours, or if its name or its declared
- * type contradict the content: a client that relies on them would misread the file.
+ * Detects the type of a file from its content alone. Throws 400 if it is not a supported type, or if its name or its
+ * declared type contradict the content: a client that relies on them would misread the file.
  */
 export async function detectType(octets: Uint8Array, { fileName, contentType }: Claim): Promise<MediaType> {
   const found = await fileTypeFromBuffer(octets);

@@ -20,7 +20,7 @@ test('64-bit times and 64-bit boxes are read', () => {
   long.copy(times, 24);
   const mp4 = makeMp4();
   const moov = mp4.indexOf('moov');
-  // In place of the usual one, whose name is spoilt.
+  // Replaces the usual one, whose name is spoilt.
   const longer = Buffer.concat([mp4, box('mvhd', times)]);
   longer.write('xxxx', longer.indexOf('mvhd'));
   longer.writeUInt32BE(longer.length - (moov - 4), moov - 4);

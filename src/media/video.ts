@@ -39,7 +39,7 @@ function handlerOf(octets: Buffer, track: Box): string {
   return hdlr ? octets.toString('latin1', hdlr.start + 8, hdlr.start + 12) : '';
 }
 
-/** Whether the track has frames, and its first and last chunks start within the media data (8.7.3 and 8.7.5). */
+/** True if the track has frames, and its first and last chunks start within the media data (8.7.3 and 8.7.5). */
 function hasFrames(octets: Buffer, track: Box, data: readonly Box[]): boolean {
   const tables = (type: string, bytes: number): Box | undefined =>
     sized(boxesAt(octets, track, 'mdia', 'minf', 'stbl', type)[0], bytes);

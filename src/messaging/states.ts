@@ -31,14 +31,15 @@ export const describeStatus = (name: StatusName): string =>
 /** States that a receipt may still change. All others are final. */
 const OPEN_STATUSES: readonly StatusCode[] = [STATUS.UNKNOWN, STATUS.ACCEPTED];
 
-/** Whether a status is final: no receipt changes it any more. */
+/** True if a status is final: no receipt changes it any more. */
 export const isFinal = (code: number): boolean => !OPEN_STATUSES.includes(code as StatusCode);
 
 /** The codes of the states that are not final, as a list for SQL: `status IN (${OPEN_STATES})`. */
 export const OPEN_STATES = join(OPEN_STATUSES.map(constant), ', ');
 
 /**
- * When the parts of a message end differently, the worst end becomes that of the message. The ends that no SMS carrier reports come last.
+ * Failures by severity: when the parts of a message end differently, the worst end becomes that of the message. The
+ * ends that no SMS carrier reports come last.
  */
 export const FAILURES_WORST_FIRST: readonly StatusCode[] = [
   STATUS.REJECTED,

@@ -7,7 +7,9 @@ import { deleteCopy, findCopy, insertCopy } from './sql.ts';
 
 type Deps = { readonly pool: Pool; readonly storage: Storage };
 
-/** Makes what a carrier needs to upload a file of an account, and to use the upload again for later messages. */
+/**
+ * Makes the data that a carrier needs to upload a file of an account, and to use the upload again for later messages.
+ */
 export function toOwnFile(
   { pool, storage }: Deps,
   { accountId, id: mediaId, fileKey, mimeType, name }: MediaRow,

@@ -20,7 +20,10 @@ export async function findCopy(
   );
 }
 
-/** Inserts or replaces a copy, unless its file was deleted meanwhile, and deletes those of the account that have expired. */
+/**
+ * Inserts or replaces a copy, unless its file was deleted meanwhile, and deletes those of the account that have
+ * expired.
+ */
 export async function insertCopy(
   db: Db,
   { accountId, mediaId, sender, networkId, days }: Copy & { readonly networkId: string; readonly days: number },

@@ -7,7 +7,7 @@ import type { Claim } from '../type.ts';
 import { isReply, type Reply, type Request } from './protocol.ts';
 
 const FILE = fileURLToPath(new URL('./process.ts', import.meta.url));
-/** The callers see to it that no more files than this are inspected at a time. */
+/** Maximum files inspected at the same time; the callers must not exceed it. */
 export const MAX_PROCESSES = 2;
 /** A process is replaced after this many files, to free the memory that decoders leave behind. */
 const FILES_PER_PROCESS = 20;
@@ -82,7 +82,7 @@ function end(decoder: Decoder): void {
   decoder.child.kill();
 }
 
-/** The IPC channel delivers plain byte arrays; this turns them into Buffers. */
+/** Turns plain byte arrays, which the IPC channel delivers, into Buffers. */
 const withBuffers = (inspection: Inspection): Inspection => ({
   ...inspection,
   reencoded: asBuffer(inspection.reencoded),

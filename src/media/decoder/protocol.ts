@@ -4,7 +4,9 @@ import type { Claim } from '../type.ts';
 
 /** A request to the decoder. */
 export type Request = { readonly octets: Uint8Array; readonly claim: Claim };
-/** The decoder's reply: what it found, a refusal with a message for the sender, or a failure of the decoder itself. */
+/**
+ * The decoder's reply: the inspection, a rejection with a message for the sender, or a failure of the decoder itself.
+ */
 export type Reply =
   | { readonly inspection: Inspection }
   | { readonly refusal: { readonly code: 'invalid' | 'too_large'; readonly message: string } }

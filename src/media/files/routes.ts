@@ -60,7 +60,7 @@ async function findByLink(
   const { method, query } = request;
   const answer = links.verify({ kind: isThumbnail ? 'thumbnail' : 'media', id: mediaKey, method, query }, clock.now());
   if (!answer.ok) {
-    // Only a correctly signed link is told that it has expired.
+    // Only a correctly signed link reports that it has expired.
     throw answer.reason === 'expired'
       ? new AppError('not_found', { message: 'This link has expired' })
       : new AppError('not_found');
@@ -74,7 +74,7 @@ async function findByLink(
 async function findByKey({ pool }: PlatformDeps, { actor }: FastifyRequest, { mediaKey }: Wanted): Promise<MediaRow> {
   const { accountId, operations } = actor;
   const media = await findByMediaKey(tenant(pool, { accountId }), { accountId, mediaKey });
-  // Files of the other scope are answered like unknown ones.
+  // Files of the other scope get the same response as unknown ones.
   if (!media || !operations.has(SCOPES[media.origin])) throw new AppError('not_found');
   return media;
 }

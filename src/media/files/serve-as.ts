@@ -18,7 +18,7 @@ const INLINE_TYPES: Readonly<Record<string, string>> = {
 
 type Served = { readonly contentType: string; readonly fileName: string; readonly inline: boolean };
 
-/** Returns how a file of this type and name is served; the name gets the extension of its type. */
+/** Returns the headers for serving a file of this type and name; the name gets the extension of its type. */
 export function serveAs({ name, mimeType }: Pick<MediaRow, 'name' | 'mimeType'>): Served {
   // "audio/ogg; codecs=opus" is displayed like audio/ogg.
   const extension = INLINE_TYPES[mimeType.split(';', 1)[0] ?? ''];

@@ -27,7 +27,7 @@ let program: TestProgram;
 let account: NewAccount;
 let connectionId: number;
 beforeAll(async () => {
-  // Without a worker: what is stored stays where it was put.
+  // Without a worker: stored rows stay in place.
   program = await startTestProgram({ carriers: {}, roles: { worker: false } });
   const { pool } = program;
   account = await createAccount(pool, { name: 'Owner', plan: 'unlimited' });

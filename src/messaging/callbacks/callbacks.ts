@@ -29,9 +29,9 @@ export type CallbackDeps = {
 };
 
 /**
- * Registers the callback URLs of all kinds whose carriers report delivery and inbound messages by HTTP. The carrier's
- * signature is the credential. A request is answered 200 only when everything in it is committed; a repeated one
- * changes nothing.
+ * Registers the callback URLs of all kinds whose carriers report delivery and inbound messages over HTTP. The carrier's
+ * signature is the credential. A request gets a 200 only when everything in it is committed; a repeated one changes
+ * nothing.
  */
 export function callbackRoutes(app: App, deps: CallbackDeps): void {
   app.register(async (scope: App) => {
@@ -50,7 +50,7 @@ function registerKind(scope: App, deps: KindDeps, kind: ConnectionKind): void {
   const url = `${PATH}/${kind}/:connectionName`;
   const name = `${kind.slice(0, 1).toUpperCase()}${kind.slice(1)}Callback`;
   const schema = { tags, security: [], params: Params, produces: ['text/plain'], response: { 200: Text } };
-  /** As the carrier called it, which our own address may differ from: some carriers sign it. */
+  /** The URL as the carrier called it, which may differ from our own address: some carriers sign it. */
   const urlOf = ({ url: target }: FastifyRequest): string => `${deps.config.publicUrl}${target}`;
   const receiverOf = (request: FastifyRequest): Receiver | undefined => deps.receivers.find(kind, nameIn(request));
   const isKnownCaller = (request: FastifyRequest): boolean => {
@@ -107,8 +107,8 @@ const nameIn = ({ params }: FastifyRequest): string =>
   typeof params === 'object' && params !== null && 'connectionName' in params ? String(params.connectionName) : '';
 
 /**
- * Refuses, before it is read, a body without the header of the carrier's signature, except for a short one if it may lack it.
- * Where the header depends on the settings, the size alone is bounded.
+ * Rejects, before reading it, a body without the header of the carrier's signature, except for a short one if it may
+ * lack it. Where the header depends on the settings, only the size is limited.
  */
 const requireSignature =
   ({ signatureHeader, maxUnsignedBytes }: Callbacks) =>
@@ -123,7 +123,7 @@ const forged = (): AppError =>
 
 const PLAIN = 'text/plain; charset=utf-8';
 
-/** Passes bodies on as octets, whatever their content type is. */
+/** Passes bodies on as bytes, whatever their content type is. */
 function keepRawBodies(scope: App): void {
   scope.removeAllContentTypeParsers();
   scope.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, octets, done) => done(null, octets));
@@ -132,7 +132,7 @@ function keepRawBodies(scope: App): void {
 const asRecord = (query: unknown): Record<string, unknown> =>
   typeof query === 'object' && query !== null ? { ...query } : {};
 
-/** Stores the events of a callback and returns the text of the answer. Throws the error that the carrier gets. */
+/** Stores the events of a callback and returns the text of the response. Throws the error that the carrier gets. */
 async function answer(
   deps: KindDeps,
   kind: ConnectionKind,

@@ -5,7 +5,7 @@ import { networkOf } from '../../platform/lib/address.ts';
 const MAX_REMEMBERED = 10_000;
 const DAY_MS = 24 * 3_600_000;
 
-/** From where correctly signed callbacks of each connection have come. */
+/** Source addresses of correctly signed callbacks, by connection. */
 export type KnownSenders = {
   /** Records that a correctly signed callback came from this address. */
   add(receiver: Receiver, ip: string): void;
@@ -13,8 +13,8 @@ export type KnownSenders = {
 };
 
 /**
- * Remembers for a day from which networks the callbacks of a connection come. Carriers share their addresses with others
- * (anybody can make Google post to us): the failures of those must not keep out the carrier.
+ * Remembers for a day from which networks the callbacks of a connection come. Carriers share their addresses with
+ * others (anyone can make Google post to us): failures of those must not lock out the carrier.
  */
 export function createKnownSenders(): KnownSenders {
   const known = new LRUCache<string, true>({ max: MAX_REMEMBERED, ttl: DAY_MS });

@@ -28,12 +28,14 @@ export type CallbackEvents = Extract<CallbackAnswer, { kind: 'events' }>;
 /** Commits the events of a callback. Resolves when all of them are committed; rejects when any of them may not be. */
 export type StoreCallback = (connectionId: number, events: CallbackEvents) => Promise<void>;
 
-/** When more events than this wait for their commit, the network is asked to come back: it keeps them for days. */
+/**
+ * Maximum events that wait for their commit; above it the network is asked to try again later: it keeps them for days.
+ */
 const MAX_WAITING = 20_000;
 
 /**
- * Creates the store of callbacks, which commits their events in the same way as those of SMPP. Workers are woken for the
- * receipts that are left to them, once for all that are committed together.
+ * Creates the store of callbacks, which commits their events in the same way as those of SMPP. Workers are woken for
+ * the receipts that are left to them, once for all that are committed together.
  */
 export function createCallbackStore(deps: CallbackStoreDeps): StoreCallback {
   const { pool, clock, log, onInbound, onTemplatesChange } = deps;

@@ -41,7 +41,7 @@ beforeAll(async () => {
 });
 afterAll(() => program[Symbol.asyncDispose]());
 
-/** Sends the head of a callback and nothing of its body; resolves with the status of the answer. */
+/** Sends the head of a callback and nothing of its body; resolves with the status of the response. */
 async function begin(path: string, length: number | 'chunked', header = ''): Promise<number> {
   const framing = length === 'chunked' ? 'Transfer-Encoding: chunked' : `Content-Length: ${length}`;
   const extra = header === '' ? '' : `${header}\r\n`;

@@ -59,7 +59,10 @@ const toDeleted = ({ accountId, id }: Key, by: string, doneAt: Date): StateMove 
   errorText: `cancelled by ${by} before it was sent`,
 });
 
-/** A chunk that returns to the queue gets a new row: an attempt that waited for the old row finds neither. */
+/**
+ * Maximum attempts: a chunk that returns to the queue gets a new row, and an attempt that waited for the old row finds
+ * neither.
+ */
 const MAX_ATTEMPTS = 3;
 
 /**

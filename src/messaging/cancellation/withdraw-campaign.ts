@@ -8,12 +8,12 @@ const MAX_MESSAGES_PER_CHUNK = 1000;
 
 /**
  * Withdraws waiting messages of a campaign in the caller's transaction, as its last step: they end DELETED and their
- * credit is returned, as with `cancelMessages`. It takes whole chunks, parked and claimed ones included, as many as
- * `limit` messages may need. Call it again in a new transaction each time until no more wait; messages that a carrier
- * postpones in the meantime return to the queue and are found by a later call.
+ * credit is returned, as with `cancelMessages`. It takes whole chunks, including parked and claimed ones, as many as
+ * `limit` messages may need. Call it again in a new transaction until no more wait; messages that a carrier postpones
+ * in the meantime return to the queue and are found by a later call.
  *
- * @returns how many were withdrawn, how many of them ended by it (the others had a final state), and whether more wait,
- *   here or with a worker that has not submitted them
+ * @returns how many were withdrawn, how many of them ended because of it (the others had a final state), and whether
+ * more wait, here or with a worker that has not submitted them
  */
 export async function withdrawCampaign(
   tx: Db,

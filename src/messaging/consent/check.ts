@@ -7,14 +7,17 @@ import { type ReadNumber, readNumber } from '../../platform/lib/phone/read-numbe
 import { isUserId } from '../../platform/lib/phone/user-id.ts';
 import { type Consent, listOptedOut } from './sql.ts';
 
-/** Whether a number, in E.164, has opted out of messages on a channel. */
+/** Returns true if a number, in E.164, has opted out of messages on a channel. */
 export type IsOptedOut = (channel: Channel, phoneNumber: string) => boolean;
 type Sender = Pick<Actor, 'accountId' | 'hasOptOuts'> & Partial<Pick<Actor, 'numberRules'>>;
 
 /** A message to a number: as its client wrote it or, if `isKnownNumber`, in E.164. */
 type Destined = { readonly channel: Channel; readonly destination: string; readonly isKnownNumber?: boolean };
 
-/** Reads whom a message goes to: a number or, on WhatsApp, the user id of a person who shows none, which stays as it is. */
+/**
+ * Returns the recipient of a message: a number or, on WhatsApp, the user id of a person without a visible number, which
+ * is unchanged.
+ */
 export const readDestination = ({ channel, destination, isKnownNumber }: Destined, rules: NumberRules): ReadNumber =>
   isKnownNumber || (channel === 'WHATSAPP' && isUserId(destination))
     ? { e164: destination }
@@ -23,8 +26,8 @@ export const readDestination = ({ channel, destination, isKnownNumber }: Destine
 const nobody: IsOptedOut = () => false;
 
 /**
- * Creates a function that looks up which destinations of an account have opted out. All requests of the moment share
- * one statement, and an account that has never had an opt-out, as its credentials say (`hasOptOuts`), needs none.
+ * Creates a function that looks up which destinations of an account have opted out. Concurrent requests share one
+ * statement. An account without any opt-out ever, according to its credentials (`hasOptOuts`), needs none.
  */
 export function createConsentCheck(db: Db): (sender: Sender, to: readonly Destined[]) => Promise<IsOptedOut> {
   const find = groupCommit<readonly Consent[], ReadonlySet<string>>({

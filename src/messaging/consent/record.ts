@@ -8,8 +8,8 @@ import { type ConsentWord, consentWordOf } from './words.ts';
 import * as db from './sql.ts';
 
 /**
- * Records opt-outs of numbers from channels, in the caller's transaction: sends to them are refused from the commit on.
- * An existing opt-out keeps its source and time. Returns the new ones.
+ * Records opt-outs of numbers from channels, in the caller's transaction: sends to them are rejected once it is
+ * committed. An existing opt-out keeps its source and time. Returns the new ones.
  */
 export async function optOut(tx: Db, rows: readonly db.OptOut[]): Promise<db.Consent[]> {
   if (rows.length === 0) return [];
@@ -19,7 +19,7 @@ export async function optOut(tx: Db, rows: readonly db.OptOut[]): Promise<db.Con
   return added;
 }
 
-/** Removes opt-outs, regardless of who recorded them, in the caller's transaction. Returns those that existed. */
+/** Removes opt-outs, whatever their origin, in the caller's transaction. Returns those that existed. */
 export const optIn = (tx: Db, rows: readonly db.Consent[]): Promise<db.Consent[]> =>
   rows.length === 0 ? Promise.resolve([]) : db.deleteOptOuts(tx, rows);
 
@@ -59,8 +59,8 @@ export type InboundText = {
 };
 
 /**
- * Applies STOP and START in the transaction that stores the messages. Of several from one number the last one counts.
- * Other messages cost a look-up in memory.
+ * Applies STOP and START in the transaction that stores the messages. If one number sent several, the last one counts.
+ * Other messages cost an in-memory look-up.
  */
 export async function applyConsentWords(tx: Db, messages: readonly InboundText[]): Promise<void> {
   const last = new Map<string, { row: db.Consent; word: ConsentWord }>();
@@ -79,7 +79,9 @@ export async function applyConsentWords(tx: Db, messages: readonly InboundText[]
   await optIn(tx, rows('start'));
 }
 
-/** Returns the number of a person in E.164, or the user id of one who shows none; null for anything else. */
+/**
+ * Returns the number of a person in E.164, or the user id of a person without a visible number; null for anything else.
+ */
 const personOf = ({ channel, source }: InboundText): string | null =>
   toE164(source) ?? (channel === 'WHATSAPP' && isUserId(source) ? source : null);
 

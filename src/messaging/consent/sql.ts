@@ -3,12 +3,12 @@ import { type Db, many, sql } from '../../platform/db/query.ts';
 import { as, columns, type RowOf } from '../../platform/db/select.ts';
 import type { Channel } from '../../platform/lib/channel.ts';
 
-/** Who opted a number out: its owner by a STOP word, the account, the operator, or an imported file. */
+/** Origin of an opt-out: a STOP message, the account, the operator, or an imported file. */
 export type OptOutSource = 'STOP' | 'API' | 'OPERATOR' | 'IMPORT';
 
 /** A number on a channel, for one account. */
 export type Consent = { readonly accountId: number; readonly phoneNumber: string; readonly channel: Channel };
-/** An opt-out of a number on a channel, and who recorded it. */
+/** An opt-out of a number on a channel, with its origin. */
 export type OptOut = Consent & { readonly source: OptOutSource };
 
 const keyColumns = {
@@ -24,7 +24,7 @@ const CONSENT = columns({
 });
 
 /**
- * Stores opt-outs. An existing one keeps its source and time. Returns the new ones. Nothing may occur twice in a call.
+ * Stores opt-outs. An existing one keeps its source and time. Returns the new ones. Rows must be unique within a call.
  */
 export const insertOptOuts = (db: Db, rows: readonly OptOut[]): Promise<Consent[]> =>
   many(
@@ -50,7 +50,7 @@ const OPTED_OUT = columns({
   channel: as<Channel>('u.channel'),
 });
 
-/** Lists those of these numbers, of any accounts, that have opted out. Nothing may occur twice in a call. */
+/** Lists those of these numbers, of any accounts, that have opted out. Rows must be unique within a call. */
 export const listOptedOut = (db: Db, rows: readonly Consent[]): Promise<Consent[]> =>
   many(
     db,

@@ -1,4 +1,4 @@
-/** What a message from a handset says about consent to further messages. */
+/** Consent to further messages, as expressed by a message from a handset. */
 export type ConsentWord = 'stop' | 'start';
 
 /**
@@ -47,14 +47,14 @@ const WORDS: ReadonlyMap<string, ConsentWord> = new Map([
 ]);
 
 const MAX_WORD_LENGTH = Math.max(...[...WORDS.keys()].map((word) => word.length));
-/** From the first letter to the last: quotes, dots and exclamation marks around the word are not part of it. */
+/** Matches from the first letter to the last: quotes, dots and exclamation marks around the word are not part of it. */
 const WORD = /\p{L}(?:.*\p{L})?/su;
-/** What is between words counts as one space. */
+/** Separators between words; each counts as one space. */
 const BETWEEN = /[\s\-_]+/gu;
 
 /**
- * What a message says about consent, or null. A message that merely contains one of the words ("when does the sale
- * end?") says nothing about consent.
+ * Returns the consent that a message expresses, or null. A message that merely contains one of the words ("when does
+ * the sale end?") expresses none.
  */
 export function consentWordOf(text: string): ConsentWord | null {
   if (text.length > 2 * MAX_WORD_LENGTH) return null;

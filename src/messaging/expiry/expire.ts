@@ -12,14 +12,14 @@ import { MINUTE_MS, SECOND_MS } from '../../platform/lib/time.ts';
 
 const BATCH_SIZE = 1000;
 const DEADLINE_ROWS_PER_BATCH = 4;
-/** At 50,000 messages a second this window has half a million of them, and most of those have a final state. */
+/** Window of a check: at 50,000 messages a second it has half a million of them, most with a final state. */
 const WINDOW_MS = 10 * SECOND_MS;
 const MAX_QUEUED = 10 * BATCH_SIZE;
 
 /**
  * Ends messages without a final state as EXPIRED, in the caller's transaction: those that still wait are withdrawn from
- * the queue, those with a carrier are given up. Messages that a carrier accepted without a receipt being asked for stay
- * as they are, because nothing more will be reported on them.
+ * the queue, those with a carrier are given up. Messages that a carrier accepted without a requested receipt are
+ * unchanged, because nothing more will be reported on them.
  *
  * @returns the messages that are being submitted at this moment: their outcome has to be recorded first
  */
@@ -58,8 +58,8 @@ async function expireOrPostpone(tx: Db, keys: readonly db.Key[], now: Date): Pro
 }
 
 /**
- * Gives up messages whose deadline has come: those with a validity or a schedule of their own. The deadlines are rows
- * that workers claim, so that any worker may do this at any time and a restart loses none.
+ * Gives up messages whose deadline has come: those with their own validity or schedule. The deadlines are rows that
+ * workers claim, so any worker may do this at any time and a restart loses none.
  *
  * @returns how many rows of deadlines were processed
  */
@@ -73,8 +73,8 @@ export function expireDeadlines(pool: Pool, now: () => Date): Promise<number> {
 }
 
 /**
- * Gives up messages of the default validity. Each call checks those that were accepted within ten seconds, following
- * the ones of the call before. So no message needs a deadline of its own, which would add to the cost of accepting it.
+ * Gives up messages of the default validity. Each call checks those accepted within the ten seconds that follow the
+ * range of the call before. So no message needs its own deadline, which would add to the cost of accepting it.
  *
  * @returns how long it is until the next call has messages to check, in ms
  */
@@ -91,7 +91,7 @@ export async function expireDefaultValidity(pool: Pool, now: () => Date): Promis
 
 /**
  * Gives up messages of the default validity that have waited in the queue until its end because their connection is
- * away.
+ * down.
  *
  * @returns how many messages were found, at most 10,000 per call
  */

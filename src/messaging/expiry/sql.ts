@@ -8,10 +8,10 @@ import { boundsOf } from '../../platform/lib/ids.ts';
 import { messagesByKey } from '../messages/sql.ts';
 import { OPEN_STATES, STATUS } from '../states.ts';
 
-/** When messages of one account are given up. */
+/** A deadline of messages of one account, after which they are given up. */
 export type NewDeadline = { readonly accountId: number; readonly dueAt: Date; readonly ids: readonly string[] };
 
-/** Stores when messages are given up. */
+/** Stores the deadlines of messages. */
 export async function insertDeadlines(db: Db, deadlines: readonly NewDeadline[]): Promise<void> {
   await exec(
     db,
@@ -75,7 +75,7 @@ const OPEN_MESSAGE = columns({ accountId: as<number>('s.account_id'), id: as<str
 
 /**
  * Lists the messages of the default validity with ids in [firstId, endId) that a carrier has, or may have, and that
- * have no final state; without those of accounts that are not served here.
+ * have no final state; excludes accounts that are not served here.
  */
 export const listOpenMessages = (db: Db, { firstId, endId }: { firstId: string; endId: string }): Promise<Key[]> =>
   many(
@@ -117,10 +117,10 @@ const DELIVERY_STATE = columns({
   errorCode: as<string | null>('s.error_code'),
   wantReceipt: as<boolean>('m.want_receipt'),
 });
-/** How far the delivery of a message has come. */
+/** Progress of the delivery of a message. */
 export type DeliveryState = RowOf<typeof DELIVERY_STATE>;
 
-/** Lists how far the delivery of these messages has come. Messages that no longer exist are left out. */
+/** Lists the delivery progress of these messages. Messages that no longer exist are omitted. */
 export async function listDeliveryStates(db: Db, keys: readonly Key[]): Promise<DeliveryState[]> {
   if (keys.length === 0) return [];
   const [firstId, lastId] = boundsOf(keys.map((key) => key.id));

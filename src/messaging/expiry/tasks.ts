@@ -4,7 +4,7 @@ import { MINUTE_MS, SECOND_MS } from '../../platform/lib/time.ts';
 import { expireDeadlines, expireQueued, expireDefaultValidity } from './expire.ts';
 import { findNextDeadlineMs } from './sql.ts';
 
-/** Ends messages whose validity is over while their carrier is silent, or that nobody sent in time. */
+/** Ends messages whose validity is over while their carrier is silent, or that were not sent in time. */
 export const expiryTasks = ({ pool, now }: { readonly pool: Pool; readonly now: () => Date }): Task[] => [
   {
     name: 'deadlines',

@@ -10,27 +10,27 @@ import { timeOfId } from '../../platform/lib/ids.ts';
 /** A message whose fallback is due, the hop that may follow it, and the hops after that. */
 export type DueMessage = { readonly message: FallbackMessage; readonly hop: Hop; readonly laterHops: readonly Hop[] };
 
-/** What is done about a message whose fallback is due. */
+/** Decision about a message whose fallback is due. */
 export type Verdict =
   /** No message follows it. */
   | { readonly kind: 'over' }
   /** The next message is made. `reason`: the name of the final status, TIME, or NOT_TRIED. */
   | { readonly kind: 'next'; readonly reason: string }
-  /** The next message would be made, but must not be. */
+  /** The next message is due, but must not be sent. */
   | { readonly kind: 'refuse'; readonly reason: string }
   /** The network is asked to revoke it, and no message follows unless it does. */
   | { readonly kind: 'revoke' }
-  /** No carrier has taken it, and it has waited for as long as it may: it is withdrawn from the queue. */
+  /** No carrier has taken it within its maximum wait: it is withdrawn from the queue. */
   | { readonly kind: 'withdraw' }
   | { readonly kind: 'wait'; readonly waitMs: number };
 
-/** The shortest wait until a message is looked at again. */
+/** The shortest wait until a message is checked again. */
 const MIN_WAIT_MS = 1000;
 
 /**
- * Decides about the fallback of a single send. A final state makes a fallback due at once. A
- * due message without one may still wait in the queue, or may have been taken later than it was made: then its time
- * goes on (`restMs`). Pure.
+ * Decides about the fallback of a single send. A final state makes a fallback due immediately. A due message without
+ * one may still wait in the queue, or may have been taken later than it was made: then its time goes on (`restMs`).
+ * Pure.
  */
 export function decideFallback({ message, hop }: DueMessage, now: Date): Verdict {
   const { status, submittedAt, missed } = message;
@@ -45,8 +45,8 @@ export function decideFallback({ message, hop }: DueMessage, now: Date): Verdict
 }
 
 /**
- * No message follows one that our own timer expired: it had the time of its channel and its validity, and somebody may
- * have received it. The same holds for a message that was sent again after an unknown outcome.
+ * No message follows one that our own timer expired: it had the time of its channel and its validity, and the recipient
+ * may have it. The same holds for a message that was sent again after an unknown outcome.
  */
 function afterFinalState(message: FallbackMessage, { onStatus }: Hop, now: Date): Verdict {
   const { status, errorCode, doubtful } = message;

@@ -2,13 +2,13 @@ import { type StateMove } from '../messages/sql.ts';
 import { STATUS } from '../states.ts';
 import { NOT_TRIED, REVOKED } from '../messages/fallback/rule.ts';
 
-/** The way to networks that can revoke a message. */
+/** Access to networks that can revoke a message. */
 export type Revoke = {
-  /** Whether this process has a link to the carrier of a connection. */
+  /** Returns true if this process has a link to the carrier of a connection. */
   reaches(connectionId: number): boolean;
   /**
    * Asks a network to revoke a message. True: the message will not be shown. False: it may have been shown, or the
-   * network does not know it. Null: the network did not answer, although it may have received the request.
+   * network does not know it. Null: the network did not respond, although it may have received the request.
    */
   ask(message: RevocableMessage): Promise<boolean | null>;
 };

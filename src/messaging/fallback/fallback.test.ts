@@ -160,7 +160,7 @@ test('a network without a link to this process, or without an answer, is asked a
 });
 
 describe('when the process dies between the network’s answer and its commit', () => {
-  /** The message is asked back, and the answer is never recorded. */
+  /** Asks the network to revoke the message, and never records the response. */
   async function dead(): Promise<string> {
     const id = await stage.send(['RCS', 'SMS']);
     await stage.settle(TAKEN);
@@ -333,7 +333,7 @@ test('two workers that process the same final state make one message', async () 
   let second: Promise<void> | null = null;
   await stage.run({
     async once(sender, drafts, request) {
-      // The other one looks in between: its lease is over.
+      // The other one checks in between: its lease is over.
       second ??= stage.pass(1000).then(() => stage.run());
       await second;
       return stage.accept.once(sender, drafts, request);

@@ -21,23 +21,20 @@ export type FallbackDeps = {
 
 /** Processes the fallbacks of single sends when they are due. */
 export type FallbackPoller = {
-  /** Processes what is due and returns the number of messages. One caller at a time. */
+  /** Processes due fallbacks and returns the number of messages. One caller at a time. */
   poll(): Promise<number>;
   /** Resolves when no work is in progress. */
   stop(): Promise<void>;
 };
 
 const BATCH_SIZE = 100;
-/**
- * Longer than a batch takes; it is renewed while networks answer. Other workers take over this long after a worker's
- * end.
- */
+/** Longer than a batch takes; renewed while networks respond. Other workers take over this long after a worker dies. */
 const LEASE_MS = 20 * SECOND_MS;
-/** How long to wait until a carrier has answered what was just submitted to it. */
+/** Wait for a carrier's response to a message that was just submitted. */
 const SUBMITTED_WAIT_MS = 10 * SECOND_MS;
-/** How long to wait until another process may have the link, or the network an answer. */
+/** Wait until another process may have the link, or the network a response. */
 const REVOKE_RETRY_MS = 15 * SECOND_MS;
-/** How long to wait after an error. */
+/** Wait after an error. */
 const ERROR_RETRY_MS = 5 * SECOND_MS;
 const CONCURRENT_TRANSACTIONS = 5;
 const CONCURRENT_REQUESTS = 20;
@@ -53,7 +50,7 @@ export function createFallbackPoller(deps: FallbackDeps): FallbackPoller {
       const claimed = await db.claimDueFallbacks(deps.pool, { limit: BATCH_SIZE, leaseMs: LEASE_MS });
       const decided = await decideAll(deps, claimed);
       const revocable = await act(deps, decided);
-      // A network may take its time: the other messages need not wait for it.
+      // A network may be slow: the other messages need not wait for it.
       const work = revokeAll(deps, revocable).finally(() => revoking.delete(work));
       revoking.add(work);
       return claimed.length;
@@ -116,7 +113,7 @@ async function postpone({ pool, log }: FallbackDeps, items: readonly db.Key[], e
   await db.updateClaimedFallbacks(pool, items, { waitMs: ERROR_RETRY_MS }).catch(() => undefined);
 }
 
-/** Withdraws late messages from the queue. That ends them, so their fallbacks are due again at once. */
+/** Withdraws late messages from the queue. That ends them, so their fallbacks are due again immediately. */
 async function withdrawLate({ pool, now }: FallbackDeps, messages: readonly db.FallbackMessage[]): Promise<void> {
   if (messages.length === 0) return;
   const withdrawn = await transaction(pool, async (tx) => {
@@ -139,7 +136,9 @@ async function revokeAll(deps: FallbackDeps, messages: readonly db.FallbackMessa
   }
 }
 
-/** Asks networks to revoke messages. Those that were revoked have ended, so their fallbacks are due again at once. */
+/**
+ * Asks networks to revoke messages. Those that were revoked have ended, so their fallbacks are due again immediately.
+ */
 async function revokeSome(deps: FallbackDeps, messages: readonly db.FallbackMessage[]): Promise<void> {
   const results = await revokeMessages(
     deps,

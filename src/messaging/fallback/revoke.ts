@@ -7,20 +7,20 @@ import { type RevocableMessage, type Revoke, toRevoked } from './ends.ts';
 import { listRevokeRequests } from '../messages/fallback/sql.ts';
 
 /**
- * The result of a request to revoke a message. `revoked`: it has ended by that. `stays`: somebody may receive it.
- * `later`: this process has no link to the network, or the network did not answer.
+ * The result of a request to revoke a message. `revoked`: it has ended. `stays`: the recipient may have it. `later`:
+ * this process has no link to the network, or the network did not respond.
  */
 export type RevokeResult = 'revoked' | 'stays' | 'later';
 
 type Deps = { readonly pool: Pool; readonly revoke: Revoke; readonly now: () => Date };
 
-/** An earlier request is recorded, but no answer to it. */
+/** History text of an earlier request that has no recorded response. */
 const DOUBT =
-  'nobody knows whether it was revoked: its network was asked before, the answer was not recorded, and now the network ' +
+  'it is unknown whether it was revoked: its network was asked before, the response was not recorded, and now the network ' +
   'says no, as it also does for messages that it has delivered';
 
 /**
- * Asks networks to revoke messages, outside of any transaction, and records their answers. Only a yes ends a message
+ * Asks networks to revoke messages, outside of any transaction, and records their responses. Only a yes ends a message
  * (DELETED, code REVOKED) and so lets another one follow.
  *
  * The request is committed before it is made. When a process dies between the network's yes and our commit, the no to
@@ -28,7 +28,7 @@ const DOUBT =
  * either, because the message may have been delivered in between, and another message would then be a second copy. Such
  * a message goes on the list of unknown outcomes until a receipt or a person resolves it.
  *
- * For a handful of messages at a time. A message whose request was answered is not asked about again.
+ * For a handful of messages at a time. A message whose request got a response is not asked about again.
  */
 export async function revokeMessages(
   { pool, revoke, now }: Deps,
@@ -63,7 +63,7 @@ export async function revokeMessages(
   return results;
 }
 
-/** Commits the requests for these messages. Returns the earlier requests, and whether each was answered. */
+/** Commits the requests for these messages. Returns the earlier requests, and whether each got a response. */
 function recordRequests(pool: Pool, messages: readonly RevocableMessage[]): Promise<Map<string, boolean>> {
   return transaction(pool, async (tx) => {
     const rows = await listRevokeRequests(

@@ -14,12 +14,12 @@ import * as db from '../messages/fallback/sql.ts';
 
 type Deps = { readonly pool: Pool; readonly accept: Pick<Accept, 'once'>; readonly now: () => Date };
 
-/** Rolls back a transaction in which the next message was refused. */
+/** Rolls back a transaction in which the next message was rejected. */
 const ROLLBACK = new Error('the next message was refused');
 
 /**
  * Makes the next message, through all the steps of a send, in the transaction that deletes the fallback of the message
- * before it. So it is made once, whatever fails and however many workers try. A refusal ends the chain.
+ * before it. So it is made once, whatever fails and however many workers try. A rejection ends the chain.
  *
  * @param reason the final status of the message before it, or TIME
  */

@@ -1,18 +1,18 @@
 import type { Part } from './sql.ts';
 
-/** What waiting parts can be joined to. */
+/** Result of joining waiting parts. */
 export type Assembled = {
   /** The parts of each message that is complete or no longer waits for the others, in reading order. */
   readonly messages: readonly (readonly Part[])[];
-  /** The ids of the parts that need not wait any more: those of the messages, and repeats. */
+  /** The ids of the parts that need not wait any more: those of the messages, and duplicates. */
   readonly spentIds: readonly number[];
 };
 
 /**
  * Joins long messages from all their waiting parts, given in the order in which they were received (GSM 03.40,
- * 9.2.3.24). A part may arrive at any time, and twice. An incomplete message is joined as it is when it is
- * overdue, and when a part with another text arrives in the place of one that is there: the handset uses the reference
- * for its next message.
+ * 9.2.3.24). A part may arrive at any time, and twice. An incomplete message is joined as it is when it is overdue, and
+ * when a part with another text arrives with the number of an existing one: the handset uses the reference for its next
+ * message.
  */
 export function assemble(parts: readonly Part[]): Assembled {
   const sets = [...Map.groupBy(parts, keyOf).values()].map(assembleSet);

@@ -4,7 +4,9 @@ import type { Db } from '../../platform/db/query.ts';
 import { AppError, invalidFields } from '../../platform/errors.ts';
 import * as db from './sql.ts';
 
-/** A number without a plus, in the form in which inbound messages store it: otherwise as the carrier writes it. */
+/**
+ * Converts a number without a plus to the form in which inbound messages store it: otherwise as the carrier writes it.
+ */
 export const plainNumber = (written: string): string => written.replace(/^\+(?=\d)/, '');
 
 type Named = {

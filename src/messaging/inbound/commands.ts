@@ -105,7 +105,7 @@ const showInbound = (rows: readonly db.InboundMessage[]): string =>
   );
 
 /**
- * Strangers write these texts: a control character could control the terminal, a direction mark could disguise the
- * line.
+ * These texts come from unknown senders: a control character could control the terminal, a direction mark could
+ * disguise the line.
  */
 const printable = (text: string): string => text.replace(/[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu, '\ufffd');

@@ -18,7 +18,7 @@ import * as db from './sql.ts';
 
 /** The account id of messages to a number that no account has. */
 export const NO_ACCOUNT_ID = 0;
-/** The octets that a carrier may put into an address (data_sm; 20 in deliver_sm). No index takes a longer one. */
+/** Maximum bytes of an address from a carrier (data_sm; 20 in deliver_sm). No index takes a longer one. */
 const MAX_ADDRESS_LENGTH = 64;
 /** The same on WhatsApp and RCS, where an address may be a user id. */
 const MAX_RICH_ADDRESS_LENGTH = MAX_USER_ID_LENGTH;
@@ -39,7 +39,7 @@ export type Arrival = {
   readonly destination: string;
   readonly text: string;
   readonly messageType: InboundType;
-  /** When it was written, or when it was received if the network does not say that. */
+  /** Time of writing, or of receipt if the network does not provide it. */
   readonly at: Date;
   readonly profileName: string | null;
   readonly media: InboundMedia | null;
@@ -47,7 +47,7 @@ export type Arrival = {
 
 /**
  * Called in the transaction that stores inbound messages, with those of known accounts in their order, each once. The
- * composition passes in the function of the inbox.
+ * composition root passes in the function of the inbox.
  */
 export type OnInbound = (tx: Db, arrivals: readonly Arrival[]) => Promise<void>;
 
@@ -57,12 +57,12 @@ type Arrived = { readonly connectionId: number; readonly inbound: Inbound };
 
 /**
  * Creates the inbox of inbound messages and their parts: the promise resolves when they are committed, and only then
- * may the carrier be answered. Everything that a carrier sends can be stored, so no message keeps the others of its
- * batch out.
+ * may the carrier get its response. Everything that a carrier sends can be stored, so no message keeps the others of
+ * its batch out.
  *
- * The same octets from the same sender to the same number within 15 minutes are one message: a carrier repeats what it
- * believes to be unanswered, and in SMPP such a repeat looks like a person who writes the same twice. On other
- * networks messages have ids: the same id within eight days is one message.
+ * The same bytes from the same sender to the same number within 15 minutes are one message: a carrier repeats what it
+ * believes to be unanswered, and in SMPP such a repeat looks like a person who writes the same twice. On other networks
+ * messages have ids: the same id within eight days is one message.
  */
 export function createInboundInbox({ pool, onInbound }: InboundDeps): (arrived: Arrived) => Promise<void> {
   return groupCommit<Arrived, void>({
@@ -90,7 +90,7 @@ export function endOverdueParts({ pool, onInbound }: InboundDeps): Promise<numbe
   });
 }
 
-/** Removes what cannot be stored: PostgreSQL's text has no NUL character. */
+/** Removes characters that cannot be stored: PostgreSQL's text has no NUL character. */
 function sanitize({ connectionId, inbound }: Arrived): Arrived {
   const { source, destination, text, rich } = inbound;
   const maxLength = rich ? MAX_RICH_ADDRESS_LENGTH : MAX_ADDRESS_LENGTH;
@@ -99,7 +99,7 @@ function sanitize({ connectionId, inbound }: Arrived): Arrived {
   return { connectionId, inbound: { ...inbound, ...clean, ...(rich && { rich: sanitizeRich(rich) }) } };
 }
 
-/** Callbacks are JSON, which may contain a NUL or half of a surrogate pair anywhere; jsonb accepts neither. */
+/** Removes NULs and lone surrogates, which the JSON of a callback may contain anywhere; jsonb accepts neither. */
 const sanitizeRich = (rich: RichInbound): RichInbound => {
   const clean = (text: string | null): string | null => text && text.replaceAll('\0', '').toWellFormed();
   const { id, profileName, ownNumber, media } = rich;
@@ -132,8 +132,8 @@ async function claimConnectionsOf(tx: Db, rows: readonly { readonly connectionId
 }
 
 /**
- * Whether a message is young enough to be new: what a network sends later than that is a repeat that is no longer
- * remembered.
+ * True if a message is young enough to be new: anything that a network sends later than that is a repeat that is no
+ * longer remembered.
  */
 const isNews = ({ inbound: { rich } }: Arrived): boolean =>
   !rich?.at || rich.at.getTime() > Date.now() - KEEP_RICH_SECONDS * SECOND_MS;
@@ -152,7 +152,7 @@ async function withoutRepeats(tx: Db, arrived: readonly Arrived[]): Promise<Arri
 
 const keyOfSeen = ({ connectionId, hash }: db.Seen): string => `${connectionId}/${hash.toString('hex')}`;
 
-/** The hash includes the number of the part: with SAR it is not in the octets, and two parts may have the same text. */
+/** The hash includes the number of the part: with SAR it is not in the bytes, and two parts may have the same text. */
 const hashOf = ({ source, destination, concat, raw, rich }: Inbound): Buffer =>
   rich
     ? createHash('sha256')
@@ -250,7 +250,7 @@ async function insertServed(
   );
 }
 
-/** A message for another cell: JSON has neither octets nor times. */
+/** Serializes a message for another cell: JSON has neither bytes nor times. */
 const toPassedOn = ({ octets, receivedAt, ...message }: Whole): string =>
   JSON.stringify({
     ...message,

@@ -18,8 +18,8 @@ import { as, columns, type RowOf } from '../../platform/db/select.ts';
 import type { Channel } from '../../platform/lib/channel.ts';
 
 /**
- * Locks these connections until the transaction ends, so that no other process joins their parts: of two processes that
- * each received one half of a message, neither would see the other half. `connectionIds` must be in ascending order.
+ * Locks these connections until the transaction ends, so that no other process joins their parts: if two processes each
+ * received one half of a message, neither would see the other half. `connectionIds` must be in ascending order.
  */
 export async function claimConnections(db: Db, { connectionIds }: { connectionIds: readonly number[] }): Promise<void> {
   await exec(
@@ -28,14 +28,13 @@ export async function claimConnections(db: Db, { connectionIds }: { connectionId
   );
 }
 
-/** What was received on a connection, by its hash. */
+/** Hash of something received on a connection. */
 export type Seen = { readonly connectionId: number; readonly hash: Buffer };
 
 const SEEN = columns({ connectionId: as<number>('s.connection_id'), hash: as<Buffer>('s.hash') });
 
 /**
- * Remembers what was received for `keepSeconds`. Returns what was not remembered before. Nothing may occur twice in one
- * call.
+ * Remembers received hashes for `keepSeconds`. Returns those not remembered before. Rows must be unique within a call.
  */
 export const insertSeen = (db: Db, rows: readonly (Seen & { readonly keepSeconds: number })[]): Promise<Seen[]> =>
   many(
@@ -52,12 +51,12 @@ export const insertSeen = (db: Db, rows: readonly (Seen & { readonly keepSeconds
         RETURNING ${SEEN}`,
   );
 
-/** Deletes what need not be remembered any longer. Returns how many rows there were. */
+/** Deletes hashes that need not be remembered any longer. Returns how many rows there were. */
 export async function deleteOldSeen(db: Db): Promise<number> {
   return exec(db, sql`DELETE FROM inbound_seen WHERE forget_at < now()`);
 }
 
-/** What identifies the long message to which a part belongs (GSM 03.40, 9.2.3.24). */
+/** Key of the long message to which a part belongs (GSM 03.40, 9.2.3.24). */
 export type SetKey = {
   readonly connectionId: number;
   readonly source: string;
@@ -109,7 +108,7 @@ const PART = columns({
   textUtf16: as<Buffer>('p.text_utf16'),
   octets: as<Buffer>('p.octets'),
   receivedAt: as<Date>('p.received_at'),
-  /** Whether the part has waited for more than ten minutes. */
+  /** True if the part has waited for more than ten minutes. */
   overdue: as<boolean>("p.received_at < now() - interval '10 minutes'"),
 });
 /** A waiting part. */
@@ -150,7 +149,7 @@ export async function deleteParts(db: Db, { ids }: { ids: readonly number[] }): 
   return exec(db, sql`DELETE FROM inbound_part WHERE id = ANY(${plainArray(ids)}::bigint[])`);
 }
 
-/** A whole message as it is stored. */
+/** A stored whole message. */
 export type NewInboundMessage = {
   readonly accountId: number;
   readonly id: string;
@@ -161,14 +160,14 @@ export type NewInboundMessage = {
   readonly octets: Uint8Array;
   readonly parts: number;
   readonly partsReceived: number;
-  /** When it was received; null: now. */
+  /** Time of receipt; null: now. */
   readonly receivedAt: Date | null;
   readonly channel: Channel;
   readonly messageType: InboundType;
   readonly details: InboundDetails | null;
 };
 
-/** What only networks other than SMS say about a message; stored with it, `at` as text. */
+/** Details that only networks other than SMS provide about a message; stored with it, `at` as text. */
 export type InboundDetails = Pick<RichInbound, 'id' | 'profileName' | 'ownNumber' | 'media'> & {
   readonly at: string | null;
 };
@@ -240,7 +239,7 @@ export type NumberOwner = RowOf<typeof NUMBER_OWNER>;
 
 /**
  * Lists the accounts that own these numbers: the account that has the sender (RCS, WhatsApp), else that of the number,
- * else that of the whole connection. Numbers without an account are left out.
+ * else that of the whole connection. Numbers without an account are omitted.
  */
 export const listOwners = (db: Db, { numbers }: { numbers: readonly Numbered[] }): Promise<NumberOwner[]> =>
   many(
@@ -256,7 +255,7 @@ export const listOwners = (db: Db, { numbers }: { numbers: readonly Numbered[] }
         ORDER BY u.connection_id, u.number, n.number = '*'`,
   );
 
-/** Assigns a number to an account, in place of the one that had it. */
+/** Assigns a number to an account, replacing the previous one. */
 export async function insertNumber(
   db: Db,
   { connectionId, number, accountId }: Numbered & { accountId: number },

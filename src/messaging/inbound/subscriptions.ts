@@ -5,7 +5,7 @@ import { transaction } from '../../platform/db/transaction.ts';
 import { DAY_MS, SECOND_MS } from '../../platform/lib/time.ts';
 import * as db from './sql.ts';
 
-/** That a person used a network's own button instead of writing STOP or START. */
+/** Use of a network's own unsubscribe or subscribe button, instead of writing STOP or START. */
 export type SubscriptionChange = {
   readonly identity: string;
   readonly phoneNumber: string;
@@ -13,10 +13,10 @@ export type SubscriptionChange = {
   readonly at: Date | null;
 };
 
-/** As long as the network repeats a callback: an old "no" must not undo a newer "yes". */
+/** Covers the time in which the network repeats a callback: an old "no" must not undo a newer "yes". */
 const KEEP_SECONDS = (8 * DAY_MS) / SECOND_MS;
 
-/** Records who unsubscribed from RCS messages, for the account that has the sender. A repeated callback counts once. */
+/** Records RCS subscription changes for the account that has the sender. A repeated callback counts once. */
 export async function receiveSubscriptions(
   pool: Pool,
   connectionId: number,

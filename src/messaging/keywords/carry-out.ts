@@ -15,10 +15,10 @@ import { signedHeaders, timestampOf } from '../webhooks/sign.ts';
 import { type Endpoint, findEndpoint } from '../webhooks/sql.ts';
 import * as db from './sql.ts';
 
-/** An accepted answer to the person who wrote: its message and what that says. */
+/** An accepted reply to the sender of an inbound message, with its text. */
 export type Answered = { readonly accountId: number; readonly messageId: string; readonly draft: Draft };
 
-/** A listener for answers, called in the transaction that makes one. What it locks, `claim` locks before anything else. */
+/** A listener for replies, called in the transaction that makes one. `claim` acquires its locks before any others. */
 export type OnAnswer = {
   claim(tx: Db, account: { readonly accountId: number }): Promise<unknown>;
   record(tx: Db, answered: Answered): Promise<unknown>;
@@ -34,7 +34,7 @@ export type KeywordDeps = {
 };
 
 const CLAIMED = 20;
-/** Copies to URLs of one account: they wait for their receiver, and those of other accounts must not. */
+/** Copies to URLs of one account at a time: they wait for their receiver, and those of other accounts must not. */
 const POSTS_PER_ACCOUNT = 5;
 /** Longer than a POST may take, and than a transaction. */
 const LEASE_SECONDS = 60;
@@ -45,9 +45,9 @@ export const INNER_KINDS: readonly db.ActionKind[] = ['answer', 'sms', 'mail'];
 export const OUTER_KINDS: readonly db.ActionKind[] = ['post'];
 
 /**
- * Carries out the answers and copies of these kinds that are due, and returns how many there were. An answer and a copy by
- * SMS are made in the transaction that deletes them, so each is made once, whatever fails and however many workers try; so is
- * a mail. A copy to a URL is posted at least once, and for about two days.
+ * Carries out the replies and copies of these kinds that are due, and returns how many there were. A reply and a copy
+ * by SMS are made in the transaction that deletes them, so each is made once, whatever fails and however many workers
+ * try; so is an email. A copy to a URL is posted at least once, and for about two days.
  */
 export async function carryOutActions(deps: KeywordDeps, kinds: readonly db.ActionKind[]): Promise<number> {
   const perAccount = kinds.includes('post') ? POSTS_PER_ACCOUNT : CLAIMED;
@@ -64,10 +64,10 @@ function carryOut(deps: KeywordDeps, action: db.Action): Promise<void> {
   return action.kind === 'post' ? postCopy(deps, action) : sendMessage(deps, action);
 }
 
-/** A full phone number; shorter ones are short codes, even if they begin like a country code. */
+/** Matches a full phone number; shorter ones are short codes, even if they begin like a country code. */
 const LONG_NUMBER = /^\d{9,15}$/;
 
-/** Sends an answer, or a copy by SMS, from the number that was written to. */
+/** Sends a reply, or a copy by SMS, from the number that was written to. */
 async function sendMessage({ accept, onAnswer }: KeywordDeps, action: db.Action): Promise<void> {
   const { accountId, target: destination, answer, source, body, destination: number } = action;
   // A copy goes to a colleague, and belongs to no conversation.
@@ -96,7 +96,7 @@ async function sendMessage({ accept, onAnswer }: KeywordDeps, action: db.Action)
 const noteFault = (to: Db, { accountId, ruleId }: db.Action, fault: string) =>
   db.updateFault(to, { accountId, id: ruleId, fault });
 
-/** Queues a copy by mail; one that is too many is dropped, and its rule shows that. */
+/** Queues a copy by email; one above the limit is dropped, and its rule shows that. */
 async function mailCopy(deps: KeywordDeps, action: db.Action): Promise<void> {
   const { accountId, source, destination, body, target } = action;
   const mail = {
@@ -115,8 +115,8 @@ async function mailCopy(deps: KeywordDeps, action: db.Action): Promise<void> {
 }
 
 const MAIL_FAULTS = {
-  recipient: 'too many mails to this address: the copy was dropped',
-  account: 'too many mails of the account in a day: the copy was dropped',
+  recipient: 'too many emails to this address: the copy was dropped',
+  account: 'too many emails of the account in a day: the copy was dropped',
 } as const;
 
 async function postCopy(deps: KeywordDeps, action: db.Action): Promise<void> {
@@ -126,7 +126,7 @@ async function postCopy(deps: KeywordDeps, action: db.Action): Promise<void> {
     await db.deleteAction(pool, action);
     return;
   }
-  const fault = posted.kind === 'failed' ? posted.reason : `the receiver answered ${posted.status}`;
+  const fault = posted.kind === 'failed' ? posted.reason : `the receiver returned ${posted.status}`;
   const delayMs = retryDelayMs(action.failures + 1, posted.kind === 'answered' ? posted.retryAfterMs : null);
   await transaction(pool, async (tx) => {
     await noteFault(tx, action, fault);
@@ -136,7 +136,8 @@ async function postCopy(deps: KeywordDeps, action: db.Action): Promise<void> {
 }
 
 /**
- * Posts a copy, signed like the account's webhooks and with their secrets; without a webhook there is none to sign with.
+ * Posts a copy, signed like the account's webhooks and with their secrets; without a webhook there is none to sign
+ * with.
  */
 async function post({ pool, poster, secretKey }: KeywordDeps, action: db.Action): Promise<PostResult> {
   const { accountId, inboundId: id, target: url } = action;
@@ -153,7 +154,7 @@ async function post({ pool, poster, secretKey }: KeywordDeps, action: db.Action)
   return poster.post({ url, headers: { ...headers, 'idempotency-key': id }, body });
 }
 
-/** Null if they were sealed with another SECRET_KEY. */
+/** Returns null if they were sealed with another SECRET_KEY. */
 function secretsOf(key: SecretKey, endpoint: Endpoint, at: Date): readonly string[] | null {
   try {
     return openSecrets(key, endpoint, at);
@@ -162,7 +163,7 @@ function secretsOf(key: SecretKey, endpoint: Endpoint, at: Date): readonly strin
   }
 }
 
-/** The body of a copy to a URL. */
+/** Makes the body of a copy to a URL. */
 const toCopy = ({ inboundId, channel, source, destination, body, keyword, receivedAt }: db.Action) => ({
   messageId: inboundId,
   channel,

@@ -8,10 +8,10 @@ import { ANY_KEYWORD, MAX_KEYWORD_LENGTH, plainText } from './match.ts';
 import * as db from './sql.ts';
 import { kindOfTarget } from './target.ts';
 
-/** What this installation can do with copies. */
+/** Capabilities of this installation for copies. */
 export type KeywordContext = {
   readonly guard: Guard;
-  /** Whether there is a mail server. */
+  /** True if there is a mail server. */
   readonly sendsMail: boolean;
 };
 
@@ -24,7 +24,10 @@ export type RuleInput = {
 
 const MAX_RULES = 1000;
 
-/** Adds a rule. Call it in a transaction. Errors: 400 naming the invalid fields, 409 for a number and keyword that have one. */
+/**
+ * Adds a rule. Call it in a transaction. Errors: 400 naming the invalid fields, 409 for a number and keyword that have
+ * one.
+ */
 export async function addRule(
   tx: Db,
   author: Author,
@@ -33,14 +36,14 @@ export async function addRule(
   const { accountId } = author;
   const rule = { accountId, ...(await checked(input, context)) };
   if ((await db.countRules(tx, { accountId })) >= MAX_RULES)
-    throw new AppError('conflict', { message: `An account may have ${MAX_RULES} rules` });
+    throw new AppError('conflict', { message: `An account may have at most ${MAX_RULES} rules` });
   const made = await db.insertRule(tx, rule);
   if (!made) throw taken();
   await record(tx, author, 'keyword-rule.add', made);
   return made;
 }
 
-/** Changes a rule; what is left out stays. Errors: as `addRule`, and 404 for an unknown or foreign id. */
+/** Changes a rule; omitted fields are unchanged. Errors: as `addRule`, and 404 for an unknown or foreign id. */
 export async function changeRule(
   tx: Db,
   author: Author,
@@ -64,7 +67,7 @@ export async function removeRule(tx: Db, author: Author, { id }: { readonly id: 
 }
 
 const taken = (): AppError =>
-  new AppError('conflict', { message: 'There is a rule for this number and keyword already' });
+  new AppError('conflict', { message: 'A rule for this number and keyword already exists' });
 
 const explainTaken = (cause: unknown): never => {
   throw cause instanceof Error && 'code' in cause && cause.code === '23505' ? taken() : cause;
@@ -85,7 +88,7 @@ async function checked({ number, keyword, answer, forwardTo }: RuleInput, contex
       ? [{ field: 'keyword', message: `must have at most ${MAX_KEYWORD_LENGTH} characters in lower case` }]
       : []),
     ...(rule.keyword !== ANY_KEYWORD && consentWordOf(rule.keyword) === 'stop'
-      ? [{ field: 'keyword', message: 'is a word by which people opt out: it is never answered' }]
+      ? [{ field: 'keyword', message: 'is an opt-out word: it never gets a reply' }]
       : []),
     ...(answer === null && forwardTo === null ? [{ field: 'answer', message: 'is required, or forwardTo' }] : []),
     ...(targetFault === null ? [] : [{ field: 'forwardTo', message: targetFault }]),
@@ -97,13 +100,13 @@ async function checked({ number, keyword, answer, forwardTo }: RuleInput, contex
 async function findTargetFault(target: string, { guard, sendsMail }: KeywordContext): Promise<string | null> {
   const kind = kindOfTarget(target);
   if (kind === 'sms') return null;
-  if (kind === 'mail') return sendsMail ? null : 'cannot be a mail address: this gateway has no mail server';
+  if (kind === 'mail') return sendsMail ? null : 'cannot be an email address: this gateway has no mail server';
   return target.startsWith('https:')
     ? findUrlFault(guard, target)
-    : 'must be a URL that begins with https://, a mail address, or a number in E.164 form';
+    : 'must be a URL that begins with https://, an email address, or a number in E.164 form';
 }
 
-/** The audit log names the rule, not its texts. */
+/** Records a change in the audit log, which names the rule, not its texts. */
 async function record(tx: Db, author: Author, action: string, rule: db.KeywordRule): Promise<void> {
   const { id, number, keyword, answer, forwardTo } = rule;
   const detail = { number, keyword, answers: answer !== null, forwards: forwardTo && kindOfTarget(forwardTo) };

@@ -49,7 +49,7 @@ const rule = (keyword: string, more: Partial<db.NewRule> = {}) =>
 let octets = 0;
 async function arrive(text: string, source = PERSON, destination = NUMBER): Promise<void> {
   const take = createInboundInbox({ pool, onInbound: async () => undefined });
-  // The same octets within 15 minutes would be one message.
+  // The same bytes within 15 minutes would be one message.
   const raw = Buffer.from(`${text} ${octets++}`);
   await take({ connectionId, inbound: { source, destination, text, concat: null, raw } });
 }
@@ -69,7 +69,7 @@ function deps(more: Partial<KeywordDeps> = {}): KeywordDeps {
   return { pool, accept, onAnswer: nobody, poster: { post: post({}) }, secretKey, log: silentLog, ...more };
 }
 
-/** Carries out what is due of every kind, as both tasks do. */
+/** Carries out all due actions of every kind, as both tasks do. */
 const carryOut = async (all: KeywordDeps): Promise<number> =>
   (await carryOutActions(all, INNER_KINDS)) + (await carryOutActions(all, OUTER_KINDS));
 
@@ -106,7 +106,7 @@ test('a message that says STOP is never answered or passed on', async () => {
   await rule('*', { answer: 'Hello', forwardTo: 'https://example.com/copy' });
   await arrive('STOP');
   expect(await waiting()).toBe(0);
-  // And who has opted out gets no answer to anything else either.
+  // A person who has opted out gets no reply to anything else either.
   await arrive('hours');
   await carryOut(deps());
   expect(await sent()).toEqual([]);
@@ -199,7 +199,7 @@ test('copies by mail beyond the budget are dropped, the rule says so, and the me
   expect(await many(pool, sql`SELECT FROM inbound_message`)).toHaveLength(5);
   expect(await waiting()).toBe(0);
   expect(await db.listRulesOf(pool, { accountIds: [accountId] })).toMatchObject([
-    { fault: 'too many mails to this address: the copy was dropped' },
+    { fault: 'too many emails to this address: the copy was dropped' },
   ]);
 });
 
@@ -210,7 +210,7 @@ test('a copy is posted until the receiver takes it, under the same key', async (
   const [first] = posts;
   expect(await waiting()).toBe(1);
   expect(await db.listRulesOf(pool, { accountIds: [accountId] })).toMatchObject([
-    { fault: 'the receiver answered 503' },
+    { fault: 'the receiver returned 503' },
   ]);
   await pool.query('UPDATE keyword_action SET due_at = now()');
   await carryOut(deps());

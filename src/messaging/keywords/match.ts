@@ -1,7 +1,7 @@
-/** The keyword of a rule for all messages without a keyword of their own. */
+/** The keyword of a rule for all messages that match no other keyword. */
 export const ANY_KEYWORD = '*';
 
-/** What a rule applies to. */
+/** Scope of a rule. */
 export type Matcher = {
   /** The number that was written to, without a plus; null: any. */
   readonly number: string | null;
@@ -10,18 +10,19 @@ export type Matcher = {
 
 const BETWEEN = /\s+/gu;
 
-/** Writes a keyword, or the text of a message, in the form in which both are compared: lower case, single blanks. */
+/** Normalizes a keyword, or the text of a message, for comparison: lower case, single spaces. */
 export const plainText = (text: string): string => text.normalize('NFC').toLowerCase().replace(BETWEEN, ' ').trim();
 
-/** What may end a keyword in a message. */
+/** Matches the end of a keyword in a message. */
 const WORD_END = /^(?![\p{L}\p{N}])/u;
 
 const beginsWith = (text: string, keyword: string): boolean =>
   text.startsWith(keyword) && WORD_END.test(text.slice(keyword.length));
 
 /**
- * Finds the rule for a message: of those for its number, then of those for any number, the longest keyword with which it
- * begins, as a whole word; then the rule for all messages. Undefined if there is none. Keywords are in `plainText`.
+ * Finds the rule for a message: first among those for its number, then among those for any number, the longest keyword
+ * with which it begins, as a whole word; then the rule for all messages. Undefined if there is none. Keywords are in
+ * `plainText`.
  */
 export function findRule<R extends Matcher>(
   rules: readonly R[],

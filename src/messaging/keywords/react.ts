@@ -18,12 +18,12 @@ export type Received = {
   readonly body: string;
 };
 
-/** Messages that keywords make for one person and number in an hour: two machines that answer each other end there. */
+/** Messages that keywords make for one person and number in an hour: stops two machines that reply to each other. */
 export const MAX_PER_HOUR = 5;
 
 /**
- * Queues the answers and copies that inbound messages ask for by their keywords, in the transaction that stores them. A
- * message that says STOP has no keyword: it is not answered. Answers go to SMS from numbers only.
+ * Queues the replies and copies that inbound messages request by their keywords, in the transaction that stores them. A
+ * STOP message has no keyword: it gets no reply. Replies go to SMS from numbers only.
  */
 export async function reactToKeywords(tx: Db, received: readonly Received[], now = new Date()): Promise<void> {
   const accountIds = [...new Set(received.map(({ accountId }) => accountId))];
@@ -50,7 +50,7 @@ function actionsOf(message: Received, rules: readonly db.KeywordRule[]): Wanted[
   const common = { accountId, inboundId, ruleId, keyword };
   const person = toE164(source);
   const isAnswered = answer !== null && channel === 'SMS' && person !== null;
-  // A copy to the one who wrote would come back.
+  // A copy to the sender would come back.
   const isCopied = forwardTo !== null && forwardTo !== person;
   const pair = { accountId, number, person: source };
   return [
@@ -61,10 +61,10 @@ function actionsOf(message: Received, rules: readonly db.KeywordRule[]): Wanted[
   ];
 }
 
-/** Whether an action sends a message, which may be answered by a machine. */
+/** True if an action sends a message, to which a machine may reply. */
 const isMessage = ({ action }: Wanted): boolean => action.kind === 'answer' || action.kind === 'sms';
 
-/** Leaves out messages beyond the limit of their pair. All count, so that workers need not wait for one another. */
+/** Omits messages beyond the limit of their pair. All count, so that workers need not wait for one another. */
 async function withinLimit(tx: Db, wanted: readonly Wanted[], now: Date): Promise<Wanted[]> {
   const counted = Map.groupBy(wanted.filter(isMessage), ({ pair }) => keyOf(pair));
   if (counted.size === 0) return [...wanted];

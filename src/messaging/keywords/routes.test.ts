@@ -79,7 +79,7 @@ test('rules are read with the scope of the inbox, and changed with that of webho
   expect(await post(both, { keyword: 'copy', forwardTo: 'https://127.0.0.1/copy' })).toBe(201);
   const made = await call('POST', PATH, RULE, all);
   expect(made.status).toBe(201);
-  // A rule that sends is not made to send to everybody without the scope either.
+  // A rule that sends cannot be made to send to everyone without the scope either.
   const patch = async (as: string) => (await call('PATCH', `${PATH}/${made.body.id}`, { keyword: '*' }, as)).status;
   expect([await patch(both), await patch(all)]).toEqual([403, 200]);
 });

@@ -16,13 +16,13 @@ const tags = ['Inbox'];
 
 export type KeywordRouteDeps = PlatformDeps & { readonly outbound: Outbound };
 
-/** Answering and copying by SMS is sending. */
+/** True if a rule sends SMS: by a reply or by a copy to a number. */
 const sends = ({ answer, forwardTo }: { answer?: string | null; forwardTo?: string | null }): boolean =>
   Boolean(answer) || (Boolean(forwardTo) && kindOfTarget(forwardTo ?? '') === 'sms');
 
 /**
- * Registers the routes for what the caller's account does with inbound messages by their keywords. Who changes rules needs
- * the scopes of the inbox and of webhooks, because they send inbound messages elsewhere.
+ * Registers the routes for rules that act on the account's inbound messages by keyword. Changing rules requires the
+ * scopes of the inbox and of webhooks, because rules send inbound messages elsewhere.
  */
 export function keywordRoutes(app: App, { pool, answers, config, outbound }: KeywordRouteDeps): void {
   const context: KeywordContext = { guard: outbound.guard, sendsMail: config.mail !== undefined };
@@ -34,8 +34,7 @@ export function keywordRoutes(app: App, { pool, answers, config, outbound }: Key
       tags,
       operationId: 'listKeywordRules',
       summary: 'List the keyword rules',
-      description:
-        'What is done with inbound messages by their first words. A message that says STOP is an opt-out and nothing else.',
+      description: 'Rules act on inbound messages by their first words. A STOP message is an opt-out and nothing else.',
       querystring: Type.Object(pageFields),
       response: { 200: PageOf(RuleOut) },
     },
@@ -53,7 +52,7 @@ export function keywordRoutes(app: App, { pool, answers, config, outbound }: Key
       tags,
       operationId: 'addKeywordRule',
       summary: 'Add a keyword rule',
-      description: 'Answers and copies by SMS need the scope `SMS`.',
+      description: 'Replies and copies by SMS need the scope `SMS`.',
       body: withExamples(RuleIn, { keyword: 'hours', answer: 'We are open from 9 to 18.' }),
       response: { 201: RuleOut },
     },
@@ -71,7 +70,7 @@ export function keywordRoutes(app: App, { pool, answers, config, outbound }: Key
       tags,
       operationId: 'changeKeywordRule',
       summary: 'Change a keyword rule',
-      description: 'What is left out stays. A rule that answers or copies by SMS needs the scope `SMS`.',
+      description: 'Omitted fields are unchanged. A rule that replies or copies by SMS needs the scope `SMS`.',
       params: RuleId,
       body: withExamples(RulePatch, { answer: 'We are open from 10 to 18.' }),
       response: { 200: RuleOut },
@@ -80,7 +79,7 @@ export function keywordRoutes(app: App, { pool, answers, config, outbound }: Key
       const { actor, params, body } = request;
       const changed = await tenantTransaction(pool, actor, async (tx) => {
         const rule = await changeRule(tx, actor, { ...body, ...params, context });
-        // Another keyword makes a rule send to other people: what it comes to counts, not what the body names.
+        // Another keyword makes a rule send to other people: the resulting rule counts, not the fields of the body.
         if (sends(rule)) assertScope(request, 'SMS');
         return rule;
       });

@@ -27,8 +27,8 @@ const ForwardTo = orNull(
     minLength: 3,
     maxLength: 2048,
     description:
-      'Where a copy goes: a URL that begins with https:// (a POST with JSON, signed like an event of the webhook if the ' +
-      'account has one, and repeated until it is answered with 2xx, for about two days), a mail address (60 copies an hour, 3 on the plan trial), or a number in E.164 form (an SMS at your price).',
+      'The target of a copy: a URL that begins with https:// (a POST with JSON, signed like an event of the webhook if the ' +
+      'account has one, and repeated until the response is 2xx, for about two days), an email address (60 copies an hour, 3 on the plan trial), or a number in E.164 form (an SMS at your price).',
   }),
 );
 
@@ -47,7 +47,7 @@ export const RuleOut = Type.Object({
   keyword: Type.String(),
   answer: orNull(Type.String()),
   forwardTo: orNull(Type.String()),
-  fault: orNull(Type.String({ description: 'Why the last answer or copy did not leave. Null: none failed.' })),
+  fault: orNull(Type.String({ description: 'Reason why the last reply or copy was not sent. Null: none failed.' })),
   faultAt: orNull(instant('UTC')),
   createdAt: instant('UTC'),
 });

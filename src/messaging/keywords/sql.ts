@@ -4,7 +4,7 @@ import { type Db, exec, many, maybeOne, one, sql } from '../../platform/db/query
 import { as, columns, type RowOf } from '../../platform/db/select.ts';
 import type { Channel } from '../../platform/lib/channel.ts';
 
-/** The NOTIFY channel for answers and copies that have to leave. */
+/** The NOTIFY channel for replies and copies to be sent. */
 export const KEYWORDS_CHANNEL = 'heliograph_keywords';
 
 const RULE = columns({
@@ -14,9 +14,9 @@ const RULE = columns({
   number: as<string | null>('r.number'),
   keyword: as<string>('r.keyword'),
   answer: as<string | null>('r.answer'),
-  /** An https URL, a mail address or an E.164 number. */
+  /** An https URL, an email address or an E.164 number. */
   forwardTo: as<string | null>('r.forward_to'),
-  /** Why the last answer or copy did not leave. */
+  /** Reason why the last reply or copy was not sent. */
   fault: as<string | null>('r.fault'),
   faultAt: as<Date | null>('r.fault_at'),
   createdAt: as<Date>('r.created_at'),
@@ -70,7 +70,7 @@ export async function lockRule(db: Db, { accountId, id }: RuleKey): Promise<Keyw
 
 type RuleKey = { readonly accountId: number; readonly id: number };
 
-/** Updates a rule, and forgets its fault. Fails (23505) when another one has the same number and keyword. */
+/** Updates a rule, and clears its fault. Fails (23505) when another one has the same number and keyword. */
 export async function updateRule(db: Db, rule: NewRule & { readonly id: number }): Promise<KeywordRule> {
   return one(
     db,
@@ -80,7 +80,7 @@ export async function updateRule(db: Db, rule: NewRule & { readonly id: number }
   );
 }
 
-/** Deletes a rule and returns what it was; undefined when the account has none with this id. */
+/** Deletes a rule and returns it; undefined when the account has none with this id. */
 export async function deleteRule(db: Db, { accountId, id }: RuleKey): Promise<KeywordRule | undefined> {
   return maybeOne(
     db,
@@ -88,7 +88,7 @@ export async function deleteRule(db: Db, { accountId, id }: RuleKey): Promise<Ke
   );
 }
 
-/** Notes why an answer or a copy of a rule did not leave. */
+/** Records why a reply or a copy of a rule was not sent. */
 export async function updateFault(db: Db, { accountId, id, fault }: RuleKey & { fault: string }): Promise<void> {
   await exec(
     db,
@@ -105,15 +105,15 @@ const COUNT = columns({
   person: as<string>('c.person'),
   messages: as<number>('c.messages'),
 });
-/** How many messages keywords made for a pair in an hour. */
+/** Number of messages that keywords made for a pair in an hour. */
 export type PairCount = RowOf<typeof COUNT>;
 
 /** No pair has more messages in an hour than the column holds. */
 const MAX_COUNTED = 30_000;
 
 /**
- * Adds messages to the counts of the hour that begins at `hour`, and returns the counts with them. No pair may occur twice,
- * and the pairs must be in the order of their keys, because they are locked in that order.
+ * Adds messages to the counts of the hour that begins at `hour`, and returns the counts with them. No pair may occur
+ * twice, and the pairs must be in the order of their keys, because they are locked in that order.
  */
 export async function insertCounts(
   db: Db,
@@ -147,13 +147,13 @@ export type NewAction = {
   readonly kind: ActionKind;
   readonly ruleId: number;
   readonly keyword: string;
-  /** The person, or where the copy goes. */
+  /** The person, or the target of the copy. */
   readonly target: string;
-  /** The text of an answer; null for a copy. */
+  /** The text of a reply; null for a copy. */
   readonly answer: string | null;
 };
 
-/** Queues answers and copies, and wakes the workers when the transaction is committed. */
+/** Queues replies and copies, and wakes the workers when the transaction is committed. */
 export async function insertActions(db: Db, actions: readonly NewAction[]): Promise<void> {
   await exec(
     db,
@@ -187,16 +187,16 @@ const ACTION = columns({
   body: as<string>('m.body'),
   receivedAt: as<Date>('m.received_at'),
 });
-/** An answer or a copy that is due, with its inbound message. */
+/** A reply or a copy that is due, with its inbound message. */
 export type Action = RowOf<typeof ACTION>;
 
-/** Beyond so many due actions, those of an account with a slow receiver can keep others waiting. */
+/** Limit of due actions considered. Beyond it, those of an account with a slow receiver can keep others waiting. */
 const LOOKED_AT = 1000;
 
 /**
- * Claims due answers and copies of these kinds and of active accounts for `leaseSeconds`: until then no other worker gets
- * them. At most `perAccount` are of one account, so that one whose receiver is slow leaves room for the others. What is not
- * deleted by then is due again.
+ * Claims due replies and copies of these kinds and of active accounts for `leaseSeconds`: until then no other worker
+ * gets them. At most `perAccount` are of one account, so that one whose receiver is slow leaves room for the others.
+ * Anything not deleted by then is due again.
  */
 export async function claimActions(
   db: Db,
@@ -233,14 +233,14 @@ export async function claimActions(
 }
 
 /**
- * Actions `k` that can be carried out, for the FROM of a statement: their account is active, and their message has not been
- * deleted meanwhile.
+ * Actions `k` that can be carried out, for the FROM of a statement: their account is active, and their message still
+ * exists.
  */
 const waitingActions = (kinds: readonly ActionKind[]) => sql`keyword_action k
   JOIN account a ON a.id = k.account_id AND a.status = 'active' AND k.kind = ANY(${textArray(kinds)}::text[])
   JOIN inbound_message i ON i.account_id = k.account_id AND i.id = k.inbound_id`;
 
-/** Finds in how many ms the next answer or copy of these kinds is due; null when none waits. */
+/** Returns in how many ms the next reply or copy of these kinds is due; null when none waits. */
 export async function findNextActionMs(db: Db, { kinds }: { kinds: readonly ActionKind[] }): Promise<number | null> {
   const next = await one<{ ms: number | null }>(
     db,
@@ -251,7 +251,7 @@ export async function findNextActionMs(db: Db, { kinds }: { kinds: readonly Acti
 
 type ActionKey = Pick<Action, 'accountId' | 'inboundId' | 'kind'>;
 
-/** Deletes an answer or a copy; returns 0 when another worker has done it. */
+/** Deletes a reply or a copy; returns 0 when another worker has done it. */
 export async function deleteAction(db: Db, { accountId, inboundId, kind }: ActionKey): Promise<number> {
   return exec(
     db,
@@ -259,7 +259,7 @@ export async function deleteAction(db: Db, { accountId, inboundId, kind }: Actio
   );
 }
 
-/** Makes an answer or a copy due again later. */
+/** Makes a reply or a copy due again later. */
 export async function moveActionToLater(
   db: Db,
   { accountId, inboundId, kind, delayMs }: ActionKey & { readonly delayMs: number },
@@ -271,7 +271,9 @@ export async function moveActionToLater(
   );
 }
 
-/** Deletes answers and copies that have waited since before `beforeId`, as those of accounts that are not served. */
+/**
+ * Deletes replies and copies that have waited since before `beforeId`, such as those of accounts that are not served.
+ */
 export async function deleteOldActions(db: Db, { beforeId }: { beforeId: string }): Promise<number> {
   return exec(db, sql`DELETE FROM keyword_action WHERE inbound_id < ${beforeId}::uuid`);
 }

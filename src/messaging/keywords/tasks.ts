@@ -8,10 +8,10 @@ const KEEP_MS = 3 * DAY_MS;
 
 type Deps = KeywordDeps & { readonly now: () => Date };
 
-/** Answers and passes on inbound messages with keywords, and forgets what no longer counts. */
+/** Sends replies to inbound messages with keywords and forwards copies, and deletes counts of past hours. */
 export const keywordTasks = (deps: Deps): Task[] => [
   carrying('keywords', INNER_KINDS, deps),
-  // Apart, so that no answer waits behind a slow receiver.
+  // Separate, so that no reply waits behind a slow receiver.
   carrying('copies to URLs', OUTER_KINDS, deps),
   {
     name: 'old keywords',

@@ -84,7 +84,7 @@ const toEndGroup = (all: readonly db.StateMove[], group: db.MoveGroup): EndGroup
 const movesOf = (special: readonly EndGroup[]): db.StateMove[] => special.flatMap(({ moves }) => moves);
 
 /**
- * Notes that the carrier delivered messages that we had given up, because their states no longer hold the former end.
+ * Records that the carrier delivered messages that we had given up, because their states no longer hold the former end.
  */
 function toReplaced({ moves, expiredAt: at }: EndGroup): NewEvent[] {
   if (at === null) return [];
@@ -101,11 +101,11 @@ function toReplaced({ moves, expiredAt: at }: EndGroup): NewEvent[] {
 }
 
 /**
- * Whether messages may be on the list of unknown outcomes: never answered, or RCS messages that may have been revoked.
+ * True if messages may be on the list of unknown outcomes: never answered, or RCS messages that may have been revoked.
  */
 const mayBeInDoubt = ({ moved, held, channel }: EndGroup): boolean => held || (moved && channel === bitOf('RCS'));
 
-/** Whether messages are single sends on a channel that may have a fallback. */
+/** True if messages are single sends on a channel that may have a fallback. */
 const mayHaveFallback = ({ moved, channel, campaignId }: EndGroup): boolean =>
   moved && campaignId === null && channel !== bitOf('SMS');
 
@@ -133,9 +133,9 @@ async function countEarnings(tx: Db, earned: readonly Bill[]): Promise<void> {
 }
 
 /**
- * Whether a price that was still frozen when the message reached this final state is earned: the message was delivered,
- * or it was not, and its price is not refundable. That is the price of handing over, so whatever a receipt says, it is
- * earned, as it would be had the outcome never been in doubt. Nobody pays for a message that was never confirmed in time.
+ * True if a price that was still frozen when the message reached this final state is earned: the message was delivered,
+ * or it was not and its price is not refundable. A non-refundable price is for handing over, so it is earned whatever a
+ * receipt states, just as if the outcome had never been in doubt. A message that was never confirmed in time is free.
  */
 const isEarned = ({ status, isReported }: db.StateMove, refundUndelivered: boolean): boolean =>
   status === STATUS.DELIVERED || (!refundUndelivered && (isReported === true || status === STATUS.UNDELIVERABLE));
@@ -143,7 +143,7 @@ const isEarned = ({ status, isReported }: db.StateMove, refundUndelivered: boole
 /** The price of a message, to be earned or returned. */
 export type Bill = { readonly accountId: number; readonly id: string; readonly micros: number };
 
-/** What becomes of frozen prices. */
+/** Frozen prices, grouped by their destination. */
 type Bills = {
   readonly earned: Bill[];
   /** Prices that go back to their accounts. */
@@ -152,7 +152,7 @@ type Bills = {
   readonly kept: Bill[];
 };
 
-/** Divides the frozen prices of messages by what becomes of them. */
+/** Divides the frozen prices of messages into returned, kept and earned ones. */
 async function billsOf(tx: Db, held: readonly db.StateMove[]): Promise<Bills> {
   if (held.length === 0) return { earned: [], returned: [], kept: [] };
   const moveOf = new Map(held.map((move) => [move.id, move]));

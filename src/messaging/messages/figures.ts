@@ -22,8 +22,8 @@ type Earned = { readonly id: string; readonly micros: number };
 const SMS = bitOf('SMS');
 
 /**
- * What final states add to the hourly figures. All moves but the special ones belong to SMS that were sent and have no
- * campaign.
+ * Returns the additions of final states to the hourly figures. All moves but the special ones belong to SMS that were
+ * sent and have no campaign.
  */
 export function figuresOfEnds(
   moves: readonly StateMove[],
@@ -42,7 +42,10 @@ export function figuresOfEnds(
   return deltas;
 }
 
-/** Nearly all moves come here. The objects are written out because a spread costs measurable CPU time. */
+/**
+ * Makes a plain delta, as nearly all moves need. The objects are written out because a spread costs measurable CPU
+ * time.
+ */
 const plain = (accountId: number, id: string, status: number): TrafficDelta =>
   status === STATUS.DELIVERED
     ? { accountId, id, campaignId: null, channel: SMS, delivered: 1 }
@@ -63,24 +66,27 @@ const GIVEN_UP = { status: STATUS.EXPIRED, code: EXPIRED_BY_US };
 
 type Read = Pick<TrafficDelta, 'accountId' | 'id' | 'campaignId' | 'channel'>;
 
-/** What messages that were read add to the hourly figures. */
+/** Returns the additions of read messages to the hourly figures. */
 export const figuresOfReads = (read: readonly Read[]): TrafficDelta[] =>
   read.map(({ accountId, id, campaignId, channel }) => ({ accountId, id, campaignId, channel, read: 1 }));
 
-/** What states and figures copy from a message. */
+/** Properties of a message that states and figures copy. */
 export type Traits = {
   readonly channel: Channel;
   readonly campaignId: number | null;
   readonly destination: string;
   readonly parts: number;
-  /** MCC and MNC of the network of its number; null or left out where it is not known. */
+  /** MCC and MNC of the network of its number; null or omitted if unknown. */
   readonly network?: string | null;
 };
 
-/** What becomes of a message's price with an outcome; `held`: it is still open. */
+/** Effect of an outcome on a message's price; `held`: it is still open. */
 export type Settlement = 'held' | 'earned' | 'returned';
 
-/** What a recorded outcome adds to the hourly figures, `sent` of it to the sent messages; null when it adds nothing. */
+/**
+ * Returns the addition of a recorded outcome to the hourly figures, `sent` of it to the sent messages; null when it
+ * adds nothing.
+ */
 export function figureOfOutcome(
   { accountId, messageId, outcome, job }: Result,
   { channel, campaignId }: Traits,

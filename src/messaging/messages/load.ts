@@ -14,7 +14,7 @@ type Key = { readonly accountId: number; readonly id: string };
 /**
  * The dispatcher's `load`: returns the messages of each chunk as the carrier needs them, in the order of the chunk's
  * ids; undefined stands for a message that no longer exists. Templates are filled in here. A message whose template
- * cannot be filled in any more gets a refusal and is not sent.
+ * cannot be filled in any more gets a rejection and is not sent.
  */
 export async function loadJobs(
   pool: Db,
@@ -38,8 +38,8 @@ export async function loadJobs(
 }
 
 /**
- * `loadJobs` that takes the messages of chunks which this process has just committed from memory. `resolver` and errors as
- * there; the jobs are the same as if all were read from the database.
+ * `loadJobs` that takes the messages of chunks which this process has just committed from memory. `resolver` and errors
+ * as there; the jobs are the same as if all were read from the database.
  */
 export async function loadRecentJobs(
   pool: Db,
@@ -52,7 +52,7 @@ export async function loadRecentJobs(
   return jobs.map((known) => known ?? loaded.shift() ?? []);
 }
 
-/** The job of a message without content of its own, which would have to be resolved. */
+/** Makes the job of a message without its own content, which would have to be resolved. */
 function jobOf(message: NewMessage): Job {
   const { id, destination, sender, body, wantReceipt, parts, channel, campaignId } = message;
   const { priceMicros, refundUndelivered, keepsReserve } = message;

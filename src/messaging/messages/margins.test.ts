@@ -63,7 +63,10 @@ const receive = ({ accountId, connectionId }: World, id: string, state: ReceiptS
     return receiveReceipts(tx, [{ ...matched, receipt: receipt('C', { state }) }]);
   });
 
-/** The margins of the account as `country: messages units uncosted earned cost`, other connections than its own before them. */
+/**
+ * The margins of the account as `country: messages units uncosted earned cost`, other connections than its own before
+ * them.
+ */
 const marginsOf = async ({ accountId }: World): Promise<string[]> =>
   (
     await many<{ text: string }>(
@@ -177,7 +180,7 @@ test('a message costs what its network costs where that is known when it is subm
   await insertKnown(pool, [{ number: destination, network: '22201', ported: null, validUntil }]);
   await settle(world, await waiting(world, { destination }), TAKEN);
   expect(await marginsOf(world)).toEqual(['39: 2 2 0 100 27']);
-  // What a dead worker leaves is counted as the message of a living one.
+  // Messages left by a dead worker are counted like those of a living one.
   const id = await waiting(world, { destination });
   await settle(world, id, UNKNOWN, { job: null, again: true });
   await settle(world, id, TAKEN, { again: true });

@@ -5,18 +5,19 @@ import type { MarginDelta } from '../traffic/margins/count.ts';
 import type { EarningPlace } from '../traffic/margins/sql.ts';
 import type { Traits } from './figures.ts';
 
-/** What the margin of an outcome depends on besides the outcome. */
+/** Facts besides the outcome on which its margin depends. */
 type Facts = {
   readonly traits: Traits;
-  /** Whether the outcome replaces the unknown one of the same attempt, for which a cost was counted. */
+  /** True if the outcome replaces the unknown one of the same attempt, for which a cost was counted. */
   readonly replacesUnknown: boolean;
-  /** Whether the price is earned with the outcome. */
+  /** True if the price is earned with the outcome. */
   readonly isEarned: boolean;
 };
 
 /**
- * Returns what recorded outcomes add to the margins. The carrier charges what it took, and may charge what it never answered
- * for; the parts before a refused one count. What proves not to have been taken is taken back.
+ * Returns the additions of recorded outcomes to the margins. The carrier charges for accepted messages, and may charge
+ * for unanswered ones; the parts before a rejected one count. A cost is reversed once the carrier proves not to have
+ * taken the message.
  */
 export const marginsOfOutcomes = (
   results: readonly Result[],
@@ -43,7 +44,7 @@ export const marginsOfOutcomes = (
 
 const networkOf = (job: Result['job'], traits: Traits): string | null => job?.network ?? traits.network ?? null;
 
-/** How many units a carrier charges after an outcome, of `whole` for the whole message. */
+/** Returns the number of units that a carrier charges after an outcome; `whole` for the whole message. */
 function unitsOf({ outcome }: Result, whole: number): number {
   if (outcome.kind === 'retry') return 0;
   return outcome.kind === 'refused' ? Math.min(outcome.carrierIds.length, whole) : whole;
@@ -55,7 +56,9 @@ type Unsent = {
   readonly traits: Traits & { readonly id: string };
 };
 
-/** Returns what it adds to the margins that a carrier never got a message of which it might have had all parts. */
+/**
+ * Returns the correction of the margins for a message that a carrier never got, although it might have had all parts.
+ */
 export function marginOfNothing({ accountId, connectionId, traits }: Unsent, findCost: FindCost): MarginDelta {
   const { id, channel, destination, parts, network } = traits;
   const units = chargedUnits(channel, parts);
@@ -75,7 +78,7 @@ export function marginOfNothing({ accountId, connectionId, traits }: Unsent, fin
 
 type Earning = { readonly accountId: number; readonly id: string; readonly micros: number };
 
-/** Returns what prices that are earned only with the end of their messages add to the margins. */
+/** Returns the additions of prices that are earned only with the end of their messages to the margins. */
 export function marginsOfEarnings(earned: readonly Earning[], places: readonly EarningPlace[]): MarginDelta[] {
   const bills = new Map(earned.map((bill) => [bill.id, bill]));
   return places.flatMap(({ id, connectionId, destination }) => {

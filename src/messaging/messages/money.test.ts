@@ -48,7 +48,7 @@ function acceptOn(on: Pool): Accept {
   return createAccept({ pool: on, tables, waker, recentMessages: null });
 }
 
-/** A text of so many parts. */
+/** A text of this many parts. */
 const ofParts = (parts: number): Partial<Draft> => ({ body: 'a'.repeat(parts === 1 ? 1 : 153 * parts) });
 const outcomesOf = (verdicts: readonly Verdict[]): string[] =>
   verdicts.map((v) => (v.kind === 'refused' ? v.refusal : v.kind));
@@ -295,7 +295,7 @@ describe('a price that is returned unless the message is delivered', () => {
 });
 
 describe('a price that is still frozen at an end that no receipt reports is charged only for DELIVERED and, unless refundable, UNDELIVERABLE', () => {
-  /** What becomes of a fixed price and of a refundable one; all other final states return both. */
+  /** Effect of each final state on a fixed price and on a refundable one; all other final states return both. */
   const CHARGED: Partial<Record<StatusName, readonly [fixed: object, refundable: object]>> = {
     DELIVERED: [EARNED, EARNED],
     UNDELIVERABLE: [EARNED, RETURNED],
@@ -316,7 +316,7 @@ describe('an unknown outcome', () => {
   test.each([
     ['DELIVERED', EARNED],
     ['UNDELIVERABLE', EARNED],
-    // The carrier took it, which is what a price that is not refundable is for.
+    // The carrier took it, which earns a price that is not refundable.
     ['EXPIRED', EARNED],
     ['REJECTED', EARNED],
   ] as const)('stays frozen until a receipt says %s', async (state, books) => {

@@ -156,7 +156,7 @@ function everyStatementIsIndexed(): void {
   );
 }
 
-/** With nothing in the tables any plan is as good, and PostgreSQL 16 takes another one. */
+/** Checks that ids are searched. With empty tables any plan is as good, and PostgreSQL 16 takes another one. */
 function idsAreSearched(): void {
   test('listByCarrierIds searches the index for the ids, and does not read the whole index', async () => {
     const scans = await explain(pool, (to) => STATEMENTS['listByCarrierIds']?.(to) ?? Promise.resolve());

@@ -7,7 +7,7 @@ import type { MessageRead, StateMove } from './sql.ts';
 import { STATUS } from '../states.ts';
 
 /**
- * Publishes the outcomes that change something for the client: a carrier accepted or refused the message. An unknown
+ * Publishes the outcomes that change something for the client: a carrier accepted or rejected the message. An unknown
  * outcome and another attempt change nothing. The statement is sent before this returns, as a `burst` needs it.
  */
 export const publishOutcomes = (tx: Db, news: readonly Result[]): Promise<void> =>

@@ -40,7 +40,7 @@ const AT = new Date('2090-01-31T09:00:07.000Z');
 const LATER = new Date('2090-01-31T09:30:07.000Z');
 type Said = readonly [state: ReceiptState, at: Date];
 
-/** Receipts of one message that are worked off together. */
+/** Receipts of one message that are processed together. */
 const arrive = (messageId: string, ...said: Said[]): Promise<unknown> => arriveFor(messageId, null, said);
 const arriveFor = (messageId: string, part: number | null, said: readonly Said[]): Promise<unknown> =>
   transaction(pool, (tx) =>
@@ -57,7 +57,7 @@ const arriveFor = (messageId: string, part: number | null, said: readonly Said[]
     ),
   );
 
-/** Status, end, when it was read. */
+/** Status, end, time of reading. */
 async function standing(id: string): Promise<unknown[]> {
   const row = await one<{ status: number; doneAt: Date; readAt: Date }>(
     pool,

@@ -21,7 +21,7 @@ async function createAccepted(): Promise<string> {
   return message.id;
 }
 
-/** Receives a receipt of the whole message in a transaction of its own. */
+/** Receives a receipt of the whole message in a separate transaction. */
 async function receive(messageId: string, more: Partial<Receipt>, receivedAt = new Date()): Promise<void> {
   const matched = { accountId: 1, messageId, part: null, connectionId: 1, receipt: receipt('A1', more), receivedAt };
   await transaction(pool, (tx) => receiveReceipts(tx, [matched]));

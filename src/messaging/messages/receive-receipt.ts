@@ -19,8 +19,8 @@ export type MatchedReceipt = {
 };
 
 /**
- * UNKNOWN means that the carrier does not know, ACCEPTED that the message is on its way: neither moves anything. A
- * message that was read was delivered, whether a receipt reported that or not.
+ * Returns the status of a receipt. UNKNOWN means that the carrier does not know, ACCEPTED that the message is on its
+ * way: neither moves anything. A message that was read was delivered, whether a receipt reported that or not.
  */
 const statusOf = (state: ReceiptState): number => STATUS[state === 'READ' ? 'DELIVERED' : state];
 
@@ -71,8 +71,8 @@ function firstFinals(matched: readonly MatchedReceipt[]) {
 }
 
 /**
- * When messages were read, each once, in the order of the ids. A receipt of one part says nothing about the whole
- * message.
+ * Returns the read times of messages, each once, in the order of the ids. A receipt of one part proves nothing about
+ * the whole message.
  */
 function readsOf(matched: readonly MatchedReceipt[]): MessageRead[] {
   const reads = new Map<string, MessageRead>();

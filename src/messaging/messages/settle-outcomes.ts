@@ -19,9 +19,9 @@ import * as db from './sql.ts';
  * The dispatcher's `settle`: records outcomes in its transaction.
  *
  * First outcomes are inserted at half the cost of an upsert; that fails when one of them is recorded already. With
- * `again` recorded outcomes stay as they are, so that a commit whose answer was lost can be repeated.
+ * `again` recorded outcomes are unchanged, so that a commit whose response was lost can be repeated.
  *
- * @param costs what carriers charge, for the margins
+ * @param costs charges of carriers, for the margins
  * @returns the messages whose outcome is new
  */
 export async function settleOutcomes(
@@ -51,12 +51,12 @@ async function settleRepeated(tx: Db, results: readonly Result[], costs: Costs):
   return new Set(recorded.keys());
 }
 
-/** What is known about messages besides their outcomes. */
+/** Facts about messages known before their outcomes. */
 type Before = {
   readonly traits: ReadonlyMap<string, Traits>;
-  /** What the outcome of a message adds to the number of sent messages. */
+  /** Returns the addition of a message's outcome to the number of sent messages. */
   sentBy(result: Result): number;
-  /** Whether the outcome replaces the unknown one of the same attempt. */
+  /** Returns true if the outcome replaces the unknown one of the same attempt. */
   replacesUnknown(result: Result): boolean;
   readonly costs: Costs;
 };
@@ -72,7 +72,7 @@ const PLAIN: Traits = { channel: 'SMS', campaignId: null, destination: '', parts
 const traitsOf = ({ job, messageId }: Result, traits: Before['traits'] = FIRST.traits): Traits =>
   job ?? traits.get(messageId) ?? PLAIN;
 
-/** Messages of a dead worker are given up by their ids alone, without jobs, so their traits are read. */
+/** Reads the traits of messages of a dead worker, which are given up by their ids alone, without jobs. */
 async function traitsOfJobless(tx: Db, results: readonly Result[]): Promise<Before['traits']> {
   const keys = results.flatMap(({ job, accountId, messageId }) => (job ? [] : [{ accountId, id: messageId }]));
   return keys.length === 0 ? FIRST.traits : new Map((await db.listTraits(tx, keys)).map((row) => [row.id, row]));
@@ -101,7 +101,7 @@ async function settleNews(tx: Db, news: readonly Result[], before: Before): Prom
   ]);
 }
 
-/** Whether a carrier accepted the whole message under one id, as happens to nearly all: its state holds everything. */
+/** True if a carrier accepted the whole message under one id, as for nearly all: its state holds everything. */
 const isPlain = ({ outcome }: Result): boolean =>
   outcome.kind === 'accepted' &&
   outcome.carrierIds.length === 1 &&
@@ -113,7 +113,7 @@ const toCampaignEnd = ({ accountId, messageId, outcome, job }: Result): Campaign
     ? [{ accountId, campaignId: job.campaignId, messageId, status: STATUS[outcome.status] }]
     : [];
 
-/** A refused single send on a channel that may have a fallback. */
+/** Returns the key of a rejected single send on a channel that may have a fallback. */
 const toFallbackKey = ({ accountId, messageId, outcome, job }: Result): Key[] =>
   outcome.kind === 'refused' && job && job.channel !== 'SMS' && job.campaignId === null
     ? [{ accountId, id: messageId }]
@@ -142,8 +142,8 @@ const marginsOf = (news: readonly Result[], { traits, costs, replacesUnknown }: 
 
 /**
  * Settles the frozen prices of messages whose outcome is recorded: a price is earned when the carrier accepted the
- * message and it is not refundable, and returned when the message was refused, unless its campaign keeps it. The others
- * stay frozen. Call it last in the transaction, because it locks balances.
+ * message and it is not refundable, and returned when the message was rejected, unless its campaign keeps it. The
+ * others stay frozen. Call it last in the transaction, because it locks balances.
  */
 async function settleCredit(tx: Db, results: readonly Result[]): Promise<void> {
   const earned: Charge[] = [];
@@ -163,14 +163,14 @@ function settlementOf(result: Result): Settlement {
   return isHeld(result) ? 'held' : 'earned';
 }
 
-/** Whether the price stays frozen: the outcome is not final, or a receipt may still return the price. */
+/** True if the price stays frozen: the outcome is not final, or a receipt may still return the price. */
 const isHeld = ({ outcome, job }: Result): boolean =>
   outcome.kind === 'unknown' ||
   outcome.kind === 'retry' ||
   (outcome.kind === 'accepted' && job?.refundUndelivered === true && job.wantReceipt);
 
 /**
- * Whether the carrier has the message, or may have it, under an id that we never learn, so that no receipt can settle
+ * True if the carrier has the message, or may have it, under an id that we never learn, so that no receipt can settle
  * it.
  */
 const isNameless = ({ outcome, resubmit }: Result): boolean =>
@@ -191,7 +191,7 @@ function toState(result: Result, { channel, campaignId }: Traits): db.NewState {
     status: statusOf(result),
     attempts: attempt,
     connectionId,
-    // Some carriers answer ROK without an id: no receipt can be matched to that.
+    // Some carriers respond ROK without an id: no receipt can be matched to that.
     carrierId: (others.length === 0 && only) || null,
     submitted: outcome.kind === 'accepted' || (outcome.kind === 'unknown' && !resubmit),
     errorCode: outcome.kind === 'refused' || outcome.kind === 'retry' ? outcome.code : null,
@@ -210,9 +210,9 @@ function statusOf({ outcome, resubmit }: Result): number {
 }
 
 /**
- * A message of one part has its carrier id in its state, a message of several parts in its parts. Ids that come with a
- * refusal or without an answer belong to the parts before it: the message has more parts, and a receipt of one part is
- * not its end.
+ * Splits outcomes by part. A message of one part has its carrier id in its state, a message of several parts in its
+ * parts. Ids that come with a rejection or without a response belong to the parts before it: the message has more
+ * parts, and a receipt of one part is not its end.
  */
 function toParts({ accountId, messageId, connectionId, outcome }: Result): NewPart[] {
   if (outcome.kind === 'retry' || (outcome.kind === 'accepted' && outcome.carrierIds.length < 2)) return [];
@@ -225,7 +225,10 @@ function toParts({ accountId, messageId, connectionId, outcome }: Result): NewPa
   }));
 }
 
-/** An acceptance is in the state of the message; a later outcome may replace any other outcome there. */
+/**
+ * Makes the event of an outcome. An acceptance is in the state of the message; a later outcome may replace any other
+ * outcome there.
+ */
 function toEvent({ accountId, messageId, connectionId, attempt, outcome, resubmit }: Result): NewEvent[] {
   const common = { accountId, messageId, connectionId };
   if (outcome.kind === 'accepted')

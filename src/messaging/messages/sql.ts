@@ -25,7 +25,7 @@ const SMS = constant(bitOf('SMS'));
 
 /**
  * A message as its dispatcher loads it, in the order of the select list of `listQueuedMessages`. Every message passes
- * here, so the values come without names, and what most messages do not have is null, which costs nothing.
+ * here, so the values come without names, and fields that most messages do not have are null, which costs nothing.
  */
 export type QueuedMessage = [
   /** The place of the message in the request. */
@@ -51,8 +51,8 @@ export type QueuedMessage = [
 ];
 
 /**
- * Lists what a carrier needs of these messages. All ids must lie in [firstId, lastId]: the bounds keep the partitions
- * of other days out of the plan.
+ * Lists the fields of these messages that a carrier needs. All ids must lie in [firstId, lastId]: the bounds keep the
+ * partitions of other days out of the plan.
  */
 export async function listQueuedMessages(
   db: Db,
@@ -124,22 +124,22 @@ export async function insertStates(db: Db, rows: readonly NewState[]): Promise<v
   await exec(db, onePlan(insertStatesInto('message_state', rows)));
 }
 
-/** Whether a carrier has the message of a state, or may have it. */
+/** True if a carrier has the message of a state, or may have it. */
 const isSent = (state: string): Sql => raw(`(${state}.submitted_at IS NOT NULL OR ${state}.possible_duplicate)`);
-/** What a state `s` adds to the number of sent messages. */
+/** Addition of a state `s` to the number of sent messages. */
 const SENT_COUNT = sql`(${isSent('s')} OR s.status NOT IN (${OPEN_STATES}))::int`;
 
-/** What a recorded outcome changed. */
+/** Change made by a recorded outcome. */
 export type OutcomeMove = {
-  /** What it adds to the number of sent messages: -1 when a message that counted as sent proves not to have been sent. */
+  /** Addition to the number of sent messages: -1 when a message that counted as sent proves not to have been sent. */
   readonly sent: number;
-  /** Whether it replaces the unknown outcome of the same attempt. */
+  /** True if it replaces the unknown outcome of the same attempt. */
   readonly replaces: boolean;
 };
 
 /**
- * Records outcomes of messages that may have a state already. An attempt that is recorded stays as it is, except that a
- * known outcome replaces an unknown one of the same attempt.
+ * Records outcomes of messages that may have a state already. A recorded attempt is unchanged, except that a known
+ * outcome replaces an unknown one of the same attempt.
  *
  * @returns the messages that changed, by their ids
  */
@@ -206,7 +206,10 @@ export type StateMove = {
   readonly doneAt: Date | null;
   readonly errorCode: string | null;
   readonly errorText: string | null;
-  /** The text of the receipt that reports the state, and whether one does, which proves that the carrier took the message. */
+  /**
+   * The text of the receipt that reports the state, and whether one does, which proves that the carrier took the
+   * message.
+   */
   readonly receiptText?: string | null;
   readonly isReported?: true;
 };
@@ -216,11 +219,11 @@ const MOVE_GROUP = columns({
   places: as<string>("string_agg(n::text, ',')"),
   /** False when the messages had a final state already. */
   moved: as<boolean>('m.held IS NOT NULL'),
-  /** Whether the prices were frozen until now. */
+  /** True if the prices were frozen until now. */
   held: as<boolean>('coalesce(m.held, false)'),
-  /** When our own timer had expired the messages; null when they had no final state before. */
+  /** Time at which our own timer had expired the messages; null when they had no final state before. */
   expiredAt: as<Date | null>('m.expired_at'),
-  /** Whether a carrier has the messages, or may have them. */
+  /** True if a carrier has the messages, or may have them. */
   wasSent: as<boolean>('coalesce(m.was_sent, false)'),
   /** The bit of the channel. */
   channel: as<number>('coalesce(m.channel, 0)'),
@@ -236,13 +239,13 @@ type Moves = { readonly moves: readonly StateMove[]; readonly firstId: string; r
  * timer. All ids must lie in [firstId, lastId]. Receipts give their time to the minute: `done_at` is never set before
  * the submit.
  *
- * What a row was before is in the condition of each statement, since PostgreSQL returns old rows only from version 18 on:
- * first those without a frozen price, which are nearly all, then those with one. What is left (final states, and rows that
- * changed meanwhile) is locked before it is moved, which costs twice as much.
+ * The condition of each statement contains the former state of a row, since PostgreSQL returns old rows only from
+ * version 18 on: first those without a frozen price, which are nearly all, then those with one. The rest (final states,
+ * and rows that changed meanwhile) is locked before it is moved, which costs twice as much.
  *
  * @returns only the moves that need further work, in groups, since most need none: those that did not happen, ended a
- *   frozen price or replaced a final state of ours, and those of messages that no carrier has, on other channels than
- *   SMS, or of campaigns
+ * frozen price or replaced a final state of ours, and those of messages that no carrier has, on other channels than
+ * SMS, or of campaigns
  */
 export async function moveStates(db: Db, { moves, firstId, lastId }: Moves): Promise<MoveGroup[]> {
   const moved: MoveGroup[] = [];
@@ -260,7 +263,7 @@ export async function moveStates(db: Db, { moves, firstId, lastId }: Moves): Pro
   return [...moved, ...stayed];
 }
 
-/** Groups the moves that need further work, of `count` moves of which the statement `moved` returns those that happened. */
+/** Groups the moves that need further work, out of `count` moves; the statement `moved` returns those that happened. */
 const groupsOf = (moved: Sql, count: number) =>
   sql`WITH ${moved}
       SELECT ${MOVE_GROUP}
@@ -322,7 +325,7 @@ export function messagesByKey(keys: readonly Key[]): Sql {
         JOIN message m ON m.account_id = u.account_id AND m.id = u.id AND m.id BETWEEN ${firstId} AND ${lastId}`;
 }
 
-/** That a person has read a message, and when. */
+/** Read receipt of a message. */
 export type MessageRead = Key & { readonly readAt: Date };
 
 const RECORDED_READ = columns({
@@ -363,7 +366,7 @@ const PRICED_MESSAGE = columns({
   refundUndelivered: as<boolean>('m.refund_undelivered'),
   keepsReserve: as<boolean>('m.keeps_reserve'),
 });
-/** The price of a message, and where it goes when the message is not delivered. */
+/** The price of a message, and its destination when the message is not delivered. */
 export type PricedMessage = RowOf<typeof PRICED_MESSAGE>;
 
 /** Lists the prices of these messages. */
@@ -392,9 +395,9 @@ const MESSAGE_TRAITS = columns({
     '(SELECT n.network FROM number_network n WHERE n.number = m.destination AND n.valid_until > now())',
   ),
 });
-/** What the outcome of a message has to know of the message. */
+/** Properties of a message that its outcome needs. */
 export type MessageTraits = RowOf<typeof MESSAGE_TRAITS>;
 
-/** Lists what the outcomes of these messages have to know of them. Messages that no longer exist are left out. */
+/** Lists the properties of these messages that their outcomes need. Messages that no longer exist are omitted. */
 export const listTraits = (db: Db, keys: readonly Key[]): Promise<MessageTraits[]> =>
   many(db, sql`SELECT ${MESSAGE_TRAITS} FROM ${messagesByKey(keys)}`);

@@ -102,7 +102,7 @@ async function attempt({ accountId }: World, id: string, how: string): Promise<v
   if (!waits && state?.status !== STATUS.UNKNOWN) return;
   const chunk = { id: 1, accountId, priority: 0, round: 0, attempt: 0, tries: 0, intent: 0, ids: [id] };
   const [jobs] = await loadJobs(pool, [{ ...chunk, alternates: [], onUnknown: 'hold', campaignId: null }]);
-  // Of a dead worker's messages nothing but the id is known.
+  // Of a dead worker's messages only the id is known.
   const job = how === 'unknown' ? null : (jobs?.[0] ?? null);
   const outcome = OUTCOMES[how] as Outcome;
   const result = resultOf(id, outcome, {
@@ -152,7 +152,7 @@ const STEPS: Readonly<Record<string, (world: World, id: string) => Promise<unkno
 const FIGURES = sql`sum(sent)::int AS sent, sum(delivered)::int AS delivered, sum(read)::int AS read,
   sum(failed)::int AS failed, sum(unsent)::int AS unsent`;
 
-/** The figures by what the states say. */
+/** The figures that follow from the states. */
 const fromStates = (accountId: number) =>
   many(
     pool,
@@ -182,7 +182,7 @@ const costOf = async (accountId: number): Promise<number> =>
     )
   ).cost;
 
-/** The ends that combined campaigns were told of. */
+/** The ends of which combined campaigns were notified. */
 async function toldEnds({ accountId, combined }: World): Promise<string[]> {
   expect(
     (await listCampaignsWithEnds(pool)).filter((c) => c.accountId === accountId && c.campaignId !== combined),

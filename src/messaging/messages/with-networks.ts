@@ -8,8 +8,8 @@ type Jobs = (Job | undefined)[][];
 type Priced = { readonly connectionId: number; readonly costs: Pick<Costs, 'dependsOnNetwork'> };
 
 /**
- * Adds to the messages of a connection the networks of their numbers where its cost depends on them, as far as they are known
- * when the messages are loaded to be submitted. One statement for all of them, and none where no cost names a network.
+ * Adds the networks of their numbers to the messages of a connection whose cost depends on them, as far as known when
+ * the messages are loaded. One statement for all of them, and none where no cost names a network.
  */
 export async function withNetworks(db: Db, jobs: Jobs, { connectionId, costs }: Priced): Promise<Jobs> {
   const depends = (job: Job | undefined): job is Job =>

@@ -34,7 +34,9 @@ beforeEach(() =>
   ),
 );
 
-/** A carrier with events in its order, of which it shows two from the cursor on and forgets those that are confirmed. */
+/**
+ * A carrier with events in its order, of which it shows two from the cursor on and forgets those that are confirmed.
+ */
 type Feed = { readonly requests: SandboxRequest[]; readonly events: object[]; answer: SandboxAnswer | null };
 
 async function startFeed(events: object[]): Promise<Feed> {

@@ -19,11 +19,11 @@ export type PollDeps = {
   readonly log: Log;
 };
 
-/** Beyond the time of the request: to store its events. */
+/** Lease in addition to the time of the request, for storing its events. */
 const LEASE_MS = 60_000;
 
 /**
- * Fetches the events of every connection that is asked for them and is due. The cursor moves on when they are committed, so a
+ * Fetches the events of every connection that is polled and is due. The cursor moves on when they are committed, so a
  * crash fetches some again, which count once. Connections that are paused are included, because their receipts still
  * arrive. Returns whether there are such connections. A failure concerns its own connection and is logged.
  */
@@ -53,7 +53,7 @@ function open({ config, secretKey }: PollDeps, connection: Connection): Poller |
   return createPoller(connection.settings, secretOf(connection, secretKey), carrierContext(config, connection));
 }
 
-/** Returns whether there may be more at once. */
+/** Fetches the events of one connection. Returns true if there may be more immediately. */
 async function pollOnce(deps: PollDeps, connection: Connection, poller: Poller): Promise<boolean> {
   const { pool, log } = deps;
   const connectionId = connection.id;
@@ -71,7 +71,7 @@ async function pollOnce(deps: PollDeps, connection: Connection, poller: Poller):
 
 const NOTHING = { kind: 'events', subscriptions: [], templates: [], notices: [], notes: [] } as const;
 
-/** Keeps the cursor of what is stored, and tells the carrier. Returns whether there may be more at once. */
+/** Stores the cursor of committed events, and notifies the carrier. Returns true if there may be more immediately. */
 async function moveOn(
   { pool, log }: PollDeps,
   { id: connectionId, name }: Connection,
@@ -83,6 +83,6 @@ async function moveOn(
   const afterMs = isMore ? 0 : poller.intervalMs;
   if (!(await updatePoll(pool, { connectionId, dueAt, cursor, afterMs }))) return false;
   const reason = hasMoved ? await poller.confirm(cursor) : null;
-  if (reason !== null) log.warn({ connection: name, reason }, 'the carrier was not told what is stored');
+  if (reason !== null) log.warn({ connection: name, reason }, 'the carrier could not be notified of the stored events');
   return isMore;
 }

@@ -3,10 +3,12 @@ import { as, columns, type RowOf } from '../../platform/db/select.ts';
 
 const CLAIM = columns({ cursor: as<string | null>('cursor'), dueAt: as<string>('due_at::text') });
 
-/** The right to fetch the events of a connection, until `dueAt`. */
+/** The exclusive right to fetch the events of a connection, until `dueAt`. */
 export type Claim = RowOf<typeof CLAIM>;
 
-/** Claims a connection whose events are due for `leaseMs`; undefined when they are not, or another worker fetches them. */
+/**
+ * Claims a connection whose events are due for `leaseMs`; undefined when they are not, or another worker fetches them.
+ */
 export async function claimPoll(
   db: Db,
   { connectionId, leaseMs }: { readonly connectionId: number; readonly leaseMs: number },
@@ -23,12 +25,14 @@ export async function claimPoll(
 type Ended = {
   readonly connectionId: number;
   readonly dueAt: string;
-  /** Null leaves it as it is. */
+  /** Null leaves it unchanged. */
   readonly cursor: string | null;
   readonly afterMs: number;
 };
 
-/** Ends a claim: keeps the cursor, and is due again after `afterMs`. Undefined when another worker has taken it over. */
+/**
+ * Ends a claim: keeps the cursor, and is due again after `afterMs`. Undefined when another worker has taken it over.
+ */
 export async function updatePoll(
   db: Db,
   { connectionId, dueAt, cursor, afterMs }: Ended,

@@ -5,8 +5,8 @@ import { createCallbackStore, type CallbackStoreDeps } from '../callbacks/store.
 import { type PollDeps, pollConnections } from './poll.ts';
 
 /**
- * Fetches receipts and inbound messages from carriers that do not call. Not while sending is paused: a restored copy would
- * take them from the original.
+ * Fetches receipts and inbound messages from carriers that do not call. Not while sending is paused: a restored copy
+ * would take them from the original.
  */
 export function pollingTasks(deps: Omit<PollDeps, 'storeCallback'> & CallbackStoreDeps): Task[] {
   const storeCallback = createCallbackStore(deps);

@@ -37,7 +37,7 @@ beforeEach(async () => {
 
 type Fate = { readonly status: number; readonly seconds?: number; readonly at?: number };
 
-/** Messages that a carrier answered six minutes ago, and what has become of them. */
+/** Messages that a carrier answered six minutes ago, with their later states. */
 async function answer(connectionId: number, fates: readonly Fate[], minutesAgo = 6): Promise<void> {
   const answeredAt = new Date(Date.now() - minutesAgo * MINUTE_MS);
   for (const { status, seconds = 3, at = connectionId } of fates) {
@@ -91,7 +91,7 @@ test('a sample counts as delivered when it was by the time it is judged, over th
     { status: STATUS.DELIVERED, seconds: 4 },
     { status: STATUS.UNDELIVERABLE },
     { status: STATUS.ACCEPTED },
-    // Refused here, and delivered over another connection.
+    // Rejected here, and delivered over another connection.
     { status: STATUS.DELIVERED, at: cheap },
   ]);
   await judgeQuality({ pool, now });

@@ -4,24 +4,24 @@ import type { NewSample } from './sql.ts';
 
 /** Samples of a connection and country between two calls of `take`. */
 const SAMPLES_PER_TAKE = 5;
-/** Of a large batch one in so many is looked at: its messages are alike, and this runs for every message. */
+/** Sampling rate of large batches: their messages are alike, and this runs for every message. */
 const STRIDE = 8;
 const MIN_STRIDED = 64;
 
 export type Sampler = {
-  /** Looks at answers of carriers, and remembers a few. Takes some 0.2 µs per message. */
+  /** Samples responses of carriers, and remembers a few. Takes some 0.2 µs per message. */
   note(results: readonly Result[]): void;
-  /** Returns the samples since the last call, at most five of each connection and country, and forgets them. */
+  /** Removes and returns the samples since the last call, at most five of each connection and country. */
   take(): NewSample[];
 };
 
-/** What is remembered of a connection and country: a random choice of all that were seen (reservoir sampling). */
+/** Memory for a connection and country: a random choice of all that were seen (reservoir sampling). */
 type Reservoir = { seen: number; readonly samples: NewSample[] };
 
 /**
- * Creates the memory of which messages tell the quality of connections. Only SMS that want a receipt and that the carrier
- * took, refused or did not answer: those say what becomes of a message on this way. What is in memory is lost with the
- * process, which makes a few samples less.
+ * Creates the memory of messages that show the quality of connections: only SMS that want a receipt and that the
+ * carrier took, rejected or did not answer. Samples in memory are lost with the process, which makes a few samples
+ * less.
  */
 export function createSampler(now: () => Date = () => new Date()): Sampler {
   let reservoirs = new Map<string, Reservoir>();

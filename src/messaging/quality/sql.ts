@@ -60,7 +60,7 @@ export async function judgeSamples(db: Db, { before, limit }: { before: Date; li
   return judged;
 }
 
-/** Deletes figures that nothing looks back to: alerts compare the last hour with the week before it. */
+/** Deletes figures that are too old for any use: alerts compare the last hour with the week before it. */
 export async function deleteOldQuality(db: Db): Promise<number> {
   return exec(db, sql`DELETE FROM connection_quality WHERE slot < now() - interval '7 days 2 hours'`);
 }

@@ -40,7 +40,7 @@ async function sent(...carrierIds: readonly (readonly string[])[]): Promise<stri
 
 type Intake = { readonly take: TakeReceipt; readonly events: string[]; readonly failures: string[] };
 
-/** An intake as a process has one, with what it called and what it logged. */
+/** An intake like that of a process, with its calls and log. */
 function openIntake(of = pool): Intake {
   const events: string[] = [];
   const failures: string[] = [];
@@ -74,7 +74,7 @@ const listLeft = async (connectionId = 1): Promise<{ inbox: string[]; parked: st
   return { inbox: inbox.map(({ id }) => id), parked: parked.map(({ id }) => id) };
 };
 
-/** Locks the state of a message, as another transaction does that moves it, until the client commits. */
+/** Locks the state of a message, like another transaction that moves it, until the client commits. */
 async function lockState(id: string | undefined): Promise<PoolClient> {
   const client = await pool.connect();
   onTestFinished(() => client.release(true));

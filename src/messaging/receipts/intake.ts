@@ -26,22 +26,24 @@ type Batch = { readonly arrived: Arrived[]; readonly receivedAt: Date; readonly 
 
 const MAX_RECEIPTS_PER_BATCH = 1000;
 /**
- * With more receipts behind a batch, it goes to the inbox, which takes a tenth of the time: carriers wait for a quarter
- * of a second at most when the database is slower than they are.
+ * Limit of receipts behind a batch; above it, the batch goes to the inbox, which takes a tenth of the time: carriers
+ * wait for a quarter of a second at most when the database is slower than they are.
  */
 const MAX_BEHIND = 5000;
-/** For this long after a failure nothing is settled at once: what the database cannot do is not asked for twice. */
+/**
+ * Time after a failure in which nothing is settled immediately: the database has just failed at it.
+ */
 const RECOVERY_MS = 1000;
 
 /**
  * Creates the intake of receipts: it matches and settles them in one transaction and then resolves their promise, and
- * only then may the carrier be answered. Receipts that arrive while a commit is in progress go into the next one
- * together and share its promise, because a promise per receipt costs measurable CPU time. A small batch waits until
- * 5 ms after the beginning of the one before, because nobody but the carrier waits for it.
+ * only then may the carrier get its response. Receipts that arrive while a commit is in progress go into the next one
+ * together and share its promise, because a promise per receipt costs measurable CPU time. A small batch waits until 5
+ * ms after the beginning of the one before, because only the carrier waits for it.
  *
  * Receipts that cannot be settled now, because their transaction fails or because too many wait, are committed to the
  * inbox instead, from where the task `receipts` of any worker settles them. When this fails too, the promise rejects:
- * then the carrier must not be answered, and will send them again.
+ * then the carrier must get no response, and will send them again.
  */
 export function createReceiptIntake(deps: ReceiptIntakeDeps): TakeReceipt {
   const { pool, now, log } = deps;
@@ -75,7 +77,7 @@ export function createReceiptIntake(deps: ReceiptIntakeDeps): TakeReceipt {
     try {
       if ((await settleReceipts(pool, arrived, now(), deps.onMatched)) > 0) deps.onParked();
     } catch (err) {
-      log.warn({ err, count: arrived.length }, 'receipts cannot be settled at once: they go through the inbox');
+      log.warn({ err, count: arrived.length }, 'receipts cannot be settled immediately: they go through the inbox');
       await store(arrived).finally(() => {
         settlesFrom = performance.now() + RECOVERY_MS;
       });

@@ -5,11 +5,14 @@ import { firstIdAt } from '../../platform/lib/ids.ts';
 import { listByCarrierIds, listNumbers, type SpelledId } from '../messages/carrier-ids/sql.ts';
 import { HOUR_MS } from '../../platform/lib/time.ts';
 
-/** Most receipts arrive within hours. Searching these first keeps the partitions of other days out of the plan. */
+/**
+ * Most receipts arrive within hours. Searching the messages of these first keeps the partitions of other days out of
+ * the plan.
+ */
 const RECENT_MS = 6 * HOUR_MS;
 const EVER = firstIdAt(new Date(0));
 
-/** What a receipt reports on: a message or a part of one, none, or one of several. */
+/** The message of a receipt: a message or a part of one, none, or one of several. */
 export type Match = Hit | { readonly kind: 'unknown' } | { readonly kind: 'ambiguous' };
 type Hit = {
   readonly kind: 'hit';
@@ -21,8 +24,8 @@ type Hit = {
 /**
  * Finds the messages that receipts of one connection report on, in the order of the receipts. It searches recent
  * messages for the id exactly as spelled, and then, for the remaining receipts, all messages for every spelling (any
- * case, any leading zeros, hex and decimal). When several messages fit, as after an SMSC has begun to count anew, the one
- * that was sent to the number of the receipt is meant; if that is none or several, the match is ambiguous.
+ * case, any leading zeros, hex and decimal). When several messages fit, as after an SMSC has restarted its count, the
+ * one that was sent to the number of the receipt is meant; if that is none or several, the match is ambiguous.
  */
 export async function matchReceipts(
   db: Db,
@@ -70,10 +73,10 @@ async function matchBy(
   });
 }
 
-/** Shorter numbers end many others. */
+/** Minimum digits to compare: many numbers end with the same few digits. */
 const MIN_DIGITS = 7;
 
-/** Whether two spellings can mean one number: with and without its country code, or with a zero in its place. */
+/** True if two spellings can mean one number: with and without its country code, or with a zero replacing it. */
 function isSameNumber(a: string, b: string): boolean {
   const [one, other] = [a, b].map((number) => number.replace(/\D/g, '').replace(/^0{1,2}/, ''));
   const [short = '', long = ''] = [one, other].toSorted((x = '', y = '') => x.length - y.length);

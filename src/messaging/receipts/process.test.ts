@@ -42,7 +42,7 @@ async function stored(
   return id;
 }
 
-/** A message that the carrier took, or of which it said only so much before it fell silent. */
+/** A message that the carrier took, or of which it reported only these ids before it stopped responding. */
 async function sent(more: Sent, parts = more.carrierIds?.length ?? 1): Promise<string> {
   const { carrierIds = ['A1'], connectionId = 1, accountId = 1, unknown = false } = more;
   const id = await stored(more, parts);
@@ -53,7 +53,7 @@ async function sent(more: Sent, parts = more.carrierIds?.length ?? 1): Promise<s
   return id;
 }
 
-/** Puts receipts into the inbox, one batch each, and works them off. */
+/** Puts receipts into the inbox, one batch each, and processes them. */
 async function arrive(receipts: readonly Receipt[], connectionId = 1): Promise<void> {
   for (const one of receipts) await insertReceiptBatches(pool, [{ connectionId, receipts: [one] }]);
   while ((await processReceipts(pool, now)) > 0);

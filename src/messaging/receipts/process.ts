@@ -12,10 +12,10 @@ const MAX_PARKED = 1000;
 /** Parked receipts are tried a thousand at a time, then 32, then one. */
 const FEWER = 32;
 const FIRST_RETRY_MS = 100;
-/** How long a statement may take while a carrier waits: rows may be locked, or the database be busy. */
+/** Limit of a statement while a carrier waits: rows may be locked, or the database be busy. */
 const MAX_STATEMENT_MS = 2000;
 
-/** A receipt, the connection that it came over, and when. */
+/** A receipt with its connection and time of arrival. */
 export type Arrived = { readonly connectionId: number; readonly receipt: Receipt; readonly receivedAt: Date };
 type Rest<A extends Arrived> = { readonly arrived: A; readonly reason: db.Unmatched['reason'] };
 /** Receipts divided into those that matched a message and the others with the reason. */
@@ -45,7 +45,7 @@ export async function settleReceipts(
   return parked;
 }
 
-/** Is given the receipts that matched a message, once they are committed. */
+/** Called after commit with the receipts that matched a message. */
 export type OnMatched = (receipts: readonly MatchedReceipt[]) => void;
 
 type Settled = { readonly parked: number; readonly receipts: readonly MatchedReceipt[] };
@@ -67,14 +67,14 @@ async function receiveServed(tx: PoolClient, receipts: readonly MatchedReceipt[]
 type Left = {
   /** Called when parked receipts are to be tried again soon. */
   readonly onParked?: () => void;
-  /** Called with what keeps receipts from being settled. They stay parked. */
+  /** Called with the error that keeps receipts from being settled. They stay parked. */
   readonly onFailure?: (error: unknown) => void;
   readonly onMatched?: OnMatched | undefined;
 };
 
 /**
- * Processes the inbox, where receipts are that could not be settled when they arrived: takes batches and settles their
- * receipts in one transaction. When that fails, it tries the oldest batch alone, and parks its receipts when that
+ * Processes the inbox, which holds receipts that could not be settled when they arrived: takes batches and settles
+ * their receipts in one transaction. When that fails, it tries the oldest batch alone, and parks its receipts when that
  * fails too, so that a receipt which cannot be processed holds up no others.
  *
  * @returns the number of receipts

@@ -44,7 +44,7 @@ async function taken(carrierIds: readonly string[], more: Sent = {}): Promise<st
   return id;
 }
 
-/** Receipts for these carrier ids come and are worked off; those that fit nothing are parked as of `receivedAt`. */
+/** Receipts for these carrier ids arrive and are processed; those that fit nothing are parked as of `receivedAt`. */
 async function arrive(carrierIds: readonly string[], connectionId = main, receivedAt = NINE): Promise<void> {
   await insertReceiptBatches(pool, [{ connectionId, receipts: carrierIds.map((id) => receipt(id)) }]);
   await processReceipts(pool, () => new Date());

@@ -7,7 +7,7 @@ import { countSubmitsByHour, countUnmatchedByHour, type Period } from './submits
 export type ReconciledHour = {
   readonly connectionId: number;
   readonly hour: Date;
-  /** What the carrier accepted, according to its responses and receipts. */
+  /** Parts that the carrier accepted, according to its responses and receipts. */
   readonly submitted: number;
   readonly final: number;
   readonly open: number;
@@ -21,9 +21,9 @@ export type ReconciledHour = {
 const EMPTY = { final: 0, open: 0, unmatched: 0, oldestOpen: null };
 
 /**
- * Compares what was submitted with its receipts, by connection and hour (UTC): submits by the hour in which they were
- * written, receipts that match none by the hour in which they arrived. A message whose submit was never answered counts
- * only by such a receipt.
+ * Compares submits with their receipts, by connection and hour (UTC): submits by the hour in which they were written,
+ * receipts that match none by the hour in which they arrived. A message whose submit was never answered counts only by
+ * such a receipt.
  */
 export async function reconcileReceipts(db: Db, period: Period): Promise<ReconciledHour[]> {
   const hours = new Map<string, Omit<ReconciledHour, 'submitted' | 'finalPercent'>>();

@@ -9,7 +9,7 @@ export type ReceiptBatch = { id: number; connectionId: number; receipts: readonl
 
 /**
  * A receipt as the inbox stores it until it is processed: without the names of its fields, which are a third of the
- * octets, and with its time as a number. Writing and reading it takes a third of the time.
+ * bytes, and with its time as a number. Writing and reading it takes a third of the time.
  */
 type Row = readonly [
   carrierIds: readonly string[],
@@ -41,15 +41,13 @@ const fromRow = ([carrierIds, state, doneAtMs, errorCode, destination, sender, r
   raw,
 });
 
-/** A carrier may put a NUL anywhere, but PostgreSQL's text may not contain one. */
+/** Escapes NULs: a carrier may put one anywhere, but PostgreSQL's text may not contain one. */
 const toJson = (value: unknown): string => JSON.stringify(value).replaceAll('\\u0000', '\\ufffd');
 
 /** Receipts as the inbox stores them. */
 export const receiptsJson = (receipts: readonly Receipt[]): string => toJson(receipts.map(toRow));
 
-/**
- * Returns a receipt as it is after it was stored: the database takes no NUL, so another character is in its place.
- */
+/** Returns a receipt as it reads after storage: the database takes no NUL, so another character replaces it. */
 export const storable = (receipt: Receipt): Receipt =>
   hasNul(receipt) ? fromRow(JSON.parse(toJson(toRow(receipt))) as Row) : receipt;
 
@@ -62,7 +60,7 @@ const hasNul = ({ raw, sender, destination, errorCode, carrierIds }: Receipt): b
 
 /**
  * Stores receipts that are to be settled later in the inbox, in one row for each connection of the batch. They must be
- * committed before the carrier is answered.
+ * committed before the carrier gets its response.
  */
 export async function insertReceiptBatches(
   db: Db,
@@ -137,7 +135,7 @@ export async function insertUnmatched(
   );
 }
 
-/** Parked receipts stay for days and people read them, so they have the names of their fields. */
+/** A receipt as parked: receipts stay parked for days and people read them, so the fields have names. */
 type InJson = Omit<Receipt, 'doneAt'> & { readonly doneAt: string | null };
 const fromJson = (r: InJson): Receipt => ({ ...r, doneAt: r.doneAt === null ? null : new Date(r.doneAt) });
 
@@ -149,7 +147,7 @@ const PARKED = columns({
   receivedAt: as<Date>('received_at'),
   tries: as<number>('tries'),
 });
-/** A parked receipt, with how often it was tried again. */
+/** A parked receipt, with its number of retries. */
 export type Parked = Omit<RowOf<typeof PARKED>, 'receipt'> & Pick<Unmatched, 'receipt'>;
 
 /** Locks up to `limit` parked receipts that are due to be tried again. */
@@ -188,7 +186,7 @@ export async function updateUnmatchedRetry(
 const UNMATCHED_COUNT = columns({
   connectionId: as<number>('connection_id'),
   count: as<number>('count(*)'),
-  /** How long it is until the next one is tried, in ms; negative when it is overdue. */
+  /** Time until the next one is tried, in ms; negative when it is overdue. */
   nextMs: as<number>('(extract(epoch FROM min(next_try_at) - now()) * 1000)::float8'),
 });
 

@@ -19,11 +19,14 @@ export type ReceiptTaskDeps = {
   readonly onMatched?: OnMatched | undefined;
 };
 
-/** A receipt is matched as long as its message may have one (48 h), and parked for seven days more. */
+/**
+ * Days to keep parked receipts: a receipt is matched for as long as its message may have one (48 h), and parked for
+ * seven days more.
+ */
 const UNMATCHED_DAYS = 9;
 
 /**
- * Settles the receipts that could not be settled when they arrived. Woken by what comes in; the waits are for what a
+ * Settles the receipts that could not be settled when they arrived. Woken by arrivals; the waits are for rows that a
  * dead worker left behind.
  */
 export function receiptTasks({ pool, now, log, receiptsStored, receiptsParked, onMatched }: ReceiptTaskDeps): Task[] {

@@ -2,19 +2,19 @@ import type { FoundMark } from './mark.ts';
 import type { DatabaseFacts } from './sql.ts';
 
 /**
- * The decision about sending. `go`: file and database agree. `adopt`: they disagree, and the worker may send all the
- * same. `wait`: sending is paused.
+ * The decision about sending. `go`: file and database agree. `adopt`: they disagree, and the worker may still send.
+ * `wait`: sending is paused.
  */
 export type Verdict =
   | { readonly kind: 'go' | 'adopt' | 'wait' }
-  /** A person must say whether what is queued may be sent. */
+  /** The operator must decide whether queued messages may be sent. */
   | { readonly kind: 'ask'; readonly reason: string };
 
 /**
  * Decides whether the workers of this machine may send from this database.
  *
- * @param asked whether a person was asked because of this worker; the person has decided when the state is no longer
- *   `paused`
+ * @param asked whether the operator was asked because of this worker; the operator has decided when the state is no
+ * longer `paused`
  */
 export function decideSending(mark: FoundMark | null, facts: DatabaseFacts, asked: boolean): Verdict {
   const { state, unsent, vouched } = facts;
@@ -28,7 +28,10 @@ export function decideSending(mark: FoundMark | null, facts: DatabaseFacts, aske
 
 const NEWCOMER = 'this machine has not worked on this database before, so it may be a copy or a restored backup';
 
-/** Why mark and database disagree; null when they agree. After a crash the database may be one generation ahead. */
+/**
+ * Returns the reason why mark and database disagree; null when they agree. After a crash the database may be one
+ * generation ahead.
+ */
 function contradiction(mark: FoundMark, { generation, database }: DatabaseFacts): string | null {
   if (mark.copied) return 'DATA_DIR is a copy or was restored from a backup';
   if (mark.database !== database) return 'this is not the database that this machine last worked on';

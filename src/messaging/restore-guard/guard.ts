@@ -7,13 +7,16 @@ import * as db from './sql.ts';
 
 /** Keeps a worker from sending from a database that may be a restored backup or a copy. */
 export type RestoreGuard = {
-  /** Whether sending is paused: then nothing may be written to a carrier, and no timer may change waiting messages. */
+  /**
+   * Returns true if sending is paused: then nothing may be written to a carrier, and no timer may change waiting
+   * messages.
+   */
   paused(): boolean;
-  /** Pauses until the next check: the database was away, and the one that comes back may be another one. */
+  /** Pauses until the next check: the database was away, and the one that comes back may be a different one. */
   pauseUntilCheck(): void;
   /** Compares file and database, raises the generation and returns when to check again, in ms. One caller at a time. */
   check(): Promise<number>;
-  /** Raises the generation once more, so that a backup from just before the end is recognised as one. */
+  /** Raises the generation once more, so that a backup from just before the end is recognized as one. */
   stop(): Promise<void>;
 };
 
@@ -31,9 +34,9 @@ const MACHINE_RETENTION_DAYS = 90;
 
 /**
  * Keeps a restored backup or a copy of a database from sending what the original has sent. DATA_DIR/fence.json and the
- * database hold the same generation, which rises while a worker runs. When they disagree and something waits to be
- * sent, all workers on the database pause until a person has decided (`fence confirm`, `fence discard`). What is
- * recognised and what is not: docs/decisions/0008-restore-fence.md.
+ * database hold the same generation, which rises while a worker runs. When they disagree and messages wait to be sent,
+ * all workers on the database pause until the operator has decided (`fence confirm`, `fence discard`). Which cases are
+ * recognized: docs/decisions/0008-restore-fence.md.
  *
  * Sending is paused until the first check.
  */
@@ -56,9 +59,9 @@ export function createRestoreGuard({ dataDir, pool, owner, log }: RestoreGuardDe
   }
 
   /**
-   * Raises the generation in the database first: the other way round, a crash in between would look like a restore. A
-   * file that such a crash has left behind catches up before the next rise, so that it is never behind by two, however
-   * often that happens.
+   * Raises the generation in the database first: otherwise a crash in between would look like a restore. A file that
+   * such a crash has left behind catches up before the next rise, so that it is never behind by two, however often that
+   * happens.
    */
   async function raiseGeneration(
     mark: FoundMark | null,
@@ -81,10 +84,10 @@ export function createRestoreGuard({ dataDir, pool, owner, log }: RestoreGuardDe
     log.error({ reason }, ADVICE);
   }
 
-  /** A comparison that began before a doubt does not settle it. */
+  /** Resumes sending, unless a doubt arose after the comparison began. */
   function resume(certain: boolean): void {
     open = certain;
-    if (asked) log.warn({}, 'sending resumes: a person has decided');
+    if (asked) log.warn({}, 'sending resumes: the operator has decided');
     asked = false;
   }
 
@@ -107,7 +110,9 @@ const ADVICE =
   'SENDING IS PAUSED: the database may be a restored backup or a copy, and what it has queued may have been sent. ' +
   'See `npm run heliograph -- fence show`, then decide: `fence confirm` sends it, `fence discard` does not.';
 
-/** Runs `work` for one worker on the database at a time, so that the file of a machine changes in step with its row. */
+/**
+ * Runs `work` for one worker on the database at a time, so that the file of a machine changes together with its row.
+ */
 async function inTurn(pool: Pool, work: () => Promise<void>): Promise<void> {
   const session = await pool.connect();
   let broken: Error | boolean = true;

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { createDataDir } from '../../platform/db/data-dir.ts';
 import { readIfExists } from '../../platform/db/private-file.ts';
 
-/** What a machine remembers of the database that it last worked on. */
+/** Record that a machine keeps of the database it last worked on. */
 export type Mark = {
   readonly machine: string;
   readonly generation: number;
@@ -13,13 +13,13 @@ export type Mark = {
 
 /** A mark that was read from its file. */
 export type FoundMark = Mark & {
-  /** Whether the file came with a copy of the folder and was not written here. */
+  /** True if the file came with a copy of the folder and was not written here. */
   readonly copied: boolean;
 };
 
 /**
- * Less than a sector, so that a power cut leaves the old text or the new one. The size is fixed: the file is written in
- * place.
+ * Size of the file: less than a sector, so that a power cut leaves the old text or the new one. It is fixed, because
+ * the file is written in place.
  */
 const FILE_BYTES = 400;
 

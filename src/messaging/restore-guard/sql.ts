@@ -4,19 +4,19 @@ import { as, columns, type RowOf } from '../../platform/db/select.ts';
 import { isOwnerAlive } from '../../platform/db/worker-session.ts';
 
 /**
- * The state of the guard in a database: `new` before the first worker, `open` while workers send, `paused` until a
- * person decides, `confirmed` once a person has decided and before the next worker comes.
+ * The state of the guard in a database: `new` before the first worker, `open` while workers send, `paused` until the
+ * operator decides, `confirmed` from that decision until the next worker starts.
  */
 export type GuardState = 'new' | 'open' | 'paused' | 'confirmed';
 
 const GUARD_STATUS = columns({
   state: as<GuardState>('state'),
-  /** Why sending is paused, or was last. */
+  /** Reason why sending is paused, or last was. */
   reason: as<string | null>('reason'),
   since: as<Date>('since'),
   decidedBy: as<string | null>('decided_by'),
 });
-/** The state of the guard, since when it has it, and who decided. */
+/** The state of the guard, its start, and the person who decided. */
 export type GuardStatus = RowOf<typeof GUARD_STATUS>;
 
 /** Finds the state of the guard in this database. */
@@ -24,7 +24,7 @@ export const findGuardStatus = (db: Db): Promise<GuardStatus> => one(db, sql`SEL
 
 const LOCK = raw('724908, 1');
 
-/** Waits for this session's turn to compare and raise generations: the file of a machine has no lock of its own. */
+/** Waits for this session's turn to compare and raise generations: the file of a machine has no separate lock. */
 export async function claimGuardTurn(session: Db): Promise<void> {
   await exec(session, sql`SELECT pg_advisory_lock(${LOCK})`);
 }
@@ -53,19 +53,20 @@ const databaseFacts = (machine: string | null, owner: number) =>
     /** The generation of this machine; null when the database does not know the machine. */
     generation: as<number | null>(sql`(SELECT generation FROM fence_machine WHERE machine = ${machine}::uuid)`),
     /**
-     * The identity of the database: the same in a cluster and its physical copies, another one after dump and restore.
+     * The identity of the database: the same in a cluster and its physical copies, a different one after dump and
+     * restore.
      */
     database: as<string>(`(SELECT system_identifier FROM pg_control_system()) || '/' ||
                  (SELECT oid FROM pg_database WHERE datname = current_database())`),
-    /** Whether another live worker has found its own mark in order within the last half minute. */
+    /** True if another live worker has found its own mark in order within the last half minute. */
     vouched: as<boolean>(sql`EXISTS (SELECT FROM fence_machine m
                        WHERE m.owner <> ${owner} AND m.seen_at > now() - interval '30 seconds'
                          AND ${isOwnerAlive(raw('m.owner'))})`),
-    /** Whether anything waits that would be sent. */
+    /** True if any waiting message would be sent. */
     unsent: as<boolean>(sql`EXISTS (SELECT FROM dispatch_chunk) OR EXISTS (SELECT FROM message_fallback)
                  OR EXISTS (SELECT FROM ${UNFINISHED})`),
   });
-/** What a database knows about itself and about one machine. */
+/** Facts that a database holds about itself and about one machine. */
 export type DatabaseFacts = RowOf<ReturnType<typeof databaseFacts>>;
 
 /** Finds the facts by which the worker `owner` of a machine decides whether it may send. */
@@ -88,8 +89,7 @@ export async function updateGeneration(
 }
 
 /**
- * Deletes machines that were away for `days`: when one of them comes back after that, a person is asked. Returns how
- * many.
+ * Deletes machines that were away for `days`: if one of them returns later, the operator is asked. Returns how many.
  */
 export async function deleteOldMachines(db: Db, { days }: { days: number }): Promise<number> {
   return exec(db, sql`DELETE FROM fence_machine WHERE seen_at < now() - ${days} * interval '1 day'`);
@@ -104,7 +104,7 @@ export async function moveToPaused(db: Db, { reason }: { reason: string }): Prom
   return moved === 1;
 }
 
-/** Lets sending resume because a person has decided so. Returns whether it was paused. */
+/** Lets sending resume by decision of the operator. Returns whether it was paused. */
 export async function moveToConfirmed(db: Db, { by }: { by: string }): Promise<boolean> {
   const moved = await exec(
     db,
@@ -118,16 +118,16 @@ export async function moveToOpen(db: Db): Promise<void> {
   await exec(db, sql`UPDATE fence SET state = 'open', since = now() WHERE state IN ('new', 'confirmed')`);
 }
 
-/** The messages of a chunk `c` that no carrier has seen and nobody has withdrawn. */
+/** The messages of a chunk `c` that no carrier has seen and that were not withdrawn. */
 const WAITING = sql`unnest(c.ids[c.intent + 1:]) AS i (id) WHERE i.id <> ALL (coalesce(c.withdrawn, '{}'))`;
 
 const UNSENT = columns({
   accountId: as<number>('c.account_id'),
   account: as<string>('a.name'),
   messages: as<number>('sum(w.messages)::bigint'),
-  /** How many of the messages are scheduled for later. */
+  /** Number of the messages that are scheduled for later. */
   scheduled: as<number>('coalesce(sum(w.messages) FILTER (WHERE c.available_at > now()), 0)::bigint'),
-  /** When the oldest message was accepted. */
+  /** Time at which the oldest message was accepted. */
   oldest: as<Date>('min(w.oldest)'),
 });
 /** The messages of one account that would be sent. */
@@ -150,7 +150,7 @@ const UNSENT_CAMPAIGN = columns({
   id: as<number>('c.id'),
   name: as<string>('c.name'),
   scheduledAt: as<Date | null>('c.scheduled_at'),
-  /** How many recipients have no message yet. */
+  /** Number of recipients without a message so far. */
   recipients: as<number>(`greatest(0, c.total_destinations - r.messages + (
                  SELECT count(*) FROM campaign_hop h WHERE h.account_id = c.account_id AND h.campaign_id = c.id))::bigint`),
 });

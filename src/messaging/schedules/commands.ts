@@ -46,7 +46,7 @@ export function registerScheduleCommands(program: Command, context: CommandConte
 
 type Decided = { readonly id: number; readonly messages: number };
 
-/** Decides about schedules one after another, each in a transaction of its own. */
+/** Decides about schedules one after another, each in a separate transaction. */
 async function decideEach(pool: Pool, ids: readonly string[], decide: typeof release): Promise<Decided[]> {
   const done: Decided[] = [];
   for (const id of ids) done.push({ id: Number(id), messages: await decide(pool, Number(id)) });

@@ -24,8 +24,8 @@ const record = (tx: PoolClient, accountId: number, { action, id, by, messages }:
   recordAudit(tx, operatorAuthor(accountId, by), { action, subject: `schedule:${id}`, detail: { messages } });
 
 /**
- * Sends a missed schedule now. Returns how many messages it has. Errors: 404 when the schedule was not missed, or
- * somebody has decided about it already.
+ * Sends a missed schedule now. Returns how many messages it has. Errors: 404 when the schedule was not missed, or the
+ * decision about it has already been made.
  */
 export function releaseMissed(pool: Pool, { id, by }: Decision): Promise<number> {
   return transaction(pool, async (tx) => {
@@ -43,7 +43,7 @@ export function releaseMissed(pool: Pool, { id, by }: Decision): Promise<number>
 
 /**
  * Cancels a missed schedule: its messages end DELETED and their credit is returned. Returns how many there were.
- * Errors: 404 when the schedule was not missed, or somebody has decided about it already.
+ * Errors: 404 when the schedule was not missed, or the decision about it has already been made.
  */
 export function cancelMissed(pool: Pool, { id, by, now }: Decision & { readonly now: Date }): Promise<number> {
   return transaction(pool, async (tx) => {

@@ -22,13 +22,13 @@ beforeAll(async () => {
 });
 beforeEach(() => reset(pool, sql`TRUNCATE message, message_state, message_event, dispatch_chunk`));
 
-/** Messages that were to be sent so many minutes ago. */
+/** Messages that were scheduled this many minutes ago. */
 const scheduled = (minutesAgo: number, count = 1): Promise<string[]> =>
   queueMessages(pool, { accountId, count, availableAt: new Date(Date.now() - minutesAgo * MINUTE_MS) });
 const claimed = async (): Promise<string[]> =>
   (await claimChunks(pool, { connectionId: 1, owner: 7, messages: 1000, belowPriority: 9 })).flatMap((c) => c.ids);
 const missedId = async (): Promise<number> => (await listMissed(pool))[0]?.id ?? 0;
-/** As if the program had been down so long. */
+/** As if the program had been down for this long. */
 const pass = (minutes: number) =>
   exec(pool, sql`UPDATE dispatch_chunk SET available_at = available_at - ${minutes} * interval '1 minute'`);
 

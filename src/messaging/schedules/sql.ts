@@ -7,7 +7,7 @@ import { WAKE_CHANNEL } from '../../network/dispatch/wake.ts';
 const MISSED = sql`c.scheduled AND c.owner IS NULL AND c.available_at <= now() - ${MISSED_AFTER}`;
 
 /**
- * Marks schedules whose time has come while a worker runs: whatever delays them from now on (a carrier that is away, a
+ * Marks schedules whose time has come while a worker runs: whatever delays them from now on (a carrier that is down, a
  * long queue at a slow one), they are not missed. Returns how many there were.
  */
 export async function updateObservedSchedules(db: Db): Promise<number> {
@@ -24,7 +24,7 @@ const MISSED_SCHEDULE = columns({
   accountId: as<number>('c.account_id'),
   account: as<string>('a.name'),
   dueAt: as<Date>('c.available_at'),
-  /** How many of its messages were not cancelled. */
+  /** Number of its messages that were not cancelled. */
   messages: as<number>(
     "(SELECT count(*) FROM unnest(c.ids) AS i (id) WHERE i.id <> ALL (coalesce(c.withdrawn, '{}')))",
   ),
@@ -32,7 +32,7 @@ const MISSED_SCHEDULE = columns({
 /** Messages of one account that were scheduled for the same time, which was missed. */
 export type Missed = RowOf<typeof MISSED_SCHEDULE>;
 
-/** Lists schedules whose time passed long ago while no worker ran: a person decides about them. */
+/** Lists schedules whose time passed long ago while no worker ran: the operator decides about them. */
 export const listMissed = (db: Db): Promise<Missed[]> =>
   many(
     db,
@@ -45,7 +45,7 @@ export async function moveMissedToQueue(db: Db, { id }: { id: number }): Promise
   await exec(db, sql`UPDATE dispatch_chunk SET scheduled = false, available_at = now() WHERE id = ${id}`);
 }
 
-/** Wakes the workers of a connection, because something waits for it. */
+/** Wakes the workers of a connection, because its queue has new work. */
 export async function notifyWake(db: Db, { connectionId }: { connectionId: number }): Promise<void> {
   await exec(db, sql`SELECT pg_notify(${WAKE_CHANNEL}, ${String(connectionId)})`);
 }

@@ -20,7 +20,7 @@ const { pool } = testDatabase();
 /** Connections that were woken, in order. */
 let woken: number[];
 let accept: Accept;
-/** What the pumps of this process get. */
+/** Messages that the pumps of this process get. */
 let recent: RecentMessages;
 beforeEach(async () => {
   await reset(pool, sql`TRUNCATE message, message_state, client_message_id, dispatch_chunk, simulated_outcome`);
@@ -58,7 +58,7 @@ const queuedTexts = async (): Promise<string[]> => {
 };
 
 describe('where routes depend on the network of a number', () => {
-  /** The networks that routes were asked with, by the last two digits of the number; those that end in 1 are known. */
+  /** Networks with which routes were requested, by the last two digits of the number; those that end in 1 are known. */
   function acceptWithNetworks() {
     const asked: string[][] = [];
     const routed = new Map<string, string | null>();
@@ -165,12 +165,12 @@ describe('what is accepted', () => {
   });
 
   test('keeps the order of single sends that share a commit', async () => {
-    // Without opt-outs: who asks for them together goes on together, in an order of its own.
+    // Without opt-outs: requests that look them up together go on together, in a different order.
     const sender = { ...actor(), hasOptOuts: false };
     const verdicts = await Promise.all(numbered(300).map((d) => accept.one(sender, d)));
     const placeOf = new Map(verdicts.map((verdict, place) => [idOf(verdict), place]));
     const chunks = (await listChunks(pool)).map(({ ids }) => ids.map((id) => placeOf.get(id) ?? -1));
-    // Two commits may be under way at once, and either may be the first: the order is each one's own.
+    // Two commits may be under way at the same time, and either may be the first: the order is each one's own.
     for (const places of chunks) expect(places).toEqual(places.toSorted((a, b) => a - b));
     expect(chunks.flat().sort((a, b) => a - b)).toEqual(numbered(300).map((_, place) => place));
     expect(chunks.length).toBeLessThan(10);

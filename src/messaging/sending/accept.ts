@@ -35,32 +35,38 @@ import { planSimulation } from '../simulation/simulate.ts';
 import { type ClientIdClaim, insertClientIds, listClientIds } from '../messages/client-ids/sql.ts';
 import { traceparentOf } from '../../platform/traceparent.ts';
 
-/** Few enough that a statement leaves a core of the database, and the event loop, to single sends after some 3 ms. */
+/**
+ * Rows per statement, few enough that it leaves a core of the database, and the event loop, to single sends after some
+ * 3 ms.
+ */
 const ROWS_PER_STATEMENT = 500;
 const CHUNK_SIZE = 1000;
-/** An account whose sends had to wait for its own locks sends alone for this long. */
+/** Time that an account sends alone after its sends had to wait for its own locks. */
 const ALONE_MS = 5000;
-/** In a batch of several accounts; without it, one that holds a lock on its balance, a client id or a key holds up all. */
+/** Limit of lock waits in a batch of several accounts; without it, one account that holds a lock holds up all. */
 const LIMIT_LOCKS = sql`SET LOCAL lock_timeout = '100ms'`;
 
 export type AcceptDeps = AnnounceDeps & { readonly pool: Pool; readonly tables: Lookups };
 
 export type Sender = Requester & Pick<Actor, 'hasOptOuts'>;
 
-/** The ways in which messages are accepted. When a promise resolves, the messages are committed. */
+/** The ways to accept messages. When a promise resolves, the messages are committed. */
 export type Accept = {
   /**
    * Accepts one message, in one transaction with everything else that arrives while the previous commit is under way.
-   * With `idempotency` the answer is stored in that transaction too; when the key is taken, this rejects (`isKeyTaken`)
-   * and stores nothing.
+   * With `idempotency` the response is stored in that transaction too; when the key is taken, this rejects
+   * (`isKeyTaken`) and stores nothing.
    */
   one(actor: Sender, draft: Draft, idempotency?: IdempotentSend): Promise<Verdict>;
   /**
-   * Accepts many messages in a transaction of their own, when it is the account's turn: all that are not refused are
+   * Accepts many messages in a separate transaction, when it is the account's turn: all that are not rejected are
    * stored, or the call rejects.
    */
   many(actor: Sender, drafts: readonly Draft[]): Promise<Verdict[]>;
-  /** Accepts the messages of a request that may be accepted once. Null, with nothing stored, when it was before. */
+  /**
+   * Accepts the messages of a request that may be accepted once. Null, with nothing stored, when it was accepted
+   * before.
+   */
   once(actor: Sender, drafts: readonly Draft[], request: OnceRequest): Promise<Verdict[] | null>;
 };
 
@@ -68,26 +74,25 @@ export type Accept = {
 export type OnceRequest = {
   /** Claims the request; false when it was accepted before. Waits while another transaction is accepting it. */
   claim(tx: Db): Promise<boolean>;
-  /** Records the verdicts on the drafts, for the answer to a repeated request. */
+  /** Records the verdicts on the drafts, for the response to a repeated request. */
   record(tx: Db, verdicts: readonly Verdict[]): Promise<void>;
 };
 
 /** Called with the verdicts before the credit is frozen. */
 type RecordVerdicts = OnceRequest['record'];
 
-/** Writes messages in a transaction of its own, and adds what it has put into the queue to `queued`. */
+/** Writes messages in a separate transaction, and adds the chunks it has queued to `queued`. */
 type Attempt<T> = (queued: Queued[]) => Promise<T>;
 
 /**
- * Creates the way into the system for messages: each draft runs through the steps of `prepare`, then client ids,
- * messages, queue chunks and the frozen credit are committed together, in the order of the request. Only then is the
- * queue woken.
+ * Creates the entry point for messages: each draft runs through the steps of `prepare`, then client ids, messages,
+ * queue chunks and the frozen credit are committed together, in the order of the request. Only then is the queue woken.
  */
 export function createAccept(deps: AcceptDeps): Accept {
   const { pool, tables } = deps;
   /**
    * Assumes first that the credit suffices and freezes it as the last statement, so that the balance is locked only
-   * during the commit. When the credit does not suffice, everything is rolled back and done again with the balance locked
+   * during the commit. When the credit does not suffice, everything is rolled back and repeated with the balance locked
    * from the start, to find out which messages it covers. Wakes the queue after the commit.
    */
   async function supposingCredit<T>(optimistic: Attempt<T>, withinCredit: Attempt<T>): Promise<T> {
@@ -120,8 +125,8 @@ export function createAccept(deps: AcceptDeps): Accept {
   }
 
   /**
-   * Commits the sends whose key is free and whose account is served here. The result is null for those whose key another
-   * request has taken.
+   * Commits the sends whose key is free and whose account is served here. The result is null for those whose key
+   * another request has taken.
    */
   async function commitWithFreeKeys(items: readonly Item[], isShared = false): Promise<(Verdict | null | 'away')[]> {
     let free = firstOfEachKey(items);
@@ -148,7 +153,10 @@ export function createAccept(deps: AcceptDeps): Accept {
     const networkOf = await findNetworks(deps, actor, drafts, { isOptedOut, findSticky });
     return mapInSlices(drafts, (draft) => prepare(actor, draft, tables, isOptedOut, { findSticky, networkOf }));
   };
-  /** Commits a batch; each account by itself when one of them has to wait for a lock, and then that one not at all: 'waits'. */
+  /**
+   * Commits a batch; each account separately when one of them has to wait for a lock, and then that one not at all:
+   * 'waits'.
+   */
   async function commitShared(items: readonly Item[]): Promise<(Verdict | null | 'away' | 'waits')[]> {
     const attempt = (some: readonly Item[]) =>
       commitWithFreeKeys(some, true).catch((error: unknown) => {
@@ -222,20 +230,23 @@ type Item = Prepared & MaybeIdempotent;
 
 type Refused = Extract<Verdict, { kind: 'refused' }>;
 
-/** Completes the verdicts on the prepared drafts with the refusals of the others, in the order of the request. */
+/** Completes the verdicts on the prepared drafts with the rejections of the others, in the order of the request. */
 function withRefused(prepared: readonly (Prepared | Refused)[], stored: readonly Verdict[]): Verdict[] {
   let next = 0;
   return prepared.map((p) => (p.kind === 'refused' ? p : (stored[next++] as Verdict)));
 }
 
-/** The client id that a message claims. One that follows another message has that message's id and claims none. */
+/**
+ * Returns the client id that a message claims. One that follows another message has that message's id and claims none.
+ */
 const claimedId = ({ message, draft }: Prepared): string | null => (draft.isHop ? null : message.clientId);
 
 const chargeOf = ({ message }: Prepared): Charge => ({ accountId: message.accountId, micros: message.priceMicros });
 
 /**
  * Stores messages without a client id that are not simulated: none of their statements depends on the result of another
- * one, so all are sent at once. For the messages of one statement: more would hold the event loop for too long.
+ * one, so all are sent at the same time. For the messages of one statement: more would hold the event loop for too
+ * long.
  */
 async function insertInBurst(
   pool: Pool,
@@ -266,7 +277,7 @@ async function claimAndInsert(
   return verdicts;
 }
 
-/** Stores the messages that the credit covers, with the balance locked, and refuses the others. */
+/** Stores the messages that the credit covers, with the balance locked, and rejects the others. */
 async function insertAffordable(
   tx: Db,
   items: readonly Prepared[],
@@ -285,7 +296,8 @@ async function insertAffordable(
 }
 
 /**
- * The price of each message. A client id in use makes the message a repeat or a conflict, and neither costs anything.
+ * Returns the price of each message. A client id in use makes the message a repeat or a conflict, and neither costs
+ * anything.
  */
 async function chargesOf(tx: Db, items: readonly Prepared[]): Promise<OnceCharge[]> {
   const claims = items.flatMap((item) => {
@@ -303,8 +315,8 @@ async function chargesOf(tx: Db, items: readonly Prepared[]): Promise<OnceCharge
 
 /**
  * Inserts messages and all that belongs to them, and freezes their credit. All statements are sent before this returns,
- * as a `burst` needs it, if one statement holds the messages. Of several, each waits for the one before, and gives way to
- * single sends: composing all of them at once would hold the event loop.
+ * as a `burst` needs it, if one statement holds the messages. If there are several, each waits for the one before, and
+ * yields to single sends: composing all of them at the same time would hold the event loop.
  */
 async function insertAll(tx: Db, fresh: readonly Prepared[], queued: Queued[]): Promise<void> {
   if (fresh.length === 0) return;
@@ -355,7 +367,7 @@ const accepted = ({ message, unicode }: Prepared): Verdict => ({
 });
 
 /**
- * Claims client ids and finds repeats, inside the batch and among the stored messages: a client id in use gives the
+ * Claims client ids and finds repeats, inside the batch and among the stored messages: a client id in use yields the
  * first message again when the content is the same, and a conflict when it differs.
  */
 async function claimClientIds(

@@ -7,7 +7,7 @@ const CONFLICT: Verdict = { kind: 'conflict' };
 const READER = { operations: new Set(['SMS', 'money'] as const) };
 const BLIND = { operations: new Set(['SMS'] as const) };
 const refused = (refusal: Refusal): Verdict => ({ kind: 'refused', refusal });
-/** Refusals that a well-formed request can get: 200 with reasons. */
+/** Rejections that a well-formed request can get: 200 with reasons. */
 const ANSWERED: Refusal[] = ['unknown_country_code', 'impossible_length', 'no_route'];
 const MALFORMED: Refusal[] = [
   'not_a_number',

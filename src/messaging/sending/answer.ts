@@ -13,7 +13,7 @@ const FORMS = {
 } as const;
 type Form = keyof typeof FORMS;
 
-/** Refusals that are mistakes in the form of the request, answered 400 on a single send, and what they are about. */
+/** Rejections caused by the form of the request, which give a 400 on a single send, with the field concerned. */
 const MALFORMED: Partial<Record<Refusal, keyof (typeof FORMS)[Form]>> = {
   not_a_number: 'number',
   no_country_code: 'number',
@@ -45,7 +45,7 @@ const reasonsOf = (reader: AmountReader, verdict: Decided): string[] =>
 const ID_CONFLICT = 'customerMessageId was used for other content within 24 hours';
 const idConflict = (): AppError => new AppError('conflict', { message: ID_CONFLICT });
 
-/** The answer to a send in the specification's form. Errors: 400 and 409 for the whole request. */
+/** Makes the response to a send in the specification's form. Errors: 400 and 409 for the whole request. */
 export function answerSend(reader: AmountReader, body: SendIn, verdict: Verdict): Static<typeof SendOut> {
   const end = assertNoError(verdict, 'send');
   return {
@@ -65,7 +65,7 @@ export function answerSend(reader: AmountReader, body: SendIn, verdict: Verdict)
   };
 }
 
-/** The answer to a send in the message server's own form. Errors: 400 and 409 for the whole request. */
+/** Makes the response to a send in the message server's own form. Errors: 400 and 409 for the whole request. */
 export function answerMessageServer(
   reader: AmountReader,
   body: MessageServerIn,
@@ -89,14 +89,13 @@ export function answerMessageServer(
   };
 }
 
-/** The sender that took the place of the one asked for, if there is one. */
+/** Returns the sender that replaced the requested one, if there is one. */
 const otherSenderOf = (verdict: Verdict): { sender?: string } =>
   verdict.kind === 'accepted' && verdict.sender !== undefined ? { sender: verdict.sender } : {};
 
 /**
- * The status code of one result: 200; 400 bad destination or body; 401 sender not allowed; 402 no credit; 403 opted
- * out; 409 for a
- * client id that was used for another message.
+ * Returns the status code of one result: 200; 400 bad destination or body; 401 sender not allowed; 402 no credit; 403
+ * opted out; 409 for a client id that was used for another message.
  */
 function statusCodeOf(verdict: Verdict): number {
   if (verdict.kind === 'accepted') return 200;
@@ -112,8 +111,8 @@ const REFUSED_CODES: Partial<Record<Refusal, number>> = {
 };
 
 /**
- * The result of one destination: our id (null when it was refused), the status code, the reason of a refusal (else null or
- * left out), and the sender if it is another one than asked for.
+ * The result of one destination: our id (null when it was rejected), the status code, the reason of a rejection (else
+ * null or omitted), and the sender if it differs from the requested one.
  */
 export type StoredResult = readonly [
   messageId: string | null,
@@ -122,7 +121,7 @@ export type StoredResult = readonly [
   sender?: string,
 ];
 
-/** The result of one destination of a bulk send. */
+/** Makes the result of one destination of a bulk send. */
 export function toResult(verdict: Verdict): StoredResult {
   const statusCode = statusCodeOf(verdict);
   if (verdict.kind === 'accepted')
@@ -132,7 +131,7 @@ export function toResult(verdict: Verdict): StoredResult {
   return [null, statusCode, verdict.kind === 'conflict' ? ID_CONFLICT : reasonOf(verdict)];
 }
 
-/** The answer to a bulk send, from the results in the order of its destinations. */
+/** Makes the response to a bulk send, from the results in the order of its destinations. */
 export function answerBulk(
   reader: AmountReader,
   bulk: BulkIn,
@@ -157,9 +156,7 @@ export function answerBulk(
   };
 }
 
-/**
- * The answer to a send on RCS or WhatsApp. Errors: 400 and 409 for the whole request.
- */
+/** Makes the response to a send on RCS or WhatsApp. Errors: 400 and 409 for the whole request. */
 export function answerRich(reader: AmountReader, body: { simulation?: boolean } & ClientIds, verdict: Verdict) {
   const end = assertNoError(verdict, 'rich');
   return {

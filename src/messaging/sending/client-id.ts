@@ -13,12 +13,12 @@ export const bulkClientId = (
   at: number,
 ): string | null => ids?.[at] ?? customerMessageId ?? null;
 
-/** The fault of two different values under two names of one field. */
+/** Returns the error for two different values under two names of one field. */
 export function aliasFaults(name: string, value: unknown, alias: string, other: unknown): FieldError[] {
   if (value === undefined || other === undefined || value === other) return [];
   return [{ field: alias, message: `is another name of ${name}, and has another value` }];
 }
 
-/** The fault of two different ids in one body. */
+/** Returns the error for two different ids in one body. */
 export const clientIdFaults = ({ customerMessageId, messageId }: ClientIds): FieldError[] =>
   aliasFaults('customerMessageId', customerMessageId, 'messageId', messageId);

@@ -8,7 +8,7 @@ import { withAmounts } from '../../platform/lib/amounts.ts';
 import type { ReceiptRequest } from '../smpp-outbox/sql.ts';
 import type { Caller } from '../../platform/tracing.ts';
 
-/** One message to one destination as a client asked for it: its form has been checked, its content has not. */
+/** One message to one destination as requested by a client: its form has been checked, its content has not. */
 export type Draft = {
   readonly channel: Channel;
   readonly source: 'API' | 'CAMPAIGN' | 'INBOX';
@@ -16,41 +16,41 @@ export type Draft = {
   readonly clientId: string | null;
   /** The number as the client wrote it. */
   readonly destination: string;
-  /** Whether the number is one that the gateway holds in E.164: of a conversation, or of the message before. */
+  /** True if the gateway holds the number in E.164: it is from a conversation, or from the message before. */
   readonly isKnownNumber?: boolean;
   readonly sender: string;
   readonly body: string;
-  /** What is sent on RCS and WhatsApp; `body` is then its readable text and may be empty. */
+  /** Content on RCS and WhatsApp; `body` is then its readable text and may be empty. */
   readonly content?: StoredContent | null;
   /**
-   * Octets that are sent in place of a text, with the user data header before them, which may be empty: 8-bit data, or with
-   * a `dataCoding` a part of a text that is none by itself.
+   * Bytes sent instead of a text, after the user data header, which may be empty: 8-bit data, or with a `dataCoding` a
+   * part of a text that is not readable by itself.
    */
   readonly binary: { readonly udh: Uint8Array; readonly data: Uint8Array; readonly dataCoding?: number } | null;
-  /** How a text came by SMPP, for one that replaces it. */
+  /** Coding of a text submitted over SMPP, for a message that replaces it. */
   readonly dataCoding?: number;
-  /** Parameters of SMPP that are passed on to the carrier, as on the wire. */
+  /** SMPP parameters passed on to the carrier, as on the wire. */
   readonly tlvs?: Uint8Array | null;
   /** A user data header before the text. */
   readonly udh: Uint8Array | null;
   readonly simulation: boolean;
   readonly wantReceipt: boolean;
   readonly validUntil: Date | null;
-  /** The message is not sent before this instant; null: it is sent at once. */
+  /** The message is not sent before this instant; null: it is sent immediately. */
   readonly scheduledAt: Date | null;
   /** 0 single, 1 bulk, 2 campaign: lower numbers go first. */
   readonly priority: 0 | 1 | 2;
-  /** The most parts that an SMS may have, when that is fewer than `MAX_PARTS`. */
+  /** Maximum parts per SMS, when fewer than `MAX_PARTS`. */
   readonly maxParts?: number | undefined;
-  /** Whether a text with characters outside GSM 03.38 is refused. */
+  /** True if a text with characters outside GSM 03.38 is rejected. */
   readonly gsmOnly?: boolean;
   /** The messages that follow when this one fails or takes too long, next first. */
   readonly hops?: readonly Hop[];
-  /** Whether it follows another message, which holds the client id. */
+  /** True if it follows another message, which holds the client id. */
   readonly isHop?: boolean;
-  /** What the caller has decided about the trace of a single message; undefined where nobody has. */
+  /** The caller's decision about the trace of a single message; undefined if not set. */
   readonly caller?: Caller | undefined;
-  /** The receipts by SMPP that were asked for; null and undefined: none. */
+  /** The receipts requested over SMPP; null and undefined: none. */
   readonly smpp?: Omit<ReceiptRequest, 'accountId' | 'messageId'> | null;
 };
 
@@ -65,8 +65,8 @@ type WithDefault =
   | 'priority';
 
 /**
- * Makes a draft. Fields that are left out have the value that most messages have: a single message that is sent at
- * once, with a receipt.
+ * Makes a draft. Omitted fields get the value that most messages have: a single message that is sent immediately, with
+ * a receipt.
  */
 export const newDraft = (fields: Omit<Draft, WithDefault> & Partial<Pick<Draft, WithDefault>>): Draft => ({
   clientId: null,
@@ -80,7 +80,7 @@ export const newDraft = (fields: Omit<Draft, WithDefault> & Partial<Pick<Draft, 
   ...fields,
 });
 
-/** Why a message was refused. Clients get these texts as they stand here. */
+/** Reasons for the rejection of a message. Clients get these texts unchanged. */
 export const REFUSALS = {
   not_a_number: `the number ${NUMBER_FAULTS.not_a_number}`,
   no_country_code: `the number ${NUMBER_FAULTS.no_country_code}`,
@@ -117,13 +117,13 @@ export type Verdict =
   /** The client id was used for a message with other content within 24 hours. */
   | { readonly kind: 'conflict' };
 
-/** The reason of a refusal, for clients who may see amounts (`textFor` shortens it for others). */
+/** Returns the reason of a rejection, for clients who may see amounts (`textFor` shortens it for others). */
 export const reasonOf = ({ refusal, shortage }: Extract<Verdict, { kind: 'refused' }>): string =>
   shortage ? withAmounts(REFUSALS[refusal], shortage) : REFUSALS[refusal];
 
 /**
- * The SHA-256 of a draft's content: two drafts under one client id are the same message when their hashes are equal. A
- * number is the same with and without punctuation.
+ * Returns the SHA-256 of a draft's content: two drafts under one client id are the same message when their hashes are
+ * equal. A number is the same with and without punctuation.
  */
 export function contentHash(draft: Draft): Buffer {
   const { channel, destination, sender, body, content, binary, tlvs, udh, simulation, hops } = draft;

@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import type { StatusName } from '../states.ts';
 
 const seconds = (description: string) => Type.Integer({ minimum: 30, maximum: 172_800, description });
-/** The failures after which the next channel is tried. DELETED is not one of them: somebody cancelled the message. */
+/** The failures after which the next channel is tried. DELETED is not one of them: a user cancelled the message. */
 const FAILURES: string[] = [
   'REJECTED',
   'EXPIRED',
@@ -13,7 +13,7 @@ const FAILURES: string[] = [
   'CONVERSATION_CLOSED',
 ] satisfies StatusName[];
 
-/** When the next channel is tried, in campaigns and in single sends. */
+/** Conditions for trying the next channel, in campaigns and in single sends. */
 export const Fallback = Type.Object(
   {
     after: Type.Optional(
@@ -24,7 +24,7 @@ export const Fallback = Type.Object(
     ),
     maxWait: Type.Optional(
       seconds(
-        'How many seconds a message may wait until its carrier takes it, pauses and throttling included (default 172800). ' +
+        'Maximum seconds that a message may wait until its carrier takes it, pauses and throttling included (default 172800). ' +
           'Then the next channel is tried, and this one counts as not tried.',
       ),
     ),
@@ -37,8 +37,8 @@ export const Fallback = Type.Object(
   },
   {
     description:
-      'When the next of several channels is tried: after a message fails, or has not been delivered within this time ' +
+      'Conditions for trying the next of several channels: after a message fails, or has not been delivered within this time ' +
       'after its carrier took it. The time stands still while a message waits in the queue, is throttled or is paused. A ' +
-      'message whose carrier never said whether it took it is never followed by another one.',
+      'message with an unknown outcome is never followed by another one.',
   },
 );

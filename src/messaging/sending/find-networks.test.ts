@@ -20,7 +20,7 @@ const { pool } = testDatabase();
 const PRICE = 50_000;
 const CREDIT = 10 * PRICE;
 
-/** The numbers that the service was asked for. */
+/** The numbers that were requested from the service. */
 let asked: string[];
 const service = createServer(({ url = '' }, response) => {
   asked.push(decodeURIComponent(/PhoneNumbers\/([^?]+)/.exec(url)?.[1] ?? ''));

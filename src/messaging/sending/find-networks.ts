@@ -8,9 +8,9 @@ import { type Lookups, type Requester, routable, type Routable } from './prepare
 type Deps = { readonly pool: Db; readonly tables: Lookups };
 
 /**
- * Finds the networks of the numbers that SMS go to, where a route or a cost depends on that. Waits for those that are not known
- * yet, but no longer than the look-up service is given. Look-ups are paid, so only numbers are looked up whose messages
- * would be accepted if they had a route, and which the credit of the account covers.
+ * Finds the networks of SMS destinations where a route or a cost depends on them. Waits for unknown ones, but no longer
+ * than the time-out of the look-up service. Look-ups are paid, so only numbers are looked up whose messages would be
+ * accepted if they had a route, and which the credit of the account covers.
  */
 export async function findNetworks(
   { pool, tables }: Deps,
@@ -38,7 +38,9 @@ export async function findNetworks(
   );
 }
 
-/** Returns the numbers of the messages that the available credit covers, one by one in order. It may be spent meanwhile. */
+/**
+ * Returns the numbers of the messages that the available credit covers, one by one in order. It may be spent meanwhile.
+ */
 async function coveredBy(db: Db, accountId: number, messages: readonly Routable[]): Promise<ReadonlySet<string>> {
   const balance = await findBalance(db, { accountId });
   let left = balance?.unlimited ? Number.POSITIVE_INFINITY : (balance?.availableMicros ?? 0);

@@ -3,16 +3,18 @@ import type { Db } from '../../platform/db/query.ts';
 import { insertAnswers, type Key, listTakenKeys, type SealedAnswer } from '../../platform/idempotency/sql.ts';
 import type { Verdict } from './draft.ts';
 
-/** The Idempotency-Key of a send, and the answer that is stored under it. */
+/** The Idempotency-Key of a send, and the response that is stored under it. */
 export type IdempotentSend = Key & {
-  /** The answer to the client, as it is stored; null when it is an error, for which nothing is stored here. */
+  /**
+   * Returns the response to the client, as it is stored; null when it is an error, for which nothing is stored here.
+   */
   answerOf(verdict: Verdict): SealedAnswer | null;
 };
 
 /**
  * Makes an `IdempotentSend` of a key.
  *
- * @param answer makes the answer to the client; throws when the whole request fails
+ * @param answer makes the response to the client; throws when the whole request fails
  */
 export const idempotentSend = (
   { seal, ...key }: Key & { seal(payload: unknown): SealedAnswer },
@@ -35,8 +37,7 @@ export type MaybeIdempotent = { readonly idempotency?: IdempotentSend | undefine
 const nameOf = ({ accountId, key }: Key): string => `${accountId} ${key}`;
 
 /**
- * Leaves out the items whose key occurs earlier in the same batch: of two requests with one key only the first is
- * processed.
+ * Omits the items whose key occurs earlier in the same batch: of two requests with one key only the first is processed.
  */
 export function firstOfEachKey<T extends MaybeIdempotent>(items: readonly T[]): T[] {
   const seen = new Set<string>();
@@ -47,7 +48,7 @@ export function firstOfEachKey<T extends MaybeIdempotent>(items: readonly T[]): 
   });
 }
 
-/** Leaves out the items whose key has an answer by now. */
+/** Omits the items whose key has a response by now. */
 export async function withoutTakenKeys<T extends MaybeIdempotent>(db: Db, items: readonly T[]): Promise<T[]> {
   const taken = await listTakenKeys(
     db,
@@ -58,7 +59,7 @@ export async function withoutTakenKeys<T extends MaybeIdempotent>(db: Db, items:
 }
 
 /**
- * Stores the answers to these sends in the transaction of their messages, which fails when a key is taken. The
+ * Stores the responses to these sends in the transaction of their messages, which fails when a key is taken. The
  * statement is sent before this returns, as a `burst` needs it.
  */
 export async function storeAnswers(

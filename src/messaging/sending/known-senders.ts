@@ -9,8 +9,8 @@ import type { Requester } from './prepare.ts';
 type Deps = { readonly pool: Pool; readonly tables: { readonly senderRules: SenderRules } };
 
 /**
- * Creates a function that looks up which recipients of these drafts keep the number of a pool that they know. While nobody
- * does in any pool, nothing is read, not even the numbers of the recipients.
+ * Creates a function that looks up which recipients of these drafts keep the number of a pool that they know. While no
+ * recipient does in any pool, nothing is read, not even the numbers of the recipients.
  */
 export function createKnownSenders({ pool, tables: { senderRules } }: Deps) {
   const find = createStickyLookup(pool, senderRules);

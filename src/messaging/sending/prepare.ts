@@ -16,7 +16,7 @@ import { poolNameOf } from '../../network/sender-rules/pick-number.ts';
 import { isStorable } from '../../network/templates/content.ts';
 import type { Draft, Refusal } from './draft.ts';
 
-/** The most parts that an SMS may have. */
+/** Maximum parts per SMS. */
 export const MAX_PARTS = 10;
 
 /** Routes, prices and senders in memory, for the steps to look up. */
@@ -48,13 +48,13 @@ type Work = {
   refundUndelivered: boolean;
 };
 
-/** A step returns the reason for a refusal, or fills in the work and returns null. */
+/** A step returns the reason for a rejection, or fills in the work and returns null. */
 type Step = (work: Work) => Refusal | null;
 
-/** The most octets in the user data of an SMS. */
+/** Maximum bytes in the user data of an SMS. */
 const MAX_BINARY_BYTES = 140;
 
-/** Whether a request may name this as the sender of an SMS: a valid sender, or a pool of numbers (`pool:NAME`). */
+/** True if a request may name this as the sender of an SMS: a valid sender, or a pool of numbers (`pool:NAME`). */
 export const isSender = (sender: string): boolean => isSmsSender(sender) || poolNameOf(sender) !== null;
 
 const STEPS: readonly (readonly [name: string, step: Step])[] = [
@@ -121,8 +121,8 @@ const STEPS: readonly (readonly [name: string, step: Step])[] = [
 ];
 
 /**
- * What routes ask of a message. Messages with a user data header are parts of a longer text, which must arrive as from one
- * sender, so all to a person go the same way.
+ * Returns the properties of a message on which routes depend. Messages with a user data header are parts of a longer
+ * text, which must arrive as from one sender, so all to a person go the same way.
  */
 const trafficOf = ({ accountId, id, draft, destination, sender, networkOf }: Work): Traffic => ({
   accountId,
@@ -139,7 +139,7 @@ function contentFault({ channel, content, body }: Draft): Refusal | null {
   return body.includes('\0') || !isStorable(content) ? 'bad_body' : null;
 }
 
-/** A message that may be stored, with what the queue and the answer need besides. */
+/** A message that may be stored, with the additional data for the queue and the response. */
 export type Prepared = {
   readonly kind: 'prepared';
   readonly draft: Draft;
@@ -147,16 +147,19 @@ export type Prepared = {
   readonly unicode: boolean;
   /** The connections of its route, best first; none for a simulation. */
   readonly connectionIds: readonly number[];
-  /** What happens when it is never answered. */
+  /** Action when it is never answered. */
   readonly onUnknown: OnUnknown;
 };
 
-/** The account that sends with the rules for its numbers, and the API key, the person or the SMPP credential that asked for it. */
+/**
+ * The account that sends with the rules for its numbers, and the API key, the person or the SMPP credential that
+ * requested it.
+ */
 export type Requester = Pick<Actor, 'accountId' | 'keyId' | 'userId'> &
   Partial<Pick<Actor, 'numberRules'>> & { readonly smppCredentialId?: number };
 
 /**
- * Runs a draft through the steps and writes nothing. The first step that refuses gives the reason. `isOptedOut` and
+ * Runs a draft through the steps and writes nothing. The first failing step gives the reason. `isOptedOut` and
  * `findSticky` must have been made for the draft (src/messaging/consent/check.ts, src/network/sender-rules/sticky.ts).
  */
 export function prepare(
@@ -172,7 +175,7 @@ export function prepare(
     if (refusal !== null) return { kind: 'refused', refusal };
   }
   const { unicode, way } = work;
-  // Bulk is never sent twice: an offer that arrives twice annoys, a code that never arrives locks somebody out.
+  // Bulk is never sent twice: an offer that arrives twice annoys, a code that never arrives locks a user out.
   const onUnknown = draft.priority === 0 ? way.onUnknown : 'hold';
   return {
     kind: 'prepared',
@@ -187,7 +190,9 @@ export function prepare(
 /** A message that would be accepted if it had a route. */
 export type Routable = Pick<Work, 'destination' | 'priceMicros'>;
 
-/** Runs a draft through all steps but that of its route, which may need the network of the number; null if one refuses. */
+/**
+ * Runs a draft through all steps but that of its route, which may need the network of the number; null if one fails.
+ */
 export function routable(
   by: Examiner,
   draft: Draft,
@@ -220,7 +225,7 @@ const begin = (by: Examiner, draft: Draft, tables: Lookups, found: Found): Work 
   refundUndelivered: false,
 });
 
-/** What all steps together find out about a draft: everything that is wrong with it, and what it would cost. */
+/** Combined findings of all steps about a draft: all of its errors, and its price. */
 export type Examined = {
   readonly refusals: readonly Refusal[];
   /** The number in E.164; null when the draft has no valid one. */
@@ -235,7 +240,7 @@ export type Examined = {
 /** The steps that need a valid number. */
 const ABOUT_NUMBER: ReadonlySet<string> = new Set(['consent', 'route', 'price']);
 
-/** Runs a draft through the steps of `prepare` without stopping at the first refusal, for previews. */
+/** Runs a draft through the steps of `prepare` without stopping at the first rejection, for previews. */
 export function examine(by: Examiner, draft: Draft, tables: Lookups, isOptedOut: IsOptedOut): Examined {
   const work = begin(by, draft, tables, { id: '', isOptedOut, findSticky: NO_STICKY, networkOf: NO_NETWORK });
   const refusals = STEPS.flatMap(([name, step]) => {
@@ -254,7 +259,7 @@ export function examine(by: Examiner, draft: Draft, tables: Lookups, isOptedOut:
   };
 }
 
-/** Every field is written out, so that one that is added to messages does not compile until it is taken from the draft. */
+/** Every field is written out, so that a field added to messages does not compile until it is taken from the draft. */
 const toMessage = (by: Requester, { draft, ...work }: Work): NewMessage => ({
   accountId: by.accountId,
   id: work.id,

@@ -44,7 +44,7 @@ describe('the message server’s body', () => {
     };
     expect(readMessageServer(full, NOW)).toMatchObject({
       clientId: 'c',
-      // From the time that was asked for.
+      // Relative to the scheduled time.
       validUntil: new Date('2027-01-31T08:30:00Z'),
       scheduledAt: new Date('2027-01-31T08:00:00Z'),
       wantReceipt: false,

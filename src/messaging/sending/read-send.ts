@@ -8,8 +8,8 @@ import { MINUTE_MS } from '../../platform/lib/time.ts';
 import type { BulkIn, MessageServerIn, SendIn } from './schema.ts';
 
 /**
- * Reads the specification's body as a draft. Errors: 400 naming every invalid field that the schema alone cannot detect,
- * such as two names of one field with different values.
+ * Reads the specification's body as a draft. Errors: 400 naming every invalid field that the schema alone cannot
+ * detect, such as two names of one field with different values.
  */
 export function readSend(body: SendIn, now: Date, maxScheduleDays?: number): Draft {
   refuseFaults([
@@ -28,7 +28,8 @@ export function readSend(body: SendIn, now: Date, maxScheduleDays?: number): Dra
 }
 
 /**
- * Reads the message server's own body as a draft. Errors: 400 naming every invalid field that the schema alone cannot detect.
+ * Reads the message server's own body as a draft. Errors: 400 naming every invalid field that the schema alone cannot
+ * detect.
  */
 export function readMessageServer(body: MessageServerIn, now: Date, maxScheduleDays?: number): Draft {
   refuseFaults([...clientIdFaults(body), ...optionFaults(body, now, maxScheduleDays)]);
@@ -43,13 +44,13 @@ export function readMessageServer(body: MessageServerIn, now: Date, maxScheduleD
   });
 }
 
-/** What both bodies have in common. */
+/** Fields that both bodies have in common. */
 type SendOptions = Pick<
   MessageServerIn,
   'placeholders' | 'udhData' | 'enableNotification' | 'scheduledDate' | 'validityPeriod' | 'simulation'
 >;
 
-/** The text with its placeholders filled, if the request has values for any. */
+/** Returns the text with its placeholders filled, if the request has values for any. */
 function textOf(text: string, { placeholders }: SendOptions): string {
   const values = new Map(Object.entries(placeholders ?? {}));
   return fillPlaceholders(text, (name) => values.get(name));
@@ -66,11 +67,11 @@ function optionsOfSend(options: SendOptions, now: Date) {
   };
 }
 
-/** The instant after which a message is no longer delivered; null without a validity period. */
+/** Returns the instant after which a message is no longer delivered; null without a validity period. */
 export const readValidity = (minutes: number | undefined, from: Date): Date | null =>
   minutes === undefined ? null : new Date(from.getTime() + minutes * MINUTE_MS);
 
-/** The octets of a user data header; null without one. */
+/** Returns the bytes of a user data header; null without one. */
 const headerOf = (udhData = ''): Buffer | null => (udhData === '' ? null : Buffer.from(udhData, 'hex'));
 
 function headerFaults(udhData: string | undefined, field: string): FieldError[] {
@@ -93,14 +94,14 @@ function optionFaults(options: SendOptions, now: Date, maxScheduleDays?: number)
   return faults;
 }
 
-/** Reads the time at which a message is to be sent; null when there is none. */
+/** Reads the scheduled time of a message; null when there is none. */
 export const readSchedule = (text: string | undefined): Date | null =>
   text === undefined ? null : parseScheduledDate(text);
 
-/** The most faults that one answer names: a request may have a million. */
+/** Maximum errors named in one response: a request may have a million. */
 const MAX_LISTED_FAULTS = 100;
 
-/** Throws 400 with the faults, if there are any. */
+/** Throws 400 with the errors, if there are any. */
 export function refuseFaults(faults: readonly FieldError[]): void {
   if (faults.length > 0) throw invalidFields(faults.slice(0, MAX_LISTED_FAULTS));
 }

@@ -28,11 +28,11 @@ const isSend = (body: schema.SendIn | schema.MessageServerIn): body is schema.Se
 
 export type SendRouteDeps = PreviewRouteDeps & {
   readonly accept: Accept;
-  /** Null, or left out, where nothing is traced. */
+  /** Null, or omitted, where nothing is traced. */
   readonly tracing?: Tracing | null;
 };
 
-/** The routes of single sends, bulk sends and cancellation. */
+/** Registers the routes of single sends, bulk sends and cancellation. */
 export function sendingRoutes(app: App, deps: SendRouteDeps): void {
   const { accept, clock, config, pool, tracing } = deps;
   previewRoutes(app, deps);
@@ -45,7 +45,7 @@ export function sendingRoutes(app: App, deps: SendRouteDeps): void {
       operationId: 'sendSms',
       summary: 'Send one SMS',
       description:
-        'Two bodies are accepted: the short one and that of the message server. The answer has the form of the body.',
+        'Two bodies are accepted: the short one and that of the message server. The response has the form of the body.',
       body: withExamples(
         Type.Union([schema.SendIn, schema.MessageServerIn]),
         { phoneNumber: '+393331234567', message: 'Your parcel arrives today', customerMessageId: 'order-4711' },
@@ -78,7 +78,7 @@ export function sendingRoutes(app: App, deps: SendRouteDeps): void {
       operationId: 'sendBulkSms',
       summary: 'Send up to 10,000 SMS in one request',
       description:
-        'Each destination has a result of its own, in the order of the request: a bad one does not stop the others.',
+        'Each destination has a separate result, in the order of the request: an invalid one does not stop the others.',
       body: withExamples(schema.BulkIn, schema.BULK_EXAMPLE),
       response: { 200: schema.BulkOut, 409: ref(WholesaleErrorOut) },
     },

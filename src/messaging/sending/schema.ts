@@ -8,7 +8,7 @@ export const PhoneNumber = Type.String({
   pattern: '^[+0-9 ().-]{3,50}$',
   description:
     'E.164: a plus sign (or 00), the country code and the number, 7 to 15 digits in all. A number without a country ' +
-    'code is read as one of the default country of the account, and refused (400) if the account has none.',
+    'code is read as one of the default country of the account, and rejected (400) if the account has none.',
   'x-message': NUMBER_FAULTS.not_a_number,
 });
 export const WhatsappPerson = Type.String({
@@ -34,7 +34,7 @@ const ClientId = Type.String({
   minLength: 1,
   maxLength: 255,
   description:
-    'Your own reference, unique for 24 hours. A repeat with the same content sends nothing and gets the first answer; ' +
+    'Your own reference, unique for 24 hours. A repeat with the same content sends nothing and gets the first response; ' +
     'a repeat with other content is a conflict (409).',
 });
 /** The client's own id in bodies whose first name for it was messageId. */
@@ -52,16 +52,16 @@ const Simulation = Type.Optional(
   }),
 );
 const HEADER_RULES =
-  'with its length octet first, for example 0500035c0201. The body is sent behind it in its own alphabet, GSM 03.38 or ' +
+  'with its length byte first, for example 0500035c0201. The body is sent behind it in its own alphabet, GSM 03.38 or ' +
   'UCS-2, and both must fit into one message: one part, which you may concatenate yourself.';
 const Hex = (description: string) =>
-  Type.String({ pattern: '^([0-9A-Fa-f]{2}){0,140}$', description, 'x-message': 'must be hex, at most 140 octets' });
+  Type.String({ pattern: '^([0-9A-Fa-f]{2}){0,140}$', description, 'x-message': 'must be hex, at most 140 bytes' });
 
 const ValidityPeriod = Type.Optional(
   Type.Integer({ minimum: 1, maximum: 4320, description: 'Minutes until the message is no longer delivered.' }),
 );
 
-/** What both bodies of a send may say about how the message is sent. */
+/** Fields of both send bodies for the way in which the message is sent. */
 const sendOptions = {
   placeholders: Type.Optional(
     Type.Record(Type.String(), Type.String({ maxLength: 500 }), { description: 'Values for `{{name}}` in the body.' }),
@@ -89,7 +89,7 @@ export const SendIn = Type.Object({
 
 /** The message server's own body of a send. */
 export const MessageServerIn = Type.Object({
-  // A body with a phoneNumber is the short one, whatever else it has, so its faults are reported in that form.
+  // A body with a phoneNumber is the short one, whatever else it has, so its errors are reported in that form.
   phoneNumber: Type.Optional(Type.Never()),
   destination: PhoneNumber,
   sender: Sender,
@@ -99,14 +99,14 @@ export const MessageServerIn = Type.Object({
   ...sendOptions,
 });
 
-/** The sender that a rule or a pool of numbers has put in place of the one asked for. */
+/** The sender that replaced the requested one, because of a rule or a pool of numbers. */
 const otherSender = {
   sender: Type.Optional(
-    Type.String({ description: 'The sender in place of the one asked for; absent when that one is used.' }),
+    Type.String({ description: 'The sender used instead of the requested one; absent when that one is used.' }),
   ),
 };
 
-/** Why a message was refused. */
+/** Reasons for the rejection of a message. */
 export const Reasons = Type.Array(textWithAmounts('A reason.'));
 
 const SmsResult = Type.Object({
@@ -120,18 +120,18 @@ const SmsResult = Type.Object({
   ...otherSender,
 });
 
-/** The answer to the specification's body. */
+/** The response to the specification's body. */
 export const SendOut = Type.Object(
   {
-    messageId: orNull(Type.String({ description: 'Null when the message was refused.' })),
+    messageId: orNull(Type.String({ description: 'Null when the message was rejected.' })),
     customerMessageId: orNull(Type.String()),
     simulation: Type.Boolean(),
     results: Type.Array(SmsResult),
   },
-  { description: 'The message is committed. A refused message has `accepted: false` and its reasons.' },
+  { description: 'The message is committed. A rejected message has `accepted: false` and its reasons.' },
 );
 
-/** The answer to the message server's own body. */
+/** The response to the message server's own body. */
 export const MessageServerOut = Type.Object(
   {
     messageId: orNull(Type.String({ description: 'Our id; a status query finds the message under your id as well.' })),
@@ -147,7 +147,7 @@ export const MessageServerOut = Type.Object(
       }),
     }),
   },
-  { description: 'The message is committed. A refused message has `accepted: false` and its reasons.' },
+  { description: 'The message is committed. A rejected message has `accepted: false` and its reasons.' },
 );
 
 /** The body of a bulk send. */
@@ -158,7 +158,7 @@ export const BulkIn = Type.Object({
       maxLength: 255,
       description:
         'Your id of this request, unique for 24 hours. A repeat with the same body sends nothing and gets the first ' +
-        'answer; a repeat with another body is a conflict (409).',
+        'response; a repeat with another body is a conflict (409).',
     }),
   ),
   simulation: Simulation,
@@ -175,12 +175,12 @@ export const BulkIn = Type.Object({
       }),
       sender: Sender,
       body: Type.Optional(Type.String()),
-      hexBody: Type.Optional(Hex('Octets to send instead of a text, in hex.')),
+      hexBody: Type.Optional(Hex('Bytes to send instead of a text, in hex.')),
       udhData: Type.Optional(Hex(`User data header in hex, for \`body\` or \`hexBody\`, ${HEADER_RULES}`)),
       validityPeriod: ValidityPeriod,
-      // In here it would be overlooked, and the message sent for real.
+      // In here it would be overlooked, and the message would really be sent.
       simulation: Type.Optional(
-        Type.Never({ 'x-message': 'applies to the whole request: write it beside messages, not inside of one' }),
+        Type.Never({ 'x-message': 'applies to the whole request: write it next to messages, not inside one' }),
       ),
       scheduling: Type.Optional(
         Type.String({ description: 'The messages are not sent before this time, in the format of scheduledDate.' }),
@@ -198,15 +198,15 @@ export const BULK_EXAMPLE: Static<typeof BulkIn> = {
   ],
 };
 
-/** The answer to a bulk send. */
+/** The response to a bulk send. */
 export const BulkOut = Type.Object(
   {
     globalId: orNull(Type.String({ description: 'The id from the request; null when it had none.' })),
-    accepted: Type.Integer({ description: 'How many destinations were accepted.' }),
+    accepted: Type.Integer({ description: 'Number of accepted destinations.' }),
     results: Type.Array(
       Type.Object({
         destination: Type.String(),
-        id: orNull(Type.String({ description: 'Our id; null when the message was refused.' })),
+        id: orNull(Type.String({ description: 'Our id; null when the message was rejected.' })),
         customerMessageId: Type.Optional(Type.String({ description: 'Your id, if the request had one.' })),
         accepted: Type.Boolean(),
         statusCode: Type.Integer({
@@ -214,7 +214,7 @@ export const BulkOut = Type.Object(
             '200 accepted; 400 bad destination or body, no route or no price; 402 no credit; 403 opted out; 409 id used ' +
             'for other content; 401 sender not allowed. Reserved for later: 429 throttled.',
         }),
-        reason: Type.Optional(textWithAmounts('Why it was refused; absent when it was accepted.')),
+        reason: Type.Optional(textWithAmounts('Reason for the rejection; absent when it was accepted.')),
         ...otherSender,
       }),
       { description: 'In the order of the request.' },

@@ -13,7 +13,7 @@ const SOON_MS = 1000;
 const LATE_MS = 30_000;
 const BATCH_SIZE = 1000;
 
-/** The final state of a simulated message and when it comes; null: never. */
+/** The final state of a simulated message and its delay; null: never. */
 type Ending = { readonly status: number; readonly delayMs: number } | null;
 
 /** A planned outcome that is not in the status table: delivered, and read at the same instant. */
@@ -81,8 +81,8 @@ export async function planSimulation(tx: Db, messages: readonly NewMessage[]): P
 }
 
 /**
- * Ends the simulated messages whose time has come. Their plans are rows that workers claim, so that any worker may run
- * this at any time and a restart loses none.
+ * Ends the simulated messages whose time has come. Their plans are rows that workers claim, so any worker may run this
+ * at any time and a restart loses none.
  *
  * @returns how many messages ended
  */

@@ -4,7 +4,7 @@ import { as, columns, type RowOf } from '../../platform/db/select.ts';
 
 type Key = { readonly accountId: number; readonly messageId: string };
 
-/** NOTIFY channel that is raised when outcomes are planned, so that workers look for the next one at once. */
+/** NOTIFY channel that is raised when outcomes are planned, so that workers look for the next one immediately. */
 export const SIMULATED_CHANNEL = 'heliograph_simulated';
 
 /** Plans the final state of simulated messages. */

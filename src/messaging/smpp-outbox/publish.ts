@@ -8,8 +8,8 @@ export type MessageEvent = NewState & { readonly kind: 'DELIVERY' | 'READ' | 'IN
 const mayBeSubmitted = ({ kind, messageId }: MessageEvent): boolean => kind === 'DELIVERY' && isSmppId(messageId);
 
 /**
- * Puts events into the outbox of SMPP in the transaction that makes them true: states of messages whose id says that they
- * came by SMPP, and inbound messages. Events of other messages take no statement. Each statement is sent before this
+ * Puts events into the SMPP outbox in the transaction that makes them true: states of messages whose id shows that they
+ * came over SMPP, and inbound messages. Events of other messages take no statement. Each statement is sent before this
  * returns, as a `burst` needs it.
  */
 export async function publishToBinds(tx: Db, events: readonly MessageEvent[]): Promise<void> {

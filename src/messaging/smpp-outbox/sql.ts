@@ -5,7 +5,7 @@ import { as, columns, type RowOf } from '../../platform/db/select.ts';
 import { isOwnerAlive } from '../../platform/db/worker-session.ts';
 import { OPEN_STATES, STATUS } from '../states.ts';
 
-/** NOTIFY channel that wakes the processes with receivers when something is put into the outbox. */
+/** NOTIFY channel that wakes the processes with receivers when deliveries are put into the outbox. */
 export const SMPP_CHANNEL = 'heliograph_smpp';
 
 /** A submitted address. */
@@ -18,12 +18,12 @@ export type SubmittedAddresses = {
   readonly destination: string;
 };
 
-/** The receipts that a submit by SMPP asked for. */
+/** The receipts that an SMPP submit requested. */
 export type ReceiptRequest = SubmittedAddresses & {
   readonly accountId: number;
   readonly messageId: string;
   readonly credentialId: number;
-  /** The id in the answer to the submit; null: that of the message. */
+  /** The id in the submit_sm_resp; null: that of the message. */
   readonly shownId: string | null;
   /** registered_delivery, as submitted. */
   readonly registered: number;
@@ -33,7 +33,7 @@ export type ReceiptRequest = SubmittedAddresses & {
   readonly quote: string;
 };
 
-/** Stores which receipts were asked for. The statement is sent before this returns, as a `burst` needs it. */
+/** Stores the receipt requests. The statement is sent before this returns, as a `burst` needs it. */
 export async function insertReceiptRequests(db: Db, rows: readonly ReceiptRequest[]): Promise<void> {
   if (rows.length === 0) return;
   await exec(
@@ -67,11 +67,13 @@ export type NewState = {
   readonly at: Date | null;
 };
 
-/** The bits of registered_delivery: every final state, failures only, successes only, and intermediate notifications. */
+/**
+ * The bits of registered_delivery: every final state, failures only, successes only, and intermediate notifications.
+ */
 const MODE = 3;
 const INTERMEDIATE = 16;
 
-/** Whether registered_delivery asks to hear of a state (SMPP 3.4, 5.2.17). */
+/** True if registered_delivery requests a receipt for a state (SMPP 3.4, 5.2.17). */
 const isAskedFor = sql`CASE
   WHEN w.status = ${constant(STATUS.ACCEPTED)} THEN w.registered & ${constant(INTERMEDIATE)} <> 0
   WHEN w.status = ${constant(STATUS.UNKNOWN)} THEN false
@@ -79,8 +81,8 @@ const isAskedFor = sql`CASE
   ELSE w.registered & ${constant(MODE)} IN (1, 2) END`;
 
 /**
- * Puts the receipts that were asked for into the outbox, in the order of the states, and forgets the requests of messages
- * with a final state. Receipts for a credential that was deleted are left out. The statement is sent before this returns.
+ * Puts the requested receipts into the outbox, in the order of the states, and deletes the requests of messages with a
+ * final state. Receipts for a credential that was deleted are omitted. The statement is sent before this returns.
  */
 export async function insertReceipts(db: Db, states: readonly NewState[]): Promise<void> {
   await exec(
@@ -114,7 +116,8 @@ export async function insertReceipts(db: Db, states: readonly NewState[]): Promi
 
 /**
  * Puts inbound messages into the outbox if their accounts have a credential that takes them. The first condition is
- * evaluated once: without such a credential in the batch, nothing else is done. The statement is sent before this returns.
+ * evaluated once: without such a credential in the batch, nothing else is done. The statement is sent before this
+ * returns.
  */
 export async function insertInbound(
   db: Db,
@@ -162,12 +165,12 @@ const DELIVERY = columns({
 /** A receipt (with the addresses of its submit) or, with a null status, an inbound message. */
 export type DeliveryRow = RowOf<typeof DELIVERY>;
 
-/** How many deliveries are wanted: receipts of a credential, or (null) inbound messages of an account. */
+/** The number of deliveries wanted: receipts of a credential, or (null) inbound messages of an account. */
 export type Want = { readonly accountId: number; readonly credentialId: number | null; readonly limit: number };
 
 /**
- * Claims deliveries that are due, oldest first, up to the limit of each want. One whose message has an earlier delivery
- * waits until that is answered.
+ * Claims deliveries that are due, oldest first, up to the limit of each want. If a message has an earlier delivery, the
+ * next one waits until that is answered.
  */
 export async function claimDeliveries(
   db: Db,
@@ -208,13 +211,13 @@ export const deleteDeliveries = (db: Db, { ids }: { ids: readonly number[] }): P
 /** A delivery that its receiver did not take. */
 export type Postponed = {
   readonly id: number;
-  /** When it is tried again. */
+  /** Seconds until the next try. */
   readonly waitSeconds: number;
   /** False for one that was not tried, as its bind closed. */
   readonly failed: boolean;
 };
 
-/** Gives deliveries of this owner back: to any process with a receiver, after a while. */
+/** Returns deliveries of this owner to any process with a receiver, after a while. */
 export const updatePostponed = (
   db: Db,
   { owner, rows }: { owner: number; rows: readonly Postponed[] },
@@ -232,8 +235,8 @@ export const updatePostponed = (
   );
 
 /**
- * Releases what processes that died had claimed, and what this one has claimed without knowing it, because the answer to
- * its claim was lost. Returns the number of rows.
+ * Releases deliveries claimed by processes that died, and those this one has claimed without knowing it, because the
+ * response to its claim was lost. Returns the number of rows.
  */
 export const updateStray = (
   db: Db,
@@ -248,7 +251,7 @@ export const updateStray = (
         WHERE owner IN (SELECT owner FROM dead) OR (owner = ${owner} AND id <> ALL (${plainArray(heldIds)}::bigint[]))`,
   );
 
-/** Deletes what nobody fetched since `before`, and what waits for a credential that was deleted. */
+/** Deletes deliveries not fetched since `before`, and those for a credential that was deleted. */
 export const deleteUnfetched = (db: Db, { before, limit }: { before: Date; limit: number }): Promise<number> =>
   exec(
     db,
@@ -266,7 +269,7 @@ export const deleteReceiptRequest = (
 ): Promise<number> =>
   exec(db, sql`DELETE FROM smpp_receipt WHERE account_id = ${accountId} AND message_id = ${messageId}`);
 
-/** Deletes what is known of replaced messages with an id below `beforeId`. */
+/** Deletes the records of replaced messages with an id below `beforeId`. */
 export const deleteOldReplacements = (
   db: Db,
   { beforeId, limit }: { beforeId: string; limit: number },
@@ -277,7 +280,7 @@ export const deleteOldReplacements = (
           SELECT account_id, message_id FROM smpp_replacement WHERE message_id < ${beforeId}::uuid LIMIT ${limit})`,
   );
 
-/** Deletes requests for receipts of messages with an id below `beforeId`: nothing is heard of these any more. */
+/** Deletes requests for receipts of messages with an id below `beforeId`: no more receipts arrive for these. */
 export const deleteOldRequests = (db: Db, { beforeId, limit }: { beforeId: string; limit: number }): Promise<number> =>
   exec(
     db,
@@ -285,10 +288,10 @@ export const deleteOldRequests = (db: Db, { beforeId, limit }: { beforeId: strin
           SELECT account_id, message_id FROM smpp_receipt WHERE message_id < ${beforeId}::uuid LIMIT ${limit})`,
   );
 
-/** What waits for receivers. */
+/** Deliveries that wait for receivers. */
 export type WaitingDeliveries = { readonly count: number; readonly oldestSeconds: number | null };
 
-/** Counts what waits for the receivers of all accounts. */
+/** Counts the deliveries that wait for the receivers of all accounts. */
 export const countDeliveries = (db: Db): Promise<WaitingDeliveries> =>
   one(
     db,

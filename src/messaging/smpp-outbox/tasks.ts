@@ -5,13 +5,15 @@ import { firstIdAt } from '../../platform/lib/ids.ts';
 import { DAY_MS, HOUR_MS } from '../../platform/lib/time.ts';
 import { deleteOldReplacements, deleteOldRequests, deleteUnfetched } from './sql.ts';
 
-/** As long as receipts and inbound messages wait for a receiver that takes them. */
+/** Time that receipts and inbound messages wait for a receiver that takes them. */
 const KEEP_MS = 7 * DAY_MS;
-/** Longer than a message can be scheduled ahead, and its validity and the wait for its receipt take. */
+/** Longer than the maximum time ahead of a schedule plus its validity and the wait for its receipt. */
 const KEEP_REQUESTS_MS = 400 * DAY_MS;
 const LIMIT = 10_000;
 
-/** Forgets what no receiver has fetched within seven days, and receipts that will never come. */
+/**
+ * Deletes deliveries that no receiver has fetched within seven days, and requests for receipts that will never come.
+ */
 export const smppOutboxTasks = ({ pool, clock }: { readonly pool: Pool; readonly clock: Clock }): Task[] => [
   {
     name: 'old SMPP deliveries',

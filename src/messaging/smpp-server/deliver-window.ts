@@ -1,23 +1,26 @@
-/** What became of a request: the status of its answer; null when none came, as the time or the connection ended. */
+/**
+ * Callback with the result of a request: the status of its response; null when none came, because of a time-out or a
+ * closed connection.
+ */
 export type Settled = (status: number | null) => void;
 
-/** The deliver_sm of one bind that wait for their answer. */
+/** The deliver_sm of one bind that wait for their response. */
 export type DeliverWindow = {
-  /** How many more may be sent. */
+  /** Returns how many more may be sent. */
   room(): number;
-  /** How many wait. */
+  /** Returns how many wait. */
   count(): number;
   /** Adds a request that was sent under this sequence number. */
   add(sequence: number, settled: Settled): void;
   /** Settles a request; false when none with this sequence number waits. */
   answered(sequence: number, status: number): boolean;
-  /** Settles those that have waited too long. Returns how many these are. */
+  /** Settles those that have waited too long. Returns how many there were. */
   expire(now: number): number;
   /** Settles all. */
   close(): void;
 };
 
-/** Creates the window of one bind, of which `size` says how many requests it holds now. Each is settled exactly once. */
+/** Creates the window of one bind; `size` returns how many requests it holds now. Each is settled exactly once. */
 export function createDeliverWindow(size: () => number, timeoutMs: number): DeliverWindow {
   /** By sequence number, in the order of sending. */
   const open = new Map<number, { readonly settled: Settled; readonly sentAt: number }>();

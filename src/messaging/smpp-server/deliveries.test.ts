@@ -28,7 +28,7 @@ const waiting = async (): Promise<number> =>
 const asked = async (): Promise<number> =>
   (await one<{ n: number }>(pool, sql`SELECT count(*)::int AS n FROM smpp_receipt`)).n;
 
-/** Publishes a state of a message, as everything does that changes one. */
+/** Publishes a state of a message, like every change of one. */
 const reach = (messageId: unknown, status: number): Promise<void> =>
   transaction(pool, (tx) =>
     publishEvents(tx, [

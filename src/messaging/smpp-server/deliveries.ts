@@ -16,32 +16,32 @@ type Deps = {
   sessions(): Iterable<Session>;
 };
 
-/** What passes the outbox on to the receivers of this process. */
+/** Task that passes the outbox on to the receivers of this process. */
 export type Deliveries = {
-  /** Looks for deliveries soon: something was put into the outbox, or a receiver has bound. */
+  /** Looks for deliveries soon: the outbox has new ones, or a receiver has bound. */
   wake(): void;
-  /** Gives back what is not answered, and stops. Call it when all sessions have ended. */
+  /** Gives unanswered deliveries back, and stops. Call it when all sessions have ended. */
   stop(): Promise<void>;
 };
 
-/** How often the outbox is read without a notification, and what dead processes left is looked for. */
+/** Interval for reading the outbox without a notification, and for finding deliveries that dead processes left. */
 const POLL_MS = 5000;
-/** The most that one claim takes: what it holds in memory and may send again after a crash. */
+/** Maximum deliveries per claim: those in memory that may be sent again after a crash. */
 const MAX_CLAIM = 500;
 const MAX_WAIT_SECONDS = 300;
 
-/** The wait doubles from five seconds to five minutes. */
+/** Doubles the wait from five seconds to five minutes. */
 const waitAfter = (failures: number): number => Math.min(MAX_WAIT_SECONDS, 5 * 2 ** Math.min(failures, 10));
 
 /**
  * Passes receipts and inbound messages from the outbox on to receivers: each to one bind of its credential (inbound
- * messages to one of any credential of the account that takes them), in turn, within their windows. A delivery leaves the
- * outbox when it is answered; one that is not answered in time, or with a temporary error, or whose bind or process ends,
- * is sent again, maybe by another process, so that it arrives at least once. One that the client refuses for good is
- * dropped. Of a message, the next delivery is sent when the one before is answered.
+ * messages to one of any credential of the account that takes them), in turn, within their windows. A delivery leaves
+ * the outbox when it is answered; one that is not answered in time, or with a temporary error, or whose bind or process
+ * ends, is sent again, maybe by another process, so that it arrives at least once. One that the client rejects
+ * permanently is dropped. The next delivery of a message is sent when the one before is answered.
  */
 export function startDeliveries({ pool, owner, log, sessions }: Deps): Deliveries {
-  /** How often each delivery is held: one that was given back may be claimed again before its end is known here. */
+  /** Number of holds on each delivery: one that was given back may be claimed again before its end is known here. */
   const held = new Map<number, number>();
   let sweptAt = 0;
   let turn = 0;
@@ -89,7 +89,7 @@ export function startDeliveries({ pool, owner, log, sessions }: Deps): Deliverie
     }
   }
 
-  /** The next receiver in turn that may have the delivery and has room. */
+  /** Returns the next receiver in turn that may have the delivery and has room. */
   function nextFor(row: db.DeliveryRow): Session | undefined {
     const able = [...sessions()].filter((session) => session.room() > 0 && isFor(session, row));
     turn += 1;
@@ -100,13 +100,18 @@ export function startDeliveries({ pool, owner, log, sessions }: Deps): Deliverie
     if (status === STATUS.ESME_ROK) return finish(remove(row.id), row);
     if (status !== null && isForGood(status)) {
       const { accountId, messageId } = row;
-      log.info({ accountId, messageId, status: statusName(status) }, 'a receiver refused an SMPP delivery for good');
+      log.info(
+        { accountId, messageId, status: statusName(status) },
+        'a receiver rejected an SMPP delivery permanently',
+      );
       return finish(remove(row.id), row);
     }
     finish(giveBack({ id: row.id, waitSeconds: status === null ? 0 : waitAfter(row.failures), failed: true }), row);
   }
 
-  /** What could not be written stays this owner's, is found by the next sweep, and is sent again. */
+  /**
+   * Finishes a delivery. If the write fails, it stays with this owner, is found by the next sweep, and is sent again.
+   */
   function finish(written: Promise<void>, { id }: db.DeliveryRow): void {
     void written
       .catch((err: unknown) => log.warn({ err }, 'the end of an SMPP delivery could not be stored'))
@@ -140,7 +145,7 @@ const isFor = ({ bind }: Session, row: db.DeliveryRow): boolean => {
   return row.credentialId === null ? bind.client.inbound : bind.client.id === row.credentialId;
 };
 
-/** What these receivers have room for: of receipts by credential, of inbound messages by account. */
+/** Returns the capacity of these receivers: for receipts by credential, for inbound messages by account. */
 function wantsOf(receivers: readonly Session[]): db.Want[] {
   const wants = new Map<string, db.Want>();
   const add = (accountId: number, credentialId: number | null, room: number): void => {

@@ -10,9 +10,9 @@ import { isFinal } from '../states.ts';
 import { writeMessageId } from './message-id.ts';
 import { errorOfState, writtenState } from './statuses.ts';
 
-/** What of a client decides how deliveries are written. */
+/** Properties of a client on which the form of deliveries depends. */
 export type Recipient = Pick<CredentialSettings, 'alphabet' | 'messageIds'> & {
-  /** Below 0x34 it knows no optional parameters. */
+  /** Below 0x34 the client knows no optional parameters. */
   readonly version: number;
 };
 
@@ -21,11 +21,11 @@ const RECEIPT = 0x04;
 const INTERMEDIATE = 0x20;
 const UDHI = 0x40;
 const MAX_SHORT_MESSAGE = 254;
-/** What the fields of an address take. */
+/** Maximum characters in an address field. */
 const MAX_ADDRESS = 20;
 const MAX_PARTS = 255;
 
-/** Writes a delivery as the deliver_sm that it takes: one, or several for a long text to a client of SMPP 3.3. */
+/** Writes a delivery as its deliver_sm: one, or several for a long text to a client of SMPP 3.3. */
 export const toMessages = (row: DeliveryRow, to: Recipient): Message[] =>
   row.status === null ? inboundMessages(row, to) : [receiptMessage(row, row.status, to)];
 
@@ -83,7 +83,7 @@ function inboundMessages(row: DeliveryRow, to: Recipient): Message[] {
   return segmentsOf(row, base, options);
 }
 
-/** A client of SMPP 3.3 gets the parts of a long text. */
+/** Splits a long text into parts for a client of SMPP 3.3. */
 function segmentsOf(row: DeliveryRow, base: Message, options: { defaultAlphabet: Recipient['alphabet'] }): Message[] {
   const { dataCoding, parts } = encodeText(row.text, options);
   const all = parts.slice(0, MAX_PARTS);
@@ -95,5 +95,5 @@ function segmentsOf(row: DeliveryRow, base: Message, options: { defaultAlphabet:
   }));
 }
 
-/** Carriers may write anything into an address; the field takes 20 characters of Latin-1. */
+/** Carriers may write anything into an address; the field holds 20 characters of Latin-1. */
 const storableAddress = (address: string): string => address.replace(/[^\x20-\xff]/g, '?').slice(0, MAX_ADDRESS);

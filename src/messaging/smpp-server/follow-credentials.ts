@@ -12,13 +12,16 @@ type Deps = {
   sessions(): Iterable<Session>;
 };
 
-/** Notifications announce changes at once; this interval is for missed ones, and for changes that nobody announces. */
+/**
+ * Notifications announce changes immediately; this interval is for missed ones, and for changes without a notification.
+ */
 const FOLLOW_MS = 10_000;
 
 /**
- * Keeps open binds what their credentials and accounts allow: a bind whose credential was deleted or has another password,
- * whose account was suspended, moved or lost SMS, or whose address is not allowed any more, is closed; the others have
- * their new limits at once. It also takes ended binds out of the database, and tries again when that fails.
+ * Updates open binds with the permissions of their credentials and accounts: a bind whose credential was deleted or has
+ * another password, whose account was suspended, moved or lost SMS, or whose address is not allowed any more, is
+ * closed; the others get their new limits immediately. It also removes ended binds from the database, and tries again
+ * when that fails.
  */
 export function followCredentials({ pool, log, sessions }: Deps) {
   const endedIds = new Set<number>();

@@ -18,7 +18,7 @@ beforeAll(async () => {
   credential = await newCredential(pool, accountId, { maxBinds: 100 });
 });
 
-/** Any PDU, as it is or with some octets changed; its length stays right, so that the stream goes on behind it. */
+/** Any PDU, unchanged or with some octets changed; its length stays right, so that the stream goes on behind it. */
 const frame = fc
   .tuple(anyPdu, fc.array(fc.tuple(fc.nat(), fc.integer({ min: 0, max: 255 })), { maxLength: 4 }))
   .map(([pdu, changes]) => {

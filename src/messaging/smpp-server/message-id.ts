@@ -17,7 +17,7 @@ export function writeMessageId(id: string, format: IdFormat): string {
 /** Reads an id that a client sends back, in any of the formats and in either case; null if it cannot be one of ours. */
 export function readMessageId(text: string): string | null {
   if (isUuid(text)) return text.toLowerCase();
-  // An id of 32 digits without letters would be a hexadecimal one: a decimal one has 37 or 38.
+  // An id of 32 digits without letters would be hexadecimal: a decimal one has 37 or 38.
   if (HEX.test(text)) return uuidOf(text);
   if (!DECIMAL.test(text)) return null;
   const hex = BigInt(text).toString(16).padStart(32, '0');

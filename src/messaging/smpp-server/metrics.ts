@@ -4,11 +4,11 @@ import type { Metrics } from '../../platform/metrics.ts';
 import { messagesIn, type Request } from './session.ts';
 import type { StrangerBound } from './strangers.ts';
 
-/** Registers the counter of submits by what became of them, and returns the function that counts an answer. */
+/** Registers the counter of submits by their outcome, and returns the function that counts a response. */
 export function countSubmits({ registry }: Pick<Metrics, 'registry'>): (request: Request, status: number) => void {
   const counter = new Counter({
     name: 'heliograph_smpp_submits_total',
-    help: 'Messages that customers submitted by SMPP, by what they were answered',
+    help: 'Messages that customers submitted over SMPP, by outcome',
     labelNames: ['outcome'] as const,
     registers: [registry],
   });
@@ -18,14 +18,17 @@ export function countSubmits({ registry }: Pick<Metrics, 'registry'>): (request:
   };
 }
 
-/** `failed`: nothing is wrong with the message, and the client may send it again. */
+/** Classifies a status; `failed`: nothing is wrong with the message, and the client may send it again. */
 function outcomeOf(status: number): 'accepted' | 'throttled' | 'failed' | 'refused' {
   if (status === STATUS.ESME_ROK) return 'accepted';
   if (status === STATUS.ESME_RTHROTTLED) return 'throttled';
   return status === STATUS.ESME_RSYSERR ? 'failed' : 'refused';
 }
 
-/** Registers the counter of connections that were closed at once, by their bound, and returns the function that counts one. */
+/**
+ * Registers the counter of connections that were closed immediately, by their bound, and returns the function that
+ * counts one.
+ */
 export function countRefusedConnections({ registry }: Pick<Metrics, 'registry'>): (bound: StrangerBound) => void {
   const counter = new Counter({
     name: 'heliograph_smpp_refused_total',

@@ -1,16 +1,18 @@
 import { SECOND_MS } from '../../platform/lib/time.ts';
 
-/** PDUs before the bind, which is one of them: a client has no reason to send more. */
+/** Maximum PDUs before the bind, including the bind: a client has no reason to send more. */
 const MAX_BEFORE_BIND = 5;
-/** PDUs a second of one bind, answers to our deliver_sm not counted: ten times the messages that it may send. */
+/**
+ * PDUs per second of one bind, responses to our deliver_sm not counted, as a multiple of the messages that it may send.
+ */
 const PDUS_OF_RATE = 10;
 const PDUS_PER_SECOND = { least: 100, most: 10_000 };
-/** Responses on one bind to nothing that we have sent, beside those that came too late. */
+/** Responses on one bind to nothing that we have sent, in addition to those that came too late. */
 const MAX_STRAYS = 20;
-/** Faults that a client may make on one connection: what it sends then is not SMPP. */
+/** Maximum errors that a client may make on one connection: above that, it is not sending SMPP. */
 const MAX_FAULTS = { stranger: 3, bound: 100 };
 
-/** What one connection may still send. Each call counts one PDU and returns false when the connection has to end. */
+/** Remaining allowance of one connection. Each call counts one PDU and returns false when the connection has to end. */
 export type PduBudget = {
   /** A request, or a frame that cannot be read. */
   request(): boolean;
@@ -18,15 +20,15 @@ export type PduBudget = {
   fault(): boolean;
   /** A response to nothing that we have sent. */
   stray(): boolean;
-  /** Expects that much more of what will look like strays: responses for which we wait no more. */
+  /** Expects this many more apparent strays: responses that are no longer awaited. */
   expectLate(responses: number): void;
   /** True while the PDUs of this second are used up: nothing is read meanwhile. */
   readonly isResting: boolean;
 };
 
 /**
- * Creates the budget of a connection. `messagesPerSecond` is undefined before the bind, and Infinity for a client without
- * a rate; `changed` is called when `isResting` has changed.
+ * Creates the budget of a connection. `messagesPerSecond` is undefined before the bind, and Infinity for a client
+ * without a rate; `changed` is called when `isResting` has changed.
  */
 export function createPduBudget(messagesPerSecond: () => number | undefined, changed: () => void): PduBudget {
   let requests = 0;

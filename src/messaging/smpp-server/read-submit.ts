@@ -9,7 +9,7 @@ import type { NumberRules } from '../../platform/lib/phone/number-rules.ts';
 import { DAY_MS } from '../../platform/lib/time.ts';
 import { type Draft, newDraft } from '../sending/draft.ts';
 
-/** What of a credential decides how its submits are read. */
+/** Properties of a credential that decide how its submits are read. */
 export type Submitter = Pick<CredentialSettings, 'alphabet' | 'senders'> &
   Pick<NumberRules, 'defaultCountry'> & { readonly id: number };
 
@@ -20,13 +20,13 @@ export type ReadOptions = {
   readonly passedTags: ReadonlySet<number>;
 };
 
-/** A submit as a draft, or the status with which it is refused. */
+/** A submit as a draft, or the status with which it is rejected. */
 export type ReadSubmit = { readonly draft: Draft } | { readonly status: number };
 
 /** A client's own id of a message, as a C-octet string: our vendor's parameter for idempotent submits. */
 export const CLIENT_ID_TAG = 0x1400;
 const MAX_CLIENT_ID_LENGTH = 100;
-/** Of all parameters that are passed on: they are stored with the message. */
+/** Maximum total of all parameters that are passed on: they are stored with the message. */
 const MAX_PASSED_OCTETS = 1024;
 
 const UDHI = 0x40;
@@ -44,8 +44,8 @@ const ALPHANUMERIC = 5;
 const NUMBER = /^\+?\d{1,20}$/;
 
 /**
- * Reads a submit_sm as a draft of a single message (SMPP 3.4, 4.4; GSM 03.40, 9.2.3.24). The fields are checked
- * here, what they say (the number, the sender, the length of the text) where messages of all clients are. A part of a long
+ * Reads a submit_sm as a draft of a single message (SMPP 3.4, 4.4; GSM 03.40, 9.2.3.24). The fields are checked here,
+ * their content (the number, the sender, the length of the text) where messages of all clients are. A part of a long
  * message stays one: a draft with a user data header.
  */
 export function readSubmit(message: Message, by: Submitter, options: ReadOptions): ReadSubmit {
@@ -73,7 +73,7 @@ export function readSubmit(message: Message, by: Submitter, options: ReadOptions
   return { draft };
 }
 
-/** The parameters that the operator lets pass, as on the wire; null without any. */
+/** Returns the parameters that the operator lets pass, as on the wire; null if none. */
 function passedOn({ tlvs }: Message, { passedTags }: ReadOptions): Buffer | null {
   const passed = [...tlvs].filter(([tag]) => passedTags.has(tag));
   return passed.length === 0 ? null : encodeTlvs(new Map(passed));
@@ -83,7 +83,7 @@ function fieldStatus(message: Message): number {
   if (message.serviceType.length > MAX_SERVICE_TYPE_LENGTH) return STATUS.ESME_RINVSERTYP;
   if (message.priority > MAX_PRIORITY) return STATUS.ESME_RINVPRTFLG;
   if ((message.registeredDelivery & RESERVED_DELIVERY) !== 0) return STATUS.ESME_RINVREGDLVFLG;
-  // Replacing is not offered, and to send the message beside the other one is not what was asked for.
+  // Replacing is not offered, and sending the message in addition to the other one was not requested.
   if (message.replaceIfPresent !== 0) return STATUS.ESME_RINVREPFLAG;
   if (message.defaultMessageId !== 0) return STATUS.ESME_RINVDFTMSGID;
   const twice = message.shortMessage.length > 0 && message.tlvs.has(TAG.message_payload);
@@ -97,13 +97,13 @@ function addressStatus({ source, destTon, destination }: Message, { senders }: S
   return isAllowed ? STATUS.ESME_ROK : STATUS.ESME_RINVSRCADR;
 }
 
-/** Numbers are the same with and without their plus. */
+/** True if two numbers are the same, with or without their plus. */
 export const isSameSender = (one: string, other: string): boolean => bare(one) === bare(other);
 const bare = (sender: string): string => sender.replace(/^\+(?=\d+$)/, '');
 
 /**
- * An international number gets its plus. Others are read as the account's rules for numbers say; without a default country
- * they can only be international too, whatever type of number a client has declared.
+ * Returns the destination. An international number gets its plus. Others are read by the account's number rules;
+ * without a default country they can only be international too, whatever type of number a client has declared.
  */
 const destinationOf = ({ destTon, destination }: Message, { defaultCountry }: Submitter): string =>
   /^[1-9]/.test(destination) && (destTon === INTERNATIONAL || defaultCountry === null)
@@ -115,7 +115,7 @@ type Times = Pick<Draft, 'validUntil' | 'scheduledAt'>;
 function readTimes(message: Message, { now, maxScheduleDays }: ReadOptions): Times | { readonly status: number } {
   const scheduledAt = instantOf(message.scheduleTime, now);
   if (scheduledAt === 'invalid') return { status: STATUS.ESME_RINVSCHED };
-  // A time that is over, by a clock that is behind ours, means at once.
+  // A time that is over, by a clock that is behind ours, means immediately.
   const later = scheduledAt !== null && scheduledAt > now ? scheduledAt : null;
   if (later !== null && later.getTime() > now.getTime() + maxScheduleDays * DAY_MS)
     return { status: STATUS.ESME_RINVSCHED };
@@ -141,8 +141,8 @@ function contentOf(message: Message, { alphabet }: Submitter): Content | null {
   if (kind === null) return null;
   if (kind === 'binary') return { body: '', binary: { udh: udh ?? new Uint8Array(0), data: octets }, udh: null };
   const body = decodeText(octets, message.dataCoding, alphabet).toWellFormed();
-  // A character that is divided between two parts has no half in a text, and another part may be in UCS-2 too: the octets
-  // go to the carrier as they came.
+  // Half of a character that is divided between two parts is no text, and another part may be in UCS-2 too: the octets
+  // go to the carrier unchanged.
   if (udh && message.dataCoding === UCS2 && body !== '')
     return { body, binary: { udh, data: octets, dataCoding: UCS2 }, udh: null };
   return { body, binary: null, udh, dataCoding: message.dataCoding };
@@ -157,13 +157,13 @@ function splitUserData(message: Message): { readonly udh: Uint8Array | null; rea
   return { udh: concat && udhConcat(concat.ref, concat.total, concat.seq, 8), octets: all };
 }
 
-/** Octets, and 8-bit data in the groups of TS 23.038 that have a class. */
+/** True for octets, and 8-bit data in the groups of TS 23.038 that have a class. */
 const isBinary = (coding: number): boolean =>
   coding === 0x02 || coding === 0x04 || (coding & 0xfc) === 0x14 || (coding & 0xf4) === 0xf4;
 
 const TEXT_CODINGS: ReadonlySet<number> = new Set([0x00, 0x01, 0x03, 0x06, 0x07, 0x08, 0x0a, 0x0e]);
 
-/** 7-bit and UCS-2 texts in the groups of TS 23.038: with a class, or about waiting messages. */
+/** True for 7-bit and UCS-2 texts in the groups of TS 23.038: with a class, or about waiting messages. */
 const isTextInGroup = (coding: number): boolean =>
   (coding & 0xfc) === 0x10 ||
   (coding & 0xfc) === 0x18 ||

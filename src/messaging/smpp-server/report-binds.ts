@@ -14,8 +14,8 @@ type Deps = {
 const SECOND_MS = 1000;
 
 /**
- * Stores at intervals what the binds of this process have done, for the operator's list, in one statement and only
- * where something has changed.
+ * Stores the activity of this process's binds at intervals, for the operator's list, in one statement and only where
+ * something has changed.
  */
 export function reportBinds({ pool, log, sessions, everyMs }: Deps): { stop(): Promise<void> } {
   let last = new Map<number, BindReport>();

@@ -39,8 +39,9 @@ export type RequestDeps = {
 type Submit = AnyPduOf<'submit_sm' | 'data_sm'>;
 
 /**
- * Creates the answers to the requests of clients. Messages go the same way as those by HTTP (`accept.one`), and a
- * submit_sm_resp leaves when they are committed. The promise never rejects: a failure is a status that says "try again".
+ * Creates the handler for the requests of clients. Messages go the same way as those over HTTP (`accept.one`), and a
+ * submit_sm_resp is sent when they are committed. The promise never rejects: a failure is a status that means "try
+ * again".
  */
 export function createRequests(deps: RequestDeps): (client: Client, request: Request) => Promise<Pdu> {
   const { accept, clock, limiter, maxScheduleDays, passedTags, log } = deps;
@@ -74,11 +75,11 @@ export function createRequests(deps: RequestDeps): (client: Client, request: Req
   async function submitMulti(client: Client, request: PduOf<'submit_multi'>): Promise<Pdu> {
     const { destinations } = request;
     if (destinations.length === 0) return refused(request, STATUS.ESME_RINVNUMDESTS);
-    // It would be throttled for ever.
+    // It would be throttled forever.
     if (client.rate !== null && destinations.length > client.rate.perSecond)
       return refused(request, STATUS.ESME_RINVNUMDESTS);
     if (!take(client, destinations.length)) return refused(request, STATUS.ESME_RTHROTTLED);
-    // Each destination has a message of its own; their receipts name the id of the answer.
+    // Each destination has a separate message; their receipts name the id of the response.
     const groupId = groupIdOf(client, request);
     const by = submitterOf(client);
     const now = clock.now();
@@ -113,8 +114,8 @@ export function createRequests(deps: RequestDeps): (client: Client, request: Req
   }
 
   /**
-   * Counts requests within the rate of the client and that of its account, messages of a submit_multi each; none when there
-   * is no room for all.
+   * Counts requests against the rate of the client and that of its account, messages of a submit_multi each; none when
+   * there is no room for all.
    */
   function take(client: Client, count: number): boolean {
     const { accountId, id, rate } = client;
@@ -142,7 +143,7 @@ export function createRequests(deps: RequestDeps): (client: Client, request: Req
 const refused = ({ command, sequence }: Request, status: number): Pdu =>
   withoutBody({ command: `${command}_resp`, status, sequence });
 
-/** A data_sm has the fields of a submit_sm that its message needs. */
+/** Returns the message of a request: a data_sm has the fields of a submit_sm that its message needs. */
 const messageOf = (request: Submit): Message =>
   request.command === 'submit_sm' ? request : { ...EMPTY_MESSAGE, ...request };
 
@@ -153,7 +154,7 @@ const messageTo = (request: PduOf<'submit_multi'>, { ton, npi, address }: Addres
   destination: address,
 });
 
-/** The client's own id makes the id of the answer, so that a repeated submit_multi gets the same one. */
+/** Derives the id of the response from the client's own id, so that a repeated submit_multi gets the same one. */
 function groupIdOf({ accountId }: Client, { tlvs }: PduOf<'submit_multi'>): string {
   const clientId = readText(tlvs, CLIENT_ID_TAG) ?? '';
   return clientId === '' ? newId() : idFrom(`submit_multi/${accountId}/${clientId}`);

@@ -2,7 +2,7 @@ import type { Sender } from '../sending/accept.ts';
 import type { Submitter } from './read-submit.ts';
 import type { Client } from './sign-in.ts';
 
-/** The account of a client, as the one that sends its messages. */
+/** Returns the account of a client, as the sender of its messages. */
 export const senderOf = ({ accountId, id, numberRules }: Client): Sender => ({
   accountId,
   numberRules,
@@ -11,7 +11,7 @@ export const senderOf = ({ accountId, id, numberRules }: Client): Sender => ({
   smppCredentialId: id,
 });
 
-/** What of a client decides how its submits are read. */
+/** Returns the properties of a client that decide how its submits are read. */
 export const submitterOf = ({ id, alphabet, senders, defaultCountry }: Client): Submitter => ({
   id,
   alphabet,

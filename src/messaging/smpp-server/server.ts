@@ -33,28 +33,31 @@ export type SmppServerOptions = {
   readonly maxScheduleDays: number;
   /** The tags of optional parameters that are passed on to carriers. */
   readonly passedTags: ReadonlySet<number>;
-  /** The advisory lock that says that this process is alive. */
+  /** The advisory lock that shows that this process is alive. */
   readonly owner: number;
   readonly log: Log;
-  /** Called with the status with which each request is answered, for metrics. */
+  /** Called with the status of the response to each request, for metrics. */
   readonly answered?: SessionDeps['answered'];
-  /** Called with the bound for which a connection was closed at once, for metrics. */
+  /** Called with the exceeded bound of a connection that was closed immediately, for metrics. */
   readonly refused?: (bound: StrangerBound) => void;
   readonly timing?: Timing;
 };
 
 /** A listening SMPP server. */
 export type SmppServer = {
-  /** The ports on which it listens; null: not. */
+  /** The port on which it listens; null: not listening. */
   readonly port: number | null;
   readonly tlsPort: number | null;
-  /** How many binds are open here. */
+  /** Returns how many binds are open here. */
   binds(): number;
-  /** What an account and its credentials may do has changed; '' means that notifications may have been missed. */
+  /**
+   * Called when permissions of an account or its credentials have changed; '' means that notifications may have been
+   * missed.
+   */
   onAccountChange(payload: string): void;
-  /** Something was put into the outbox. */
+  /** Called when deliveries were put into the outbox. */
   onDeliveries(): void;
-  /** Takes no connections and no requests any more, answers what it has read, and unbinds, within `graceMs`. */
+  /** Takes no connections and no requests any more, answers those it has read, and unbinds, within `graceMs`. */
   close(graceMs?: number): Promise<void>;
 };
 
@@ -62,7 +65,7 @@ const SWEEP_MS = 1000;
 const CLOSE_MS = 2000;
 
 /**
- * Listens for customers who bind by SMPP. Rejects with a StartupError when a port or the certificate cannot be used.
+ * Listens for customers who bind over SMPP. Rejects with a StartupError when a port or the certificate cannot be used.
  */
 export async function startSmppServer(options: SmppServerOptions): Promise<SmppServer> {
   const { listen, pool, owner, log, timing = TIMING } = options;
@@ -170,7 +173,7 @@ function secureContext({ tls: files, tlsPort }: SmppServerOptions['listen']): tl
 
 type At = { readonly host: string; readonly port: number; readonly setting: string };
 
-/** By error code: why a server cannot listen, and what to do. */
+/** Explanations of listen errors, with their remedy, by error code. */
 const SENTENCES: Readonly<Record<string, (at: At) => string>> = {
   EADDRINUSE: ({ port, setting }) =>
     `Port ${port} is in use: stop the program that uses it, or set ${setting} to another port.`,

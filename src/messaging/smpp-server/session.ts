@@ -11,34 +11,34 @@ import { createPduBudget } from './pdu-budget.ts';
 import type { Client, Shown, SignedIn } from './sign-in.ts';
 import type { BindMode } from './sql.ts';
 
-/** The requests that are answered out of the database. */
+/** The requests that are answered from the database. */
 export type Request = AnyPduOf<'submit_sm' | 'data_sm' | 'submit_multi' | 'query_sm' | 'cancel_sm' | 'replace_sm'>;
 type BindRequest = AnyPduOf<`bind_${BindMode}`>;
 
-/** How long a session waits for what. */
+/** Time limits and intervals of a session. */
 export type Timing = {
-  /** From the connection to the bind, TLS included. */
+  /** Limit from the connection to the bind, TLS included. */
   readonly bindMs: number;
   /** Silence after which an enquire_link goes out; after three times as long the client counts as gone. */
   readonly enquireMs: number;
-  /** For the answer to a deliver_sm. */
+  /** Limit for the response to a deliver_sm. */
   readonly answerMs: number;
-  /** From one report about the binds to the next. */
+  /** Interval between two reports about the binds. */
   readonly reportMs: number;
 };
 
 export const TIMING: Timing = { bindMs: 10_000, enquireMs: 30_000, answerMs: 30_000, reportMs: 10_000 };
 
-/** What a session needs from the server. */
+/** Dependencies of a session within the server. */
 export type SessionDeps = {
   readonly timing: Timing;
   readonly log: Log;
   signIn(shown: Shown): Promise<SignedIn>;
   /** Answers a request; never rejects. */
   answer(client: Client, request: Request): Promise<Pdu>;
-  /** Called with the status with which each request is answered. */
+  /** Called with the status of the response to each request. */
   readonly answered?: ((request: Request, status: number) => void) | undefined;
-  /** Called when the client has bound, before its bind is answered. */
+  /** Called when the client has bound, before its bind_resp is sent. */
   bound(session: Session): void;
   /** Called when the connection has ended; once more when a bind that was being checked opened only after that. */
   closed(session: Session): void;
@@ -50,40 +50,43 @@ export type Bind = {
   readonly mode: BindMode;
   /** Below 0x34 a client knows no optional parameters. */
   readonly version: number;
-  /** As the credential and the account are now. */
+  /** The current credential and account. */
   client: Client;
 };
 
-/** What a bind has done so far. */
+/** Activity of a bind so far. */
 export type Activity = {
-  /** Messages that were submitted: answered or not, each destination of a submit_multi. */
+  /** Messages that were submitted, answered or not; each destination of a submit_multi counts. */
   readonly submits: number;
-  /** Requests that were refused with ESME_RTHROTTLED. */
+  /** Requests that were rejected with ESME_RTHROTTLED. */
   readonly throttled: number;
-  /** deliver_sm without an answer. */
+  /** Number of deliver_sm without a response. */
   readonly unanswered: number;
 };
 
-/** One connection of a client, from its first octet to its end. */
+/** One connection of a client, from its first byte to its end. */
 export type Session = {
   readonly address: string;
   /** Null until it has bound. */
   readonly bind: Bind | null;
-  /** How many more deliver_sm it takes now: 0 for a transmitter, and for one that ends. */
+  /** Returns how many more deliver_sm it takes now: 0 for a transmitter, and for one that is ending. */
   room(): number;
   activity(): Activity;
   /**
-   * Sends a delivery in one or more encoded deliver_sm, into which the sequence numbers are written; `settled` is called
-   * once, with the first status that is not 0.
+   * Sends a delivery in one or more encoded deliver_sm, into which the sequence numbers are written; `settled` is
+   * called once, with the first status that is not 0.
    */
   deliver(frames: readonly Buffer[], settled: Settled): void;
-  /** Sets what the credential and the account are from now on. */
+  /** Sets the credential and the account from now on. */
   follow(client: Client): void;
-  /** Serves nothing more, answers what it has read, waits shortly for the answers to its deliver_sm, and unbinds. */
+  /**
+   * Accepts no more requests, answers those it has read, waits briefly for the responses to its deliver_sm, and
+   * unbinds.
+   */
   leave(reason: string): void;
-  /** Checks what has taken too long. */
+  /** Checks for exceeded time limits. */
   sweep(): void;
-  /** Closes at once. */
+  /** Closes immediately. */
   destroy(): void;
 };
 
@@ -92,21 +95,25 @@ const MAX_SEQUENCE = 0x7fffffff;
 const VERSION_3_4 = 0x34;
 const OUR_SYSTEM_ID = 'Heliograph';
 const SILENT_PERIODS = 3;
-/** Rounds of deliver_sm without any answer after which other binds get them. */
+/** Rounds of deliver_sm without any response after which other binds get them. */
 const MAX_UNANSWERED_ROUNDS = 2;
 const LEAVE_MS = 5000;
-/** The wait for answers to deliver_sm when a session ends: what stays unanswered is sent again on another bind. */
+/** Wait for responses to deliver_sm when a session ends: unanswered ones are sent again on another bind. */
 const LAST_ANSWERS_MS = 1000;
-/** The most octets of a PDU before the bind: the fields of a bind take less than half of it. */
+/** Maximum bytes of a PDU before the bind: the fields of a bind take less than half of it. */
 const MAX_STRANGER_FRAME = 1024;
-/** Requests are read until those without an answer have so many octets, whatever the window is: they are in memory. */
+/**
+ * Maximum bytes of unanswered requests, which are in memory: no more requests are read above it, whatever the window
+ * is.
+ */
 const MAX_UNANSWERED_OCTETS = 256 * 1024;
 
 /**
- * Runs the server side of SMPP 3.4 on a socket (SMPP 3.4 §2 to §4): bind states, liveness, both windows.
- * It reads no more requests than the client's window holds before these are answered, so that a client that sends faster
- * than we store waits in its own socket. Every PDU counts: few before the bind, and after it as many a second as ten times
- * the messages that the client may send; then it is not read until the second is over. Responses to nothing end it.
+ * Runs the server side of SMPP 3.4 on a socket (SMPP 3.4 §2 to §4): bind states, liveness, both windows. It reads no
+ * more requests than the client's window holds before these are answered, so that a client that sends faster than we
+ * store waits in its own socket. Every PDU counts: few before the bind, and after it ten times as many a second as the
+ * messages that the client may send; above that, nothing is read until the second is over. Too many responses to
+ * nothing end the session.
  */
 export function createSession(socket: Socket, address: string, deps: SessionDeps): Session {
   const { timing, log } = deps;
@@ -121,10 +128,10 @@ export function createSession(socket: Socket, address: string, deps: SessionDeps
   let signingIn = false;
   let ended = false;
   let leaving: string | null = null;
-  /** No answers to deliver_sm are waited for any more. */
+  /** True when responses to deliver_sm are no longer awaited. */
   let leftLate = false;
   let left = false;
-  /** The unbind to answer before the end; null without one. */
+  /** Sequence number of the unbind to answer before the end; null without one. */
   let unbindSequence: number | null = null;
   let unanswered = 0;
   let unansweredOctets = 0;
@@ -142,7 +149,7 @@ export function createSession(socket: Socket, address: string, deps: SessionDeps
 
   function updateHold(): void {
     const full = bind !== null && (unanswered >= bind.client.window || unansweredOctets >= MAX_UNANSWERED_OCTETS);
-    // Who leaves reads on: the answers to what it has delivered are behind the requests.
+    // A leaving session reads on: the responses to its deliveries are behind the requests.
     link.hold(budget.isResting || (leaving === null && (signingIn || full)));
   }
 
@@ -150,7 +157,7 @@ export function createSession(socket: Socket, address: string, deps: SessionDeps
     enquiries = 0;
     if (COMMAND[pdu.command] >= RESPONSE_BIT) return receiveResponse(pdu);
     if (!budget.request()) return link.end();
-    // As if it had not arrived: it is not stored, and gets no answer.
+    // As if it had not arrived: it is not stored, and gets no response.
     if (leaving === null || pdu.command === 'unbind') receiveRequest(pdu, octets);
   }
 
@@ -262,7 +269,7 @@ export function createSession(socket: Socket, address: string, deps: SessionDeps
 
   function unbound(requestSequence: number): void {
     unbindSequence = requestSequence;
-    // It answers nothing any more.
+    // It responds to nothing any more.
     leftLate = true;
     leave('the client unbound');
     leaveIfAnswered();
@@ -282,7 +289,7 @@ export function createSession(socket: Socket, address: string, deps: SessionDeps
     leaveIfAnswered();
   }
 
-  /** Ends the session when it is to end and owes no answer. After our own unbind the client still answers it. */
+  /** Ends the session when it is to end and owes no response. After our own unbind the client still responds to it. */
   function leaveIfAnswered(): void {
     if (leaving === null || left || unanswered > 0 || (!leftLate && unansweredDeliveries() > 0)) return;
     left = true;
@@ -312,7 +319,7 @@ export function createSession(socket: Socket, address: string, deps: SessionDeps
   function sweep(): void {
     const now = performance.now();
     if (!bind) {
-      // Whoever has sent a bind waits for us.
+      // The client waits for the bind response.
       if (!signingIn && now - startedAt > timing.bindMs) link.destroy();
       return;
     }
@@ -320,7 +327,7 @@ export function createSession(socket: Socket, address: string, deps: SessionDeps
     budget.expectLate(expired);
     if (expired > 0) unansweredRounds += 1;
     if (unansweredRounds >= MAX_UNANSWERED_ROUNDS) return leave('the client answers no deliver_sm');
-    // While we owe answers, we may be the ones who do not read.
+    // While we owe responses, we may be the side that does not read.
     if (unanswered > 0) return;
     const periods = link.silentMs() / timing.enquireMs;
     if (periods >= SILENT_PERIODS) return link.destroy();
@@ -359,7 +366,7 @@ export function createSession(socket: Socket, address: string, deps: SessionDeps
   return session;
 }
 
-/** How many messages a request submits. */
+/** Returns how many messages a request submits. */
 export function messagesIn(request: Request): number {
   if (request.command === 'submit_multi') return request.destinations.length;
   return request.command === 'submit_sm' || request.command === 'data_sm' ? 1 : 0;

@@ -15,11 +15,11 @@ import { type BindMode, deleteDeadBinds, insertBind, lockCredential } from './sq
 /** A client with an open bind, as its credential and its account are now. */
 export type Client = LiveCredential & {
   readonly numberRules: NumberRules;
-  /** Null: as many messages as it can send. */
+  /** Null: unlimited. */
   readonly rate: Rate | null;
 };
 
-/** What a client shows. */
+/** Data that a client presents when it binds. */
 export type Shown = {
   readonly systemId: string;
   readonly password: string;
@@ -29,7 +29,7 @@ export type Shown = {
   readonly version: number;
 };
 
-/** A bind that is open in the database, or the status with which it is refused and the reason, for our log. */
+/** A bind that is open in the database, or the status with which it is rejected and the reason, for our log. */
 export type SignedIn =
   | { readonly client: Client; readonly bindId: number }
   | { readonly status: number; readonly reason: string };
@@ -37,14 +37,14 @@ export type SignedIn =
 const MAX_SYSTEM_ID_LENGTH = 15;
 const SECONDS = 60;
 
-/** Completes a credential with what follows from it and its account. */
+/** Completes a credential with the values derived from it and its account. */
 export const toClient = (credential: LiveCredential): Client => ({
   ...credential,
   numberRules: numberRulesOf(credential),
   rate: rateWithin(rateOf(credential), credential.tps),
 });
 
-/** The smaller of what the account may and what its credential says: an account sets the latter itself. */
+/** Returns the smaller of the rates of the account and the credential: an account sets the latter itself. */
 function rateWithin(account: Rate | null, tps: number | null): Rate | null {
   if (tps === null) return account;
   const own = { perSecond: tps, perMinute: tps * SECONDS };
@@ -55,7 +55,7 @@ function rateWithin(account: Rate | null, tps: number | null): Rate | null {
   };
 }
 
-/** Why a client may not have a bind (any more); null when it may. The address is that of the bind. */
+/** Returns the reason why a client may not have a bind (any more); null if it may. The address is that of the bind. */
 export function refusalOf(credential: LiveCredential, address: string): string | null {
   try {
     refuseAtGate(credential, address);
@@ -69,9 +69,9 @@ export function refusalOf(credential: LiveCredential, address: string): string |
 }
 
 /**
- * Creates the check of binds: the password within the limits of failed attempts that all sign-ins share, then what account
- * and credential allow, then the number of binds, which all processes count together. An unknown system_id and a wrong
- * password look alike, and take equally long.
+ * Creates the check of binds: the password within the limits of failed attempts that all sign-ins share, then the
+ * permissions of account and credential, then the number of binds, which all processes count together. An unknown
+ * system_id and a wrong password look alike, and take equally long.
  */
 export function createSignIn({ pool, limits, owner }: { pool: Pool; limits: LoginLimits; owner: number }) {
   const checkPassword = createPasswordCheck(limits);
@@ -86,7 +86,7 @@ export function createSignIn({ pool, limits, owner }: { pool: Pool; limits: Logi
     return credential;
   }
 
-  /** Opens the bind in the database; undefined when there are as many as there may be. */
+  /** Opens the bind in the database; undefined when the limit is reached. */
   function open(credential: LiveCredential, { mode, address, version }: Shown): Promise<number | undefined> {
     const { accountId, id, maxBinds } = credential;
     const key = { accountId, credentialId: id };

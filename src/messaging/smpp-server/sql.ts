@@ -15,7 +15,7 @@ export const lockCredential = (db: Db, { accountId, credentialId }: Credential):
 export const deleteDeadBinds = (db: Db, { accountId }: { accountId: number }): Promise<number> =>
   exec(db, sql`DELETE FROM smpp_bind b WHERE b.account_id = ${accountId} AND NOT ${isOwnerAlive(sql`b.owner`)}`);
 
-/** Binds of one account, of all its credentials: an account makes as many of these as it wants. */
+/** Maximum binds of one account, across its credentials: an account makes as many of these as it wants. */
 const MAX_BINDS_OF_ACCOUNT = 200;
 
 export type NewBind = Credential & {
@@ -27,7 +27,7 @@ export type NewBind = Credential & {
   readonly maxBinds: number;
 };
 
-/** Inserts a bind unless the credential, or its account, has as many as it may have. Returns its id, or nothing. */
+/** Inserts a bind unless the credential, or its account, has reached its limit. Returns its id, or nothing. */
 export async function insertBind(db: Db, bind: NewBind): Promise<number | undefined> {
   const { accountId, credentialId, owner, mode, address, version, maxBinds } = bind;
   const rows = await many<{ id: number }>(
@@ -45,7 +45,7 @@ export async function insertBind(db: Db, bind: NewBind): Promise<number | undefi
 export const deleteBinds = (db: Db, { ids }: { ids: readonly number[] }): Promise<number> =>
   exec(db, sql`DELETE FROM smpp_bind WHERE id = ANY (${ids}::bigint[])`);
 
-/** What a process reports about one of its binds. */
+/** Report of a process about one of its binds. */
 export type BindReport = {
   readonly id: number;
   readonly submits: number;
@@ -54,7 +54,7 @@ export type BindReport = {
   readonly unanswered: number;
 };
 
-/** Stores what binds, of any accounts, have done so far. */
+/** Stores the activity so far of binds of any accounts. */
 export const updateBindReports = (db: Db, { reports }: { reports: readonly BindReport[] }): Promise<number> =>
   exec(
     db,

@@ -3,10 +3,10 @@ import { AccountAway, AppError } from '../../platform/errors.ts';
 import type { Refusal, Verdict } from '../sending/draft.ts';
 import { STATUS } from '../states.ts';
 
-/** Statuses of our own, from the range that SMPP leaves to vendors (SMPP 3.4, 5.1.3). */
+/** Our own statuses, from the range that SMPP leaves to vendors (SMPP 3.4, 5.1.3). */
 export const OWN_STATUS = { no_credit: 0x400, opted_out: 0x401, no_price: 0x402, no_route: 0x403 } as const;
 
-/** The command_status of each refusal: the one table of both directions, which docs/smpp.md shows. */
+/** The command_status of each rejection: the one table of both directions, which docs/smpp.md shows. */
 const STATUS_OF_REFUSAL: Readonly<Record<Refusal, number>> = {
   not_a_number: SMPP.ESME_RINVDSTADR,
   no_country_code: SMPP.ESME_RINVDSTADR,
@@ -29,20 +29,20 @@ const STATUS_OF_REFUSAL: Readonly<Record<Refusal, number>> = {
   opted_out: OWN_STATUS.opted_out,
 };
 
-/** The command_status of a verdict on one message. */
+/** Returns the command_status of a verdict on one message. */
 export function statusOfVerdict(verdict: Verdict): number {
   if (verdict.kind === 'accepted') return SMPP.ESME_ROK;
   // The client's id was used for other content.
   return verdict.kind === 'conflict' ? SMPP.ESME_RSUBMITFAIL : STATUS_OF_REFUSAL[verdict.refusal];
 }
 
-/** The command_status of a failure: temporary, as nothing is known to be wrong with the request. */
+/** Returns the command_status of a failure: temporary, as nothing is known to be wrong with the request. */
 export const statusOfError = (error: unknown): number =>
   error instanceof AccountAway || (error instanceof AppError && error.code === 'rate_limited')
     ? SMPP.ESME_RTHROTTLED
     : SMPP.ESME_RSYSERR;
 
-/** How a state is written in receipts and answers: `stat` and message_state (SMPP 3.4, 5.2.28). */
+/** The written form of a state in receipts and responses: `stat` and message_state (SMPP 3.4, 5.2.28). */
 export type WrittenState = { readonly stat: string; readonly state: number };
 
 const WRITTEN: Readonly<Record<number, WrittenState>> = {
@@ -56,9 +56,12 @@ const WRITTEN: Readonly<Record<number, WrittenState>> = {
 /** All other failures. */
 const UNDELIVERABLE: WrittenState = { stat: 'UNDELIV', state: 5 };
 
-/** Returns how a state of a message is written. */
+/** Returns the written form of a message state. */
 export const writtenState = (status: number): WrittenState => WRITTEN[status] ?? UNDELIVERABLE;
 
-/** The error of a state in receipts: 0 for a success or a state that is not final, else the code of our status table. */
+/**
+ * Returns the error code of a state in receipts: 0 for a success or a state that is not final, else the code of our
+ * status table.
+ */
 export const errorOfState = (status: number): number =>
   status === STATUS.DELIVERED || status === STATUS.ACCEPTED ? 0 : status;

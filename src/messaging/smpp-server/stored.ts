@@ -25,11 +25,11 @@ type Deps = Pick<ReadOptions, 'maxScheduleDays' | 'passedTags'> & {
   readonly clock: Clock;
 };
 
-/** Creates the answers to requests about messages that were submitted before, by whatever way, by the same account. */
+/** Creates the handler for requests about messages that the same account submitted before, over any protocol. */
 export function createStoredRequests({ pool, accept, clock, maxScheduleDays, passedTags }: Deps) {
   /**
-   * Finds the message that a request names with its id and its source address, which must be that of the submit, whatever
-   * sender the rules of a country have put in its place. A message that was replaced is the one in its place.
+   * Finds the message that a request names with its id and its source address, which must be that of the submit, even
+   * if the rules of a country have replaced that sender. For a message that was replaced, returns the replacement.
    */
   async function find({ accountId }: Client, { messageId, source }: Named) {
     const knownId = readMessageId(messageId);
@@ -59,7 +59,7 @@ export function createStoredRequests({ pool, accept, clock, maxScheduleDays, pas
   }
 
   async function cancel(client: Client, request: PduOf<'cancel_sm'>): Promise<Pdu> {
-    // Without an id it means all messages to a number: that is not offered.
+    // Without an id it means all messages to a number, which is not offered.
     if (request.messageId === '') return refused(request, SMPP.ESME_RCANCELFAIL);
     const record = await find(client, request);
     if (!record) return refused(request, SMPP.ESME_RINVMSGID);
@@ -81,6 +81,6 @@ export function createStoredRequests({ pool, accept, clock, maxScheduleDays, pas
   return { query, cancel, replace };
 }
 
-/** A response without a body: of a refusal, or of a success that needs none. */
+/** Makes a response without a body: of a rejection, or of a success that needs none. */
 const refused = ({ command, sequence }: Named, status: number): Pdu =>
   withoutBody({ command: `${command}_resp`, status, sequence });

@@ -16,7 +16,7 @@ function limited() {
   return { clock, ...strangers };
 }
 
-/** Connects and ends so often, and returns what the last attempt met. */
+/** Connects and ends this many times, and returns the result of the last attempt. */
 function attempt({ admit }: Strangers, address: string, times: number): Admitted | StrangerBound {
   let last = admit(address);
   for (let n = 1; n < times && typeof last !== 'string'; n++) {

@@ -2,38 +2,38 @@ import { LRUCache } from 'lru-cache';
 import { networkOf } from '../../platform/lib/address.ts';
 import { createRateLimiter, type Rate } from '../../platform/lib/limits/rate-limit.ts';
 
-/** Connections that are open and have not bound: of one network, and of all. */
+/** Maximum open connections without a bind: of one network, and of all. */
 const MAX_PER_NETWORK = 20;
 const MAX_IN_ALL = 1000;
-/** Attempts of all new networks together, in those of one: about 3 ms of work each, most of it TLS. */
+/** Attempts of all new networks together, as a multiple of those of one: about 3 ms of work each, most of it TLS. */
 const NETWORKS_IN_ALL = 20;
-/** Binds in a minute that are no attempts, in attempts: each costs a password hash and a transaction. */
+/** Binds per minute that do not count as attempts; further ones do: each costs a password hash and a transaction. */
 const FREE_BINDS = 5;
-/** Networks that are remembered, with about 500 bytes each. */
+/** Maximum networks that are remembered, with about 500 bytes each. */
 const MAX_NETWORKS = 10_000;
-/** Of the limiter, beside the networks. */
+/** Key of all new networks together in the limiter. */
 const ALL_NEW = 'all';
 
-/** The bound for which a connection is closed before anything is read. */
+/** The exceeded bound for which a connection is closed before anything is read. */
 export type StrangerBound = 'connections_of_network' | 'connections' | 'attempts_of_network' | 'attempts';
 
 /** A connection that was admitted. Both functions may be called in any order, and twice. */
 export type Admitted = {
-  /** It has bound: it is none of those that have not, and was no attempt. */
+  /** Called when it has bound: it no longer counts as unbound, and was no attempt. */
   bound(): void;
-  /** It has ended. */
+  /** Called when it has ended. */
   ended(): void;
 };
 
 export type Strangers = {
-  /** Counts a connection, or names the bound that it exceeds. */
+  /** Counts a connection, or returns the bound that it exceeds. */
   admit(address: string): Admitted | StrangerBound;
 };
 
 type Options = {
   /** Connections of one network in a minute that do not lead to a bind; 0: any number. */
   readonly attemptsPerMinute: number;
-  /** Networks from which somebody has bound before this process began. */
+  /** Networks from which a client had bound before this process started. */
   readonly known?: readonly string[];
   readonly perNetwork?: number;
   readonly inAll?: number;
@@ -42,10 +42,10 @@ type Options = {
 };
 
 /**
- * Creates the bounds of connections that have not bound: how many are open, and how many begin in a minute, of one network
- * and of all. They are checked before the handshake of TLS. Networks from which somebody has bound count among themselves,
- * so that strangers cannot take the places of customers; all of them are counted by each process for itself, in at most
- * 10 MB.
+ * Creates the bounds of connections that have not bound: how many are open, and how many begin in a minute, of one
+ * network and of all. They are checked before the TLS handshake. Networks from which a client has bound are counted
+ * separately, so that unauthenticated clients cannot take the places of customers; each process counts for itself, in
+ * at most 10 MB.
  */
 export function createStrangers(options: Options): Strangers {
   const { attemptsPerMinute, perNetwork = MAX_PER_NETWORK, inAll = MAX_IN_ALL, now } = options;
@@ -104,5 +104,5 @@ export function createStrangers(options: Options): Strangers {
   };
 }
 
-/** All of them may happen in one second: a customer opens its binds together. */
+/** Converts a rate per minute. All of it may be used within one second: a customer opens its binds together. */
 const rateOf = (perMinute: number): Rate => ({ perMinute, perSecond: perMinute });

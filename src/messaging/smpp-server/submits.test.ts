@@ -333,7 +333,7 @@ describe('a message that was submitted', () => {
       );
       expect(states.map(({ id }) => id).sort()).toEqual([String(message_id), second].sort());
       expect(new Set(states.map(({ status }) => status))).toEqual(new Set([5]));
-      // Nothing is said of those that were replaced; the last one is cancelled under the id of the first.
+      // Nothing is reported about those that were replaced; the last one is cancelled under the id of the first.
       expect(client.received).toEqual([]);
       expect((await client.request('cancel_sm', { message_id, source_addr: 'ACME' })).command_status).toBe(0);
       await client.until(() => client.received.length === 1);
@@ -379,7 +379,7 @@ describe('a message that was submitted', () => {
       expect(await available()).toBe(2 * price);
       const replace = (text: string) =>
         client.request('replace_sm', { message_id, source_addr: 'ACME', short_message: Buffer.from(text) });
-      // Two parts cost what is left, with what the first message returns.
+      // Two parts cost the remaining credit plus the refund of the first message.
       expect((await replace('x'.repeat(153 * 2 - 60))).command_status).toBe(0);
       expect(await available()).toBe(price);
       const long = { message_payload: Buffer.from('x'.repeat(153 * 4)), short_message: Buffer.alloc(0) };

@@ -78,7 +78,7 @@ async function store(batch: ReturnType<typeof newMessage>[]): Promise<void> {
 }
 
 const page = { accountId, userId: null, page: 0, limit: 10 };
-/** What requests look up. */
+/** Look-ups of requests. */
 const LOOK_UPS: Record<string, (to: Db) => Promise<unknown>> = {
   'a message by our id': (to) => db.listRecordsById(to, { accountId, ids: ids.slice(0, 1) }),
   'many messages by our ids': (to) => db.listRecordsById(to, { accountId, ids: ids.slice(0, 100) }),

@@ -16,7 +16,7 @@ const NETWORKS = [
 ] as const;
 const MAX_IDS = 1000;
 
-/** The routes of statuses and timelines. */
+/** Registers the routes of statuses and timelines. */
 export function trackingRoutes(app: App, { pool }: PlatformDeps): void {
   const mayTrack = requireScope('tracking');
 
@@ -43,7 +43,7 @@ export function trackingRoutes(app: App, { pool }: PlatformDeps): void {
       tags: ['Tracking'],
       operationId: 'listMessageStatuses',
       summary: 'Get the statuses of up to 1,000 messages',
-      description: 'Unknown ids are left out.',
+      description: 'Unknown ids are omitted.',
       querystring: schema.StatusListQuery,
       response: { 200: Type.Array(schema.StatusRecord) },
     },
@@ -98,7 +98,7 @@ export function trackingRoutes(app: App, { pool }: PlatformDeps): void {
       summary: 'Get the timeline of one message',
       description:
         'Everything that happened to the message: its price, every attempt, every receipt in the words of the carrier, and ' +
-        'its final state. Amounts are left out without the scope `money`.',
+        'its final state. Amounts are omitted without the scope `money`.',
       params: schema.TimelineParams,
       response: { 200: schema.Timeline },
     },
@@ -110,7 +110,7 @@ export function trackingRoutes(app: App, { pool }: PlatformDeps): void {
   });
 }
 
-/** Reads a list of ids. A client's id may hold commas itself, so every value is tried as one id too. */
+/** Reads a list of ids. A client's id may itself contain commas, so every value is tried as one id too. */
 function idsOf(field: string, lists: string | readonly string[] = []): string[] {
   const values = [lists].flat().map((list) => list.trim());
   const ids = values

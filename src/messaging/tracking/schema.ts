@@ -20,19 +20,19 @@ export const StatusRecord = Type.Object({
       'Ours, because the specification has one deliveryStatus for all of them but the last: SCHEDULED waits for its ' +
       'scheduledDate, QUEUED for its turn or another attempt, SUBMITTED for receipts; FINAL changes no more.',
   }),
-  sendDate: instant('UTC; when it was submitted, until then when it is to be sent.'),
-  scheduledDate: orNull(Type.String({ description: 'The time that its client has chosen; null: at once.' })),
+  sendDate: instant('UTC; the time of the submit, or until then the time at which it is to be sent.'),
+  scheduledDate: orNull(Type.String({ description: 'The scheduled time; null: immediately.' })),
   deliveryDate: orNull(instant('UTC; set when a final receipt has arrived.')),
   parts: Type.Integer(),
   price: shownAmount(
-    'What the whole message costs: its price while that is reserved and once it is charged, 0 once it was returned ' +
-      '(refused, cancelled, or not delivered where only deliveries cost). 0 in simulation. The timeline keeps the price ' +
+    'Cost of the whole message: its price while that is reserved and once it is charged, 0 once it was returned ' +
+      '(rejected, cancelled, or not delivered where only deliveries cost). 0 in simulation. The timeline keeps the price ' +
       'at which it was accepted.',
   ),
   campaignId: orNull(Type.Integer({ description: 'Null when the message belongs to no campaign.' })),
   possibleDuplicate: Type.Boolean({
     description:
-      'Whether it was sent again because the first submit was never answered: the person may receive it twice.',
+      'True if it was sent again because the first submit was never answered: the person may receive it twice.',
   }),
   errorCode: orNull(Type.String({ description: "The carrier's error code." })),
   errorMessage: orNull(Type.String({ description: "The carrier's own text." })),
@@ -101,7 +101,7 @@ const TimelineEvent = Type.Object({
     type: 'string',
     description:
       'ACCEPTED, PRICED, then SCHEDULED or QUEUED. ATTEMPT: an attempt to submit it to a carrier. HELD: its network has it ' +
-      'and holds it back for now. RECEIPT: a receipt, also a repeated, intermediate or late one. What people did: ' +
+      'and holds it back for now. RECEIPT: a receipt, also a repeated, intermediate or late one. Actions of people: ' +
       'CANCELLED; SETTLED by the operator; RELEASED after its time was missed. FINAL: its final state. READ: the person ' +
       'has seen it. CREDIT: its price was charged, returned, or left to its campaign. FALLBACK: another message followed ' +
       'on another channel, or this one followed another. REVOKE: its network was asked to revoke it, or did not. WEBHOOK: ' +
@@ -116,7 +116,7 @@ const TimelineEvent = Type.Object({
     Type.Enum(['ACCEPTED', 'REFUSED', 'RETRY', 'UNKNOWN'], {
       type: 'string',
       description:
-        'The outcome of an ATTEMPT; UNKNOWN when it was submitted and never answered. Of a REVOKE: REFUSED or UNKNOWN.',
+        'The outcome of an ATTEMPT; UNKNOWN when it was submitted and never answered. For a REVOKE: REFUSED or UNKNOWN.',
     }),
   ),
   code: Type.Optional(Type.String({ description: "The carrier's error code." })),
@@ -129,7 +129,7 @@ const TimelineEvent = Type.Object({
   doneAt: Type.Optional(instant('UTC; when it happened, according to the carrier.')),
   parts: Type.Optional(Type.Integer()),
   amount: Type.Optional(
-    Type.Number({ description: 'The price of the whole message. Left out without the scope `money`.' }),
+    Type.Number({ description: 'The price of the whole message. Omitted without the scope `money`.' }),
   ),
   currency: Type.Optional(Type.String()),
 });

@@ -10,14 +10,14 @@ const RECORD = columns({
   channel: as<Channel>('m.channel'),
   destination: as<string>('m.destination'),
   sender: as<string>('m.sender'),
-  /** The sender that was asked for, if another one took its place. */
+  /** The requested sender, if it was replaced. */
   askedSender: as<string | null>('m.asked_sender'),
   parts: as<number>('m.parts'),
-  /** What it costs: 0 once its price was returned. */
+  /** Its cost: 0 once its price was returned. */
   costMicros: as<number>('CASE WHEN s.credit_returned THEN 0 ELSE m.price_micros END'),
   campaignId: as<number | null>('m.campaign_id'),
   scheduledAt: as<Date | null>('m.scheduled_at'),
-  /** Whether its time is to come. */
+  /** True if its scheduled time is in the future. */
   isScheduled: as<boolean>('coalesce(m.scheduled_at > now(), false)'),
   /** Null before the first outcome; so are the fields below, which come from `message_state`. */
   possibleDuplicate: as<boolean | null>('s.possible_duplicate'),
@@ -29,16 +29,16 @@ const RECORD = columns({
   errorCode: as<string | null>('s.error_code'),
   errorText: as<string | null>('s.error_text'),
 });
-/** A message with its present state. */
+/** A message with its current state. */
 export type MessageRecord = RowOf<typeof RECORD>;
 
 /**
- * Lists messages of one account by our ids. The ids are in lower case; unknown ones and those of other accounts
- * are left out.
+ * Lists messages of one account by our ids. The ids are in lower case; unknown ones and those of other accounts are
+ * omitted.
  *
- * Both tables are limited to the ids, so that only the partitions of their days are planned. For the states a range does
- * it: a list would invite PostgreSQL to read their BRIN index once for each id. On a day with 1,000,000 messages that took
- * 3 s for 1,000 ids; by the key it takes 35 ms.
+ * Both tables are limited to the ids, so that only the partitions of their days are planned. For the states a range
+ * does it: a list would invite PostgreSQL to read their BRIN index once for each id. On a day with 1,000,000 messages
+ * that took 3 s for 1,000 ids; by the key it takes 35 ms.
  */
 export async function listRecordsById(
   db: Db,
@@ -91,7 +91,7 @@ const MESSAGE_HISTORY = columns({
   channel: as<Channel>('m.channel'),
   simulation: as<boolean>('m.simulation'),
   sender: as<string>('m.sender'),
-  /** The sender that was asked for, if another one took its place. */
+  /** The requested sender, if it was replaced. */
   askedSender: as<string | null>('m.asked_sender'),
   parts: as<number>('m.parts'),
   priceMicros: as<number>('m.price_micros'),
@@ -108,7 +108,7 @@ const MESSAGE_HISTORY = columns({
   systemId: as<string | null>('smpp.system_id'),
   /** The connection to which the message was queued. */
   queuedOn: as<string | null>('queue.name'),
-  /** Why to that one, where it did not follow from the prefix alone. */
+  /** Reason for that connection, where it did not follow from the prefix alone. */
   routeReason: as<string | null>('m.route_reason'),
   status: as<number | null>('s.status'),
   attempts: as<number | null>('s.attempts'),
@@ -121,16 +121,16 @@ const MESSAGE_HISTORY = columns({
   readAt: as<Date | null>('s.read_at'),
   errorCode: as<string | null>('s.error_code'),
   errorText: as<string | null>('s.error_text'),
-  /** Whether its price went back to the account, or to the reserve of its campaign. */
+  /** True if its price went back to the account, or to the reserve of its campaign. */
   creditReturned: as<boolean>('coalesce(s.credit_returned, false)'),
   receiptText: as<string | null>('s.receipt_text'),
 });
-/** Everything about the history of one message that its own rows hold. */
+/** All parts of a message's history that its own rows hold. */
 export type MessageHistory = RowOf<typeof MESSAGE_HISTORY>;
 
 type OneMessage = { accountId: number; id: string };
 
-/** Finds what the rows of one message hold about its history. */
+/** Finds the parts of a message's history that its own rows hold. */
 export const findHistory = (db: Db, { accountId, id }: OneMessage): Promise<MessageHistory | undefined> =>
   maybeOne(
     db,

@@ -8,7 +8,7 @@ import { describeStatus, isFinal, nameOfStatus, STATUS, type StatusName } from '
 import * as db from './sql.ts';
 
 /**
- * Finds messages of one account by our ids and by the client's. Unknown ids and those of other accounts are left out. A
+ * Finds messages of one account by our ids and by the client's. Unknown ids and those of other accounts are omitted. A
  * client id that was used again gives its newest message.
  */
 export async function findRecords(
@@ -33,13 +33,16 @@ export async function findRecord(
   return byId;
 }
 
-/** A message without a state is still queued: its status is ACCEPTED on SMS and UNKNOWN elsewhere (specification). */
+/**
+ * Returns the status. A message without a state is still queued: its status is ACCEPTED on SMS and UNKNOWN elsewhere
+ * (specification).
+ */
 export function statusOf({ status, channel }: db.MessageRecord): StatusName {
   if (status !== null && (status !== STATUS.ACCEPTED || channel === 'SMS')) return nameOfStatus(status);
   return channel === 'SMS' ? 'ACCEPTED' : 'UNKNOWN';
 }
 
-/** The status of a message in the specification's form, as this caller may see it. */
+/** Returns the status of a message in the specification's form, as this caller may see it. */
 export function toStatusRecord(record: db.MessageRecord, reader: AmountReader): StatusRecord {
   const name = statusOf(record);
   const final = isFinal(STATUS[name]);
@@ -78,13 +81,13 @@ const SIMPLE: Partial<Record<StatusName, SimpleStatus['status']>> = {
   UNKNOWN: 'UNKNOWN',
 };
 
-/** The status of a message on any channel; before its first outcome it counts as ACCEPTED. */
+/** Returns the status of a message on any channel; before its first outcome it counts as ACCEPTED. */
 const plainStatusOf = ({ status }: db.MessageRecord): StatusName => nameOfStatus(status ?? STATUS.ACCEPTED);
 
 const reachedAt = ({ id, doneAt, updatedAt }: db.MessageRecord): string =>
   (doneAt ?? updatedAt ?? timeOfId(id)).toISOString();
 
-/** The status of a message in the short form, where all failures but EXPIRED are ERROR. */
+/** Returns the status of a message in the short form, where all failures but EXPIRED are ERROR. */
 export function toSimpleStatus(record: db.MessageRecord): SimpleStatus {
   return {
     messageId: record.id,
@@ -109,7 +112,7 @@ export async function findNetworkStatus(
   return held === undefined ? toNetworkStatus(record) : { ...toNetworkStatus(record), status: 'RECEIVED' };
 }
 
-/** The status of a message as its network names it, when it was reached, and the error if there is one. */
+/** Returns the status of a message as its network names it, the time of that status, and the error if there is one. */
 export function toNetworkStatus(record: db.MessageRecord): NetworkStatus {
   const name = plainStatusOf(record);
   const status = SIMPLE[name] ?? 'ERROR';

@@ -40,7 +40,7 @@ beforeAll(async () => {
   connections = made.map(({ id }) => id);
 });
 
-/** Of 0.02 in all. */
+/** A message with a price of 0.02 in all. */
 async function stored(more: Partial<NewMessage> = {}): Promise<NewMessage> {
   const message = newMessage({
     accountId,
@@ -99,7 +99,7 @@ test('a caller without the scope money sees the same events without amounts', as
   expect(hidden).toEqual(shown.map(({ amount: _amount, currency: _currency, ...event }) => event));
 });
 
-/** One line an event: its kind and what was said. */
+/** One line an event: its kind and its text. */
 const lines = (events: readonly TimelineEvent[]): string[] =>
   events.map(({ kind, attempt: n, outcome, status, part, connection, code, carrierIds, text }) =>
     [kind, n, outcome, status, part && `part ${part}`, connection, code, carrierIds?.join('+'), text]

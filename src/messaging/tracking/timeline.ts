@@ -12,8 +12,8 @@ import { findRecord } from './status.ts';
 
 /**
  * Finds everything that happened to one message of the account, by our id or the client's. Most of it follows from the
- * message and its state by the rules of the ledger; what these cannot hold was stored as events. Amounts are left out
- * for a caller who may not see them. Undefined when the account has no such message.
+ * message and its state by the rules of the ledger; the rest was stored as events. Amounts are omitted for a caller who
+ * may not see them. Undefined when the account has no such message.
  */
 export async function findTimeline(
   pool: Db,
@@ -57,7 +57,7 @@ const CAUSES_FIRST: readonly TimelineEvent['kind'][] = [
   'WEBHOOK',
 ];
 
-/** Makes the timeline of what the tables hold. Pure. */
+/** Makes the timeline from the rows of the tables. Pure. */
 function toTimeline(
   history: MessageHistory,
   parts: readonly PartHistory[],
@@ -82,8 +82,8 @@ function toTimeline(
 }
 
 /**
- * The first events. They precede the others whatever the clocks say: ids come from the program's clock, the rest from
- * the database's.
+ * Returns the first events. They precede the others whatever the clocks say: ids come from the program's clock, the
+ * rest from the database's.
  */
 function beginning(history: MessageHistory): Entry[] {
   const { scheduledAt, queuedOn, routeReason, simulation } = history;
@@ -101,7 +101,7 @@ function beginning(history: MessageHistory): Entry[] {
 function acceptedBy(history: MessageHistory): string {
   const { simulation, sender, askedSender } = history;
   const what = simulation ? 'simulation: it goes to no carrier; ' : '';
-  const replaced = askedSender === null ? '' : `; sender ${sender} in place of ${askedSender}`;
+  const replaced = askedSender === null ? '' : `; sender ${sender} instead of ${askedSender}`;
   return `${what}${whoAsked(history)}${replaced}`;
 }
 
@@ -149,7 +149,7 @@ function toEntry({ at, kind, connection, text, details }: MessageEvent): Entry {
   };
 }
 
-/** The attempt that a carrier accepted, which is in the state and not among the events. */
+/** Returns the attempt that a carrier accepted, which is in the state and not among the events. */
 function acceptedAttempt(
   history: MessageHistory,
   parts: readonly PartHistory[],
@@ -164,7 +164,7 @@ function acceptedAttempt(
 }
 
 /**
- * Whether the attempt in the state was accepted: it was unless the same transaction recorded that it was never
+ * True if the attempt in the state was accepted: it was unless the same transaction recorded that it was never
  * answered.
  */
 function wasAccepted({ submittedAt, simulation }: MessageHistory, events: readonly MessageEvent[]): boolean {
@@ -175,12 +175,12 @@ function wasAccepted({ submittedAt, simulation }: MessageHistory, events: readon
   );
 }
 
-/** The receipts that moved the message, or one of its parts. */
+/** Returns the receipts that moved the message, or one of its parts. */
 function countedReceipts(history: MessageHistory, parts: readonly PartHistory[]): Entry[] {
   const { status, updatedAt, doneAt, connection, receiptText, errorCode, submittedAt } = history;
   const ofParts = parts.flatMap((part): Entry[] => {
     if (part.receiptText === null || part.doneAt === null) return [];
-    // Carriers give only the minute, which is not shown before the submit.
+    // Carriers give only the minute, which may lie before the submit.
     const at = submittedAt !== null && part.doneAt < submittedAt ? submittedAt : part.doneAt;
     return [receipt({ ...part, at })];
   });
@@ -222,7 +222,10 @@ function finalState({ status, updatedAt, doneAt, receiptText, errorText, errorCo
 const readByPerson = ({ readAt, connection }: MessageHistory): Entry[] =>
   readAt === null ? [] : [{ at: readAt, kind: 'READ', connection, text: null }];
 
-/** When the frozen price was charged or returned, by the rules of src/messaging/messages/settle-outcomes.ts and end.ts. */
+/**
+ * Returns the event of charging or returning the frozen price, by the rules of
+ * src/messaging/messages/settle-outcomes.ts and end.ts.
+ */
 function creditMove(history: MessageHistory, events: readonly MessageEvent[]): Entry[] {
   const { priceMicros, refundUndelivered, submittedAt } = history;
   if (priceMicros === 0) return [];
@@ -232,7 +235,10 @@ function creditMove(history: MessageHistory, events: readonly MessageEvent[]): E
   return at === null ? [] : [credit(history, at, !history.creditReturned)];
 }
 
-/** When it first had a final state. A report of the carrier may have replaced one of ours, but credit moves only once. */
+/**
+ * Returns the time of the first final state. A report of the carrier may have replaced one of ours, but credit moves
+ * only once.
+ */
 function firstEndAt({ status, updatedAt }: MessageHistory, events: readonly MessageEvent[]): Date | null {
   const replaced = events.find(({ kind }) => kind === 'replaced');
   return replaced ? replaced.at : status !== null && isFinal(status) ? updatedAt : null;
@@ -246,7 +252,7 @@ const credit = (history: MessageHistory, at: Date, charged: boolean): Entry => (
   ...moneyOf(history),
 });
 
-/** The attempts to deliver an event of the message to the webhook, and the responses. */
+/** Returns the attempts to deliver an event of the message to the webhook, and the responses. */
 function webhookAttempts({ kind, status, state, failures, responseCode, ...last }: Delivery): Entry[] {
   const entry = (at: Date, attempt: number, text: string): Entry => ({
     at,

@@ -5,14 +5,14 @@ import { countMinutes, type FailureReason } from './minutes/count.ts';
 import { insertTraffic, type TrafficRow } from './sql.ts';
 import { HOUR_MS } from '../../platform/lib/time.ts';
 
-/** What one message adds to the figures of the hour of its id; negative where an earlier figure proved wrong. */
+/** Addition of one message to the figures of the hour of its id; negative where an earlier figure proved wrong. */
 export type TrafficDelta = {
   readonly accountId: number;
   readonly id: string;
   readonly campaignId: number | null;
   /** The bit of the channel (src/platform/lib/channel.ts). */
   readonly channel: number;
-  /** The message has an outcome: accepted by a carrier, refused, or unknown. */
+  /** The message has an outcome: accepted by a carrier, rejected, or unknown. */
   readonly sent?: number;
   readonly delivered?: number;
   readonly read?: number;
@@ -21,7 +21,7 @@ export type TrafficDelta = {
   /** The message is among `failed` and ended before any carrier had it. */
   readonly unsent?: number;
   readonly costMicros?: number;
-  /** Why it is among `failed`; only campaigns count the reasons. */
+  /** Reason why it is among `failed`; only campaigns count the reasons. */
   readonly reason?: FailureReason | undefined;
 };
 
@@ -33,7 +33,8 @@ const SHARDS = 8;
  * that they are exact at any instant. Simulated messages are not counted.
  *
  * Call it at most once in a transaction: the rows of one call are locked in the order of their keys, those of two calls
- * are not. Each batch takes one statement, with campaigns two, which are sent before this returns, as a `burst` needs it.
+ * are not. Each batch takes one statement, with campaigns two, which are sent before this returns, as a `burst` needs
+ * it.
  */
 export async function countTraffic(tx: Db, deltas: readonly TrafficDelta[]): Promise<void> {
   const rows = [...sumUp(deltas)].sort(byKey);
@@ -41,7 +42,10 @@ export async function countTraffic(tx: Db, deltas: readonly TrafficDelta[]): Pro
   await Promise.all([insertTraffic(tx, { rows, shard: randomInt(SHARDS) }), countMinutes(tx, deltas)]);
 }
 
-/** Most messages of a batch have the same key, so each is compared with the key of the one before it first. */
+/**
+ * Sums up deltas. Most messages of a batch have the same key, so each is compared with the key of the one before it
+ * first.
+ */
 function sumUp(deltas: readonly TrafficDelta[]): Iterable<TrafficRow> {
   const rows = new Map<string, TrafficRow>();
   let hour: Hour | undefined;

@@ -1,7 +1,7 @@
 import { bigint, insertRows, smallint, timestamptz } from '../../platform/db/columns.ts';
 import { type Db, exec, onePlan, sql } from '../../platform/db/query.ts';
 
-/** What is added to the figures of an account, an hour, a campaign (0: none) and a channel (its bit). */
+/** Addition to the figures of an account, an hour, a campaign (0: none) and a channel (its bit). */
 export type TrafficRow = {
   readonly accountId: number;
   readonly hour: Date;

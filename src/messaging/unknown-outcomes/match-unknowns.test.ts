@@ -54,14 +54,14 @@ async function stored(more: Partial<NewMessage>): Promise<string> {
 const settle = (id: string, outcome: Outcome, more: Partial<Result> = {}): Promise<unknown> =>
   transaction(pool, (tx) => settleOutcomes(tx, [resultOf(id, outcome, { accountId, ...more })], false));
 
-/** A message that connection 1 was given, to the number and sender of `receipt` unless said otherwise. */
+/** A message that connection 1 was given, to the number and sender of `receipt` by default. */
 async function given(outcome: Outcome, more: Partial<NewMessage> = {}, result: Partial<Result> = {}): Promise<string> {
   const id = await stored(more);
   await settle(id, outcome, result);
   return id;
 }
 
-/** Receipts that come with ids that fit no message, and have been tried again. */
+/** Receipts that arrive with ids that fit no message, and have been tried again. */
 async function late(receipts: readonly Receipt[], connectionId = 1): Promise<void> {
   await insertReceiptBatches(pool, [{ connectionId, receipts }]);
   await processReceipts(pool, now);

@@ -8,7 +8,7 @@ import * as db from './sql.ts';
 /** A receipt whose carrier id fits no message. */
 export type Stray = { readonly receipt: Receipt; readonly receivedAt: Date };
 
-/** What a stray receipt reports on: a message of unknown outcome, none, or one of several. */
+/** The message of a stray receipt: one of unknown outcome, none, or one of several. */
 export type UnknownMatch =
   | { readonly kind: 'hit'; readonly accountId: number; readonly messageId: string; readonly part: null }
   | { readonly kind: 'unknown' }
@@ -17,7 +17,7 @@ export type UnknownMatch =
 const UNKNOWN: UnknownMatch = { kind: 'unknown' };
 const AMBIGUOUS: UnknownMatch = { kind: 'ambiguous' };
 
-/** The digits of a number with its country code, in whichever form the carrier writes it. */
+/** Returns the digits of a number with its country code, in whichever form the carrier writes it. */
 const digitsOf = (number: string): string => number.replace(/\D/g, '').replace(/^00/, '');
 
 const toAddressed = ({ receipt: { destination, sender }, receivedAt }: Stray): db.Addressed => ({
@@ -66,8 +66,8 @@ async function search(
 }
 
 /**
- * The match when exactly one candidate fits. Some networks return our own id, which names that message. Parts of a long
- * message have receipts of their own, so without our id it cannot be known which part a receipt reports on.
+ * Returns the match when exactly one candidate fits. Some networks return our own id, which names that message. Parts
+ * of a long message have separate receipts, so without our id it cannot be known which part a receipt reports on.
  */
 function onlyMatch(candidates: readonly db.Candidate[], { carrierIds }: Receipt): UnknownMatch {
   const own = candidates.filter(({ messageId }) => carrierIds.includes(messageId));
@@ -78,15 +78,15 @@ function onlyMatch(candidates: readonly db.Candidate[], { carrierIds }: Receipt)
   return { kind: 'hit', accountId: one.accountId, messageId: one.messageId, part: null };
 }
 
-/** Whether an id is a UUIDv7. No carrier makes such ids, so it is one of ours that a network returned. */
+/** True if an id is a UUIDv7. No carrier makes such ids, so it is one of ours that a network returned. */
 const isOurs = (id: string): boolean =>
   /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/.test(id);
 
 const idOf = ({ receipt }: Stray): string => receipt.carrierIds[0] ?? '';
 
 /**
- * Makes matches of receipts ambiguous that match one message under different ids: at most one of these receipts can be
- * right. One that carries our own id of the message is, and leaves the message to no other.
+ * Makes matches ambiguous if several receipts match one message under different ids: at most one of them can be right.
+ * A receipt that carries our own id of the message is right, and excludes the others.
  */
 function settleContests(strays: readonly Stray[], matches: readonly UnknownMatch[]): UnknownMatch[] {
   const hits = matches.flatMap((match, i) => {

@@ -15,7 +15,7 @@ import { moveToNameless } from '../messages/unknown/sql.ts';
 import { countMargins } from '../traffic/margins/count.ts';
 import * as db from './sql.ts';
 
-/** What a person may know about an unknown outcome: its final state, or that the carrier never got the message. */
+/** Possible verdicts on an unknown outcome: its final state, or that the carrier never got the message. */
 export const VERDICTS = ['delivered', 'undeliverable', 'rejected', 'expired', 'not-sent'] as const;
 export type Verdict = (typeof VERDICTS)[number];
 
@@ -26,17 +26,18 @@ const END_STATUS = {
   expired: STATUS.EXPIRED,
 } as const;
 
-/** The decision of a person about an unknown outcome. */
+/** An operator's decision about an unknown outcome. */
 export type Settling = {
   readonly messageId: string;
   readonly as: Verdict;
-  /** The person, whose name is stored in the message's history. */
+  /** The operator, whose name is stored in the message's history. */
   readonly by: string;
 };
 
 /**
- * Settles an unknown outcome as a person decides: `not-sent` queues the message again on its connection, any other
- * verdict becomes its final state and settles its credit. When a receipt settles it at the same time, the receipt wins.
+ * Settles an unknown outcome by an operator's decision: `not-sent` queues the message again on its connection, any
+ * other verdict becomes its final state and settles its credit. When a receipt settles it at the same time, the receipt
+ * wins.
  *
  * Errors: 404 when the message is not on the list; 409 when it was settled concurrently, or cannot be sent again
  * because the carrier accepted it or some of its parts, or because its connection was removed.
@@ -98,12 +99,12 @@ async function sendAgain(tx: PoolClient, unknown: db.Unknown, reason: string): P
   const { attempts: attempt, campaignId, channel, possibleDuplicate } = state;
   const turn = { priority: 1, round: 0, tries: 0, afterMs: 0 };
   await insertRetryChunk(tx, { accountId, connectionId, campaignId, attempt, ...turn, ids: [messageId] });
-  // The message was not sent after all, unless an earlier attempt may have reached somebody.
+  // The message was not sent after all, unless an earlier attempt may have reached the recipient.
   if (!possibleDuplicate) await countTraffic(tx, [{ accountId, id: messageId, campaignId, channel, sent: -1 }]);
   await takeBackCost(tx, unknown);
 }
 
-/** Takes back from the margin what was counted for a message that its carrier never got, at the cost of today. */
+/** Subtracts the cost of a message that its carrier never got from the margin, at today's cost. */
 async function takeBackCost(tx: PoolClient, { accountId, messageId, connectionId }: db.Unknown): Promise<void> {
   const costs = createCostList(tx);
   await costs.reload();

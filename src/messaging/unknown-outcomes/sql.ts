@@ -29,13 +29,13 @@ const UNKNOWN_OUTCOME = columns({
   connection: as<string | null>('c.name'),
   /** The digits of the number, as the carrier knows it. */
   destination: as<string>('o.destination'),
-  /** As it was sent; as receipts are compared, in lower case, once the message is deleted. */
+  /** The sender as sent; once the message is deleted, as compared with receipts, in lower case. */
   sender: as<string>('coalesce(m.sender, o.sender)'),
   parts: as<number>('o.parts'),
   since: as<Date>('o.created_at'),
   reason: as<string>('o.reason'),
 });
-/** A message of which nobody knows whether its carrier has it. */
+/** A message with an unknown outcome: its carrier may or may not have it. */
 export type Unknown = RowOf<typeof UNKNOWN_OUTCOME>;
 
 const SELECT_UNKNOWN = sql`SELECT ${UNKNOWN_OUTCOME}
@@ -61,9 +61,7 @@ export async function findUnknown(db: Db, { messageId }: { messageId: string }):
   return maybeOne(db, sql`${SELECT_UNKNOWN} WHERE o.message_id = ${messageId}`);
 }
 
-/**
- * What a receipt says about its message besides an id: the digits and the sender in lower case, both without a plus.
- */
+/** Address of a receipt, for matching without an id: the digits and the sender in lower case, both without a plus. */
 export type Addressed = { readonly destination: string; readonly sender: string; readonly receivedAt: Date };
 
 const addressedRows = (receipts: readonly Addressed[]) =>
@@ -74,9 +72,7 @@ const addressedRows = (receipts: readonly Addressed[]) =>
     received_at: timestamptz((r) => r.receivedAt),
   });
 
-/**
- * Whether the sender fits. With an empty sender the carrier chooses one, and some carriers leave it out of receipts.
- */
+/** True if the sender fits. With an empty sender the carrier chooses one, and some carriers omit it in receipts. */
 const senderFits = (sender: Sql) => sql`(${sender} = '' OR r.sender = '' OR ${sender} = r.sender)`;
 
 const CANDIDATE = columns({
@@ -85,7 +81,7 @@ const CANDIDATE = columns({
   accountId: as<number>('o.account_id'),
   messageId: as<string>('o.message_id'),
   parts: as<number>('o.parts'),
-  /** Whether it is on the list of unknown outcomes; the others only make a receipt ambiguous. */
+  /** True if it is on the list of unknown outcomes; the others only make a receipt ambiguous. */
   open: as<boolean>('o.open'),
 });
 /** A submit without a carrier id on which a receipt may report. */
@@ -135,7 +131,7 @@ export async function listInFlight(
   return new Set(rows.map((row) => row.n));
 }
 
-/** Whether the carrier accepted some parts of the message before it stopped answering. */
+/** Returns true if the carrier accepted some parts of the message before it stopped responding. */
 export async function hasKnownParts(db: Db, { accountId, messageId }: Key): Promise<boolean> {
   const [row] = await many(
     db,

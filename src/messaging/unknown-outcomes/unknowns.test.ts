@@ -55,7 +55,7 @@ async function receive(carrierId: string, more: { destination: string; sender: s
   ]);
   const now = (): Date => new Date();
   await processReceipts(pool, now);
-  // What was on its way when it came must be recorded first: it is judged at the next try.
+  // Messages on their way when it arrived must be recorded first: it is judged at the next try.
   await exec(pool, sql`UPDATE receipt_unmatched SET next_try_at = now()`);
   await retryUnmatched(pool, now);
 }

@@ -5,12 +5,13 @@ const STRANGE = /[\s\\\p{Cc}\p{Cf}]/u;
 const AUTHORITY = /^https:\/\/([^/?]+)/i;
 
 /**
- * Checks whether events may be posted to this URL (specification, "Receiver requirements" 1). Returns what is wrong with
- * it, as the rest of a sentence that begins with the field name, or null. The URL must be complete, with https, a host
- * whose addresses are all public, and an allowed port; without a user name or fragment. The text itself is checked too,
+ * Checks that events may be posted to this URL (specification, "Receiver requirements" 1). Returns the error, as the
+ * rest of a sentence that begins with the field name, or null. The URL must be complete, with https, a host whose
+ * addresses are all public, and an allowed port; without a user name or fragment. The text itself is checked too,
  * because parsing hides an empty fragment or user name.
  *
- * This saves the owner from a mistake. What protects us is the same check of every connection (src/platform/outbound/connect.ts).
+ * This saves the owner from a mistake. Our protection is the same check of every connection
+ * (src/platform/outbound/connect.ts).
  */
 export async function findUrlFault(guard: Guard, text: string): Promise<string | null> {
   const fault = faultOfText(text) ?? faultOfPort(text, guard.ports);

@@ -53,7 +53,7 @@ const showWebhooks = (webhooks: readonly Overview[]): string =>
     ]),
   );
 
-/** What stands behind the question mark is often a token. */
+/** Removes the query of a URL, which often contains a token. */
 const withoutQuery = (url: string): string => url.replace(/\?.*/, '?…');
 
 async function enable(tx: Db, reference: string): Promise<{ id: number }> {

@@ -15,7 +15,7 @@ import {
   updateEndpointUrl,
 } from './sql.ts';
 
-/** How long the previous secret signs beside the new one. */
+/** Time for which the previous secret signs in addition to the new one. */
 const SECRET_OVERLAP_MS = DAY_MS;
 
 /** The error when an account has no endpoint. */
@@ -36,7 +36,7 @@ export async function registerEndpoint(
   const plainSecret = makeSecret();
   const secret = sealSecret(secretKey, accountId, plainSecret);
   const endpoint = await insertEndpoint(tx, { accountId, url, form, method: 'POST', secret });
-  // Only the host: the rest of a URL often holds a token.
+  // Only the host: the rest of a URL often contains a token.
   const detail = { host: new URL(url).host, form };
   await recordAudit(tx, actor, { action: 'webhook.create', subject: `webhook:${endpoint.id}`, detail });
   return { ...endpoint, plainSecret };
@@ -44,7 +44,7 @@ export async function registerEndpoint(
 
 /**
  * Changes the URL of the account's endpoint to one that has been checked; it may be the same URL. Id, form and secret
- * stay; a disabled endpoint becomes active. Errors: 404 without an endpoint. Call it in a transaction.
+ * are unchanged; a disabled endpoint becomes active. Errors: 404 without an endpoint. Call it in a transaction.
  */
 export async function changeUrl(tx: Db, actor: Author, { url }: { url: string }): Promise<Endpoint> {
   const endpoint = await updateEndpointUrl(tx, { accountId: actor.accountId, url });
@@ -55,8 +55,8 @@ export async function changeUrl(tx: Db, actor: Author, { url }: { url: string })
 }
 
 /**
- * Gives the account's endpoint a new signing secret, which is shown only this once; the previous secret signs beside it
- * for 24 hours. A second rotation within that time ends the oldest of the three. Errors: 404 without an endpoint. Call it
+ * Gives the account's endpoint a new signing secret, which is shown only this once; the previous secret also signs for
+ * 24 hours. A second rotation within that time ends the oldest of the three. Errors: 404 without an endpoint. Call it
  * in a transaction.
  */
 export async function rotateSecret(

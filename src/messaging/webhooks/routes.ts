@@ -33,15 +33,15 @@ const onRequest = requireScope('webhooks');
 const REPLACES =
   'Replaces an earlier webhook of either form and receives the events that were waiting for it, in the new form. ' +
   'Events are signed according to Standard Webhooks; any 2xx within 5 seconds acknowledges an event.';
-const AFRESH = 'The secret and the form stay. A disabled webhook becomes active.';
+const AFRESH = 'The secret and the form are unchanged. A disabled webhook becomes active.';
 const Deleted = Type.Null({ description: 'Deleted' });
 
 export type WebhookRouteDeps = PlatformDeps & {
-  /** For requests to the receivers of webhooks. */
+  /** Sends requests to the receivers of webhooks. */
   readonly outbound: Outbound;
 };
 
-/** The webhook of the caller's account. All need the scope `webhooks`. */
+/** Registers the routes for the webhook of the caller's account. All need the scope `webhooks`. */
 export function webhookRoutes(app: App, deps: WebhookRouteDeps): void {
   formARoutes(app, deps);
   formBRoutes(app, deps);
@@ -56,7 +56,7 @@ function formARoutes(app: App, { pool, answers, secretKey, outbound: outlet }: W
       tags,
       operationId: 'createWebhook',
       summary: 'Register the webhook',
-      description: `Events have an eventType: DELIVERY, READ or INBOUND. ${REPLACES} The secret is shown only in this answer.`,
+      description: `Events have an eventType: DELIVERY, READ or INBOUND. ${REPLACES} The secret is shown only in this response.`,
       body: withExamples(FormAIn, { callbackUrl: 'https://example.com/heliograph' }),
       response: { 201: FormACreated },
     },
@@ -114,7 +114,7 @@ function formBRoutes(app: App, { pool, answers, secretKey, outbound: outlet }: W
       tags,
       operationId: 'createStatusWebhook',
       summary: 'Register the webhook with the second payload form',
-      description: `Events have a status text; READ and INBOUND events are not sent. ${REPLACES} The secret is shown only in this answer.`,
+      description: `Events have a status text; READ and INBOUND events are not sent. ${REPLACES} The secret is shown only in this response.`,
       body: withExamples(FormBIn, { url: 'https://example.com/heliograph', method: 'POST' }),
       response: { 201: FormBCreated },
     },
@@ -179,7 +179,7 @@ function toolRoutes(app: App, { pool, answers, secretKey, outbound: outlet, cloc
       operationId: 'rotateWebhookSecret',
       summary: 'Rotate the webhook secret',
       description:
-        'The new secret is shown only in this answer. For 24 hours events carry two signatures, one by the new and one by ' +
+        'The new secret is shown only in this response. For 24 hours events carry two signatures, one by the new and one by ' +
         'the previous secret. After another rotation within that time the last two secrets sign.',
       response: { 200: SecretOut },
     },

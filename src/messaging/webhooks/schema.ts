@@ -45,11 +45,11 @@ export const SecretOut = Type.Object({
 });
 
 export const TestOut = Type.Object({
-  acknowledged: Type.Boolean({ description: 'The receiver answered with 2xx within 5 seconds.' }),
-  status: orNull(Type.Integer({ description: 'HTTP status of the answer; null without a complete answer.' })),
+  acknowledged: Type.Boolean({ description: 'The receiver responded with 2xx within 5 seconds.' }),
+  status: orNull(Type.Integer({ description: 'HTTP status of the response; null without a complete response.' })),
   durationMs: Type.Integer(),
-  error: orNull(Type.String({ description: 'Why there was no complete answer.' })),
-  answer: orNull(Type.String({ description: 'The first 1,024 octets of the body of the answer.' })),
+  error: orNull(Type.String({ description: 'Reason why there was no complete response.' })),
+  answer: orNull(Type.String({ description: 'The first 1,024 bytes of the response body.' })),
 });
 
 const stateOf = ({ id, form, status, disabledReason, failingSince, createdAt, updatedAt }: Endpoint) => ({
@@ -62,13 +62,13 @@ const stateOf = ({ id, form, status, disabledReason, failingSince, createdAt, up
   updatedAt: updatedAt.toISOString(),
 });
 
-/** An endpoint in the representation of form A, whatever its own form. */
+/** Returns an endpoint in the representation of form A, whatever its own form. */
 export const inFormA = (endpoint: Endpoint): Static<typeof FormAOut> => ({
   ...stateOf(endpoint),
   callbackUrl: endpoint.url,
 });
 
-/** An endpoint in the representation of form B, whatever its own form. */
+/** Returns an endpoint in the representation of form B, whatever its own form. */
 export const inFormB = (endpoint: Endpoint): Static<typeof FormBOut> => ({
   ...stateOf(endpoint),
   url: endpoint.url,

@@ -1,7 +1,10 @@
 import { open, seal, type SecretKey } from '../../platform/lib/secret-box.ts';
 import type { Endpoint } from './sql.ts';
 
-/** What a sealed secret is bound to: the account, because the id of the endpoint is not known before the insert. */
+/**
+ * Returns the context to which a sealed secret is bound: the account, because the id of the endpoint is not known
+ * before the insert.
+ */
 const placeOf = (accountId: number): string => `webhook_endpoint.secret/${accountId}`;
 
 /** Seals a signing secret for the database. */
@@ -11,8 +14,8 @@ export const sealSecret = (key: SecretKey, accountId: number, secret: string): B
 type Sealed = Pick<Endpoint, 'accountId' | 'secret' | 'previousSecret' | 'previousSecretUntil'>;
 
 /**
- * Opens the secrets that sign at `now`, the current one first: two while a rotation overlaps. Throws when they were sealed
- * with another SECRET_KEY.
+ * Opens the secrets that sign at `now`, the current one first: two while a rotation overlaps. Throws when they were
+ * sealed with another SECRET_KEY.
  */
 export function openSecrets(key: SecretKey, endpoint: Sealed, now: Date): string[] {
   const { accountId, secret, previousSecret, previousSecretUntil } = endpoint;

@@ -8,7 +8,7 @@ const SECRET_BYTES = 32;
 export const makeSecret = (): string => PREFIX + randomBytes(SECRET_BYTES).toString('base64');
 
 export type Signable = {
-  /** The id of the event, the same at every attempt: receivers recognise duplicates by it. */
+  /** The id of the event, the same at every attempt: receivers recognize duplicates by it. */
   readonly id: string;
   /** The time of the attempt, in whole seconds since 1970. */
   readonly timestamp: number;
@@ -22,8 +22,8 @@ export type Signable = {
 export const timestampOf = (at: Date): number => Math.floor(at.getTime() / 1000);
 
 /**
- * Makes all headers of an event: content type, user agent, and the signature of Standard Webhooks 1.0 (symmetric, v1): the
- * HMAC-SHA256 of `id.timestamp.body`, one per secret, separated by spaces.
+ * Makes all headers of an event: content type, user agent, and the signature of Standard Webhooks 1.0 (symmetric, v1):
+ * the HMAC-SHA256 of `id.timestamp.body`, one per secret, separated by spaces.
  */
 export function signedHeaders({ id, timestamp, body, secrets }: Signable): Record<string, string> {
   const content = `${id}.${timestamp}.${body}`;

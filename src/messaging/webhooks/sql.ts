@@ -5,13 +5,13 @@ const ENDPOINT = columns({
   accountId: as<number>('account_id'),
   id: as<number>('id'),
   url: as<string>('url'),
-  /** The payload, by where the webhook was registered. */
+  /** The form of the payload, depending on where the webhook was registered. */
   form: as<'A' | 'B'>('form'),
   method: as<'POST'>('method'),
   /** Sealed, like the previous one: `openSecrets` opens both. */
   secret: as<Buffer>('secret'),
   previousSecret: as<Buffer | null>('previous_secret'),
-  /** Until then both secrets sign. */
+  /** Time until which both secrets sign. */
   previousSecretUntil: as<Date | null>('previous_secret_until'),
   status: as<'active' | 'disabled'>('status'),
   disabledReason: as<string | null>('disabled_reason'),
@@ -21,7 +21,7 @@ const ENDPOINT = columns({
   updatedAt: as<Date>('updated_at'),
 });
 
-/** Where the events of an account are posted. */
+/** Destination for the events of an account. */
 export type Endpoint = RowOf<typeof ENDPOINT>;
 
 /** Finds the endpoint of an account. */
@@ -41,7 +41,7 @@ const OVERVIEW = columns({
   failingSince: as<Date | null>('e.failing_since'),
 });
 
-/** What the operator sees of an endpoint. */
+/** Data about an endpoint for the operator. */
 export type EndpointOverview = RowOf<typeof OVERVIEW>;
 
 /** Lists the endpoints of all accounts, by account id. */
@@ -75,7 +75,7 @@ export const updateEndpointUrl = (
       RETURNING ${ENDPOINT}`,
   );
 
-/** Sets a new secret; the current one becomes the previous one and signs beside it for `overlapMs`. */
+/** Sets a new secret; the current one becomes the previous one and also signs for `overlapMs`. */
 export const updateEndpointSecret = (
   db: Db,
   { accountId, secret, overlapMs }: { accountId: number; secret: Buffer; overlapMs: number },

@@ -126,8 +126,8 @@ describe('short credit', () => {
 
 describe('transactions that charge the same accounts in different orders', () => {
   /**
-   * Creates accounts with credit, and charges of them in descending order of their ids. Their balances have that order in
-   * the table, too.
+   * Creates accounts with credit, and charges of them in descending order of their ids. Their balances have that order
+   * in the table, too.
    */
   async function createChargedAccounts(): Promise<{ charges: Charge[]; lowest: number; others: number[] }> {
     const ids: number[] = [];

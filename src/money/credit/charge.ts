@@ -7,8 +7,8 @@ import * as db from './sql.ts';
 export type Charge = { readonly accountId: number; readonly micros: number };
 
 /**
- * Transactions that accept messages lock the balance anyway, so they share one row of the frozen credit; those that settle
- * spread over the others.
+ * Transactions that accept messages lock the balance anyway, so they share one row of the frozen credit; those that
+ * settle spread over the others.
  */
 const FREEZING_SHARD = 0;
 const SETTLING_SHARDS = 8;
@@ -16,7 +16,10 @@ const settlingShard = (): number => 1 + randomInt(SETTLING_SHARDS);
 
 type Total = { readonly accountId: number; readonly micros: number; readonly messages: number };
 
-/** Returns the sums per account, with the number of messages that have a price. The statements lock balances in the order of the account ids. */
+/**
+ * Returns the sums per account, with the number of messages that have a price. Balances are locked in the order of the
+ * account ids.
+ */
 function totals(charges: readonly Charge[]): Total[] {
   const sums = new Map<number, { micros: number; messages: number }>();
   for (const { accountId, micros } of charges) {
@@ -30,8 +33,8 @@ function totals(charges: readonly Charge[]): Total[] {
  * Freezes the price of messages that are being stored: available → frozen. Fails the transaction (`isShortage`) when an
  * account does not have enough credit, or, also for messages without a price, no balance (`cells/hold.ts`).
  *
- * These must be the last statements of the transaction: the balance is one row for all traffic of an account, and its lock is
- * held until the commit. All statements are sent before this returns, so it may be part of a `burst`.
+ * These must be the last statements of the transaction: the balance is one row for all traffic of an account, and its
+ * lock is held until the commit. All statements are sent before this returns, so it may be part of a `burst`.
  */
 export async function freeze(tx: Db, charges: readonly Charge[], reference: string): Promise<void> {
   const all = totals(charges);
@@ -71,12 +74,12 @@ export async function freezeUpTo(tx: Db, { accountId, micros }: Charge, referenc
 /** A price that is charged only once for all messages with the same key. */
 export type OnceCharge = Charge & { readonly key: string | null };
 
-/** What a message costs, and what the account had left when it came to that message. */
+/** The price of a message, and the credit that the account had left for it. */
 export type Shortage = { readonly priceMicros: number; readonly availableMicros: number; readonly currency: string };
 
 /**
- * Returns what each of these messages lacks, or null if the credit covers it, one by one in order: a message that is not
- * covered is skipped, and a cheaper one after it may still be covered. Locks the balances until the end of the
+ * Returns the shortage of each of these messages, or null if the credit covers it, one by one in order: a message that
+ * is not covered is skipped, and a cheaper one after it may still be covered. Locks the balances until the end of the
  * transaction. Throws an AccountAway for those without a balance: it is put aside while they move.
  */
 export async function fitIntoCredit(tx: Db, charges: readonly OnceCharge[]): Promise<(Shortage | null)[]> {
@@ -99,8 +102,8 @@ export async function fitIntoCredit(tx: Db, charges: readonly OnceCharge[]): Pro
 }
 
 /**
- * Settles frozen charges: `earned` goes to the operator, `returned` back to the account. As with `freeze`, these must be the
- * last statements of the transaction, and may be part of a `burst`.
+ * Settles frozen charges: `earned` goes to the operator, `returned` back to the account. As with `freeze`, these must
+ * be the last statements of the transaction, and may be part of a `burst`.
  */
 export async function settleFrozen(
   tx: Db,

@@ -49,7 +49,7 @@ test.each(['credit_balance SET available_micros', 'credit_frozen SET micros'])(
   },
 );
 
-/** Amounts that are no money. */
+/** Texts that are not valid amounts. */
 const NO_AMOUNTS = ['-1', '0', 'NaN', 'ten', '1e30', '0.0000001', '1e-10', 'Infinity', '12,5', '9000000000'];
 
 describe('an invalid amount is refused, and nothing is booked', () => {

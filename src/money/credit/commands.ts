@@ -9,7 +9,7 @@ import { addCredit } from './add.ts';
 import { ledgerBalances } from './show.ts';
 import { type Balance, findBalance } from './sql.ts';
 
-/** `credit add` and `credit show`. */
+/** Registers `credit add` and `credit show`. */
 export function registerCreditCommands(program: Command, context: CommandContext): void {
   const credit = program.command('credit').description('credit of the accounts');
 

@@ -10,7 +10,7 @@ import { creditOf } from './show.ts';
 
 const EntriesQuery = Type.Object({ ...pageFields, ...ledgerFilter });
 
-/** The credit of the account. All routes need the scope `money`. */
+/** Registers the routes of the account's credit. All need the scope `money`. */
 export function creditRoutes(app: App, { pool }: PlatformDeps): void {
   const onRequest = requireScope('money');
 

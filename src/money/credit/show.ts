@@ -21,7 +21,7 @@ export async function creditOf(db: Db, { accountId }: { readonly accountId: numb
   };
 }
 
-/** Returns whether the totals of an account's books add up to zero and match its balance. */
+/** Returns true if the totals of an account's books add up to zero and match its balance. */
 export async function ledgerBalances(db: Db, { accountId }: { readonly accountId: number }): Promise<boolean> {
   const books = await listBookTotals(db, { accountId });
   const total = books.reduce((sum, { micros }) => sum + micros, 0);

@@ -45,8 +45,8 @@ export async function insertBalance(
 }
 
 /**
- * Sets whether an account may spend more than it has. Returns 0, and changes nothing, when the limit cannot be introduced
- * because the balance is negative.
+ * Sets whether an account may spend more than it has. Returns 0, and changes nothing, when the limit cannot be
+ * introduced because the balance is negative.
  */
 export async function updateUnlimited(
   db: Db,
@@ -63,9 +63,9 @@ export async function updateUnlimited(
 export type BalanceChange = { readonly accountId: number; readonly micros: number };
 
 /**
- * Changes the available credit of accounts, in the order of the account ids. When an account would fall below zero, or has no
- * balance, the statement fails with division_by_zero (22012), and the transaction with it: so a caller may send the COMMIT
- * without waiting for the answer. `isShortage` recognises the error.
+ * Changes the available credit of accounts, in the order of the account ids. When an account would fall below zero, or
+ * has no balance, the statement fails with division_by_zero (22012), and the transaction with it: so a caller may send
+ * the COMMIT without waiting for the response. `isShortage` recognizes the error.
  */
 export async function updateAvailable(db: Db, changes: readonly BalanceChange[]): Promise<void> {
   await exec(
@@ -88,8 +88,8 @@ export async function updateAvailable(db: Db, changes: readonly BalanceChange[])
 }
 
 /**
- * Changes the frozen credit of accounts, in one of several rows per account: with a single row, transactions that freeze and
- * those that settle would wait for each other's commits. A single row may be below zero; their sum never is.
+ * Changes the frozen credit of accounts, in one of several rows per account: with a single row, transactions that
+ * freeze and those that settle would wait for each other's commits. A single row may be below zero; their sum never is.
  */
 export async function updateFrozen(
   db: Db,
@@ -106,7 +106,7 @@ export async function updateFrozen(
   );
 }
 
-/** Returns whether a transaction failed because an account did not have enough credit. */
+/** Returns true if a transaction failed because an account did not have enough credit. */
 export const isShortage = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && error.code === '22012';
 
@@ -144,9 +144,9 @@ export async function insertLedgerEntries(db: Db, entries: readonly NewLedgerEnt
 }
 
 /**
- * Lists the total of each book of an account according to the ledger, and for the two books in its balance also the amount
- * there. At any time both are equal, and the totals of all books add up to zero. One statement, so that all amounts are of the
- * same time.
+ * Lists the total of each book of an account according to the ledger, and for the two books in its balance also the
+ * amount there. At any time both are equal, and the totals of all books add up to zero. One statement, so that all
+ * amounts are of the same time.
  */
 export async function listBookTotals(
   db: Db,

@@ -15,8 +15,8 @@ export type PriceInput = Place & {
 };
 
 /**
- * Sets the price for a channel and prefix; running processes follow at once. Call it in a transaction. Errors: 400 naming the
- * invalid fields.
+ * Sets the price for a channel and prefix; running processes follow immediately. Call it in a transaction. Errors: 400
+ * naming the invalid fields.
  */
 export async function setPrice(tx: Db, { by, ...input }: PriceInput & { readonly by: string }): Promise<Price> {
   const { channel, prefix, price, refundUndelivered } = input;

@@ -9,7 +9,7 @@ import { listPrices } from './sql.ts';
 
 type Flags = { channel: Channel; prefix: string; price: number; refundUndelivered?: boolean };
 
-/** `price set`, `list` and `remove`. A running program follows at once. */
+/** Registers `price set`, `list` and `remove`. A running program follows immediately. */
 export function registerPriceCommands(program: Command, context: CommandContext): void {
   const price = program.command('price').description('prices of messages');
   const channel = (): Option => new Option('--channel <channel>', 'channel').choices(CHANNELS).makeOptionMandatory();

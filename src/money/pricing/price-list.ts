@@ -4,12 +4,12 @@ import { type PrefixTable, prefixTable } from '../../platform/lib/phone/prefix-t
 import { numberForPrefix } from '../../platform/lib/phone/user-id.ts';
 import { listPrices } from './sql.ts';
 
-/** The price of one part (SMS) or one message (elsewhere), and whether it is returned when the message is not delivered. */
+/** The price of one part (SMS) or one message (elsewhere), with its refund rule for undelivered messages. */
 export type UnitPrice = { readonly unitMicros: number; readonly refundUndelivered: boolean };
 
 /**
- * Returns the price for a channel and number; null when the list has none. `destination` is E.164 with its plus, or the user
- * id of a person on WhatsApp who shows no number.
+ * Returns the price for a channel and number; null when the list has none. `destination` is E.164 with its plus, or the
+ * user id of a person on WhatsApp who shows no number.
  */
 export type FindPrice = (channel: Channel, destination: string) => UnitPrice | null;
 

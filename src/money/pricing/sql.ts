@@ -8,7 +8,7 @@ const PRICE = columns({
   prefix: as<string>('prefix'),
   /** Per part on SMS, per message elsewhere, in millionths of the currency. */
   unitMicros: as<number>('unit_micros'),
-  /** Whether the price is returned when the message is not delivered. */
+  /** True if the price is returned when the message is not delivered. */
   refundUndelivered: as<boolean>('refund_undelivered'),
 });
 export type Price = RowOf<typeof PRICE>;

@@ -84,7 +84,7 @@ test('price lists of carriers with many thousand lines take a moment, because no
   const costs = Array.from({ length: 40_000 }, (_, n) => cost(`39${n}`, 40));
   const began = process.cpuUsage();
   expect(find([route(1, ''), route(2, '39')], [price('', 30)], costs)).toHaveLength(1);
-  // CPU time, of which a busy machine takes hardly more: 0.4 s, against nearly a minute for each with each.
+  // CPU time, which a busy machine hardly increases: 0.4 s, against nearly a minute for each with each.
   expect(process.cpuUsage(began).user / 1_000_000).toBeLessThan(4);
 });
 

@@ -24,22 +24,22 @@ type CostedNumbers = {
   readonly unitMicros: number;
 };
 
-/** A route that sells some of its numbers for less than its carrier charges, with those of the largest loss. */
+/** A route that sells some of its numbers below its carrier's charge, with those of the largest loss. */
 export type UnderCost = {
   readonly routeId: number;
   readonly connection: string;
   /** The prefix of the route. */
   readonly routePrefix: string;
-  /** Which of the messages to them it takes, in words; null if all. */
+  /** The conditions of the route, in words; null if none. */
   readonly conditions: string | null;
-  /** The numbers with the largest loss: their prefix, and the network where the cost is that of one. */
+  /** The numbers with the largest loss: their prefix, and the network if the cost is for one. */
   readonly prefix: string;
   readonly network: string | null;
   readonly priceMicros: number;
   readonly costMicros: number;
 };
 
-/** Lists the routes that sell under cost, the largest loss for each part first. */
+/** Lists the routes priced below cost, the largest loss for each part first. */
 export async function listUnderCost(db: Db): Promise<UnderCost[]> {
   const costs = await listCosts(db);
   if (costs.length === 0) return [];
@@ -53,9 +53,10 @@ type Lists = {
 };
 
 /**
- * Compares price and cost of all numbers that a route takes: those with its prefix and with each longer one for which a
- * price or a cost is stated, unless a longer route without conditions takes these. A route with conditions is compared like
- * one without: whether anything meets them is not known. The work for a route grows with the lists, not with their product.
+ * Compares price and cost of all numbers that a route takes: those with its prefix and with each longer one that has a
+ * price or a cost, unless a longer route without conditions takes these. A route with conditions is compared like one
+ * without: whether any message meets them is unknown. The work for a route grows with the lists, not with their
+ * product.
  */
 export function findUnderCost({ routes, prices, costs }: Lists): UnderCost[] {
   const taken = prefixTable(
@@ -97,7 +98,7 @@ function conditionsOf(route: PricedRoute): string | null {
 /** The costs of a connection, by the prefix of the numbers that they are for. */
 type CostIndex = ReadonlyMap<string, readonly CostedNumbers[]>;
 
-/** A cost by network alone is for the countries of the network. */
+/** Indexes costs by prefix. A cost by network alone is for the countries of the network. */
 function costIndex(costs: readonly CostedNumbers[]): CostIndex {
   const rows = costs.flatMap((cost) =>
     (cost.network === null ? [cost.prefix] : prefixesIn(cost.network, cost.prefix)).map((begin) => ({ begin, cost })),
@@ -108,7 +109,7 @@ function costIndex(costs: readonly CostedNumbers[]): CostIndex {
 
 const byPrefix = (a: CostedNumbers, b: CostedNumbers): number => b.prefix.length - a.prefix.length;
 
-/** The cost of each network for numbers with a prefix, or only of the network that a route names. */
+/** Returns the cost of each network for numbers with a prefix, or only of the network that a route names. */
 function costsAt(index: CostIndex, prefix: string, only: string | null): ReadonlyMap<string | null, number> {
   const found = new Map<string | null, number>();
   for (let length = prefix.length; length >= 0; length--)
@@ -121,7 +122,7 @@ function costsAt(index: CostIndex, prefix: string, only: string | null): Readonl
 
 type Loss = Pick<UnderCost, 'prefix' | 'network' | 'priceMicros' | 'costMicros'>;
 
-/** The largest loss on numbers with a prefix: at the cost without a network, or in one of the networks. */
+/** Returns the largest loss on numbers with a prefix: at the cost without a network, or in one of the networks. */
 function lossOf(prefix: string, priceMicros: number | undefined, costs: ReadonlyMap<string | null, number>): Loss[] {
   if (priceMicros === undefined) return [];
   const losses = [...costs].map(([network, costMicros]) => ({ prefix, network, priceMicros, costMicros }));
@@ -134,7 +135,7 @@ const worstOf = (losses: readonly Loss[]): Loss | undefined =>
 
 const byLoss = (a: Loss, b: Loss): number => b.costMicros - b.priceMicros - (a.costMicros - a.priceMicros);
 
-/** Says in a sentence what a route sells under cost, with amounts in currency units. */
+/** Describes in a sentence a route priced below cost, with amounts in currency units. */
 export function describeUnderCost({
   connection,
   routePrefix,

@@ -17,8 +17,9 @@ export function senderChannelOf(connection: { readonly kind: ConnectionKind }): 
 }
 
 /**
- * Assigns a phone number or an agent to an account, or to all accounts; running processes follow at once. The numbers of one
- * WhatsApp connection share its templates, so they must all belong to one account, or all be shared. Errors: 409 otherwise.
+ * Assigns a phone number or an agent to an account, or to all accounts; running processes follow immediately. The
+ * numbers of one WhatsApp connection share its templates, so they must all belong to one account, or all be shared.
+ * Errors: 409 otherwise.
  */
 export const assignSender = (pool: Pool, input: db.NewSender): Promise<{ id: number }> =>
   transaction(pool, (tx) => assignSenderIn(tx, operatorName(), input));
@@ -54,8 +55,8 @@ async function updateTemplateOwners(
 }
 
 /**
- * Gives a requested agent the id under which the network knows it. Call it in a transaction. Errors: 404 when no agent with
- * this number waits to be registered, 409 when another sender has the id.
+ * Gives a requested agent the id under which the network knows it. Call it in a transaction. Errors: 404 when no agent
+ * with this number waits to be registered, 409 when another sender has the id.
  */
 export async function registerAgent(
   tx: Db,
@@ -75,7 +76,7 @@ const explainTaken =
   (cause: unknown): never => {
     const isTaken = cause instanceof Error && 'code' in cause && cause.code === '23505';
     if (!isTaken) throw cause;
-    throw new AppError('conflict', { message: `There is a sender ${identity} already`, cause });
+    throw new AppError('conflict', { message: `A sender ${identity} already exists`, cause });
   };
 
 /** Removes a sender, so that nothing can be sent as it. Call it in a transaction. Errors: 404. */

@@ -12,7 +12,7 @@ import { assignSender, registerAgent, removeSender, senderChannelOf } from './as
 
 type AssignFlags = { id: string; connection: string; account?: string; common?: true; name: string };
 
-/** `sender assign`, `register`, `list` and `remove`. A running program follows at once. */
+/** Registers `sender assign`, `register`, `list` and `remove`. A running program follows immediately. */
 export function registerSenderCommands(program: Command, context: CommandContext): void {
   const sender = program
     .command('sender')

@@ -19,9 +19,9 @@ type Change = {
 };
 
 /**
- * Changes a connection; running processes follow at once. A paused connection takes no messages: they go over the next
- * connection of their route, or wait. Call it in a transaction. Errors: 404; 400 naming every invalid setting; 409 for a
- * connection of a sandbox that is retired, or restored and not started yet.
+ * Changes a connection; running processes follow immediately. A paused connection takes no messages: they go over the
+ * next connection of their route, or wait. Call it in a transaction. Errors: 404; 400 naming every invalid setting; 409
+ * for a connection of a sandbox that is retired, or restored and not started yet.
  */
 export async function changeConnection(tx: Db, key: SecretKey, change: Change): Promise<void> {
   const { name, status, by } = change;

@@ -16,7 +16,7 @@ import { listConnectionStatus } from './sql.ts';
 import { type ProbeResult, probeStored } from './probe.ts';
 import { registerSetupCommands } from './adding/set-up-commands.ts';
 
-/** `connection add`, `update`, `list`, `test`, `pause`, `resume` and `remove`. */
+/** Registers `connection add`, `update`, `list`, `test`, `pause`, `resume` and `remove`. */
 export function registerConnectionCommands(program: Command, context: CommandContext): void {
   const connection = program.command('connection').description('connections to carriers');
   registerAddCommands(
@@ -128,7 +128,7 @@ async function change(
   await context.withDatabase((pool) => transaction(pool, (tx) => changeConnection(tx, key, changed)));
 }
 
-/** What is missing at a carrier that lets us in. */
+/** Lists missing set-up steps at a carrier that accepts our sign-in. */
 const setupFaults = ({ ok, steps }: ProbeResult): string[] =>
   ok ? [] : steps.flatMap((step) => (step.ok === false ? [step.detail] : []));
 

@@ -5,7 +5,7 @@ import type { CarrierContext } from './kinds/kind.ts';
 import type { ConnectionKind } from './kinds/kinds.ts';
 
 /**
- * Returns what the carrier of a connection may need of the program. A connection without a name, which is only tried, has no
+ * Returns the context of a carrier within the program. A connection without a name, which is only tried, has no
  * callback URL. The addresses that may be dialled are those that webhooks may be posted to, on any port.
  */
 export const carrierContext = (

@@ -6,20 +6,21 @@ import * as db from './sql.ts';
 const CHUNKS_PER_ROUND = 500;
 
 export type FailOver = {
-  /** Whether any connection is not up: it is dead or may be soon, and new messages for it must then be moved. */
+  /** True if any connection is not up: it is dead or may be soon, and new messages for it must then be moved. */
   readonly down: boolean;
-  /** Whether there may be more to move now. */
+  /** True if there may be more to move now. */
   readonly more: boolean;
-  /** The messages that were moved, from which connection to which (by name). */
+  /** The messages that were moved, with the names of the old and the new connection. */
   readonly moves: readonly { from: string; to: string; connectionId: number; messages: number }[];
 };
 
 const NOTHING: FailOver = { down: false, more: false, moves: [] };
 
 /**
- * Moves the messages that wait at dead connections to other connections of their routes that are up. A connection is dead
- * when it is paused, or when no worker has had a bind of it for `deadAfterMs`. Messages that may have been written to a
- * carrier are in claimed chunks or have an outcome, and stay. Moved messages do not move back when the connection returns.
+ * Moves the messages that wait at dead connections to other connections of their routes that are up. A connection is
+ * dead when it is paused, or when no worker has had a bind of it for `deadAfterMs`. Messages that may have been written
+ * to a carrier are in claimed chunks or have an outcome, and stay. Moved messages do not move back when the connection
+ * returns.
  */
 export function failOver(pool: Pool, { deadAfterMs }: { deadAfterMs: number }): Promise<FailOver> {
   return transaction(pool, async (tx) => {

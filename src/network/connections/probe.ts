@@ -15,7 +15,7 @@ export type ProbeStep = {
   readonly name: 'resolve' | 'connect' | 'bind' | 'exchange' | SetupStep['name'];
   /** Null when an earlier step failed. */
   readonly ok: boolean | null;
-  /** The result, or what went wrong; of the last step in the words of the carrier. */
+  /** The result or the error; the carrier's own words for the last step. */
   readonly detail: string;
   readonly durationMs: number;
 };
@@ -27,9 +27,10 @@ const BIND_MS = 10_000;
 const STOP_MS = 2000;
 
 /**
- * Tests a connection once, from this machine and with one link: resolves the host name, opens a connection to the port, then
- * signs in as a worker would. Settings and secret are as `validateSetup` returns them. No message is sent. Where the protocol is
- * described by settings, then shows a request and an answer, secrets hidden. Never rejects, and takes at most 30 seconds.
+ * Tests a connection once, from this machine and with one link: resolves the host name, opens a connection to the port,
+ * then signs in as a worker would. Settings and secret are as `validateSetup` returns them. No message is sent. Where
+ * the protocol is described by settings, then shows a request and a response, secrets hidden. Never rejects, and takes
+ * at most 30 seconds.
  */
 export async function probeConnection(
   connection: { readonly kind: ConnectionKind; readonly settings: object; readonly secret: string },
@@ -49,8 +50,8 @@ export async function probeConnection(
 }
 
 /**
- * `probeConnection` for a stored connection. Once it is up, also looks whether everything is set up at the carrier; takes at
- * most 50 seconds.
+ * `probeConnection` for a stored connection. Once it is up, also checks the set-up at the carrier; takes at most 50
+ * seconds.
  */
 export async function probeStored(
   connection: Connection,
@@ -96,7 +97,7 @@ async function step(...[name, work]: Work): Promise<ProbeStep> {
   );
 }
 
-/** Shows a request and an answer: what they mean, the step before has said. */
+/** Shows a request and a response, without judging them: the step before did that. */
 async function exchange(
   show: NonNullable<Kind['showExchange']>,
   { settings, secret }: { readonly settings: object; readonly secret: string },
@@ -104,7 +105,7 @@ async function exchange(
 ): Promise<ProbeStep> {
   return step('exchange', async () => {
     const { request, answer } = await show(settings, secret, context);
-    return `A message would be sent so:\n${request}\n\nThe carrier was asked, and answered:\n${answer}`;
+    return `A message would be sent like this:\n${request}\n\nThe carrier's response to a test request:\n${answer}`;
   });
 }
 
@@ -114,7 +115,7 @@ async function resolve(host: string, guard: Guard | null): Promise<string> {
   return addresses.map(({ address }) => address).join(', ');
 }
 
-/** Dials what `allowed` returns for a name: a name server may answer differently than a moment before. */
+/** Dials the addresses that `allowed` returns for a name: a name server may answer differently than a moment before. */
 function connect(host: string, port: number, allowed: LookupFunction | undefined): Promise<string> {
   return new Promise((done, fail) => {
     const socket = net.connect({ host, port, timeout: CONNECT_MS, ...(allowed && { lookup: allowed }) });
@@ -125,7 +126,7 @@ function connect(host: string, port: number, allowed: LookupFunction | undefined
   });
 }
 
-/** Starts the carrier and waits until it is up or reports why it is not. */
+/** Starts the carrier and waits until it is up or reports an error. */
 async function signIn(carrier: Carrier): Promise<string> {
   const { promise: settled, resolve: settle } = Promise.withResolvers<void>();
   const timer = setTimeout(settle, BIND_MS);
@@ -149,5 +150,5 @@ async function signIn(carrier: Carrier): Promise<string> {
   const { up, fault } = carrier.state();
   await carrier.stop(STOP_MS);
   if (!up) throw new Error(fault ?? heard);
-  return 'the carrier lets us in';
+  return 'the carrier accepts the sign-in';
 }

@@ -19,8 +19,8 @@ export type Receivers = {
 type Known = Receiver & { readonly version: number; readonly kind: ConnectionKind };
 
 /**
- * Keeps the connections whose carriers post callbacks in memory, with their secrets, so that a signature is checked without
- * a query. Paused connections are included, because their receipts still arrive.
+ * Keeps the connections whose carriers post callbacks in memory, with their secrets, so that a signature is checked
+ * without a query. Paused connections are included, because their receipts still arrive.
  */
 export function createReceivers(deps: {
   readonly pool: Pool;

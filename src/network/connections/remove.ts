@@ -7,8 +7,8 @@ import * as db from './sql.ts';
 
 /**
  * Removes a connection; running workers disconnect. Messages that were sent over it keep their states. Call it in a
- * transaction. Errors: 404; 409 with what to do first, while routes lead to it, messages wait for it, or senders or numbers
- * belong to it.
+ * transaction. Errors: 404; 409 naming the steps to take first, while routes lead to it, messages wait for it, or
+ * senders or numbers belong to it.
  */
 export async function removeConnection(tx: Db, { name, by }: { name: string; by: string }): Promise<void> {
   const connection = await db.findConnection(tx, { name });

@@ -11,11 +11,13 @@ import { notifyRoutingChange } from './sql.ts';
 
 const placeOf = (id: number): string => `connection.secret/${id}`;
 
-/** Opens the secret of a connection, as the text that its kind reads. Throws when it was sealed with another SECRET_KEY. */
+/**
+ * Opens the secret of a connection, as the text that its kind reads. Throws when it was sealed with another SECRET_KEY.
+ */
 export const secretOf = (connection: db.Connection, key: SecretKey): string =>
   open(key, connection.secret, placeOf(connection.id)).toString();
 
-/** How a connection reaches its carrier. Which settings and fields there are depends on its kind; defaults may be left out. */
+/** Access of a connection to its carrier. The settings and fields depend on its kind; defaults may be omitted. */
 export type Setup = {
   readonly settings: unknown;
   readonly secret: SecretFields;
@@ -24,7 +26,7 @@ export type Setup = {
 export type NewConnection = Setup & {
   readonly name: string;
   readonly kind: ConnectionKind;
-  /** Whether it leads to the sandbox carrier of this program. */
+  /** True if it leads to the sandbox carrier of this program. */
   readonly sandbox: boolean;
 };
 
@@ -32,8 +34,9 @@ export type NewConnection = Setup & {
 const NAME = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$/;
 
 /**
- * Adds a connection; running workers connect at once. Call it in a transaction. Errors: 400 naming every invalid setting,
- * or for a name that is not 1 to 63 letters, digits, dots, hyphens and underscores; 409 when the name is taken.
+ * Adds a connection; running workers connect immediately. Call it in a transaction. Errors: 400 naming every invalid
+ * setting, or for a name that is not 1 to 63 letters, digits, dots, hyphens and underscores; 409 when the name is
+ * taken.
  */
 export async function createConnectionIn(tx: Db, key: SecretKey, input: NewConnection): Promise<{ id: number }> {
   const { name, kind, sandbox } = input;
@@ -50,7 +53,7 @@ const BAD_NAME: FieldError = {
   message: 'must have 1 to 63 letters, digits, dots, hyphens and underscores',
 };
 
-/** `createConnectionIn` in a transaction of its own. */
+/** Runs `createConnectionIn` in a separate transaction. */
 export const createConnection = (pool: Pool, key: SecretKey, input: NewConnection): Promise<{ id: number }> =>
   transaction(pool, (tx) => createConnectionIn(tx, key, input));
 
@@ -63,7 +66,7 @@ export async function updateConnectionIn(tx: Db, key: SecretKey, { id, kind }: K
   await notifyRoutingChange(tx);
 }
 
-/** `updateConnectionIn` in a transaction of its own. */
+/** Runs `updateConnectionIn` in a separate transaction. */
 export const updateConnection = (pool: Pool, key: SecretKey, known: Known, input: Setup): Promise<void> =>
   transaction(pool, (tx) => updateConnectionIn(tx, key, known, input));
 

@@ -9,7 +9,7 @@ import type { SetupStep } from './kinds/setup.ts';
 import { secretOf } from './save.ts';
 import type { Connection } from './sql.ts';
 
-/** Looks whether everything is set up at the carrier of a connection; empty where nothing has to be. Never rejects. */
+/** Checks the set-up at the carrier of a connection; empty where nothing is needed. Never rejects. */
 export async function checkSetup(connection: Connection, key: SecretKey): Promise<SetupStep[]> {
   const { setup } = kindOf(connection);
   return setup === null ? [] : setup.check({ ...connection, secret: secretOf(connection, key) });
@@ -19,9 +19,9 @@ export async function checkSetup(connection: Connection, key: SecretKey): Promis
 const PIN = /^\d{6}$/;
 
 /**
- * Sets up at the carrier what the connection needs: on WhatsApp, subscribes the app to the business account, and registers
- * numbers when a PIN is given. Records it in the audit log. Errors: 404 without such a connection, or when its kind needs
- * nothing; 400 for a PIN that has not six digits.
+ * Sets up a connection at its carrier: on WhatsApp, subscribes the app to the business account, and registers numbers
+ * when a PIN is given. Records it in the audit log. Errors: 404 without such a connection, or when its kind needs
+ * nothing; 400 for a PIN that does not have six digits.
  */
 export async function completeSetup(
   { pool, secretKey }: { readonly pool: Pool; readonly secretKey: SecretKey },

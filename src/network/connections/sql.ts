@@ -12,7 +12,7 @@ const CONNECTION = columns({
   kind: as<ConnectionKind>('kind'),
   status: as<'active' | 'paused'>('status'),
   sandbox: as<boolean>('sandbox'),
-  /** What an operator decided about a connection of the sandbox; null: as the setting SANDBOX says. */
+  /** An operator's decision about a connection of the sandbox; null: the setting SANDBOX decides. */
   sandboxState: as<'retired' | 'restored' | 'kept' | null>('sandbox_state'),
   settings: as<Record<string, unknown>>('settings'),
   /** Sealed; `secretOf` opens it. */
@@ -37,8 +37,8 @@ export async function claimConnection(db: Db, { name }: { name: string }): Promi
 }
 
 /**
- * Inserts a connection without its secret, because its id is part of what the secret is sealed with: `updateConnectionSettings`
- * follows. Returns undefined when the name is taken.
+ * Inserts a connection without its secret, because its id is part of the context that seals the secret:
+ * `updateConnectionSettings` follows. Returns undefined when the name is taken.
  */
 export async function insertConnection(
   db: Db,
@@ -75,10 +75,10 @@ export async function moveConnectionStatus(
   );
 }
 
-/** Whether connection `c` is in readiness, metrics and lists: those of a retired sandbox are not. */
+/** True if connection `c` is in readiness, metrics and lists: those of a retired sandbox are not. */
 export const IS_SHOWN = sql`c.sandbox_state IS DISTINCT FROM 'retired'`;
 
-/** What a connection of a restored sandbox does. */
+/** Explanation for a connection of a restored sandbox. */
 export const STARTS_LATER = 'starts with the next start of the command serve';
 
 /** Counts the connections that do not lead to the sandbox. */
@@ -87,7 +87,10 @@ export async function countRealConnections(db: Db): Promise<number> {
   return row.count;
 }
 
-/** Whether the one connection that is not the sandbox's has come beside a sandbox about which nobody has decided yet. */
+/**
+ * Returns true if the only connection outside the sandbox was added next to a sandbox about which no decision has been
+ * made.
+ */
 export async function isFirstBesideSandbox(db: Db): Promise<boolean> {
   const row = await one<{ first: boolean }>(
     db,
@@ -98,7 +101,7 @@ export async function isFirstBesideSandbox(db: Db): Promise<boolean> {
   return row.first;
 }
 
-/** What one worker sees of a connection. */
+/** State of a connection as seen by one worker. */
 export type ConnectionStatus = {
   readonly connectionId: number;
   readonly worker: number;
@@ -108,7 +111,7 @@ export type ConnectionStatus = {
   readonly fault: string | null;
 };
 
-/** Inserts or replaces what a worker sees of a connection. */
+/** Inserts or replaces a worker's view of a connection. */
 export async function insertConnectionStatus(db: Db, s: ConnectionStatus): Promise<void> {
   await exec(
     db,
@@ -122,8 +125,8 @@ export async function insertConnectionStatus(db: Db, s: ConnectionStatus): Promi
 export type ConnectionFigures = Figures & { readonly connectionId: number; readonly inFlight: number };
 
 /**
- * Adds what this worker's connections did since the last call: to their status of this worker (`ConnectionStatus`), and to
- * the counts per minute.
+ * Adds the figures of this worker's connections since the last call: to their status of this worker
+ * (`ConnectionStatus`), and to the counts per minute.
  */
 export async function updateConnectionFigures(
   db: Db,
@@ -158,7 +161,10 @@ export async function updateConnectionFigures(
   );
 }
 
-/** Stores why this worker lacks links of a connection now; kept until it has all of them (`deleteConnectionErrors`). */
+/**
+ * Stores the reason why this worker lacks links of a connection now; kept until it has all of them
+ * (`deleteConnectionErrors`).
+ */
 export async function insertConnectionError(
   db: Db,
   { connectionId, worker, reason }: { connectionId: number; worker: number; reason: string },
@@ -187,7 +193,7 @@ export async function deleteConnectionErrors(
   );
 }
 
-/** Selects, for connection `c.id`, what went wrong last at its links or with a message; no row when nothing did. */
+/** Selects, for connection `c.id`, the last error of its links or of a message; no row if there was none. */
 export const LAST_ERROR = sql`
   SELECT u.text AS "lastError", u.at AS "lastErrorAt"
   FROM (SELECT text, at FROM connection_error WHERE connection_id = c.id
@@ -201,7 +207,7 @@ export async function deleteOldMinutes(db: Db): Promise<number> {
   return exec(db, sql`DELETE FROM connection_minute WHERE minute < now() - interval '2 days'`);
 }
 
-/** Deletes what a worker saw of a connection: when it stops, or when it no longer runs the connection. */
+/** Deletes a worker's view of a connection: when it stops, or when it no longer runs the connection. */
 export async function deleteConnectionStatus(
   db: Db,
   { worker, connectionId }: { worker: number; connectionId: number },
@@ -209,12 +215,12 @@ export async function deleteConnectionStatus(
   await exec(db, sql`DELETE FROM connection_status WHERE worker = ${worker} AND connection_id = ${connectionId}`);
 }
 
-/** Deletes what workers saw that have not reported for a minute. */
+/** Deletes the views of workers that have not reported for a minute. */
 export async function deleteStaleConnectionStatus(db: Db): Promise<number> {
   return exec(db, sql`DELETE FROM connection_status WHERE updated_at < now() - interval '1 minute'`);
 }
 
-/** Deletes what dead workers saw, without waiting for that minute. */
+/** Deletes the views of dead workers, without waiting for that minute. */
 export async function deleteDeadConnectionStatus(db: Db): Promise<number> {
   return exec(db, sql`DELETE FROM connection_status WHERE NOT ${isOwnerAlive(raw('connection_status.worker'))}`);
 }
@@ -240,10 +246,10 @@ export async function countUses(
   );
 }
 
-/** The NOTIFY channel for changes of what workers see of connections. */
+/** The NOTIFY channel for changes in the workers' views of connections. */
 export const LINKS_CHANNEL = 'heliograph_links';
 
-/** Tells all workers that what one of them sees of a connection has changed. */
+/** Notifies all workers of a change in a worker's view of a connection. */
 export async function notifyLinks(db: Db): Promise<void> {
   await exec(db, sql`SELECT pg_notify(${LINKS_CHANNEL}, 'changed')`);
 }
@@ -259,7 +265,7 @@ export async function listWorkersUp(db: Db, { besides }: { besides: number }): P
   );
 }
 
-/** Whether, by row `s`, a live worker has a bind of the connection. */
+/** True if, by row `s`, a live worker has a bind of the connection. */
 const SEES_IT_UP = sql`s.up AND s.updated_at > now() - interval '1 minute'`;
 const IS_UP = sql`EXISTS (SELECT FROM connection_status s WHERE s.connection_id = c.id AND ${SEES_IT_UP})`;
 
@@ -289,9 +295,9 @@ export async function deleteDownConnections(db: Db): Promise<void> {
 export type Reachability = {
   id: number;
   name: string;
-  /** It can take messages. */
+  /** True if it can take messages. */
   up: boolean;
-  /** It is paused, or has been down for so long that other connections should take its messages. */
+  /** True if it is paused, or has been down for so long that other connections should take its messages. */
   dead: boolean;
 };
 
@@ -311,7 +317,10 @@ export async function deleteConnection(db: Db, { id }: { id: number }): Promise<
   return exec(db, sql`DELETE FROM connection WHERE id = ${id}`);
 }
 
-/** Takes the lock that lets one worker at a time decide about failover, until the transaction ends; false when it is taken. */
+/**
+ * Takes the lock that lets one worker at a time decide about failover, until the transaction ends; false when it is
+ * taken.
+ */
 export async function claimFailOver(db: Db): Promise<boolean> {
   const row = await one<{ mine: boolean }>(db, sql`SELECT pg_try_advisory_xact_lock(724908, 0) AS mine`);
   return row.mine;
@@ -322,13 +331,13 @@ const SUMMARY = columns({
   name: as<string>('c.name'),
   kind: as<ConnectionKind>('c.kind'),
   status: as<Connection['status']>('c.status'),
-  /** Of a restored sandbox: paused until the command `serve` starts the next time. */
+  /** True for a restored sandbox: paused until the next start of the command `serve`. */
   startsLater: as<boolean>("c.sandbox_state IS NOT DISTINCT FROM 'restored'"),
   up: as<boolean>('coalesce(bool_or(s.up), false)'),
   bindsUp: as<number>('coalesce(sum(s.binds_up), 0)::int'),
   bindsWanted: as<number>('coalesce(sum(s.binds_wanted), 0)::int'),
   fault: as<string | null>('max(s.fault)'),
-  /** What went wrong last, at its links or with a message. */
+  /** The last error of its links or of a message. */
   lastError: as<string | null>('e."lastError"'),
   lastErrorAt: as<Date | null>('e."lastErrorAt"'),
 });

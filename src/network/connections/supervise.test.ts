@@ -23,7 +23,7 @@ const change = (id: number) => db.updateConnectionSettings(pool, { id, settings:
 /** A supervisor whose starts and stops the test sees; a stop ends when `stopping` does. */
 function supervised(more: Partial<SuperviseDeps> = {}, stopping: Promise<void> = Promise.resolve()) {
   const events: string[] = [];
-  /** Among how many workers each connection was last said to share its rate. */
+  /** Last number of workers that share the rate of each connection. */
   const shares = new Map<string, number>();
   const hosts = new Map<string, CarrierHost>();
   const carriers = new Map<string, ReturnType<typeof createScriptedCarrier>>();

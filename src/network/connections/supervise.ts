@@ -14,7 +14,7 @@ export type SuperviseDeps = {
   /** Creates the carrier of a connection; throws when its settings or secret cannot be used. */
   readonly makeCarrier: (connection: db.Connection) => Carrier;
   readonly startPump: (connection: db.Connection, carrier: Carrier) => Pump;
-  /** Whether connections to the sandbox carrier run as well. */
+  /** True if connections to the sandbox carrier run as well. */
   readonly sandbox: () => boolean;
   readonly onReceipt: (connectionId: number, receipt: Receipt) => Promise<void>;
   readonly onInbound: (connectionId: number, inbound: Inbound) => Promise<void>;
@@ -31,18 +31,20 @@ export type Supervisor = {
   /** Starts, restarts and stops connections so that exactly those of the table run, with their current settings. */
   reload(): Promise<void>;
   list(): readonly Running[];
-  /** Whether a connection runs in this worker. */
+  /** Returns true if a connection runs in this worker. */
   runs(connectionId: number): boolean;
   /**
-   * Revokes a message, as `Carrier.revoke`; resolves with false where the carrier cannot, and with null when there was no
-   * answer or the connection does not run in this worker.
+   * Revokes a message, as `Carrier.revoke`; resolves with false where the carrier cannot, and with null when there was
+   * no response or the connection does not run in this worker.
    */
   revoke(connectionId: number, message: Parameters<NonNullable<Carrier['revoke']>>[0]): Promise<boolean | null>;
   /** Divides the rate of each connection among the workers that have it up. */
   shareRates(): Promise<void>;
-  /** Stores what this worker sees of its connections. */
+  /** Stores this worker's view of its connections. */
   report(): Promise<void>;
-  /** Stops all connections; each waits up to `deadlineMs` for answers. Afterwards nothing uses the database any more. */
+  /**
+   * Stops all connections; each waits up to `deadlineMs` for responses. Afterwards nothing uses the database any more.
+   */
   stop(deadlineMs: number): Promise<void>;
 };
 
@@ -65,7 +67,7 @@ export function superviseConnections(deps: SuperviseDeps): Supervisor {
     });
   }
 
-  /** Stores an error that stays until all links are up again, even when this worker ends before. */
+  /** Stores an error that stays until all links are up again, even if this worker ends earlier. */
   async function reportError({ id }: db.Connection, reason: string): Promise<void> {
     const error = { connectionId: id, worker: deps.owner, reason: reason.slice(0, MAX_ERROR_LENGTH) };
     await db
@@ -87,7 +89,10 @@ export function superviseConnections(deps: SuperviseDeps): Supervisor {
     if (figures.length > 0) await db.updateConnectionFigures(deps.pool, { worker: deps.owner, figures });
   }
 
-  /** Reports are stored one after the other, each with the state at that time, so that the last one stored is the latest. */
+  /**
+   * Reports are stored one after the other, each with the state at that time, so that the last one stored is the
+   * latest.
+   */
   let reporting = Promise.resolve();
   const reportSoon = (run: Running): void => {
     reporting = reporting
@@ -96,7 +101,7 @@ export function superviseConnections(deps: SuperviseDeps): Supervisor {
       .catch((err: unknown) => deps.log.warn({ err }, 'cannot record the state of a connection'));
   };
 
-  /** Most changes are free window slots; only a change of the state itself is stored. */
+  /** Stores a change of the state itself; most changes are free window slots. */
   function noteChange(run: Running): void {
     const state = run.carrier.state();
     const before = seen.get(run.connection.id);
@@ -192,6 +197,6 @@ export function superviseConnections(deps: SuperviseDeps): Supervisor {
 
 const MAX_ERROR_LENGTH = 300;
 
-/** Asked twice for each message, so nothing is built for it. */
+/** Compares states. Called twice for each message, so nothing is built for it. */
 const isSame = (a: CarrierState, b: CarrierState): boolean =>
   a.up === b.up && a.bindsUp === b.bindsUp && a.fault === b.fault;

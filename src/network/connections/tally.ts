@@ -2,13 +2,16 @@ import type { Carrier } from '../../carriers/carrier.ts';
 import type { Outcome } from '../../carriers/outcome.ts';
 import { maskNumbersIn } from '../../platform/lib/phone/mask.ts';
 
-/** How many messages ended in each outcome. */
+/** Number of messages by outcome. */
 export type Counts = { accepted: number; refused: number; retried: number; unknown: number };
 
 export type Figures = Counts & {
   /** Accepted messages per second since the last call of `take`. */
   readonly perSecond: number;
-  /** The carrier's last answer to a message that it did not accept, numbers masked; null when there was none since the start. */
+  /**
+   * The carrier's last response to a message that it did not accept, numbers masked; null when there was none since the
+   * start.
+   */
   readonly lastError: string | null;
   readonly lastErrorAt: Date | null;
 };

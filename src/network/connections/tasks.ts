@@ -35,11 +35,11 @@ export const connectionTasks = (deps: ConnectionTaskDeps): Task[] => [
   { name: 'old figures', work: every(HOUR_MS, () => deleteOldMinutes(deps.pool)) },
 ];
 
-/** Without a payload the session was away: other workers may have taken this one for dead. */
+/** True if there is no payload: the session was away, and other workers may have taken this one for dead. */
 const isReconnect = (payload: string): boolean => payload === '';
 const isChange = (payload: string): boolean => payload !== '';
 
-/** Moves messages away from dead connections, forgets what dead workers saw of theirs; answers when to run again, in ms. */
+/** Moves messages away from dead connections, deletes the views of dead workers; returns when to run again, in ms. */
 async function moveFromDead({ pool, log, waker, config }: ConnectionTaskDeps): Promise<number> {
   if ((await deleteDeadConnectionStatus(pool)) > 0) await notifyLinks(pool);
   const { down, more, moves } = await failOver(pool, { deadAfterMs: config.failoverSeconds * SECOND_MS });

@@ -24,8 +24,8 @@ export type CostInput = Place & {
 };
 
 /**
- * Sets what the carrier of a connection charges for a prefix, in one network or in any; running processes follow at once.
- * Call it in a transaction. Errors: 400 naming the invalid fields, 404 for the connection.
+ * Sets the charge of a connection's carrier for a prefix, in one network or in any; running processes follow
+ * immediately. Call it in a transaction. Errors: 400 naming the invalid fields, 404 for the connection.
  */
 export async function setCost(tx: Db, { by, ...input }: CostInput & By): Promise<void> {
   const { connection, price, ...place } = input;
@@ -59,14 +59,14 @@ export async function removeCost(tx: Db, { by, connection, ...place }: Place & B
 
 export type CostImport = {
   readonly connection: string;
-  /** Whether the list is the whole: costs that are not in it are removed. */
+  /** True if the list is complete: costs that are not in it are removed. */
   readonly replace: boolean;
   readonly costs: readonly ListedCost[];
 };
 
 /**
- * Takes over the price list of a carrier: its costs are set, and with `replace` all others of the connection removed. Call
- * it in a transaction. Returns how many costs were set, and how many there were before that were removed or replaced by
+ * Imports the price list of a carrier: its costs are set, and with `replace` all others of the connection removed. Call
+ * it in a transaction. Returns how many costs were set, and how many previous ones were removed or replaced by
  * `replace`. Errors: 404 for the connection.
  */
 export async function importCosts(

@@ -11,9 +11,12 @@ import { listCosts } from './sql.ts';
 
 type Flags = { readonly connection: string; readonly prefix: string; readonly network?: string };
 
-/** `cost set`, `list`, `remove` and `import`: what carriers charge. A running program follows at once. */
+/**
+ * Registers `cost set`, `list`, `remove` and `import` for the charges of carriers. A running program follows
+ * immediately.
+ */
 export function registerCostCommands(program: Command, context: CommandContext): void {
-  const cost = program.command('cost').description('what carriers charge');
+  const cost = program.command('cost').description('charges of carriers');
   const connection = ['--connection <name>', 'name of the connection'] as const;
   const prefix = [
     '--prefix <digits>',
@@ -29,7 +32,7 @@ export function registerCostCommands(program: Command, context: CommandContext):
 
   cost
     .command('set')
-    .description('set what the carrier of a connection charges')
+    .description('set the charge of the carrier of a connection')
     .requiredOption(...connection)
     .option(...prefix)
     .option(...network)
@@ -41,7 +44,7 @@ export function registerCostCommands(program: Command, context: CommandContext):
 
   cost
     .command('list')
-    .description('show what carriers charge')
+    .description('show the charges of carriers')
     .action(async () => context.report(await context.withDatabase(listCosts), describe));
 
   cost
@@ -60,7 +63,7 @@ export function registerCostCommands(program: Command, context: CommandContext):
     .argument('<file>', 'CSV with the columns prefix and/or network (or mcc and mnc), and price')
     .requiredOption(...connection)
     .option('--replace', 'remove the costs of the connection that are not in the file')
-    .description("take over a carrier's price list: all of its lines, or none")
+    .description("import a carrier's price list (all or nothing)")
     .action(async (file: string, { connection: name, replace = false }: { connection: string; replace?: boolean }) => {
       const costs = readCostFile(await readText(file));
       const input = { connection: name, replace, costs, by: operatorName() };

@@ -5,22 +5,26 @@ import { numberForPrefix } from '../../platform/lib/phone/user-id.ts';
 import { type Cost, listCosts } from './sql.ts';
 
 /**
- * Returns what the carrier of a connection charges for a number, in millionths: per part on SMS, per message elsewhere. Null
- * when nobody has said. A cost for the network (MCC and MNC, such as 22201) goes before one for the prefix alone; then the
- * longest prefix decides. `destination` is E.164 with its plus, or the user id of a person on WhatsApp who shows no number.
+ * Returns the charge of a connection's carrier for a number, in millionths: per part on SMS, per message elsewhere.
+ * Null if not set. A cost for the network (MCC and MNC, such as 22201) goes before one for the prefix alone; then the
+ * longest prefix decides. `destination` is E.164 with its plus, or the user id of a person on WhatsApp who shows no
+ * number.
  */
 export type FindCost = (connectionId: number, destination: string, network?: string | null) => number | null;
 
-/** What is known of the costs of connections. */
+/** Look-up of the costs of connections. */
 export type Costs = {
   readonly find: FindCost;
-  /** Whether any cost is stated for a connection: margins are kept for those alone. */
+  /** Returns true if any cost is set for a connection: margins are kept for those alone. */
   isPriced(connectionId: number): boolean;
-  /** Whether what a connection costs for a number, in E.164 with its plus, depends on the network of the number. */
+  /**
+   * Returns true if the cost of a connection for a number, in E.164 with its plus, depends on the network of the
+   * number.
+   */
   dependsOnNetwork(connectionId: number, destination: string): boolean;
 };
 
-/** Nothing is known of any cost. */
+/** Costs of an installation where none is set. */
 export const NO_COSTS: Costs = { find: () => null, isPriced: () => false, dependsOnNetwork: () => false };
 
 /** Creates a list of the costs in memory, because it is needed for every message; `reload` it after each change. */
@@ -52,7 +56,10 @@ export function createCostList(db: Db): Costs & { reload(): Promise<void> } {
   };
 }
 
-/** The numbers for which a cost of a network can count: a list by network alone is for the countries of its networks. */
+/**
+ * Returns the numbers for which a cost of a network can count: a list by network alone is for the countries of its
+ * networks.
+ */
 const numbersInNetwork = ({ connectionId, network, prefix }: Cost) =>
   network === null
     ? []

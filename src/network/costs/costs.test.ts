@@ -143,7 +143,7 @@ test.each([
   ['prefix,price\n', 'line 1: no prices follow'],
   ['prefix,amount\n39,1\n', 'line 1: has no column "price"'],
   ['country,price\nItaly,1\n', 'line 1: has neither a column "prefix"'],
-  ['mcc,price\n222,1\n', 'line 1: has a column "mcc" and none "mnc"'],
+  ['mcc,price\n222,1\n', 'line 1: has a column "mcc" but no "mnc"'],
   ['mcc,mnc,price\n222,1,1\n', 'line 2: mnc: must be 2 or 3 digits'],
   ['prefix,price\n39,1\n44,1\n+39,2\n', 'line 4: repeats line 2'],
   ['prefix,price\n39,"1\n', 'cannot be read as CSV'],

@@ -3,7 +3,7 @@ import { type FieldError, invalidFields } from '../../platform/errors.ts';
 import { detectDelimiter } from '../../platform/lib/csv-delimiter.ts';
 import { toMicros } from '../../platform/lib/money.ts';
 
-/** A line of a carrier's price list: what it charges for a prefix, in one network or in any. */
+/** A line of a carrier's price list: the charge for a prefix, in one network or in any. */
 export type ListedCost = {
   readonly prefix: string;
   readonly network: string | null;
@@ -23,13 +23,14 @@ type Column = keyof typeof COLUMNS;
 type Places = Partial<Record<Column, number>>;
 type Row = { readonly line: number; readonly cells: readonly string[] };
 
-/** More errors than a person reads at once are not listed. */
+/** Maximum errors listed: more would be unreadable. */
 const MAX_ERRORS = 20;
 
 /**
  * Reads the price list of a carrier, a CSV file with headings: `prefix` and/or `network` (also as `mcc` and `mnc`), and
- * `price`; other columns are ignored. Comma, semicolon, tab and bar separate cells; a decimal comma is understood where it does
- * not. Either all lines are taken or none. Errors: 400 that names each invalid line as `line 3` with its fault.
+ * `price`; other columns are ignored. Comma, semicolon, tab and bar separate cells; a decimal comma is understood
+ * unless commas separate cells. Either all lines are taken or none. Errors: 400 that names each invalid line as `line
+ * 3` with its error.
  */
 export function readCostFile(csv: string): ListedCost[] {
   const [header, ...rows] = rowsOf(csv);
@@ -85,13 +86,13 @@ function placesOf({ line, cells }: Row): Places {
 
 function missingIn({ prefix, network, mcc, mnc, price }: Places): string | undefined {
   if (price === undefined) return 'has no column "price"';
-  if (mcc !== undefined && mnc === undefined) return 'has a column "mcc" and none "mnc"';
+  if (mcc !== undefined && mnc === undefined) return 'has a column "mcc" but no "mnc"';
   if (prefix === undefined && network === undefined && mcc === undefined)
     return 'has neither a column "prefix" nor "network" nor "mcc" and "mnc"';
   return undefined;
 }
 
-/** Reads a line; returns a text that names its fault. */
+/** Reads a line; returns a text that names its error. */
 function readRow({ cells }: Row, places: Places): ListedCost | string {
   const cellOf = (column: Column): string => cells[places[column] ?? -1] ?? '';
   const prefix = cellOf('prefix').replace(/^\+|^00/, '');

@@ -15,7 +15,7 @@ const COST = columns({
 });
 export type Cost = RowOf<typeof COST>;
 
-/** To what a cost applies: a prefix of numbers at a connection, in one network or in any. */
+/** Scope of a cost: a prefix of numbers at a connection, in one network or in any. */
 export type CostPlace = Pick<Cost, 'connectionId' | 'prefix' | 'network'>;
 
 /** Lists all costs, by connection, prefix and network. */

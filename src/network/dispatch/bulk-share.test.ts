@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createBulkShare } from './bulk-share.ts';
 
-/** A share whose clock is moved by hand, with what it is told about 10,000 messages that were answered within a second. */
+/** A share whose clock is moved by hand, after 10,000 messages that were answered within a second. */
 function shareAt10PerMs(answerMs: number) {
   let ms = 0;
   const share = createBulkShare(() => ms);

@@ -1,27 +1,27 @@
-/** How long what is written to a carrier for bulk may keep it busy. */
+/** Time that bulk written to a carrier may keep it busy. */
 const BUSY_MS = 25;
-/** So much may always be under way. */
+/** Messages that may always be under way. */
 const MIN_UNDER_WAY = 100;
-/** How often the rate is computed anew. */
+/** Interval at which the rate is computed again. */
 const RATE_MS = 100;
 
-/** How much of a window bulk may use while single sends share it. */
+/** Part of a window that bulk may use while single sends share it. */
 export type BulkShare = {
   /**
-   * Notes a write; returns what to call with whether it was accepted, or undefined if this one is not timed. What was not
-   * accepted may never have reached the carrier, and says nothing about its time.
+   * Records a write; returns the function to call with true if it was accepted, or undefined if this one is not timed.
+   * A message that was not accepted may never have reached the carrier, and does not show its response time.
    */
   written(): ((accepted: boolean) => void) | undefined;
-  /** Notes so many answers. */
+  /** Records this many responses. */
   answered(count: number): void;
-  /** How many messages may be at the carrier without an answer. */
+  /** Returns how many messages may be at the carrier without a response. */
   maxUnderWay(): number;
 };
 
 /**
- * Creates the share of one connection. A carrier answers in turn: behind a window of 2,000, which it works off in 0.2 s, a
- * one-time code waits for 0.2 s. So there may be as many under way as the carrier answers within 25 ms, or within twice its
- * shortest time to an answer if that is longer, and always a hundred.
+ * Creates the share of one connection. A carrier responds in turn: behind a window of 2,000, which takes it 0.2 s, a
+ * one-time code waits for 0.2 s. So there may be as many under way as the carrier answers within 25 ms, or within twice
+ * its shortest response time if that is longer, and always a hundred.
  */
 export function createBulkShare(now: () => number = () => performance.now()): BulkShare {
   let shortestMs = Number.POSITIVE_INFINITY;

@@ -16,9 +16,12 @@ export type ClaimDeps = {
   readonly carrier: Carrier;
   /** Parts per second over this connection, of all workers together; 0 means no limit. */
   readonly tps: number;
-  /** Loads the messages of each chunk, ready to submit and in the order of its ids; undefined for a message that is gone. */
+  /**
+   * Loads the messages of each chunk, ready to submit and in the order of its ids; undefined for a message that is
+   * gone.
+   */
   readonly load: (chunks: readonly db.Chunk[]) => Promise<(Job | undefined)[][]>;
-  /** Whether a message is so old that its row may have been deleted; never by default. */
+  /** Returns true if a message is so old that its row may have been deleted; false by default. */
   readonly mayBeGone?: (messageId: string) => boolean;
   readonly log: Log;
 };
@@ -30,24 +33,24 @@ export type Claimer = {
   lowWatermark(): number;
   /** Returns how many messages the rate allows per second. */
   perSecond(): number;
-  /** Whether nothing may be written now: then what waits here goes back to the queue. */
+  /** Returns true if nothing may be written now: then messages that wait here go back to the queue. */
   isShut(): boolean;
-  /** Whether messages of a chunk are about to be written. */
+  /** Returns true if messages of a chunk are about to be written. */
   isPicked(chunk: HeldChunk): boolean;
   /** Called when claimed messages are held; resolves when urgent ones are written, where they go before the rest. */
   onClaimed(): Promise<void>;
 };
 
-/** What moves messages between the queue of a connection and the chunks that one pump holds. */
+/** Mover of messages between the queue of a connection and the chunks that one pump holds. */
 export type Claims = {
-  /** Looks at the queue now: something may have come. */
+  /** Checks the queue now, because messages may have arrived. */
   wake(): void;
   /**
-   * Looks at the queue now, unless enough waits here or the queue was empty a moment ago; also for single sends that were left
-   * there, once those that waited here are written.
+   * Checks the queue now, unless enough messages wait here or the queue was empty a moment ago; also for single sends
+   * that were left there, once those that waited here are written.
    */
   wakeIfLow(): void;
-  /** Returns what is left of a chunk to the queue, which is no longer held. */
+  /** Returns the rest of a chunk to the queue; it is then no longer held. */
   giveBack(chunk: HeldChunk): void;
   /** Returns all chunks to the queue whose written messages have their outcome. */
   release(): Promise<void>;
@@ -56,17 +59,17 @@ export type Claims = {
   stop(): void;
 };
 
-/** How long it waits at most when nobody wakes it. */
+/** Longest wait without a wake-up. */
 const POLL_MS = 2000;
 /**
- * How long an empty queue is assumed to stay empty. Querying it after each turn and each free slot costs a thirtieth of
- * PostgreSQL's work for an SMS campaign and a sixth for WhatsApp. Not where there is a rate: there, workers return messages
- * to the queue without waking anybody.
+ * Time that an empty queue is assumed to stay empty. Querying it after each turn and each free slot costs a thirtieth
+ * of PostgreSQL's work for an SMS campaign and a sixth for WhatsApp. Not where there is a rate: there, workers return
+ * messages to the queue without a wake-up.
  */
 const EMPTY_QUEUE_MS = 200;
 /**
- * How many single sends may wait here, at most, when they are claimed beside a claim of bulk. More would only wait: behind a
- * full window, and out of the reach of other workers.
+ * Maximum single sends that wait here when they are claimed during a claim of bulk. More would only wait: behind a full
+ * window, and out of the reach of other workers.
  */
 const MAX_URGENT = 100;
 
@@ -77,14 +80,16 @@ export function createClaims(deps: ClaimDeps, pump: Claimer): Claims {
   const urgentSignal = createSignal();
   /** The chunks that are no longer held here and not yet back in the queue. */
   const returning: HeldChunk[] = [];
-  /** Whether this worker may own chunks that it does not hold: after a claim that failed, here or in an earlier pump. */
+  /**
+   * True if this worker may own chunks that it does not hold: after a claim that failed, here or in an earlier pump.
+   */
   let inDoubt = true;
-  /** Until then the queue is assumed to be empty, unless somebody wakes the pump. */
+  /** Time until which the queue is assumed to be empty, unless the pump is woken. */
   let emptyUntil = 0;
-  /** Whether a claim is under way, with all that follows it, beside bulk that is held or was claimed. */
+  /** True while a claim is under way, with all that follows it, and bulk is held or was claimed. */
   let isBusyWithBulk = false;
   let isClaimingUrgent = false;
-  /** Whether single sends may wait in the queue that were not claimed because others wait here. */
+  /** True if single sends may wait in the queue that were not claimed because others wait here. */
   let isUrgentLeft = false;
   let stopping = false;
 
@@ -112,8 +117,8 @@ export function createClaims(deps: ClaimDeps, pump: Claimer): Claims {
   }
 
   /**
-   * Claims single sends while `claim` is busy: a claim of bulk, whose messages are read, takes up to 0.3 s on a busy machine,
-   * and one of single sends goes on until their intents are committed, and takes none while others wait here.
+   * Claims single sends while `claim` is busy: a claim of bulk, whose messages are read, takes up to 0.3 s on a busy
+   * machine, and one of single sends goes on until their intents are committed, and takes none while others wait here.
    */
   async function claimUrgent(): Promise<void> {
     const messages = Math.min(2 * pump.lowWatermark(), MAX_URGENT) - held.waiting(isUrgent);
@@ -126,13 +131,16 @@ export function createClaims(deps: ClaimDeps, pump: Claimer): Claims {
   }
 
   /**
-   * Claims at most `maxMessages` messages. Where there is a rate, that is a second's worth: no other worker could send more
-   * meanwhile, and other accounts would wait for it.
+   * Claims at most `maxMessages` messages. Where there is a rate, that is a second's worth: no other worker could send
+   * more meanwhile, and other accounts would wait for it.
    */
   const take = (claimed: db.Claim, maxMessages: number): Promise<db.Chunk[]> =>
     Number.isFinite(maxMessages) ? db.claimMessages(pool, { ...claimed, maxMessages }) : db.claimChunks(pool, claimed);
 
-  /** Loads claimed chunks. An intent counts the ids of the row, so messages that are gone are first removed from the row. */
+  /**
+   * Loads claimed chunks. An intent counts the ids of the row, so messages that are gone are first removed from the
+   * row.
+   */
   async function loadChunks(chunks: readonly db.Chunk[]): Promise<void> {
     if (chunks.some(isUrgent)) noteSingle();
     const loaded = await deps.load(chunks);
@@ -161,8 +169,8 @@ export function createClaims(deps: ClaimDeps, pump: Claimer): Claims {
   }
 
   /**
-   * Repairs the effects of failed statements: no chunk stays with a worker that does not hold it. Not while another claim is
-   * under way, whose chunks are not held yet; and none begins meanwhile.
+   * Repairs the effects of failed statements: no chunk stays with a worker that does not hold it. Not while another
+   * claim is under way, whose chunks are not held yet; and none begins meanwhile.
    */
   async function recover(): Promise<void> {
     await returnChunks();

@@ -14,22 +14,22 @@ export type Result = {
   /** The number of attempts so far, including this one. */
   readonly attempt: number;
   readonly outcome: Outcome;
-  /** Whether a message with outcome `unknown` is sent once more, so that it may arrive twice. */
+  /** True if a message with outcome `unknown` is sent once more, so that it may arrive twice. */
   readonly resubmit: boolean;
   /** Null for the message of a dead worker, whose content is no longer in memory. */
   readonly job: Job | null;
 };
 
 /**
- * Records outcomes in the caller's transaction, as its last statements, and returns which messages it recorded. An outcome
- * that is already recorded is skipped with `again`; without `again` it may make the call fail, and all statements are sent
- * before the function first yields, as `burst` requires.
+ * Records outcomes in the caller's transaction, as its last statements, and returns which messages it recorded. An
+ * outcome that is already recorded is skipped with `again`; without `again` it may make the call fail, and all
+ * statements are sent before the function first yields, as `burst` requires.
  */
 export type Settle = (tx: Db, results: readonly Result[], again: boolean) => Promise<Recorded>;
 
 /**
- * The ids of the messages whose outcome was recorded just now, and not before. `all` stands for all that were given: a set
- * of a thousand new strings costs more than the messages' share of the commit.
+ * The ids of the messages whose outcome was recorded just now, and not before. `all` stands for all that were given: a
+ * set of a thousand new strings costs more than the messages' share of the commit.
  */
 export type Recorded = ReadonlySet<string> | 'all';
 export const isRecorded = (recorded: Recorded, messageId: string): boolean =>
@@ -48,14 +48,14 @@ export type CommitDeps = {
 
 type Turn = {
   readonly settled: readonly Settled[];
-  /** By chunk, how many of its messages may have been written after this turn. */
+  /** Number of messages, by chunk, that may have been written after this turn. */
   readonly intents: ReadonlyMap<number, number>;
 };
 type Commit = Turn & { readonly results: readonly Result[]; readonly done: readonly number[] };
 
 /**
- * Commits outcomes and intents together, and resolves with the chunks of the intents that still belong to this worker. With
- * `again`, for a commit whose answer was lost, nothing is recorded or queued a second time.
+ * Commits outcomes and intents together, and resolves with the chunks of the intents that still belong to this worker.
+ * With `again`, for a commit whose response was lost, nothing is recorded or queued a second time.
  */
 export function commitTurn(deps: CommitDeps, turn: Turn, again: boolean): Promise<OwnedChunks> {
   const results = resultsOf(turn.settled, deps.connectionId);
@@ -64,7 +64,10 @@ export function commitTurn(deps: CommitDeps, turn: Turn, again: boolean): Promis
   return first ? commitFirst(deps, commit) : commitAgain(deps, commit, again);
 }
 
-/** The common case in one round trip: first outcomes are never recorded already, so no statement depends on another. */
+/**
+ * Commits the common case in one round trip: first outcomes are never recorded already, so no statement depends on
+ * another.
+ */
 async function commitFirst(deps: CommitDeps, { settled, intents, results, done }: Commit): Promise<OwnedChunks> {
   const { pool, owner, connectionId } = deps;
   const [owned] = await burst(pool, (tx) => [

@@ -5,12 +5,15 @@ import type { Chunk, OnUnknown } from './sql.ts';
 
 /** A number above all priorities: the best priority when no message waits. */
 export const NO_PRIORITY = 32_767;
-/** The priority of single sends, which a share of each window and of each rate is kept for. */
+/** The priority of single sends, for which a share of each window and of each rate is reserved. */
 export const URGENT = 0;
-/** Whether a chunk holds single sends. */
+/** True if a chunk holds single sends. */
 export const isUrgent = ({ priority }: { readonly priority: number }): boolean => priority === URGENT;
 
-/** A message in the pump: what the carrier gets, its share of the connection's rate, and what its settlement needs. */
+/**
+ * A message in the pump: the submission for the carrier, its share of the connection's rate, and the data for its
+ * settlement.
+ */
 export type Job = Submission & {
   readonly parts: number;
   readonly priceMicros: number;
@@ -19,9 +22,9 @@ export type Job = Submission & {
   readonly campaignId: number | null;
   /** MCC and MNC of the network of its number, where the cost depends on it and it is known. */
   readonly network?: string;
-  /** Whether its price, when it is returned, stays reserved for its campaign. */
+  /** True if its price, when it is returned, stays reserved for its campaign. */
   readonly keepsReserve: boolean;
-  /** The outcome of a message that cannot be sent; it is not submitted to the carrier. */
+  /** The outcome of a message that cannot be submitted to the carrier. */
   readonly refusal?: Outcome;
 };
 
@@ -33,7 +36,7 @@ export type HeldChunk = {
   readonly round: number;
   readonly attempt: number;
   readonly tries: number;
-  /** The connections that its messages may go to when this one does not take them, best first. */
+  /** The connections to which its messages may go when this one does not take them, best first. */
   readonly alternates: readonly number[];
   readonly onUnknown: OnUnknown;
   readonly campaignId: number | null;
@@ -47,12 +50,12 @@ export type HeldChunk = {
 };
 
 /**
- * The share of a window that is kept for single sends: a one-time code is written while all other slots wait for answers
- * to bulk. Windows of fewer than ten keep nothing.
+ * The share of a window that is reserved for single sends: a one-time code is written while all other slots wait for
+ * responses to bulk. Windows of fewer than ten reserve nothing.
  */
 const KEPT_SHARE = 0.1;
 
-/** Returns how many slots of a window are kept for urgent messages. */
+/** Returns how many slots of a window are reserved for urgent messages. */
 export const keptOf = (window: number): number => Math.floor(window * KEPT_SHARE);
 
 /** Free slots: how many in all, and how many of them only urgent messages may take. */
@@ -67,7 +70,7 @@ export type Settled = {
   readonly job: Job;
   /** Null when it was withdrawn before it was written. */
   readonly outcome: Outcome | null;
-  /** Whether a `retry` goes to the next connection instead of this one. */
+  /** True if a `retry` goes to the next connection instead of this one. */
   readonly elsewhere: boolean;
 };
 
@@ -75,8 +78,8 @@ export type Settled = {
 export type Held = {
   add(chunk: Chunk, jobs: readonly Job[]): void;
   /**
-   * Returns as many next messages of eligible chunks as there is room for, best chunk first. A message that `allow` rejects
-   * stops its chunk: those of senders with other limits are in other chunks (split/). Changes nothing.
+   * Returns as many next messages of eligible chunks as there is room for, best chunk first. A message that `allow`
+   * rejects stops its chunk: those of senders with other limits are in other chunks (split/). Changes nothing.
    */
   pick(room: Room, allow: (job: Job, isUrgent: boolean) => boolean, isEligible?: (chunk: HeldChunk) => boolean): Pick[];
   /** Returns how many messages wait, of these chunks or of all. */
@@ -122,7 +125,7 @@ export function createHeld(): Held {
     list: () => chunks,
     drop(chunk) {
       const at = chunks.indexOf(chunk);
-      // From -1 on, it would be the last one, which nobody would send then.
+      // `splice(-1)` would remove the last chunk, which would then never be sent.
       if (at !== -1) chunks.splice(at, 1);
     },
   };
@@ -135,7 +138,7 @@ export function intentsOf(picks: readonly Pick[]): Map<number, number> {
   return intents;
 }
 
-/** Whether all written messages have a committed outcome, and no more will be written here. */
+/** True if all written messages have a committed outcome, and no more will be written here. */
 export const isDone = (chunk: HeldChunk): boolean => chunk.settled === (chunk.lost ? chunk.written : chunk.jobs.length);
 
 /** Returns the ids of the chunks whose last outcomes are among these. */

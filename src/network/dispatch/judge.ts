@@ -4,15 +4,15 @@ import type { HeldChunk } from './held.ts';
 /** The outcome that is recorded, and whether the message goes to the chunk's next connection. */
 export type Verdict = { readonly outcome: Outcome; readonly elsewhere: boolean };
 
-/** After this many temporary errors (five minutes at 5 s each) the message is treated as refused. */
+/** After this many temporary errors (five minutes at 5 s each) the message is treated as rejected. */
 const MAX_ATTEMPTS = 60;
-/** After this many "later" answers of one connection a message moves to another, if there is one. */
+/** After this many "later" responses of one connection a message moves to another, if there is one. */
 const MAX_TRIES_BEFORE_MOVE = 2;
 
 /**
- * Decides what a carrier's answer means for a message of this chunk. A message goes to another connection only when it was
- * certainly not accepted: after a refusal for which the carrier and not the message is to blame, or after too many "later"
- * answers. A message with outcome `unknown` stays.
+ * Interprets a carrier's response for a message of this chunk. A message goes to another connection only when it was
+ * certainly not accepted: after a rejection caused by the carrier and not by the message, or after too many "later"
+ * responses. A message with outcome `unknown` stays.
  */
 export function judge(outcome: Outcome, { alternates, attempt, tries }: HeldChunk): Verdict {
   const canMove = alternates.length > 0;

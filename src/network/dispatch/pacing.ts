@@ -2,7 +2,7 @@ import type { Carrier } from '../../carriers/carrier.ts';
 import type { TokenBucket } from '../../platform/lib/limits/token-bucket.ts';
 import type { Job } from './held.ts';
 
-/** How long to wait at least: what may be written by then is committed together. */
+/** Minimum wait: messages written within it are committed together. */
 const MIN_WAIT_MS = 5;
 
 /** Keeps messages within the rate of a connection and the pace of their senders. */
@@ -11,7 +11,7 @@ export type Pacing = {
   allow(job: Job, isUrgent: boolean): boolean;
   /** Gives the turn of a message back that was not written after all. */
   giveBack(job: Job): void;
-  /** Begins to note how long the messages must wait that `allow` rejects. */
+  /** Begins to record how long the messages must wait that `allow` rejects. */
   begin(): void;
   /** Returns how long the first of them must wait, at most `maxMs`. */
   waitMs(maxMs: number): number;

@@ -338,7 +338,7 @@ test('freed slots and turns do not ask a queue again that was empty, a wake does
   const ids = await queueMessages(pool, { count: 40 });
   const { script, waiting, answerOne } = heldAnswers();
   const carrier = createScriptedCarrier({ window: 50, script });
-  // For how long it is taken to be empty is a matter of time, which stands still here.
+  // The time that it is assumed to be empty stands still here.
   const clock = vi.spyOn(performance, 'now').mockReturnValue(performance.now());
   const queries = vi.spyOn(pool, 'query');
   onTestFinished(() => [clock, queries].forEach((spy) => spy.mockRestore()));
@@ -371,7 +371,7 @@ describe('order', () => {
   });
 
   test('a code does not wait for a large commit of outcomes of bulk', async () => {
-    // Beside single sends bulk is written in smaller pieces.
+    // During single sends bulk is written in smaller pieces.
     await until('no single send is recent', () => !hasSingles());
     const bulk = await queueMessages(pool, { priority: 1, count: 600 });
     const lock = await pool.connect();
@@ -428,7 +428,7 @@ describe('order', () => {
     const little = await queueMessages(pool, { accountId: 2, count: 3 });
     const before = carrier.submitted.length;
     await until('the others had their turn', () => little.every((id) => carrier.submitted.includes(id)));
-    // What is held of the first piece and the next, a window of which may be held already: 210, and the three.
+    // The held part of the first piece and the next, a window of which may be held already: 210, and the three.
     expect(carrier.submitted.length - before).toBeLessThanOrEqual(213);
     expect(carrier.submitted.filter((id) => !little.includes(id))).toEqual(
       much.slice(0, carrier.submitted.length - little.length),
@@ -450,7 +450,7 @@ describe('order', () => {
     const start = performance.now();
     pumpOn(carrier, { tps: 200 });
     await until('all are submitted', () => carrier.submitted.length === ids.length);
-    // 120 parts, of which a burst of 50 goes at once and the last message may overdraw by one.
+    // 120 parts, of which a burst of 50 goes immediately and the last message may overdraw by one.
     const seconds = (performance.now() - start) / 1000;
     expect(seconds).toBeGreaterThan((120 - 50 - 2) / 200 - 0.01);
   });
@@ -573,7 +573,7 @@ describe('the carrier goes away', () => {
     });
     await until('the intent waits for the lock', async () => locked && (await countLockWaits(pool)) === 1);
     carrier.setUp(false);
-    // Whether the pump tries to give the chunk back now, behind the intent, is its own affair.
+    // The pump may or may not try to give the chunk back now, behind the intent.
     await until('a second statement waits', async () => (await countLockWaits(pool)) === 2, 300).catch(() => undefined);
     carrier.setUp(true);
     await lock.query('COMMIT');
@@ -608,7 +608,7 @@ describe('the carrier goes away', () => {
     const pump = pumpOn(carrier, { owner: 1 });
     await until('the window is full', () => waiting.length === 20);
     await until('both chunks are held', () => pump.counts().held === 15);
-    // As the rescue does: what was written stays out, the rest is queued.
+    // As the rescue does: written messages stay out, the rest is queued.
     for (const { id, ids: all, intent } of await listChunks(pool))
       if (intent < all.length) await moveChunkToQueue(pool, { owner: 1, id, ids: all.slice(intent) });
       else await deleteChunks(pool, { owner: 1, ids: [id] });

@@ -39,22 +39,25 @@ export type Pump = {
   shareRate(workers: number): void;
   /** Returns how many messages are at the carrier without an outcome, and how many are claimed but not written yet. */
   counts(): { inFlight: number; held: number };
-  /** Stops writing, waits up to `deadlineMs` for the carrier's answers, commits them and returns the rest to the queue. */
+  /**
+   * Stops writing, waits up to `deadlineMs` for the carrier's responses, commits them and returns the rest to the
+   * queue.
+   */
   stop(deadlineMs: number): Promise<void>;
 };
 
 const OUTCOMES_PER_COMMIT = 1000;
-/** How long the pump waits at most when nobody wakes it. */
+/** Longest wait of the pump without a wake-up. */
 const POLL_MS = 2000;
 const FIRST_WAIT_MS = 50;
 
 /**
- * Starts sending the queue of one connection: it claims chunks, commits an intent, writes the messages to the carrier and
- * commits their outcomes.
+ * Starts sending the queue of one connection: it claims chunks, commits an intent, writes the messages to the carrier
+ * and commits their outcomes.
  *
- * Each turn is one transaction that commits the outcomes that have arrived and the next intents; urgent messages that are
- * claimed during a large one have their intents committed beside it. An intent covers only free
- * window slots whose earlier outcomes are committed, so a crash leaves at most one window of messages in doubt.
+ * Each turn is one transaction that commits the outcomes that have arrived and the next intents; urgent messages that
+ * are claimed during a large one have their intents committed separately. An intent covers only free window slots whose
+ * earlier outcomes are committed, so a crash leaves at most one window of messages in doubt.
  */
 export function startPump(deps: PumpDeps): Pump {
   const { pool, carrier, connectionId, owner, paused = () => false } = deps;
@@ -64,27 +67,30 @@ export function startPump(deps: PumpDeps): Pump {
   const bulkShare = createBulkShare();
   const workSignal = createSignal();
   let outcomes: Settled[] = [];
-  /** The chunks whose intents are being committed, with how many messages may be written as soon as they are. */
+  /** The chunks whose intents are being committed, with the number of messages to write as soon as they are. */
   const picked = new Map<HeldChunk, number>();
   let inFlight = 0;
   let uncommitted = 0;
-  /** Whether the loop gives way to single sends. */
+  /** True while the loop yields to single sends. */
   let resting = false;
   let stopping = false;
   let deadline = Number.POSITIVE_INFINITY;
 
-  /** How many messages the rate allows per second. */
+  /** Returns how many messages the rate allows per second. */
   const perSecond = (): number => Math.ceil(bucket.perSecond()) || Number.POSITIVE_INFINITY;
-  /** How much of the window may be used: more at a time would only keep single sends waiting. */
+  /** Returns how much of the window may be used: more at a time would only keep single sends waiting. */
   const usableWindow = (): number =>
     Math.min(carrier.room() + inFlight, hasSingles() ? bulkShare.maxUnderWay() : Number.POSITIVE_INFINITY);
-  /** How many messages should be waiting in memory; with fewer, more are claimed. */
+  /** Returns how many messages should be waiting in memory; with fewer, more are claimed. */
   const lowWatermark = (): number => Math.max(1, Math.min(usableWindow(), perSecond()));
 
-  /** While single sends share the connection, how many of these free slots bulk would need to keep the carrier too busy. */
+  /**
+   * Returns how many of these free slots bulk would need to keep the carrier too busy, while single sends share the
+   * connection.
+   */
   const keptForSingles = (free: number): number => (hasSingles() ? free - (bulkShare.maxUnderWay() - inFlight) : 0);
 
-  /** Picks what may be written next, and reserves its room until its intents are committed. */
+  /** Picks the messages to be written next, and reserves their room until their intents are committed. */
   function pick(isEligible: (chunk: HeldChunk) => boolean): Pick[] {
     const reserved = [...picked.values()].reduce((sum, count) => sum + count, 0);
     const free = carrier.room() - uncommitted - outcomes.length - reserved;
@@ -95,7 +101,7 @@ export function startPump(deps: PumpDeps): Pump {
     return picks;
   }
 
-  /** Writes what was picked once its intents are committed. */
+  /** Writes the picked messages once their intents are committed. */
   function dispatchAll(picks: readonly Pick[], owned: OwnedChunks): void {
     for (const next of picks) dispatch(next, owned.get(next.chunk.id));
     for (const { chunk } of picks) picked.delete(chunk);
@@ -108,8 +114,8 @@ export function startPump(deps: PumpDeps): Pump {
     void (job.refusal ? Promise.resolve(job.refusal) : carrier.submit(job)).then((outcome) => {
       inFlight--;
       onAnswer?.(outcome.kind === 'accepted');
-      // The carrier had no room left: nothing was sent. A message that is refused at its first part still uses up the rate
-      // for all of its parts, which makes up for the parts of other messages that were sent twice.
+      // The carrier had no room left: nothing was sent. A message that is rejected at its first part still uses up the
+      // rate for all of its parts, which makes up for the parts of other messages that were sent twice.
       if (outcome.kind === 'retry' && outcome.code === 'NOT_SENT') pacing.giveBack(job);
       const verdict = judge(outcome, chunk);
       outcomes.push({ chunk, job, outcome: verdict.outcome, elsewhere: verdict.elsewhere });
@@ -117,7 +123,7 @@ export function startPump(deps: PumpDeps): Pump {
     });
   }
 
-  /** A message that was withdrawn while it waited here has its final state already. */
+  /** Settles a message that was withdrawn while it waited here: it has its final state already. */
   function settleWithdrawn({ chunk, job }: Pick): void {
     chunk.written++;
     outcomes.push({ chunk, job, outcome: null, elsewhere: false });
@@ -148,8 +154,8 @@ export function startPump(deps: PumpDeps): Pump {
   }
 
   /**
-   * Drops the chunks that are done, and returns those of paused campaigns and of accounts that leave once the messages that
-   * were written have their outcome.
+   * Drops the chunks that are done, and returns those of paused campaigns and of accounts that leave once the messages
+   * that were written have their outcome.
    */
   function dropEnded(): void {
     for (const chunk of held.list().filter(isDone)) held.drop(chunk);
@@ -159,7 +165,7 @@ export function startPump(deps: PumpDeps): Pump {
     }
   }
 
-  /** Does one turn and returns how many messages it was about. */
+  /** Does one turn and returns how many messages it handled. */
   async function turn(): Promise<number> {
     const settled = outcomes.slice(0, pieceOf(OUTCOMES_PER_COMMIT));
     outcomes = outcomes.slice(settled.length);
@@ -183,7 +189,7 @@ export function startPump(deps: PumpDeps): Pump {
   }
 
   /**
-   * Writes urgent messages that were claimed during a large turn, with a commit of their own: a one-time code does not wait
+   * Writes urgent messages that were claimed during a large turn, with a separate commit: a one-time code does not wait
    * for the outcomes of hundreds of other messages. In small turns it would only add a commit.
    */
   async function writeUrgent(): Promise<void> {
@@ -192,11 +198,11 @@ export function startPump(deps: PumpDeps): Pump {
     if (picks.length === 0) return;
     const intents = intentsOf(picks);
     dispatchAll(picks, await untilCommitted(() => db.updateIntents(pool, { owner, intents })));
-    // Not left to the next turn, which may be long in coming.
+    // Not left to the next turn, which may start much later.
     dropEnded();
   }
 
-  /** After a large turn of bulk: `writeUrgent` goes on meanwhile. */
+  /** Waits after a large turn of bulk: `writeUrgent` goes on meanwhile. */
   async function rest(beganAt: number): Promise<void> {
     resting = true;
     await giveWay(beganAt);

@@ -9,16 +9,16 @@ type Group = {
   readonly elsewhere: boolean;
   readonly counts: boolean;
   readonly afterMs: number;
-  /** The connections that they may move to after the next answer. */
+  /** The connections to which they may move after the next response. */
   readonly alternates: readonly number[];
   readonly onUnknown: OnUnknown;
   readonly ids: string[];
 };
 
 /**
- * Queues messages with outcome `retry` again, in one new chunk per old chunk, delay and connection. Messages with outcome
- * `unknown` are queued again only where their chunk says `resubmit`, and only once: after a second `unknown` they are held.
- * `settled` must contain only messages whose outcome this transaction records.
+ * Queues messages with outcome `retry` again, in one new chunk per old chunk, delay and connection. Messages with
+ * outcome `unknown` are queued again only where their chunk has `resubmit`, and only once: after a second `unknown`
+ * they are held. `settled` must contain only messages whose outcome this transaction records.
  */
 export async function requeue(tx: Db, connectionId: number, settled: readonly Settled[]): Promise<void> {
   const groups = groupsOf(settled);
@@ -48,7 +48,10 @@ function groupsOf(settled: readonly Settled[]): Group[] {
   return [...groups.values()];
 }
 
-/** A message that this connection may have accepted goes to no other connection, whatever the second answer is. */
+/**
+ * Makes a retry. A message that this connection may have accepted goes to no other connection, whatever the second
+ * response is.
+ */
 function retryOf({ onUnknown, alternates }: HeldChunk, outcome: Outcome | null) {
   if (outcome?.kind === 'retry') return { afterMs: outcome.afterMs, counts: outcome.counts, onUnknown, alternates };
   if (outcome?.kind !== 'unknown' || onUnknown === 'hold') return null;
@@ -69,7 +72,9 @@ const toRetry = (connectionId: number, { chunk, counts, afterMs, alternates, onU
   ids,
 });
 
-/** The connection that has refused the messages is not among their alternates. */
+/**
+ * Makes the chunk for the next connection. The connection that has rejected the messages is not among their alternates.
+ */
 function toNextConnection({ chunk, onUnknown, ids }: Group) {
   const [connectionId, ...alternates] = chunk.alternates;
   if (connectionId === undefined) return [];

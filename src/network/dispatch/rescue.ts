@@ -7,8 +7,8 @@ import * as db from './sql.ts';
 const CHUNKS_PER_TRANSACTION = 100;
 
 /**
- * Takes over the chunks of dead workers. Messages that may have been written and have no outcome become `unknown` (and are
- * sent once more where their chunk says so); the others go back to the queue.
+ * Takes over the chunks of dead workers. Messages that may have been written and have no outcome become `unknown` (and
+ * are sent once more where their chunk has `resubmit`); the others go back to the queue.
  *
  * @param settle records outcomes, and skips messages that have one already
  * @returns how many chunks were taken over, how many messages became unknown, and the connections that have work again

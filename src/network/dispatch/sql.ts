@@ -15,7 +15,7 @@ import { type Db, exec, many, onePlan, raw, type Sql, sql } from '../../platform
 import { as, columns, type RowOf } from '../../platform/db/select.ts';
 import { isOwnerAlive } from '../../platform/db/worker-session.ts';
 
-/** What happens to a message that was written and never answered: it is held for a receipt, or sent once more. */
+/** Action for a message that was written and never answered: it is held for a receipt, or sent once more. */
 export type OnUnknown = 'hold' | 'resubmit';
 
 /** Messages of one account that are queued together for one connection. */
@@ -44,9 +44,9 @@ const CHUNK = columns({
   /** Its turn in the queue: lower goes first among equal priorities. */
   round: as<number>('c.round'),
   attempt: as<number>('c.attempt'),
-  /** How often this connection answered "later" to these messages. */
+  /** Number of "later" responses of this connection to these messages. */
   tries: as<number>('c.tries'),
-  /** How many messages, from the first, may have been written to the carrier. */
+  /** Number of messages, from the first, that may have been written to the carrier. */
   intent: as<number>('c.intent'),
   onUnknown: as<OnUnknown>('c.on_unknown'),
   campaignId: as<number | null>('c.campaign_id'),
@@ -67,18 +67,23 @@ const withLists = <R extends ChunkRow>(row: R): Omit<R, 'ids' | 'alternates'> & 
   alternates: row.alternates === '' ? [] : row.alternates.split(',').map(Number),
 });
 
-/** The columns that are copied when messages of a chunk move into a new row; its round advances by those that left it. */
+/**
+ * The columns that are copied when messages of a chunk move into a new row; its round advances by those that left it.
+ */
 export const COPIED_COLUMNS = sql`account_id, connection_id, alternates, priority, available_at, attempt, tries, on_unknown, scheduled,
   withdrawn, campaign_id, parked_until`;
 
-/** Scheduled messages that are later than this wait for a person's decision: a morning offer should not go out at night. */
+/**
+ * Scheduled messages that are later than this wait for the operator's decision: a morning offer should not go out at
+ * night.
+ */
 export const MISSED_AFTER = sql`interval '60 minutes'`;
 
 /**
  * The turn of a new row `u` (account_id, connection_id, priority, size, and n for the order) in its queue. Rounds count
- * messages, so that accounts share a connection by messages and not by chunks: each chunk starts where the previous chunk of
- * its account ends, but never before the round that the queue has reached, so that a new account starts level with the
- * others, neither ahead of them nor behind. Chunks that are not due yet do not count.
+ * messages, so that accounts share a connection by messages and not by chunks: each chunk starts where the previous
+ * chunk of its account ends, but never before the round that the queue has reached, so that a new account starts level
+ * with the others. Chunks that are not due yet do not count.
  */
 const NEXT_ROUND = sql`greatest(
     coalesce((SELECT min(q.round) FROM dispatch_chunk q WHERE q.connection_id = u.connection_id
@@ -126,7 +131,10 @@ export async function insertChunks(db: Db, chunks: readonly NewChunk[]): Promise
   await exec(db, onePlan(sql`${insertRows('dispatch_chunk', rows, fields, expressions)} ORDER BY u.n`));
 }
 
-/** What a worker claims: the best chunks until they contain `messages` messages, of priorities below `belowPriority`. */
+/**
+ * Extent of a worker's claim: the best chunks until they contain `messages` messages, of priorities below
+ * `belowPriority`.
+ */
 export type Claim = {
   readonly connectionId: number;
   readonly owner: number;
@@ -135,8 +143,8 @@ export type Claim = {
 };
 
 /**
- * The best chunks that are due, as `best`: each with the number of messages `before` it. SKIP LOCKED keeps claimers apart;
- * chunks and not messages are locked, so long transactions elsewhere do not slow it down.
+ * The best chunks that are due, as `best`: each with the number of messages `before` it. SKIP LOCKED keeps claimers
+ * apart; chunks and not messages are locked, so long transactions elsewhere do not slow it down.
  */
 const bestChunks = ({ connectionId, belowPriority }: Claim, more: Sql): Sql =>
   sql`due AS MATERIALIZED (
@@ -159,10 +167,10 @@ export async function claimChunks(db: Db, claim: Claim): Promise<Chunk[]> {
 }
 
 /**
- * Claims chunks of together at most `maxMessages` messages, which is at least `messages`, and returns them in their order. The
- * last one is cut: the rest of it stays in the queue, in a chunk with a new id and in its own turn. In one statement: between
- * a claim of the whole and the return of the rest, the queue would seem to be further than it is, and a newcomer would be put
- * behind all of it.
+ * Claims chunks of together at most `maxMessages` messages, which is at least `messages`, and returns them in their
+ * order. The last one is cut: the rest of it stays in the queue, in a chunk with a new id and in its own turn. In one
+ * statement: between a claim of the whole and the return of the rest, the queue would seem to be further than it is,
+ * and a newcomer would be put behind all of it.
  */
 export async function claimMessages(db: Db, claim: Claim & { maxMessages: number }): Promise<Chunk[]> {
   const room = sql`(${claim.maxMessages} - best.before)::int`;
@@ -191,7 +199,7 @@ const inOrder = (rows: readonly ChunkRow[]): Chunk[] =>
 export type OwnedChunk = {
   /** The ids of its messages that were withdrawn. */
   readonly withdrawn: readonly string[];
-  /** Whether no more of its messages may be written: then its intent has not changed. */
+  /** True if no more of its messages may be written: then its intent has not changed. */
   readonly parked: boolean;
 };
 
@@ -228,8 +236,9 @@ export async function deleteChunks(db: Db, { owner, ids }: { owner: number; ids:
 }
 
 /**
- * Returns a chunk to the queue with the messages `ids`, those that were not written yet, in the turn of the first of them.
- * The new chunk has a new id, so that a worker that claims it while it still holds the old one cannot confuse them.
+ * Returns a chunk to the queue with the messages `ids`, those that were not written yet, in the turn of the first of
+ * them. The new chunk has a new id, so that a worker that claims it while it still holds the old one cannot confuse
+ * them.
  */
 export async function moveChunkToQueue(
   db: Db,
@@ -243,7 +252,7 @@ export async function moveChunkToQueue(
   );
 }
 
-/** Returns the chunks that this worker owns without holding them, because the answer to its claim was lost. */
+/** Returns the chunks that this worker owns without holding them, because the response to its claim was lost. */
 export async function moveUnheldToQueue(
   db: Db,
   { owner, connectionId, heldIds }: { owner: number; connectionId: number; heldIds: readonly number[] },
@@ -285,9 +294,9 @@ const CHUNK_MOVE = columns({
 export type ChunkMove = RowOf<typeof CHUNK_MOVE>;
 
 /**
- * Moves the best `limit` due chunks that wait at `dead` connections, each to the first of its alternates that is among `up`;
- * its old connection becomes its last alternate. Claimed chunks stay: some of their messages may have been written, and only
- * their own connection can report the outcome.
+ * Moves the best `limit` due chunks that wait at `dead` connections, each to the first of its alternates that is among
+ * `up`; its old connection becomes its last alternate. Claimed chunks stay: some of their messages may have been
+ * written, and only their own connection can report the outcome.
  */
 export async function moveChunksElsewhere(
   db: Db,
@@ -343,7 +352,7 @@ export async function findNextDueMs(db: Db, { connectionId }: { connectionId: nu
 
 const ORPHANED = sql`owner IS NOT NULL AND NOT ${isOwnerAlive(raw('c.owner'))}`;
 
-/** Returns whether a dead worker owns chunks. Runs about once per second, and nearly always returns false. */
+/** Returns true if a dead worker owns chunks. Runs about once per second, and nearly always returns false. */
 export async function hasOrphanChunks(db: Db): Promise<boolean> {
   const [row] = await many(db, sql`SELECT FROM dispatch_chunk c WHERE ${ORPHANED} LIMIT 1`);
   return row !== undefined;
@@ -352,8 +361,8 @@ export async function hasOrphanChunks(db: Db): Promise<boolean> {
 const OWNER = columns({ owner: as<number>('c.owner'), connectionId: as<number>('c.connection_id') });
 
 /**
- * Locks chunks whose owner no longer has its advisory lock: the worker died, or lost its session. The caller decides about
- * their messages in the same transaction.
+ * Locks chunks whose owner no longer has its advisory lock: the worker died, or lost its session. The caller decides
+ * about their messages in the same transaction.
  */
 export async function claimOrphanChunks(db: Db, limit: number): Promise<(Chunk & RowOf<typeof OWNER>)[]> {
   const rows = await many(

@@ -4,7 +4,7 @@ import type { Pool } from 'pg';
 /** The NOTIFY channel for new work in the queue; the payload is the id of the connection. */
 export const WAKE_CHANNEL = 'heliograph_dispatch';
 
-/** Tells the pumps of a connection that the queue has work. */
+/** Wakes the pumps of a connection when its queue has work. */
 export type Waker = {
   /** Wakes the pumps in this process and in all others that may have the connection up. */
   wake(connectionId: number): void;
@@ -17,13 +17,15 @@ export type Waker = {
 };
 
 /**
- * Creates a waker. Pumps in this process are woken at once. Other processes are woken by NOTIFY, which is sent outside the
- * transaction that accepts messages (inside, it would make all commits wait for one lock) and at most one statement at a time,
- * so that bursts become one statement. A NOTIFY may be lost with the process; the slow poll of the pumps makes up for that.
+ * Creates a waker. Pumps in this process are woken immediately. Other processes are woken by NOTIFY, which is sent
+ * outside the transaction that accepts messages (inside, it would make all commits wait for one lock) and at most one
+ * statement at a time, so that bursts become one statement. A NOTIFY may be lost with the process; the slow poll of the
+ * pumps makes up for that.
  *
- * None is sent for a connection that only the worker in this process has up (`setShared`): that would be a transaction for
- * each batch of single sends, and a second look at the queue. A worker elsewhere looks at the queue when its first bind is
- * up, and announces it then; until the announcement is heard here, the slow poll (2 s) makes up for what it is not told.
+ * None is sent for a connection that only the worker in this process has up (`setShared`): that would be a transaction
+ * for each batch of single sends, and a second look at the queue. A worker elsewhere checks the queue when its first
+ * bind is up, and announces it then; until the announcement arrives here, the slow poll (2 s) makes up for missing
+ * notifications.
  */
 export function createWaker(pool: Pool): Waker {
   const local = new EventEmitter().setMaxListeners(0);

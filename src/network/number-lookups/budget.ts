@@ -2,12 +2,12 @@ import { GATEWAY_ACCOUNT_ID } from '../../identity/audit/record.ts';
 import type { Db } from '../../platform/db/query.ts';
 import { insertAsked, listUsedUp } from './sql.ts';
 
-/** How many look-ups an account wants. */
+/** Number of look-ups that an account requests. */
 export type Wanted = { readonly accountId: number; readonly lookups: number };
 
 /**
- * Counts look-ups against the budgets of their accounts and of the installation for today, and returns how many each may
- * have. What is refused counts too, so that the rows show how much was wanted.
+ * Counts look-ups against the budgets of their accounts and of the installation for today, and returns how many each
+ * may have. Rejected ones count too, so that the rows show the demand.
  */
 export async function takeLookups(db: Db, perDay: number, wanted: readonly Wanted[]): Promise<number[]> {
   const sums = new Map<number, number>();
@@ -31,7 +31,7 @@ export async function takeLookups(db: Db, perDay: number, wanted: readonly Wante
 
 type Asked = Parameters<typeof insertAsked>[1][number];
 
-/** Counts what accounts ask for; returns how much of that each may have. */
+/** Counts the look-ups that accounts request; returns how many of them each may have. */
 async function take(db: Db, rows: readonly Asked[]): Promise<Map<number, number>> {
   const now = new Map(rows.map(({ accountId, asked }) => [accountId, asked]));
   return new Map(

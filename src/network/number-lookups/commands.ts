@@ -18,7 +18,10 @@ type AddFlags = Readonly<Record<string, unknown>> & {
   readonly set: string[];
 };
 
-/** `lookup add`, `list`, `test` and `remove`: who knows the networks of numbers. A running program follows at once. */
+/**
+ * Registers `lookup add`, `list`, `test` and `remove` for the services that know the networks of numbers. A running
+ * program follows immediately.
+ */
 export function registerLookupCommands(program: Command, context: CommandContext): void {
   const lookup = program.command('lookup').description('services that know the networks of numbers');
 

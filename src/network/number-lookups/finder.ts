@@ -9,17 +9,17 @@ import type { LookupSettings } from '../../carriers/number-lookup/settings.ts';
 import { takeLookups, type Wanted } from './budget.ts';
 import * as db from './sql.ts';
 
-/** Returns the network of a number, in E.164, as MCC and MNC; null when it is not known. */
+/** Returns the network of a number, in E.164, as MCC and MNC; null if unknown. */
 export type NetworkOf = (number: string) => string | null;
 
 export type NetworkFinder = {
-  /** Whether any number may have to be looked up: if not, nobody need ask. */
+  /** Returns true if any number may have to be looked up: otherwise callers can skip the finder. */
   isNeeded(): boolean;
   /**
-   * Finds the networks of numbers that an account sends to: those that are known, and with `wait` those that decide which
-   * connection a message goes to, if the service answers within its time. The others are looked up in the background, for
-   * the next message. No more are looked up than the budgets of the account and the installation allow. Never rejects
-   * because of the service.
+   * Finds the networks of numbers that an account sends to: those that are known, and with `wait` those that decide
+   * which connection a message goes to, if the service responds within its time. The others are looked up in the
+   * background, for the next message. No more are looked up than the budgets of the account and the installation allow.
+   * Never rejects because of the service.
    */
   find(numbers: readonly string[], options: FindOptions): Promise<NetworkOf>;
 };
@@ -27,13 +27,13 @@ export type NetworkFinder = {
 export type FindOptions = {
   readonly accountId: number;
   readonly wait: boolean;
-  /** Picks those of the unknown numbers that are worth a paid look-up; without it, all are. Not called when none is unknown. */
+  /** Picks the unknown numbers that are worth a paid look-up; without it, all are. Not called when none is unknown. */
   readonly pickWorthy?: (numbers: readonly string[]) => Promise<readonly string[]>;
 };
 
 export const NO_NETWORK: NetworkOf = () => null;
 
-/** Nothing is looked up. */
+/** Finder that looks nothing up. */
 export const NO_NETWORKS: NetworkFinder = { isNeeded: () => false, find: async () => NO_NETWORK };
 
 /** A service that is open. */
@@ -47,14 +47,14 @@ export type OpenService = {
 
 /** Numbers that wait for a slot; more are routed without a network. */
 const MAX_WAITING = 10_000;
-/** After so many failures in a row the service is left alone for a while, so that messages do not wait in vain. */
+/** After this many failures in a row the service is not asked for a while, so that messages do not wait in vain. */
 const FAILURES_BEFORE_PAUSE = 5;
 const PAUSE_MS = 30 * SECOND_MS;
 
 type FinderDeps = {
   readonly pool: Pool;
   readonly log: Log;
-  /** Says what the network of a number changes. */
+  /** Returns the effect of a number's network on routing. */
   readonly networkUse: Router['networkUse'];
   /** Opens a stored service; throws when its settings or its secret cannot be read. */
   readonly open: (service: db.LookupService) => OpenService;
@@ -64,10 +64,10 @@ type FinderDeps = {
 };
 
 /**
- * Creates a finder of networks: what services have said is kept in the database with its age, numbers without a network too.
- * Only numbers are looked up whose network changes which connection they go to, and with the setting `margins` those where
- * it changes what that costs; no message waits for the latter. A number that several messages wait for is asked for once, and
- * of many numbers as many at a time as the service's settings allow.
+ * Creates a finder of networks: the results of services are stored in the database with their age, numbers without a
+ * network too. Only numbers are looked up whose network changes which connection they go to, and with the setting
+ * `margins` those where it changes the cost; no message waits for the latter. A number that several messages wait for
+ * is requested once, and of many numbers as many at a time as the service's settings allow.
  */
 export function createNetworkFinder({
   pool,
@@ -100,7 +100,7 @@ export function createNetworkFinder({
   const take = groupCommit<Wanted, number>({ inFlight: 1, flush: (wanted) => takeLookups(pool, perDay, wanted) });
 
   async function ask(asked: OpenService, number: string): Promise<Found> {
-    // Who waits is handed the slot of the one that ends.
+    // A waiting look-up is handed the slot of the one that ends.
     if (running < asked.settings.concurrency) running += 1;
     else await new Promise<void>((resolve) => void waiting.push(resolve));
     try {
@@ -116,7 +116,8 @@ export function createNetworkFinder({
   }
 
   function count({ id, version, name }: OpenService, found: Found): void {
-    // A service that was removed or changed ends what it was asked as failed: that says nothing about its successor.
+    // A service that was removed or changed ends its pending look-ups as failed: that is no evidence against its
+    // successor.
     if (id !== service?.id || version !== service.version) return;
     failures = found.kind === 'failed' ? failures + 1 : 0;
     if (found.kind !== 'failed' || failures < FAILURES_BEFORE_PAUSE) return;
@@ -125,7 +126,7 @@ export function createNetworkFinder({
     log.warn({ connection: name, reason: found.reason }, 'look-ups fail; messages are routed without a network');
   }
 
-  /** Returns those of the unknown numbers that may be looked up: in progress, or worth it and within the budgets. */
+  /** Returns the unknown numbers that may be looked up: in progress, or worth it and within the budgets. */
   async function pick(numbers: readonly string[], { accountId, pickWorthy }: FindOptions): Promise<readonly string[]> {
     const joined = numbers.filter((number) => inProgress.has(number));
     const room = now() < pausedUntil ? 0 : MAX_WAITING - waiting.length;
@@ -135,7 +136,7 @@ export function createNetworkFinder({
     return [...joined, ...worthy.slice(0, granted)];
   }
 
-  /** Looks a number up, or joins the look-up in progress; null when there is no room or the service is left alone. */
+  /** Looks a number up, or joins the look-up in progress; null when there is no room or the service is paused. */
   function lookUp(number: string): Promise<Found> | null {
     const known = inProgress.get(number);
     if (known) return known;

@@ -27,7 +27,7 @@ const [NUMBER] = NUMBERS;
 
 type Behaviour = (request: IncomingMessage, response: ServerResponse) => void;
 
-/** The service: what it was asked, how many questions it had at a time, and how it answers. */
+/** The service: the numbers requested, its maximum of concurrent requests, and its responses. */
 let asked: string[];
 let [open, most] = [0, 0];
 let behave: Behaviour;

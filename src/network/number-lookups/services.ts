@@ -17,8 +17,8 @@ const NAME = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$/;
 export type NewService = { readonly name: string; readonly settings: unknown; readonly apiKey: string };
 
 /**
- * Adds a service that knows the networks of numbers; running processes ask it at once. The oldest service is asked. Call it in
- * a transaction. Errors: 400 naming the invalid fields, 409 when the name is taken.
+ * Adds a service that knows the networks of numbers; running processes use it immediately. The oldest service is asked.
+ * Call it in a transaction. Errors: 400 naming the invalid fields, 409 when the name is taken.
  */
 export async function addService(
   tx: Db,
@@ -45,7 +45,7 @@ function parse(given: unknown): object {
   }
 }
 
-/** Removes a service. What it has said about numbers stays until it is too old. Call it in a transaction. Errors: 404. */
+/** Removes a service. Its cached results are kept until they expire. Call it in a transaction. Errors: 404. */
 export async function removeService(
   tx: Db,
   { name, by }: { readonly name: string; readonly by: string },
@@ -63,8 +63,8 @@ async function record(tx: Db, { by, action, name }: { by: string; action: string
 type Outside = { readonly secretKey: SecretKey; readonly guard: Guard };
 
 /**
- * Opens a stored service; it dials only addresses that webhooks may be posted to. Throws when it was sealed with another
- * SECRET_KEY.
+ * Opens a stored service; it dials only addresses that webhooks may be posted to. Throws when it was sealed with
+ * another SECRET_KEY.
  */
 export function openService(
   { id, name, version, ...stored }: db.LookupService,

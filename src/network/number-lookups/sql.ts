@@ -40,7 +40,7 @@ export async function deleteService(db: Db, { name }: { name: string }): Promise
   return exec(db, sql`DELETE FROM lookup_service WHERE name = ${name}`);
 }
 
-/** Whether any route or cost names a network: otherwise no number need be looked up. */
+/** Returns true if any route or cost names a network: otherwise no number need be looked up. */
 export async function hasNamedNetwork(db: Db): Promise<boolean> {
   const { named } = await one<{ named: boolean }>(
     db,
@@ -52,7 +52,7 @@ export async function hasNamedNetwork(db: Db): Promise<boolean> {
 
 const KNOWN = columns({ number: as<string>('n.number'), network: as<string | null>('n.network') });
 
-/** Lists what is known of numbers, without what is too old. */
+/** Lists the known networks of numbers, without expired ones. */
 export async function listKnown(db: Db, { numbers }: { numbers: readonly string[] }): Promise<RowOf<typeof KNOWN>[]> {
   return many(
     db,
@@ -68,7 +68,7 @@ export type NewKnown = {
   readonly validUntil: Date;
 };
 
-/** Inserts what was found about numbers, each once, in place of what was known before. */
+/** Inserts results about numbers, each once, replacing earlier ones. */
 export async function insertKnown(db: Db, rows: readonly NewKnown[]): Promise<void> {
   if (rows.length === 0) return;
   await exec(
@@ -113,14 +113,14 @@ const ASKED = columns({
   allowed: as<number | null>('b.allowed'),
 });
 
-/** How many look-ups an account may have in a day, by its plan. */
+/** Maximum look-ups of an account in a day, by its plan. */
 const BY_PLAN = JSON.stringify(
   Object.fromEntries(Object.entries(DAILY_BUDGETS).map(([plan, { lookups }]) => [plan, lookups])),
 );
 
 /**
- * Adds look-ups that are wanted to the counts of today, each account once, and returns the sums. Without `allowed`, the plan
- * of the account says how many it may have.
+ * Adds requested look-ups to the counts of today, each account once, and returns the sums. Without `allowed`, the plan
+ * of the account decides how many it may have.
  */
 export const insertAsked = (
   db: Db,
@@ -140,11 +140,11 @@ export const insertAsked = (
         RETURNING ${ASKED}`,
   );
 
-/** Lists what has used up its look-ups of today: accounts, and the installation as account 0. */
+/** Lists the accounts that have used up their look-ups of today; the installation is account 0. */
 export const listUsedUp = (db: Db): Promise<RowOf<typeof ASKED>[]> =>
   many(db, sql`SELECT ${ASKED} FROM lookup_budget b WHERE b.day = current_date AND b.asked > b.allowed`);
 
-/** Deletes what is too old to be used, and counts of more than a year. Returns how many numbers were forgotten. */
+/** Deletes expired results, and counts of more than a year. Returns how many numbers were deleted. */
 export async function deleteOldKnown(db: Db): Promise<number> {
   await exec(db, sql`DELETE FROM lookup_day WHERE day < current_date - 400`);
   await exec(db, sql`DELETE FROM lookup_budget WHERE day < current_date`);

@@ -28,8 +28,8 @@ const MAX_WEIGHT = 1000;
 
 /**
  * Routes the numbers with a prefix to a connection, for all messages or for those that meet the conditions, or changes
- * priority, policy and weight of the route that exists with the same conditions; running processes follow at once. Call it
- * in a transaction. Errors: 400 naming the invalid fields, 404 for the connection.
+ * priority, policy and weight of the route that exists with the same conditions; running processes follow immediately.
+ * Call it in a transaction. Errors: 400 naming the invalid fields, 404 for the connection.
  */
 export async function addRoute(
   tx: Db,
@@ -88,7 +88,7 @@ function faultsOfConditions({ network, accountId, sender, hours }: Conditions): 
 
 const NETWORK = /^\d{5,6}$/;
 
-/** Removes a route, and records in the audit log what it was. Call it in a transaction. Errors: 404. */
+/** Removes a route, and records it in the audit log. Call it in a transaction. Errors: 404. */
 export async function removeRoute(tx: Db, { id, by }: { readonly id: number; readonly by: string }): Promise<void> {
   const detail = Number.isSafeInteger(id)
     ? ((await deleteRoute(tx, { id })) ?? (await deleteConditionalRoute(tx, { id })))

@@ -54,7 +54,7 @@ test.each([
   [['--weight', '1001'], 'weight: must be a whole number from 1 to 1000'],
   [['--weight', '0'], 'weight: must be'],
   [['--hours', '08:00-08:00'], 'hours: must begin and end at different times'],
-  [['--hours', '08:00-20:00', '--time-zone', 'Rome'], 'hours: Rome is no time zone'],
+  [['--hours', '08:00-20:00', '--time-zone', 'Rome'], 'hours: Rome is not a time zone'],
   [['--priority', '1.5'], 'priority: must be a whole number'],
 ])('a route with %j is refused: %s', async (args, fault) => {
   const { code, stderr } = await add('one', ...args);

@@ -35,9 +35,9 @@ type ExplainFlags = {
   readonly at?: Date;
 };
 
-/** `route add`, `list`, `remove`, `policy` and `explain`. A running program follows at once. */
+/** Registers `route add`, `list`, `remove`, `policy` and `explain`. A running program follows immediately. */
 export function registerRouteCommands(program: Command, context: CommandContext): void {
-  const route = program.command('route').description('which connections are used for which numbers');
+  const route = program.command('route').description('routes of numbers to connections');
 
   route
     .command('add')
@@ -108,7 +108,7 @@ const add = (context: CommandContext, flags: Flags) => {
   return context.withDatabase((pool) => transaction(pool, (tx) => addRoute(tx, input)));
 };
 
-/** Days without hours mean whole days. */
+/** Returns the hours of the flags; days without hours mean whole days. */
 const hoursOf = ({ hours, weekdays, timeZone }: Flags): Hours | null =>
   hours === undefined && weekdays === undefined
     ? null
@@ -158,7 +158,7 @@ const describeRoutes = (routes: readonly Route[]): string =>
   );
 
 function describeExplanation({ routes, reason, policy }: MeasuredExplanation): string {
-  const conclusion = reason === null ? 'The message would be refused: it has no route.' : `Used: ${reason}.`;
+  const conclusion = reason === null ? 'The message would be rejected: it has no route.' : `Used: ${reason}.`;
   if (routes.length === 0) return conclusion;
   const rows = routes.map((r) => [
     r.place ?? '-',

@@ -7,16 +7,16 @@ import type { Policy } from './policies/sql.ts';
 import { listQualityIn, listStandings } from './standings/sql.ts';
 import type { Quality } from './standings/standing.ts';
 
-/** What samples tell about the connection of a route in the country of the number; null without any. */
+/** A route with the quality of its connection in the country of the number; null without samples. */
 export type MeasuredRoute = ExplainedRoute & { readonly quality: Quality | null };
 export type MeasuredExplanation = Omit<Explanation, 'routes'> & { readonly routes: readonly MeasuredRoute[] };
 
-/** How many hours of samples are shown where no policy judges by them. */
+/** Hours of samples shown where no policy judges by them. */
 const SHOWN_HOURS = 3;
 
 /**
- * Explains how a message on SMS would be routed, from what is stored now, and what is known of each connection: under a policy
- * by cost the figures by which it stands where it does, otherwise those of the last hours.
+ * Explains how a message on SMS would be routed, from the stored data, with the known quality of each connection: under
+ * a policy by cost the figures that determine its standing, otherwise those of the last hours.
  */
 export async function explainRoute(pool: Pool, question: Question): Promise<MeasuredExplanation> {
   const costs = createCostList(pool);

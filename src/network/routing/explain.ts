@@ -5,35 +5,35 @@ import type { Policy } from './policies/sql.ts';
 import type { Route } from './sql.ts';
 import type { Standing } from './standings/standing.ts';
 
-/** Why a route is not used for a message. */
+/** Reason why a route is not used for a message. */
 export type Obstacle =
   | ConditionName
-  /** Another prefix decides: a longer one of which a route has its conditions met. */
+  /** Another prefix decides: a longer one with a route whose conditions are met. */
   | 'prefix'
-  /** It leads to the sandbox and the best route to a real carrier, or the other way round. */
+  /** It leads to the sandbox and the best route to a real carrier, or vice versa. */
   | 'sandbox';
 
-/** A route that begins like the number, and what became of it. */
+/** A route whose prefix matches the number, with its result. */
 export type ExplainedRoute = Omit<Route, 'order'> & {
   /** The place in which it is tried, from 1; null: it is not used. */
   readonly place: number | null;
-  /** Why it is not used; empty for those that are. */
+  /** Reasons why it is not used; empty for those that are. */
   readonly obstacles: readonly Obstacle[];
-  /** What the carrier charges, in millionths; null: nobody has said. */
+  /** Charge of the carrier, in millionths; null: not set. */
   readonly costMicros: number | null;
-  /** Where it stands by the policy; null where no policy orders it. */
+  /** Standing by the policy; null where no policy orders it. */
   readonly standing: Standing | null;
 };
 
-/** How a message would be routed now. */
+/** Explanation of how a message would be routed now. */
 export type Explanation = {
   /** The prefix that decides; null: the message has no route. */
   readonly prefix: string | null;
   /** The policy that orders the routes; null: they go by priority. */
   readonly policy: Policy | null;
-  /** Every route that begins like the number: first those that are used, in the order in which they are tried. */
+  /** Every route whose prefix matches the number: first those that are used, in the order in which they are tried. */
   readonly routes: readonly ExplainedRoute[];
-  /** In words why the first one is used; null when there is none. */
+  /** Reason for the first one, in words; null when there is none. */
   readonly reason: string | null;
 };
 
@@ -44,7 +44,7 @@ export type Question = {
   readonly accountId: number | null;
   readonly sender: string | null;
   readonly network: string | null;
-  /** When it would be sent; null: now. */
+  /** Time at which it would be sent; null: now. */
   readonly at: Date | null;
 };
 
@@ -79,7 +79,7 @@ function obstaclesOf({ checks }: PlannedRoute, isElsewhere: boolean, { traffic }
   return [isElsewhere ? 'prefix' : 'sandbox'];
 }
 
-/** The plan and those of the shorter prefixes, longest first. */
+/** Returns the plan and those of the shorter prefixes, longest first. */
 function plansFrom(plan: Plan): Plan[] {
   return plan.shorter === null ? [plan] : [plan, ...plansFrom(plan.shorter)];
 }

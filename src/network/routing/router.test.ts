@@ -86,7 +86,7 @@ async function ways(): Promise<(number: string, more?: Partial<Traffic>) => numb
   return (number, more) => wayOf(router, number, more).map((id) => connectionIds.indexOf(id));
 }
 
-/** The router after a reload, answering with connections counted from 0. */
+/** The router after a reload, returning connections counted from 0. */
 async function route(): Promise<(destination: string, channel?: Channel) => number | null> {
   const router = createRouter(pool);
   await router.reload();

@@ -15,14 +15,14 @@ import { listRoutes } from './sql.ts';
 import { listStandings } from './standings/sql.ts';
 
 /**
- * Returns the way of a message to a number on a channel; no connections when there is no route. `destination` is E.164 with
- * its plus. On channels that are routed by sender, the sender determines the connection, and there is at most one.
+ * Returns the way of a message to a number on a channel; no connections when there is no route. `destination` is E.164
+ * with its plus. On channels that are routed by sender, the sender determines the connection, and there is at most one.
  */
 export type FindRoute = (channel: Channel, destination: string, traffic: Traffic) => Way;
 
 /**
- * Returns whether an account may send as this sender: it is the account's own, or shared by all accounts. Always true on
- * channels that are routed by prefix.
+ * Returns true if an account may send as this sender: it is the account's own, or shared by all accounts. Always true
+ * on channels that are routed by prefix.
  */
 export type MaySend = (accountId: number, channel: Channel, sender: string) => boolean;
 
@@ -31,15 +31,15 @@ export type Router = {
   readonly maySend: MaySend;
   /** Explains how a message on SMS would be routed. */
   explain(question: Question): Explanation;
-  /** Returns what the network of a number changes for an SMS; null if nothing, so that it need not be looked up. */
+  /** Returns the effect of a number's network on an SMS; null if none, so that it need not be looked up. */
   networkUse(recipient: Recipient): NetworkUse | null;
   reload(): Promise<void>;
 };
 
 /**
- * Creates a router that works from memory: the longest prefix wins, and its routes are ordered by their priority numbers, or
- * by the policy of the number. The tables are small and read for every message, so they are kept in memory and reloaded
- * after each change. `findCost` and `dependsOnNetwork` are from a list of costs that is reloaded with it.
+ * Creates a router that works from memory: the longest prefix wins, and its routes are ordered by their priority
+ * numbers, or by the policy of the number. The tables are small and read for every message, so they are kept in memory
+ * and reloaded after each change. `findCost` and `dependsOnNetwork` are from a list of costs that is reloaded with it.
  */
 export function createRouter(
   pool: Pool,

@@ -15,8 +15,8 @@ export const ALL_ROUTES = sql`(
   FROM conditional_route)`;
 
 /**
- * The channels and prefixes for which an account has a route, its conditions met or not, for the FROM of a statement: all
- * that accounts may know of routes.
+ * The channels and prefixes for which an account has a route, its conditions met or not, for the FROM of a statement.
+ * Accounts may know no more than that about routes.
  */
 export const routedPrefixes = ({ accountId }: { accountId: number }) => sql`(
   SELECT channel, prefix FROM route
@@ -35,12 +35,12 @@ const ROUTE = columns({
   prefix: as<string>('r.prefix'),
   connectionId: as<number>('r.connection_id'),
   connection: as<string>('c.name'),
-  /** Whether the connection leads to the sandbox carrier. */
+  /** True if the connection leads to the sandbox carrier. */
   sandbox: as<boolean>('c.sandbox'),
   priority: as<number>('r.priority'),
-  /** For single sends that are routed by it. */
+  /** Applies to single sends that are routed by it. */
   onUnknown: as<OnUnknown>('r.on_unknown'),
-  /** Its part of the traffic of the routes with the same priority; null: it does not share, it stands behind them. */
+  /** Its part of the traffic of the routes with the same priority; null: it does not share, and comes after them. */
   weight: as<number | null>('r.weight'),
   network: as<string | null>('r.network'),
   accountId: as<number | null>('r.owner_id'),
@@ -108,7 +108,7 @@ const DELETED_ROUTE = columns({
 });
 export type DeletedRoute = RowOf<typeof DELETED_ROUTE>;
 
-/** Deletes a route without conditions and returns what it was; undefined when there is none. */
+/** Deletes a route without conditions and returns it; undefined when there is none. */
 export async function deleteRoute(db: Db, { id }: { id: number }): Promise<DeletedRoute | undefined> {
   return maybeOne(
     db,
@@ -124,7 +124,7 @@ const DELETED_CONDITIONS = columns({
   hours: as<Hours | null>('r.hours'),
 });
 
-/** Deletes a route with conditions and returns what it was; undefined when there is none. */
+/** Deletes a route with conditions and returns it; undefined when there is none. */
 export async function deleteConditionalRoute(
   db: Db,
   { id }: { id: number },

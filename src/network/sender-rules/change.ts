@@ -12,8 +12,8 @@ const BAD_PREFIX = { field: 'prefix', message: 'must be up to 15 digits' };
 const PREFIX = /^\d{0,15}$/;
 
 /**
- * Sets which senders SMS may have to numbers with a prefix; running processes follow at once. Call it in a transaction.
- * Errors: 400 naming the invalid fields.
+ * Sets the senders that SMS to numbers with a prefix may have; running processes follow immediately. Call it in a
+ * transaction. Errors: 400 naming the invalid fields.
  */
 export async function setSenderRule(tx: Db, { by, ...rule }: Omit<db.SenderRule, 'id'> & By): Promise<db.SenderRule> {
   const errors = faultsOfRule(rule);
@@ -41,7 +41,7 @@ export async function removeSenderRule(tx: Db, { by, id }: { readonly id: number
   await record(tx, { by, action: 'sender-rule.remove', subject: `sender-rule:${rule.prefix}`, detail: {} });
 }
 
-/** Notes that a sender is registered for the numbers with a prefix. Errors: 400 naming the invalid fields. */
+/** Records that a sender is registered for the numbers with a prefix. Errors: 400 naming the invalid fields. */
 export async function addRegistered(tx: Db, { by, ...entry }: db.NewRegistered & By): Promise<db.RegisteredSender> {
   const errors = [
     ...(PREFIX.test(entry.prefix) ? [] : [BAD_PREFIX]),
@@ -68,7 +68,7 @@ type NewPool = Pick<db.NumberPool, 'name' | 'ownerId' | 'numbers'>;
 const NUMBER = /^\+?\d{3,16}$/;
 const BAD_NUMBER = 'must be a number in E.164 form, or a short code';
 
-/** Makes a pool of numbers. Errors: 400 naming the invalid fields, 409 when there is one of that name. */
+/** Makes a pool of numbers. Errors: 400 naming the invalid fields, 409 when a pool of that name exists. */
 export async function addPool(tx: Db, { by, ...input }: NewPool & By): Promise<{ id: number }> {
   const { name, ownerId } = input;
   const numbers = [...new Set(input.numbers)];
@@ -80,7 +80,7 @@ export async function addPool(tx: Db, { by, ...input }: NewPool & By): Promise<{
   ];
   if (errors.length > 0) throw invalidFields(errors);
   const made = await db.insertPool(tx, { name, ownerId });
-  if (!made) throw new AppError('conflict', { message: `There is a pool ${name} already` });
+  if (!made) throw new AppError('conflict', { message: `A pool named ${name} already exists` });
   for (const number of numbers) await db.insertPoolNumber(tx, { poolId: made.id, number });
   await record(tx, { by, ownerId, action: 'number-pool.add', subject: `number-pool:${name}`, detail: { numbers } });
   return made;
@@ -112,7 +112,7 @@ export async function removePoolNumber(tx: Db, { by, id, number }: PoolChange): 
   await recordPool(tx, { by, action: 'number-pool.remove-number' }, pool, { number });
 }
 
-/** Removes a pool: messages from it are refused. Errors: 404. */
+/** Removes a pool: messages from it are rejected. Errors: 404. */
 export async function removePool(tx: Db, { by, id }: { readonly id: number } & By): Promise<void> {
   const pool = await lockedPool(tx, id);
   await db.deleteSticky(tx, { ...pool, number: null });
@@ -136,7 +136,7 @@ type Change = By & {
   readonly detail: object;
 };
 
-/** Records a change in the audit log of its account, or of the gateway, and tells running processes. */
+/** Records a change in the audit log of its account, or of the gateway, and notifies running processes. */
 async function record(tx: Db, { by, action, subject, ownerId = null, detail }: Change): Promise<void> {
   const author = operatorAuthor(ownerId ?? GATEWAY_ACCOUNT_ID, by);
   await recordAudit(tx, author, { action, subject, detail: { ...detail } });

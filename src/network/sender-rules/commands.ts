@@ -7,7 +7,10 @@ import { transaction } from '../../platform/db/transaction.ts';
 import * as change from './change.ts';
 import * as db from './sql.ts';
 
-/** `sender-rule` and `number-pool`: which senders SMS may have in a country. A running program follows at once. */
+/**
+ * Registers `sender-rule` and `number-pool` for the senders that SMS may have in a country. A running program follows
+ * immediately.
+ */
 export function registerSenderRuleCommands(program: Command, context: CommandContext): void {
   const by = operatorName();
   const within = <T>(work: (tx: Db) => Promise<T>): Promise<T> =>
@@ -34,18 +37,18 @@ type RuleFlags = {
 };
 
 function addRuleCommands(program: Command, { context, within, by }: Tools): void {
-  const rule = program.command('sender-rule').description('which senders SMS may have in a country');
+  const rule = program.command('sender-rule').description('senders that SMS may have in a country');
 
   rule
     .command('set')
     .description('set the rule for numbers with a prefix')
     .option(...PREFIX)
     .addOption(
-      new Option('--alphanumeric <policy>', 'what happens to senders with letters that are not registered')
+      new Option('--alphanumeric <policy>', 'action for senders with letters that are not registered')
         .choices([...db.ALPHANUMERIC_POLICIES])
         .makeOptionMandatory(),
     )
-    .option('--replacement <sender>', 'a sender or pool:NAME, in place of senders that do not pass')
+    .option('--replacement <sender>', 'a sender or pool:NAME, instead of senders that do not pass')
     .option('--registered-only', 'numbers too pass only if they are registered')
     .action(async ({ prefix, alphanumeric, replacement, registeredOnly }: RuleFlags) => {
       const input = { prefix, alphanumeric, replacement: replacement ?? null, registeredOnly: registeredOnly === true };
@@ -87,7 +90,7 @@ function addRegisteredCommands(program: Command, { context, within, by }: Tools)
 
   registered
     .command('add')
-    .description('note that a sender is registered for numbers with a prefix')
+    .description('record a sender registration for numbers with a prefix')
     .option(...PREFIX)
     .requiredOption('--sender <sender>', 'the sender as it is sent')
     .option(...ACCOUNT)
@@ -176,7 +179,7 @@ function addPoolCommands(program: Command, { context, within, by }: Tools): void
   pool
     .command('remove')
     .argument('<id>')
-    .description('remove a pool; messages from it are refused')
+    .description('remove a pool; messages from it are rejected')
     .action(async (id: string) => {
       await within((tx) => change.removePool(tx, { id: Number(id), by }));
       context.report({ removed: true }, () => 'The pool was removed.');

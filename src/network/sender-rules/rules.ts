@@ -3,13 +3,13 @@ import { type PrefixTable, prefixTable } from '../../platform/lib/phone/prefix-t
 import { pickNumber, poolNameOf } from './pick-number.ts';
 import { listPools, listRegistered, listRules, type NumberPool, type SenderRule } from './sql.ts';
 
-/** What becomes of a sender in the country of a recipient. */
+/** The sender to use in the country of a recipient, or an error. */
 export type ChosenSender =
   | { readonly sender: string }
   /** The sender is not allowed there, or the pool does not exist or has no numbers. */
   | { readonly fault: 'sender_not_allowed' | 'no_pool' };
 
-/** Who sends, to whom (E.164), and the sender that was asked for; '' lets the carrier choose. */
+/** The account, the recipient (E.164), and the requested sender; '' lets the carrier choose. */
 export type AskedSender = { readonly accountId: number; readonly destination: string; readonly sender: string };
 
 /** Returns the number that a recipient keeps in a pool; undefined if the hash decides (`createStickyLookup`). */
@@ -17,20 +17,22 @@ export type FindSticky = (pool: string, destination: string) => string | undefin
 
 export type SenderRules = {
   /**
-   * Returns the sender of an SMS: the one asked for, the replacement by the rule of the country, or the recipient's number
-   * of a pool.
+   * Returns the sender of an SMS: the requested one, the replacement by the rule of the country, or the recipient's
+   * number of a pool.
    */
   choose(asked: AskedSender, findSticky: FindSticky): ChosenSender;
-  /** Returns the name of the pool whose recipients may keep other numbers, if `choose` would pick from it; else null. */
+  /**
+   * Returns the name of the pool whose recipients may keep other numbers, if `choose` would pick from it; else null.
+   */
   stickyPoolOf(asked: AskedSender): string | null;
-  /** Whether there is any such pool. */
+  /** Returns true if there is any such pool. */
   anySticky(): boolean;
 };
 
-/** Nobody keeps a number. */
+/** Finder for recipients without a kept number. */
 export const NO_STICKY: FindSticky = () => undefined;
 
-/** Every sender is allowed everywhere, and there are no pools. */
+/** Rules that allow every sender everywhere, without pools. */
 export const NO_SENDER_RULES: SenderRules = {
   choose: ({ sender }) => (poolNameOf(sender) === null ? { sender } : { fault: 'no_pool' }),
   stickyPoolOf: () => null,
@@ -39,7 +41,7 @@ export const NO_SENDER_RULES: SenderRules = {
 
 type Tables = {
   readonly rules: PrefixTable<SenderRule>;
-  /** Which accounts may use a sender, by prefix. */
+  /** Accounts that may use a sender, by prefix. */
   readonly registered: ReadonlyMap<string, readonly { readonly prefix: string; readonly ownerId: number | null }[]>;
   readonly pools: ReadonlyMap<string, NumberPool>;
   readonly isEmpty: boolean;
@@ -91,7 +93,7 @@ const poolKey = (name: string, ownerId: number | null): string => `${name}/${own
 
 type Target = ChosenSender | { readonly pool: NumberPool };
 
-/** What a sender comes to before a pool picks a number. */
+/** Applies the rules to a sender, before a pool picks a number. */
 function targetOf(asked: AskedSender, tables: Tables): Target {
   const { accountId, destination, sender } = asked;
   const name = poolNameOf(sender);
@@ -103,7 +105,7 @@ function targetOf(asked: AskedSender, tables: Tables): Target {
   return replacing === null ? { sender: rule.replacement } : poolNamed(replacing, accountId, tables);
 }
 
-/** The account's own pool goes before one of all accounts. */
+/** Finds a pool; the account's own goes before one of all accounts. */
 function poolNamed(name: string, accountId: number, { pools }: Tables): Target {
   const pool = pools.get(poolKey(name, accountId)) ?? pools.get(poolKey(name, null));
   return pool ? { pool } : { fault: 'no_pool' };

@@ -40,7 +40,7 @@ async function loaded() {
   return rules;
 }
 
-/** What becomes of a sender to a number. */
+/** Returns the sender chosen for a number. */
 async function choice(sender: string, destination = '+393331234567', of = accountId): Promise<string> {
   const chosen = (await loaded()).choose({ accountId: of, destination, sender }, NO_STICKY);
   return 'fault' in chosen ? chosen.fault : chosen.sender;
@@ -110,7 +110,7 @@ test('the replacement of a rule may be a pool, and the own pool of an account go
   expect(await choice('ACME', '+13125550100', accountId + 1)).toBe('+12025550141');
 });
 
-/** Sends to all recipients from the pool as it is; returns the sender of each. */
+/** Sends to all recipients from the current pool; returns the sender of each. */
 async function sendAll(): Promise<Map<string, string>> {
   const rules = await loaded();
   const asked = recipients.map((destination) => ({ accountId, destination, sender: 'pool:us' }));
@@ -161,7 +161,7 @@ test('who is written to again keeps the number for as long as messages are kept,
   await sendAll();
   const { kept } = await transaction(pool, (tx) => change.addPoolNumber(tx, { id, number: '+12025550144', by: 'Ada' }));
   await exec(pool, sql`UPDATE sticky_sender SET used_at = now() - interval '40 days'`);
-  // Two requests at the same moment note it as well as one.
+  // Two concurrent requests record it as well as one.
   await Promise.all([sendAll(), sendAll()]);
   const before = new Date(Date.now() - DAY_MS);
   expect(await deleteStickySenders(pool, { before, limit: 10_000 })).toBe(0);

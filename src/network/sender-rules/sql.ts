@@ -3,7 +3,7 @@ import { timeOf } from '../../platform/db/id-time.ts';
 import { type Db, exec, many, maybeOne, one, sql } from '../../platform/db/query.ts';
 import { as, columns, type RowOf } from '../../platform/db/select.ts';
 
-/** What happens to senders with letters in a country. */
+/** Policies for senders with letters in a country. */
 export const ALPHANUMERIC_POLICIES = ['allowed', 'replaced', 'refused'] as const;
 export type AlphanumericPolicy = (typeof ALPHANUMERIC_POLICIES)[number];
 
@@ -14,7 +14,7 @@ const RULE = columns({
   alphanumeric: as<AlphanumericPolicy>('alphanumeric'),
   /** A sender or `pool:NAME`. */
   replacement: as<string | null>('replacement'),
-  /** Whether numbers too pass only if they are registered. */
+  /** True if numbers too pass only if they are registered. */
   registeredOnly: as<boolean>('registered_only'),
 });
 export type SenderRule = RowOf<typeof RULE>;
@@ -38,7 +38,7 @@ export async function insertRule(
   );
 }
 
-/** Deletes a rule and returns what it was; undefined when there is none. */
+/** Deletes a rule and returns it; undefined when there is none. */
 export async function deleteRule(db: Db, { id }: { id: number }): Promise<SenderRule | undefined> {
   return maybeOne(db, sql`DELETE FROM sender_rule WHERE id = ${id} RETURNING ${RULE}`);
 }
@@ -67,7 +67,7 @@ export async function insertRegistered(db: Db, { prefix, sender, ownerId }: NewR
   );
 }
 
-/** Deletes a registered sender and returns what it was; undefined when there is none. */
+/** Deletes a registered sender and returns it; undefined when there is none. */
 export async function deleteRegistered(db: Db, { id }: { id: number }): Promise<RegisteredSender | undefined> {
   return maybeOne(db, sql`DELETE FROM registered_sender r WHERE r.id = ${id} RETURNING ${REGISTERED}`);
 }
@@ -75,10 +75,10 @@ export async function deleteRegistered(db: Db, { id }: { id: number }): Promise<
 const POOL = columns({
   id: as<number>('p.id'),
   name: as<string>('p.name'),
-  /** The account whose pool it is; null for a pool of all accounts. */
+  /** The account that owns the pool; null for a pool of all accounts. */
   ownerId: as<number | null>('p.owner_id'),
   account: as<string | null>('(SELECT name FROM account WHERE id = p.owner_id)'),
-  /** Whether some of its recipients keep another number than the hash picks. */
+  /** True if some of its recipients keep another number than the hash picks. */
   sticky: as<boolean>('p.sticky'),
   numbers: as<string[]>('ARRAY(SELECT number FROM number_pool_number n WHERE n.pool_id = p.id ORDER BY number)'),
 });
@@ -121,8 +121,9 @@ export async function deletePoolNumber(db: Db, { poolId, number }: PoolNumber): 
 }
 
 /**
- * Stores which number recipients keep who would get `added` from now on and were written to from another number of the pool
- * before. `pickNumber` makes the same choice. It reads the messages that are kept. Returns how many recipients there are.
+ * Stores the kept numbers of recipients who would get `added` from now on and were written to from another number of
+ * the pool before. `pickNumber` makes the same choice. It reads the messages that are kept. Returns how many recipients
+ * there are.
  */
 export async function insertSticky(
   db: Db,
@@ -150,8 +151,8 @@ export async function updatePoolSticky(db: Db, { id }: { id: number }): Promise<
 }
 
 /**
- * Deletes what recipients of a pool keep: a number that left it, or (null) any. Of a shared pool, those of all accounts
- * without a pool of that name.
+ * Deletes the kept numbers of a pool's recipients: those that equal a number which left it, or (null) all. For a shared
+ * pool, those of all accounts without a pool of that name.
  */
 export async function deleteSticky(
   db: Db,
@@ -177,8 +178,8 @@ const STICKY = columns({
 export type StickySender = RowOf<typeof STICKY>;
 
 /**
- * Lists the numbers that these recipients keep, because messages to them are about to be made, and notes that once a day. What
- * another transaction is noting is left to it.
+ * Lists the numbers that these recipients keep, because messages to them are about to be made, and records their use
+ * once a day. Rows that another transaction is updating are left to it.
  */
 export async function listSticky(db: Db, keys: readonly Omit<StickySender, 'sender'>[]): Promise<StickySender[]> {
   return many(
@@ -208,8 +209,8 @@ export async function listStickyPools(db: Db): Promise<{ id: number }[]> {
 }
 
 /**
- * Updates a locked pool of which no recipient keeps a number any more, so that nobody need ask. Returns 0 if some do, or if
- * that is known.
+ * Updates a locked pool of which no recipient keeps a number any more, so that look-ups are skipped. Returns 0 if some
+ * do, or if that is known.
  */
 export async function updatePoolNotSticky(
   db: Db,

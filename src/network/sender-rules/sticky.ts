@@ -9,15 +9,18 @@ import { listSticky, listStickyPools, lockPool, type StickySender, updatePoolNot
 type Key = Omit<StickySender, 'sender'>;
 type Rules = Pick<SenderRules, 'stickyPoolOf'>;
 
-/** Looks up which of these recipients of one account keep the number of a pool that they know, in one statement if any. */
+/**
+ * Looks up which of these recipients of one account keep the number of a pool that they know, in one statement if any.
+ */
 export async function findStickySenders(db: Db, rules: Rules, asked: readonly AskedSender[]): Promise<FindSticky> {
   const keys = keysOf(rules, asked);
   return keys.length === 0 ? NO_STICKY : finderIn(keys, byKey(await listSticky(db, keys)));
 }
 
 /**
- * Creates a function that looks up which of these recipients of one account keep the number of a pool that they know. All
- * requests of the moment share one statement; messages from no pool, or from one in which nobody keeps a number, need none.
+ * Creates a function that looks up which of these recipients of one account keep the number of a pool that they know.
+ * Concurrent requests share one statement; messages from no pool, or from one in which no recipient keeps a number,
+ * need none.
  */
 export function createStickyLookup(db: Db, rules: Rules): (asked: readonly AskedSender[]) => Promise<FindSticky> {
   const find = groupCommit<readonly Key[], ReadonlyMap<string, string>>({
@@ -35,12 +38,12 @@ export function createStickyLookup(db: Db, rules: Rules): (asked: readonly Asked
 }
 
 /**
- * Notes which pools have no recipients any more who keep a number, so that messages from them ask nobody; running processes
- * follow at once. Returns how many there were.
+ * Records which pools have no recipients any more who keep a number, so that messages from them need no look-up;
+ * running processes follow immediately. Returns how many there were.
  */
 export async function endStickyPools(pool: Pool): Promise<number> {
   let ended = 0;
-  // The lock comes first: a number that joins meanwhile may bring new ones.
+  // The lock comes first: a number that joins meanwhile may bring new recipients.
   for (const { id } of await listStickyPools(pool))
     ended += await transaction(pool, async (tx) => {
       const locked = await lockPool(tx, { id });

@@ -12,7 +12,7 @@ import { withExamples } from '../../platform/http/schema.ts';
 
 const MS = '/api/message-server';
 
-/** The senders that an account may use on WhatsApp and RCS. */
+/** Registers the routes of the senders that an account may use on WhatsApp and RCS. */
 export function senderRoutes(app: App, deps: PlatformDeps): void {
   const { pool } = deps;
 

@@ -18,7 +18,7 @@ export const PhoneNumberOut = Type.Object({
   createdAt,
 });
 
-/** What an account states about an agent that it requests (RBM API, agents). */
+/** Data of an agent that an account requests (RBM API, agents). */
 export const AgentIn = Type.Object({
   displayName: Text(100, 'The name that people see above its messages.'),
   description: Type.Optional(Text(100, 'Shown below the name.')),

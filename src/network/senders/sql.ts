@@ -70,7 +70,9 @@ export async function findUsableSender(
   );
 }
 
-/** Locks out others that change senders until the transaction ends: the owner of a connection follows from several rows. */
+/**
+ * Locks out other changes of senders until the transaction ends: the owner of a connection follows from several rows.
+ */
 export async function claimSenders(db: Db): Promise<void> {
   await exec(db, sql`SELECT pg_advisory_xact_lock(724909, 0)`);
 }
@@ -119,7 +121,7 @@ export async function moveSenderToRegistered(
   );
 }
 
-/** Stores what the network reports about its phone numbers; numbers that are not registered here are ignored. */
+/** Stores the network's report about its phone numbers; numbers that are not registered here are ignored. */
 export async function updateSenderDetails(
   db: Db,
   {
@@ -162,8 +164,8 @@ const OWNER = columns({
 });
 
 /**
- * Lists the owners of the senders of each of these connections: an account, or null for shared senders. Connections without
- * senders are missing.
+ * Lists the owners of the senders of each of these connections: an account, or null for shared senders. Connections
+ * without senders are missing.
  */
 export async function listOwnersOfConnections(
   db: Db,

@@ -13,8 +13,8 @@ import { variablesFor } from './variables.ts';
 const FIELDS = Object.keys(WhatsappTemplatePatch.properties);
 
 /**
- * Changes a WhatsApp template of the account's own, in the caller's transaction. What the network has to know is submitted to
- * it first, for a new approval. Errors: 404; 403 for a shared template; 400; 502.
+ * Changes a WhatsApp template of the account, in the caller's transaction. Changes relevant to the network are
+ * submitted to it first, for a new approval. Errors: 404; 403 for a shared template; 400; 502.
  */
 export async function changeWhatsappTemplate(
   deps: SampleDeps & ChangeDeps,
@@ -38,7 +38,7 @@ export async function changeWhatsappTemplate(
   await recordAudit(tx, actor, { action: 'template.update', subject: `template:${id}`, detail });
 }
 
-/** Submits the parts of the patch that the network has to know; returns whether there were any. */
+/** Submits the parts of the patch that are relevant to the network; returns true if there were any. */
 async function updateAtNetwork(
   deps: SampleDeps,
   tx: Db,

@@ -5,7 +5,7 @@ import { componentsOf, placeholdersOf } from './placeholders.ts';
 import { findUsableTemplate, type Template } from './sql.ts';
 import type { TemplateChannel } from './template.ts';
 
-/** How a campaign would use a template. */
+/** Intended use of a template in a campaign. */
 export type TemplateUse = {
   readonly accountId: number;
   readonly channel: TemplateChannel;
@@ -17,7 +17,7 @@ export type TemplateUse = {
 };
 
 /**
- * Checks whether a campaign may send this template: returns one sentence per problem, and none when it may. A template of
+ * Checks that a campaign may send this template: returns one sentence per problem, and none when it may. A template of
  * another account is reported as one that does not exist.
  */
 export async function checkTemplate(db: Db, use: TemplateUse): Promise<string[]> {
@@ -37,7 +37,7 @@ const statusProblems = ({ name, status, reason }: Template): string[] =>
     ? []
     : [`the template ${name} is ${status}${reason === null ? '' : ` (${reason})`}, not APPROVED`];
 
-/** A template of one business account cannot be sent by a number of another. */
+/** Checks the sender: a template of one business account cannot be sent by a number of another. */
 async function senderProblems(
   db: Db,
   { accountId, channel, sender }: TemplateUse,
@@ -61,7 +61,7 @@ function variableProblems(template: Template, fields: ReadonlySet<string>): stri
   return unknown.map((entry) => `the template's variable ${entry} is not a contact field`);
 }
 
-/** `firstName|friend` is the field firstName. */
+/** Returns the field of an entry: `firstName|friend` is the field firstName. */
 const fieldOf = (entry: string): string => entry.split('|', 1)[0]?.trim() ?? '';
 
 function headerProblems(template: Template): string[] {

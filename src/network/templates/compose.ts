@@ -3,14 +3,14 @@ import { fillPlaceholders } from '../../platform/lib/placeholders.ts';
 import { componentsOf, placeholdersOf } from './placeholders.ts';
 import type { Placeholder, Sendable } from './template.ts';
 
-/** What fills a template: the values of its placeholders, and the file of its header. */
+/** Input for a template: the values of its placeholders, and the file of its header. */
 export type Filling = {
   /** One value per placeholder, in the order of `placeholdersOf`. */
   readonly values: readonly string[];
   readonly headerLink?: string | null | undefined;
 };
 
-/** Returns the content that is sent for a filled template. Braces inside a value are not replaced again. */
+/** Returns the content to be sent for a filled template. Braces inside a value are not replaced again. */
 export const composeContent = (template: Sendable, filling: Filling): Content =>
   template.channel === 'RCS'
     ? {
@@ -52,7 +52,7 @@ const fillObject = (object: unknown, valueOf: Values): Json =>
     ? Object.fromEntries(Object.entries(object).map(([key, value]) => [key, fill(value, valueOf)]))
     : {};
 
-/** Recursion is safe: these are our own stored contents, and a card is about ten levels deep. */
+/** Fills the texts. Recursion is safe: these are our own stored contents, and a card is about ten levels deep. */
 function fill(value: unknown, valueOf: Values): unknown {
   if (typeof value === 'string') return fillPlaceholders(value, valueOf);
   if (Array.isArray(value)) return value.map((item) => fill(item, valueOf));

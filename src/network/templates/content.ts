@@ -8,11 +8,14 @@ export type TemplateContent = {
   readonly template: string;
   readonly channel: 'RCS' | 'WHATSAPP';
   readonly values: Readonly<Record<string, string>>;
-  /** RCS: in place of that of the template. */
+  /** RCS: overrides that of the template. */
   readonly trafficType?: TrafficType;
 };
 
-/** A complete content. In place of URLs it may contain references to the account's files (src/media/reference.ts), which `files` lists. */
+/**
+ * A complete content. Instead of URLs it may contain references to the account's files (src/media/reference.ts), which
+ * `files` lists.
+ */
 export type WholeContent = Content & { readonly files?: readonly number[] };
 
 /** The value of `message.content` for every message other than a plain text. */
@@ -24,7 +27,9 @@ export const isTemplateContent = (content: StoredContent): content is TemplateCo
 export type Resolver = {
   /** Reads everything that a batch of contents needs. */
   load(wanted: readonly { readonly accountId: number; readonly content: StoredContent }[]): Promise<void>;
-  /** Resolves a content that was loaded; null when it cannot be sent because its template is gone or no longer approved. */
+  /**
+   * Resolves a content that was loaded; null when it cannot be sent because its template is gone or no longer approved.
+   */
   resolve(accountId: number, content: StoredContent): Content | null;
   /** Returns the account's file that a resolved content has a link to, if it has exactly one. */
   fileOf?(accountId: number, content: StoredContent): OwnFile | undefined;
@@ -36,7 +41,7 @@ export const WHOLE_CONTENT_ONLY: Resolver = {
   resolve: (_, content) => (isTemplateContent(content) ? null : content),
 };
 
-/** Returns whether jsonb can store a value: PostgreSQL refuses NUL and lone surrogates, in texts and in names. */
+/** Returns true if jsonb can store a value: PostgreSQL rejects NUL and lone surrogates, in texts and in names. */
 export function isStorable(value: unknown): boolean {
   if (typeof value === 'string') return value.isWellFormed() && !value.includes('\0');
   if (typeof value !== 'object' || value === null) return true;

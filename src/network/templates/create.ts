@@ -12,12 +12,12 @@ import type { RcsTemplateIn, WhatsappTemplateIn } from './schema.ts';
 import * as db from './sql.ts';
 import { variablesFor } from './variables.ts';
 
-/** Per account. */
+/** Limit per account. */
 const MAX_RCS_TEMPLATES = 1000;
 
 /**
- * Submits a WhatsApp template for approval and stores it, in the caller's transaction, which stays open while the network is
- * asked. Errors: 400 naming the field, or with the network's own text; 502.
+ * Submits a WhatsApp template for approval and stores it, in the caller's transaction, which stays open while the
+ * network is asked. Errors: 400 naming the field, or with the network's own text; 502.
  */
 export async function createWhatsappTemplate(
   deps: SampleDeps,

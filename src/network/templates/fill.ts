@@ -3,12 +3,15 @@ import { mediaOf } from './compose.ts';
 import { placeholdersOf } from './placeholders.ts';
 import type { Placeholder, Sendable } from './template.ts';
 
-/** The values of a template's placeholders as a client gives them: in their order, or by name (`1`, `header.1`, `first_name`). */
+/**
+ * The values of a template's placeholders as a client gives them: in their order, or by name (`1`, `header.1`,
+ * `first_name`).
+ */
 export type Given = readonly string[] | Readonly<Record<string, string>>;
 
 export type Filled = { readonly values: readonly string[]; readonly faults: readonly FieldError[] };
 
-/** Puts the values of one send into the order of the placeholders, and returns what is wrong with them. */
+/** Puts the values of one send into the order of the placeholders, and returns their errors. */
 export function fillTemplate(
   template: Sendable,
   { variables = [], headerLink }: { variables?: Given | undefined; headerLink?: string | undefined },
@@ -21,7 +24,7 @@ export function fillTemplate(
   };
 }
 
-/** A name has the same meaning in header and body; a number does not. */
+/** Returns the value of a placeholder. A name has the same meaning in header and body; a number does not. */
 const valueOf = ({ label, name }: Placeholder, values: Readonly<Record<string, string>>): string | undefined =>
   values[label] ?? (/^\d+$/.test(name) ? undefined : values[name]);
 

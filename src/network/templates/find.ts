@@ -21,8 +21,9 @@ export async function findOwnTemplate(
 }
 
 /**
- * Lists the distinct variables of a template, for which a campaign's message needs values: each is a contact field with its
- * default behind a `|`, as between the braces of a campaign's text. Undefined when the account has no such template.
+ * Lists the distinct variables of a template, for which a campaign's message needs values: each is a contact field with
+ * its default behind a `|`, as between the braces of a campaign's text. Undefined when the account has no such
+ * template.
  */
 export async function listTemplateVariables(
   db: Db,

@@ -13,15 +13,15 @@ export type NetworkDeps = { readonly pool: Pool; readonly secretKey: SecretKey }
 export type TemplateKey = { readonly channel: 'RCS' | 'WHATSAPP'; readonly id: string };
 
 /**
- * Called inside the transaction that changes or removes templates, with the keys of all of them. The application passes it in,
- * so that campaigns which send one of them can react.
+ * Called inside the transaction that changes or removes templates, with the keys of all of them. The application passes
+ * it in, so that campaigns which send one of them can react.
  */
 export type OnTemplatesChange = (tx: Db, templates: readonly TemplateKey[]) => Promise<void>;
 
 /** The dependencies of functions that change templates. */
 export type ChangeDeps = NetworkDeps & { readonly onTemplatesChange: OnTemplatesChange };
 
-/** A client waits for the answer, with a transaction open. */
+/** A client waits for the response, with a transaction open. */
 const TIMEOUT_SECONDS = 10;
 
 /** Calls the template API of a connection. */
@@ -35,7 +35,7 @@ export async function callNetwork<T>(
     secretOf(connection, secretKey),
     TIMEOUT_SECONDS,
   );
-  if (!client) throw new Error(`connection ${connection.name} has no templates of its own`);
+  if (!client) throw new Error(`connection ${connection.name} has no templates`);
   try {
     return await call(client);
   } finally {
@@ -43,7 +43,10 @@ export async function callNetwork<T>(
   }
 }
 
-/** `callNetwork` for a request of a client. Errors: 400 with the network's own text when it refuses, 502 when it cannot be asked. */
+/**
+ * Runs `callNetwork` for a request of a client. Errors: 400 with the network's own text when it rejects the request,
+ * 502 when it cannot be reached.
+ */
 export async function callNetworkOrThrow<T>(
   deps: NetworkDeps,
   connectionId: number,
@@ -55,6 +58,6 @@ export async function callNetworkOrThrow<T>(
   if (result.ok) return result.value;
   const { retry, status, code, text } = result.fault;
   const refused = !retry && status !== null && status >= 400 && status < 500 && status !== 401;
-  if (refused) throw invalidFields([{ field: 'template', message: `the network refuses it: ${text} (${code})` }]);
-  throw new AppError('bad_gateway', { message: `WhatsApp cannot be asked now: ${text}` });
+  if (refused) throw invalidFields([{ field: 'template', message: `the network rejects it: ${text} (${code})` }]);
+  throw new AppError('bad_gateway', { message: `WhatsApp cannot be reached now: ${text}` });
 }

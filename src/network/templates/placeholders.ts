@@ -4,8 +4,8 @@ import { valuesIn } from '../../platform/lib/walk.ts';
 import type { Placeholder, Sendable } from './template.ts';
 
 /**
- * Remembers what was read of a stored content, which nobody changes: each message of a campaign asks seven times, and reading it
- * was 3 % of the gateway's time for a WhatsApp campaign.
+ * Caches the result of reading a stored content, which never changes: each message of a campaign asks seven times, and
+ * reading it was 3 % of the gateway's time for a WhatsApp campaign.
  */
 function remembered<T>(read: (content: unknown) => T): (content: unknown) => T {
   const known = new WeakMap<object, { readonly value: T }>();
@@ -18,9 +18,9 @@ function remembered<T>(read: (content: unknown) => T): (content: unknown) => T {
 }
 
 /**
- * Lists the placeholders of a template in the order in which values are given. WhatsApp: header, body, buttons, with numbers in
- * ascending order. RCS: by name, because stored JSON has no order of its own. A placeholder is listed once per place: `{{1}}`
- * in the header and `{{1}}` in the body are two.
+ * Lists the placeholders of a template in the order in which values are given. WhatsApp: header, body, buttons, with
+ * numbers in ascending order. RCS: by name, because stored JSON has no defined order. A placeholder is listed once per
+ * place: `{{1}}` in the header and `{{1}}` in the body are two.
  */
 export function placeholdersOf({ channel, content }: Pick<Sendable, 'channel' | 'content'>): readonly Placeholder[] {
   return channel === 'RCS' ? inCard(content) : inComponents(content);

@@ -15,7 +15,7 @@ const label = Text(25, 'The text of the button.');
 const degrees = (maximum: number) => Type.Number({ minimum: -maximum, maximum });
 const oneOf = (values: string[], description: string) => Type.Enum(values, { type: 'string', description });
 
-const mediaId = Type.Optional(Type.Integer({ minimum: 1, description: 'In place of url: one of your files (media).' }));
+const mediaId = Type.Optional(Type.Integer({ minimum: 1, description: 'Instead of url: one of your files (media).' }));
 
 /** A suggestion in the network's own form (RBM API, agentMessages). */
 const Suggestion = Type.Union([
@@ -38,7 +38,7 @@ const Suggestion = Type.Union([
         Type.Object({
           latLong: Type.Optional(Type.Object({ latitude: degrees(90), longitude: degrees(180) })),
           label: Type.Optional(Text(100, 'The name of the place.')),
-          query: Type.Optional(Text(200, 'A search term, in place of a location.')),
+          query: Type.Optional(Text(200, 'A search term, instead of a location.')),
         }),
       ),
       createCalendarEventAction: Type.Optional(
@@ -97,7 +97,7 @@ export const RcsBody = Type.Union([
     type: Type.Literal('FILE'),
     url: Type.Optional(Url('A file of up to 100 MiB.')),
     mediaId,
-    thumbnailUrl: Type.Optional(Url('Shown in place of the file; at most 100 kB.')),
+    thumbnailUrl: Type.Optional(Url('Shown instead of the file; at most 100 kB.')),
     suggestions: suggestions(11),
   }),
 ]);

@@ -2,18 +2,18 @@ import type { ChangeDeps, TemplateKey } from './network.ts';
 import { transaction } from '../../platform/db/transaction.ts';
 import { moveTemplateStatuses } from './sql.ts';
 
-/** What a network's callback reports of a template; null where it has not changed. */
+/** A callback's report about a template; null where it has not changed. */
 export type TemplateStatusChange = {
   readonly id: string;
   readonly status: string | null;
-  /** Of the status. */
+  /** Reason for the status. */
   readonly reason: string | null;
   readonly quality: string | null;
 };
 
 /**
- * Stores the statuses and qualities that a network's callback reports; of several for one template, the last one. Campaigns
- * that may no longer send their template are paused.
+ * Stores the statuses and qualities that a network's callback reports; of several for one template, the last one.
+ * Campaigns that may no longer send their template are paused.
  */
 export async function receiveTemplateChanges(
   { pool, onTemplatesChange }: Pick<ChangeDeps, 'pool' | 'onTemplatesChange'>,
@@ -35,5 +35,5 @@ const merge = (before: TemplateStatusChange | undefined, after: TemplateStatusCh
   quality: after.quality ?? before?.quality ?? null,
 });
 
-/** Returns the key of a template that a network reports: always WhatsApp, because RCS has no templates of its own. */
+/** Returns the key of a template that a network reports: always WhatsApp, because RCS has no network templates. */
 export const whatsappKey = (id: string): TemplateKey => ({ channel: 'WHATSAPP', id });

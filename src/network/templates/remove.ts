@@ -8,7 +8,7 @@ import * as db from './sql.ts';
 import type { TemplateChannel } from './template.ts';
 
 /**
- * Deletes a template of the account's own, in the caller's transaction; a WhatsApp template is deleted at the network first.
+ * Deletes a template of the account, in the caller's transaction; a WhatsApp template is deleted at the network first.
  * Errors: 404; 403 for a shared template; 400; 502.
  */
 export async function removeTemplate(

@@ -6,18 +6,18 @@ import { listTemplatesByKey } from './sql.ts';
 import type { Sendable } from './template.ts';
 
 const MAX_TEMPLATES = 10_000;
-/** How long a template that is paused or changed may still be sent in its old form. */
+/** Time that a template which is paused or changed may still be sent in its old form. */
 const CACHE_MS = 5000;
 
-/** Only an approved template is sent, and only for an account that may use it. */
+/** True if a template is approved and the account may use it. */
 const maySend = ({ status, ownerId }: Sendable, accountId: number): boolean =>
   status === 'APPROVED' && (ownerId === null || ownerId === accountId);
 
 const keyOf = ({ channel, template }: TemplateContent): string => `${channel}/${template}`;
 
 /**
- * Creates the resolver of stored contents. A template resolves to null when it is gone, not approved, belongs to another
- * account, or needs a value that the message does not have.
+ * Creates the resolver of stored contents. A template resolves to null when it is gone, not approved, belongs to
+ * another account, or needs a value that the message does not have.
  */
 export function createResolver(pool: Pool): Resolver {
   /** Templates that do not exist are cached as well. */

@@ -21,13 +21,15 @@ const TemplatesQuery = Type.Object({ ...pageFields, ...schema.filterFields });
 
 export type TemplateRouteDeps = PlatformDeps & { readonly onTemplatesChange: OnTemplatesChange };
 
-/** Templates of WhatsApp, which the network approves, and of RCS, which only this gateway has. */
+/**
+ * Registers the routes for templates of WhatsApp, which the network approves, and of RCS, which only this gateway has.
+ */
 export function templateRoutes(app: App, deps: TemplateRouteDeps): void {
   whatsappRoutes(app, deps);
   rcsRoutes(app, deps);
 }
 
-/** Runs up to `max` pieces of work at a time; rejects further ones at once with 503, without letting them wait. */
+/** Runs up to `max` pieces of work at a time; rejects further ones immediately with 503, without letting them wait. */
 function createConcurrencyLimit(max: number): <T>(work: () => Promise<T>) => Promise<T> {
   let running = 0;
   return async (work) => {
@@ -69,7 +71,7 @@ function whatsappRoutes(app: App, deps: TemplateRouteDeps): void {
       operationId: 'createWhatsappTemplate',
       summary: 'Submit a template for approval',
       description:
-        'The network answers PENDING and decides later. If it refuses, the response is 400 with its own text.',
+        'The network returns PENDING and decides later. If it rejects the template, the response is 400 with its own text.',
       body: withExamples(schema.WhatsappTemplateIn, schema.WHATSAPP_TEMPLATE_EXAMPLE),
       response: { 201: schema.WhatsappTemplateOut },
     },

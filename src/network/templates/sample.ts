@@ -21,8 +21,8 @@ const FILE_FORMATS: readonly string[] = ['IMAGE', 'VIDEO', 'DOCUMENT'];
 const fault = (message: string) => invalidFields([{ field: 'headerMediaId', message }]);
 
 /**
- * Returns the components with a sample of their header's file: uploaded to the network when the account names one of its own
- * files, unchanged otherwise. Errors: 400 naming headerMediaId, or with the network's own text; 502.
+ * Returns the components with a sample of their header's file: uploaded to the network when the account names one of
+ * its files, unchanged otherwise. Errors: 400 naming headerMediaId, or with the network's own text; 502.
  */
 export async function withSample(deps: SampleDeps, db: Db, wanted: Wanted): Promise<readonly object[]> {
   const { accountId, connectionId, components, mediaId } = wanted;

@@ -36,7 +36,7 @@ const HeaderMediaId = Type.Integer({
 const Ttl = Type.Integer({
   minimum: -1,
   maximum: 2_592_000,
-  description: 'How long the network tries to deliver the message, in seconds.',
+  description: 'Seconds for which the network tries to deliver the message.',
 });
 
 export const WhatsappTemplateIn = Type.Object({
@@ -92,7 +92,7 @@ export const RcsTemplateIn = Type.Object({
   body: RcsBody,
   trafficType: Type.Optional(
     trafficType(
-      'What its messages are for, also those of campaigns; agents with several uses must say it of each message.',
+      'The purpose of its messages, also in campaigns; agents with several uses must state it for each message.',
     ),
   ),
   variables: Type.Optional(Variables),
@@ -147,7 +147,7 @@ export const WhatsappTemplateOut = Type.Object({
 export const RcsTemplateOut = Type.Object({
   ...common,
   content: Type.Object({}, { additionalProperties: true, description: "A contentMessage, in the network's own form." }),
-  trafficType: orNull(trafficType('What its messages are for; null: as the operator has set it for the agent.')),
+  trafficType: orNull(trafficType('The purpose of its messages; null: as the operator has set it for the agent.')),
 });
 
 const toOut = (template: Template) => ({

@@ -25,7 +25,7 @@ const TEMPLATE = columns({
   createdAt: as<Date>('created_at'),
   updatedAt: as<Date>('updated_at'),
 });
-/** A template with everything that is stored of it; `Sendable` documents what is needed to send it. */
+/** A template with all of its stored fields; `Sendable` documents those needed to send it. */
 export type Template = Sendable & RowOf<typeof TEMPLATE>;
 
 type Key = { readonly channel: TemplateChannel; readonly id: string };
@@ -108,7 +108,10 @@ export async function countOwnTemplates(
   return row.count;
 }
 
-/** Makes `claimTemplateSync` wait until this transaction ends: by then, a template made at the network is stored here too. */
+/**
+ * Makes `claimTemplateSync` wait until this transaction ends: by then, a template made at the network is stored here
+ * too.
+ */
 export async function claimTemplateChange(db: Db, { connectionId }: { connectionId: number }): Promise<void> {
   await exec(db, sql`SELECT pg_advisory_xact_lock_shared(724910, (${connectionId}::bigint % 2147483647)::int)`);
 }
@@ -144,8 +147,8 @@ export async function insertTemplate(db: Db, t: NewTemplate): Promise<boolean> {
 }
 
 /**
- * Updates what the account itself decides about its template; undefined leaves a value as it is. Returns false when the
- * account has no such template.
+ * Updates the fields of a template that the account itself decides; undefined leaves a value unchanged. Returns false
+ * when the account has no such template.
  */
 export async function updateTemplate(
   db: Db,
@@ -170,7 +173,7 @@ export async function updateTemplate(
   return rows === 1;
 }
 
-/** Deletes a template of the account's own; returns false when there is none. */
+/** Deletes a template of the account; returns false when there is none. */
 export async function deleteTemplate(
   db: Db,
   { accountId, channel, id }: Key & { accountId: number },
@@ -198,8 +201,8 @@ export type SyncedTemplate = {
 };
 
 /**
- * Inserts or updates the templates of a business account from the network's list. New ones belong to `ownerId`. Returns the
- * ids of those that were inserted or have changed.
+ * Inserts or updates the templates of a business account from the network's list. New ones belong to `ownerId`. Returns
+ * the ids of those that were inserted or have changed.
  */
 export async function insertSyncedTemplates(
   db: Db,
@@ -238,7 +241,10 @@ async function listIds(db: Db, statement: Sql): Promise<string[]> {
   return (await many<{ id: string }>(db, statement)).map(({ id }) => id);
 }
 
-/** Marks templates as DELETED that the network no longer has and that were made `before` it was asked. Returns their ids. */
+/**
+ * Marks templates as DELETED that the network no longer has and that were made `before` it was asked. Returns their
+ * ids.
+ */
 export async function moveTemplatesToDeleted(
   db: Db,
   { connectionId, present, before }: { connectionId: number; present: readonly string[]; before: Date },
@@ -252,7 +258,9 @@ export async function moveTemplatesToDeleted(
   );
 }
 
-/** Stores the statuses and qualities in a callback; unknown templates are ignored. Returns the ids of the known ones. */
+/**
+ * Stores the statuses and qualities in a callback; unknown templates are ignored. Returns the ids of the known ones.
+ */
 export async function moveTemplateStatuses(
   db: Db,
   {
@@ -296,7 +304,7 @@ export async function deleteCommonTemplates(db: Db, { ids }: { ids: readonly str
   return exec(db, sql`DELETE FROM template WHERE owner_id IS NULL AND id = ANY (${[...ids]}::text[])`);
 }
 
-/** Lists the templates of one connection that are not deleted: the sandbox has to know its own again after a restart. */
+/** Lists the templates of one connection that are not deleted: the sandbox has to restore its own after a restart. */
 export async function listTemplatesOfConnection(
   db: Db,
   { connectionId }: { connectionId: number },

@@ -13,12 +13,12 @@ import { callNetwork, type ChangeDeps, type OnTemplatesChange } from './network.
 import * as db from './sql.ts';
 import { variablesFor } from './variables.ts';
 
-/** The result of a sync: how many templates the network has, or why it could not be asked. */
+/** The result of a sync: the number of templates at the network, or the reason why it could not be reached. */
 export type Synced = { readonly ok: true; readonly templates: number } | { readonly ok: false; readonly why: string };
 
 /**
- * Syncs the templates of a connection, and names and quality of its numbers, from the network. A template that was made there
- * belongs to the account that has the numbers; one that an account is making right now belongs to that account.
+ * Syncs the templates of a connection, and names and quality of its numbers, from the network. A template that was made
+ * there belongs to the account that has the numbers; one that an account is making right now belongs to that account.
  */
 export async function syncConnection(deps: ChangeDeps, connection: Connection): Promise<Synced> {
   const before = await db.findDatabaseTime(deps.pool);
@@ -75,7 +75,7 @@ const toDetails = ({ id: identity, verifiedName, displayNumber, quality }: Phone
   details: { displayNumber, quality },
 });
 
-/** Whether the carrier of a connection has templates of its own. */
+/** True if the carrier of a connection has templates. */
 const hasTemplates = (connection: Connection): boolean => kindOf(connection).createTemplateClient !== null;
 
 /** Syncs every active connection whose carrier has templates, one after the other. */
@@ -87,9 +87,9 @@ export async function syncTemplates(
     if (!hasTemplates(connection) || status !== 'active' || (sandbox && !deps.sandbox())) continue;
     const synced = await syncConnection(deps, connection);
     if (synced.ok) continue;
-    // The sandbox is this program itself, which may be too busy to answer during its start: no reason to alarm anybody.
+    // The sandbox is this program itself, which may be too busy to respond during its start: no reason for a warning.
     const level = sandbox ? 'debug' : 'warn';
-    deps.log[level]({ connection: name, reason: synced.why }, 'templates were not brought up to date');
+    deps.log[level]({ connection: name, reason: synced.why }, 'templates could not be synced');
   }
 }
 

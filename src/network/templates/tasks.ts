@@ -6,7 +6,7 @@ import { syncTemplates } from './sync.ts';
 
 type TemplateTaskDeps = ChangeDeps & { readonly log: Log; readonly sandbox: () => boolean };
 
-/** Brings WhatsApp templates and numbers into line with what their networks have. */
+/** Syncs WhatsApp templates and numbers from their networks. */
 export const templateTasks = (deps: TemplateTaskDeps): Task[] => [
   { name: 'templates', work: every(10 * MINUTE_MS, () => syncTemplates(deps)) },
 ];

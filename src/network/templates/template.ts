@@ -19,9 +19,9 @@ export type Sendable = {
   readonly content: unknown;
   /** WhatsApp: the URL of the file in the header, for sends that name no other. */
   readonly headerLink: string | null;
-  /** RCS: what its messages are for; null leaves it to the connection. */
+  /** RCS: the purpose of its messages; null leaves it to the connection. */
   readonly trafficType: TrafficType | null;
-  /** Whether placeholders have names; otherwise numbers. */
+  /** True if placeholders have names; otherwise numbers. */
   readonly named: boolean;
   /** The contact field of each placeholder, with its default behind a `|`. */
   readonly variables: readonly string[];

@@ -3,8 +3,8 @@ import { placeholdersOf } from './placeholders.ts';
 import type { Sendable } from './template.ts';
 
 /**
- * Returns the contact fields of a template's placeholders: those given, otherwise the names of the placeholders, or none when
- * these are numbers. Errors: 400 when the number of given fields is not that of the placeholders.
+ * Returns the contact fields of a template's placeholders: those given, otherwise the names of the placeholders, or
+ * none when these are numbers. Errors: 400 when the number of given fields is not that of the placeholders.
  */
 export function variablesFor(
   template: Pick<Sendable, 'channel' | 'content'>,

@@ -11,8 +11,8 @@ export type CampaignEnd = {
 };
 
 /**
- * Records ends of messages for combined campaigns, in the transaction of these ends: the next channel is chosen from
- * what is committed. Ends of other campaigns are dropped, since nothing follows them.
+ * Records ends of messages for combined campaigns, in the transaction of these ends: the choice of the next channel
+ * reads committed ends only. Ends of other campaigns are dropped, since nothing follows them.
  */
 export async function recordCampaignEnds(tx: Db, ends: readonly CampaignEnds[]): Promise<void> {
   if (ends.length === 0) return;

@@ -13,7 +13,7 @@ export type CarrierIdHit = [
 /** A bare carrier id to look for; `exact` is the only spelling that fits, or null when any does. */
 export type SpelledId = { readonly bare: string; readonly exact: string | null };
 
-/** The bare form of a stored id. It must be the expression of the indexes exactly. */
+/** Computes the bare form of a stored id. It must be the expression of the indexes exactly. */
 const BARE = (column: Sql) => sql`ltrim(upper(${column} COLLATE "C"), '0')`;
 
 /**

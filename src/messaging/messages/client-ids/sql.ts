@@ -2,7 +2,7 @@ import { bigint, bytea, insertRows, rowsOf, text, uuid } from '../../../platform
 import { type Db, many, sql } from '../../../platform/db/query.ts';
 import { as, columns, type RowOf } from '../../../platform/db/select.ts';
 
-/** A client id that a message takes for 24 hours. `contentHash` tells whether a repeat asks for the same message. */
+/** A client id that a message takes for 24 hours. `contentHash` shows whether a repeat requests the same message. */
 export type ClientIdClaim = {
   readonly accountId: number;
   readonly clientId: string;
@@ -44,9 +44,9 @@ const CLIENT_ID_HOLDER = columns({
 export type ClientIdHolder = RowOf<typeof CLIENT_ID_HOLDER>;
 
 /**
- * Lists the messages that hold these client ids. Ids that were taken more than 24 hours ago are left out. Each id is looked up
- * by its keys, whatever the planner expects: for an account that the statistics do not know yet it joined all ids of the
- * account with all its messages, which took a minute for 10,000.
+ * Lists the messages that hold these client ids. Ids that were taken more than 24 hours ago are omitted. Each id is
+ * looked up by its keys, whatever the planner expects: for an account that the statistics do not know yet it joined all
+ * ids of the account with all its messages, which took a minute for 10,000.
  */
 export const listClientIds = (
   db: Db,

@@ -4,11 +4,11 @@ import { as, columns, type RowOf } from '../../../platform/db/select.ts';
 import type { Channel } from '../../../platform/lib/channel.ts';
 
 /**
- * What happened to a message that its own rows cannot hold:
+ * Kinds of events in a message's history that its own rows cannot hold:
  * - `attempt`: an outcome other than the plain acceptance of the first attempt;
  * - `receipt`: a receipt that moved nothing (intermediate, repeated, late, contradictory);
  * - `replaced`: a final state of ours that a report of the carrier replaced;
- * - `cancelled`, `settled`, `released`: what a client or the operator did;
+ * - `cancelled`, `settled`, `released`: an action of a client or the operator;
  * - `fallback`: another message followed on another channel, or this one followed another;
  * - `held`: the network has the message and holds it back for now;
  * - `revoke`: the network was asked to revoke the message (no outcome), did not (REFUSED), or perhaps did (UNKNOWN).
@@ -24,7 +24,7 @@ export type EventKind =
   | 'held'
   | 'revoke';
 
-/** What only some kinds of events have. It is stored as it is and shown in the timeline. */
+/** Details that only some kinds of events have, stored unchanged and shown in the timeline. */
 export type EventDetails = {
   readonly attempt?: number;
   readonly outcome?: 'ACCEPTED' | 'REFUSED' | 'RETRY' | 'UNKNOWN';
@@ -48,14 +48,14 @@ export type NewEvent = {
   /** The carrier's own text, or a sentence of ours. */
   readonly text: string | null;
   readonly details?: EventDetails;
-  /** When it happened, unless in this transaction. */
+  /** Time of the event, unless in this transaction. */
   readonly at?: Date;
 };
 
-/** PostgreSQL's text may hold no NUL, and a carrier may put one anywhere. */
+/** Replaces NULs: PostgreSQL's text may hold none, and a carrier may send one anywhere. */
 const storable = (value: string): string => value.replaceAll('\0', '\ufffd');
 
-/** Appends to the history of messages. Call it in the transaction of what happened. */
+/** Appends to the history of messages. Call it in the transaction of the recorded change. */
 export async function insertEvents(db: Db, events: readonly NewEvent[]): Promise<void> {
   if (events.length === 0) return;
   await exec(
@@ -109,7 +109,7 @@ export type NewTrace = {
   readonly state: string | null;
 };
 
-/** Stores what traces messages continue, as events of a kind of their own, which no timeline shows. */
+/** Stores the traces that messages continue, as a separate kind of event, which no timeline shows. */
 export async function insertTraces(db: Db, traces: readonly NewTrace[]): Promise<void> {
   if (traces.length === 0) return;
   await exec(

@@ -10,9 +10,9 @@ export type Hop = {
   readonly sender: string;
   readonly body: string;
   readonly content: Content | null;
-  /** How much time the message before it has, from when its carrier has taken it. */
+  /** Time that the message before it has, from when its carrier has taken it. */
   readonly afterSeconds: number;
-  /** How long the message before it may wait until a carrier takes it; null or left out: as long as it is valid. */
+  /** Longest wait of the message before it until a carrier takes it; null or omitted: as long as it is valid. */
   readonly maxWaitSeconds?: number | null;
   /** Names of the failures of the message before it that trigger this one; null: all of them. */
   readonly onStatus: readonly string[] | null;

@@ -1,10 +1,7 @@
 import { MINUTE_MS, SECOND_MS } from '../../../platform/lib/time.ts';
 import { nameOfStatus, STATUS } from '../../states.ts';
 
-/**
- * How many seconds a message has by default before the next channel is tried, by its channel, from when its carrier has
- * taken it.
- */
+/** Default seconds until the next channel is tried, by the message's channel, from when its carrier has taken it. */
 export const DEFAULT_AFTER_SECONDS: Readonly<Record<string, number>> = { WHATSAPP: 3600, RCS: 300 };
 
 /** The error code of messages that ended DELETED because their network revoked them in favour of another channel. */
@@ -15,17 +12,17 @@ export const REVOKED = 'REVOKED';
  */
 export const NOT_TRIED = 'NOT_TRIED';
 
-/** How long to wait for a lost worker's answer, a receipt or a person to resolve an unknown outcome. */
+/** Wait for a lost worker's outcome, a receipt or a person to resolve an unknown outcome. */
 export const UNKNOWN_WAIT_MS = 5 * MINUTE_MS;
 
 /** The final state of a message. */
 export type Ended = { readonly status: number; readonly errorCode: string | null };
 
 /**
- * Whether another channel is tried after this final state: not after a delivery or an unknown outcome, and
- * not when somebody cancelled the message.
+ * True if another channel is tried after this final state: not after a delivery or an unknown outcome, and not when a
+ * user cancelled the message.
  *
- * @param onStatus names of the only failures that trigger the fallback; all of them when it is left out
+ * @param onStatus names of the only failures that trigger the fallback; all of them when omitted
  */
 export function triggersFallback({ status, errorCode }: Ended, onStatus?: readonly string[] | null): boolean {
   if (status === STATUS.UNKNOWN || status === STATUS.DELIVERED) return false;
@@ -35,9 +32,9 @@ export function triggersFallback({ status, errorCode }: Ended, onStatus?: readon
 
 /** A message with another channel behind it, as far as its clock is concerned. */
 export type Timed = {
-  /** From when its wait for a carrier counts: when it was made, or the time for which it was scheduled. */
+  /** Start of its wait for a carrier: its creation, or its scheduled time. */
   readonly from: Date;
-  /** When a carrier took it; null while none has it. */
+  /** Time at which a carrier took it; null while none has it. */
   readonly submittedAt: Date | null;
 };
 
@@ -47,9 +44,9 @@ export type Times = { readonly afterSeconds: number; readonly maxWaitSeconds: nu
 /**
  * Returns how long the message still has on its channel, in ms; 0 or less: its time is over.
  *
- * The clock starts when a carrier takes the message. It stands still while the message waits in the queue,
- * is throttled or belongs to something that is paused; only `maxWaitSeconds` limits that wait. A message that waits
- * could be taken at this moment, so there is nothing to do about it before `afterSeconds` from now.
+ * The clock starts when a carrier takes the message. It stops while the message waits in the queue, is throttled or
+ * belongs to something that is paused; only `maxWaitSeconds` limits that wait. A waiting message could be taken at any
+ * moment, so the next check is in `afterSeconds` at the earliest.
  */
 export function restMs({ from, submittedAt }: Timed, { afterSeconds, maxWaitSeconds }: Times, now: Date): number {
   const afterMs = afterSeconds * SECOND_MS;

@@ -15,14 +15,14 @@ export type Key = { readonly accountId: number; readonly id: string };
 const keysOf = (keys: readonly Key[]) =>
   sql`${rowsOf(keys, { account_id: bigint((k) => k.accountId), id: uuid((k) => k.id) })} AS u`;
 
-/** What follows a message on other channels. */
+/** Messages that may follow a message on other channels. */
 export type NewFallback = Key & {
-  /** When the message may be sent; null: now. */
+  /** Earliest time at which the message may be sent; null: now. */
   readonly from: Date | null;
   readonly hops: readonly Hop[];
 };
 
-/** Stores what follows messages. The statement is sent before this returns, as a `burst` needs it. */
+/** Stores the fallbacks of messages. The statement is sent before this returns, as a `burst` needs it. */
 export async function insertFallbacks(db: Db, rows: readonly NewFallback[]): Promise<void> {
   await exec(
     db,
@@ -107,22 +107,22 @@ const FALLBACK_MESSAGE = columns({
   status: as<number | null>('s.status'),
   errorCode: as<string | null>('s.error_code'),
   connectionId: as<number | null>('s.connection_id'),
-  /** When a carrier took the message, or may have taken it; null while it waits, also for another attempt. */
+  /** Time at which a carrier took the message, or may have taken it; null while it waits, also for another attempt. */
   submittedAt: as<Date | null>('s.submitted_at'),
   scheduledAt: as<Date | null>('m.scheduled_at'),
-  /** Whether it was sent twice because the first submit was never answered. */
+  /** True if it was sent twice because the first submit was never answered. */
   doubtful: as<boolean>('coalesce(s.possible_duplicate, false)'),
-  /** Whether the account was suspended meanwhile. */
+  /** True if the account was suspended meanwhile. */
   suspended: as<boolean>("a.status <> 'active'"),
-  /** Whether its time passed while no worker ran, so that a person decides about it. */
+  /** True if its time passed while no worker ran, so that a person decides about it. */
   missed: as<boolean>(`m.scheduled_at IS NOT NULL AND s.id IS NULL AND EXISTS (
                  SELECT FROM dispatch_chunk c
                  WHERE c.account_id = m.account_id AND c.scheduled AND m.id = ANY(c.ids))`),
 });
-/** A message with a fallback, and its present state. */
+/** A message with a fallback, and its current state. */
 export type FallbackMessage = RowOf<typeof FALLBACK_MESSAGE> & Inherited;
 
-/** Lists these messages with their present states. Messages that no longer exist are left out. */
+/** Lists these messages with their current states. Messages that no longer exist are omitted. */
 export async function listFallbackMessages(db: Db, keys: readonly Key[]): Promise<FallbackMessage[]> {
   if (keys.length === 0) return [];
   const [firstId, lastId] = boundsOf(keys.map((key) => key.id));
@@ -138,7 +138,7 @@ export async function listFallbackMessages(db: Db, keys: readonly Key[]): Promis
 }
 
 /**
- * Lists those of these messages that were to be revoked by their network, and whether an answer was recorded: until
+ * Lists those of these messages that were to be revoked by their network, and whether a response was recorded: until
  * then, or until their final state, the network is asked again.
  */
 export async function listRevokeRequests(db: Db, keys: readonly Key[]): Promise<{ id: string; answered: boolean }[]> {
@@ -194,7 +194,7 @@ export async function deleteFallbacksBefore(db: Db, { endId }: { endId: string }
   return exec(db, sql`DELETE FROM message_fallback WHERE message_id < ${endId}`);
 }
 
-/** Makes a client id refer to the message that has followed the one to which it referred. */
+/** Makes a client id refer to the message that followed the previous one. */
 export async function updateNewestId(
   db: Db,
   { accountId, clientId, id, newestId }: Key & { clientId: string; newestId: string },

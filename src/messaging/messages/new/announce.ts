@@ -12,13 +12,13 @@ export type AnnounceDeps = {
   readonly waker: Waker;
   /** The messages for the pumps of this process; null if it has none. */
   readonly recentMessages: RecentMessages | null;
-  /** Null, or left out, where nothing is traced. */
+  /** Null, or omitted, where nothing is traced. */
   readonly tracing?: Tracing | null;
 };
 
 /**
  * Announces chunks to the pumps, once the transaction that queued them is committed: the pumps of this process get the
- * messages that are sent at once, and all pumps of these connections are woken.
+ * messages that are to be sent immediately, and all pumps of these connections are woken.
  */
 export function announce({ waker, recentMessages, tracing }: AnnounceDeps, queued: readonly Queued[]): void {
   for (const { chunk, messages } of queued) if (chunk.availableAt === null) recentMessages?.put(messages);
@@ -26,7 +26,7 @@ export function announce({ waker, recentMessages, tracing }: AnnounceDeps, queue
   if (tracing) for (const { messages } of queued) traceAccepted(tracing, messages);
 }
 
-/** A message has its id from the beginning of its acceptance on. */
+/** Traces the acceptance of messages. A message has its id from the beginning of its acceptance on. */
 function traceAccepted(tracing: Tracing, messages: readonly NewMessage[]): void {
   const endMs = Date.now();
   for (const { id, accountId, channel } of messages) {

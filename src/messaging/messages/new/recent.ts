@@ -8,15 +8,15 @@ export type RecentMessages = {
    */
   put(messages: readonly NewMessage[]): void;
   /**
-   * Returns the messages with these ids and forgets them; null if they are not all here. The ids are those of a claimed
+   * Removes and returns the messages with these ids; null if they are not all here. The ids are those of a claimed
    * chunk: of a chunk that was put, or its first ones, which leaves the others here.
    */
   take(ids: readonly string[]): readonly NewMessage[] | null;
 };
 
-/** Beyond this the oldest stay, because they are claimed next, and the others are read from the database. */
+/** Maximum messages held; above it the oldest stay, which are claimed next, and others are read from the database. */
 const MAX_MESSAGES = 50_000;
-/** What was not claimed by then is likely with another process, or waits for a carrier. */
+/** Messages not claimed by then are likely with another process, or wait for a carrier. */
 const MAX_AGE_MS = 30_000;
 
 /**
@@ -61,5 +61,5 @@ export function createRecentMessages(maxMessages = MAX_MESSAGES, now = () => per
 const isWhole = ({ content, body, sender }: NewMessage): boolean =>
   content === null && isStoredAsIs(body) && isStoredAsIs(sender);
 
-/** In place of a NUL and of half a surrogate pair the database stores another character, and its text counts. */
+/** True if the database stores a text unchanged: it replaces a NUL and a lone surrogate by another character. */
 const isStoredAsIs = (text: string): boolean => text.isWellFormed() && !text.includes('\0');

@@ -15,7 +15,8 @@ import type { Channel } from '../../../platform/lib/channel.ts';
 import type { StoredContent } from '../../../network/templates/content.ts';
 
 /**
- * A row of the table `message`, which is written once and never changed. `newMessage` fills in what most rows share.
+ * A row of the table `message`, which is written once and never changed. `newMessage` fills in the values that most
+ * rows share.
  */
 export type NewMessage = {
   readonly accountId: number;
@@ -25,34 +26,36 @@ export type NewMessage = {
   readonly source: 'API' | 'CAMPAIGN' | 'INBOX';
   readonly simulation: boolean;
   readonly connectionId: number | null;
-  /** Why it goes to this connection; null where that follows from its prefix or sender alone. */
+  /** Reason for the connection; null where it follows from the prefix or the sender alone. */
   readonly routeReason: string | null;
   readonly sender: string;
-  /** The sender that was asked for, if a rule or a pool has put `sender` in its place. */
+  /** The requested sender, if a rule or a pool replaced it by `sender`. */
   readonly askedSender: string | null;
   readonly destination: string;
-  /** The text that people read; it may be empty beside a `content`. */
+  /** The text that people read; it may be empty if there is `content`. */
   readonly body: string;
-  /** What RCS and WhatsApp send in place of the text; null for SMS. */
+  /** Content that RCS and WhatsApp send instead of the text; null for SMS. */
   readonly content: StoredContent | null;
   readonly udh: Uint8Array | null;
   readonly binaryBody: Uint8Array | null;
-  /** The data_coding of a text by SMPP: that of `binaryBody` where this is a part, or else as it came; null otherwise. */
+  /**
+   * The data_coding of a text over SMPP: that of `binaryBody` where this is a part, or else as it came; null otherwise.
+   */
   readonly dataCoding: number | null;
-  /** Parameters of SMPP that are passed on to the carrier, as on the wire; null without any. */
+  /** SMPP parameters passed on to the carrier, as on the wire; null if none. */
   readonly tlvs: Uint8Array | null;
   readonly parts: number;
   readonly wantReceipt: boolean;
   readonly validUntil: Date | null;
-  /** The message is not sent before this instant; null: it went into the queue at once. */
+  /** The message is not sent before this instant; null: it was queued immediately. */
   readonly scheduledAt: Date | null;
   readonly priceMicros: number;
   readonly refundUndelivered: boolean;
-  /** The API key that asked for the message; null when a person with a password did. */
+  /** The API key that requested the message; null when a person with a password did. */
   readonly apiKeyId: number | null;
-  /** The person who asked for the message; null when an API key did. */
+  /** The person who requested the message; null when an API key did. */
   readonly userId: number | null;
-  /** The credential that submitted the message by SMPP, or null. */
+  /** The credential that submitted the message over SMPP, or null. */
   readonly smppCredentialId: number | null;
   /** The campaign in whose totals the message counts. */
   readonly campaignId: number | null;
@@ -60,7 +63,7 @@ export type NewMessage = {
   readonly keepsReserve: boolean;
 };
 
-/** What most messages have in common, so that it need not be given. */
+/** Fields with a default that suits most messages, so that they need not be given. */
 type WithDefault =
   | 'clientId'
   | 'simulation'
@@ -80,9 +83,9 @@ type WithDefault =
 type Given = Omit<NewMessage, WithDefault> & Partial<Pick<NewMessage, WithDefault>>;
 
 /**
- * Makes the row of a message. Fields that are left out have the value that most messages have: one part of text that is
- * sent at once, with a receipt, in no campaign. Every field is written out, because a spread measurably increases
- * the CPU time per message.
+ * Makes the row of a message. Omitted fields get the value that most messages have: one part of text that is sent
+ * immediately, with a receipt, in no campaign. Every field is written out, because a spread measurably increases the
+ * CPU time per message.
  */
 export const newMessage = ({
   clientId = null,
@@ -144,7 +147,7 @@ export const newMessage = ({
   keepsReserve,
 });
 
-/** What a message that follows another on the next channel inherits from it. */
+/** Fields that a message inherits from the message it follows on the next channel. */
 export const INHERITED = columns({
   clientId: as<string | null>('m.client_id'),
   source: as<NewMessage['source']>('m.source'),

@@ -5,7 +5,7 @@ import { OPEN_STATES, STATUS } from '../../states.ts';
 
 const ACCEPTED = constant(STATUS.ACCEPTED);
 
-/** A part of a long message that a carrier accepted under an id of its own. */
+/** A part of a long message that a carrier accepted under a separate id. */
 export type NewPart = {
   readonly accountId: number;
   readonly messageId: string;
@@ -87,11 +87,15 @@ export async function moveParts(
 const PART_STATUSES = columns({
   accountId: as<number>('m.account_id'),
   messageId: as<string>('m.id'),
-  /** How many parts the message has in all. */
+  /**
+   * Locks the states of these messages until the transaction ends, lowest id first. Lock them before moving parts: if
+   * two transactions each move one part, neither would see the other's part, and neither would find the message
+   * complete.
+   */
   parts: as<number>('m.parts'),
   /** The statuses of the parts that a carrier accepted. */
   statuses: as<number[]>('array_agg(p.status)'),
-  /** When the last of them was done; null when none is. */
+  /** Time at which the last of them was done; null when none is. */
   doneAt: as<Date | null>('max(p.done_at)'),
 });
 /** The statuses of the parts of one message. */

@@ -10,14 +10,14 @@ const keysOf = (keys: readonly Key[]) =>
   rowsOf(keys, { account_id: bigint((k) => k.accountId), message_id: uuid((k) => k.messageId) });
 
 /**
- * The number and the sender as receipts spell them, and how long a receipt may report on the message. The values stand
- * in for a message that no longer exists as well.
+ * The number and the sender as receipts spell them, and how long a receipt may report on the message. The values also
+ * cover a message that no longer exists.
  */
 const ADDRESSED = sql`coalesce(ltrim(m.destination, '+'), ''), coalesce(lower(ltrim(m.sender, '+')), ''),
   coalesce(m.valid_until, coalesce(m.scheduled_at, ${timeOf(sql`u.message_id`)})
                             + ${GIVE_UP_AFTER_MS} * interval '1 millisecond')`;
 
-/** Adds messages to the list of unknown outcomes. A message that is on it already stays as it is. */
+/** Adds messages to the list of unknown outcomes. A message that is on it already is unchanged. */
 export async function insertUnknowns(db: Db, rows: readonly (Submit & { readonly reason: string })[]): Promise<void> {
   await exec(
     db,
@@ -35,7 +35,7 @@ export async function insertUnknowns(db: Db, rows: readonly (Submit & { readonly
   );
 }
 
-/** Stores submits whose carrier ids will never be known and whose outcome nobody waits for. */
+/** Stores submits whose carrier ids will never be known and for whose outcome nothing waits. */
 export async function insertNameless(db: Db, rows: readonly Submit[]): Promise<void> {
   await exec(
     db,

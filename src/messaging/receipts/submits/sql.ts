@@ -10,7 +10,7 @@ const HOUR_OF_SUBMITS = columns({
   hour: as<Date>("date_trunc('hour', submitted_at)"),
   final: as<number>('count(*) FILTER (WHERE final)'),
   open: as<number>('count(*) FILTER (WHERE NOT final)'),
-  /** When the oldest open submit was written; null when none is open. */
+  /** Submit time of the oldest open one; null when none is open. */
   oldestOpen: as<Date | null>('min(submitted_at) FILTER (WHERE NOT final)'),
 });
 /** The submits on one connection in one hour (UTC). */
@@ -67,7 +67,7 @@ const OPEN_SUBMIT = columns({
 export type OpenSubmit = RowOf<typeof OPEN_SUBMIT>;
 
 /**
- * Lists the submits of one connection, of messages made since `firstId`, for which a receipt was asked for and none has
+ * Lists the submits of one connection, of messages made since `firstId`, for which a receipt was requested and none has
  * brought a final state, oldest first.
  */
 export const listOpenSubmits = (

@@ -10,8 +10,8 @@ import { notifyWake } from '../sql.ts';
 import * as db from './sql.ts';
 
 /**
- * Changes when a waiting message of the author's account is sent. Its validity, its deadline and its fallback move by
- * the same time. Errors: 404 when no message with this id waits for its time.
+ * Changes the send time of a waiting message of the author's account. Its validity, its deadline and its fallback move
+ * by the same time. Errors: 404 when no message with this id waits for its time.
  */
 export function reschedule(pool: Pool, author: Author, { id, at }: { id: string; at: Date }): Promise<void> {
   const { accountId } = author;

@@ -20,7 +20,7 @@ const PATH = '/api/partner-gateway/v1/messages/scheduled';
 const tags = ['Sending'];
 const OF_CHANNEL = 'Requires the scope of its channel.';
 
-/** The routes of single and bulk messages that wait for the time which their client has chosen. */
+/** Registers the routes of single and bulk messages that wait for the time which their client has chosen. */
 export function scheduledMessageRoutes(app: App, { pool, clock, config }: PlatformDeps): void {
   /** Finds a waiting message that the caller may see. Errors: 403 without the scope of its channel, 404. */
   async function findOrThrow(request: FastifyRequest, id: string, access: Access): Promise<UpcomingMessage> {
@@ -37,7 +37,7 @@ export function scheduledMessageRoutes(app: App, { pool, clock, config }: Platfo
       tags,
       operationId: 'listScheduledMessages',
       summary: 'List scheduled messages',
-      description: 'Messages that wait for their scheduledDate, next first, on the channels of your scopes.',
+      description: 'Messages waiting for their scheduledDate, soonest first, on the channels of your scopes.',
       querystring: Type.Object({ ...pageFields, ...schema.ScheduledFilter }),
       response: { 200: PageOf(schema.ScheduledMessage) },
     },
@@ -66,7 +66,7 @@ export function scheduledMessageRoutes(app: App, { pool, clock, config }: Platfo
       tags,
       operationId: 'getScheduledMessage',
       summary: 'Get a scheduled message',
-      description: `404 when it does not wait for its time any more. ${OF_CHANNEL}`,
+      description: `404 when it is no longer waiting. ${OF_CHANNEL}`,
       params: schema.ScheduledParams,
       response: { 200: schema.ScheduledMessage },
     },
@@ -78,7 +78,7 @@ export function scheduledMessageRoutes(app: App, { pool, clock, config }: Platfo
     schema: {
       tags,
       operationId: 'changeScheduledMessage',
-      summary: 'Change when a message is sent',
+      summary: 'Change the send time of a message',
       description: `Its validity and its fallbacks move by the same time. ${OF_CHANNEL}`,
       params: schema.ScheduledParams,
       body: withExamples(schema.SchedulePatch, { scheduledDate: '2027-01-31 09:00:00.000+0100' }),

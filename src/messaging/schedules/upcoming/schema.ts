@@ -8,7 +8,7 @@ export const ScheduledMessage = Type.Object({
   channel: channelName(),
   destination: Type.String(),
   sender: Type.String(),
-  text: Type.String({ description: 'The text of the message, or what people read of it.' }),
+  text: Type.String({ description: 'The text of the message, or its readable text.' }),
   scheduledDate: Type.String({ description: 'When it is sent: yyyy-MM-dd HH:mm:ss.SSSZ, in UTC.' }),
   acceptedDate: instant('UTC; when the request was accepted.'),
   parts: Type.Integer(),

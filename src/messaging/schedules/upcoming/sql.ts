@@ -84,7 +84,7 @@ export const insertRescheduledChunk = (
         FROM dispatch_chunk WHERE account_id = ${accountId} AND id = ${chunkId}`,
   );
 
-/** Changes when a message is sent, and until when it is valid. Only before any carrier has seen it. */
+/** Changes the send time of a message and the end of its validity. Only before any carrier has seen it. */
 export const updateSchedule = (
   db: Db,
   { accountId, id, at, validUntil }: One & { at: Date; validUntil: Date | null },

@@ -20,19 +20,19 @@ export type BulkDeps = {
   readonly pool: Pool;
   readonly accept: Accept;
   readonly clock: Clock;
-  /** How far ahead messages may be scheduled. */
+  /** Maximum days that messages may be scheduled ahead. */
   readonly maxScheduleDays?: number;
 };
 type Answer = Static<typeof BulkOut>;
-/** An Idempotency-Key, and how an answer is stored under it. */
+/** An Idempotency-Key, and the function that seals a response to be stored under it. */
 export type PendingBulkAnswer = Key & { seal(answer: Answer): SealedAnswer };
 
 /**
- * Accepts a bulk request. With a `globalId` it is accepted once in 24 hours: its first answer is stored in
- * the transaction of its messages and given again to a repeat; of two at the same time the second waits for the first.
- * With an Idempotency-Key (`pendingAnswer`) the answer is stored in that transaction as well.
+ * Accepts a bulk request. With a `globalId` it is accepted once in 24 hours: its first response is stored in the
+ * transaction of its messages and returned again to a repeat; of two at the same time the second waits for the first.
+ * With an Idempotency-Key (`pendingAnswer`) the response is stored in that transaction as well.
  *
- * Errors: 400 naming the fields at fault, 409 when the id was used for another body, 413 for more than 10,000
+ * Errors: 400 naming the invalid fields, 409 when the id was used for another body, 413 for more than 10,000
  * destinations; `isKeyTaken` when another request has the key.
  */
 export async function sendBulk(
@@ -50,7 +50,10 @@ export async function sendBulk(
   return answerInTurn(actor, bulk, (verdicts ?? []).map(toResult));
 }
 
-/** Answers in a turn of its own: to make and serialize 10,000 results takes some 4 ms, after the commit and its news. */
+/**
+ * Makes the response in a separate turn of the event loop: serializing 10,000 results takes some 4 ms, after the commit
+ * and its news.
+ */
 async function answerInTurn(...results: Parameters<typeof answerBulk>): Promise<Answer> {
   await nextTurn();
   return answerBulk(...results);
@@ -111,7 +114,7 @@ const onceByKey = (reader: AmountReader, bulk: BulkIn, key: PendingBulkAnswer): 
     void (await insertAnswers(tx, [key.seal(answerBulk(reader, bulk, verdicts.map(toResult)))])),
 });
 
-/** Accepts a request that neither of two ids has been used for. */
+/** Accepts a request if neither of two ids was used before. */
 const both = (one: OnceRequest, other: OnceRequest): OnceRequest => ({
   claim: async (tx) => (await one.claim(tx)) && other.claim(tx),
   record: async (tx, verdicts) => {

@@ -6,8 +6,8 @@ import { as, columns, type RowOf } from '../../../platform/db/select.ts';
 export type BulkRequest = { readonly accountId: number; readonly globalId: string; readonly bodyHash: Uint8Array };
 
 /**
- * Claims the id for 24 hours; returns 0 when it is in use. Of two transactions at the same time the second waits for
- * the first, and has the id when that one is rolled back.
+ * Claims the id for 24 hours; returns 0 when it is in use. Of two concurrent transactions the second waits for the
+ * first, and gets the id when that one is rolled back.
  */
 export async function insertBulkRequest(db: Db, request: BulkRequest): Promise<number> {
   return exec(
@@ -20,7 +20,7 @@ export async function insertBulkRequest(db: Db, request: BulkRequest): Promise<n
   );
 }
 
-/** Stores the answer. Call it in the transaction that claimed the id. */
+/** Stores the response. Call it in the transaction that claimed the id. */
 export async function updateBulkResults(
   db: Db,
   request: { accountId: number; globalId: string; results: readonly StoredResult[] },
@@ -37,7 +37,7 @@ const STORED_BULK_REQUEST = columns({
   results: as<StoredResult[]>('results'),
 });
 
-/** Finds the answer to a request with this id within the last 24 hours. */
+/** Finds the response to a request with this id within the last 24 hours. */
 export const findBulkRequest = (
   db: Db,
   { accountId, globalId }: { accountId: number; globalId: string },
@@ -48,7 +48,7 @@ export const findBulkRequest = (
         WHERE account_id = ${accountId} AND global_id = ${globalId} AND created_at >= now() - interval '24 hours'`,
   );
 
-/** Deletes answers that are older than 24 hours. Returns how many there were. */
+/** Deletes responses that are older than 24 hours. Returns how many there were. */
 export async function deleteOldBulkRequests(db: Db): Promise<number> {
   return exec(db, sql`DELETE FROM bulk_request WHERE created_at < now() - interval '24 hours'`);
 }

@@ -18,8 +18,8 @@ import type { PreviewIn, PreviewOut } from './schema.ts';
 type Sender = Pick<Actor, 'accountId' | 'hasOptOuts' | 'operations' | 'numberRules'>;
 
 /**
- * Previews a send: its text, its price and the reasons for a refusal, found by the same steps as in a send. Nothing is
- * stored. Fields that are left out have no problems.
+ * Previews a send: its text, its price and the reasons for a rejection, found by the same steps as in a send. Nothing
+ * is stored. Omitted fields have no problems.
  */
 export async function previewMessage(
   { db, tables }: { readonly db: Db; readonly tables: Lookups },
@@ -52,7 +52,7 @@ const countryOf = (destination: string): string | null =>
 type Content = { readonly composed: CheckedContent['composed'] | null; readonly faults: readonly FieldError[] };
 const NOTHING: Content = { composed: null, faults: [] };
 
-/** Composes the content of the message; what a send would answer 400 for becomes its faults. */
+/** Composes the content of the message; the 400 errors of a send become its faults. */
 async function contentOf(db: Db, actor: Sender, input: PreviewIn): Promise<Content> {
   try {
     return await readContent(db, actor, input);
@@ -92,7 +92,7 @@ const draftOf = (input: PreviewIn, composed: Content['composed']): Draft =>
     content: composed?.content ?? null,
   });
 
-/** The field that a refusal refers to. A refusal is not reported when its field is left out. */
+/** The field that a rejection refers to. A rejection is not reported when its field is omitted. */
 const ABOUT: Readonly<Record<Refusal, 'destination' | 'sender' | 'text' | 'credit'>> = {
   not_a_number: 'destination',
   no_country_code: 'destination',
@@ -115,7 +115,10 @@ const ABOUT: Readonly<Record<Refusal, 'destination' | 'sender' | 'text' | 'credi
   opted_out: 'destination',
 };
 
-/** On RCS and WhatsApp the sender is the route, and the faults of the content have been reported already. */
+/**
+ * Rejections already reported by other means: on RCS and WhatsApp the sender is the route, and the errors of the
+ * content have been reported.
+ */
 const REPORTED_BEFORE: ReadonlySet<Refusal> = new Set(['no_content', 'no_route']);
 
 function problemsOf(input: PreviewIn, refusals: readonly Refusal[]): FieldError[] {

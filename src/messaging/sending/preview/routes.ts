@@ -14,7 +14,7 @@ export type PreviewRouteDeps = PlatformDeps & {
   readonly tables: Lookups;
 };
 
-/** The route that previews a single message: its parts, its price and the reasons for a refusal. */
+/** Registers the route that previews a single message: its parts, its price and the reasons for a rejection. */
 export function previewRoutes(app: App, deps: PreviewRouteDeps): void {
   const { pool, tables } = deps;
 
@@ -26,7 +26,7 @@ export function previewRoutes(app: App, deps: PreviewRouteDeps): void {
       summary: 'Preview a message',
       description:
         'The text of the message, its parts and its price. Nothing is sent, stored or charged. `problems` lists the ' +
-        'reasons for which a send would be refused, except for fields that are left out. Requires the scope of the channel.',
+        'reasons for which a send would be rejected, except for omitted fields. Requires the scope of the channel.',
       body: withExamples(PreviewIn, {
         channel: 'SMS',
         destination: '+393331234567',

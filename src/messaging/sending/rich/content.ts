@@ -13,10 +13,10 @@ import { filesOfBody, textOfBody, toWhatsappContent } from './whatsapp-body.ts';
 
 type Account = { readonly accountId: number };
 
-/** The content of a message as it is sent, and its readable text. */
+/** The content to be sent, and its readable text. */
 export type Composed = { readonly content: WholeContent; readonly body: string };
 
-/** The content that a message would have, and the faults that keep it from being sent. */
+/** The content that a message would have, and the errors that keep it from being sent. */
 export type CheckedContent = { readonly composed: Composed; readonly faults: readonly FieldError[] };
 
 type Whatsapp = {
@@ -42,7 +42,7 @@ function withoutFaults({ composed, faults }: CheckedContent): Composed {
 }
 
 /**
- * Composes the content of a WhatsApp send even if it has faults, and returns these. Errors: 400 when nothing can be
+ * Composes the content of a WhatsApp send even if it has errors, and returns these. Errors: 400 when nothing can be
  * composed.
  */
 export async function checkWhatsapp(db: Db, account: Account, input: Whatsapp): Promise<CheckedContent> {
@@ -56,7 +56,7 @@ export async function checkWhatsapp(db: Db, account: Account, input: Whatsapp): 
 }
 
 /**
- * Composes the content of an RCS send even if it has faults, and returns these. `path` is the place of the input in the
+ * Composes the content of an RCS send even if it has errors, and returns these. `path` is the place of the input in the
  * request: empty, or ending in a dot. Errors: 400 when nothing can be composed.
  */
 export async function checkRcs(db: Db, { accountId }: Account, input: RcsContent, path = ''): Promise<CheckedContent> {

@@ -13,14 +13,14 @@ import { MAX_PARTS } from '../prepare.ts';
 import { composeRcs } from './content.ts';
 import type { FallbackRcs, FallbackSms } from './schema.ts';
 
-/** The fallbacks that a send asks for. */
+/** The fallbacks requested with a send. */
 export type FallbackInput = {
   readonly fallbackRcs?: FallbackRcs | undefined;
   readonly fallbackSms?: FallbackSms | undefined;
   readonly fallback?: Static<typeof Fallback> | undefined;
 };
 
-/** The faults in the fallbacks that their schema cannot find. */
+/** Returns the errors in the fallbacks that their schema cannot find. */
 export function fallbackFaults({ fallbackRcs, fallbackSms }: FallbackInput): FieldError[] {
   return [...(fallbackRcs ? rcsFaults(fallbackRcs, fallbackSms) : []), ...(fallbackSms ? smsFaults(fallbackSms) : [])];
 }
@@ -39,7 +39,7 @@ function smsFaults({ body }: FallbackSms): FieldError[] {
   return countParts(body).parts > MAX_PARTS ? [{ field, message: REFUSALS.body_too_long }] : [];
 }
 
-/** The faults of two fields of which exactly one must be given. */
+/** Returns the errors of two fields of which exactly one must be given. */
 export function onlyOne(one: string, a: unknown, other: string, b: unknown): FieldError[] {
   if ((a === undefined) !== (b === undefined)) return [];
   return [one, other].map((field) => ({ field, message: `exactly one of ${one} and ${other} is required` }));

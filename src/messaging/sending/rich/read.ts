@@ -17,7 +17,7 @@ type Account = { readonly accountId: number };
 
 /**
  * Reads a WhatsApp send as a draft. Its template is looked up, filled in and checked, and so are its fallbacks. Errors:
- * 400 naming every field at fault; things of another account are reported as unknown.
+ * 400 naming every invalid field; things of another account are reported as unknown.
  */
 export async function readWhatsappSend(
   db: Db,
@@ -42,7 +42,7 @@ export async function readWhatsappSend(
 
 /**
  * Reads an RCS send as a draft. Its template is looked up, filled in and checked, and so are its fallbacks. Errors: 400
- * naming every field at fault; things of another account are reported as unknown.
+ * naming every invalid field; things of another account are reported as unknown.
  */
 export async function readRcsSend(
   db: Db,
@@ -64,7 +64,7 @@ export async function readRcsSend(
   return newDraft({ channel: 'RCS', sender: bareAgentId(agentId), ...composed, ...sharedFields(input, now, hops) });
 }
 
-/** A user id is valid on WhatsApp only, so nothing can follow on another channel. */
+/** Returns the errors of a user id: it is valid on WhatsApp only, so nothing can follow on another channel. */
 const faultsOfUserId = ({ destination, fallbackRcs, fallbackSms }: WhatsappSendIn): FieldError[] =>
   !isUserId(destination)
     ? []
@@ -88,7 +88,10 @@ function scheduleFaults({ scheduledDate }: Shared, now: Date, maxScheduleDays?: 
   return message === null ? [] : [{ field: 'scheduledDate', message }];
 }
 
-/** A fallback depends on receipts, so they are always asked for when there is one. */
+/**
+ * Reads the fields that both sends share. A fallback depends on receipts, so they are always requested when there is
+ * one.
+ */
 function sharedFields(input: Shared, now: Date, hops: readonly Hop[]) {
   const scheduledAt = readSchedule(input.scheduledDate);
   return {

@@ -16,19 +16,19 @@ const MS = '/api/message-server';
 const FALLBACK =
   '\n\nWith a fallback, another message follows on the next channel when this one fails, or has not been delivered after ' +
   '`fallback.after` seconds. It follows an RCS message only when the network has revoked that one, and never while the ' +
-  'outcome of the previous message is unknown. Each message has an id, a price, a record and webhook events of its own; ' +
-  'all have your `customerMessageId`, under which you get the status of the newest. The answer names ' +
+  'outcome of the previous message is unknown. Each message has its own id, price, record and webhook events; ' +
+  'all have your `customerMessageId`, under which you get the status of the newest. The response names ' +
   'the first. A message that must not be sent (opted out, no credit, …) ends REJECTED at no price, and nothing follows ' +
   'it. A late receipt changes only the message that it reports on. Cancelling a message ends the chain. The credentials ' +
   'need the scopes of all channels.';
 
 export type RichRouteDeps = PlatformDeps & {
   readonly accept: Accept;
-  /** Null, or left out, where nothing is traced. */
+  /** Null, or omitted, where nothing is traced. */
   readonly tracing?: Tracing | null;
 };
 
-/** The routes of single sends on WhatsApp and RCS. */
+/** Registers the routes of single sends on WhatsApp and RCS. */
 export function richMessageRoutes(app: App, deps: RichRouteDeps): void {
   const { accept, clock, config, pool, tracing } = deps;
 
@@ -39,7 +39,7 @@ export function richMessageRoutes(app: App, deps: RichRouteDeps): void {
       operationId: 'sendWhatsapp',
       summary: 'Send one WhatsApp message',
       description:
-        'A template, or a body to somebody who wrote within 24 hours. A template is checked before anything is sent: 400 ' +
+        'A template, or a body to a person who wrote within 24 hours. A template is checked before anything is sent: 400 ' +
         'when it is unknown or not approved, or when its values do not fit. A body after the 24 hours is accepted and ends ' +
         `CONVERSATION_CLOSED.${FALLBACK}`,
       body: withExamples(schema.WhatsappSendIn, schema.WHATSAPP_EXAMPLE),

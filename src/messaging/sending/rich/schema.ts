@@ -68,8 +68,8 @@ const rcsContent = {
   body: Type.Optional(RcsBody),
   trafficType: Type.Optional(
     trafficType(
-      'What the message is for; by default that of the template, then that of the connection. Agents with several uses ' +
-        'must say it of each message.',
+      'The purpose of the message; by default that of the template, then that of the connection. Agents with several uses ' +
+        'must state it for each message.',
     ),
   ),
 };
@@ -137,12 +137,12 @@ const Result = Type.Object({ accepted: Type.Boolean(), reasons: Reasons });
 const answerOf = (results: Record<string, typeof Result>) =>
   Type.Object(
     {
-      messageId: orNull(Type.String({ description: 'Our id; null when the message was refused.' })),
+      messageId: orNull(Type.String({ description: 'Our id; null when the message was rejected.' })),
       customerMessageId: orNull(Type.String()),
       simulation: Type.Boolean(),
       results: Type.Object(results),
     },
-    { description: 'The message is committed. A refused message has `accepted: false` and its reasons.' },
+    { description: 'The message is committed. A rejected message has `accepted: false` and its reasons.' },
   );
 
 export const WhatsappSendOut = answerOf({ whatsapp: Result });

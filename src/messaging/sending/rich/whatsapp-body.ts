@@ -80,7 +80,7 @@ const isMedia = (body: WhatsappBody): body is Media => MEDIA.has(body.type);
 /** The types of media that may have a caption. */
 const WITH_CAPTION: ReadonlySet<string> = new Set(['IMAGE', 'VIDEO', 'DOCUMENT']);
 
-/** The faults in a body that its schema cannot find. */
+/** Returns the errors in a body that its schema cannot find. */
 export function faultsOfBody(body: WhatsappBody): { field: string; message: string }[] {
   if (!isMedia(body)) return [];
   const faults = [];

@@ -20,7 +20,7 @@ export type ReplaceInput = {
   readonly submitter: Submitter;
   readonly systemId: string;
   readonly options: ReadOptions;
-  /** The id that the customer knows, and that of the message which is in its place now. */
+  /** The id that the customer knows, and that of the current replacement. */
   readonly knownId: string;
   readonly currentId: string;
 };
@@ -28,10 +28,10 @@ export type ReplaceInput = {
 const INTERNATIONAL = 1;
 
 /**
- * Sends another text in the place of a message that no carrier has seen. In one transaction the message ends as cancelled,
- * with its credit returned and without a receipt, and the new one is stored and paid for; receipts, query_sm, cancel_sm and
- * the next replace_sm name it by the id that the customer knows. Where the new one is refused, nothing has changed. What
- * replace_sm leaves empty stays as it was. Parts and octets are not replaced. Returns the command_status.
+ * Replaces a message that no carrier has seen. In one transaction the message ends as cancelled, with its credit
+ * returned and without a receipt, and the new one is stored and paid for; receipts, query_sm, cancel_sm and the next
+ * replace_sm name it by the id that the customer knows. If the new one is rejected, nothing has changed. Fields that
+ * replace_sm leaves empty are unchanged. Parts and octets are not replaced. Returns the command_status.
  */
 export async function replaceMessage({ pool, accept }: Deps, input: ReplaceInput): Promise<number> {
   const { sender, options, currentId } = input;
@@ -61,7 +61,7 @@ async function acceptInPlace(
     if (verdict?.kind === 'accepted')
       return void (await insertReplacement(tx, { accountId, id: knownId, replacedBy: verdict.messageId }));
     refused = verdict ?? null;
-    // So that the message which it was to replace stays.
+    // Keeps the message that was to be replaced.
     throw new Error('the replacement was refused');
   }
   try {
@@ -90,7 +90,7 @@ const messageOf = (
   defaultMessageId,
 });
 
-/** The draft with what the request leaves as it was. */
+/** Makes the draft, with the fields that the request leaves unchanged. */
 function draftOf(draft: Draft, { request, knownId }: ReplaceInput, row: Replaceable): Draft {
   const { scheduleTime, validity } = request;
   return {
@@ -102,7 +102,10 @@ function draftOf(draft: Draft, { request, knownId }: ReplaceInput, row: Replacea
   };
 }
 
-/** Receipts have the id that the customer knows, and the addresses of the first submit as far as these are known. */
+/**
+ * Returns the receipt requests, with the id that the customer knows, and the addresses of the first submit as far as
+ * these are known.
+ */
 const receiptsOf = (
   asked: NonNullable<Draft['smpp']>,
   knownId: string,

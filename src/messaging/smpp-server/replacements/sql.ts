@@ -3,7 +3,7 @@ import { as, columns, type RowOf } from '../../../platform/db/select.ts';
 
 type Key = { readonly accountId: number; readonly id: string };
 
-/** Finds the message that was sent in the place of this one; undefined when it was not replaced. */
+/** Finds the replacement of a message; undefined when it was not replaced. */
 export async function findReplacement(db: Db, { accountId, id }: Key): Promise<string | undefined> {
   const row = await maybeOne<{ replacedBy: string }>(
     db,
@@ -12,7 +12,7 @@ export async function findReplacement(db: Db, { accountId, id }: Key): Promise<s
   return row?.replacedBy;
 }
 
-/** Records the message that is sent in the place of this one, or of those that were in its place before. */
+/** Records the replacement of a message, or of its previous replacements. */
 export const insertReplacement = (
   db: Db,
   { accountId, id, replacedBy }: Key & { readonly replacedBy: string },
@@ -24,12 +24,12 @@ export const insertReplacement = (
   );
 
 const REPLACEABLE = columns({
-  /** As it was asked for: a rule may have put another one in its place, and does so again. */
+  /** The requested sender: a rule may have replaced it, and does so again. */
   sender: as<string>('coalesce(m.asked_sender, m.sender)'),
   destination: as<string>('m.destination'),
-  /** How its text was coded in the submit; null: it did not come by SMPP. */
+  /** The coding of its text in the submit; null: it was not submitted over SMPP. */
   dataCoding: as<number | null>('m.data_coding'),
-  /** Whether it is a part, or no text. */
+  /** True if it is a part, or not a text. */
   hasOctets: as<boolean>('(m.udh IS NOT NULL OR m.binary_body IS NOT NULL)'),
   validUntil: as<Date | null>('m.valid_until'),
   scheduledAt: as<Date | null>('m.scheduled_at'),
@@ -42,7 +42,7 @@ const REPLACEABLE = columns({
   destNpi: as<number | null>('r.dest_npi'),
   submittedTo: as<string | null>('r.destination'),
 });
-/** What a replacement takes over from a message: the rest null where it asked for no receipts. */
+/** Fields that a replacement inherits from a message: the rest null if it requested no receipts. */
 export type Replaceable = RowOf<typeof REPLACEABLE>;
 
 export const findReplaceable = (db: Db, { accountId, id }: Key): Promise<Replaceable | undefined> =>

@@ -2,7 +2,10 @@ import type { Pool } from 'pg';
 import { HOUR_MS } from '../../../platform/lib/time.ts';
 import { foldHours, listUnfolded } from './sql.ts';
 
-/** Receipts arrive within minutes, so nearly all of an hour is known by then. Later figures are folded later. */
+/**
+ * Age after which an hour is folded: receipts arrive within minutes, so nearly all of an hour is known by then. Later
+ * figures are folded later.
+ */
 const OPEN_MS = 2 * HOUR_MS;
 const ROWS_PER_BATCH = 10_000;
 

@@ -19,7 +19,7 @@ export async function listUnfolded(db: Db, { before }: { before: Date }): Promis
 
 /**
  * Folds up to `limit` rows of an account, oldest first. Returns how many. It waits for no writer: rows that a writer
- * has locked are left for the next time. What a writer adds to a row that is being folded becomes a new row after the
+ * has locked are left for the next time. A writer's additions to a row that is being folded become a new row after the
  * commit.
  */
 export async function foldHours(

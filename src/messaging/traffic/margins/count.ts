@@ -6,7 +6,7 @@ import { numberForPrefix } from '../../../platform/lib/phone/user-id.ts';
 import { DAY_MS } from '../../../platform/lib/time.ts';
 import { insertMargins, type MarginRow } from './sql.ts';
 
-/** What one message adds to the margin of its day; negative where an earlier figure proved wrong. */
+/** Addition of one message to the margin of its day; negative where an earlier figure proved wrong. */
 export type MarginDelta = {
   readonly accountId: number;
   readonly id: string;
@@ -14,9 +14,9 @@ export type MarginDelta = {
   /** E.164 with its plus, or a user id. */
   readonly destination: string;
   readonly messages: number;
-  /** What the carrier counts it as: parts on SMS. */
+  /** E.164 with its plus, or a user id. */
   readonly units: number;
-  /** The message is among `messages`, and its cost is not known. */
+  /** Units by which the carrier charges it: parts on SMS. */
   readonly uncosted: number;
   readonly earnedMicros: number;
   readonly costMicros: number;
@@ -26,9 +26,9 @@ export type MarginDelta = {
 const SHARDS = 8;
 
 /**
- * Adds to the daily margins in the transaction that settles the messages. Call it at most once in a transaction and after
- * `countTraffic`: rows are locked in the order of their keys, and the tables in this order. A batch takes one statement,
- * and none where nothing is known of costs; it is sent before this returns, as a `burst` needs it.
+ * Adds to the daily margins in the transaction that settles the messages. Call it at most once in a transaction and
+ * after `countTraffic`: rows are locked in the order of their keys, and the tables in this order. A batch takes one
+ * statement, and none where no costs are known; it is sent before this returns, as a `burst` needs it.
  */
 export async function countMargins(tx: Db, deltas: readonly MarginDelta[]): Promise<void> {
   const rows = sumUp(deltas).sort(byKey);

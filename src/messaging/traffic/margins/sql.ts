@@ -3,7 +3,7 @@ import { type Db, exec, many, onePlan, sql } from '../../../platform/db/query.ts
 import { as, columns, type RowOf } from '../../../platform/db/select.ts';
 import { boundsOf } from '../../../platform/lib/ids.ts';
 
-/** What is added to the margin of an account, a day (UTC), a connection and a country (its calling code). */
+/** Addition to the margin of an account, a day (UTC), a connection and a country (its calling code). */
 export type MarginRow = {
   readonly accountId: number;
   readonly day: Date;
@@ -16,7 +16,9 @@ export type MarginRow = {
   costMicros: number;
 };
 
-/** Adds to one shard of the days. The rows must be in the order of their keys, because they are locked in that order. */
+/**
+ * Adds to one shard of the days. The rows must be in the order of their keys, because they are locked in that order.
+ */
 export async function insertMargins(
   db: Db,
   { rows, shard }: { rows: readonly MarginRow[]; shard: number },
@@ -51,13 +53,13 @@ const EARNING_PLACE = columns({
   connectionId: as<number>('s.connection_id'),
   destination: as<string>('m.destination'),
 });
-/** Over which connection a message went, and to whom. */
+/** The connection and the destination of a message. */
 export type EarningPlace = RowOf<typeof EARNING_PLACE>;
 
 type Key = { readonly accountId: number; readonly id: string };
 
 /**
- * Lists the places of messages that went over connections with costs. Where no costs are stated at all, no message is
+ * Lists the places of messages that went over connections with costs. Where no costs are set at all, no message is
  * read.
  */
 export async function listEarningPlaces(db: Db, { keys }: { keys: readonly Key[] }): Promise<EarningPlace[]> {

@@ -4,7 +4,7 @@ import { timeOfId } from '../../../platform/lib/ids.ts';
 import { HOUR_MS } from '../../../platform/lib/time.ts';
 import { insertMinutes, type MinuteRow } from './sql.ts';
 
-/** What a message of a campaign adds to the minute in which that became known. */
+/** Addition of a campaign's message to the minute in which its outcome became known. */
 export type MinuteDelta = {
   readonly accountId: number;
   readonly id: string;
@@ -14,7 +14,7 @@ export type MinuteDelta = {
   readonly sent?: number;
   readonly delivered?: number;
   readonly failed?: number;
-  /** Why it is among `failed`. */
+  /** Reason why it is among `failed`. */
   readonly reason?: FailureReason | undefined;
 };
 
@@ -25,8 +25,8 @@ const SHARDS = 4;
 const CODE_LENGTH = 40;
 
 /**
- * Adds what became of messages of campaigns to this minute, in the transaction that moves them, so that the figures are
- * exact at any instant and add up to the hourly ones. Messages without a campaign are left out, and without any there is
+ * Adds the outcomes of campaign messages to this minute, in the transaction that moves them, so that the figures are
+ * exact at any instant and add up to the hourly ones. Messages without a campaign are omitted, and without any there is
  * no statement. It is sent before this returns, as a `burst` needs it. Call it after `insertTraffic`: the tables are
  * locked in this order.
  */
@@ -50,7 +50,7 @@ function sumUp(deltas: readonly MinuteDelta[]): MinuteRow[] {
   return [...rows.values()];
 }
 
-/** Of the rows that count what has no reason. */
+/** Key of the rows that count messages without a reason. */
 const PROGRESS: FailureReason = { status: 0, code: null };
 
 function rowOf(

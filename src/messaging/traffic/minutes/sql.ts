@@ -1,7 +1,7 @@
 import { bigint, rowsOf, smallint, text, timestamptz } from '../../../platform/db/columns.ts';
 import { type Db, exec, onePlan, sql } from '../../../platform/db/query.ts';
 
-/** What is added to the current minute of a campaign, a channel (its bit) and a reason. */
+/** Addition to the current minute of a campaign, a channel (its bit) and a reason. */
 export type MinuteRow = {
   readonly accountId: number;
   readonly campaignId: number;
@@ -17,8 +17,8 @@ export type MinuteRow = {
 };
 
 /**
- * Adds to one shard of the current minute, or of the quarter of an hour where the hour of the messages is over for more
- * than an hour. The rows are locked in the order of their keys.
+ * Adds to one shard of the current minute, or of the quarter of an hour if the hour of the messages ended more than an
+ * hour ago. The rows are locked in the order of their keys.
  */
 export async function insertMinutes(
   db: Db,

@@ -6,8 +6,8 @@ import { firstIdAt, isUuid } from '../../../platform/lib/ids.ts';
 import { type Delivery, type DeliveryState, findDelivery, moveToReplayed } from '../delivery-log/sql.ts';
 
 /**
- * Sends one event of the account again, whatever its state: with its id and body, as if it had never been tried. Errors:
- * 404 when the log has no such event, 409 when it waits behind an earlier event of its message.
+ * Sends one event of the account again, whatever its state: with its id and body, as if it had never been tried.
+ * Errors: 404 when the log has no such event, 409 when it waits behind an earlier event of its message.
  */
 export async function replayEvent(tx: Db, actor: Actor, anyId: string): Promise<Delivery> {
   const id = anyId.toLowerCase();
@@ -24,8 +24,8 @@ export async function replayEvent(tx: Db, actor: Actor, anyId: string): Promise<
 export type ReplayRange = { readonly since: Date; readonly until: Date; readonly state: DeliveryState };
 
 /**
- * Sends the events of a time range with this state again, oldest first, up to 100,000. Returns how many. Errors: 400 when
- * the range ends before it begins.
+ * Sends the events of a time range with this state again, oldest first, up to 100,000. Returns how many. Errors: 400
+ * when the range ends before it begins.
  */
 export async function replayRange(tx: Db, actor: Actor, { since, until, state }: ReplayRange): Promise<number> {
   if (until < since) throw invalidFields([{ field: 'until', message: 'must not be before since' }]);

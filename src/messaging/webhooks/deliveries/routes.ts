@@ -16,7 +16,7 @@ const DELIVERY_STATUS = '/api/partner-gateway/v1/webhooks/delivery-status';
 const DELIVERIES = `${DELIVERY_STATUS}/deliveries`;
 const tags = ['Webhooks'];
 
-/** The log of webhook events, and replays. All routes need the scope `webhooks`. */
+/** Registers the routes of the log of webhook events, and of replays. All need the scope `webhooks`. */
 export function deliveryRoutes(app: App, { pool, answers, clock, secretKey }: PlatformDeps): void {
   const onRequest = requireScope('webhooks');
 
@@ -30,7 +30,7 @@ export function deliveryRoutes(app: App, { pool, answers, clock, secretKey }: Pl
         'A failed event is retried after 5 s, 30 s, 2 min, 10 min, 30 min, 1 h, 3 h, 6 h, 12 h and 24 h, each ±20 %, and not ' +
         'before the time in a Retry-After header (up to 24 h); after that it is DEAD. Later events of the same message ' +
         'wait for it; other messages do not. A webhook that keeps failing is tried at most once a minute, and events that ' +
-        'have not been tried are not listed. A webhook that answers 410, or that has failed for five days without a ' +
+        'have not been tried are not listed. A webhook that returns 410, or that has failed for five days without a ' +
         'single success, is disabled: waiting events become DEAD when they are due. After another registration waiting ' +
         'events go to the new webhook, in its form; after a deletion they are dropped.',
       querystring: Type.Object({ ...pageFields, ...schema.deliveryFields }),
@@ -53,7 +53,7 @@ export function deliveryRoutes(app: App, { pool, answers, clock, secretKey }: Pl
     schema: {
       tags,
       operationId: 'findWebhookDelivery',
-      summary: 'Get one event with its request and the answer to each attempt',
+      summary: 'Get one event with its request and the response to each attempt',
       params: schema.DeliveryId,
       response: { 200: schema.DeliveryDetailOut },
     },

@@ -20,11 +20,11 @@ export const DeliveryOut = Type.Object({
   status: DeliveryStatus,
   attempts: Type.Integer({ description: 'Attempts since the event was created or last replayed.' }),
   responseCode: orNull(
-    Type.Integer({ description: 'HTTP status of the last attempt; null when there was no answer.' }),
+    Type.Integer({ description: 'HTTP status of the last attempt; null when there was no response.' }),
   ),
   durationMs: orNull(Type.Integer({ description: 'Duration of the last attempt.' })),
-  failure: orNull(Type.String({ description: 'Why the last attempt failed, or why there was none.' })),
-  nextAttemptAt: orNull(instant('UTC; about, while the webhook fails.')),
+  failure: orNull(Type.String({ description: 'Reason why the last attempt failed, or why there was none.' })),
+  nextAttemptAt: orNull(instant('UTC; approximate while the webhook fails.')),
   createdAt: instant('UTC'),
   updatedAt: instant('UTC'),
 });
@@ -40,10 +40,10 @@ const DeliveryFields = Type.Object(deliveryFields);
 
 const AttemptOut = Type.Object({
   at: instant('UTC; when it began.'),
-  responseCode: orNull(Type.Integer({ description: 'Null when there was no answer.' })),
+  responseCode: orNull(Type.Integer({ description: 'Null when there was no response.' })),
   durationMs: orNull(Type.Integer()),
   failure: orNull(Type.String({ description: 'Null when it was acknowledged.' })),
-  answer: orNull(Type.String({ description: 'The first 1,024 octets of the body of the answer.' })),
+  answer: orNull(Type.String({ description: 'The first 1,024 bytes of the response body.' })),
 });
 export const DeliveryDetailOut = Type.Object({
   ...DeliveryOut.properties,
@@ -57,9 +57,9 @@ export const DeliveryDetailOut = Type.Object({
       },
       {
         description:
-          'What is sent, in the form and to the URL of the webhook as it is now. The body is the same at every attempt; ' +
+          'The request, in the current form and to the current URL of the webhook. The body is the same at every attempt; ' +
           '`webhook-timestamp` is that of the last one, signed by the secrets that are valid now. Null without a webhook, ' +
-          'before the first attempt, and when the message is gone.',
+          'before the first attempt, and when the message was deleted.',
       },
     ),
   ),
@@ -74,9 +74,9 @@ export const ReplayIn = Type.Object({
   status: Type.Optional(Type.Enum([...DELIVERY_STATES], { type: 'string', description: 'Default: DEAD.' })),
 });
 
-export const ReplayOut = Type.Object({ replayed: Type.Integer({ description: 'How many events are sent again.' }) });
+export const ReplayOut = Type.Object({ replayed: Type.Integer({ description: 'Number of events to be sent again.' }) });
 
-/** An entry of the log as the interface writes it. */
+/** Returns an entry of the log in the form of the API. */
 export const toDeliveryOut = (delivery: Delivery): Static<typeof DeliveryOut> => ({
   id: delivery.id,
   eventType: delivery.kind,
@@ -94,7 +94,7 @@ export const toDeliveryOut = (delivery: Delivery): Static<typeof DeliveryOut> =>
 
 type Attempt = Static<typeof AttemptOut>;
 
-/** The attempts that failed are kept one by one; the one that was acknowledged is the last of an event. */
+/** Lists the attempts. Failed ones are stored one by one; the acknowledged one is the last of an event. */
 function attemptsOf({ state, failures, triedAt, responseCode, durationMs, answer }: Delivery): Attempt[] {
   const failed = failures.map(({ at, code, reason, ms, answer: said = null }) => ({
     at,
@@ -116,7 +116,7 @@ export const toDeliveryDetailOut = (
   log: attemptsOf(delivery),
 });
 
-/** Events carry the time at which they came to be in their ids. */
+/** Makes the filter of a query. The ids of events contain the time of their creation. */
 export const filterOf = (accountId: number, query: Static<typeof DeliveryFields>): DeliveryFilter => ({
   accountId,
   state: query.status ?? null,

@@ -29,7 +29,7 @@ export type FailedAttempt = {
   readonly code: number | null;
   readonly reason: string | null;
   readonly ms: number;
-  /** The first octets of the body of the answer. */
+  /** The first bytes of the response body. */
   readonly answer?: string | null;
 };
 
@@ -45,9 +45,9 @@ export type LogEntry = EventKey & {
   readonly durationMs: number | null;
   readonly failure: string | null;
   readonly nextAttemptAt: Date | null;
-  /** When the last attempt began; null: there was none. */
+  /** Start of the last attempt; null: there was none. */
   readonly triedAt: Date | null;
-  /** The first octets of the body of its answer. */
+  /** The first bytes of its response body. */
   readonly answer: string | null;
   /** The attempt that is recorded, if it failed; the log collects them. */
   readonly failures: readonly FailedAttempt[];
@@ -88,7 +88,7 @@ export async function insertLog(db: Db, entries: readonly LogEntry[]): Promise<v
 export type Retry = EventKey & {
   readonly messageId: string;
   readonly seq: number;
-  /** Null: when the event before it, of the same message, has come to its end. */
+  /** Null: due when the event before it, of the same message, has ended. */
   readonly dueAt: Date | null;
 };
 
@@ -166,10 +166,12 @@ const DUE_RETRY = columns({
 });
 export type DueRetry = RowOf<typeof DUE_RETRY>;
 
-/** How many events to load of an account. */
+/** Number of events to load of an account. */
 export type AccountLimit = { readonly accountId: number; readonly limit: number };
 
-/** Lists the events of these accounts whose next attempt is due, up to the limit of each, without those held already. */
+/**
+ * Lists the events of these accounts whose next attempt is due, up to the limit of each, without those held already.
+ */
 export async function listDueRetries(
   db: Db,
   { wants, heldIds }: { wants: readonly AccountLimit[]; heldIds: readonly string[] },
@@ -201,9 +203,9 @@ const DELIVERY = columns({
   durationMs: as<number | null>('duration_ms'),
   failure: as<string | null>('failure'),
   nextAttemptAt: as<Date | null>('next_attempt_at'),
-  /** When the last attempt began; null: there was none. */
+  /** Start of the last attempt; null: there was none. */
   triedAt: as<Date | null>('tried_at'),
-  /** The first octets of the body of its answer. */
+  /** The first bytes of its response body. */
   answer: as<string | null>('answer'),
   updatedAt: as<Date>('updated_at'),
   failures: as<readonly FailedAttempt[]>('failures'),
@@ -308,7 +310,7 @@ export async function countEvents(db: Db): Promise<{ fresh: number; waiting: num
   );
 }
 
-/** Lists pending and dead events by account, for the operator; accounts without any are left out. */
+/** Lists pending and dead events by account, for the operator; accounts without any are omitted. */
 export async function listEventCounts(db: Db): Promise<{ accountId: number; pending: number; dead: number }[]> {
   return many(
     db,

@@ -41,7 +41,7 @@ const ACKNOWLEDGED: AttemptResult = {
   answer: null,
 };
 
-/** A queue that sends one event at a time, and what it has sent. */
+/** A queue that sends one event at a time, and the events that it has sent. */
 function queueOfOne() {
   const sent: QueuedEvent[] = [];
   let answer: (result: AttemptResult) => void = () => undefined;

@@ -3,7 +3,7 @@ import { createConcurrency, MAX_CONCURRENCY } from './concurrency.ts';
 import type { Facts, Form, WebhookEvent } from './payload.ts';
 import { createRowFill, type RowFill } from './row-fill.ts';
 
-/** Events in memory per concurrent request: what a quick receiver takes until more has been loaded. */
+/** Events in memory per concurrent request: enough for a quick receiver until more has been loaded. */
 const EVENTS_PER_SLOT = 16;
 
 /** An event in the memory of a worker. */
@@ -20,16 +20,16 @@ export type QueuedEvent = WebhookEvent & {
   readonly facts: Facts | null;
 };
 
-/** Every attempt has these. */
+/** Fields of every attempt. */
 type Attempt = {
-  /** When it began: `webhook-timestamp`. */
+  /** Start of the attempt: `webhook-timestamp`. */
   readonly at: Date;
   readonly durationMs: number;
-  /** The first octets of the answer's body; null without a complete answer. */
+  /** The first bytes of the response body; null without a complete response. */
   readonly answer: string | null;
 };
 
-/** How an event was handled. */
+/** Result of an attempt to deliver an event. */
 export type AttemptResult =
   | ({ readonly kind: 'acknowledged'; readonly code: number } & Attempt)
   | ({
@@ -46,13 +46,13 @@ export type AttemptResult =
   | { readonly kind: 'left out' }
   | { readonly kind: 'given up'; readonly reason: string };
 
-/** Where the events of an account currently go. */
+/** The current destination for the events of an account. */
 export type Target = {
   readonly id: number;
   readonly url: string;
   readonly form: Form;
   readonly secrets: readonly string[];
-  /** Why it is disabled; null while it is active. */
+  /** Reason why it is disabled; null while it is active. */
   readonly disabledReason: string | null;
   readonly failingSince: Date | null;
 };
@@ -67,7 +67,7 @@ export type SettledEvent = {
 export type AccountQueueDeps = {
   /** Makes one attempt to deliver an event; never rejects. */
   readonly send: (event: QueuedEvent, target: Target) => Promise<AttemptResult>;
-  /** How many requests one queue may have in flight, as its share of all queues. */
+  /** Returns how many requests one queue may have in flight, as its share of all queues. */
   readonly share: () => number;
   readonly onSettled: (settled: SettledEvent) => void;
 };
@@ -83,34 +83,34 @@ export type AccountQueue = {
   readonly accountId: number;
   /** Undefined: not loaded yet. Null: the account has none. */
   target: Target | null | undefined;
-  /** How full the rows of its lanes in the outbox are. */
+  /** Fill levels of the outbox rows of its lanes. */
   readonly fill: Readonly<Record<Lane, RowFill>>;
   add(events: readonly QueuedEvent[]): void;
   /** Starts as many requests of a lane as are allowed now; the lanes before it come first. */
   pump(lane: Lane): void;
-  /** Call when the failure of an event of this message is committed: the database now defers its later events. */
+  /** Call this when the failure of an event of this message is committed: the database now defers its later events. */
   release(messageId: string): void;
   /** Starts nothing more; requests in flight still settle. */
   close(): void;
   waiting(): number;
   inFlight(): number;
-  /** How many further events of a lane to load. */
+  /** Returns how many further events of a lane to load. */
   room(lane: Lane): number;
   isFailing(): boolean;
-  /** When it last became idle (performance.now()); null while it is busy. */
+  /** Time at which it last became idle (performance.now()); null while it is busy. */
   idleSinceMs(): number | null;
 };
 
 /**
- * Sends the events of one account: as many at once as its receiver can take, those of one message one at a time and in
- * order; no message waits for another. Those of single sends go first.
+ * Sends the events of one account: as many at the same time as its receiver can take, those of one message one at a
+ * time and in order; no message waits for another. Those of single sends go first.
  */
 export function createAccountQueue(accountId: number, { send, share, onSettled }: AccountQueueDeps): AccountQueue {
   const concurrency = createConcurrency();
   const lanes: Record<Lane, QueuedEvent[]> = { single: [], other: [] };
   /** Messages with an event in flight, and the events that came after it. */
   const busy = new Map<string, QueuedEvent[]>();
-  /** Messages with a failure that is not committed yet: what is loaded meanwhile does not know about it. */
+  /** Messages with a failure that is not committed yet: events loaded meanwhile do not reflect it. */
   const failing = new Set<string>();
   let inFlightCount = 0;
   let closed = false;
@@ -196,7 +196,7 @@ export function createAccountQueue(accountId: number, { send, share, onSettled }
   return self;
 }
 
-/** Whether there may be a target to send to. */
+/** True if there may be a target to send to. */
 const isOpen = (target: Target | null | undefined): boolean =>
   target === undefined || (target !== null && target.disabledReason === null);
 

@@ -1,28 +1,31 @@
 /** Concurrent requests to one receiver. */
 export const MAX_CONCURRENCY = 64;
-/** Before it is known what the receiver can take. */
+/** Initial limit, before the capacity of the receiver is known. */
 export const INITIAL_CONCURRENCY = 8;
-/** A failure reduces the limit by an eighth: a receiver that refuses every third event still gets a dozen at once. */
+/**
+ * A failure reduces the limit by an eighth: a receiver that fails every third event still gets a dozen at the same
+ * time.
+ */
 const BACK_OFF_DIVISOR = 8;
-/** After this many failures in a row the receiver is left alone for a while. */
+/** After this many failures in a row the receiver gets a pause. */
 const FAILURES_BEFORE_PAUSE = 10;
 const FIRST_PAUSE_MS = 1000;
 const MAX_PAUSE_MS = 60_000;
 
-/** The concurrency of one receiver: it rises while the receiver answers, falls after failures, and is 0 in a pause. */
+/** The concurrency of one receiver: it rises while the receiver responds, falls after failures, and is 0 in a pause. */
 export type Concurrency = {
-  /** How many requests may be in flight now. */
+  /** Returns how many requests may be in flight now. */
   allowed(nowMs: number): number;
   succeeded(): void;
   /** @param askedMs how long the receiver asked for a pause (Retry-After with 429 or 503); 0 without such a request */
   failed(nowMs: number, askedMs: number): void;
-  /** Whether nothing has succeeded since the last failure. */
+  /** Returns true if nothing has succeeded since the last failure. */
   isFailing(): boolean;
 };
 
 /**
- * The circuit breaker of one receiver: a dead one costs at most one request a minute in the end, and one that comes back
- * reaches full concurrency after 64 answers.
+ * Creates the circuit breaker of one receiver: a dead one costs at most one request a minute in the end, and one that
+ * comes back reaches full concurrency after 64 responses.
  */
 export function createConcurrency(): Concurrency {
   let limit = INITIAL_CONCURRENCY;

@@ -77,14 +77,14 @@ const leftOver = () =>
     pool,
     sql`SELECT (SELECT count(*) FROM webhook_outbox) + (SELECT count(*) FROM webhook_retry) AS rows`,
   );
-/** What is to be tried again later is due now. */
+/** Makes all later attempts due now. */
 const hurry = () => exec(pool, sql`UPDATE webhook_retry SET due_at = now() WHERE due_at IS NOT NULL`);
 
 describe('delivery', () => {
   test('tells each event once, signed so that an independent library agrees, logs it and forgets it', async () => {
     const secret = await registerWebhook(pool, { accountId: ACCOUNT, url: receiver.url });
     const ids = await publish(1200);
-    // On a busy machine some answers take longer than the default, and their events are sent again.
+    // On a busy machine some responses take longer than the default, and their events are sent again.
     await work({ deadlineMs: 120_000 });
     const entries = await untilLogged('DELIVERED', 1200);
     expect(receiver.requests.map((request) => bodyOf(request).messageId).sort()).toEqual([...ids].sort());
@@ -160,7 +160,7 @@ describe('failures', () => {
     await work();
     await untilLogged('DEAD', 1);
     const [row] = await many(pool, sql`SELECT status, disabled_reason AS reason FROM webhook_endpoint`);
-    expect(row).toEqual({ status: 'disabled', reason: 'the receiver answered 410 Gone' });
+    expect(row).toEqual({ status: 'disabled', reason: 'the receiver returned 410 Gone' });
   });
 
   test('of five days disable the webhook, a success in between starts them anew', async () => {

@@ -36,8 +36,8 @@ const MAX_ACCOUNTS = 5000;
 /** Concurrent requests per worker, shared by the accounts that have events. */
 const MAX_REQUESTS = 2048;
 /**
- * How many events a turn loads, about, in each lane: sending waits for it. With 20,000 of a thousand accounts in one turn,
- * half of the events came 2.7 s late in place of 0.3 s.
+ * Approximate maximum of events that a turn loads in each lane: sending waits for it. With 20,000 of a thousand
+ * accounts in one turn, half of the events came 2.7 s late instead of 0.3 s.
  */
 const MAX_LOADED = 2048;
 /** Settled events are committed together after this many, or after `BUSY_MS`. */
@@ -57,7 +57,7 @@ export type DeliveriesDeps = {
   readonly owner: number;
   readonly poster: Poster;
   readonly secretKey: SecretKey;
-  /** Null, or left out, where nothing is traced. */
+  /** Null, or omitted, where nothing is traced. */
   readonly tracing?: Tracing | null;
   /** While it returns true, no events are loaded. */
   readonly paused?: () => boolean;
@@ -76,7 +76,7 @@ export type Deliveries = {
  * workers may run it. Each event is sent at least once or ends in the log as DEAD, whatever is killed: it leaves the
  * outbox in the transaction that writes its result into the log.
  *
- * A turn commits settled events before it loads new ones, so that what it loads knows about every earlier failure.
+ * A turn commits settled events before it loads new ones, so that the new ones reflect every earlier failure.
  */
 export function startDeliveries(deps: DeliveriesDeps): Deliveries {
   const { pool, owner, poster, secretKey, tracing, paused = () => false, log } = deps;
@@ -84,9 +84,9 @@ export function startDeliveries(deps: DeliveriesDeps): Deliveries {
   const held = createHeldEvents();
   let settled: SettledEvent[] = [];
   let stopping = false;
-  /** Events have been committed since the turn began. */
+  /** True if events have been committed since the turn began. */
   let woken = false;
-  /** Nothing is to be done until the next event or poll. */
+  /** True if there is nothing to do until the next event or poll. */
   let resting = false;
 
   const share = (): number => {
@@ -177,7 +177,7 @@ export function startDeliveries(deps: DeliveriesDeps): Deliveries {
       }
   }
 
-  /** An endpoint may change at any time: what is sent from now on follows its current row. */
+  /** Reloads the endpoints, which may change at any time: all further requests follow their current rows. */
   async function updateTargets(): Promise<void> {
     const waiting = [...queues.values()].filter((queue) => queue.waiting() > 0);
     if (waiting.length === 0) return;
@@ -186,7 +186,10 @@ export function startDeliveries(deps: DeliveriesDeps): Deliveries {
     for (const queue of waiting) queue.target = toTarget(byAccount.get(queue.accountId), queue.target);
   }
 
-  /** An endpoint whose secrets cannot be opened gets none: its events fail, and the error is logged once. */
+  /**
+   * Makes the target of an endpoint. One whose secrets cannot be opened gets none: its events fail, and the error is
+   * logged once.
+   */
   function toTarget(endpoint: Endpoint | undefined, before: Target | null | undefined): Target | null {
     if (!endpoint) return null;
     try {
@@ -229,7 +232,10 @@ export function startDeliveries(deps: DeliveriesDeps): Deliveries {
     return resting ? IDLE_MS : Math.max(BUSY_MS, performance.now() - start);
   }
 
-  /** Single sends commit events many times within `BUSY_MS`: a turn for each costs more than the events themselves. */
+  /**
+   * Wakes the loop. Single sends commit events many times within `BUSY_MS`: a turn for each costs more than the events
+   * themselves.
+   */
   function wake(): void {
     woken = true;
     if (resting) loop.wake();

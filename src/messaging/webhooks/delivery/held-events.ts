@@ -4,7 +4,7 @@ import type { DoneRow } from './record.ts';
 
 type Event = Pick<QueuedEvent, 'id' | 'accountId' | 'outboxId'>;
 
-/** What one worker has in memory: rows of the outbox, and events to retry. */
+/** Contents of one worker's memory: rows of the outbox, and events to retry. */
 export type HeldEvents = {
   rowIds(): number[];
   retryIds(): string[];
@@ -13,13 +13,16 @@ export type HeldEvents = {
   hold(held: { rows: readonly OutboxRow[]; done: readonly Event[]; retries: readonly Event[] }): void;
   /** Returns the rows that have no further event once these have settled. */
   endedBy(settled: readonly SettledEvent[]): DoneRow[];
-  /** Forgets events that have settled and rows that have ended; call it after the commit. */
+  /** Drops events that have settled and rows that have ended; call it after the commit. */
   release(settled: readonly SettledEvent[], ended: readonly DoneRow[]): void;
-  /** Forgets everything of an account. */
+  /** Drops everything of an account. */
   drop(accountId: number): void;
 };
 
-/** Keeps track of what this worker holds, so that it loads nothing twice and knows when a row is complete. */
+/**
+ * Keeps track of the rows and events that this worker holds, so that it loads nothing twice and knows when a row is
+ * complete.
+ */
 export function createHeldEvents(): HeldEvents {
   /** Rows with the number of their events that have not settled. */
   const rows = new Map<number, { readonly accountId: number; left: number }>();

@@ -9,7 +9,7 @@ import type { Facts } from './payload.ts';
 
 type LoadedEvent = Omit<QueuedEvent, 'facts'>;
 
-/** The events of an outbox row, in their order. */
+/** Lists the events of an outbox row, in their order. */
 const eventsOf = ({ id, accountId, seed, kind, status, messageIds, at, errors }: OutboxRow): LoadedEvent[] =>
   messageIds.map((messageId, place) => ({
     accountId,
@@ -36,7 +36,7 @@ export type Loaded = {
 /**
  * Loads the events of outbox rows of any accounts, and separates those to send, to defer and to skip.
  *
- * @param retrying the accounts of which events may wait for another attempt
+ * @param retrying accounts whose events may wait for another attempt
  */
 export async function loadRows(db: Db, rows: readonly OutboxRow[], retrying: ReadonlySet<number>): Promise<Loaded> {
   const all = rows.flatMap(eventsOf);
@@ -62,7 +62,7 @@ export async function loadRows(db: Db, rows: readonly OutboxRow[], retrying: Rea
   };
 }
 
-/** Loads events whose next attempt is due, with what their bodies need. */
+/** Loads events whose next attempt is due, with the facts for their bodies. */
 export async function loadRetries(db: Db, retries: readonly DueRetry[]): Promise<QueuedEvent[]> {
   if (retries.length === 0) return [];
   const facts = await factsOf(db, retries);
@@ -71,7 +71,7 @@ export async function loadRetries(db: Db, retries: readonly DueRetry[]): Promise
 
 type Subject = Pick<QueuedEvent, 'accountId' | 'messageId' | 'kind'>;
 
-/** Loads what the bodies of these events need, by message id; a deleted message has no entry. */
+/** Loads the facts for the bodies of these events, by message id; a deleted message has no entry. */
 export async function factsOf(db: Db, events: readonly Subject[]): Promise<Map<string, Facts>> {
   const received = events.filter(({ kind }) => kind === 'INBOUND');
   const sent = events.filter(({ kind }) => kind !== 'INBOUND');

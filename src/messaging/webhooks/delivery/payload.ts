@@ -5,18 +5,18 @@ import type { WebhookEventKind } from '../outbox/sql.ts';
 /** The two payloads of the specification: A has eventType and statusCode, B has a status text. */
 export type Form = 'A' | 'B';
 
-/** What the body of an event needs of a sent message. */
+/** Facts of a sent message for the body of an event. */
 export type SentFacts = {
   readonly kind: 'sent';
   readonly clientId: string | null;
   readonly channel: Channel;
   readonly destination: string;
-  /** Whether the client asked for events (`enableNotification`, `enableDelivery`). */
+  /** True if the client requested events (`enableNotification`, `enableDelivery`). */
   readonly wantReceipt: boolean;
   readonly submittedAt: Date | null;
 };
 
-/** What the body of an event needs of an inbound message. */
+/** Facts of an inbound message for the body of an event. */
 export type ReceivedFacts = {
   readonly kind: 'received';
   readonly channel: Channel;
@@ -24,7 +24,7 @@ export type ReceivedFacts = {
   readonly source: string;
   /** The account's number, or the id by which a network other than SMS knows it. */
   readonly destination: string;
-  /** The account's number in digits, where `destination` is an id; null where it is not known. */
+  /** The account's number in digits, where `destination` is an id; null if unknown. */
   readonly ownNumber: string | null;
   readonly text: string;
 };
@@ -51,8 +51,8 @@ export type WebhookEvent = {
 };
 
 /**
- * Makes the body of an event, or null when there is nothing to send: the form has no such event, or the client did not ask
- * for it. Pure: an event has the same body however often it is sent.
+ * Makes the body of an event, or null when there is nothing to send: the form has no such event, or the client did not
+ * request it. Pure: an event has the same body however often it is sent.
  */
 export function bodyOf(form: Form, event: WebhookEvent, facts: Facts): string | null {
   if (facts.kind === 'received') return form === 'A' && event.kind === 'INBOUND' ? inboundBody(event, facts) : null;
@@ -63,8 +63,8 @@ export function bodyOf(form: Form, event: WebhookEvent, facts: Facts): string | 
 }
 
 /**
- * Carriers report minutes or seconds, in time zones of their own: no end is reported as earlier than the submit, which
- * has the time at which it was recorded.
+ * Returns the time of an event. Carriers report minutes or seconds, in their own time zones: no end is reported as
+ * earlier than the submit, which has the time at which it was recorded.
  */
 function timestampOf({ at, status }: WebhookEvent, { submittedAt }: SentFacts): string {
   const isEarlier = submittedAt !== null && (status === STATUS.ACCEPTED || submittedAt > at);
@@ -73,7 +73,10 @@ function timestampOf({ at, status }: WebhookEvent, { submittedAt }: SentFacts): 
 
 const customerMessageId = ({ clientId }: SentFacts) => (clientId === null ? {} : { customerMessageId: clientId });
 
-/** Before its end a message reads UNKNOWN on RCS and WhatsApp, so acceptance is not an event there. */
+/**
+ * Makes the body in form A. Before its end a message reads UNKNOWN on RCS and WhatsApp, so acceptance is not an event
+ * there.
+ */
 function deliveryBodyA(event: WebhookEvent, facts: SentFacts, name: StatusName): string | null {
   const { messageId, status } = event;
   const { channel, destination } = facts;
@@ -121,10 +124,10 @@ function readBody(event: WebhookEvent, facts: SentFacts): string {
   });
 }
 
-/** Carriers write numbers without the plus; anything but a full number (a short code, a name) stays as it is. */
+/** Adds the plus that carriers omit; anything but a full number (a short code, a name) is unchanged. */
 const withPlus = (address: string): string => (/^[1-9]\d{6,14}$/.test(address) ? `+${address}` : address);
 
-/** The account's number where it is known, and otherwise the id that the network has for it. */
+/** Returns the account's number if known, and otherwise the id that the network has for it. */
 const receiverOf = ({ channel, destination, ownNumber }: ReceivedFacts): string => {
   if (channel === 'SMS') return withPlus(destination);
   return ownNumber === null ? destination : withPlus(ownNumber);

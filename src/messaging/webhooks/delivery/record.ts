@@ -14,9 +14,9 @@ const DISABLE_AFTER_MS = 5 * DAY_MS;
 export type DoneRow = { readonly id: number; readonly accountId: number };
 
 /**
- * Commits the results of events: the log, the next attempts and the state of the webhooks; and deletes completed rows from
- * the outbox. Nothing is forgotten before that commit, so after a crash the events since the last call are sent again,
- * under the same ids.
+ * Commits the results of events: the log, the next attempts and the state of the webhooks; and deletes completed rows
+ * from the outbox. Nothing is dropped before that commit, so after a crash the events since the last call are sent
+ * again, under the same ids.
  *
  * Results of accounts that another worker has taken over are dropped: that worker sends their events again.
  *
@@ -46,7 +46,7 @@ type Verdict = {
   readonly next: 'none' | 'later' | 'behind';
 };
 
-/** What a result means for its event. */
+/** Interprets a result for its event. */
 function verdictOf({ event, result }: SettledEvent): Verdict {
   switch (result.kind) {
     case 'acknowledged': {
@@ -66,7 +66,8 @@ function verdictOf({ event, result }: SettledEvent): Verdict {
     case 'behind':
       return { event, entry: entryOf(event, { failure: 'waits for an earlier event of its message' }), next: 'behind' };
     case 'left out': {
-      const entry = event.outboxId === null ? entryOf(event, { state: 'DEAD', failure: 'no webhook wants it' }) : null;
+      const entry =
+        event.outboxId === null ? entryOf(event, { state: 'DEAD', failure: 'there is no webhook for it' }) : null;
       return { event, entry, next: 'none' };
     }
     case 'given up':
@@ -111,7 +112,7 @@ const entryOf = (event: QueuedEvent, more: Partial<LogEntry>): LogEntry => ({
   ...more,
 });
 
-/** Waiting events are written before ended ones: the end of an event makes the one behind it due. */
+/** Records events. Waiting ones are written before ended ones: the end of an event makes the one behind it due. */
 async function recordEvents(tx: Db, verdicts: readonly Verdict[]): Promise<void> {
   const entries = verdicts.flatMap(({ entry }) => entry ?? []);
   const later = verdicts.filter(({ next }) => next !== 'none');
@@ -133,14 +134,14 @@ async function recordEvents(tx: Db, verdicts: readonly Verdict[]): Promise<void>
 
 const isDead = (entry: LogEntry | null): boolean => entry?.state === 'DEAD';
 
-/** Updates the state of one webhook from its answers. One success among failures counts as working. */
+/** Updates the state of one webhook from its responses. One success among failures counts as working. */
 async function recordHealth(tx: Db, settled: readonly SettledEvent[]): Promise<void> {
   const last = settled.at(-1);
   if (!last?.target || last.target.disabledReason !== null) return;
   const webhook = { accountId: last.event.accountId, id: last.target.id };
   const failures = settled.flatMap(({ result }) => (result.kind === 'failed' ? [result] : []));
   if (failures.some(({ unwanted }) => unwanted))
-    await moveToDisabled(tx, { ...webhook, reason: 'the receiver answered 410 Gone' });
+    await moveToDisabled(tx, { ...webhook, reason: 'the receiver returned 410 Gone' });
   else if (settled.some(({ result }) => result.kind === 'acknowledged')) await recordSuccess(tx, webhook, last.target);
   else if (failures.length > 0) await recordFailure(tx, webhook, last.target);
 }

@@ -17,9 +17,9 @@ const JITTER = 0.2;
 const MAX_RETRY_AFTER_MS = 24 * HOUR_MS;
 
 /**
- * Returns the delay in ms after the failed attempt number `attempts` (from 1), or null after the last attempt. It has 20 %
- * jitter either way, so that events that failed together do not return together, and is not shorter than the receiver
- * asked for, up to 24 h.
+ * Returns the delay in ms after the failed attempt number `attempts` (from 1), or null after the last attempt. It has
+ * 20 % jitter either way, so that events that failed together do not return together, and is not shorter than the
+ * receiver requested, up to 24 h.
  *
  * @param random from 0 to 1
  */

@@ -1,16 +1,17 @@
 import { EVENTS_PER_ROW } from '../outbox/sql.ts';
 
-/** How many rows of the outbox hold a number of events. */
+/** Estimate of the outbox rows that hold a number of events. */
 export type RowFill = {
-  /** Returns how many rows to load for so many events. */
+  /** Returns how many rows to load for this many events. */
   rowsFor(events: number): number;
-  /** Notes the numbers of events of rows that were loaded. */
+  /** Records the numbers of events of rows that were loaded. */
   loaded(counts: readonly number[]): void;
 };
 
 /**
- * Learns how full the rows are: those of a bulk send hold 500 events, those of single sends and of receipts often one. With
- * as many rows as full ones would be, a turn loaded three events of such an account, and no more than 100 a second.
+ * Creates an estimate of how full the rows are: those of a bulk send hold 500 events, those of single sends and of
+ * receipts often one. With the number of rows for full ones, a turn loaded three events of such an account, and no more
+ * than 100 a second.
  */
 export function createRowFill(): RowFill {
   let perRow = EVENTS_PER_ROW;

@@ -14,7 +14,7 @@ export async function sendTraced(
   event: QueuedEvent,
   target: Target,
 ): Promise<AttemptResult> {
-  // What people write to us begins no trace.
+  // Inbound messages start no trace.
   const span = event.kind === 'INBOUND' ? null : await tracing.begin('webhook', event);
   if (!span) return sendEvent(poster, event, target);
   const result = await sendEvent(poster, event, target, span.headers);
@@ -27,7 +27,10 @@ export async function sendTraced(
   return result;
 }
 
-/** Makes one attempt to deliver an event, with these headers besides its own, and returns its result. Never rejects. */
+/**
+ * Makes one attempt to deliver an event, with these headers in addition to its own, and returns its result. Never
+ * rejects.
+ */
 export async function sendEvent(
   { post }: Poster,
   event: QueuedEvent,

@@ -14,9 +14,9 @@ export type NewWebhookEvent = {
   readonly kind: WebhookEventKind;
   /** The id of the sent or the inbound message. */
   readonly messageId: string;
-  /** For a DELIVERY: the code of the specification's status table. */
+  /** Code of the specification's status table, for a DELIVERY. */
   readonly status: number | null;
-  /** When it happened; null means in this transaction. */
+  /** Time of the event; null means in this transaction. */
   readonly at: Date | null;
   /** The carrier's text for a failure. */
   readonly error: string | null;
@@ -25,16 +25,16 @@ export type NewWebhookEvent = {
 /** NOTIFY channel that wakes workers when events are committed. */
 export const WEBHOOKS_CHANNEL = 'heliograph_webhooks';
 
-/** Limits what one worker holds in memory per account, and what it may send again after a crash. */
+/** Limits the events that one worker holds in memory per account, and may send again after a crash. */
 export const EVENTS_PER_ROW = 500;
 
-/** Single sends first. All events of a message have the same priority, so that they stay in their order. */
+/** Puts single sends first. All events of a message have the same priority, so that they stay in their order. */
 const priorityOf = ({ messageId }: NewWebhookEvent): number => (isSingleId(messageId) ? 0 : 1);
 
 /**
- * Inserts events for the accounts whose webhook takes them, one row per account, priority, kind and status. Whether there
- * is one is decided here and not in memory: a webhook that is registered has the events that are published from then on,
- * by every process.
+ * Inserts events for the accounts whose webhook takes them, one row per account, priority, kind and status. The
+ * existence of a webhook is decided here and not in memory: a webhook that is registered has the events that are
+ * published from then on, by every process.
  *
  * The first condition does not depend on the events, so it is evaluated once: if no account of the batch has a webhook,
  * the arrays are not even unpacked, which is two thirds of the cost.
@@ -86,11 +86,11 @@ export type ClaimedAccount = {
 };
 
 /**
- * Claims up to `limit` accounts that have events to send now and that no living worker has claimed. Returns these and the
- * accounts with such events that this owner had claimed before.
+ * Claims up to `limit` accounts that have events to send now and that no living worker has claimed. Returns these and
+ * the accounts with such events that this owner had claimed before.
  *
- * It says nothing about the retries of accounts that it has just claimed: the last transaction of the worker before may
- * have been committed after this statement began.
+ * The retries of accounts that it has just claimed are unknown: the last transaction of the worker before may have been
+ * committed after this statement began.
  */
 export async function claimAccounts(
   db: Db,
@@ -159,10 +159,10 @@ const OUTBOX_ROW = columns({
 /** Up to 500 events of one account, priority, kind and status. */
 export type OutboxRow = Omit<RowOf<typeof OUTBOX_ROW>, 'messageIds' | 'at'> & { messageIds: string[]; at: Date[] };
 
-/** How much to load: so many rows, and of them those until which there are so many events. */
+/** Amount to load: this many rows, and of them those until which there are this many events. */
 export type RowLimit = { readonly rows: number; readonly events: number };
 
-/** How much to load of an account: of single sends, and of others. */
+/** Amount to load of an account: of single sends, and of others. */
 export type RowLimits = { readonly accountId: number; readonly single: RowLimit; readonly other: RowLimit };
 
 /**

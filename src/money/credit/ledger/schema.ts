@@ -35,8 +35,8 @@ export const toLedger = ({ at, amountMicros, ...row }: LedgerRow): Static<typeof
 });
 
 /**
- * Converts consecutive entries, the newest first, with the available credit after each: `newestMicros` after the first one;
- * null leaves it out.
+ * Converts consecutive entries, the newest first, with the available credit after each: `newestMicros` after the first
+ * one; null omits it.
  */
 export function toEntries(rows: readonly LedgerRow[], newestMicros: number | null): Static<typeof EntryOut>[] {
   let micros = newestMicros;

@@ -35,8 +35,8 @@ export async function countLedger(db: Db, filter: LedgerFilter): Promise<number>
 }
 
 /**
- * Returns the available credit, in millionths, right after this entry: the current credit minus the changes of newer entries.
- * One statement, so that both are of the same time.
+ * Returns the available credit, in millionths, right after this entry: the current credit minus the changes of newer
+ * entries. One statement, so that both are of the same time.
  */
 export async function findAvailableAfterEntry(
   db: Db,

@@ -37,7 +37,7 @@ const file = async (name: string, content: string): Promise<string> => {
   await writeFile(path, content);
   return path;
 };
-/** Nobody listens there: nothing can be set up at Meta. */
+/** An address without a server: nothing can be set up at Meta. */
 const NOWHERE = 'baseUrl=http://127.0.0.1:1';
 const META = ['connection', 'add', 'whatsapp', '--waba-id', '500', '--access-token', 'token', '--app-secret', 'secret'];
 
@@ -184,7 +184,7 @@ test('a carrier by HTTP is added from a preset, with its secrets among the setti
   const { settings, secret } = await stored('twilio');
   expect(settings).toMatchObject({ preset: 'twilio', account: 'AC1', tps: 5 });
   expect(settings).not.toHaveProperty('apiKey');
-  // What the preset has is not stored: a newer one reaches connections that exist.
+  // Values of the preset are not stored: a newer one reaches connections that exist.
   expect(settings).not.toHaveProperty('request');
   expect(secret).toMatchObject({ apiKey: 'auth-token' });
   const { callbackToken } = secret;

@@ -15,7 +15,7 @@ import type { NewConnection } from '../save.ts';
 import { addFieldOption, flagOf, isRequired, settingOption } from './options.ts';
 import { divideSettings, readJsonFile, readPairs } from './read-settings.ts';
 
-/** Registers `connection add` for each kind. Settings that have no option of their own are given with `--set`. */
+/** Registers `connection add` for each kind. Settings without a separate option are given with `--set`. */
 export function registerAddCommands(add: Command, context: CommandContext): void {
   for (const kind of CONNECTION_KINDS) registerKind(add, context, kind);
 }
@@ -66,7 +66,7 @@ const given = (entries: readonly Entry[]): Record<string, unknown> =>
 type Given = {
   readonly fields: readonly SecretField[];
   readonly flags: Flags;
-  /** Of `--set`; they precede options. */
+  /** Pairs from `--set`; they precede options. */
   readonly pairs: Readonly<Record<string, string>>;
 };
 
@@ -98,7 +98,7 @@ async function create(context: CommandContext, input: Input): Promise<Omit<Added
   );
 }
 
-/** Sets up what the connection needs at its carrier. The connection is stored already, so that a failure can be repeated. */
+/** Sets up the connection at its carrier. The connection is stored already, so that a failed set-up can be repeated. */
 async function setUp(
   context: CommandContext,
   { name, pin }: { readonly name: string; readonly pin: string | null },
@@ -110,18 +110,18 @@ async function setUp(
 
 type Added = AddedConnection & {
   readonly steps: readonly SetupStep[];
-  /** Whether it is the first real carrier of an installation that has its sandbox still. */
+  /** True if it is the first real carrier of an installation that still has its sandbox. */
   readonly besideSandbox: boolean;
 };
 
 const SANDBOX_REMAINS = [
-  'The sandbox is still there: it takes messages that no other route takes, and delivers them to nobody.',
+  'The sandbox is still active: it takes messages that no other route takes, and delivers them to no one.',
   'Retire it: sandbox retire. Otherwise the next start of the command serve leaves it out.',
 ];
 
 /**
- * Reports what was added, what was set up at the carrier, what the carrier has to be given, and how the connection gets its
- * messages.
+ * Reports the added connection, its set-up at the carrier, the data to give to the carrier, and how the connection gets
+ * its messages.
  */
 function report(context: CommandContext, { name, kind, settings }: Input, added: Added): void {
   const { id, tokens, steps, besideSandbox } = added;

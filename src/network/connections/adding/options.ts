@@ -3,7 +3,9 @@ import { addSecretOption, type SecretFlag } from '../../../platform/secret-input
 import type { SecretField } from '../kinds/secret.ts';
 import type { SettingField } from '../kinds/setting-fields.ts';
 
-/** Creates the option of a setting: `--system-id <text>` for `systemId`; a list has the singular, given several times. */
+/**
+ * Creates the option of a setting: `--system-id <text>` for `systemId`; a list has the singular, given several times.
+ */
 export function settingOption({ name, type, description, required, ...field }: SettingField): Option {
   const flag = flagOf(type === 'list' ? name.replace(/s$/, '') : name);
   const option = new Option(`${flag}${VALUES[type]}`, helpOf(description)).makeOptionMandatory(required);
@@ -13,7 +15,7 @@ export function settingOption({ name, type, description, required, ...field }: S
   return option;
 }
 
-/** What stands behind the flag; a boolean is true when the flag is there. */
+/** Text after the flag in the help; a boolean is true when the flag is given. */
 const VALUES: Readonly<Record<SettingField['type'], string>> = {
   text: ' <text>',
   number: ' <n>',
@@ -30,13 +32,16 @@ export function addFieldOption(command: Command, field: SecretField): void {
   command.addOption(new Option(`${flagOf(field.name)} <file>`, help).makeOptionMandatory(isRequired(field)));
 }
 
-/** Tells whether a field of the secret has to be given. */
+/** True if a field of the secret has to be given. */
 export const isRequired = ({ generated, optional }: SecretField): boolean => !generated && optional !== true;
 
 /** Returns the flag of a setting: `--system-id` for `systemId`. */
 export const flagOf = (name: string): SecretFlag =>
   `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 
-/** Returns a sentence in the style of help texts: without its full stop, and in lower case unless it begins with a name. */
+/**
+ * Converts a sentence to the style of help texts: without its full stop, and in lower case unless it begins with a
+ * name.
+ */
 const helpOf = (description: string): string =>
   description.replace(/\.$/, '').replace(/^[A-Z](?=[a-z ])/, (letter) => letter.toLowerCase());

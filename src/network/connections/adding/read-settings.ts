@@ -17,7 +17,9 @@ const readSettings = (pairs: readonly string[]): Record<string, unknown> =>
     }),
   );
 
-/** Divides `name=value` pairs into settings and fields of the secret, which are texts and are named in `secretNames`. */
+/**
+ * Divides `name=value` pairs into settings and fields of the secret, which are texts and are named in `secretNames`.
+ */
 export function divideSettings(
   pairs: readonly string[],
   secretNames: ReadonlySet<string>,
@@ -40,7 +42,7 @@ export async function readPairs(
   return read;
 }
 
-/** Invalid JSON stays a text, which the validation of that setting then refuses. */
+/** Parses JSON; invalid JSON stays a text, which the validation of that setting then rejects. */
 function readJson(value: string): unknown {
   try {
     return JSON.parse(value);

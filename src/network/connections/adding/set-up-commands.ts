@@ -6,7 +6,7 @@ import { loadSecretKey } from '../../../platform/secret-key.ts';
 import type { SetupStep } from '../kinds/setup.ts';
 import { completeSetup } from '../set-up.ts';
 
-/** Registers `connection subscribe` and `register`, which repeat what `connection add whatsapp` does at Meta. */
+/** Registers `connection subscribe` and `register`, which repeat the steps of `connection add whatsapp` at Meta. */
 export function registerSetupCommands(connection: Command, context: CommandContext): void {
   connection
     .command('subscribe')

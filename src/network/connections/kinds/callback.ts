@@ -16,10 +16,10 @@ export type CallbackRequest = {
 export type TemplateChange = {
   /** The network's id of the template. */
   readonly id: string;
-  /** Null: as it was, with its reason. */
+  /** Null: unchanged, and so is its reason. */
   readonly status: string | null;
   readonly reason: string | null;
-  /** Null: as it was. */
+  /** Null: unchanged. */
   readonly quality: string | null;
 };
 
@@ -33,9 +33,9 @@ export type Subscription = {
   readonly at: Date | null;
 };
 
-/** What a callback request contained. */
+/** Content of a callback request. */
 export type CallbackAnswer =
-  /** A verification request with the right token, which is answered with this text. */
+  /** A verification request with the right token, to be answered with this text. */
   | { readonly kind: 'handshake'; readonly text: string }
   /** A verification request without the right token. */
   | { readonly kind: 'refused' }
@@ -49,9 +49,9 @@ export type CallbackAnswer =
       readonly inbounds: readonly Inbound[];
       readonly subscriptions: readonly Subscription[];
       readonly templates: readonly TemplateChange[];
-      /** What the operator has to know. */
+      /** Notices for the operator. */
       readonly notices: readonly Notice[];
-      /** What was ignored, and why: for the log. */
+      /** Ignored parts with the reason, for the log. */
       readonly notes: readonly string[];
     };
 
@@ -60,7 +60,10 @@ export type ReadCallback = (request: CallbackRequest) => CallbackAnswer;
 
 /** The requests that a carrier sends to our callback URL, `/api/callbacks/<kind>/<name of the connection>`. */
 export type Callbacks = {
-  /** The OpenAPI text of the GET request that verifies the URL, or reports like a POST; null when the carrier only posts. */
+  /**
+   * The OpenAPI text of the GET request that verifies the URL, or reports like a POST; null when the carrier only
+   * posts.
+   */
   readonly verification: { readonly summary: string; readonly description: string } | null;
   /** The header with the signature of a posted body, in lower case; null where it depends on the settings. */
   readonly signatureHeader: string | null;

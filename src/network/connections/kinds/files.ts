@@ -8,12 +8,15 @@ import type { WhatsappSecrets, WhatsappSettings } from '../../../carriers/whatsa
 import { guardedLookup } from '../../../platform/outbound/connect.ts';
 import { createGuard } from '../../../platform/outbound/guard.ts';
 
-/** A file of an inbound message, or why it could not be fetched; `retry` is true when a later attempt may succeed. */
+/**
+ * A file of an inbound message, or the reason why it could not be fetched; `retry` is true when a later attempt may
+ * succeed.
+ */
 export type FetchedFile =
   | { readonly ok: true; readonly bytes: Buffer }
   | { readonly ok: false; readonly retry: boolean; readonly reason: string };
 
-/** Where the files of inbound messages are fetched from. */
+/** Source of the files of inbound messages. */
 export type FileSource = {
   /** Fetches a file of up to `maxBytes`; never rejects. */
   fetch(media: InboundMedia, maxBytes: number): Promise<FetchedFile>;
@@ -42,7 +45,7 @@ export function whatsappFiles(settings: WhatsappSettings, secrets: WhatsappSecre
 const guard = createGuard({ allowedBlocks: [], ports: [443] });
 
 /**
- * Fetches files by the URL in the callback (RBM API, agentMessages): from the network's own host, or by HTTPS from a
+ * Fetches files by the URL in the callback (RBM API, agentMessages): from the network's own host, or over HTTPS from a
  * public address. The callback is signed, but the URL in it may come from the person's handset.
  */
 export function rcsFiles({ baseUrl }: RcsSettings): FileSource {

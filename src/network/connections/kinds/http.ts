@@ -30,7 +30,7 @@ const SECRET = jsonSecret(
     },
     {
       name: 'signingKey',
-      description: 'The key with which the carrier signs its callbacks, where it has one of its own.',
+      description: 'The key with which the carrier signs its callbacks, where it has a separate one.',
       type: 'text',
       generated: false,
       optional: true,
@@ -45,10 +45,10 @@ const SECRET = jsonSecret(
   parseHttpSmsSecrets,
 );
 
-/** SMS over HTTP, as settings or a preset describe. */
+/** SMS over HTTP, as described by settings or a preset. */
 export const httpKind: Kind = {
   title: 'HTTP',
-  leadsTo: 'an SMS carrier by HTTP',
+  leadsTo: 'an SMS carrier over HTTP',
   channel: 'SMS',
   settings: settingFields(HttpSmsSettings, { access: ['preset', 'baseUrl', 'account'], main: ['tps', 'concurrency'] }),
   secret: SECRET,
@@ -70,7 +70,7 @@ export const httpKind: Kind = {
   setup: null,
   callbacks: {
     verification: {
-      summary: 'Receive statuses and messages of SMS carriers that call by GET',
+      summary: 'Receive statuses and messages of SMS carriers that call with GET',
       description: 'The fields are in the query. 401 without the token of the connection or its signature.',
     },
     signatureHeader: null,
@@ -91,7 +91,10 @@ export const httpKind: Kind = {
 
 const secretsOf = (secret: string): HttpSmsSecrets => parseHttpSmsSecrets(JSON.parse(secret));
 
-/** The carrier's URL for callbacks has the token where callbacks are verified by a parameter or as the password. */
+/**
+ * Completes the context. The carrier's URL for callbacks has the token where callbacks are verified by a parameter or
+ * as the password.
+ */
 function contextOf(settings: unknown, secret: string, { callbackUrl, guard }: CarrierContext): HttpSmsContext {
   const { verify } = resolveSettings(parseHttpSmsSettings(settings));
   const { callbackToken } = secretsOf(secret);

@@ -7,7 +7,10 @@ import { CONNECTION_KINDS, kindOf } from './kinds.ts';
 const ROOT = join(import.meta.dirname, '../../../..');
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
 
-/** The program without its carriers and simulators, which know their own protocols, and the platform, which knows no kind. */
+/**
+ * The program without its carriers and simulators, which know their own protocols, and the platform, which knows no
+ * kind.
+ */
 const PROGRAM = globSync('{src,web/src}/**/*.{ts,tsx}', { cwd: ROOT }).filter(
   (file) => !/^src\/(carriers|simulators|platform)\/|\.test\.ts$/.test(file),
 );

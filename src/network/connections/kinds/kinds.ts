@@ -4,7 +4,7 @@ import { rcsKind } from './rcs.ts';
 import { smppKind } from './smpp.ts';
 import { whatsappKind } from './whatsapp.ts';
 
-/** The kinds of connections, in the order in which people choose between them. */
+/** The kinds of connections, in the order in which they are offered. */
 export const CONNECTION_KINDS = ['smpp', 'http', 'whatsapp', 'rcs'] as const;
 
 export type ConnectionKind = (typeof CONNECTION_KINDS)[number];
@@ -16,5 +16,5 @@ const KINDS: Readonly<Record<ConnectionKind, Kind>> = {
   rcs: rcsKind,
 };
 
-/** Returns everything that is special about a connection's kind. */
+/** Returns the kind of a connection. */
 export const kindOf = ({ kind }: { readonly kind: ConnectionKind }): Kind => KINDS[kind];

@@ -20,7 +20,7 @@ const SECRET = jsonSecret(
     },
     {
       name: 'clientToken',
-      description: 'The client token that Google shows beside the webhook, with which it signs the callbacks.',
+      description: 'The client token that Google shows next to the webhook, with which it signs the callbacks.',
       type: 'text',
       generated: true,
     },
@@ -57,7 +57,7 @@ export const rcsKind: Kind = {
     signatureHeader: SIGNATURE_HEADER,
     // An event contains addresses of files, not the files.
     maxBodyBytes: 512 * 1024,
-    // The handshake has a token in place of a signature.
+    // The handshake has a token instead of a signature.
     maxUnsignedBytes: 4096,
     createReader: (_settings, secret) => readWith(secretsOf(secret).clientToken),
   },

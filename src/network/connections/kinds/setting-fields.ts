@@ -2,23 +2,23 @@ import type { Static, TObject } from 'typebox';
 
 const GROUPS = ['access', 'main', 'more'] as const;
 
-/** A setting of a kind as forms, the command line and docs/carriers.md show it. */
+/** A setting of a kind, for forms, the command line and docs/carriers.md. */
 export type SettingField = {
   readonly name: string;
-  /** `choice`: one of `options`; `list`: several texts; `object`: a JSON object, which forms leave out. */
+  /** `choice`: one of `options`; `list`: several texts; `object`: a JSON object, which forms omit. */
   readonly type: 'text' | 'number' | 'boolean' | 'choice' | 'list' | 'object';
   /** `access`: needed to connect; `main`: agreed with most carriers; `more`: needed by few. */
   readonly group: (typeof GROUPS)[number];
   /** One or two full sentences; `` `x` `` names another setting or a value. */
   readonly description: string;
   readonly required: boolean;
-  /** What applies when it is left out; null when there is none. */
+  /** The value if omitted; null when there is none. */
   readonly default: unknown;
   /** The values of a `choice`; empty otherwise. */
   readonly options: readonly (string | number)[];
   readonly minimum: number | null;
   readonly maximum: number | null;
-  /** In characters. */
+  /** Limit in characters. */
   readonly maxLength: number | null;
 };
 
@@ -28,8 +28,8 @@ type Groups<Schema extends TObject> = {
 };
 
 /**
- * Lists the settings of a schema by group: those of `access` and `main` in the given order, which also get an option of
- * their own on the command line, then the others. A required setting without a default is always in `access`.
+ * Lists the settings of a schema by group: those of `access` and `main` in the given order, which also get separate
+ * options on the command line, then the others. A required setting without a default is always in `access`.
  */
 export function settingFields<Schema extends TObject>(
   schema: Schema,
@@ -81,7 +81,7 @@ function typeOf({ type, enum: options }: JsonSchema): SettingField['type'] {
   return type === 'boolean' || type === 'object' ? type : 'text';
 }
 
-/** The default of an object that has one is made of those of its properties. */
+/** Returns the default; for an object with a default it is made of those of its properties. */
 function defaultOf({ default: fallback, properties }: JsonSchema): unknown {
   if (!properties || fallback === undefined) return fallback ?? null;
   return Object.fromEntries(Object.entries(properties).map(([name, property]) => [name, defaultOf(property)]));

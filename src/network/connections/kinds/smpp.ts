@@ -4,7 +4,7 @@ import type { Kind } from './kind.ts';
 import type { Secret } from './secret.ts';
 import { settingFields } from './setting-fields.ts';
 
-/** The password is sealed as it is. */
+/** The password is sealed unchanged. */
 const SECRET: Secret = {
   fields: [{ name: 'password', description: 'The password of the system id.', type: 'text', generated: false }],
   toText({ password }) {

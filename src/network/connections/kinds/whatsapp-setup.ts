@@ -3,12 +3,12 @@ import { createGraphClient, type GraphClient, type GraphFault } from '../../../c
 import { parseWhatsappSecrets, parseWhatsappSettings } from '../../../carriers/whatsapp/settings.ts';
 import type { CarrierSetup, OpenConnection, SetupStep } from './setup.ts';
 
-/** A person waits for the answer. */
+/** A person waits for the response. */
 const TIMEOUT_SECONDS = 10;
 
 /**
- * The app is subscribed to the business account, and its numbers are registered for the Cloud API: without the one, Meta
- * posts nothing; without the other, it refuses every message with 133010.
+ * Set-up at Meta: the app is subscribed to the business account, and its numbers are registered for the Cloud API.
+ * Without the subscription Meta posts nothing; without the registration it rejects every message with 133010.
  */
 export const whatsappSetup: CarrierSetup = {
   check: (connection) =>
@@ -67,7 +67,7 @@ async function checkNumbers(client: GraphClient, { name }: OpenConnection): Prom
   const faults = [
     ...(waiting.length > 0
       ? [
-          `Not registered for the Cloud API: ${waiting.join(', ')}. Meta refuses their messages (133010). ` +
+          `Not registered for the Cloud API: ${waiting.join(', ')}. Meta rejects their messages (133010). ` +
             `Register them: connection register ${name} --pin PIN`,
         ]
       : []),

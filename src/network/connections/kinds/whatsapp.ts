@@ -61,7 +61,7 @@ export const whatsappKind: Kind = {
   callbacks: {
     verification: {
       summary: 'Verify the callback URL for Meta',
-      description: 'Answered with `hub.challenge` when `hub.verify_token` is that of the connection, else 403.',
+      description: 'Returns `hub.challenge` when `hub.verify_token` is that of the connection, else 403.',
     },
     signatureHeader: SIGNATURE_HEADER,
     // Meta sends up to 3 MB.

@@ -3,7 +3,7 @@ import { type Db, exec, many, sql } from '../../../platform/db/query.ts';
 import { as, columns, type RowOf } from '../../../platform/db/select.ts';
 import type { Notice } from '../../../carriers/events.ts';
 
-/** Inserts notices of a connection, or replaces those of the same subject, and deletes those of the past. */
+/** Inserts notices of a connection, or replaces those of the same subject, and deletes old ones. */
 export async function insertNotices(
   db: Db,
   { connectionId, notices }: { readonly connectionId: number; readonly notices: readonly Notice[] },

@@ -3,12 +3,12 @@ import { type Db, exec, many, one, sql } from '../../../platform/db/query.ts';
 
 type CampaignKey = { readonly campaignId: number };
 
-/** Whether message `m` of chunk `c` was not withdrawn. */
+/** True if message `m` of chunk `c` was not withdrawn. */
 const STAYS = sql`(c.withdrawn IS NULL OR m.id <> ALL (c.withdrawn))`;
 
 /**
- * Counts the messages of a campaign that wait in unclaimed chunks, and those in claimed chunks that are not written yet;
- * without withdrawn ones. Answers that are under way may still return messages to the queue.
+ * Counts the messages of a campaign that wait in unclaimed chunks, and those in claimed chunks that are not written
+ * yet; without withdrawn ones. Pending responses may still return messages to the queue.
  */
 export async function countCampaignChunks(
   db: Db,
@@ -23,8 +23,8 @@ export async function countCampaignChunks(
 }
 
 /**
- * Parks the chunks of a campaign: nobody claims them until `moveChunksFromParked`. Claimed chunks are parked as well: their
- * worker notices before it writes more of them, and returns them. Returns the number of chunks.
+ * Parks the chunks of a campaign: no worker claims them until `moveChunksFromParked`. Claimed chunks are parked as
+ * well: their worker notices before it writes more of them, and returns them. Returns the number of chunks.
  */
 export async function moveChunksToParked(db: Db, { campaignId }: CampaignKey): Promise<number> {
   return exec(

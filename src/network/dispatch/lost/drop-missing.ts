@@ -9,14 +9,14 @@ type Deps = {
   readonly owner: number;
   readonly connectionId: number;
   readonly log: Log;
-  /** Whether a message is so old that its row may have been deleted. */
+  /** Returns true if a message is so old that its row may have been deleted. */
   readonly mayBeGone?: (messageId: string) => boolean;
 };
 
 /**
  * Returns a claimed chunk to the queue with those of its messages that were found. The others should not be missing,
- * unless they are older than the retention: somebody was promised that they are sent. Their ids are kept in `lost_chunk`
- * and reported.
+ * unless they are older than the retention: they were accepted for sending. Their ids are kept in `lost_chunk` and
+ * reported.
  */
 export async function dropMissing(
   { pool, owner, connectionId, log, mayBeGone = () => false }: Deps,
@@ -31,8 +31,5 @@ export async function dropMissing(
     else await moveChunkToQueue(tx, { owner, id, ids: found });
   });
   if (lost.length === 0) return;
-  log.error(
-    { connectionId, messages: lost.length, messageId: lost[0] },
-    'messages of the queue do not exist: not sent',
-  );
+  log.error({ connectionId, messages: lost.length, messageId: lost[0] }, 'queued messages do not exist: not sent');
 }

@@ -13,7 +13,7 @@ const { pool } = testDatabase();
 
 beforeEach(() => reset(pool, sql`TRUNCATE message, message_state, dispatch_chunk`));
 
-/** A pace of its own for each sender; those that are `held` must wait. */
+/** A separate pace for each sender; those that are `held` must wait. */
 function pacesBySender(held: Set<string>) {
   const paces = new Map<string, Pace>();
   return (sender: string): Pace => {

@@ -7,8 +7,9 @@ import { splitChunk } from './sql.ts';
 type Loaded = { readonly chunk: Chunk; readonly jobs: readonly Job[] };
 
 /**
- * Divides a claimed chunk by what limits its messages, where the network counts each sender of its own. An intent counts
- * messages from the start of a chunk, so one whose sender must wait would hold back those of other senders behind it.
+ * Divides a claimed chunk by the limits of its messages, where the network counts each sender separately. An intent
+ * counts messages from the start of a chunk, so one whose sender must wait would hold back those of other senders
+ * behind it.
  */
 export async function splitBySender(
   pool: Pool,

@@ -3,9 +3,9 @@ import { type Db, many, sql } from '../../../platform/db/query.ts';
 import { COPIED_COLUMNS } from '../sql.ts';
 
 /**
- * Divides a claimed chunk of which nothing was written: it keeps the messages of the first list, and each other list
- * becomes a chunk of the same owner, in the turn of its place. Returns the ids of the chunks in the order of the lists;
- * none when the chunk no longer belongs to this worker.
+ * Divides a claimed, unwritten chunk: it keeps the messages of the first list, and each other list becomes a chunk of
+ * the same owner, in the turn of its place. Returns the ids of the chunks in the order of the lists; none when the
+ * chunk no longer belongs to this worker.
  */
 export async function splitChunk(
   db: Db,

@@ -22,8 +22,8 @@ export async function claimChunksHolding(db: Db, keys: readonly MessageKey[]): P
 }
 
 /**
- * Marks messages as withdrawn in the locked chunks where they wait: behind the intent, so that no worker has written them.
- * Returns the ids of those messages.
+ * Marks messages as withdrawn in the locked chunks where they wait: behind the intent, so that no worker has written
+ * them. Returns the ids of those messages.
  */
 export async function moveToWithdrawn(
   db: Db,

@@ -3,9 +3,9 @@ import { claimCampaignChunks, moveAllToWithdrawn } from '../campaigns/sql.ts';
 import * as db from './sql.ts';
 
 /**
- * Withdraws messages that wait in the queue, in the caller's transaction, which also sets their state. From then on they are
- * not written to a carrier: a worker must update the intent of the same row before it writes, and notices the withdrawal
- * there.
+ * Withdraws messages that wait in the queue, in the caller's transaction, which also sets their state. From then on
+ * they are not written to a carrier: a worker must update the intent of the same row before it writes, and notices the
+ * withdrawal there.
  *
  * @returns the ids of the messages that waited; the others may have reached a carrier, or have an outcome already
  */

@@ -4,15 +4,15 @@ import { type Economics, type Offer, orderByCost } from './economics.ts';
 import { interchangeable, NO_WAY, type Plan, type PlannedRoute, type Way, wayOf } from './plan.ts';
 import { hashOf, shareOut } from './share.ts';
 
-/** The routes that a message may take, best first, and the prefix of which they are. */
+/** The routes that a message may take, best first, and their prefix. */
 export type Choice = {
   readonly plan: Plan;
   readonly ranked: readonly PlannedRoute[];
-  /** By what cost and quality they are ordered; null: by priority and weight. */
+  /** Offers by which they are ordered; null: by priority and weight. */
   readonly byCost: { readonly offers: readonly Offer[]; readonly explores: boolean } | null;
 };
 
-/** A message, and what its routes are chosen by. */
+/** A message, with the data that selects its routes. */
 export type Asked = {
   readonly channel: Channel;
   /** E.164 with its plus. */
@@ -22,8 +22,8 @@ export type Asked = {
 };
 
 /**
- * Finds the routes of a message: those of the longest prefix of which any has its conditions met, without the sandbox where
- * the best is a real carrier, and the other way round. Null when there is none.
+ * Finds the routes of a message: those of the longest prefix with any route whose conditions are met, without the
+ * sandbox if the best is a real carrier, and vice versa. Null when there is none.
  */
 export function choose(longest: Plan, asked: Asked): Choice | null {
   const { channel, destination, traffic, economics } = asked;
@@ -50,7 +50,7 @@ function shareTraffic(routes: readonly PlannedRoute[], { key, salt }: Traffic): 
   });
 }
 
-/** Finds the way of a message. Where neither conditions, weights nor a policy decide, it is known before. */
+/** Finds the way of a message. Where neither conditions, weights nor a policy decide, it is precomputed. */
 export function findWay(plan: Plan | undefined, asked: Asked): Way {
   if (plan === undefined) return NO_WAY;
   if (plan.way !== null) return plan.way;
@@ -58,7 +58,7 @@ export function findWay(plan: Plan | undefined, asked: Asked): Way {
   return choice === null ? NO_WAY : (choice.plan.way ?? wayOf(choice.ranked, reasonOf(choice)));
 }
 
-/** Says why the first route was chosen, without amounts: the people of the account read it. */
+/** Describes why the first route was chosen, without amounts: users of the account read it. */
 export function reasonOf({ plan, ranked, byCost }: Choice): string {
   const [best] = ranked;
   if (best === undefined) return '';

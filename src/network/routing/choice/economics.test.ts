@@ -43,13 +43,13 @@ const route = (id: number, more: Partial<Route> = {}): Route => ({
 type World = {
   readonly routes?: readonly Route[];
   readonly policies?: readonly Policy[];
-  /** By connection. */
+  /** Costs by connection. */
   readonly costs?: Readonly<Record<number, number>>;
-  /** By connection: where it stands, and how many of a hundred messages it delivers. */
+  /** By connection: its standing, and how many of a hundred messages it delivers. */
   readonly stands?: Readonly<Record<number, readonly [Standing, number]>>;
 };
 
-/** A way of asking for the connections of a message, and why. */
+/** Makes a function that returns the connections of a message, and the reason. */
 function market({ routes = [route(1), route(2), route(3)], policies = [POLICY], costs = {}, stands = {} }: World) {
   const rows = Object.entries(stands).map(([id, [standing, delivered]]) => ({
     policyId: 1,

@@ -10,11 +10,11 @@ import type { Traffic } from '../conditions/conditions.ts';
 import type { PlannedRoute } from './plan.ts';
 import { hashOf, shareOut, unitOf } from './share.ts';
 
-/** What the order of routes depends on where it depends on cost and quality. */
+/** Inputs for ordering routes by cost and quality. */
 export type Economics = {
   /** The policy for a number, in E.164 with its plus; undefined where routes go by priority. */
   policyFor(channel: Channel, destination: string): Policy | undefined;
-  /** Whether a number of a prefix, or a longer one, may have a policy by cost. */
+  /** Returns true if a number of a prefix, or a longer one, may have a policy by cost. */
   mayApply(channel: string, prefix: string): boolean;
   readonly findCost: FindCost;
   standingOf(policy: Policy, connectionId: number, country: string): StandingRow | undefined;
@@ -43,10 +43,10 @@ export function economicsOf(
   };
 }
 
-/** A route with what speaks for it. */
+/** A route with its cost and quality. */
 export type Offer = {
   readonly route: PlannedRoute;
-  /** What the carrier charges, in millionths; null: nobody has said. */
+  /** Charge of the carrier, in millionths; null: not set. */
   readonly costMicros: number | null;
   readonly standing: Standing;
   /** The share that it delivers, from 0 to 1; null without samples. */
@@ -54,13 +54,13 @@ export type Offer = {
 };
 
 const STANDINGS: readonly Standing[] = ['good', 'trial', 'below'];
-/** No id of a route, so that whether a message explores says nothing about which route it then tries. */
+/** Salt that is no id of a route, so that exploring is independent of the route that is then tried. */
 const EXPLORING = -1;
 
 /**
- * Orders interchangeable routes by a policy: the cheapest of those at or above the floor of quality first, then the cheapest
- * of those on trial, then those below, best first. Equal offers keep their order. For a share of the messages one of those
- * on trial or below is tried first, so that it can show what it delivers now.
+ * Orders interchangeable routes by a policy: first the cheapest at or above the floor of quality, then the cheapest on
+ * trial, then those below, best first. Equal offers keep their order. For a share of the messages a route on trial or
+ * below is tried first, to measure its current delivery.
  */
 export function orderByCost(
   routes: readonly PlannedRoute[],
@@ -95,7 +95,7 @@ function compareOffers(a: Offer, b: Offer): number {
   const rank = STANDINGS.indexOf(a.standing) - STANDINGS.indexOf(b.standing);
   if (rank !== 0) return rank;
   if (a.standing === 'below' && a.delivered !== b.delivered) return (b.delivered ?? 0) - (a.delivered ?? 0);
-  // A price that nobody has stated is no low price.
+  // An unknown price is not a low price.
   if (a.costMicros === b.costMicros) return 0;
   return (a.costMicros ?? Number.POSITIVE_INFINITY) - (b.costMicros ?? Number.POSITIVE_INFINITY);
 }

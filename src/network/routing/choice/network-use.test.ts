@@ -37,7 +37,7 @@ const route = (id: number, more: Partial<Route> = {}): Route => ({
 });
 
 type World = {
-  /** In the order of `listRoutes`: longest prefix first. */
+  /** Ordered as in `listRoutes`: longest prefix first. */
   readonly routes: readonly Route[];
   readonly policies?: readonly Policy[];
   /** The connections whose costs name networks of Italy. */

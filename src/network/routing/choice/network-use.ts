@@ -4,18 +4,18 @@ import { callingCodeOf } from '../../../platform/lib/phone/phone.ts';
 import type { Economics } from './economics.ts';
 import type { Plan } from './plan.ts';
 
-/** What the network of a number changes: the way of the message, or only what its carrier charges. */
+/** Effect of a number's network: on the way of the message, or only on the charge of its carrier. */
 export type NetworkUse = 'choice' | 'cost';
 
-/** Who sends an SMS, and to which number, in E.164 with its plus. */
+/** The sending account and the number, in E.164 with its plus. */
 export type Recipient = { readonly accountId: number; readonly destination: string };
 
 type Lists = { readonly economics: Economics; readonly dependsOnNetwork: Costs['dependsOnNetwork'] };
 
 /**
- * Returns what the network of a number changes for an account, from the plan of its longest prefix; null if nothing: no
- * route that the account may get names a network of the number's country, and what their connections cost does not depend
- * on it. Senders and hours are not looked at. Pure.
+ * Returns the effect of a number's network for an account, from the plan of its longest prefix; null if none: no route
+ * that the account may get names a network of the number's country, and the costs of their connections do not depend on
+ * it. Senders and hours are ignored. Pure.
  */
 export function networkUseOf(
   longest: Plan | undefined,

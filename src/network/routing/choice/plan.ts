@@ -3,13 +3,13 @@ import { type PrefixTable, prefixTable } from '../../../platform/lib/phone/prefi
 import type { Route } from '../sql.ts';
 import { type Check, checksOf } from '../conditions/conditions.ts';
 
-/** The way of a message: its connections, and what goes with the first of them. */
+/** The way of a message: its connections, and the options of the first of them. */
 export type Way = {
   /** Best first: the others are for failover. Empty when there is no route. */
   readonly connectionIds: readonly number[];
-  /** What happens to a single send that is never answered. */
+  /** Action for a single send that is never answered. */
   readonly onUnknown: OnUnknown;
-  /** Why it is this connection, for the people of the account; null where that follows from the prefix alone. */
+  /** Reason for this connection, for users of the account; null where that follows from the prefix alone. */
   readonly reason: string | null;
 };
 
@@ -21,18 +21,18 @@ export type PlannedRoute = Route & { readonly checks: readonly Check[] };
 /** The routes of a prefix. */
 export type Plan = {
   readonly prefix: string;
-  /** In the order in which they are tried. */
+  /** Ordered as they are tried. */
   readonly routes: readonly PlannedRoute[];
-  /** The way of all its messages, where it is the same; null where it depends on the message. */
+  /** The way of all its messages, if it is the same; null if it depends on the message. */
   readonly way: Way | null;
   /** The plan of the next shorter prefix, for messages that meet no condition here. */
   readonly shorter: Plan | null;
 };
 
 /**
- * Makes the plan of each prefix from routes in the order of `listRoutes`. `isFree` says of a prefix whether a policy may
- * order its routes. A prefix without, whose routes have neither conditions nor weights, has one way, which is found without
- * looking at them.
+ * Makes the plan of each prefix from routes in the order of `listRoutes`. `isFree` returns true if a policy may order
+ * the routes of a prefix. A prefix without one, whose routes have neither conditions nor weights, has a single way,
+ * which is found without checking messages.
  */
 export function planRoutes(
   routes: readonly Route[],
@@ -55,7 +55,7 @@ export function planRoutes(
 
 const isPlain = ({ checks, weight }: PlannedRoute): boolean => checks.length === 0 && weight === null;
 
-/** The way over routes in their order, all of them interchangeable. */
+/** Returns the way over routes in their order, all of them interchangeable. */
 export function wayOf(routes: readonly PlannedRoute[], reason: string | null): Way {
   const [best] = routes;
   if (best === undefined) return NO_WAY;
@@ -64,8 +64,9 @@ export function wayOf(routes: readonly PlannedRoute[], reason: string | null): W
 }
 
 /**
- * Real carriers and the sandbox do not replace each other: a message for a person must not go to the sandbox, which would
- * report it as delivered, and a test must not reach a person. So the best route decides which of them are left.
+ * Returns the interchangeable routes. Real carriers and the sandbox do not replace each other: a message for a person
+ * must not go to the sandbox, which would report it as delivered, and a test must not reach a person. So the best route
+ * decides which of them are left.
  */
 export function interchangeable<R extends Pick<Route, 'sandbox'>>(routes: readonly R[]): readonly R[] {
   const [best] = routes;

@@ -9,7 +9,7 @@ const ROUTES = [
 ];
 const MESSAGES = 20_000;
 
-/** How many of these keys have each place first, by the id of the route. */
+/** Counts how many of these keys have each place first, by the id of the route. */
 function countFirst(keys: readonly string[], routes = ROUTES, place = 0): Map<number, number> {
   const counts = new Map<number, number>();
   for (const key of keys) {
@@ -19,7 +19,7 @@ function countFirst(keys: readonly string[], routes = ROUTES, place = 0): Map<nu
   return counts;
 }
 
-/** Within five standard deviations: a fair division fails once in two million runs. */
+/** Checks the share within five standard deviations: a fair division fails once in two million runs. */
 function expectShare(count: number, share: number, of = MESSAGES): void {
   expect(Math.abs(count - share * of)).toBeLessThan(5 * Math.sqrt(of * share * (1 - share)));
 }

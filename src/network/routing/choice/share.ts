@@ -1,6 +1,6 @@
 /**
- * Returns 32 well-mixed bits of a text and a number. The same input gives the same bits in every process, which is what
- * keeps a message on its way. FNV-1a, then the finaliser of MurmurHash3.
+ * Returns 32 well-mixed bits of a text and a number. The same input gives the same bits in every process, which keeps a
+ * message on its way. FNV-1a, then the finaliser of MurmurHash3.
  */
 export function hashOf(text: string, salt: number): number {
   let hash = 0x811c9dc5 ^ salt;
@@ -22,9 +22,10 @@ export const unitOf = (hash: number, salt: number): number => mix(hash ^ Math.im
 export type Sharer = { readonly id: number; readonly weight: number | null };
 
 /**
- * Orders by weight, for the message with this hash: over many messages the first places are divided in proportion to the
- * weights, and so is what falls to the others where the first one fails. A change of one weight moves no message between two
- * others (weighted rendezvous hashing: each draws a time from an exponential distribution with its weight as the rate).
+ * Orders by weight, for the message with this hash: over many messages the first places are divided in proportion to
+ * the weights, and so is the traffic that moves to the others where the first one fails. A change of one weight moves
+ * no message between two others (weighted rendezvous hashing: each draws a time from an exponential distribution with
+ * its weight as the rate).
  */
 export function shareOut<T extends Sharer>(sharers: readonly T[], hash: number): T[] {
   if (sharers.length < 2) return [...sharers];

@@ -1,28 +1,28 @@
 import { type Hours, openingOf } from './hours.ts';
 
-/** When a route is used; null conditions are always met. */
+/** Conditions of a route; null conditions are always met. */
 export type Conditions = {
-  /** MCC and MNC of the network of the number, such as 22201. Not met while the network is not known. */
+  /** MCC and MNC of the network of the number, such as 22201. Not met while the network is unknown. */
   readonly network: string | null;
   /** The account that sends. */
   readonly accountId: number | null;
   /** The sender of the message, in any case. */
   readonly sender: string | null;
-  /** When the message is sent: at once, or at its scheduled time. */
+  /** Hours in which the message is sent: immediately, or at its scheduled time. */
   readonly hours: Hours | null;
 };
 
-/** What is known about a message when it is routed. */
+/** Data about a message when it is routed. */
 export type Traffic = {
   readonly accountId: number;
   readonly sender: string;
-  /** MCC and MNC of the network of its number; null while that is not known. */
+  /** MCC and MNC of the network of its number; null if unknown. */
   readonly network: string | null;
-  /** When it is to be sent; null: now. */
+  /** Send time; null: now. */
   readonly at: Date | null;
   /**
    * Decides its place where routes share the traffic: the same key goes the same way. The id of the message, or, where
-   * messages belong together, what they have in common.
+   * messages belong together, a value they share.
    */
   readonly key: string;
   /** Changes the place of all keys: the id of the campaign, whose messages have the number as their key. */
@@ -53,7 +53,10 @@ export function checksOf({ network, accountId, sender, hours }: Conditions): Che
   return checks;
 }
 
-/** Writes the conditions of a route for people: `network 22201, account 7, sender ACME, 08:00-20:00 Europe/Rome Mon-Fri`. */
+/**
+ * Writes the conditions of a route for people: `network 22201, account 7, sender ACME, 08:00-20:00 Europe/Rome
+ * Mon-Fri`.
+ */
 export function describeConditions({ network, accountId, sender, hours }: Conditions): string {
   return [
     ...(network === null ? [] : [`network ${network}`]),

@@ -9,7 +9,7 @@ const hours = (more: Partial<Hours> = {}): Hours => ({
   ...more,
 });
 
-/** Which of these instants are within the hours. */
+/** Returns those of these instants that are within the hours. */
 const openAt = (some: Hours, ...times: readonly string[]): string[] => {
   const isOpen = openingOf(some);
   return times.filter((time) => isOpen(Date.parse(time)));
@@ -64,7 +64,7 @@ test.each([
   [{ to: '24:01' }, 'must be two times'],
   [{ from: '24:00' }, 'must be two times'],
   [{ to: '08:00' }, 'different times'],
-  [{ timeZone: 'Europe/Atlantis' }, 'Europe/Atlantis is no time zone'],
+  [{ timeZone: 'Europe/Atlantis' }, 'Europe/Atlantis is not a time zone'],
   [{ weekdays: [] }, 'days of the week'],
   [{ weekdays: [2, 1] }, 'days of the week'],
   [{ weekdays: [8] }, 'days of the week'],

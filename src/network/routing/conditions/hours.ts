@@ -17,20 +17,20 @@ export const ALL_WEEKDAYS: number[] = [1, 2, 3, 4, 5, 6, 7];
 
 const TIME = /^([01]\d|2[0-3]):[0-5]\d$/;
 
-/** Returns what is wrong with hours; undefined when nothing is. */
+/** Returns the error in hours; undefined if there is none. */
 export function faultOfHours({ from, to, timeZone, weekdays }: Hours): string | undefined {
   if (!TIME.test(from) || !(TIME.test(to) || to === '24:00'))
     return 'must be two times as HH:MM, such as 08:00 and 20:00';
   if (from === to) return 'must begin and end at different times';
-  if (!isTimeZone(timeZone)) return `${timeZone} is no time zone: name one such as Europe/Rome`;
+  if (!isTimeZone(timeZone)) return `${timeZone} is not a time zone: use one such as Europe/Rome`;
   const ascending = weekdays.every((day, i) => ALL_WEEKDAYS.includes(day) && day > (weekdays[i - 1] ?? 0));
   return weekdays.length > 0 && ascending ? undefined : 'must have days of the week from 1 (Monday) to 7, in order';
 }
 
 /**
- * Makes a function that returns whether an instant, in ms since 1970, is within hours. At a change of the clock the hours
- * follow the clock: an hour that is skipped is missing, and one that comes twice counts twice. It remembers the last
- * minute, so that a million messages of a minute ask the calendar once.
+ * Makes a function that returns true if an instant, in ms since 1970, is within hours. At a change of the clock the
+ * hours follow the clock: an hour that is skipped is missing, and one that comes twice counts twice. It remembers the
+ * last minute, so that a million messages of a minute query the calendar once.
  */
 export function openingOf({ from, to, timeZone, weekdays }: Hours): (atMs: number) => boolean {
   const days = new Set(weekdays);

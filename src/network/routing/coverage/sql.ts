@@ -7,9 +7,9 @@ const UNUSABLE = columns({
   id: as<number>('l.id'),
   name: as<string>('l.name'),
   status: as<'active' | 'paused'>('l.status'),
-  /** Since when no worker has it up; null while it is paused. */
+  /** Time since which no worker has it up; null while it is paused. */
   since: as<Date | null>('max(d.since)'),
-  /** Whether each of its routes has another connection that is up. */
+  /** True if each of its routes has another connection that is up. */
   covered: as<boolean>('bool_and(EXISTS (SELECT FROM link o WHERE o.way = l.way AND o.usable))'),
 });
 export type UnusableConnection = RowOf<typeof UNUSABLE>;
@@ -17,9 +17,9 @@ export type UnusableConnection = RowOf<typeof UNUSABLE>;
 type Whose = { readonly accountId: number | null; readonly channels?: readonly Channel[] };
 
 /**
- * Lists the connections that messages of an account use on these channels, by its routes or senders, and that take nothing
- * now: they are paused, or no worker has them up. With the account null: of all accounts. Needs the rights of the program,
- * because accounts may not read these tables.
+ * Lists the connections that messages of an account use on these channels, by its routes or senders, and that take
+ * nothing now: they are paused, or no worker has them up. With the account null: of all accounts. Needs the rights of
+ * the program, because accounts may not read these tables.
  */
 export async function listUnusableConnections(
   db: Db,

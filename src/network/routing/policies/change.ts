@@ -4,25 +4,25 @@ import { AppError, type FieldError, invalidFields } from '../../../platform/erro
 import { notifyRoutingChange } from '../../connections/sql.ts';
 import { deletePolicy, insertPolicy, type Policy } from './sql.ts';
 
-/** The policy of a prefix, with shares from 0 to 1. What is left out has its default. */
+/** The policy of a prefix, with shares from 0 to 1. Omitted fields get their default. */
 export type PolicyInput = Pick<Policy, 'channel' | 'prefix' | 'policy'> & {
-  /** The least share of messages that is delivered; default 0.8. */
+  /** Minimum share of messages that is delivered; default 0.8. */
   readonly floor?: number | undefined;
-  /** The most seconds that receipts take on average; default: any. */
+  /** Maximum seconds that receipts take on average; default: any. */
   readonly maxReceiptSeconds?: number | null | undefined;
-  /** With fewer samples a connection is on trial; default 50. */
+  /** Minimum samples; with fewer, a connection is on trial; default 50. */
   readonly minSamples?: number | undefined;
   /** The share of messages that goes to connections on trial or below the floor; default 0.05. */
   readonly explore?: number | undefined;
-  /** How many hours back samples count; default 3. */
+  /** Hours for which samples count; default 3. */
   readonly hours?: number | undefined;
 };
 
 type By = { readonly by: string };
 
 /**
- * Sets how the routes of a prefix are ordered; running processes follow at once. Call it in a transaction. Errors: 400 naming
- * the invalid fields.
+ * Sets the order of a prefix's routes; running processes follow immediately. Call it in a transaction. Errors: 400
+ * naming the invalid fields.
  */
 export async function setPolicy(tx: Db, { by, ...input }: PolicyInput & By): Promise<Policy> {
   const { floor = 0.8, explore = 0.05, maxReceiptSeconds = null, minSamples = 50, hours = 3, ...rest } = input;
@@ -49,7 +49,10 @@ const whole = (field: string, value: number, from: number, to: number): FieldErr
     ? []
     : [{ field, message: `must be a whole number from ${from} to ${to}` }];
 
-/** Removes a policy, so that that of a shorter prefix decides, or the priorities. Call it in a transaction. Errors: 404. */
+/**
+ * Removes a policy, so that the policy of a shorter prefix decides, or the priorities. Call it in a transaction.
+ * Errors: 404.
+ */
 export async function removePolicy(tx: Db, { id, by }: { readonly id: number } & By): Promise<void> {
   const policy = Number.isSafeInteger(id) ? await deletePolicy(tx, { id }) : undefined;
   if (!policy) throw new AppError('not_found', { message: 'There is no such policy' });

@@ -5,21 +5,21 @@ import { transaction } from '../../../platform/db/transaction.ts';
 import { type PolicyInput, removePolicy, setPolicy } from './change.ts';
 import { listPolicies, POLICIES, type Policy } from './sql.ts';
 
-/** `route policy set`, `list` and `remove`. A running program follows at once. */
+/** Registers `route policy set`, `list` and `remove`. A running program follows immediately. */
 export function registerPolicyCommands(route: Command, context: CommandContext): void {
-  const policy = route.command('policy').description('how the routes of a prefix are ordered');
+  const policy = route.command('policy').description('order of the routes of a prefix');
 
   policy
     .command('set')
-    .description('set how routes are ordered: by priority, or the cheapest of those that deliver enough')
+    .description('set the order of routes: by priority, or the cheapest of those that deliver enough')
     .addOption(new Option('--channel <channel>', 'the channel').choices(['SMS']).default('SMS'))
     .option('--prefix <digits>', 'leading digits of the numbers without the plus; the longest match decides', '')
-    .addOption(new Option('--policy <policy>', 'how they are ordered').choices(POLICIES).makeOptionMandatory())
-    .option('--floor <share>', 'the least share of messages that must be delivered, such as 0.9 (default 0.8)', Number)
-    .option('--max-receipt-seconds <n>', 'the most seconds that receipts may take on average', Number)
+    .addOption(new Option('--policy <policy>', 'order of the routes').choices(POLICIES).makeOptionMandatory())
+    .option('--floor <share>', 'minimum share of messages that must be delivered, such as 0.9 (default 0.8)', Number)
+    .option('--max-receipt-seconds <n>', 'maximum seconds that receipts may take on average', Number)
     .option('--min-samples <n>', 'with fewer samples a connection is on trial (default 50)', Number)
     .option('--explore <share>', 'the share for connections on trial or below the floor (default 0.05)', Number)
-    .option('--hours <n>', 'how many hours back samples count (default 3)', Number)
+    .option('--hours <n>', 'hours for which samples count (default 3)', Number)
     .action(async (flags: PolicyInput) => {
       const set = await context.withDatabase((pool) =>
         transaction(pool, (tx) => setPolicy(tx, { ...flags, by: operatorName() })),

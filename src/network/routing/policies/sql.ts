@@ -11,15 +11,15 @@ const POLICY = columns({
   /** Leading digits without the plus; empty for all numbers. */
   prefix: as<string>('p.prefix'),
   policy: as<PolicyName>('p.policy'),
-  /** The floor of quality: the least share of messages that is delivered, in thousandths. */
+  /** The floor of quality: the minimum share of messages that is delivered, in thousandths. */
   minDelivered: as<number>('p.min_delivered'),
-  /** The most seconds that receipts take on average; null: any. */
+  /** Maximum seconds that receipts take on average; null: any. */
   maxReceiptSeconds: as<number | null>('p.max_receipt_seconds'),
-  /** With fewer samples a connection is on trial. */
+  /** Minimum samples; with fewer, a connection is on trial. */
   minSamples: as<number>('p.min_samples'),
   /** The share of messages that goes to connections on trial or below the floor, in thousandths. */
   explore: as<number>('p.explore'),
-  /** How many hours back samples count. */
+  /** Hours for which samples count. */
   hours: as<number>('p.hours'),
 });
 export type Policy = RowOf<typeof POLICY>;
@@ -45,7 +45,7 @@ export async function insertPolicy(db: Db, policy: Omit<Policy, 'id'>): Promise<
   );
 }
 
-/** Deletes a policy and returns what it was; undefined when there is none. */
+/** Deletes a policy and returns it; undefined when there is none. */
 export async function deletePolicy(db: Db, { id }: { id: number }): Promise<Policy | undefined> {
   return maybeOne(db, sql`DELETE FROM route_policy p WHERE p.id = ${id} RETURNING ${POLICY}`);
 }

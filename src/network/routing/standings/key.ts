@@ -1,4 +1,4 @@
-/** Names where a connection stands by a policy in a country. */
+/** Makes the key of a standing: of a connection, by a policy, in a country. */
 export const keyOf = (row: {
   readonly policyId: number;
   readonly connectionId: number;

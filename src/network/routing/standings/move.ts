@@ -7,8 +7,8 @@ import * as db from './sql.ts';
 import { nextStanding } from './standing.ts';
 
 /**
- * Finds anew where connections stand by the policies by cost; running processes follow at once when that has changed. One
- * worker at a time does it. Returns how many standings have changed.
+ * Recomputes the standings of connections by the policies by cost; running processes follow immediately when one has
+ * changed. One worker at a time does it. Returns how many standings have changed.
  */
 export function moveStandings(pool: Pool): Promise<number> {
   return transaction(pool, async (tx) => {

@@ -16,7 +16,7 @@ const STANDING = columns({
 });
 export type StandingRow = RowOf<typeof STANDING>;
 
-/** Lists where connections stand. A connection that is missing is on trial. */
+/** Lists the standings of connections. A connection that is missing is on trial. */
 export async function listStandings(db: Db): Promise<StandingRow[]> {
   return many(db, sql`SELECT ${STANDING} FROM route_standing s`);
 }
@@ -37,14 +37,15 @@ const FIGURES = columns({
 export type FiguresRow = RowOf<typeof FIGURES>;
 
 /**
- * So many times the least number of samples decide: of 500 samples, chance moves a share of 80 % by two points, of fewer by
- * more; with all of three hours, a carrier that delivers nothing any more would stay above a floor of 80 % for half an hour.
+ * Number of newest samples that decide, as a multiple of the minimum: of 500 samples, chance moves a share of 80 % by
+ * two points, of fewer by more; with all of three hours, a carrier that delivers nothing any more would stay above a
+ * floor of 80 % for half an hour.
  */
 const NEWEST = 10;
 
 /**
- * Lists the quality of connections by each policy by cost, in the countries that its prefix has numbers of: that of their
- * newest samples, in whole slots of ten minutes, as far as the policy looks back.
+ * Lists the quality of connections by each policy by cost, in the countries of its prefix: that of their newest
+ * samples, in whole slots of ten minutes, within the hours of the policy.
  */
 export async function listFigures(db: Db): Promise<FiguresRow[]> {
   return many(
@@ -104,7 +105,7 @@ const COUNTRY_QUALITY = columns({
 });
 type CountryQuality = RowOf<typeof COUNTRY_QUALITY>;
 
-/** Lists what samples of the last hours tell about each connection in a country, by its calling code. */
+/** Lists the quality of each connection in a country, by its calling code, from samples of the last hours. */
 export async function listQualityIn(
   db: Db,
   { country, hours }: { country: string; hours: number },

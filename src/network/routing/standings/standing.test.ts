@@ -21,7 +21,7 @@ const quality = (delivered: number, messages = 100, seconds = 5) => ({
   receiptMs: delivered * seconds * 1000,
 });
 
-/** Where a connection stands after each of these numbers of delivered messages among a hundred. */
+/** Returns the standing of a connection after each of these numbers of delivered messages among a hundred. */
 function follow(shares: readonly number[], by = policy()): Standing[] {
   let standing: Standing = 'trial';
   return shares.map((delivered) => {

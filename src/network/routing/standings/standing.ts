@@ -1,17 +1,20 @@
 import type { Policy } from '../policies/sql.ts';
 
 /**
- * Where a connection stands in a country: `good`: at the floor of its policy or above it; `below`; or on `trial`, because
- * there are too few samples.
+ * Standing of a connection in a country: `good`: at the floor of its policy or above it; `below`; or on `trial`,
+ * because there are too few samples.
  */
 export type Standing = 'good' | 'trial' | 'below';
 
-/** What samples tell: how many there are, how many of them were delivered, and how long receipts took, added up. */
+/** Totals of samples: their number, the number delivered, and the sum of the times to their receipts. */
 export type Quality = { readonly messages: number; readonly delivered: number; readonly receiptMs: number };
 
-/** How much more than the floor it takes to rise above it again, in thousandths: three points, or half of the way to 100 %. */
+/**
+ * Margin above the floor that is needed to rise above it again, in thousandths: three points, or half of the way to 100
+ * %.
+ */
 const MARGIN = 30;
-/** How much faster than the floor receipts must be to rise above it again. */
+/** Factor of the floor's time that receipts must stay within to rise above it again. */
 const FASTER = 0.9;
 
 /** Returns the share of messages that was delivered, from 0 to 1; null without messages. */
@@ -23,8 +26,8 @@ export const receiptSeconds = ({ delivered, receiptMs }: Quality): number | null
   delivered === 0 ? null : receiptMs / delivered / 1000;
 
 /**
- * Returns where a connection stands next. It falls below the floor as soon as it is under it, and rises only when it is
- * clearly above: a connection at the floor does not change with every sample.
+ * Returns the next standing of a connection. It falls below the floor as soon as it is under it, and rises only when it
+ * is clearly above: a connection at the floor does not change with every sample.
  */
 export function nextStanding(before: Standing, quality: Quality, policy: Policy): Standing {
   if (quality.messages < policy.minSamples) return 'trial';

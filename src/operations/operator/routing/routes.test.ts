@@ -88,7 +88,7 @@ test('a condition that is not valid is refused, naming its field', async () => {
     hours,
   });
   expect(refused.status).toBe(400);
-  expect(JSON.stringify(refused.body)).toContain('Rome is no time zone');
+  expect(JSON.stringify(refused.body)).toContain('Rome is not a time zone');
 });
 
 /** The entry of the timeline that says where a message to this sender's numbers waits. */

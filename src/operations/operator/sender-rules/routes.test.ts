@@ -36,7 +36,7 @@ test('a sender is replaced in a country by a number of a pool: the answer and th
   const sender = answer.results[0]?.sender ?? '';
   expect(pool.numbers).toContain(sender);
   const { body } = await program.client.request('GET', `/api/partner-gateway/v1/messages/${answer.messageId}/timeline`);
-  expect(JSON.stringify(body)).toContain(`sender ${sender} in place of ACME`);
+  expect(JSON.stringify(body)).toContain(`sender ${sender} instead of ACME`);
   await operator.ask('DELETE', `/sender-rules/${rule.id}`);
   expect(await listed('/sender-rules')).toEqual([]);
 });

@@ -19,7 +19,7 @@ const SENT_FACTS = columns({
 });
 
 /**
- * Lists what the bodies of events need of messages that were sent; the ids of both tables lie in [firstId, lastId].
+ * Lists the facts of sent messages for the bodies of events; the ids of both tables lie in [firstId, lastId].
  *
  * The limits make the planner look up each key. Without statistics it read every row of that range instead: for single
  * sends, 130 µs of CPU a message.
@@ -51,7 +51,9 @@ const RECEIVED_FACTS = columns({
   text: as<string>('m.body'),
 });
 
-/** Lists what the bodies of events need of inbound messages. Carriers write numbers without a plus, and short codes. */
+/**
+ * Lists the facts of inbound messages for the bodies of events. Carriers write numbers without a plus, and short codes.
+ */
 export async function listReceivedFacts(
   db: Db,
   { keys }: { keys: readonly Key[] },

@@ -3,7 +3,7 @@ import { type Db, exec, one, sql } from '../../../../platform/db/query.ts';
 /** A registration: the account's webhook, unless it was replaced meanwhile. */
 type Registration = { readonly accountId: number; readonly id: number };
 
-/** Notes that a webhook fails, from now on. */
+/** Records that a webhook fails, from now on. */
 export async function moveToFailing(db: Db, { accountId, id }: Registration): Promise<number> {
   return exec(
     db,
@@ -12,7 +12,7 @@ export async function moveToFailing(db: Db, { accountId, id }: Registration): Pr
   );
 }
 
-/** Notes that it has succeeded. */
+/** Records that it has succeeded. */
 export async function moveToSucceeding(db: Db, { accountId, id }: Registration): Promise<number> {
   return exec(
     db,
@@ -21,7 +21,7 @@ export async function moveToSucceeding(db: Db, { accountId, id }: Registration):
   );
 }
 
-/** Posts nothing to it any more, until its owner or the operator wants it again. */
+/** Stops posting to it, until its owner or the operator enables it again. */
 export async function moveToDisabled(
   db: Db,
   { accountId, id, reason }: Registration & { reason: string },
@@ -33,7 +33,7 @@ export async function moveToDisabled(
   );
 }
 
-/** How many webhooks are disabled, of all accounts. */
+/** Counts the disabled webhooks of all accounts. */
 export async function countDisabled(db: Db): Promise<number> {
   const row = await one<{ count: number }>(
     db,
