@@ -23,7 +23,7 @@ import { assignSandboxNumbers, isSandboxWanted, type Sandbox, startSandbox } fro
 import { openDatabase } from './open-database.ts';
 import type { Closers, Stopping } from './stop.ts';
 
-/** What all roles need. */
+/** Resources that all roles need. */
 export type Base = {
   readonly config: Config;
   readonly log: AppLog;
@@ -38,9 +38,10 @@ export type Base = {
 };
 
 /**
- * Opens what all roles need: the database with its current schema, and the stores. Creates what a first start lacks.
+ * Opens what all roles need: the database with its current schema, and the stores. Creates what is missing on a first
+ * start.
  *
- * @param options.processNumber goes into each line of the log; undefined for a program in one process
+ * @param options.processNumber included in each line of the log; undefined for a program in one process
  */
 export async function openBase(
   config: Config,
@@ -69,7 +70,7 @@ export async function openBase(
   };
 }
 
-/** Not awaited: messages are sent without files, and a store that is away must not hold up the start. */
+/** Not awaited: messages are sent without files, and an unreachable store must not delay the start. */
 async function warnOfStorage(storage: Storage, log: AppLog): Promise<void> {
   const fault = await findStorageFault(storage);
   if (fault !== undefined)
@@ -94,7 +95,7 @@ export async function openSandbox({ onStop, ...base }: Base): Promise<Sandbox | 
   return sandbox;
 }
 
-/** Says that simulated carriers and networks are missing here, where somebody may look for them. */
+/** Logs that the sandbox (simulated carriers and networks) is not running in this process. */
 export async function missSandbox({ config, pool, log }: Base): Promise<null> {
   if (await isSandboxWanted(config, pool))
     log.warn(

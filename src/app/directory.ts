@@ -32,7 +32,7 @@ export function registerDirectoryCommand(program: Command, context: CommandConte
         await stopping.stopped;
         await stop();
       } catch (error) {
-        // Stopped while it started: that is no failure.
+        // Stopped during the start: that is not an error.
         if (error !== stopping.signal.reason) throw error;
       } finally {
         exitSoon();
@@ -67,7 +67,7 @@ async function open(config: Config, { add: onStop }: Closers): Promise<{ readonl
   return { address };
 }
 
-/** Lets questions that wait be answered, for a while. */
+/** Gives pending requests a moment to be answered, then closes. */
 async function close(server: Server): Promise<void> {
   const closed = new Promise((resolve) => server.close(resolve));
   server.closeIdleConnections();

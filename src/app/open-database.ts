@@ -36,7 +36,7 @@ export async function openDatabase(config: Config, log: Log, stopping: Stopping)
     connectionString: server.connectionString,
     embedded: true,
     async close() {
-      // Not awaited: a server that does not answer would hold up the stop. Its end releases the lock, too.
+      // Not awaited: an unresponsive server would delay the stop. The end of its session releases the lock, too.
       lock.release().catch(() => undefined);
       await server.stop();
     },

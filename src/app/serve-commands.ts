@@ -100,7 +100,7 @@ async function run(config: Config, roles: Roles, context: CommandContext): Promi
     await stop();
     if (failure) throw failure;
   } catch (error) {
-    // Stopped while it started: that is no failure.
+    // Stopped during the start: that is not an error.
     if (error !== stopping.signal.reason) throw error;
   } finally {
     exitSoon();
@@ -114,7 +114,7 @@ function welcome({ dataDir, databaseUrl, sandbox }: Config, program: Program & P
   const many = program.pids ? ` in ${program.pids().length} processes` : '';
   const head = `Heliograph is running${many}: open ${address} in a browser   (API reference: ${address}/docs, Ctrl+C stops it)`;
   if (demo) return [head, ...showDemo(demo), ...(sandbox ? showFirstMessage(demo, address) : NO_CARRIER)].join('\n');
-  // What `setup` made has no demo account.
+  // An installation made by `setup` has no demo account.
   const saved = join(dataDir, 'demo.json');
   return databaseUrl === undefined && existsSync(saved) ? `${head}\nThe demo credentials are in ${saved}` : head;
 }

@@ -26,8 +26,8 @@ import { loadSecretKey } from '../platform/secret-key.ts';
 import { KEYS } from '../platform/setting-table.ts';
 
 /**
- * `setup`: makes what an installation lacks before `doctor` can judge it: a file of settings, the database, the first account,
- * an SMS carrier with its route, and a price. Every answer is also an option. Run again, it keeps what is there.
+ * `setup`: creates what `doctor` expects to find: a settings file, the database, the first account, an SMS carrier with
+ * its route, and a price. Every answer is also an option. When run again, it keeps existing values.
  */
 export function registerSetupCommand(program: Command, context: CommandContext): void {
   const setup = program
@@ -61,13 +61,16 @@ export function registerSetupCommand(program: Command, context: CommandContext):
 type Flags = Readonly<Record<string, unknown>>;
 type Known = Readonly<Record<string, string | undefined>>;
 
-/** The answer is, in this order: that of the flag, what is known, what a person types, and the fallback. */
+/**
+ * A question to the operator. The first of these that exists is the answer: the flag, a known value, what the operator
+ * types, the fallback.
+ */
 type Question = {
   readonly flag: string;
   readonly text: string;
   readonly known?: string | undefined;
   readonly fallback?: string;
-  /** Throws for an answer that does not fit; its message completes the sentence "The answer …". */
+  /** Throws for an invalid answer; its message completes the sentence "The answer …". */
   readonly rule?: (answer: string) => unknown;
 };
 type Answer = (question: Question) => Promise<string>;
@@ -133,7 +136,10 @@ function faultOf(answer: string, rule: NonNullable<Question['rule']>): string | 
   }
 }
 
-/** Answers with the settings, those that are known already included. A key is never replaced: what it sealed would be lost. */
+/**
+ * Returns the settings, including those already known. A key is never replaced: everything sealed with it would be
+ * lost.
+ */
 async function answerSettings(answer: Answer, known: Known, databaseUrl: string | undefined): Promise<Settings> {
   const dataDir = resolve(
     await answer({
@@ -169,7 +175,7 @@ async function answerSettings(answer: Answer, known: Known, databaseUrl: string 
 }
 
 function isFolder(answer: string): void {
-  // A shell would have replaced it, and nobody means a folder of this name.
+  // A shell would have expanded it, and no one means a folder of this name.
   if (answer === '' || answer.startsWith('~')) throw new Error('must be the path of a folder, without ~');
 }
 
@@ -204,7 +210,7 @@ function microsOf(answer: string): number {
 
 type Made = { readonly carrier: string | null; readonly account: NewAccount | null };
 
-/** Makes what is missing, all of it or nothing; of two runs at the same time one does. */
+/** Creates what is missing: all of it or nothing. Of two concurrent runs, only one does. */
 async function make(pool: Pool, key: SecretKey, wanted: Wanted): Promise<Made> {
   const secret = await newAdminPassword();
   return transaction(pool, async (tx) => {

@@ -30,15 +30,15 @@ export type Members = {
 
 type MembersDeps = {
   readonly orders: readonly StartOrder[];
-  /** What this process has measured. */
+  /** Returns the measurements of this process. */
   readonly measureHere: () => Promise<MetricsReport>;
   readonly log: Log;
   /**
-   * Is given, before the first process is started, what stops all of them. It kills those that have not ended in 8.5 s,
-   * and then rejects.
+   * Called before the first process is started, with the function that stops all of them. That function kills those
+   * that have not ended in 8.5 s, and then rejects.
    */
   readonly onStop: (stop: () => Promise<void>) => void;
-  /** Is given what kills all of them at once. */
+  /** Called with the function that kills all of them immediately. */
   readonly onHalt: (halt: () => Promise<void>) => void;
 };
 
@@ -48,16 +48,16 @@ type Seat = {
   worker: Worker | null;
   ready: boolean;
   startedAt: number;
-  /** How often in a row its process has ended. */
+  /** Number of consecutive exits of its process. */
   ends: number;
   restart: NodeJS.Timeout | undefined;
-  /** Why its process could not start. */
+  /** Reason why its process could not start. */
   reason: string | null;
 };
 
 /**
- * Starts a process for each order and restarts those that end. What listens in them shares one address: this process
- * accepts the connections and hands them out in turns. Rejects when one of them cannot start.
+ * Starts a process for each order and restarts those that end. Their servers share one address: this process accepts
+ * the connections and hands them out in turn. Rejects if one of them cannot start.
  */
 export async function startMembers({ orders, measureHere, log, onStop, onHalt }: MembersDeps): Promise<Members> {
   const failed = Promise.withResolvers<StartupError>();

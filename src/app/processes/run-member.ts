@@ -10,7 +10,8 @@ import type { Stopping } from '../stop.ts';
 import type { News, Order, StartOrder } from './messages.ts';
 
 /**
- * All processes run the same, so that each can do, and take over, all work. The sandbox is in the process that forked them.
+ * All processes run the same roles, so that each can do all work and take it over. The sandbox is in the process that
+ * forked them.
  */
 const ROLES: Roles = { api: true, worker: true, sandbox: false };
 
@@ -18,8 +19,8 @@ const ROLES: Roles = { api: true, worker: true, sandbox: false };
 const COLLECT_MS = 1500;
 
 /**
- * Runs one process of a program, as the process that forked it orders: until it says stop, or a signal arrives. If that
- * process ends, the channel to it closes, and node:cluster ends this one at once.
+ * Runs one process of a program as directed by the process that forked it, until that one sends stop or a signal
+ * arrives. If that process ends, the channel to it closes, and node:cluster ends this one immediately.
  */
 export async function runMember(config: Config): Promise<void> {
   const channel = openChannel();

@@ -5,17 +5,17 @@ import type { HttpSmsSecrets } from './settings.ts';
 import { type CallbackRequest, compileVerifier } from './signature.ts';
 import { MAX_ID_LENGTH } from './verdict.ts';
 
-/** What a request to our callback URL contained. */
+/** Content of a request to our callback URL. */
 export type HttpSmsCallback =
-  /** It does not come from the carrier. */
+  /** Not sent by the carrier. */
   | { readonly kind: 'forged' }
-  /** It is neither JSON nor a form, or has more events than a carrier sends at a time. */
+  /** Neither JSON nor a form, or has more events than a carrier sends at a time. */
   | { readonly kind: 'malformed' }
   | {
       readonly kind: 'events';
       readonly receipts: readonly Receipt[];
       readonly inbounds: readonly Inbound[];
-      /** What was skipped, and why. */
+      /** Skipped events, with the reasons. */
       readonly notes: readonly string[];
     };
 
@@ -33,13 +33,13 @@ const DEFAULT_VERIFY = {
   maxAgeSeconds: 600,
 } as const;
 
-/** More events than this at a time are not read at all: none may be left out of what is answered with success. */
+/** Larger batches of events are not read at all: a success response must not skip any. */
 const MAX_EVENTS = 20_000;
 
 /**
- * Compiles the reader of a carrier's callbacks. The proof that a request comes from the carrier is checked before anything
- * of it is used. What is neither a receipt nor an inbound message is skipped with a note, because the carrier would repeat
- * it otherwise. Throws an Error that begins with the field when a key is missing.
+ * Compiles the reader of a carrier's callbacks. The proof that a request comes from the carrier is checked before
+ * anything of it is used. An event that is neither a receipt nor an inbound message is skipped with a note, because the
+ * carrier would repeat it otherwise. Throws an Error that begins with the field if a key is missing.
  */
 export function compileCallbacks(
   { receipts, inbound, verify = DEFAULT_VERIFY }: Callbacks,
@@ -67,8 +67,8 @@ export function compileCallbacks(
 export type HttpSmsEvents = { readonly receipts: readonly Receipt[]; readonly inbounds: readonly Inbound[] };
 
 /**
- * Compiles the reader of events, in callbacks and in answers to requests for them. What is neither is left out. Null when there
- * are more than 20,000, of which none is read.
+ * Compiles the reader of events, in callbacks and in responses to requests for them. Anything that is neither a receipt
+ * nor an inbound message is omitted. Returns null if there are more than 20,000, of which none is read.
  */
 export function compileEvents({
   receipts,

@@ -66,7 +66,7 @@ export function checkTemplates({
     throw new Error('request.idempotent: needs {{messageId}} in the request, by which the carrier knows a repeat');
 }
 
-/** Whether a variable has the same value in all requests of a connection. */
+/** Returns true if a variable has the same value in all requests of a connection. */
 export const isOfConnection = (name: string): boolean => CONNECTION_VARIABLES.includes(name);
 const CONNECTION_VARIABLES: readonly string[] = ['account', 'apiKey', 'signingKey', 'callbackToken', 'callbackUrl'];
 
@@ -104,13 +104,13 @@ function checkVariables(field: string, template: unknown, isKnown: (name: string
 /** A name of a header as RFC 9110 allows it. */
 const HEADER_NAME = /^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$/;
 
-/** What stands between the variables of a template. */
+/** Returns the fixed text between the variables of a template. */
 const fixedTextIn = (template: string): string =>
   splitPlaceholders(template, { defaults: false })
     .filter((part) => typeof part === 'string')
     .join('');
 
-/** What a request line can have, a fragment excepted: anything else would never be sent. */
+/** Characters that a request line can have, except a fragment: anything else would never be sent. */
 const IN_PATH = /^[\x21\x22\x24-\x7e]*$/;
 
 function checkPath(field: string, template: string | undefined): void {
@@ -118,7 +118,7 @@ function checkPath(field: string, template: string | undefined): void {
     throw new Error(`${field}: has characters that must be percent-encoded`);
 }
 
-/** What a header may contain (RFC 9110, section 5.5): no line breaks, which would begin another header. */
+/** Characters that a header may contain (RFC 9110, section 5.5): no line breaks, which would begin another header. */
 export const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
 function checkHeader([name, template]: [string, string]): void {

@@ -18,7 +18,7 @@ const SAMPLE = {
 } as const;
 
 /**
- * Returns the request of a sample message, which is not sent, and the answer to the request by which the carrier is found;
+ * Returns the request of a sample message, which is not sent, and the response to the request that probes the carrier;
  * both with secrets hidden. Never rejects.
  */
 export async function showExchange(

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { isRecord } from '../../platform/lib/is-record.ts';
 import { parseJson } from '../json.ts';
 
-/** An answer of a carrier or a request from it, in which places are looked up. */
+/** A response of a carrier or a request from it, in which places are looked up. */
 export type Document = {
   /** The body as JSON, or the fields of a form; undefined when it is neither. */
   readonly json: unknown;
@@ -24,10 +24,11 @@ const MAX_LENGTH = 4000;
  *
  * - `/messages/0/id` is a JSON pointer into the body, or a field of a form: `/MessageSid`;
  * - `header:location` is a header, `query:id` a parameter of the query;
- * - `text:ID: *;` is what stands between `ID: ` and `;` in the body as text; without a text behind the `*`, the run of
+ * - `text:ID: *;` is the text between `ID: ` and `;` in the body as text; without a text after the `*`, the run of
  *   characters up to the next white space. The time is linear in the length of the body, whatever it contains.
  *
- * Of several places, separated by ` | `, the first that has a text counts. Numbers and booleans are read as their texts. Longer texts are cut to 4,000 characters.
+ * Of several places, separated by ` | `, the first that has a text counts. Numbers and booleans are read as their
+ * texts. Longer texts are cut to 4,000 characters.
  */
 export function compilePlace(place: string): Read {
   const reads = place.split(' | ').map(compile);
@@ -41,7 +42,7 @@ export function compilePlace(place: string): Read {
 
 /**
  * Compiles a place that may be there several times: a JSON pointer with one step `*` stands for all members of a list,
- * as in `/messages/*` followed by `/id`. Empty texts are left out.
+ * as in `/messages/*` followed by `/id`. Empty texts are omitted.
  */
 export function compilePlaces(place: string): ReadAll {
   const [before, behind] = place.startsWith('/') ? place.split('/*', 2) : [place];
@@ -111,11 +112,11 @@ function endOfRun(text: string, from: number): number {
   return length < 0 ? text.length : from + length;
 }
 
-/** Whether a body is a form, by its content type. */
+/** Returns true if a body is a form, by its content type. */
 export const isForm = (headers: IncomingHttpHeaders): boolean =>
   headers['content-type']?.startsWith('application/x-www-form-urlencoded') === true;
 
-/** Returns an HTTP body as a document: JSON, or a form when its content type says so. */
+/** Returns an HTTP body as a document: JSON, or a form if its content type is that of a form. */
 export function toDocument(
   body: Uint8Array,
   headers: IncomingHttpHeaders,

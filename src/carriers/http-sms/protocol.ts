@@ -57,10 +57,10 @@ export const Request = Type.Object(
 );
 export type Request = Static<typeof Request>;
 
-/** What an answer means for the message. */
+/** Meanings of a response for the message. */
 export const OUTCOMES = ['accepted', 'refused', 'throttled', 'later', 'unavailable', 'fault', 'unknown'] as const;
 
-/** What one kind of answer means. */
+/** Meaning of one kind of response. */
 export const Rule = Type.Object(
   {
     status: Type.Optional(
@@ -93,7 +93,7 @@ export const Rule = Type.Object(
 );
 export type Rule = Static<typeof Rule>;
 
-/** How the answer to a message is read. */
+/** Rules for reading the response to a message. */
 export const Answer = Type.Object(
   {
     id: Type.Optional(Place("Where the carrier's id of the message stands; without it, the message has ours.")),
@@ -138,7 +138,7 @@ const list = Type.Optional(
   }),
 );
 
-/** How receipts are found in a callback. */
+/** Locations of receipts in a callback. */
 export const Receipts = Type.Object(
   {
     list,
@@ -161,7 +161,7 @@ export const Receipts = Type.Object(
 );
 export type Receipts = Static<typeof Receipts>;
 
-/** How inbound messages are found in a callback. */
+/** Locations of inbound messages in a callback. */
 export const Inbound = Type.Object(
   {
     list,
@@ -179,7 +179,7 @@ export const Inbound = Type.Object(
 );
 export type Inbound = Static<typeof Inbound>;
 
-/** How callbacks prove that they come from the carrier. */
+/** Proof that a callback comes from the carrier. */
 export const Verify = Type.Object(
   {
     by: Type.Enum(['query', 'header', 'basic', 'signature'], {
@@ -238,7 +238,7 @@ export const Verify = Type.Object(
 );
 export type Verify = Static<typeof Verify>;
 
-/** How receipts and inbound messages are fetched from carriers that do not call. */
+/** Requests that fetch receipts and inbound messages from carriers without callbacks. */
 export const Poll = Type.Object(
   {
     path: Type.String({
@@ -274,7 +274,7 @@ export const Poll = Type.Object(
 );
 export type Poll = Static<typeof Poll>;
 
-/** What the carrier sends to our callback URL. */
+/** Formats of the carrier's requests to our callback URL. */
 export type Callbacks = {
   readonly receipts?: Receipts | undefined;
   readonly inbound?: Inbound | undefined;

@@ -61,7 +61,7 @@ export function compileRequests(resolved: Resolved, { apiKey }: HttpSmsSecrets):
       method: 'GET',
       origin,
       path: `${prefix}${probe(values) ?? '/'}`,
-      // Without a path of its own nothing is asked for, and the credentials are not needed.
+      // Without its own path the probe requests nothing, and the credentials are not needed.
       headers: resolved.probePath === undefined ? {} : headersOf({ ...values }),
     }),
   };

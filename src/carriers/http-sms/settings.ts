@@ -11,8 +11,8 @@ const seconds = (description: string, fallback: number) =>
   Type.Number({ description, minimum: 0.05, maximum: 600, default: fallback });
 
 /**
- * How one SMS carrier is reached over HTTP. `request`, `answer`, `receipts`, `inbound`, `verify` and `poll` describe its protocol;
- * a preset has them for a well-known carrier, and each that is given here takes the place of the preset's.
+ * Settings of one SMS carrier over HTTP. `request`, `answer`, `receipts`, `inbound`, `verify` and `poll` describe its
+ * protocol; a preset has them for a well-known carrier, and each one given here replaces that of the preset.
  */
 export const HttpSmsSettings = Type.Object(
   {
@@ -104,8 +104,8 @@ export const HttpSmsSecrets = Type.Object(
 export type HttpSmsSecrets = Static<typeof HttpSmsSecrets>;
 
 /**
- * Validates stored or posted settings and fills in the defaults; what the preset has is not filled in, so that a newer
- * preset reaches connections that exist. Throws an Error whose message names the invalid fields.
+ * Validates stored or posted settings and fills in the defaults; values of the preset are not filled in, so that a
+ * newer preset applies to existing connections. Throws an Error whose message names the invalid fields.
  */
 export function parseHttpSmsSettings(json: unknown): HttpSmsSettings {
   const settings = parseSettings(HttpSmsSettings, json);
@@ -115,7 +115,7 @@ export function parseHttpSmsSettings(json: unknown): HttpSmsSettings {
 
 const NO_PRESET: { readonly needs: readonly string[] } & Partial<Omit<Preset, 'needs'>> = { needs: [] };
 
-/** Answers are read by their HTTP status alone. */
+/** Responses are read by their HTTP status alone. */
 const NO_ANSWER: Answer = { rules: [] };
 
 /** Returns the settings with those of the preset where they name none. Throws an Error that begins with the field. */

@@ -8,11 +8,11 @@ import { compileText, variablesIn } from './template.ts';
 
 /** A request of a carrier to our callback URL. */
 export type CallbackRequest = {
-  /** As the carrier called it, with its query. */
+  /** The URL as the carrier called it, with its query. */
   readonly url: string;
   readonly query: Readonly<Record<string, unknown>>;
   readonly headers: IncomingHttpHeaders;
-  /** The octets as received. */
+  /** The bytes as received. */
   readonly body: Uint8Array;
 };
 
@@ -92,7 +92,7 @@ function withOtherPort(url: string): string[] {
   return [`${scheme}${host}:${scheme === 'https://' ? 443 : 80}${rest}`];
 }
 
-/** More than any rotation of keys leaves valid. */
+/** More than any rotation of keys leaves valid at a time. */
 const MAX_SIGNATURES = 5;
 
 function keyOf({ key, keyEncoding }: Verify, secrets: HttpSmsSecrets): Buffer {
@@ -119,14 +119,14 @@ function compileCheck({ algorithm, encoding }: Verify, key: Buffer): Check {
 /** The fixed beginning of a public key of Ed25519 in DER (RFC 8410). */
 const ED25519_DER = Buffer.from('302a300506032b6570032100', 'hex');
 
-/** Reads a public key of 32 octets in base64. */
+/** Reads a public key of 32 bytes in base64. */
 function ed25519Key(key: Buffer): KeyObject {
   const octets = key.length === 32 ? key : Buffer.from(key.toString(), 'base64');
   if (octets.length !== 32) throw new Error('signingKey: must be a public key of Ed25519, 32 octets in base64');
   return createPublicKey({ key: Buffer.concat([ED25519_DER, octets]), format: 'der', type: 'spki' });
 }
 
-/** Returns how a part of a request is read that can be signed, by its name in templates; each octet is one character. */
+/** Returns the reader of a signed part of a request, by its name in templates; each byte is one character. */
 function partOf(name: string): (request: CallbackRequest) => string | null {
   switch (name) {
     case 'url':
@@ -142,7 +142,7 @@ function partOf(name: string): (request: CallbackRequest) => string | null {
     case 'params':
       return ({ headers, body }) => {
         if (isForm(headers)) return latin1Of(sortedParams(octetsOf(body).toString()));
-        // A signature over the fields of a form, or over the URL of a GET alone, says nothing about another body.
+        // A signature over the fields of a form, or over the URL of a GET alone, proves nothing about another body.
         return body.length === 0 ? '' : null;
       };
     default:

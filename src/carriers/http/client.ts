@@ -10,10 +10,10 @@ export type HttpRequest = {
   readonly origin: string;
   /** Path and query. */
   readonly path: string;
-  /** In lower case; `user-agent` is that of this program by default. */
+  /** Names in lower case; `user-agent` is that of this program by default. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string | Uint8Array;
-  /** Limit for the whole exchange, the wait for a connection included; defaults to the client's setting. */
+  /** Limit for the whole exchange, including the wait for a connection; defaults to the client's setting. */
   readonly timeoutMs?: number;
   /** Maximum size of the response body; defaults to the client's setting. */
   readonly maxBytes?: number;
@@ -29,8 +29,8 @@ export type HttpAnswer =
       readonly body: Buffer;
     }
   /**
-   * No complete response. `written` is true when octets may have gone out, so that the peer may have acted on them.
-   * `tooLarge` is true when the response body exceeds its maximum size.
+   * No complete response. `written` is true if bytes may have gone out, so that the peer may have acted on them.
+   * `tooLarge` is true if the response body exceeds its maximum size.
    */
   | { readonly kind: 'failed'; readonly written: boolean; readonly reason: string; readonly tooLarge?: boolean };
 
@@ -52,7 +52,10 @@ export type HttpClientOptions = {
   readonly maxBytes?: number;
   /** Replaces the system's name resolution, for hosts that third parties name. */
   readonly lookup?: LookupFunction;
-  /** Whether an address may be dialled that stands in place of a name, for which `lookup` is not called; default: any. */
+  /**
+   * Returns true if an address that is given instead of a name, without a call of `lookup`, may be dialled; default:
+   * any.
+   */
   readonly isAllowed?: (address: string) => boolean;
 };
 
@@ -130,7 +133,7 @@ function createLane(origin: string, { connections, connectTimeoutMs, lookup }: H
   const connect = buildConnector({
     timeout: connectTimeoutMs,
     allowH2: false,
-    // Whatever NODE_TLS_REJECT_UNAUTHORIZED says: the requests carry credentials.
+    // Regardless of NODE_TLS_REJECT_UNAUTHORIZED: the requests carry credentials.
     rejectUnauthorized: true,
     ...(lookup && { lookup }),
   });
@@ -205,7 +208,7 @@ function exchange(
     }
 
     const handler: Dispatcher.DispatchHandler = {
-      // undici calls this right before the first octet: a request that fails earlier has not gone out.
+      // undici calls this right before the first byte: a request that fails earlier has not gone out.
       onRequestStart(started) {
         if (over) started.abort(new Error('too late'));
         else controller = started;

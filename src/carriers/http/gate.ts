@@ -9,8 +9,8 @@ export type Gate = {
   /** Returns the number of submits that hold a slot. */
   inFlight(): number;
   /**
-   * Sends a message in a free slot and resolves with the outcome of `send`. Resolves with a refusal when the validity
-   * is over, with `retry` when no slot is free, and with `unknown` when `send` rejects; never rejects.
+   * Sends a message in a free slot and resolves with the outcome of `send`. Resolves with a refusal if the validity is
+   * over, with `retry` if no slot is free, and with `unknown` if `send` rejects; never rejects.
    */
   pass(submission: Submission, send: (submission: Submission) => Promise<Outcome>): Promise<Outcome>;
   /** Opens or closes the gate, for example without a token or after a fault. It is closed at first. */

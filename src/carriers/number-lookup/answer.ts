@@ -3,7 +3,7 @@ import Type, { type Static } from 'typebox';
 const Place = (description: string) =>
   Type.Optional(Type.String({ pattern: '^(/|header:[A-Za-z0-9-]|text:.*\\*)', maxLength: 500, description }));
 
-/** How the answer of a look-up service is read. */
+/** Rules for reading the response of a lookup service. */
 export const LookupAnswer = Type.Object(
   {
     network: Place('Where MCC and MNC stand together, such as 22201.'),

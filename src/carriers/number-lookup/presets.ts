@@ -3,7 +3,7 @@ import type { LookupAnswer } from './answer.ts';
 export const LOOKUP_PRESET_NAMES = ['twilio', 'telnyx'] as const;
 export type LookupPresetName = (typeof LOOKUP_PRESET_NAMES)[number];
 
-/** How a service is asked, and how its answers are read. */
+/** Request and response format of a lookup service. */
 type LookupProtocol = { readonly baseUrl: string; readonly request: object; readonly answer: LookupAnswer };
 
 /** The protocols of well-known look-up services, as their public documentation had them in November 2026. */

@@ -59,7 +59,7 @@ export const LookupSettings = Type.Object(
 export type LookupSettings = Static<typeof LookupSettings>;
 
 export type ResolvedLookup = {
-  /** For the engine that makes requests of SMS carriers. */
+  /** Settings for the engine that makes requests of SMS carriers. */
   readonly http: Resolved;
   readonly answer: LookupAnswer;
 };

@@ -9,7 +9,7 @@ import type { RcsSecrets, RcsSettings } from './settings.ts';
 import { sendMessage } from './submit.ts';
 import { createTokenSource } from './token.ts';
 
-/** Attempts to revoke a message when no answer comes. */
+/** Attempts to revoke a message when no response comes. */
 const MAX_REVOKE_TRIES = 3;
 
 /**
@@ -49,7 +49,7 @@ export function createRcsCarrier(settings: RcsSettings, secrets: RcsSecrets): Ca
     if (token.kind !== 'valid') host?.changed();
   }
 
-  /** Fresh tokens are refused too: pauses, and then tries again with one message. */
+  /** Handles rejected fresh tokens: pauses, and then tries again with one message. */
   function pauseWithFault(text: string): void {
     tokenFault = `The API does not accept the access token: ${text}`;
     clearTimeout(faultTimer);
@@ -126,7 +126,7 @@ export function createRcsCarrier(settings: RcsSettings, secrets: RcsSecrets): Ca
   };
 }
 
-/** Statuses that say nothing about the message: no token, too slow, too many requests. */
+/** Statuses that reveal nothing about the message: no token, too slow, too many requests. */
 const INCONCLUSIVE_STATUSES: readonly number[] = [401, 408, 429];
 
 const revokeResult = (status: number): boolean | null =>

@@ -16,7 +16,7 @@ export const MAX_TTL_SECONDS = 1_296_000;
  */
 export const MIN_TTL_SECONDS = 10;
 
-/** How one Google RBM partner account is reached. */
+/** Settings of one Google RBM partner account. */
 export const RcsSettings = Type.Object(
   {
     baseUrl: Type.String({

@@ -43,7 +43,7 @@ export const infobip = definePreset({
       },
       { status: '200', is: ['REJECTED_NOT_ENOUGH_CREDITS', 'REJECTED_PREPAID_PACKAGE_EXPIRED'], outcome: 'fault' },
       { status: '200', is: ['REJECTED_SYSTEM_ERROR'], outcome: 'later' },
-      // An earlier attempt of ours, whose answer may have been lost; its receipt names our id.
+      // An earlier attempt of ours, whose response may have been lost; its receipt names our id.
       { status: '200', is: ['REJECTED_DUPLICATE_MESSAGE_ID'], outcome: 'unknown' },
       {
         status: '200',
@@ -79,7 +79,7 @@ export const infobip = definePreset({
     state: '/status/name | /status/groupName',
     states: {
       DELIVERED_TO_OPERATOR: 'ACCEPTED',
-      // No operator said what became of it.
+      // No operator reported its final state.
       EXPIRED_DLR_UNKNOWN: 'UNKNOWN',
       SIGNALS_BLOCKED: 'REJECTED',
       PENDING: 'ACCEPTED',
