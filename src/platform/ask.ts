@@ -11,8 +11,8 @@ type Terminal = {
 };
 
 /**
- * Creates what asks a person for one line at the terminal; null where standard input is none. Ctrl-C and Ctrl-D end it with
- * an error that names the question.
+ * Creates a function that asks the operator for one line at the terminal; null if standard input is not a terminal.
+ * Ctrl-C and Ctrl-D end it with an error that names the question.
  */
 export function createAsk({ stdin, stderr }: Terminal): ((question: string) => Promise<string>) | null {
   if (stdin?.isTTY !== true) return null;

@@ -14,18 +14,18 @@ export type Config = {
   readonly port: number;
   /** The cell that the database is: its ids begin at `cell` * 2^40. */
   readonly cell: number;
-  /** For commands that concern several cells. */
+  /** Settings of commands that concern several cells. */
   readonly cells: {
     /** The database of the directory. */
     readonly directoryUrl: string | undefined;
     /** The databases of all cells, by their numbers. */
     readonly databases: ReadonlyMap<number, string>;
   };
-  /** How many processes `serve` runs in. */
+  /** Number of processes of `serve`. */
   readonly processes: number;
   /** Port on which a `worker` process serves health and metrics; undefined: none. */
   readonly workerPort: number | undefined;
-  /** Where customers bind by SMPP. */
+  /** SMPP listener to which customers bind. */
   readonly smpp: SmppListening;
   /** Absolute path. */
   readonly dataDir: string;
@@ -39,7 +39,7 @@ export type Config = {
   readonly tls: { readonly certFile: string; readonly keyFile: string } | undefined;
   /** Addresses and CIDR blocks of the proxies whose X-Forwarded-* headers are trusted. */
   readonly trustProxy: readonly string[];
-  /** What clients may hold at the same time, per process. */
+  /** Limits on resources held by clients at the same time, per process. */
   readonly bounds: {
     readonly connections: number;
     readonly connectionsPerAddress: number;
@@ -50,11 +50,11 @@ export type Config = {
   readonly secretKey: Buffer | undefined;
   readonly sandbox: 'auto' | 'on' | 'off';
   readonly logLevel: LogLevel;
-  /** Without a trailing slash. */
+  /** Public URL, without a trailing slash. */
   readonly publicUrl: string;
   readonly retentionDays: number;
   readonly failoverSeconds: number;
-  /** How far ahead messages may be scheduled. */
+  /** Maximum number of days that messages may be scheduled ahead. */
   readonly maxScheduleDays: number;
   /** Paid look-ups of the networks of numbers in a day, for all accounts. */
   readonly numberLookupsPerDay: number;
@@ -69,7 +69,7 @@ export type Config = {
   readonly singleSignOnPorts: readonly number[];
   /** Name servers as `address` or `address:port`; none: those of the machine. */
   readonly dnsServers: readonly string[];
-  /** Where uploaded and exported files are stored. */
+  /** Storage of uploaded and exported files. */
   readonly storage: { readonly kind: 'file' } | S3Config;
   /** Our app at each social network. */
   readonly social: Readonly<Record<Platform, SocialApp>>;
@@ -102,15 +102,15 @@ export type SocialApp = {
   readonly configId: string | null;
   /** The version of the network's API; empty for networks whose version is not a setting. */
   readonly apiVersion: string;
-  /** Where the network is simulated; null: it is the real one. */
+  /** URLs of the simulated network; null: the real one. */
   readonly simulated: SimulatedNetwork | null;
 };
 
 /** Base URLs below which `https://host/path` is found as `/host/path`. */
 export type SimulatedNetwork = {
-  /** For requests of this program. */
+  /** URL for requests of this program. */
   readonly apiUrl: string;
-  /** For the browsers of people. */
+  /** URL for browsers. */
   readonly pagesUrl: string;
 };
 
@@ -120,9 +120,9 @@ type S3Config = {
   readonly region: string;
   /** Undefined: the endpoint of AWS. */
   readonly endpoint: string | undefined;
-  /** Undefined: the default AWS credential chain. */
+  /** Credentials; undefined: the default AWS credential chain. */
   readonly credentials: { readonly accessKeyId: string; readonly secretAccessKey: string } | undefined;
-  /** Whether to address objects as `https://host/bucket/key` instead of `https://bucket.host/key`. */
+  /** True: address objects as `https://host/bucket/key` instead of `https://bucket.host/key`. */
   readonly pathStyle: boolean;
   /** Prefix of each key: empty, or ending with a slash. */
   readonly prefix: string;
@@ -132,8 +132,8 @@ type KeyName = keyof typeof KEYS;
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * Reads and checks every setting; an empty variable counts as not set.
- * Throws one StartupError that names each wrong key and says what to set.
+ * Reads and checks every setting; an empty variable counts as not set. Throws one StartupError that names each invalid
+ * key and its correction.
  */
 export function loadConfig(env: Environment): Config {
   const problems: string[] = [];
@@ -269,11 +269,11 @@ function readSocial(read: Read): Config['social'] {
 const listenUrl = (host: string, port: number, secure: boolean): string =>
   `${secure ? 'https' : 'http'}://${isIPv6(host) ? `[${host}]` : host}:${port}`;
 
-/** Whether only this machine can reach a host: 127.0.0.0/8, ::1 and the name localhost. */
+/** Returns true if only this machine can reach a host: 127.0.0.0/8, ::1 and the name localhost. */
 const isLoopback = (host: string): boolean =>
   host === 'localhost' || host === '::1' || (isIPv4(host) && host.startsWith('127.'));
 
-/** Problems that involve several settings. Refuses plain HTTP beyond this machine, before anything listens. */
+/** Lists problems that involve several settings. Rejects plain HTTP beyond this machine, before anything listens. */
 function combinationProblems(config: Config, env: Environment): string[] {
   const problems: string[] = [];
   const [cert, key] = [env['TLS_CERT']?.trim() ?? '', env['TLS_KEY']?.trim() ?? ''];

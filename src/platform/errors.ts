@@ -23,7 +23,7 @@ export const ERRORS = {
 } as const satisfies Record<string, readonly [status: number, text: string]>;
 
 export type ErrorCode = keyof typeof ERRORS;
-/** An invalid field of a request: its dotted path, and what is wrong with it. */
+/** An invalid field of a request: its dotted path and the error. */
 export type FieldError = { readonly field: string; readonly message: string };
 
 /** An error that is shown to clients. Its `cause` is only logged. */
@@ -32,7 +32,7 @@ export class AppError extends Error {
   readonly status: number;
   readonly details: readonly FieldError[] | undefined;
   readonly retryAfterSeconds: number | undefined;
-  /** Further headers of the answer. */
+  /** Further headers of the response. */
   readonly headers: Readonly<Record<string, string>> | undefined;
 
   constructor(
@@ -59,7 +59,7 @@ export class AppError extends Error {
 export const invalidFields = (details: readonly FieldError[]): AppError =>
   new AppError('invalid', { details, message: summary(details) });
 
-/** What holds for several fields is said once. */
+/** Summarises the details; a message that applies to several fields is stated once. */
 function summary(details: readonly FieldError[]): string {
   const fields = Map.groupBy(details, ({ message }) => message);
   return [...fields].map(([message, at]) => `${at.map(({ field }) => field).join(', ')}: ${message}`).join('; ');

@@ -57,7 +57,7 @@ export type MultiDestination = Address | { readonly list: string };
 
 /** The body of submit_multi. */
 export type SubmitMulti = Omit<Message, keyof Destination> & { readonly destinations: readonly MultiDestination[] };
-/** A destination of submit_multi that was refused, with its command_status. */
+/** A destination of submit_multi that was rejected, with its command_status. */
 export type Unsuccessful = Address & { readonly errorStatus: number };
 /** The body of submit_multi_resp. */
 export type MultiResponse = {

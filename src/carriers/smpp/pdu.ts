@@ -17,8 +17,8 @@ export { EMPTY_MESSAGE, type Message } from './message.ts';
 export type { Tlvs } from './tlv.ts';
 
 /**
- * The `command_id` values by name (SMPP 3.4, 5.1.2.1). The cell broadcast PDUs of 5.0 are left out on
- * purpose: a 3.4 peer answers them like any unknown command.
+ * The `command_id` values by name (SMPP 3.4, 5.1.2.1). The cell broadcast PDUs of 5.0 are excluded on purpose: a 3.4
+ * peer treats them like any unknown command.
  */
 export const COMMAND = {
   generic_nack: 0x80000000,
@@ -100,7 +100,7 @@ export type Pdu = { [Command in CommandName]: PduOf<Command> }[CommandName];
 /** A PDU of one of the given commands. */
 export type AnyPduOf<Command extends CommandName> = Extract<Pdu, { readonly command: Command }>;
 
-/** Why a frame is not a valid PDU. `commandId` and `sequence` are 0 when the frame is too short to hold them. */
+/** Reason why a frame is not a valid PDU. `commandId` and `sequence` are 0 if the frame is too short to hold them. */
 export type DecodeFailure = {
   readonly failure: 'unknown_command' | 'malformed';
   readonly commandId: number;

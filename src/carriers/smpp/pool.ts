@@ -26,13 +26,13 @@ export type Pool = {
   ready(slot: Slot, delayMs: number, until: Date | null): Promise<'go' | 'expired' | 'stopped'>;
   /** The limit of all binds, since carriers count per account. */
   readonly throttle: Throttle;
-  /** Must be called when a bind comes up, goes down, or takes octets again. */
+  /** Must be called when a bind comes up, goes down, or accepts octets again. */
   changed(): void;
   /** Stops claims; resolves when every slot is free, or after `deadlineMs`, when waiting parts give up. */
   drain(deadlineMs: number): Promise<void>;
 };
 
-/** How often a waiting part checks its validity when nothing changes. */
+/** Interval at which a waiting part checks its validity when nothing changes. */
 const VALIDITY_CHECK_MS = 1000;
 
 /** Creates the pool of a carrier's binds. `onChange` is called, at most once per tick, when `room()` may have grown. */

@@ -14,7 +14,7 @@ export type ReceiptSource = Pick<
 export type ReceiptOptions = {
   /** Minutes by which the carrier's receipt dates are ahead of UTC; default 0. */
   readonly dlrOffsetMinutes?: number;
-  /** Whether this carrier reports ACCEPTD as its last state; default false. */
+  /** True if this carrier reports ACCEPTD as its last state; default false. */
   readonly acceptedMeansDelivered?: boolean;
 };
 
@@ -58,7 +58,10 @@ export function readReceipt(message: ReceiptSource, options: ReceiptOptions = {}
   };
 }
 
-/** Receipts are ASCII whatever the carrier's default alphabet is: an underscore in an id stays an underscore. */
+/**
+ * Decodes the body of a receipt. Receipts are ASCII whatever the carrier's default alphabet is: an underscore in an id
+ * stays an underscore.
+ */
 function receiptBody(message: ReceiptSource): string {
   return textOf(message, 'latin1');
 }
@@ -230,7 +233,10 @@ export function spellings(id: string): string[] {
   return [...new Set(all)];
 }
 
-/** Longer texts are not ids, and the time to convert them would grow with the square of their length. */
+/**
+ * Returns true for an id of such digits. Longer texts are not ids, and the time to convert them would grow with the
+ * square of their length.
+ */
 function isNumber(id: string, digits: RegExp): boolean {
   return id.length <= MAX_ID_LENGTH && digits.test(id);
 }

@@ -5,10 +5,10 @@ import { COMMAND_LENGTH_AT, HEADER_OCTETS } from './pdu.ts';
 import type { SmppSettings } from './settings.ts';
 import { cStringSize } from './wire.ts';
 
-/** The octets of a submit_sm before its destination, and those behind the destination's NUL. */
+/** The octets of a submit_sm before its destination, and those after the destination's NUL. */
 type Template = { readonly head: Buffer; readonly tail: Buffer };
 
-/** What a message has in common with others that differ from it in nothing but their destination. */
+/** The fields shared by messages that differ only in their destination. */
 type Kind = Pick<Submission, 'sender' | 'body' | 'wantReceipt'> & {
   /** The validity period as it is written. */
   readonly validity: string;
@@ -57,7 +57,7 @@ const isOfKind = (
   binary === undefined &&
   tlvs === undefined;
 
-/** Null for a long message: its parts have a reference of their own. */
+/** Returns the template of a message, or null for a long one: its parts have their own reference. */
 function templateOf([frame, ...others]: Frames): Template | null {
   if (others.length > 0) return null;
   const start = destinationStart(frame);

@@ -6,7 +6,7 @@ import { latin1 } from './wire.ts';
 /** The alphabet that a carrier uses for data_coding 0. */
 export type DefaultAlphabet = 'gsm' | 'latin1' | 'ascii' | 'utf8';
 
-/** How a text that does not fit one message is sent (GSM 03.40, 9.2.3.24). */
+/** Method of sending a text that does not fit one message (GSM 03.40, 9.2.3.24). */
 export type LongMode = 'udh8' | 'udh16' | 'sar' | 'payload';
 
 /** Encoding rules that differ between carriers. */
@@ -63,7 +63,7 @@ export function countParts(body: string, options: TextOptions = {}): PartCount {
   return { alphabet, units, parts };
 }
 
-/** How full the last part of a text is. */
+/** Free space in the last part of a text. */
 export type LastPartRoom = {
   /** The units that fit in one part of a text with this number of parts. */
   readonly perPart: number;
@@ -219,7 +219,7 @@ export function readUdh(octets: Uint8Array): Udh | null {
   return { ies, length };
 }
 
-/** What is wrong with the user data header of a client; null when nothing is (TS 23.040 section 9.2.3.24). */
+/** Returns the error in a client's user data header; null if there is none (TS 23.040 section 9.2.3.24). */
 export function udhFault(header: Uint8Array): string | null {
   if (header[0] !== header.length - 1) return 'must begin with its length: the first octet counts the octets after it';
   const udh = readUdh(header);
@@ -234,8 +234,9 @@ function isPossibleElement({ iei, data }: Udh['ies'][number]): boolean {
 }
 
 /**
- * Returns how many units of a text fit into one message beside a user data header, counted as in `countParts`. In GSM
- * 03.38 the text begins at a septet, so the bits that fill up the last septet of the header count too.
+ * Returns the number of units of a text that fit into one message next to a user data header, counted as in
+ * `countParts`. In GSM 03.38 the text begins at a septet, so the bits that fill up the last septet of the header count
+ * too.
  */
 export const roomBeside = (header: Uint8Array, alphabet: PartCount['alphabet']): number =>
   Math.floor(alphabet === 'gsm7' ? ((MAX_OCTETS - header.length) * 8) / 7 : (MAX_OCTETS - header.length) / 2);
@@ -250,7 +251,7 @@ export function userData(message: Content): Uint8Array {
   return message.tlvs.get(TAG.message_payload) ?? message.shortMessage;
 }
 
-/** Returns the text of a message, without the user data header if esm_class says that there is one. */
+/** Returns the text of a message, without the user data header if esm_class indicates one. */
 export function textOf(message: Content, defaultAlphabet: DefaultAlphabet): string {
   const octets = userData(message);
   const udh = message.esmClass & UDH_INDICATOR ? readUdh(octets) : null;

@@ -76,7 +76,7 @@ export function encodeTlvs(tlvs: Tlvs): Buffer {
   return bytes;
 }
 
-/** Decodes what `encodeTlvs` has encoded. */
+/** Decodes the output of `encodeTlvs`. */
 export const decodeTlvs = (octets: Uint8Array): Tlvs =>
   readTlvs({ bytes: Buffer.from(octets), offset: 0, fault: null }, 'tlvs');
 
@@ -95,7 +95,7 @@ export function cStringValue(value: string): Uint8Array {
   return Buffer.from(`${value}\0`, 'latin1');
 }
 
-/** Reads the big-endian integer in a parameter; null when it is missing or its length is not `octets`. */
+/** Reads the big-endian integer in a parameter; null if it is missing or its length is not `octets`. */
 export function readUint(tlvs: Tlvs, tag: number, octets: 1 | 2 | 4): number | null {
   const value = tlvs.get(tag);
   if (value?.length !== octets) return null;

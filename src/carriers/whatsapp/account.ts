@@ -9,7 +9,7 @@ export type PhoneNumber = {
   readonly verifiedName: string;
   /** GREEN, YELLOW, RED or UNKNOWN. */
   readonly quality: string;
-  /** Whether it is registered for the Cloud API; messages from a number that is not are refused (133010). */
+  /** True if it is registered for the Cloud API; messages from an unregistered number are rejected (133010). */
   readonly registered: boolean;
 };
 
@@ -66,6 +66,6 @@ const findAppId = (client: GraphClient): Promise<GraphResult<string>> =>
 
 const subscriptionPath = ({ settings }: GraphClient): string => `/${settings.wabaId}/subscribed_apps`;
 
-/** Reads the answer to a change: true, or undefined when it is not a success. */
+/** Reads the response to a change: true, or undefined if it is not a success. */
 export const readSuccess = (json: unknown): true | undefined =>
   getMember(json, 'success') === true ? true : undefined;

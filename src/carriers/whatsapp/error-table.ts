@@ -1,16 +1,16 @@
 import type { Outcome } from '../outcome.ts';
 
-/** The final states that a refusal can lead to. */
+/** The final states that a rejection can lead to. */
 export type Refusal = Extract<Outcome, { kind: 'refused' }>['status'];
 
 /**
- * What an error of the Graph API requires of us (Cloud API, error codes).
+ * Action required by an error of the Graph API (Cloud API, error codes).
  *
  * `refuse`: this message will never be accepted; with `blames: 'account'` the reason lies with our number or account,
- * which pauses and needs a person. `token`: nothing is accepted until a person provides another token or app secret.
- * `hold`: the message waits until a person has granted a permission. `busy`: the number or account in `scope` pauses and
- * the message is sent again; `counts` as in `Outcome`. `pair`: too many messages to one person. `repeat`: sent again here
- * twice, then refused. `later`: this message is sent again later.
+ * which pauses and requires the operator to act. `token`: nothing is accepted until the operator provides another token
+ * or app secret. `hold`: the message waits until the operator has granted a permission. `busy`: the number or account
+ * in `scope` pauses and the message is sent again; `counts` as in `Outcome`. `pair`: too many messages to one person.
+ * `repeat`: sent again here twice, then rejected. `later`: this message is sent again later.
  */
 export type ErrorClass =
   | { readonly act: 'refuse'; readonly status: Refusal; readonly blames: 'message' | 'account' }
@@ -56,10 +56,10 @@ const row = (codes: readonly number[], errorClass: ErrorClass, meaning: string, 
 });
 
 /**
- * All codes that sending a message, registering a number or subscribing can end with. Sources: Meta's page of error codes
- * (developers.facebook.com/documentation/business-messaging/whatsapp/support/error-codes, of May 2026) and, for 17, 102,
- * 341 and 613, that of the Graph API (developers.facebook.com/docs/graph-api/guides/error-handling). 470 is the older form
- * of 131047. 131030 is on neither page; Neurotech-HQ/heyoo#94 quotes the answer.
+ * All codes that sending a message, registering a number or subscribing can end with. Sources: Meta's page of error
+ * codes (developers.facebook.com/documentation/business-messaging/whatsapp/support/error-codes, of May 2026) and, for
+ * 17, 102, 341 and 613, that of the Graph API (developers.facebook.com/docs/graph-api/guides/error-handling). 470 is
+ * the older form of 131047. 131030 is on neither page; Neurotech-HQ/heyoo#94 quotes the response.
  */
 export const KNOWN_ERRORS: readonly KnownError[] = [
   row(

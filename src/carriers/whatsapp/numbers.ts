@@ -8,11 +8,13 @@ export type SendingNumber = {
   readonly id: string;
   /** Reserves the next turn within the rate and returns how long the message must wait for it, in ms. */
   takeTurn(): number;
-  /** How fast the network takes messages of this number. */
+  /** Rate at which the network takes messages of this number. */
   readonly pace: Pace;
-  /** Returns a ticket for a message that is sent now, to be given back when the network refuses it. */
+  /** Returns a ticket for a message that is sent now, to be given back if the network rejects it. */
   begin(): number;
-  /** Notes that the network refused a message because there were too many; returns in how many ms it may be sent again. */
+  /**
+   * Records that the network rejected a message because there were too many; returns the delay in ms before a repeat.
+   */
   tooMany(ticket: number, minPauseMs: number): number;
   /** Pauses this number for at least `minMs`, because the network takes nothing from it. */
   pause(minMs?: number): void;
@@ -33,7 +35,7 @@ export type Numbers = {
   get(id: string): SendingNumber | undefined;
   /** Returns whether no number may send now. */
   allPaused(): boolean;
-  /** Returns how many numbers have no fault. */
+  /** Returns the number of phone numbers without a fault. */
   countHealthy(): number;
   /** Returns the fault of the first number that has one, or null. */
   firstFault(): string | null;
@@ -67,7 +69,7 @@ function createNumber(
 ): SendingNumber & { stop(): void } {
   const bucket = createTokenBucket(tps);
   const throttle = createThrottle(throttlePauseMs, changed);
-  /** How many times in a row each person had too many messages. */
+  /** Number of consecutive times that each person had too many messages. */
   const pairs = new LRUCache<string, number>({ max: MAX_PAIRS });
   let fault: string | null = null;
   return {

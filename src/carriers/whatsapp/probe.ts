@@ -8,7 +8,10 @@ export async function probeApi(client: GraphClient): Promise<Probed> {
   return stateOf(await client.call({ method: 'GET', path: `/${wabaId}/phone_numbers?fields=id&limit=1` }));
 }
 
-/** Any API answer except one about the token is good enough: a token may send and yet not read the account. */
+/**
+ * Interprets the response to a probe. Any API response except one about the token is good enough: a token may be
+ * allowed to send but not to read the account.
+ */
 function stateOf(answer: GraphAnswer): Probed {
   if (answer.kind === 'failed') return { state: 'unreachable', text: answer.reason };
   const error = errorIn(answer.json);

@@ -8,7 +8,7 @@ const id = (description?: string) =>
 const seconds = (description: string, fallback: number) =>
   Type.Number({ description, minimum: 0.05, maximum: 600, default: fallback });
 
-/** How one WhatsApp business account is reached. */
+/** Settings of one WhatsApp business account. */
 export const WhatsappSettings = Type.Object(
   {
     baseUrl: Type.String({

@@ -10,7 +10,7 @@ import type { ErrorClass, Refusal } from './error-table.ts';
 import { classOf, classOfHttp, explain } from './errors.ts';
 import type { SendingNumber } from './numbers.ts';
 
-/** What sending a message needs from the carrier. */
+/** Dependencies for sending a message. */
 export type SubmitDeps = {
   readonly client: GraphClient;
   readonly gate: Gate;
@@ -19,7 +19,7 @@ export type SubmitDeps = {
   readonly tokenRefused: (text: string) => void;
   /** Called when the network took a message. */
   readonly messageAccepted: () => void;
-  /** Called when no answer came: the link must be probed before more is sent. */
+  /** Called if no response came: the link must be probed before more is sent. */
   readonly verifyLink: (reason: string) => void;
   /** Called when a person must act on a number or on the account. */
   readonly alert: (number: SendingNumber, code: string, text: string) => void;
@@ -36,7 +36,7 @@ export type Timing = {
   /** The first delay between two probes of the link; it doubles up to `probeMaxMs`. */
   readonly probeBaseMs: number;
   readonly probeMaxMs: number;
-  /** The delay between two probes after the token was refused. */
+  /** The delay between two probes after the token was rejected. */
   readonly tokenRetryMs: number;
 };
 
@@ -48,15 +48,14 @@ type Verdict =
       readonly errorClass: ErrorClass;
       readonly code: string;
       readonly text: string;
-      /** The text for operators: with what to do. */
+      /** The text for operators, including the action required. */
       readonly advice: string;
       readonly minPauseMs: number;
     };
 
 /**
- * Sends one message from one number and resolves with its outcome (Cloud API, messages and error codes). The
- * network supports no idempotency key: a message that was written and not answered is `unknown`, and is not resent
- * here.
+ * Sends one message from one number and resolves with its outcome (Cloud API, messages and error codes). The network
+ * supports no idempotency key: a message that was written without a response is `unknown`, and is not resent here.
  */
 export async function sendMessage(deps: SubmitDeps, number: SendingNumber, submission: Submission): Promise<Outcome> {
   const body = messageOf(submission);
@@ -125,7 +124,7 @@ function readAnswer(answer: GraphAnswer, { messageId }: Submission): Verdict {
     };
   }
   if (status >= 200 && status <= 299) return { kind: 'done', outcome: accepted(json, messageId) };
-  // A proxy in front of the API answers 5xx too, and then the message may have reached the API or not.
+  // A proxy in front of the API returns 5xx too, and then the message may or may not have reached the API.
   const text = `The API answered ${status} with an unexpected body`;
   if (status >= 500) return { kind: 'done', outcome: unknown(text, messageId) };
   return { kind: 'error', errorClass: classOfHttp(status), code: `HTTP_${status}`, text, advice: text, minPauseMs };

@@ -14,7 +14,7 @@ export type TemplateStatus =
   | 'ARCHIVED';
 
 /**
- * How people react to messages with a template; UNKNOWN while the network has not rated it (Cloud API, message
+ * Recipients' feedback on messages with a template; UNKNOWN while the network has not rated it (Cloud API, message
  * templates). Meta pauses a template that stays RED.
  */
 export type TemplateQuality = 'GREEN' | 'YELLOW' | 'RED' | 'UNKNOWN';
@@ -28,7 +28,7 @@ export type TemplateChange = {
   readonly templateId: string;
   readonly name: string;
   readonly language: string;
-  /** The network's name for what happened. */
+  /** The network's name of the event. */
   readonly event: string;
   /** The new status; null when it has not changed (a warning), or when the event is unknown. */
   readonly status: TemplateStatus | null;

@@ -8,7 +8,7 @@ const MIN_VERSION = 16;
 
 /**
  * Checks that the database is one on which the program works: PostgreSQL 16 or newer, UTF-8, and a session for each
- * connection. Throws a StartupError that says what to do.
+ * connection. Throws a StartupError with the correction.
  */
 export async function checkServer(pool: Pool): Promise<void> {
   const { version, number, encoding } = await one<{ version: string; number: number; encoding: string }>(
@@ -32,8 +32,8 @@ export async function checkServer(pool: Pool): Promise<void> {
 }
 
 /**
- * Whether two connections have had the same session, or one connection has had two, as behind a pooler that lends sessions
- * for single transactions. A pool of one connection is not checked.
+ * Returns true if two connections have had the same session, or one connection has had two, as behind a pooler that
+ * lends sessions for single transactions. A pool of one connection is not checked.
  */
 export async function sharesSessions(pool: Pool): Promise<boolean> {
   if (pool.options.max < 2) return false;

@@ -31,8 +31,8 @@ const { INT8, DATE } = pg.types.builtins;
 const INT8_ARRAY = 1016;
 
 /**
- * How the driver parses values: bigint as a number (an error beyond 2^53 − 1, never a rounded value), timestamptz as a
- * Date, date as 'YYYY-MM-DD'.
+ * Parsing of values by the driver: bigint as a number (an error beyond 2^53 − 1, never a rounded value), timestamptz as
+ * a Date, date as 'YYYY-MM-DD'.
  */
 export const TYPES: pg.CustomTypesConfig = {
   getTypeParser: (oid, format) => {
@@ -56,8 +56,8 @@ function parseBigints(text: string): (number | null)[] {
 }
 
 /**
- * Returns the statements that set up a session. They are statements because PgBouncer refuses settings among the startup
- * parameters (`options`), or drops them.
+ * Returns the statements that set up a session. They are statements because PgBouncer rejects settings among the
+ * startup parameters (`options`), or drops them.
  */
 export const setUp = (settings: Readonly<Record<string, string>>): string =>
   Object.entries(settings)
@@ -80,7 +80,7 @@ export function createPool(connectionString: string, { max, applicationName, log
   }
   const pool = new pg.Pool({
     Client: sessionOf(servers),
-    // The library waits for this promise, which its types leave out.
+    // The library waits for this promise, which its types omit.
     onConnect: prepare as (client: pg.ClientBase) => void,
     max,
     application_name: applicationName,

@@ -42,8 +42,8 @@ export const constant = (value: number): Sql => raw(String(value));
 export type Statement = { text: string; values: unknown[]; name?: string; rowMode?: 'array' };
 
 /**
- * Where SQL runs: the pool, or one client inside a transaction. Every SQL function and operation takes it as its first
- * argument and never creates one itself.
+ * An executor of SQL: the pool, or one client inside a transaction. Every SQL function and operation takes it as its
+ * first argument and never creates one itself.
  */
 export type Db = {
   query<R extends QueryResultRow>(query: Statement): Promise<QueryResult<R>>;

@@ -16,7 +16,7 @@ const RIGHTS = columns({
 });
 type Rights = RowOf<typeof RIGHTS>;
 
-/** A right that the user of the database lacks: what for, and how a superuser gives it. */
+/** A right that the user of the database lacks: its purpose, and the statement with which a superuser grants it. */
 export type MissingRight = { readonly what: string; readonly cure: string };
 
 /**

@@ -34,7 +34,7 @@ export async function ensureTenantRole(db: Db): Promise<void> {
   }
 }
 
-/** Of two concurrent runs the second waits for the first and then finds nothing left to do. */
+/** Ensures the role. Of two concurrent runs the second waits for the first and then finds nothing left to do. */
 const ENSURE = sql`
   DO $$
   BEGIN

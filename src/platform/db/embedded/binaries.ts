@@ -11,7 +11,7 @@ import { operatingSystem } from '../../lib/operating-system.ts';
 
 const run = promisify(execFile);
 
-/** Holds copies of what the server's user cannot reach in its original place. */
+/** Holds copies of files that the server's user cannot reach in their original place. */
 export const SYSTEM_DIR = '/var/lib/heliograph';
 
 /** The paths of the PostgreSQL programs, and their major version. */

@@ -25,7 +25,7 @@ export type Site = {
   readonly postgres: string;
   readonly user: ServerUser | undefined;
   readonly durable: boolean;
-  /** How long a start may take; ten minutes if absent. */
+  /** Time limit of a start; ten minutes if absent. */
   readonly startTimeoutMs?: number;
 };
 
@@ -40,7 +40,7 @@ const POLL_MS = 20;
 /** Crash recovery replays up to max_wal_size, which takes minutes on a slow disk. */
 const START_TIMEOUT_MS = 600_000;
 const STOP_TIMEOUT_MS = 5_000;
-/** How long a start is retried while its failure is one that goes away by itself. */
+/** Time for which a start is retried while its failure is temporary. */
 const RETRY_MS = 10_000;
 /** A port taken between choice and use, or processes of a killed server that have not ended yet. */
 const TRANSIENT_FAILURE =
@@ -178,8 +178,8 @@ async function spawnServer(site: Site, port: number, socketDir: string | null) {
 }
 
 /**
- * Removes a pid file whose pid belongs to another program. PostgreSQL cleans up after a dead process, but refuses to
- * start when the pid in its file is in use by any process: after a reboot, or in a new container, pids are reused.
+ * Removes a pid file whose pid belongs to another program. PostgreSQL cleans up after a dead process, but does not
+ * start if the pid in its file is in use by any process: after a reboot, or in a new container, pids are reused.
  */
 async function removeForeignPidFile(clusterDir: string): Promise<void> {
   const path = join(clusterDir, 'postmaster.pid');
@@ -188,7 +188,7 @@ async function removeForeignPidFile(clusterDir: string): Promise<void> {
   await rm(path, { force: true });
 }
 
-/** Whether a process with this pid is running. */
+/** Returns true if a process with this pid is running. */
 export function isAlive(pid: number): boolean {
   try {
     return process.kill(pid, 0);
@@ -215,7 +215,7 @@ async function freePort(): Promise<number> {
   return address.port;
 }
 
-/** Turns the output of a failed PostgreSQL start into an error whose message says what to do. */
+/** Turns the output of a failed PostgreSQL start into an error whose message includes the correction. */
 export function startFailure(
   output: string,
   { clusterDir, logFile }: Pick<Site, 'clusterDir' | 'logFile'>,

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { readIfExists } from '../private-file.ts';
 import { operatingSystem } from '../../lib/operating-system.ts';
 
-/** What the address of a Unix socket holds on every system, without its NUL: 103 octets on macOS, 107 on Linux. */
+/** Maximum bytes of a Unix socket address on every system, without its NUL: 103 on macOS, 107 on Linux. */
 const MAX_PATH_OCTETS = 103;
 const MAX_NAME = '.s.PGSQL.65535';
 const LOCK = /^(\.s\.PGSQL\.\d+)\.lock$/;
@@ -27,8 +27,8 @@ export const overSocket = (connectionString: string, folder: string): string =>
   `${connectionString}?host=${encodeURIComponent(folder)}`;
 
 /**
- * Removes the sockets of servers that were killed, which `runs` tells by their pid. PostgreSQL removes only one of the same
- * port, and refuses to start if its pid is in use by another program: after a reboot, pids are reused.
+ * Removes the sockets of killed servers, identified by pid with `runs`. PostgreSQL removes only one of the same port,
+ * and does not start if its pid is in use by another program: after a reboot, pids are reused.
  */
 export async function removeDeadSockets(clusterDir: string, runs: (pid: number) => Promise<boolean>): Promise<void> {
   for (const name of await readdir(clusterDir)) {

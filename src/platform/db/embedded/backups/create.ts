@@ -51,7 +51,7 @@ export async function createBackup(pool: Pool, { dataDir, to }: { dataDir: strin
     await rm(draft, { recursive: true, force: true });
     throw error;
   } finally {
-    // With the session ends what it holds: the WAL, and a backup that was not finished.
+    // The end of the session releases what it holds: the WAL, and an unfinished backup.
     session.release(true);
   }
 }
@@ -74,7 +74,7 @@ async function copyCluster(session: Db, cluster: string, to: string): Promise<Ba
   return { startedAt, finishedAt };
 }
 
-/** Whether a copy of a cluster must leave out a path: it belongs to the running server, which creates it anew. */
+/** Returns true if a copy of a cluster must omit a path: it belongs to the running server, which creates it again. */
 function isLeftOut(path: string): boolean {
   const [first = '', ...below] = path.split('/');
   if (path === OWNER_FILE || OF_SERVER.test(path) || TEMPORARY.test(path)) return true;

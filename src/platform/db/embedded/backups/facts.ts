@@ -4,7 +4,7 @@ import { readIfExists } from '../../private-file.ts';
 import { StartupError } from '../../startup-error.ts';
 import { sync } from './copy-folder.ts';
 
-/** What a backup says of itself. */
+/** Metadata of a backup. */
 export type BackupFacts = {
   readonly startedAt: Date;
   /** The time that the backup is restored to. */
@@ -18,7 +18,7 @@ export async function writeFacts(backup: string, facts: BackupFacts): Promise<vo
   await sync(fileOf(backup));
 }
 
-/** Reads what a backup says of itself. Throws a StartupError if the folder is no backup. */
+/** Reads the metadata of a backup. Throws a StartupError if the folder is not a backup. */
 export async function readFacts(backup: string): Promise<BackupFacts> {
   const text = await readIfExists(fileOf(backup));
   const facts: unknown = text === undefined ? null : JSON.parse(text);

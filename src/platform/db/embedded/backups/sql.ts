@@ -12,7 +12,7 @@ export async function holdWal(session: Db): Promise<void> {
   );
 }
 
-/** Begins a backup, which ends with the session. The server writes what it has in memory as fast as it can. */
+/** Begins a backup, which ends with the session. The server flushes its memory as fast as it can. */
 export async function startBackup(session: Db): Promise<void> {
   await exec(session, sql`SELECT pg_backup_start('heliograph', true)`);
 }
