@@ -26,8 +26,8 @@ const TEXTS: ReadonlySet<string> = words('reason detail fault');
  * line break in a value cannot start a new line; phone numbers are masked, also in error texts. With `processNumber`,
  * every line has it as `process`: for a program of several processes, which share one log.
  *
- * While a server cannot be reached, everything that needs it fails again and again. Of the lines that say the same about
- * it, one a minute is written, with the number of those left out before it in `leftOut`.
+ * While a server cannot be reached, everything that needs it fails again and again. Of identical lines about it, one a
+ * minute is written, with the number of those omitted before it in `leftOut`.
  */
 export function createLog(level: LogLevel, destination?: DestinationStream, processNumber?: number): AppLog {
   const options: LoggerOptions = {

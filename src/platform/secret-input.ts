@@ -4,18 +4,19 @@ import { Writable } from 'node:stream';
 import { type Command, Option } from 'commander';
 import { invalidFields } from './errors.ts';
 
-/** Standard input; `isTTY` says that somebody types there. */
+/** Standard input; `isTTY` is true at a terminal. */
 export type SecretSource = NodeJS.ReadableStream & { readonly isTTY?: boolean };
 
 /** Reads the secrets of one command, from where its caller chose. */
 export type SecretReader = {
   /**
    * Returns the secret of an option that `addSecretOption` added: from `--NAME-file PATH`, from standard input with
-   * `--NAME-stdin` or `--NAME -`, or from the command line itself. At a terminal standard input is a prompt without echo,
-   * which also appears when a required secret was left out. Returns undefined for one that is not required and was left out.
-   * With `mayAsk` false nobody is asked. What comes from a file or standard input is UTF-8 of at most 64 KiB, and loses a byte
-   * order mark and one final line break. Errors: 400 that names the option for a secret that is empty, missing, given twice or
-   * cannot be read, for one that is not UTF-8 or too long, and for a second secret on a standard input that is not a terminal.
+   * `--NAME-stdin` or `--NAME -`, or from the command line itself. At a terminal standard input is a prompt without
+   * echo, which also appears if a required secret was omitted. Returns undefined for one that is not required and was
+   * omitted. With `mayAsk` false it never prompts. Input from a file or standard input is UTF-8 of at most 64 KiB, and
+   * loses a byte order mark and one final line break. Errors: 400 that names the option for a secret that is empty,
+   * missing, given twice or cannot be read, for one that is not UTF-8 or too long, and for a second secret on a
+   * standard input that is not a terminal.
    */
   ofOption(
     flags: SecretFlags,
@@ -133,7 +134,10 @@ async function readOctets(name: string, stream: AsyncIterable<string | Uint8Arra
   return Buffer.concat(chunks);
 }
 
-/** Leaves out a byte order mark, which editors of Windows write: a carrier would refuse the password with it. */
+/**
+ * Decodes a secret without its byte order mark, which Windows editors write: a carrier would reject the password with
+ * it.
+ */
 function decode(name: string, octets: Buffer): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(octets);
@@ -142,7 +146,7 @@ function decode(name: string, octets: Buffer): string {
   }
 }
 
-/** Asks for one line without showing what is typed. Ctrl-C and Ctrl-D end it as a missing secret. */
+/** Asks for one line without echoing the input. Ctrl-C and Ctrl-D end it as a missing secret. */
 function prompt(name: string, stdin: SecretSource, stderr: Terminal['stderr']): Promise<string> {
   stderr.write(`${name} (not shown): `);
   const silent = new Writable({ write: (_chunk, _encoding, done) => done() });

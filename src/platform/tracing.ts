@@ -21,7 +21,7 @@ export type StageName = 'accept' | 'claim' | 'submit' | 'receipt' | 'webhook';
 
 export type MessageKey = { readonly accountId: number; readonly messageId: string };
 
-/** What is known about a stage besides its message. There is no room for numbers and texts. */
+/** Attributes of a stage in addition to its message. There is no room for numbers and texts. */
 export type StageResult = {
   readonly channel?: Channel;
   /** The name of the connection. */
@@ -36,7 +36,7 @@ export type StageResult = {
 export type Stage = MessageKey &
   StageResult & { readonly name: StageName; readonly startMs: number; readonly endMs: number };
 
-/** What the caller of a single message has decided about its trace. */
+/** Decision of the caller of a single message about its trace. */
 export type Caller = { readonly mark: TraceMark; readonly context: TraceContext };
 
 type Headers = Readonly<Record<string, unknown>>;
@@ -47,15 +47,18 @@ export type OpenStage = {
   end(result: StageResult): void;
 };
 
-/** The traces of messages, in a program that was started with an SDK. Without one there is none, and nobody is asked. */
+/** The traces of messages, in a program that was started with an SDK. Without one nothing is traced. */
 export type Tracing = {
-  /** Whether a message is traced, as far as it is not up to the SDK. The answer is the same in each process, at any time. */
+  /**
+   * Returns true if a message is traced, as far as it is not up to the SDK. The result is the same in each process, at
+   * any time.
+   */
   follows(messageId: string): boolean;
-  /** Makes the span of a stage of a traced message. Returns at once and never throws. */
+  /** Records the span of a stage of a traced message. Returns immediately and never throws. */
   record(stage: Stage): void;
   /** Begins a stage of a message; null if it is not traced. Never rejects. */
   begin(name: StageName, key: MessageKey): Promise<OpenStage | null>;
-  /** Reads what a request decides about the trace of its message; undefined if it decides nothing. */
+  /** Reads a request's decision about the trace of its message; undefined if there is none. */
   callerOf(headers: Headers): Caller | undefined;
   /** Resolves when all recorded stages have been passed on. */
   settled(): Promise<void>;
@@ -83,9 +86,9 @@ export function findTracer(): Tracer | null {
 }
 
 /**
- * Creates the traces of messages. The id of a message is its trace id, so all processes agree on it, and on whether it is
- * kept, without anything stored. Only a message that continues its caller's trace has the context of the caller in the
- * database, and its id says so.
+ * Creates the traces of messages. The id of a message is its trace id, so all processes agree on it, and on the
+ * decision to keep it, without anything stored. Only a message that continues its caller's trace has the context of the
+ * caller in the database, and its id says so.
  */
 export function createTracing({ tracer, findContexts, log }: TracingDeps): Tracing {
   const findContext = groupCommit({ flush: findContexts, maxItems: MAX_KEYS_PER_QUERY, inFlight: 1 });
@@ -147,8 +150,8 @@ export function createTracing({ tracer, findContexts, log }: TracingDeps): Traci
 const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
 
 /**
- * The trace of a message that has one of its own. Its spans are below a span that no process makes, the second half of the
- * message's id. It is not remote: so a sampler can tell it from the trace of a caller.
+ * The context of a message with its own trace. Its spans are below a span that no process makes, the second half of the
+ * message's id. It is not remote: so a sampler can distinguish it from the trace of a caller.
  */
 const ownContext = (messageId: string): SpanContext => ({
   traceId: messageId.replaceAll('-', ''),

@@ -10,23 +10,26 @@ type AccessRoute = {
   readonly config?: { readonly stepUp?: StepUp } | undefined;
 };
 
-/** Who may call a route. */
+/** Access rules of a route. */
 export type RouteAccess = {
   /**
-   * What the caller needs: everything in the list. Entries are `contacts:read` (a scope and the access within it),
+   * Requirements of the caller: everything in the list. Entries are `contacts:read` (a scope and the access within it),
    * `SMS:read or RCS:read` (one of them), `credentials` (any) and `operator` (of the gateway). It is empty if the route
    * needs no credentials.
    */
   readonly scope: readonly string[];
   /** The roles of users that have all of that; none for routes of operators, which ask for no role. */
   readonly roles: readonly Role[];
-  /** What the route says of step-ups of sessions. */
+  /** Rule of the route for step-ups of sessions. */
   readonly stepUp: StepUp | undefined;
   /** The same in a few sentences, for people. */
   readonly text: string;
 };
 
-/** Returns who may call a route, as its `onRequest` hooks say. Undefined if they say nothing, which is a fault. */
+/**
+ * Returns the access rules of a route, as its `onRequest` hooks define them. Undefined without such hooks, which is a
+ * bug.
+ */
 export function accessToRoute({ method, onRequest, schema, config }: AccessRoute): RouteAccess | undefined {
   if (schema?.security?.length === 0) return { scope: [], roles: [], stepUp: undefined, text: 'Needs no credentials.' };
   const byMethod = accessOf(String([method].flat()[0]));

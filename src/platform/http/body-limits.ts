@@ -1,10 +1,10 @@
 import { isRecord } from '../lib/is-record.ts';
 
-/** No body may have more values than this, whatever its schema allows. */
+/** Maximum number of values in a body, whatever its schema allows. */
 const MAX_VALUES = 250_000;
 /** Fields that no schema knows are ignored, so a body may have some. */
 const EXTRA_VALUES = 1_500;
-/** For objects with any names, unless their schema says how many. */
+/** Maximum number of fields of an object with any names, unless its schema states one. */
 const MAX_RECORD_FIELDS = 1_000;
 
 const known = new WeakMap<object, number>();

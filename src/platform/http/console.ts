@@ -10,10 +10,10 @@ import type { App } from './app.ts';
 /** The console as built from web/ by scripts/build-console.ts. */
 const BUILT = fileURLToPath(new URL('../../../web/dist', import.meta.url));
 
-/** Paths of the API: unknown ones are answered with JSON, never with a page. */
+/** Paths of the API: unknown ones get a JSON response, never a page. */
 const NOT_PAGES = /^\/(api|services|partner-gateway|docs|openapi\.json|health|metrics|oauth|assets|help)(\/|$)/;
 
-/** Placeholder in index.html that each answer replaces with a fresh nonce (web/vite.config.ts). */
+/** Placeholder in index.html that each response replaces with a fresh nonce (web/vite.config.ts). */
 const NONCE = 'CSP_NONCE';
 
 const UNBUILT = `<!doctype html><html lang="en"><meta charset="utf-8"><title>Heliograph</title>
@@ -23,7 +23,7 @@ installed with its development packages, and reload this page. The API reference
 <a href="/docs">/docs</a>.</p></html>
 `;
 
-/** Answers paths that are not routes but may be pages of the console, opened in a browser. */
+/** Serves paths that are not routes but may be pages of the console, opened in a browser. */
 export type Pages = {
   handles(request: FastifyRequest): boolean;
   send(reply: FastifyReply): Promise<FastifyReply>;
@@ -65,7 +65,7 @@ function serveAssets(app: App, root: string): void {
     preCompressed: true,
     immutable: true,
     maxAge: '1y',
-    // The page says that the console is not built, and an installation without it (`api` alone) has nothing wrong.
+    // The page states that the console is not built, and an installation without it (`api` alone) is not faulty.
     suppressWarning: true,
   });
 }
@@ -81,7 +81,7 @@ function pageHeaders(nonce: string, fileOrigin: string | undefined): Record<stri
   };
 }
 
-/** `default` is the only trusted types policy that the page may create: it passes style sheets and no markup. */
+/** `default` is the only trusted types policy that the page may create: it permits style sheets but no markup. */
 function contentPolicy(nonce: string, fileOrigin: string | undefined): string {
   const ours = ["'self'", ...(fileOrigin === undefined ? [] : [fileOrigin])].join(' ');
   return [

@@ -30,7 +30,10 @@ export function registerErrorHandlers(
   );
 }
 
-/** Whether we refuse the request because of our own bounds: no fault, and strangers could fill the log with it. */
+/**
+ * Returns true if we reject the request because of our own limits: not a fault, and unauthenticated clients could fill
+ * the log with it.
+ */
 const isRefusal = ({ code, cause, retryAfterSeconds }: AppError): boolean =>
   code === 'unavailable' && cause === undefined && retryAfterSeconds !== undefined;
 
@@ -53,9 +56,9 @@ export function unknownRouteError(
  */
 export function sendError(request: FastifyRequest, reply: FastifyReply, failure: AppError): FastifyReply {
   // Fastify closes the connection after a body that it rejected. Closing while the body is still arriving resets the
-  // connection, and the client sees a broken pipe instead of this answer; so the rest is read and discarded.
+  // connection, and the client sees a broken pipe instead of this response; so the rest is read and discarded.
   reply.removeHeader('connection');
-  // The route may have allowed caches to store its answer, which is not this one.
+  // The route may have allowed caches to store its own response, which is not this one.
   reply.header('cache-control', NOT_STORED);
   if (failure.headers !== undefined) reply.headers(failure.headers);
   if (failure.retryAfterSeconds !== undefined) reply.header('retry-after', Math.ceil(failure.retryAfterSeconds));

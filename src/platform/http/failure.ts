@@ -26,8 +26,9 @@ const BY_STATUS: Readonly<Record<number, ErrorCode>> = {
 };
 
 /**
- * The database is full, or cancelled a statement: not the caller's fault, and a retry may succeed. Classes 53
- * (resources), shutdown and cancel (57), serialization failure and deadlock (40), idle-in-transaction timeout (25P03).
+ * PostgreSQL error codes for a full database or a cancelled statement: not the caller's fault, and a retry may succeed.
+ * Classes 53 (resources), shutdown and cancel (57), serialization failure and deadlock (40), idle-in-transaction
+ * timeout (25P03).
  */
 const DATABASE_UNAVAILABLE = /^(53...|57...|40001|40P01|25P03)$/;
 

@@ -19,8 +19,8 @@ const UNKNOWN =
   '<!doctype html><html lang="en"><meta charset="utf-8"><title>Not found</title><h1>There is no such page</h1>';
 
 /**
- * Only our own files, and no inline script. The generator colours code by style attributes, hence `unsafe-inline` for
- * these alone; icons in its style sheet are data URLs.
+ * Only our own files, and no inline script. The generator colours code by style attributes, hence `unsafe-inline` only
+ * for these; icons in its style sheet are data URLs.
  */
 const HEADERS = {
   'content-security-policy': [
@@ -44,9 +44,9 @@ const HEADERS = {
 } as const;
 
 /**
- * Registers GET /help: the site of the documentation, without credentials. Files in `assets` have names that change with
- * their content and are cached for a year, all others are asked for again. An unknown page is 404, for browsers with a
- * page; without a built site, that page says where the Markdown is and how to build it.
+ * Registers GET /help: the site of the documentation, without credentials. Files in `assets` have names that change
+ * with their content and are cached for a year, all others are revalidated. An unknown page is 404, for browsers with a
+ * page; without a built site, that page gives the location of the Markdown and the build command.
  */
 export function helpRoutes(app: App, folder = BUILT): void {
   app.register(
@@ -62,7 +62,7 @@ export function helpRoutes(app: App, folder = BUILT): void {
         preCompressed: true,
         cacheControl: false,
         setHeaders: (reply, path) => setHeaders(reply, relative(folder, resolve(folder, path))),
-        // Whoever opens a page of an unbuilt site is told so.
+        // The page of an unbuilt site says so itself.
         suppressWarning: true,
       });
       // To the router both are one path. Pages know their own by what follows `/help/`.

@@ -9,7 +9,7 @@ import { originOf, withScheme } from './server.ts';
 /** A port, and the setting that it comes from. */
 type At = { readonly port: number; readonly setting: 'PORT' | 'WORKER_PORT' };
 
-/** By error code: why a server cannot listen, and what to do. */
+/** Explanations and corrections of listen errors, by error code. */
 const SENTENCES: Readonly<Record<string, (at: At & Pick<Config, 'host'>) => string>> = {
   EADDRINUSE: ({ port, setting }) =>
     `Port ${port} is in use: stop the program that uses it, or set ${setting} to another port.`,

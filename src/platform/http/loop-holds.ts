@@ -29,7 +29,7 @@ export function observeLoopHolds(app: App, { log, metrics }: Deps, reportEveryMs
     done();
   });
   app.addHook('preParsing', (request, _reply, payload, done) => {
-    // The body is parsed when its last octets arrive, long after the hooks before it.
+    // The body is parsed when its last bytes arrive, long after the hooks before it.
     if (hasBody(request)) payload.once('end', () => watch.begin(holderOf(request)));
     done(null, payload);
   });
@@ -72,7 +72,7 @@ function createLongestHolds({ registry }: Pick<Metrics, 'registry'>) {
   };
 }
 
-/** Returns a function that logs the first long hold at once, and after that the worst one of each interval. */
+/** Returns a function that logs the first long hold immediately, and after that the worst one of each interval. */
 function createReport(log: Pick<AppLog, 'warn'>, everyMs: number) {
   let worst: { readonly holder: string; readonly ms: number } | undefined;
   let pause: NodeJS.Timeout | undefined;

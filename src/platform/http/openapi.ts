@@ -167,7 +167,10 @@ function headersOf(keyed: boolean, isForOwn: boolean): { headers?: TSchema } {
   return Object.keys(properties).length > 0 ? { headers: Type.Object(properties) } : {};
 }
 
-/** Who may call the operation: in extensions for programs, and in sentences of the description for people. */
+/**
+ * Returns the access rules of the operation: in extensions for programs, and in sentences of the description for
+ * people.
+ */
 function accessTo(schema: FastifySchema, { method, onRequest, config }: RouteOptions) {
   const access = accessToRoute({ method, onRequest, schema, config });
   if (access === undefined) return {};
@@ -214,7 +217,10 @@ const WARNINGS = Type.Array(Type.String(), {
     'The fields of the request that are unknown, with the name that was likely meant; absent if there are none.',
 });
 
-/** A response without a description gets the name of its status. An error is JSON, whatever a route's other answers are. */
+/**
+ * A response without a description gets the name of its status. An error is JSON, whatever a route's other responses
+ * are.
+ */
 function described([status, answer]: readonly [string, unknown]): [string, unknown] {
   if (!isRecord(answer)) return [status, answer];
   const { $ref, description = STATUS_CODES[status], ...rest } = answer;
@@ -256,7 +262,7 @@ function markOptionalBodies(operations: readonly unknown[]): void {
   }
 }
 
-/** A parameter with a default always has a value for its handler, but callers may leave it out. */
+/** A parameter with a default always has a value for its handler, but callers may omit it. */
 function markOptionalParameters(operations: readonly unknown[]): void {
   for (const parameter of operations.flatMap((operation) => inside(operation, 'parameters') ?? [])) {
     if (isRecord(parameter) && inside(parameter, 'schema', 'default') !== undefined) parameter['required'] = false;

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import { readTraceContext } from '../traceparent.ts';
 
-/** The header in which every answer carries our request id (specification, "General behaviour" 1). */
+/** The header in which every response carries our request id (specification, "General behaviour" 1). */
 export const REQUEST_ID = 'x-request-id';
 
 /**

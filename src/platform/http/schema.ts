@@ -59,8 +59,8 @@ export const ref = <S extends TSchema & { $id?: string }>(schema: S) =>
 
 /**
  * Gives the body of one operation examples: requests that work against the demo account of a fresh start, or show the
- * form of what only a device or another server can produce. They appear in the OpenAPI description, and a test sends
- * them. The schema itself is not changed, so that several operations can share it.
+ * form of data that only a device or another server can produce. They appear in the OpenAPI description, and a test
+ * sends them. The schema itself is not changed, so that several operations can share it.
  */
 export const withExamples = <S extends TSchema>(schema: S, ...examples: readonly [Static<S>, ...Static<S>[]]): S => {
   // TypeBox hides its marks from a spread: they are not enumerable.

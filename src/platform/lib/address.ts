@@ -17,7 +17,9 @@ const WITH_PORT = /^(?:\[(.+)\]|([\d.]+))(?::\d{1,5})?$/;
 
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
 
-/** Parses what `isIP` accepts. The library alone would take ::1.2.3.4 for the mapped address ::ffff:1.2.3.4. */
+/**
+ * Parses an address that `isIP` accepts. The library alone would take ::1.2.3.4 for the mapped address ::ffff:1.2.3.4.
+ */
 const parse = (address: string): Address => ipaddr.process(address.includes(':') ? inHex(address) : address);
 
 /** Writes an IPv6 address as the URL standard does: shortened, and without dots. */

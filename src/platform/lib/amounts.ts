@@ -5,7 +5,7 @@ import type { Scope } from './scope.ts';
 /** A caller, as far as it decides whether amounts are shown. */
 export type AmountReader = { readonly operations: ReadonlySet<Scope> };
 
-/** Whether a caller sees prices, costs and balances. */
+/** Returns true if a caller sees prices, costs and balances. */
 export const seesAmounts = ({ operations }: AmountReader): boolean => operations.has('money');
 
 /** Converts an amount for a response of this caller: null without the scope `money`. */
@@ -20,11 +20,11 @@ export const shownAmount = (description: string) =>
 
 type Lack = { readonly priceMicros: number; readonly availableMicros: number; readonly currency: string };
 
-/** A text that says why there is too little credit, with the amounts. */
+/** Returns a text that explains a lack of credit, with the amounts. */
 export const withAmounts = (text: string, { priceMicros, availableMicros, currency }: Lack): string =>
   `${text}${AMOUNTS}${fromMicros(priceMicros)} ${currency}, and ${fromMicros(availableMicros)} is available`;
 
-/** Where the amounts begin. */
+/** Start of the amounts in such a text. */
 const AMOUNTS = ': the message costs ';
 
 /** A text by `withAmounts`, or any other, as this caller may see it. */
@@ -38,8 +38,8 @@ export const textWithAmounts = (description: string) =>
     'x-amounts': true,
   });
 
-/** Whether a schema was made by `textWithAmounts`. */
+/** Returns true if a schema was made by `textWithAmounts`. */
 export const isTextWithAmounts = (schema: Readonly<Record<string, unknown>>): boolean => schema['x-amounts'] === true;
 
-/** Whether a schema was made by `shownAmount`. */
+/** Returns true if a schema was made by `shownAmount`. */
 export const isAmountSchema = (schema: Readonly<Record<string, unknown>>): boolean => schema['x-scope'] === 'money';

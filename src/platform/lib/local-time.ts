@@ -1,4 +1,4 @@
-/** What clocks and calendars in a time zone show. */
+/** Date and time in a time zone. */
 export type LocalTime = {
   /** The minute of the day, from 0. */
   readonly minute: number;

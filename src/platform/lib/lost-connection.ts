@@ -10,9 +10,9 @@ const POOL =
   /timeout exceeded when trying to connect|Connection terminated|not queryable|Query read timeout|after calling end|connect ENOENT/i;
 
 /**
- * Whether an error says that a server could not be reached or its connection was lost, and nothing about what was asked
- * of it: a socket error, PostgreSQL's classes for it, or a text of the driver. Of several errors in one, as for a host
- * name with several addresses, any. Of an error that is only left as text, the text.
+ * Returns true if an error means that a server could not be reached or its connection was lost, and nothing about the
+ * request: a socket error, PostgreSQL's classes for it, or a text of the driver. Of several errors in one, as for a
+ * host name with several addresses, any counts. Of an error of which only the text is left, the text counts.
  */
 export function isLostConnection(error: unknown): boolean {
   if (error instanceof AggregateError) return error.errors.some(isLostConnection);

@@ -1,10 +1,10 @@
 /** A placeholder in a text. */
 export type Placeholder = {
-  /** As it is written in the text, with its braces. */
+  /** The placeholder as it is written in the text, with its braces. */
   readonly whole: string;
-  /** Without the blanks around it; it may be empty. */
+  /** The name without surrounding blanks; it may be empty. */
   readonly name: string;
-  /** What is behind the `|`, without the blanks around it; empty without a `|`. */
+  /** The text after the `|`, without surrounding blanks; empty without a `|`. */
   readonly fallback: string;
 };
 

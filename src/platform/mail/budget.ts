@@ -4,20 +4,23 @@ import { DAILY_BUDGETS, type Plan } from '../lib/plan.ts';
 import type { SecretKey } from '../lib/secret-box.ts';
 import { findPlan, takeMail } from './sql.ts';
 
-/** What a mail is about. */
+/** Purpose of a mail. */
 export type MailKind = 'reset' | 'invitation' | 'copy' | 'notice';
 
-/** How many mails a recipient gets, over all accounts. Mails with another `name` are counted apart. */
+/** Maximum number of mails to a recipient, over all accounts. Mails with another `name` are counted separately. */
 type RecipientBudget = { readonly name: string; readonly perHour: number; readonly perDay: number };
 
-/** Mails that others have sent: the recipient may be a stranger who asked for nothing. */
+/** Budget of mails that others have sent: the recipient may not have asked for anything. */
 const FROM_OTHERS: RecipientBudget = { name: 'others', perHour: 3, perDay: 10 };
-/** Links for a new password: nobody can use up these with other mails. */
+/** Budget of links for a new password: it cannot be used up with other mails. */
 const OWN_SECURITY: RecipientBudget = { name: 'reset', perHour: 3, perDay: 72 };
 /** Copies of inbound messages, where the operator knows the customer: an inbox that is read by mail. */
 const COPIES: RecipientBudget = { name: 'copies', perHour: 60, perDay: 500 };
 
-/** Whether mails of a kind are about the recipient's own sign-in: they go first, and no account can use up their budget. */
+/**
+ * Returns true if mails of a kind are about the recipient's own sign-in: they go first, and no account can use up their
+ * budget.
+ */
 export const isUrgent = (kind: MailKind): boolean => kind === 'reset';
 
 /** Notices of a customer whom the operator knows are counted apart for each account: invitations of others take none of them. */

@@ -10,14 +10,14 @@ type NewMail = {
   readonly accountId: number;
   readonly sealed: Buffer;
   readonly expiresAt: Date;
-  /** Whether it goes before all that are not. */
+  /** True if it goes before all that are not. */
   readonly urgent: boolean;
 };
 
-/** How far apart the turns of an account are: behind a burst of its mails, those of others wait for one in this time. */
+/** Distance between the turns of an account: behind a burst of its mails, those of others wait for one in this time. */
 const TURN = sql`interval '10 minutes'`;
 
-/** Inserts a mail that is due at once, with its turn after those of the account that wait. */
+/** Inserts a mail that is due immediately, with its turn after those of the account that wait. */
 export const insertMail = (db: Db, mail: NewMail): Promise<number> =>
   exec(
     db,
@@ -43,7 +43,7 @@ export const takeMail = async (db: Db, { subject, perHour, perDay }: Budget): Pr
 export const deleteUnusedBudgets = (db: Db): Promise<number> =>
   exec(db, sql`DELETE FROM mail_budget WHERE taken_at[1] < now() - interval '1 day'`);
 
-/** Counts the mails that were dropped in the last day, since nobody waited for them and a budget was used up. */
+/** Counts the mails that were dropped in the last day because a budget was used up and no user waited for them. */
 export const countDropped = async (db: Db): Promise<number> =>
   (await one<{ dropped: number }>(db, sql`SELECT coalesce(sum(dropped), 0)::bigint AS dropped FROM mail_budget`))
     .dropped;
@@ -56,7 +56,7 @@ const DUE = columns({
 });
 export type DueMail = RowOf<typeof DUE>;
 
-/** Claims the mail whose turn is next, of those that are due; for `leaseMs` nobody else gets it. */
+/** Claims the due mail whose turn is next; for `leaseMs` no other worker gets it. */
 export const claimDueMail = (db: Db, { leaseMs }: { leaseMs: number }): Promise<DueMail | undefined> =>
   maybeOne(
     db,

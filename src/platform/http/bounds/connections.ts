@@ -8,7 +8,7 @@ import type { Refusal } from './refusals.ts';
 
 type Options = {
   readonly bounds: Config['bounds'];
-  /** Whether an address belongs to TRUST_PROXY. */
+  /** Returns true if an address belongs to TRUST_PROXY. */
   readonly isTrusted: (address: string | undefined) => boolean;
   readonly count: (bound: Refusal) => void;
   readonly floods: Pick<Floods, 'accept'>;

@@ -1,7 +1,7 @@
 import { Counter, type Registry } from 'prom-client';
 import type { Metrics } from '../../metrics.ts';
 
-/** Which bound a connection or a request met. */
+/** The limit that was exceeded. */
 export type Refusal =
   | 'connections'
   | 'connections_of_address'

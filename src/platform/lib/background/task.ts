@@ -3,14 +3,15 @@ import type { Signal } from './signal.ts';
 /** Work that a worker does repeatedly in the background, never concurrently. */
 export type Task = {
   readonly name: string;
-  /** Does one run and returns the wait until the next one in ms; 0 continues at once. */
+  /** Does one run and returns the wait until the next one in ms; 0 continues immediately. */
   readonly work: () => Promise<number>;
-  /** Whether it stops while sending is paused, because it changes messages that another program may then own. */
+  /** True if it stops while sending is paused, because it changes messages that another program may then own. */
   readonly pausable?: boolean;
   /** The longest wait after failures in a row, in ms (`startLoop`): for work that needs more than the database. */
   readonly maxRetryMs?: number;
   /**
-   * By NOTIFY channel: whether a payload wakes the task. The payload '' means that notifications may have been missed.
+   * By NOTIFY channel: returns true if a payload wakes the task. The payload '' means that notifications may have been
+   * missed.
    */
   readonly wakeOn?: Readonly<Record<string, (payload: string) => boolean>>;
   /** Wakes the task from within this process. */
@@ -24,7 +25,9 @@ export type Task = {
 /** A condition for `wakeOn`: every payload wakes the task. */
 export const always = (): boolean => true;
 
-/** Makes a `work` that runs again at once after a run that found something to do, and otherwise after `idleMs`. */
+/**
+ * Creates a `work` that runs again immediately after a run that found something to do, and otherwise after `idleMs`.
+ */
 export const untilIdle = (work: () => Promise<number | boolean>, idleMs: number) => async (): Promise<number> =>
   Number(await work()) > 0 ? 0 : idleMs;
 

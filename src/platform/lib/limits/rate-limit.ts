@@ -8,7 +8,7 @@ export type Verdict = {
   readonly allowed: boolean;
   /** The limit per minute. */
   readonly limit: number;
-  /** How many more are allowed in this minute. */
+  /** Number of further calls allowed in this minute. */
   readonly remaining: number;
   /** Seconds until `remaining` begins to grow. */
   readonly resetSeconds: number;
@@ -19,7 +19,7 @@ export type Verdict = {
 export type RateLimiter = {
   /** Counts one event under this name, but only if the rate allows it. */
   take(name: string, rate: Rate): Verdict;
-  /** Returns what `take` would decide, without counting. */
+  /** Returns the verdict of `take`, without counting. */
   peek(name: string, rate: Rate): Verdict;
   /** Reverts one count, for an event that turned out not to count. */
   refund(name: string): void;
