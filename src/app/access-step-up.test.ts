@@ -56,7 +56,7 @@ afterAll(async () => {
 });
 
 test('ten minutes after a sign-in, exactly the operations that are marked ask for a step-up', async () => {
-  // They end the session or do not answer at all.
+  // They end the session or do not respond at all.
   const left = new Set(['signOut', 'streamInbox']);
   const asked = calls.filter(({ security, operationId }) => security?.length !== 0 && !left.has(operationId));
   const refused: string[] = [];

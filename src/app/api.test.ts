@@ -83,7 +83,7 @@ describe.each(operations)('$name', ({ operation, name }) => {
   });
 });
 
-/** The redirect to the console, and what reads the database, which does not answer here. */
+/** Statuses of the redirect to the console, and of routes that read the database, which does not respond here. */
 const OTHER_ANSWERS: Readonly<Record<string, number>> = {
   'GET /oauth/single-sign-on/callback/{token}': 303,
   'GET /api/partner-gateway/v1/session/options': 503,

@@ -13,7 +13,7 @@ const SECRET_FIELDS: ReadonlySet<string> = new Set([
   'authorizeUrl',
   'recoveryCodes',
 ]);
-/** They store no answer that anybody could repeat: what they answer is made anew. */
+/** Operations that store no response that a caller could repeat: each response is made again. */
 const NEVER_STORED: ReadonlySet<string> = new Set([
   'beginSingleSignOn',
   'trySingleSignOn',

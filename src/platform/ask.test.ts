@@ -2,7 +2,7 @@ import { PassThrough } from 'node:stream';
 import { expect, test } from 'vitest';
 import { createAsk } from './ask.ts';
 
-/** A terminal where somebody types. */
+/** A terminal with a typing user. */
 function terminal() {
   const stdin = Object.assign(new PassThrough(), { isTTY: true });
   let shown = '';

@@ -35,7 +35,7 @@ async function run(args: string[], env: Record<string, string> = onTestDatabase(
   return { code, ...out };
 }
 
-/** Runs the program as an operator does, in a process of its own. */
+/** Runs the program as an operator does, in a separate process. */
 const runProgram = (args: string[]) =>
   new Promise<Result>((resolve) => {
     execFile(process.execPath, [MAIN, ...args], { env: onTestDatabase() }, (error, stdout, stderr) =>

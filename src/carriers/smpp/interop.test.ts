@@ -45,7 +45,7 @@ const submit = (change: Partial<Message>): Pdu => ({
   ...message,
   ...change,
 });
-/** The same message in the library's names, without what each test sets itself. */
+/** The same message in the library's names, without the fields that each test sets itself. */
 const fields: Fields = {
   service_type: 'CMT',
   source_addr_ton: 5,

@@ -98,7 +98,7 @@ test('a route that requires a scope without authentication rejects everyone', as
   expect((await app.inject('/open/contacts')).statusCode).not.toBe(200);
 });
 
-/** Asks a route that has this hook as this actor; the status, and the message of a refusal. */
+/** Calls a route that has this hook as this actor; returns the status, and the message of a rejection. */
 async function askAs(actor: Actor, hook: ReturnType<typeof requireScope>): Promise<[number, string | undefined]> {
   const app = Fastify();
   let message: string | undefined;

@@ -74,7 +74,7 @@ test('a hundred concurrent requests cost one check', async () => {
   resolve({ ok: true, detail: 'up' });
   expect((await Promise.all(answers)).every((answer) => answer.statusCode === 200)).toBe(true);
   expect(check).toHaveBeenCalledTimes(1);
-  // The answer is shared a moment longer, and then made anew.
+  // The response is shared a moment longer, and then made again.
   await expect.poll(() => app.inject('/health/ready').then(() => check.mock.calls.length)).toBe(2);
 });
 

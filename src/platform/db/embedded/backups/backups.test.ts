@@ -52,7 +52,7 @@ test('a backup that is taken while rows are written has those from before it, an
     /exists already: name a new folder/,
   );
 
-  // Where what has to be done before its use fails, no database is there.
+  // If the work before its use fails, no database is there.
   await expect(restore(() => Promise.reject(new Error('not paused')))).rejects.toThrow('not paused');
   expect(await readdir(pathOf('restored'))).toEqual(['postgres.log']);
 
