@@ -33,7 +33,7 @@ export type Base = {
   readonly outbound: Outbound;
   readonly storage: Storage;
   readonly links: LinkSigner;
-  /** Registers how something that was opened is closed; the name is for people. */
+  /** Registers the function that closes an opened resource; the name is shown to the operator. */
   readonly onStop: Closers['add'];
 };
 
@@ -78,8 +78,8 @@ async function warnOfStorage(storage: Storage, log: AppLog): Promise<void> {
 }
 
 /**
- * Starts the sandbox carriers if they are enabled; otherwise removes everything that leads to them, and retires them unless
- * messages are open there, on which an operator has to decide.
+ * Starts the sandbox carriers if they are enabled; otherwise removes everything that leads to them, and retires them
+ * unless messages are open there, about which the operator has to decide.
  */
 export async function openSandbox({ onStop, ...base }: Base): Promise<Sandbox | null> {
   if (!(await isSandboxWanted(base.config, base.pool))) {

@@ -40,7 +40,7 @@ export function registerDirectoryCommand(program: Command, context: CommandConte
     });
 }
 
-/** Starts the directory of the cells, as `startWith` does; `address` is the origin at which the proxy asks it. */
+/** Starts the directory of the cells, as `startWith` does; `address` is the origin at which the proxy queries it. */
 export const startDirectory = (
   config: Config,
   stopping: Stopping = NEVER_STOPPING,

@@ -115,7 +115,7 @@ function registerSmppGauges(registry: Registry, pool: Pool): void {
 }
 
 function registerConnectionGauges(registry: Registry, pool: Pool): void {
-  // With the names of a retired sandbox: nothing may wait there unseen.
+  // Includes the names of a retired sandbox: nothing may wait there unseen.
   const loadNames = async (): Promise<Names> => new Map((await listConnections(pool)).map((c) => [c.id, c.name]));
   const gauge = (name: string, help: string, read: (names: Names) => Promise<Reading[]>): void => {
     new Gauge({

@@ -31,7 +31,7 @@ export const createProbes = (pool: Pool): Probe[] => [
   },
   createSessionsProbe(pool),
   {
-    // Not critical: messages are accepted, and wait until a person decides.
+    // Not critical: messages are accepted, and wait for the operator's decision.
     name: 'sending',
     critical: false,
     async check() {
@@ -40,7 +40,7 @@ export const createProbes = (pool: Pool): Probe[] => [
     },
   },
   {
-    // Not critical: messages are accepted, and wait while a carrier is away.
+    // Not critical: messages are accepted, and wait while a carrier is unavailable.
     name: 'carriers',
     critical: false,
     async check() {
@@ -66,7 +66,7 @@ function createSessionsProbe(pool: Pool): Probe {
 
   async function ask(): Promise<void> {
     askedAt = performance.now();
-    // A connection that fails is the matter of the check above.
+    // A failing connection is reported by the check above.
     isShared = await sharesSessions(pool).catch(() => isShared);
   }
 
@@ -82,10 +82,10 @@ function createSessionsProbe(pool: Pool): Probe {
   };
 }
 
-/** Creates the check of a program of several processes: whether all of them run. One that ended is started again. */
+/** Creates the check of a program of several processes: all of them must run. One that ended is started again. */
 export const createPeersProbe = ({ peers }: Pick<Member, 'peers'>): Probe => ({
   name: 'processes',
-  // Not critical: the others serve.
+  // Not critical: the others serve requests.
   critical: false,
   async check() {
     const { running, wanted } = peers();

@@ -58,7 +58,7 @@ export type Program = {
    * with the API, which serves them itself.
    */
   readonly health: string | null;
-  /** The demo account, when this start created it. */
+  /** The demo account, if this start created it. */
   readonly demo: NewAccount | undefined;
   /**
    * Completes the requests in progress, drains the windows and commits the outcomes, within 10 s. Work that hangs is
@@ -181,7 +181,7 @@ async function openWorker(
 }
 
 /**
- * Reloads routes and prices when they change, and watches for alerts, such as that no worker runs at all: for a process
+ * Reloads routes and prices when they change, and watches for alerts, such as one for no running worker: for a process
  * without a worker, which would do both itself.
  */
 async function runWithoutWorker(base: Base, { reloadSoon }: Routing): Promise<void> {

@@ -75,7 +75,7 @@ type Question = {
 };
 type Answer = (question: Question) => Promise<string>;
 
-/** The carrier and the account to make; each only if there is none. */
+/** The carrier and the account to create; each only if there is none. */
 type Wanted = {
   readonly name: string;
   readonly creditMicros: number;
@@ -111,7 +111,7 @@ function createAnswer(flags: Flags, ask: CommandContext['ask'], say: (line: stri
     const given = flags[flag];
     if (typeof given === 'string') {
       const fault = faultOf(given.trim(), rule);
-      // `--public-url` of `publicUrl`.
+      // `--public-url` from `publicUrl`.
       const field = `--${flag.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
       if (fault !== null) throw invalidFields([{ field, message: fault }]);
       return given.trim();
@@ -227,7 +227,7 @@ async function make(pool: Pool, key: SecretKey, wanted: Wanted): Promise<Made> {
   });
 }
 
-/** Adds a carrier by SMPP and the route of all numbers to it, unless there is a real carrier. */
+/** Adds an SMPP carrier and the route of all numbers to it, unless there is a real carrier. */
 async function makeCarrier(tx: Db, key: SecretKey, wanted: Wanted['carrier']): Promise<string | null> {
   if (wanted === null || (await listConnections(tx)).some(({ sandbox }) => !sandbox)) return null;
   const { password, ...settings } = wanted;

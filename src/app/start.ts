@@ -13,10 +13,10 @@ type Open<T> = (closers: Closers) => Promise<T>;
 type Stoppable = { readonly stop: () => Promise<void> };
 
 /**
- * Opens a program with `open`, which registers how to close each part. While its database is still starting, as after a
- * crash of the whole machine, the start is repeated from the beginning for up to 30 seconds. When `stopping.signal` is
- * aborted before the program runs, or a step fails, everything that was opened is closed in the reverse order, and this
- * rejects.
+ * Opens a program with `open`, which registers the closer of each part. While its database is still starting, as after
+ * a crash of the whole machine, the start is repeated from the beginning for up to 30 seconds. When `stopping.signal`
+ * is aborted before the program runs, or a step fails, everything that was opened is closed in the reverse order, and
+ * this rejects.
  */
 export async function startWith<T>(stopping: Stopping, open: Open<T>): Promise<T & Stoppable> {
   const deadline = performance.now() + DATABASE_START_MS;

@@ -2,13 +2,13 @@ import { endsWithin } from '../platform/lib/background/ends-within.ts';
 
 /** Signals from outside that end a program. */
 export type Stopping = {
-  /** Aborted when the program is to stop, also while it is still starting. */
+  /** Aborted when the program should stop, even while it is still starting. */
   readonly signal: AbortSignal;
   /** Adds work that may still run for up to a second when the process ends immediately. */
   onHalt(halt: () => Promise<unknown>): void;
 };
 
-/** For a program that only its own `stop` ends, as in tests. */
+/** For a program that ends only by its own `stop`, as in tests. */
 export const NEVER_STOPPING: Stopping = { signal: new AbortController().signal, onHalt: () => undefined };
 
 /** Under npm, Ctrl+C arrives twice: from the terminal and through npm. Within this time both count as one. */
@@ -56,7 +56,7 @@ export async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): P
   }
 }
 
-/** Everything but the built-in PostgreSQL is closed, or given up, within this time. */
+/** Everything except the built-in PostgreSQL is closed, or abandoned, within this time. */
 const CLOSE_MS = 9000;
 /** Time reserved for the built-in PostgreSQL, however long the rest took. */
 const DATABASE_MS = 5500;
@@ -67,7 +67,7 @@ type Step = { readonly name: string; readonly close: () => Promise<unknown>; rea
 export type Closers = {
   /** `name` is shown to the operator if it does not close. */
   add(name: string, close: () => Promise<unknown>): void;
-  /** Adds the built-in PostgreSQL, which nothing before it may keep from being stopped. */
+  /** Adds the built-in PostgreSQL, which is stopped whatever happens before. */
   addDatabase(close: () => Promise<unknown>): void;
   /**
    * Closes everything within 15 seconds. One that fails, or does not end in time, does not keep the others open.
@@ -76,7 +76,7 @@ export type Closers = {
   closeAll(): Promise<void>;
 };
 
-/** Creates an empty list; `closeMs` is how long all of it but the database may take to close. */
+/** Creates an empty list; `closeMs` is the time limit for closing everything except the database. */
 export function createClosers(closeMs = CLOSE_MS): Closers {
   let steps: Step[] = [];
   return {
@@ -101,7 +101,7 @@ export function createClosers(closeMs = CLOSE_MS): Closers {
 /** Time for which a process may outlive its last step. */
 const LINGER_MS = 1000;
 
-/** Ends the process in a second with its exit code, should anything that was given up still keep it alive. */
+/** Ends the process in a second with its exit code, if abandoned work still keeps it alive. */
 export function exitSoon(): void {
   setTimeout(() => process.exit(), LINGER_MS).unref();
 }

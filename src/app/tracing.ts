@@ -10,7 +10,7 @@ import { readTraceContext, type TraceContext } from '../platform/traceparent.ts'
 import { createTracing, findTracer, type MessageKey, type Tracing } from '../platform/tracing.ts';
 import type { Base } from './base.ts';
 
-/** Opens the traces of messages; null if no SDK makes spans of them. */
+/** Opens the traces of messages; null if no SDK creates spans for them. */
 export function openTracing({ pool, log, onStop }: Pick<Base, 'pool' | 'log' | 'onStop'>): Tracing | null {
   const tracer = findTracer();
   if (tracer === null) return null;

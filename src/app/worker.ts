@@ -98,7 +98,7 @@ export type WorkerDeps = {
   readonly sandbox: () => boolean;
   /** Called when routes or connections have changed. */
   readonly onRoutingChange: () => void;
-  /** Null where nothing is traced. */
+  /** Null if nothing is traced. */
   readonly tracing: Tracing | null;
 };
 
@@ -109,8 +109,8 @@ export type Worker = {
 };
 
 /**
- * Starts everything that runs behind the API: the connections to carriers, the delivery of webhooks, and the tasks, of which
- * this is THE list.
+ * Starts everything that runs in the background: the connections to carriers, the delivery of webhooks, and the tasks,
+ * of which this is THE list.
  */
 export async function startWorker(deps: WorkerDeps): Promise<Worker> {
   const { pool, log, config, waker } = deps;

@@ -18,7 +18,7 @@ export type Submission = {
   readonly body: string;
   /** The content to send on WhatsApp and RCS; `body` is then only its readable summary. */
   readonly content?: Content;
-  /** The file of ours that `content` has a link to, where it is the whole content besides texts. */
+  /** Our file that `content` links to, if it is the only content other than text. */
   readonly file?: OwnFile;
   /** A user data header before the text, which then has one part. */
   readonly udh?: Uint8Array;
@@ -47,7 +47,7 @@ export type CarrierState = {
    * obsolete.
    */
   readonly allLinksUp: boolean;
-  /** The number of messages that have been submitted and have no outcome yet. */
+  /** The number of submitted messages without an outcome. */
   readonly inFlight: number;
   /** Reason why the operator must act (a wrong password, an unknown system id), or null. */
   readonly fault: string | null;
@@ -80,11 +80,11 @@ export type Carrier = {
   /** Starts connecting, and reconnects until stopped. Never throws because the peer is unreachable. */
   start(host: CarrierHost): void;
   /**
-   * Returns how many messages `submit` takes right now: the free slots of the links that are up, 0 while down or
-   * throttled.
+   * Returns the number of messages that `submit` takes right now: the free slots of the links that are up, 0 while down
+   * or throttled.
    */
   room(): number;
-  /** Returns how fast the network takes messages of a sender, as far as it has shown a limit. */
+  /** Returns the rate at which the network takes messages of a sender, as far as it has shown a limit. */
   paceOf?(sender: string): Pace;
   /** Submits one message and resolves with its outcome; never rejects. Call it only while `room()` > 0. */
   submit(submission: Submission): Promise<Outcome>;

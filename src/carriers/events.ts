@@ -67,7 +67,7 @@ export type RichInbound = {
   readonly at: Date | null;
   /** The name in the person's profile. */
   readonly profileName: string | null;
-  /** The account's number that the message was sent to, in digits, where the network knows it by an id (WhatsApp). */
+  /** The account's number that the message was sent to, in digits, if the network identifies it by an id (WhatsApp). */
   readonly ownNumber: string | null;
   readonly media: InboundMedia | null;
 };

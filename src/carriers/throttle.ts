@@ -7,7 +7,7 @@ export type Pace = {
   ready(isUrgent?: boolean): boolean;
   /** Counts parts that are about to be written; below zero: parts that were not written after all. */
   take(parts: number): void;
-  /** Returns in how many ms `ready` is worth asking again. */
+  /** Returns the ms until `ready` is worth checking again. */
   waitMs(isUrgent?: boolean): number;
 };
 
@@ -18,7 +18,7 @@ export const NO_LIMIT: Pace = { ready: () => true, take: () => undefined, waitMs
 export type Throttle = Pace & {
   /** Returns a ticket for a part that is written now, to be given back if the carrier rejects it. */
   begin(): number;
-  /** Notes that the carrier took the part of this ticket. */
+  /** Records that the carrier took the part of this ticket. */
   accepted(ticket?: number): void;
   /**
    * Records that the carrier rejected a part because there were too many. Lowers the rate; or pauses, if the carrier
@@ -29,15 +29,15 @@ export type Throttle = Pace & {
   retryMs(triesBefore?: number): number;
   /** Starts a pause of at least `minMs`, during which nothing may be sent. Does nothing during a pause. */
   pause(minMs?: number): void;
-  /** Returns how much longer the pause lasts; 0 when there is none. */
+  /** Returns the remaining time of the pause; 0 if there is none. */
   pauseMs(): number;
   /** Returns the rate in parts per second; Infinity as long as the carrier has shown no limit. */
   perSecond(): number;
-  /** Cancels the end of the pause: `onEnd` is not called any more. */
+  /** Cancels the end of the pause: `onEnd` is no longer called. */
   stop(): void;
 };
 
-/** A carrier that takes nothing is asked again after pauses that double up to this. */
+/** Pauses of a carrier that takes nothing double up to this. */
 const MAX_PAUSE_MS = 30_000;
 /** Pause after a cut: responses to parts written before it would otherwise cause the next cut. */
 const HOLD_MS = 100;
@@ -111,7 +111,7 @@ export function createThrottle(baseMs: number, onEnd: () => void): Throttle {
     if (isUnlimited()) return true;
     const seconds = (now() - filledAt) / SECOND_MS;
     filledAt = now();
-    // A carrier that was not asked for a while has not shown that it would take more.
+    // A carrier that was not asked for a while has not proven that it would take more.
     if (isWaiting) waitedS += Math.min(seconds, 1 / perSecond() + BURST_S);
     tokens = Math.min(Math.max(1, perSecond() * BURST_S), tokens + seconds * perSecond());
     const isFree = tokens >= 1 && now() >= holdUntil && pauseUntil === 0;

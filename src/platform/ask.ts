@@ -6,7 +6,7 @@ import type { SecretSource } from './secret-input.ts';
 
 type Terminal = {
   readonly stdin: SecretSource | undefined;
-  /** The question goes here, so that stdout stays the result of the command. */
+  /** The question is written here, so that stdout stays the result of the command. */
   readonly stderr: { write(text: string): unknown };
 };
 
@@ -31,7 +31,7 @@ export function createAsk({ stdin, stderr }: Terminal): ((question: string) => P
       lines.once('close', () => reject(nothing()));
     })
       .catch((error: unknown) => {
-        // The cursor is behind the question.
+        // The cursor is after the question.
         stderr.write('\n');
         throw error;
       })

@@ -37,8 +37,8 @@ export type CommandContext = {
     options?: { readonly create: boolean; readonly config?: Config },
   ): Promise<T>;
   /**
-   * Prints the result on stdout: one JSON document with --json, else the text that `human` returns. With `ok` false the
-   * exit code is 1, for a command that found a problem.
+   * Prints the result on stdout: one JSON document with --json, else the text that `human` returns. If `ok` is false
+   * the exit code is 1, for a command that found a problem.
    */
   report<T>(result: T, human: (result: T) => string, ok?: boolean): void;
   /** Prints a line on stderr about the progress of a long command. */

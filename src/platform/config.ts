@@ -12,7 +12,7 @@ export type LogLevel = (typeof LOG_LEVELS)[number];
 export type Config = {
   readonly host: string;
   readonly port: number;
-  /** The cell that the database is: its ids begin at `cell` * 2^40. */
+  /** The number of the database's cell: its ids begin at `cell` * 2^40. */
   readonly cell: number;
   /** Settings of commands that concern several cells. */
   readonly cells: {
@@ -56,10 +56,10 @@ export type Config = {
   readonly failoverSeconds: number;
   /** Maximum number of days that messages may be scheduled ahead. */
   readonly maxScheduleDays: number;
-  /** Paid look-ups of the networks of numbers in a day, for all accounts. */
+  /** Maximum paid lookups of the networks of numbers in a day, for all accounts. */
   readonly numberLookupsPerDay: number;
   readonly webhooks: {
-    /** Addresses and CIDR blocks that may be posted to in addition to public addresses. */
+    /** Addresses and CIDR blocks that may be called in addition to public addresses. */
     readonly allowedBlocks: readonly string[];
     readonly ports: readonly number[];
     /** Absolute path of a PEM file. */
@@ -79,15 +79,15 @@ export type Config = {
 
 export type SmppListening = {
   readonly host: string;
-  /** Undefined: not without TLS. */
+  /** Plain port; undefined: not without TLS. */
   readonly port: number | undefined;
-  /** Undefined: not with TLS. */
+  /** TLS port; undefined: not with TLS. */
   readonly tlsPort: number | undefined;
   /** Absolute paths of PEM files. */
   readonly tls: { readonly certFile: string; readonly keyFile: string } | undefined;
   /** The tags of optional parameters that are passed on to carriers. */
   readonly passedTags: ReadonlySet<number>;
-  /** Connections of one network in a minute that do not lead to a bind; 0: any number. */
+  /** Connections of one network in a minute that do not lead to a bind; 0: unlimited. */
   readonly strangersPerMinute: number;
 };
 
@@ -96,7 +96,7 @@ export type SocialApp = {
   /** Empty if not set, like the secret. */
   readonly clientId: string;
   readonly clientSecret: string;
-  /** The scopes that people are asked for. */
+  /** The scopes that users are asked for. */
   readonly scopes: readonly string[];
   /** The configuration of Facebook Login for Business, which replaces the scopes; null: none. */
   readonly configId: string | null;

@@ -1,6 +1,6 @@
 /**
- * The only table of errors. `text` is the default message that clients see; a 500 never shows anything else.
- * This file imports nothing, so that every layer may throw these errors.
+ * The only table of errors. `text` is the default message that clients see; a 500 always shows this text. This file
+ * imports nothing, so that every layer may throw these errors.
  */
 export const ERRORS = {
   invalid: [400, 'The request is not valid'],
@@ -26,7 +26,7 @@ export type ErrorCode = keyof typeof ERRORS;
 /** An invalid field of a request: its dotted path and the error. */
 export type FieldError = { readonly field: string; readonly message: string };
 
-/** An error that is shown to clients. Its `cause` is only logged. */
+/** An error shown to clients. Its `cause` is only logged. */
 export class AppError extends Error {
   readonly code: ErrorCode;
   readonly status: number;

@@ -1,6 +1,6 @@
 import { AppError } from './errors.ts';
 
-/** A held slot of a fair queue. Disposing of it gives the slot to the next account; a second time has no effect. */
+/** A held slot of a fair queue. Disposing of it gives the slot to the next account; disposing again has no effect. */
 export type Slot = Disposable;
 
 /** A participant that takes turns: an account, or a name for something else, such as a network. */
@@ -12,7 +12,7 @@ type EnterOptions = {
    * queue.
    */
   readonly cost?: number;
-  /** Takes its turn before all work that is not urgent, of whatever account. */
+  /** True: takes its turn before all work that is not urgent, of any account. */
   readonly urgent?: boolean;
   /** Ends the wait: `enter` then rejects with the reason of the signal. A held slot is not affected. */
   readonly signal?: AbortSignal;
@@ -21,7 +21,7 @@ type EnterOptions = {
 /** Gives out slots to accounts in turn. */
 export type FairQueue = {
   /**
-   * Resolves as soon as a slot is free and it is the account's turn. Rejects with 429 when `maxWaiting` pieces of the
+   * Resolves as soon as a slot is free and it is the account's turn. Rejects with 429 if `maxWaiting` pieces of the
    * account's work wait already.
    */
   enter(account: Turner, options?: EnterOptions): Promise<Slot>;
@@ -31,7 +31,7 @@ export type FairQueue = {
 
 type FairQueueOptions = {
   readonly size: number;
-  /** The most that one account may hold, so that another one finds a slot without having to wait for the first. */
+  /** Maximum slots of one account, so that another one finds a slot without having to wait for the first. */
   readonly perAccount: number;
   /** Maximum waiting work of one account; by default 1,000 pieces, which bounds the memory that it can take. */
   readonly maxWaiting?: number;

@@ -44,7 +44,7 @@ export async function reportOf({ registry }: Metrics, processNumber: number): Pr
 
 /** Returns the reports of several processes in the Prometheus text format. */
 export function showReports(reports: readonly MetricsReport[]): Promise<string> {
-  // Each value has the number of its process and stands for itself, so there is nothing to add up.
+  // Each value has the number of its process, so there is nothing to add up.
   const single = (report: MetricsReport) => report.map((metric) => ({ ...metric, aggregator: 'first' }));
   return AggregatorRegistry.aggregate(reports.map(single)).metrics();
 }

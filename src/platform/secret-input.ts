@@ -7,7 +7,7 @@ import { invalidFields } from './errors.ts';
 /** Standard input; `isTTY` is true at a terminal. */
 export type SecretSource = NodeJS.ReadableStream & { readonly isTTY?: boolean };
 
-/** Reads the secrets of one command, from where its caller chose. */
+/** Reads the secrets of one command, from the source chosen by its caller. */
 export type SecretReader = {
   /**
    * Returns the secret of an option that `addSecretOption` added: from `--NAME-file PATH`, from standard input with
@@ -30,7 +30,9 @@ export type SecretReader = {
   ofPair(name: string, value: string): Promise<string>;
 };
 
-/** The longest secrets are key files of services, with 3 KiB. More is another file, or one without an end. */
+/**
+ * Maximum size: the longest secrets are key files of services, with 3 KiB. More is another file, or one without an end.
+ */
 const MAX_BYTES = 64 * 1024;
 
 export type SecretFlag = `--${string}`;
@@ -39,9 +41,9 @@ type SecretFlags = Readonly<Record<string, unknown>>;
 
 type Terminal = {
   readonly stdin: SecretSource | undefined;
-  /** The prompt goes here, so that stdout stays the result of the command. */
+  /** The prompt is written here, so that stdout stays the result of the command. */
   readonly stderr: { write(text: string): unknown };
-  /** Receives a sentence when a secret stood on the command line. */
+  /** Receives a warning if a secret was given on the command line. */
   warn(line: string): void;
 };
 
@@ -117,7 +119,7 @@ async function readSecret(name: string, stream: AsyncIterable<string | Uint8Arra
   return filled(name, withoutFinalBreak(decode(name, octets)));
 }
 
-/** Resolves with null when there are too many. */
+/** Resolves with null if there are too many. */
 async function readOctets(name: string, stream: AsyncIterable<string | Uint8Array>): Promise<Buffer | null> {
   const chunks: Buffer[] = [];
   let size = 0;

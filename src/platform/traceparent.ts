@@ -8,7 +8,7 @@ export type TraceContext = {
   readonly state: string | null;
 };
 
-/** The context of a request, and whether its trace is recorded. */
+/** The context of a request, and its recording flag. */
 export type CallerContext = TraceContext & { readonly sampled: boolean };
 
 type Header = string | readonly string[] | undefined;

@@ -41,7 +41,7 @@ export type Caller = { readonly mark: TraceMark; readonly context: TraceContext 
 
 type Headers = Readonly<Record<string, unknown>>;
 
-/** A stage that has begun and whose request to another system continues the trace. */
+/** A stage in progress, whose request to another system continues the trace. */
 export type OpenStage = {
   readonly headers: Readonly<Record<string, string>>;
   end(result: StageResult): void;
@@ -65,9 +65,9 @@ export type Tracing = {
 };
 
 export type TracingDeps = {
-  /** Makes the spans, and decides by the trace id which of them are kept. */
+  /** Creates the spans, and decides by the trace id which of them are kept. */
   readonly tracer: Tracer;
-  /** Finds the contexts that were stored with messages; null where there is none. */
+  /** Finds the contexts stored with messages; null for those without one. */
   readonly findContexts: (keys: MessageKey[]) => Promise<(TraceContext | null)[]>;
   readonly log: Log;
 };
@@ -80,7 +80,7 @@ const MAX_CODE_LENGTH = 64;
 /** Returns the tracer of an SDK that was loaded before the program (docs/monitoring.md); null if none was. */
 export function findTracer(): Tracer | null {
   const provider = trace.getTracerProvider();
-  // The provider is our own, without a delegate, unless an SDK has registered one: that is of the SDK's copy of the package.
+  // The provider is our own, without a delegate, unless an SDK has registered one in its copy of the package.
   const isOwn = provider instanceof ProxyTracerProvider && provider.getDelegateTracer('heliograph') === undefined;
   return isOwn ? null : provider.getTracer('heliograph');
 }

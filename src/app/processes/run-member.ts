@@ -34,7 +34,7 @@ export async function runMember(config: Config): Promise<void> {
   } catch (error) {
     if (error === channel.stopping.signal.reason) return;
     const explained = explainDatabaseError(error);
-    // Said by the process that forked this one, so that people read it once.
+    // Printed by the process that forked this one, so that it appears only once.
     tell({ kind: 'failed', reason: explained instanceof Error ? explained.message : String(explained) });
   } finally {
     cluster.worker?.disconnect();
@@ -59,7 +59,7 @@ function openChannel() {
     else if (order.kind === 'measure') measure(order.id).catch(() => undefined);
     else collecting.get(order.id)?.(order.reports);
   });
-  // Both may come from a terminal or from systemd, which signal all processes of a program. A second one ends nothing
+  // Both may come from a terminal or from systemd, which signal all processes of a program. A second one is ignored
   // here: that is up to the process that forked this one.
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => stop.abort());
 

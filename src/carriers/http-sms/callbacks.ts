@@ -53,7 +53,7 @@ export function compileCallbacks(
   return (request) => {
     if (!isGenuine(request)) return { kind: 'forged' };
     const document = toDocument(request.body, request.headers, request.query);
-    // By GET, everything is in the query.
+    // With GET, everything is in the query.
     const isInQuery = request.body.length === 0 && isQueryProven;
     const read = isInQuery ? { ...document, json: request.query } : document;
     const events = read.json === undefined ? null : readEvents(read);
@@ -101,7 +101,9 @@ function compileList<T>(list: string | undefined, read: (document: Document) => 
   };
 }
 
-/** The text of a member, for the record only. Nested a hundred thousand levels deep, it would overflow the stack. */
+/**
+ * The text of a member, for the record only. A value nested a hundred thousand levels deep would overflow the stack.
+ */
 function textOf(json: unknown): string {
   try {
     return JSON.stringify(json);
@@ -141,7 +143,7 @@ function compileReceipt(map: ReceiptMap): (document: Document) => Receipt | null
       carrierIds: [...new Set(carrierIds)],
       state: meant,
       doneAt: readInstant(time(document)),
-      // Carriers fill the field of the error of delivered messages, too.
+      // Carriers fill the error field of delivered messages, too.
       errorCode: meant === 'DELIVERED' ? null : code(document).slice(0, 100) || null,
       destination: digitsOf(to(document)),
       sender: from(document).slice(0, 64),
@@ -177,7 +179,9 @@ function compileInbound(map: InboundMap): (document: Document) => Inbound | null
 const richOf = (id: string, when: Date | null) =>
   ({ channel: 'SMS', id, messageType: 'TEXT', at: when, profileName: null, ownNumber: null, media: null }) as const;
 
-/** References, as carriers write them, are numbers or any text, which becomes a number of 16 bits. */
+/**
+ * Reads a part's position. References, as carriers write them, are numbers or any text, which becomes a 16-bit number.
+ */
 function concatOf(ref: string, total: string, part: string): Inbound['concat'] {
   const [count, seq] = [Number(total), Number(part)];
   if (ref === '' || !Number.isInteger(count) || !Number.isInteger(seq)) return null;

@@ -15,7 +15,7 @@ import { compileJudge, type Verdict } from './verdict.ts';
 
 /** Dependencies of an HTTP carrier apart from its settings. */
 export type HttpSmsContext = {
-  /** The URL that the carrier calls; null when there is none. */
+  /** The URL that the carrier calls; null if there is none. */
   readonly callbackUrl: string | null;
   /** Resolves host names instead of the system, and only to addresses that the program may connect to. */
   readonly lookup?: LookupFunction;

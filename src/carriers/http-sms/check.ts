@@ -41,7 +41,7 @@ const OWN_HEADERS: readonly string[] = [
 
 const SIGNED = /^(body|url|path|params|bodySha256|bodyHash|header:[A-Za-z0-9-]+)$/;
 
-/** Throws an Error that begins with the field when the templates of a protocol cannot work. */
+/** Throws an Error that begins with the field if the templates of a protocol cannot work. */
 export function checkTemplates({
   request,
   verify,
@@ -73,7 +73,7 @@ const CONNECTION_VARIABLES: readonly string[] = ['account', 'apiKey', 'signingKe
 /** The variables of requests that fetch events. */
 const POLL_VARIABLES: readonly string[] = ['account', 'apiKey', 'cursor'];
 
-/** Throws an Error that begins with the field when events could not be fetched, or could be counted twice. */
+/** Throws an Error that begins with the field if events could not be fetched, or could be counted twice. */
 export function checkPoll({
   request,
   poll,
@@ -101,7 +101,7 @@ function checkVariables(field: string, template: unknown, isKnown: (name: string
   if (unknown !== undefined) throw new Error(`${field}: has no variable {{${unknown}}}`);
 }
 
-/** A name of a header as RFC 9110 allows it. */
+/** A header name as RFC 9110 allows it. */
 const HEADER_NAME = /^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$/;
 
 /** Returns the fixed text between the variables of a template. */
@@ -128,7 +128,7 @@ function checkHeader([name, template]: [string, string]): void {
   if (OWN_HEADERS.includes(name.toLowerCase())) throw new Error(`request.headers: ${name} cannot be set`);
 }
 
-/** Returns whether a body has the fields of a form: texts, or lists of texts. */
+/** Returns true if a body has the fields of a form: texts, or lists of texts. */
 export function isFields(body: unknown): body is Record<string, string | string[]> {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) return false;
   return Object.values(body).every((value) => [value].flat().every((one) => typeof one === 'string'));

@@ -7,7 +7,7 @@ import { sharedValues, valuesOf } from './values.ts';
 
 const SHOWN_LENGTH = 1000;
 
-/** A message of which only the request is shown. */
+/** Sample message, of which only the request is shown. */
 const SAMPLE = {
   messageId: '00000000-0000-7000-8000-000000000000',
   destination: '+15005550006',

@@ -82,7 +82,7 @@ export const stepsOf = (pointer: string): readonly string[] =>
     .slice(1)
     .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'));
 
-/** Follows the steps of a JSON pointer; undefined when there is nothing. */
+/** Follows the steps of a JSON pointer; undefined if there is nothing. */
 export function follow(json: unknown, steps: readonly string[]): unknown {
   let at = json;
   for (const step of steps) {
@@ -95,7 +95,7 @@ export function follow(json: unknown, steps: readonly string[]): unknown {
 function toText(value: unknown): string {
   if (typeof value === 'string') return value;
   if (typeof value === 'number' || typeof value === 'boolean') return String(value);
-  // A parameter that is there several times.
+  // A repeated parameter.
   return Array.isArray(value) && typeof value[0] === 'string' ? value[0] : '';
 }
 
@@ -135,7 +135,7 @@ export function toDocument(
   };
 }
 
-/** Returns the fields of a form; of several with one name, the first. */
+/** Returns the fields of a form; the first of several with one name. */
 function formFields(text: string): Record<string, string> {
   const fields = new Map<string, string>();
   for (const [name, value] of new URLSearchParams(text)) if (!fields.has(name)) fields.set(name, value);

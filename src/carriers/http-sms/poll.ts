@@ -18,11 +18,11 @@ export type Polled =
     })
   | { readonly kind: 'failed'; readonly reason: string };
 
-/** Fetches the events of a carrier that does not call. */
+/** Fetches the events of a carrier without callbacks. */
 export type Poller = {
   /** The pause after a response without events. */
   readonly intervalMs: number;
-  /** The longest time that one request takes. */
+  /** Maximum time of one request. */
   readonly timeoutMs: number;
   /** Fetches the events after a cursor; null starts from the beginning. Never rejects. */
   poll(cursor: string | null): Promise<Polled>;

@@ -79,7 +79,7 @@ export const HttpSmsSettings = Type.Object(
   { additionalProperties: false },
 );
 
-/** The settings of a connection by HTTP as they are stored. */
+/** The stored settings of an HTTP connection. */
 export type HttpSmsSettings = Static<typeof HttpSmsSettings>;
 
 /** The settings with what the preset adds. */
@@ -92,7 +92,7 @@ export type Resolved = Omit<HttpSmsSettings, 'preset'> & {
 const Secret = (description: string) =>
   Type.String({ description, maxLength: 4000, pattern: '^[\\x20-\\x7e\\r\\n]*$' });
 
-/** The secrets of a connection by HTTP. */
+/** The secrets of an HTTP connection. */
 export const HttpSmsSecrets = Type.Object(
   {
     apiKey: { ...Secret('The key, token or password of the API.'), default: '' },
@@ -118,7 +118,7 @@ const NO_PRESET: { readonly needs: readonly string[] } & Partial<Omit<Preset, 'n
 /** Responses are read by their HTTP status alone. */
 const NO_ANSWER: Answer = { rules: [] };
 
-/** Returns the settings with those of the preset where they name none. Throws an Error that begins with the field. */
+/** Returns the settings, completed from the preset. Throws an Error that begins with the field. */
 export function resolveSettings({ preset, ...own }: HttpSmsSettings): Resolved {
   const { needs, ...known } = preset === undefined ? NO_PRESET : PRESETS[preset];
   const all = { ...known, ...own };
@@ -138,7 +138,10 @@ export function resolveSettings({ preset, ...own }: HttpSmsSettings): Resolved {
 /** Validates the secrets. Throws an Error whose message names the invalid fields and never repeats a value. */
 export const parseHttpSmsSecrets = (json: unknown): HttpSmsSecrets => parseSettings(HttpSmsSecrets, json);
 
-/** Throws an Error that begins with the field when the preset, or the check of signed callbacks, needs a secret that is missing. */
+/**
+ * Throws an Error that begins with the field if the preset, or the check of signed callbacks, needs a secret that is
+ * missing.
+ */
 export function checkSecrets(settings: HttpSmsSettings, secrets: HttpSmsSecrets): void {
   const { preset } = settings;
   const { request, verify } = resolveSettings(settings);

@@ -16,13 +16,13 @@ export type CallbackRequest = {
   readonly body: Uint8Array;
 };
 
-/** Returns whether a request comes from the carrier. */
+/** Returns true if a request comes from the carrier. */
 export type Verifier = (request: CallbackRequest) => boolean;
 
 /**
- * Compiles the check of callbacks: a token of ours that the carrier repeats, or a signature over parts of the request, with
- * its time if it has one. Compared in constant time. Throws an Error that begins with the field when the key is missing or
- * cannot be read.
+ * Compiles the check of callbacks: our token that the carrier repeats, or a signature over parts of the request, with
+ * its time if it has one. Compared in constant time. Throws an Error that begins with the field if the key is missing
+ * or cannot be read.
  */
 export function compileVerifier(verify: Verify, secrets: HttpSmsSecrets, now: () => number = Date.now): Verifier {
   const { by, name } = verify;
@@ -83,7 +83,7 @@ function compileSignature(verify: Verify, secrets: HttpSmsSecrets): Verifier {
   };
 }
 
-/** The same URL without its port, or with that of its scheme if it has none. */
+/** Returns the same URL without its port, or with that of its scheme if it has none. */
 function withOtherPort(url: string): string[] {
   const [, scheme = '', host = '', port, rest = ''] =
     /^(https?:\/\/)([^/?#:]+|\[[^/?#\]]+\])(:\d+)?(.*)$/s.exec(url) ?? [];
@@ -116,7 +116,7 @@ function compileCheck({ algorithm, encoding }: Verify, key: Buffer): Check {
     constantTimeEqual(form(signature), createHmac(hash, key).update(signed, 'latin1').digest(encoding));
 }
 
-/** The fixed beginning of a public key of Ed25519 in DER (RFC 8410). */
+/** The fixed prefix of an Ed25519 public key in DER (RFC 8410). */
 const ED25519_DER = Buffer.from('302a300506032b6570032100', 'hex');
 
 /** Reads a public key of 32 bytes in base64. */
@@ -155,7 +155,7 @@ const latin1Of = (text: string): string => Buffer.from(text).toString('latin1');
 const headerIn = (headers: IncomingHttpHeaders, name: string): string | null =>
   headers[name] === undefined ? null : textOf(headers[name]);
 
-/** The fields of a form, sorted by name and value, each name directly before its value; a pair that repeats counts once. */
+/** The fields of a form, sorted by name and value, each name directly before its value; a repeated pair counts once. */
 function sortedParams(text: string): string {
   const pairs = [...new URLSearchParams(text)].map(([name, value]) => ({ name, value }));
   const sorted = pairs.toSorted((a, b) => compare(a.name, b.name) || compare(a.value, b.value));

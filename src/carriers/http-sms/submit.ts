@@ -81,7 +81,7 @@ async function attempt({ http, gate, throttle, judge, onVerdict }: SubmitDeps, r
 
 const isValid = ({ validUntil }: Submission): boolean => validUntil === null || validUntil.getTime() > Date.now();
 
-/** Waits before a repetition; resolves with false when the carrier stops meanwhile. */
+/** Waits before a repetition; resolves with false if the carrier stops meanwhile. */
 async function waitBeforeResend({ gate, throttle, timing }: SubmitDeps, verdict: Verdict): Promise<boolean> {
   const askedMs = 'waitMs' in verdict ? verdict.waitMs : 0;
   const ownMs = Math.round(timing.resendMs * (1 + Math.random()));
@@ -90,7 +90,7 @@ async function waitBeforeResend({ gate, throttle, timing }: SubmitDeps, verdict:
   return !gate.stopping.aborted;
 }
 
-/** A message in doubt holds its slot no longer than this for one repetition. */
+/** Maximum time for which a message in doubt holds its slot before one repetition. */
 const MAX_WAIT_MS = 30_000;
 
 type RetryVerdict = Exclude<Verdict, { act: 'accepted' | 'refused' }>;

@@ -1,7 +1,7 @@
 import { splitPlaceholders } from '../../platform/lib/placeholders.ts';
 import { isRecord } from '../../platform/lib/is-record.ts';
 
-/** The value of a variable; null when it has none for this message. */
+/** The value of a variable; null if it has none for this message. */
 export type Value = string | number | boolean | null;
 
 /** The variables of one request by their names. */
@@ -10,7 +10,7 @@ export type Values = Readonly<Record<string, Value>>;
 /** A template that is ready to be filled; a result of undefined means that it is omitted. */
 export type Fill<T> = (values: Values) => T | undefined;
 
-/** Lists the variables in all texts of a template, which may be a text, a list or an object; each once. */
+/** Lists the variables in all texts of a template (a text, a list or an object), each once. */
 export function variablesIn(template: unknown): string[] {
   if (typeof template === 'string') return [...new Set(namesOf(template))];
   const inner = isRecord(template) ? Object.values(template) : [];

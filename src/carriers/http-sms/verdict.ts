@@ -28,7 +28,7 @@ export type Verdict =
       readonly act: 'throttled' | 'later' | 'unavailable' | 'fault' | 'unknown';
       readonly code: string;
       readonly text: string;
-      /** The wait that the carrier asks for; 0 when it asks for none. */
+      /** The wait that the carrier asks for; 0 if none. */
       readonly waitMs: number;
     }
   /** Nothing was written. */
@@ -102,7 +102,7 @@ function meaningOf(status: number): Meaning {
   if (status === 401) return meaning('fault');
   if (status === 429) return meaning('throttled');
   if (status === 408 || status === 409 || status >= 500) return meaning('unknown');
-  // No rights, no money, a wrong path, a redirect: not because of the message.
+  // No rights, no money, a wrong path, a redirect: not related to the message.
   return meaning('refused', status < 400 || (status >= 402 && status <= 405));
 }
 

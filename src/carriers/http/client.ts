@@ -62,7 +62,7 @@ export type HttpClientOptions = {
 const MAX_BODY_BYTES = 1 << 20;
 const MAX_HEADER_BYTES = 16 * 1024;
 
-/** Origins that are remembered: a carrier has one or two, besides hosts of files. */
+/** Number of origins cached: a carrier has one or two, in addition to hosts of files. */
 const MAX_ORIGINS = 100;
 
 /**
@@ -116,9 +116,11 @@ function dropIdle(lanes: Map<string, Lane | null>): void {
 
 /** The connections to one origin; each has one request at a time. */
 type Lane = {
-  /** Calls `use` with a free connection, now or when there is one, in the order of the calls; with null after `destroy`. */
+  /**
+   * Calls `use` with a free connection, now or when there is one, in the order of the calls; with null after `destroy`.
+   */
   take(use: (connection: Client | null) => void): void;
-  /** Gives a connection back that `take` gave. */
+  /** Returns a connection obtained from `take`. */
   release(connection: Client): void;
   isBusy(): boolean;
   /** Closes all connections; requests on them fail. */
@@ -126,7 +128,7 @@ type Lane = {
 };
 
 /**
- * Creates the connections to one origin. undici's own pool looks through all of its connections for a free one, and tells
+ * Creates the connections to one origin. undici's own pool searches all of its connections for a free one, and notifies
  * listeners of each that becomes free.
  */
 function createLane(origin: string, { connections, connectTimeoutMs, lookup }: HttpClientOptions): Lane {
@@ -159,7 +161,7 @@ function createLane(origin: string, { connections, connectTimeoutMs, lookup }: H
 
   return {
     take(use) {
-      // The one that was used last: those that are not needed close.
+      // The last one used: unneeded ones close.
       const connection = free.pop() ?? (all.length < connections ? open() : undefined);
       if (connection) use(connection);
       else waiting.push(use);
@@ -246,7 +248,7 @@ const joined = (chunks: readonly Buffer[], bytes: number): Buffer => {
 const MAX_RETRY_AFTER_MS = 3_600_000;
 
 /**
- * Returns the wait that `Retry-After` asks for, in milliseconds, at most one hour; 0 when it is missing or unreadable.
+ * Returns the wait that `Retry-After` asks for, in milliseconds, at most one hour; 0 if it is missing or unreadable.
  */
 export function retryAfterMs(headers: IncomingHttpHeaders, now = Date.now()): number {
   const text = headers['retry-after'];

@@ -1,10 +1,10 @@
 /** The state of the link to an API; see `createLink`. */
 export type Link = {
-  /** Starts to probe whether the API is reachable and accepts the credentials. */
+  /** Starts to probe the API's reachability and the credentials. */
   start(): void;
   /** Closes the link and probes it again soon, because a request got no response. */
   verify(): void;
-  /** Closes the link, and probes at intervals whether the credentials are accepted again. */
+  /** Closes the link, and probes at intervals until the credentials are accepted again. */
   refused(text: string): void;
   /** Lets the next `verify` probe without delay, because a message was accepted. */
   messageAccepted(): void;

@@ -16,7 +16,7 @@ export type Found =
 export type NumberLookup = {
   /** Looks a number up, in E.164 with its plus; never rejects. */
   find(number: string): Promise<Found>;
-  /** Ends look-ups in progress as failed. */
+  /** Ends lookups in progress as failed. */
   close(): Promise<void>;
 };
 

@@ -55,7 +55,7 @@ export const LookupSettings = Type.Object(
   },
   { additionalProperties: false },
 );
-/** The settings of a look-up service as they are stored. */
+/** The stored settings of a lookup service. */
 export type LookupSettings = Static<typeof LookupSettings>;
 
 export type ResolvedLookup = {
@@ -71,7 +71,7 @@ export function parseLookupSettings(json: unknown): LookupSettings {
   return settings;
 }
 
-/** Returns the settings with those of the preset where they name none. Throws an Error that begins with the field. */
+/** Returns the settings, completed from the preset. Throws an Error that begins with the field. */
 export function resolveLookup({
   preset,
   baseUrl,

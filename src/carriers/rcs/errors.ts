@@ -11,7 +11,7 @@ type ErrorDetails = {
 export type Verdict =
   /** The message was accepted, now or earlier under the same id. */
   | { readonly act: 'accepted' }
-  /** The message will never be accepted. `account` is true when the reason is our agent or account, not the message. */
+  /** The message will never be accepted. `account` is true if the reason is our agent or account, not the message. */
   | ({ readonly act: 'refuse'; readonly status: 'ERROR' | 'UNSUPPORTED'; readonly account: boolean } & ErrorDetails)
   /** The token was rejected, and so was a fresh one. */
   | ({ readonly act: 'token' } & ErrorDetails)
@@ -31,7 +31,7 @@ export function verdictOf(answer: HttpAnswer): Verdict {
     return { act: 'no-answer', written, code: written ? 'NO_ANSWER' : 'NOT_SENT', text: reason };
   }
   const { status } = answer;
-  // A used id is ignored with 200; a 409 has never been seen, but could only mean the same.
+  // A used id is ignored with 200; a 409 has never been observed, but could only mean the same.
   if (status === 200 || status === 409) return { act: 'accepted' };
   return refusal(status, readErrorDetails(answer), retryAfterMs(answer.headers));
 }

@@ -11,8 +11,8 @@ const seconds = (description: string, fallback: number, maximum = 3600) =>
 export const MAX_TTL_SECONDS = 1_296_000;
 
 /**
- * The shortest lifetime that is sent. The network knows no minimum, but recommends ten seconds: below, it often reports a
- * message both as delivered and as revoked (guide "Send messages", set a message expiration).
+ * The shortest lifetime that is sent. The network has no minimum, but recommends ten seconds: with less, it often
+ * reports a message both as delivered and as revoked (guide "Send messages", set a message expiration).
  */
 export const MIN_TTL_SECONDS = 10;
 

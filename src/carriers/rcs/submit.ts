@@ -72,8 +72,7 @@ const TOO_LATE: Outcome = {
 };
 
 /**
- * Waits before a repetition, at least as long as the gate's pause; resolves with false when the carrier stops
- * meanwhile.
+ * Waits before a repetition, at least as long as the gate's pause; resolves with false if the carrier stops meanwhile.
  */
 async function waitBeforeResend(gate: Gate, { throttlePauseMs }: RcsSettings): Promise<boolean> {
   const waitMs = Math.max(gate.pauseMs(), throttlePauseMs * (0.5 + Math.random()));

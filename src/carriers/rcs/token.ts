@@ -14,7 +14,7 @@ export type TokenState =
 export type TokenSource = {
   /** Fetches the first token, and replaces each one before it expires. */
   start(): void;
-  /** Returns the current token, or why there is none. */
+  /** Returns the current token, or the reason for its absence. */
   state(): TokenState;
   /**
    * Discards `token`, for which the API returned 401, and resolves once there is another one or none. Concurrent calls
@@ -45,7 +45,7 @@ const MISSING: TokenState = { kind: 'missing', reason: 'No token yet' };
 
 /**
  * Creates the source of a service account's access tokens (RBM API, authorization). Throws an Error that names
- * `privateKey` when it is not a private RSA key.
+ * `privateKey` if it is not a private RSA key.
  */
 export function createTokenSource(options: TokenOptions): TokenSource {
   const assertion = createAssertions(options.account);

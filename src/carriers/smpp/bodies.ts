@@ -35,7 +35,7 @@ export type QuerySm = Source & { readonly messageId: string };
 /** The body of query_sm_resp. */
 export type QueryResponse = {
   readonly messageId: string;
-  /** Empty while the state is not final. */
+  /** Empty until the state is final. */
   readonly finalDate: string;
   readonly messageState: number;
   readonly errorCode: number;
@@ -74,7 +74,7 @@ export type AlertNotification = Source & {
   readonly tlvs: Tlvs;
 };
 
-/** The body of a PDU that is only a header. */
+/** The body of a PDU with only a header. */
 export type Empty = Record<never, never>;
 
 const serviceType = cString(6);

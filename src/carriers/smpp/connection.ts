@@ -42,7 +42,7 @@ export type Closed = {
 
 /** One connection that speaks PDUs; see `openConnection`. */
 export type Connection = {
-  /** Resolves with true once the connection is open, and with false when it ended before. */
+  /** Resolves with true once the connection is open, and with false if it ended before. */
   readonly opened: Promise<boolean>;
   /** Resolves once the socket is closed. By then every request has its result. */
   readonly closed: Promise<Closed>;
@@ -51,9 +51,9 @@ export type Connection = {
    * response.
    */
   request(frame: Buffer, timeoutMs: number): Promise<Answer>;
-  /** Does the same as `request` with a callback: at full speed a message can afford only one promise in all. */
+  /** Same as `request`, with a callback: at full speed a message can afford only one promise in total. */
   requestWithCallback(frame: Buffer, timeoutMs: number, answer: (answer: Answer) => void): void;
-  /** Sends a response, or a request that has none; drops it when the connection is ending. */
+  /** Sends a response, or a request that has none; drops it if the connection is ending. */
   send(pdu: Pdu): void;
   /** False while the peer does not read fast enough. */
   writable(): boolean;

@@ -17,7 +17,7 @@ export type LinkHandlers = {
 export type Link = {
   /** Sends a PDU together with all others of this tick. `written` runs when the socket takes it. */
   send(pdu: Pdu, written?: () => void): void;
-  /** Does the same as `send` with an encoded PDU. */
+  /** Same as `send`, with an encoded PDU. */
   sendFrame(frame: Buffer, written?: () => void): void;
   /** Sends queued data, then closes; destroys the connection after half a second if the peer does not close it. */
   end(): void;
@@ -28,13 +28,13 @@ export type Link = {
    * socket waits here, and everything else waits at the peer.
    */
   hold(held: boolean): void;
-  /** Returns the milliseconds since the peer last completed a PDU: half a PDU, however slow, is silence. */
+  /** Returns the milliseconds since the peer last completed a PDU: a partial PDU, however slow, counts as silence. */
   silentMs(): number;
 };
 
 /** PDUs that are handled before the event loop turns: some 60 µs. One read of a socket holds up to 4,096. */
 const MAX_PER_TURN = 64;
-/** With more unread octets than this, the peer's requests are not read any more. */
+/** With more unread octets than this, the peer's requests are no longer read. */
 const MAX_UNREAD_OCTETS = 1 << 20;
 const CLOSE_MS = 500;
 
@@ -115,7 +115,7 @@ export function createLink(socket: Socket, handlers: LinkHandlers, options: { ma
     passOn();
   }
 
-  /** An ended link reads on: see `end`. */
+  /** An ended link continues reading: see `end`. */
   function updateReading(): void {
     if (ended || socket.destroyed) return;
     if (held || congested || isBehind) socket.pause();

@@ -15,7 +15,7 @@ export type Pool = {
   inFlight(): number;
   /** Returns the number of binds that are up. */
   bindsUp(): number;
-  /** Claims a slot on the bind with the most room; null when there is none. */
+  /** Claims a slot on the bind with the most room; null if there is none. */
   claim(): Slot | null;
   /** Returns a slot to its bind. */
   release(slot: Slot): void;
@@ -99,7 +99,7 @@ export function createPool(
     });
   }
 
-  /** Moves the slot to another bind if its own is down; returns whether it is now on a bind that is up. */
+  /** Moves the slot to another bind if its own is down; returns true if it is now on a bind that is up. */
   function moveToLiveBind(slot: Slot): boolean {
     if (slot.bind.session.up()) return true;
     const bind = bindWithMostRoom();

@@ -19,7 +19,9 @@ export type Timing = {
   readonly reconnectMaxMs: number;
   /** A bind that was up for this long reconnects with the shortest delay. */
   readonly stableMs: number;
-  /** The delay after a wrong password or system id: a person must act, and frequent attempts get an account locked. */
+  /**
+   * The delay after a wrong password or system id: the operator must act, and frequent attempts get an account locked.
+   */
   readonly faultRetryMs: number;
   /**
    * The delay after a bind that left submits unanswered, doubled each time up to `faultRetryMs`. Longer than the time
@@ -60,11 +62,11 @@ export type Session = {
   readonly kind: BindKind;
   /** Starts connecting. */
   start(): void;
-  /** Returns whether the session is bound and not closing. */
+  /** Returns true if the session is bound and not closing. */
   up(): boolean;
   /** Returns false while the peer does not read fast enough. */
   writable(): boolean;
-  /** Returns how many messages it takes at a time: the window, or one as long as it is stuck. */
+  /** Returns the number of messages that it takes at a time: the window, or one as long as it is stuck. */
   window(): number;
   /** Returns true if it was closed because it left submits unanswered, and has answered none since. */
   stuck(): boolean;
@@ -97,8 +99,7 @@ const PEER_UNBIND_GRACE_MS = 1000;
 const MS = 1000;
 
 /**
- * Creates a session that keeps one bind up (SMPP 3.4, 2.2). Throws RangeError when a credential
- * does not fit its field.
+ * Creates a session that keeps one bind up (SMPP 3.4, 2.2). Throws a RangeError if a credential does not fit its field.
  */
 export function createSession(options: SessionOptions, events: SessionEvents): Session {
   const { kind, settings, timing } = options;

@@ -12,12 +12,12 @@ type Template = { readonly head: Buffer; readonly tail: Buffer };
 type Kind = Pick<Submission, 'sender' | 'body' | 'wantReceipt'> & {
   /** The validity period as it is written. */
   readonly validity: string;
-  /** Null until a second message of this kind comes: most texts that are sent singly are sent once. */
+  /** Null until a second message of this kind comes: most texts of single messages are sent once. */
   template: Template | null;
 };
 
 /**
- * Creates the encoder of one carrier: `encodeSubmission` with the same result and errors, but in a third of the time where
+ * Creates the encoder of one carrier: `encodeSubmission` with the same result and errors, but in a third of the time if
  * a message of one part differs from the one before only in its destination, as in a bulk send.
  */
 export function createSubmissionEncoder(
@@ -68,7 +68,9 @@ function templateOf([frame, ...others]: Frames): Template | null {
   };
 }
 
-/** Behind service_type, type and plan of the sender, the sender, and type and plan of the destination. */
+/**
+ * Returns the offset after service_type, type and plan of the sender, the sender, and type and plan of the destination.
+ */
 function destinationStart(frame: Buffer): number {
   const senderStart = frame.indexOf(0, HEADER_OCTETS) + 3;
   return frame.indexOf(0, senderStart) + 3;

@@ -38,7 +38,7 @@ export type EncodedText = {
 };
 
 const UCS2 = 8;
-/** The user data of one message. */
+/** Maximum octets of the user data of one message. */
 const MAX_OCTETS = 140;
 
 /** Maximum units of a single message, and of a part next to a header of 6 or 7 octets. */
@@ -49,7 +49,7 @@ const LIMITS = {
 
 /**
  * Returns alphabet, units and parts of a text as `encodeText` would send it with the same options, without encoding it:
- * a million short texts per second. The alphabet is GSM 03.38 when it has every character, else UCS-2.
+ * a million short texts per second. The alphabet is GSM 03.38 if it has every character, else UCS-2.
  */
 export function countParts(body: string, options: TextOptions = {}): PartCount {
   const septets = septetsIn(body, options.defaultAlphabet ?? 'gsm');
@@ -71,7 +71,7 @@ export type LastPartRoom = {
   readonly remaining: number;
 };
 
-/** Returns the room in the last part of a text as `encodeText` splits it without options. */
+/** Returns the free space in the last part of a text as `encodeText` splits it without options. */
 export function lastPartRoom(body: string): LastPartRoom {
   const { alphabet, parts } = countParts(body);
   const perPart = parts === 1 ? LIMITS[alphabet].single : LIMITS[alphabet].udh8;
@@ -84,8 +84,8 @@ export const nonGsmCharacters = (body: string): string[] =>
   [...new Set(body)].filter((character) => countSeptets(character) < 0);
 
 /**
- * Encodes a text, in several parts when it is longer than one message. No part ends inside an escape pair or a
- * surrogate pair. The caller limits the number of parts (a header can count to 255) and adds the header to each.
+ * Encodes a text, in several parts if it is longer than one message. No part ends inside an escape pair or a surrogate
+ * pair. The caller limits the number of parts (a header can count to 255) and adds the header to each.
  */
 export function encodeText(body: string, options: TextOptions = {}): EncodedText {
   const { longMode = 'udh8', defaultAlphabet = 'gsm' } = options;
@@ -97,7 +97,7 @@ export function encodeText(body: string, options: TextOptions = {}): EncodedText
   return { alphabet, dataCoding: alphabet === 'ucs2' ? UCS2 : (options.gsmDataCoding ?? 0), units, parts };
 }
 
-/** Returns -1 when the text cannot be sent with data_coding 0. */
+/** Returns -1 if the text cannot be sent with data_coding 0. */
 function septetsIn(body: string, defaultAlphabet: DefaultAlphabet): number {
   const septets = countSeptets(body);
   if (septets < 0 || defaultAlphabet === 'gsm') return septets;
@@ -188,7 +188,7 @@ const CONCAT_16 = 0x08;
 
 /**
  * Builds the user data header of one part: `ref` modulo 2^bits, `total` and `seq` from 1 to 255. The result has 6
- * octets with an 8-bit reference, 7 with a 16-bit one. Throws RangeError when `seq` or `total` is out of range.
+ * octets with an 8-bit reference, 7 with a 16-bit one. Throws a RangeError if `seq` or `total` is out of range.
  */
 export function udhConcat(ref: number, total: number, seq: number, bits: 8 | 16): Uint8Array {
   if (total < 1 || total > 255 || seq < 1 || seq > total) throw new RangeError(`part ${seq} of ${total}`);
@@ -203,7 +203,7 @@ export type Udh = {
   readonly length: number;
 };
 
-/** Reads the user data header at the start of `octets`; null when its lengths are inconsistent. */
+/** Reads the user data header at the start of `octets`; null if its lengths are inconsistent. */
 export function readUdh(octets: Uint8Array): Udh | null {
   const length = (octets[0] ?? 0) + 1;
   if (octets.length < length) return null;

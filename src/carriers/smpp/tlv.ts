@@ -69,7 +69,7 @@ function readTlvs(cursor: ReadCursor, name: string): Tlvs {
 /** All optional parameters up to the end of the PDU, so always the last field of a layout. */
 export const tlvField: Field<Tlvs> = { size: sizeOfTlvs, write: writeTlvs, read: readTlvs };
 
-/** Encodes parameters as they stand in a PDU. */
+/** Encodes parameters as in a PDU. */
 export function encodeTlvs(tlvs: Tlvs): Buffer {
   const bytes = Buffer.alloc(sizeOfTlvs('tlvs', tlvs));
   writeTlvs({ bytes, offset: 0 }, tlvs);
@@ -104,7 +104,7 @@ export function readUint(tlvs: Tlvs, tag: number, octets: 1 | 2 | 4): number | n
   return sum;
 }
 
-/** Reads the string in a parameter up to its NUL, which some peers omit; null when the parameter is missing. */
+/** Reads the string in a parameter up to its NUL, which some peers omit; null if the parameter is missing. */
 export function readText(tlvs: Tlvs, tag: number): string | null {
   const value = tlvs.get(tag);
   if (!value) return null;

@@ -12,7 +12,7 @@ const ACCOUNT_FIELDS: ReadonlySet<string> = new Set([
   'security',
 ]);
 
-/** Events, decisions and severities after which a person must act; `UNFLAGGED` and `UPGRADE` are not among them. */
+/** Events, decisions and severities that require the operator to act; `UNFLAGGED` and `UPGRADE` are not among them. */
 const SERIOUS =
   /^(FLAGGED|DOWNGRADE|REJECTED|CRITICAL|DISABLED_UPDATE|ACCOUNT_(RESTRICTION|VIOLATION|DELETED|OFFBOARDED)|PARTNER_REMOVED)$/;
 

@@ -32,7 +32,7 @@ export type GraphAnswer =
       readonly kind: 'answered';
       readonly status: number;
       readonly headers: IncomingHttpHeaders;
-      /** The parsed body; undefined when it was not JSON. */
+      /** The parsed body; undefined if it was not JSON. */
       readonly json: unknown;
     }
   | Extract<HttpAnswer, { kind: 'failed' }>;

@@ -18,7 +18,7 @@ type Log = (level: 'warn', message: string, fields: Record<string, unknown>) => 
 
 /** The network keeps uploads for 30 days (Cloud API, media); a message may wait for some days. */
 const KEEP_DAYS = 25;
-/** Each upload has its file in memory twice. */
+/** Maximum concurrent uploads: each has its file in memory twice. */
 const UPLOADS_AT_ONCE = 3;
 const MAX_REMEMBERED = 10_000;
 /** Time for which an id is used without asking the database. */
@@ -99,7 +99,7 @@ function withCopy(submission: Submission, networkId: string): Submission | null 
 const FILE_CODES: readonly string[] = ['100', '131009', '131052', '131053'];
 
 /**
- * Sends a message with a copy of its file, if it has one: uploads the file first if necessary. When the network does not
+ * Sends a message with a copy of its file, if it has one: uploads the file first if necessary. If the network does not
  * accept the message with the copy, it is sent once more with the link, and the next message gets a new copy.
  */
 export function sendWithCopy(

@@ -40,7 +40,7 @@ const UNAVAILABLE: ErrorClass = { act: 'busy', scope: 'number', counts: true, mi
 /** The upgrade of a number to a higher throughput takes minutes. */
 const MAINTENANCE: ErrorClass = { act: 'busy', scope: 'number', counts: false, minPauseMs: 60_000 };
 
-/** Errors with the same cause and the same cure. The texts are full sentences for operators, in Markdown. */
+/** Errors with the same cause and the same fix. The texts are full sentences for operators, in Markdown. */
 export type KnownError = {
   readonly codes: readonly number[];
   readonly errorClass: ErrorClass;

@@ -18,7 +18,7 @@ const BY_CODE: ReadonlyMap<number, KnownError> = new Map(
   KNOWN_ERRORS.flatMap((known) => known.codes.map((code): [number, KnownError] => [code, known])),
 );
 
-/** Finds the error in the table, by its code and, where Meta has only the general code 100, by its text. */
+/** Finds the error in the table, by its code and, if Meta has only the general code 100, by its text. */
 function findKnown({ code, text }: GraphError): KnownError | undefined {
   if (code >= 200 && code <= 299) return PERMISSION_ERRORS;
   if (code === 100 && text.includes('appsecret_proof')) return PROOF_ERROR;
@@ -56,7 +56,7 @@ export function statusOfFailure(code: number | null): Refusal {
 /** The error object of a response or a status (Cloud API, webhooks and error codes). */
 export type GraphError = { readonly code: number; readonly text: string };
 
-/** Reads an error object, `{ code, message, title, error_data: { details } }`; null when it has no code. */
+/** Reads an error object, `{ code, message, title, error_data: { details } }`; null if it has no code. */
 export function readGraphError(json: unknown): GraphError | null {
   const written = getMember(json, 'code');
   const code = typeof written === 'string' && /^\d{1,9}$/.test(written) ? Number(written) : written;

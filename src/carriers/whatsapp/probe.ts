@@ -2,7 +2,7 @@ import type { Probed } from '../http/link.ts';
 import { errorIn, type GraphAnswer, type GraphClient } from './client.ts';
 import { classOf, classOfHttp, explain } from './errors.ts';
 
-/** Finds out whether the API is reachable and accepts our token, by a request that sends nothing. Never rejects. */
+/** Checks that the API is reachable and accepts our token, by a request that sends nothing. Never rejects. */
 export async function probeApi(client: GraphClient): Promise<Probed> {
   const { wabaId } = client.settings;
   return stateOf(await client.call({ method: 'GET', path: `/${wabaId}/phone_numbers?fields=id&limit=1` }));

@@ -59,7 +59,9 @@ export type WhatsappSettings = Static<typeof WhatsappSettings>;
 
 const Secret = Type.String({ minLength: 1, maxLength: 1000, pattern: '^[\\x21-\\x7e]+$' });
 
-/** `appSecret` signs the callbacks; `verifyToken` is our own and proves to the network that a callback URL is ours. */
+/**
+ * `appSecret` signs the callbacks; `verifyToken` is chosen by us and proves to the network that a callback URL is ours.
+ */
 export const WhatsappSecrets = Type.Object(
   { accessToken: Secret, appSecret: Secret, verifyToken: Secret },
   { additionalProperties: false },

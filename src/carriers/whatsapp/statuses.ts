@@ -37,7 +37,7 @@ export function readStatus(item: unknown, phoneNumberId: string): Receipt | null
   };
 }
 
-/** People read failures, so they get the network's text instead of its JSON. */
+/** Failures are shown to people, so they get the network's text instead of its JSON. */
 const errorsText = (errors: readonly { readonly code: number; readonly text: string }[]): string =>
   errors
     .map(({ code, text }) => `${code} ${text}`)

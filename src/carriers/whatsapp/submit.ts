@@ -15,13 +15,13 @@ export type SubmitDeps = {
   readonly client: GraphClient;
   readonly gate: Gate;
   readonly timing: Timing;
-  /** Called when the network does not accept the token any more. */
+  /** Called when the network no longer accepts the token. */
   readonly tokenRefused: (text: string) => void;
   /** Called when the network took a message. */
   readonly messageAccepted: () => void;
   /** Called if no response came: the link must be probed before more is sent. */
   readonly verifyLink: (reason: string) => void;
-  /** Called when a person must act on a number or on the account. */
+  /** Called when the operator must act on a number or on the account. */
   readonly alert: (number: SendingNumber, code: string, text: string) => void;
 };
 
@@ -31,7 +31,7 @@ export type Timing = {
   readonly repeatMs: readonly number[];
   /** The delay for a message that the network cannot take now. */
   readonly laterMs: number;
-  /** The delay for a message that waits for a person to act. */
+  /** The delay for a message that waits for the operator to act. */
   readonly holdMs: number;
   /** The first delay between two probes of the link; it doubles up to `probeMaxMs`. */
   readonly probeBaseMs: number;
@@ -78,7 +78,7 @@ export async function sendMessage(deps: SubmitDeps, number: SendingNumber, submi
 const post = ({ client }: SubmitDeps, { id }: SendingNumber, json: object): Promise<GraphAnswer> =>
   client.call({ method: 'POST', path: `/${id}/messages`, json });
 
-/** Waits; resolves with false when the carrier stops meanwhile. */
+/** Waits; resolves with false if the carrier stops meanwhile. */
 async function waitUnlessStopping(ms: number, { stopping }: Gate): Promise<boolean> {
   try {
     await delay(ms, undefined, { signal: stopping });

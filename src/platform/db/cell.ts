@@ -31,7 +31,7 @@ export async function ensureCell(pool: Pool, cell: number): Promise<void> {
       throw new StartupError(
         `The database belongs to cell ${number}, and CELL is ${cell}: set CELL=${number}, or use another database.`,
       );
-    // Not transactional, and so only for sequences that still are before the ids of the cell.
+    // Not transactional, and therefore only for sequences that have not reached the ids of the cell.
     await exec(tx, sql`SELECT setval(seqrelid, ${firstIdOf(cell)}::bigint) FROM ${sequencesBefore(cell)}`);
   });
 }

@@ -40,7 +40,7 @@ export async function sharesSessions(pool: Pool): Promise<boolean> {
   const first = await pool.connect();
   try {
     const before = await sessionOf(first);
-    // A pooler lends this transaction the session that the first connection has just had.
+    // A pooler lends this transaction the session that the first connection has just used.
     const taken = await transaction(pool, sessionOf);
     return before === taken || before !== (await sessionOf(first));
   } finally {

@@ -44,7 +44,7 @@ export function clientConfig(url: string, options: pg.ClientConfig): pg.ClientCo
 }
 
 /**
- * Creates a connection that goes on without TLS where the server offers none; that of the driver would fail. The driver's
+ * Creates a connection that continues without TLS if the server offers none; the driver's own would fail. The driver's
  * session asks for TLS, and this connection uses it only once the server agrees.
  */
 function preferringConnection(config: pg.ClientConfig, ssl: ConnectionOptions): pg.Connection {
@@ -65,7 +65,7 @@ function preferringConnection(config: pg.ClientConfig, ssl: ConnectionOptions): 
       attachListeners(stream);
       connection.emit('sslconnect');
     } else if (answer.startsWith('E')) {
-      // An error of a server that has no process to spare for us.
+      // The error of a server that has no process available for us.
       attachListeners(stream);
       stream.unshift(octets);
     } else {
@@ -138,7 +138,7 @@ function readPem(parameter: string, path: string | undefined): string | undefine
 function makeContext({ checks, sslrootcert, sslpassword }: DatabaseTls, { ca, cert, key }: Files): SecureContext {
   const isSystem = checks === 'authority and name' && (sslrootcert === undefined || sslrootcert === 'system');
   try {
-    // An authority that cannot be parsed is passed over, and would show as a server that is not trusted.
+    // An authority that cannot be parsed is ignored, and would appear as an untrusted server.
     if (ca !== undefined) void new X509Certificate(ca);
     return createSecureContext({
       // Also those that come with Node: small containers have none.

@@ -95,7 +95,7 @@ type ColumnValues = {
   array(): Sql;
 };
 
-/** Collects the values of one column from the rows of a batch. */
+/** Returns the values of one column from the rows of a batch. */
 export type ColumnOf<R> = (rows: readonly R[]) => ColumnValues;
 
 /** A column type. Called with a function, it makes a column of that function's result for each row. */
@@ -111,7 +111,7 @@ type Kind<T> = {
   readonly oid: number;
   /** The number of bytes that a value takes, or an upper bound of it. */
   sizeOf(value: T): number;
-  /** Writes the value at `at` and returns the position behind it. */
+  /** Writes the value at `at` and returns the position after it. */
   write(out: Buffer, value: T, at: number): number;
 };
 
@@ -143,7 +143,7 @@ function columnOf<R, T extends Scalar>(
 }
 
 /**
- * Returns the values of a column, or null when all of them equal the first. A plain loop, as below. It collects nothing
+ * Returns the values of a column, or null if all of them equal the first. A plain loop, as below. It collects nothing
  * until a value differs: only four of the two dozen columns of a message vary, and the values of the others were a
  * tenth of all garbage.
  */
@@ -170,7 +170,7 @@ const NULL_LENGTH = -1;
 
 /**
  * Encodes an array in PostgreSQL's binary format: dimensions, null flag, element OID, length, lower bound; then the
- * length and the value of each element. Every message passes here some twenty times, hence plain loops and one buffer.
+ * length and the value of each element. Every message passes here about twenty times, hence plain loops and one buffer.
  */
 function arrayOf<T>(kind: Kind<T>, values: readonly (T | null)[]): Buffer {
   let bytes = HEADER_BYTES + LENGTH_BYTES * values.length;

@@ -3,7 +3,7 @@ import type { Connection, PoolClient, QueryResult, QueryResultRow } from 'pg';
 import { TYPES } from './pool.ts';
 import type { Db, Statement } from './query.ts';
 
-/** Statements that are collected, and then sent as one transaction. */
+/** Statements that are collected and then sent as one transaction. */
 export type Pipeline = Db & {
   /**
    * Sends the collected statements; a later one is rejected. Resolves when they are committed, and after the promises of
@@ -67,7 +67,7 @@ const answered = (query: pg.Query): pg.Query & Answered => query as pg.Query & A
 function asOneQuery(queries: readonly Answered[], committed: () => void, failed: (error: Error) => void): pg.Query {
   let turn = 0;
   const all = answered(new pg.Query(''));
-  /** The driver notes under this name that the server has parsed the statement. */
+  /** The driver records under this name that the server has parsed the statement. */
   const showName = (): void => {
     all.name = queries[turn]?.name;
     all.text = queries[turn]?.text;

@@ -16,7 +16,7 @@ export type PoolOptions = {
 /**
  * Settings of every session. Statements without a name are planned for the values at hand: a generic plan made while a
  * table was small has slowed down batch statements a hundredfold; only statements marked with `onePlan` may have one.
- * The timeouts end whatever would hold back vacuum or occupy a pool slot forever.
+ * The timeouts end anything that would hold back vacuum or occupy a pool slot forever.
  */
 const SESSION_SETTINGS = {
   plan_cache_mode: 'auto',
@@ -66,10 +66,11 @@ export const setUp = (settings: Readonly<Record<string, string>>): string =>
 
 /**
  * Creates a pool of sessions with the settings and types above. Connections are opened when needed, so this fails only,
- * with a StartupError, when a certificate that the URL names cannot be used. When a connection is lost, that is logged, its query rejects, and the next query opens a new connection.
+ * with a StartupError, if a certificate named by the URL cannot be used. A lost connection is logged, its query
+ * rejects, and the next query opens a new connection.
  *
- * With several hosts, connections are opened to the one that accepted writes when it was last asked. Whenever one cannot
- * be opened or is lost, the hosts are asked again; until one of them accepts writes, queries reject.
+ * With several hosts, connections are opened to the one that accepted writes when it was last asked. Whenever one
+ * cannot be opened or is lost, the hosts are asked again; until one of them accepts writes, queries reject.
  */
 export function createPool(connectionString: string, { max, applicationName, log }: PoolOptions): Pool {
   const servers = serversOf(connectionString);

@@ -67,7 +67,7 @@ export async function tuples<T extends unknown[]>(db: Db, query: Sql): Promise<T
 }
 
 /**
- * Runs a statement and returns its only row, or undefined when there is none. Throws when there are several: that is a
+ * Runs a statement and returns its only row, or undefined if there is none. Throws if there are several: that is a
  * missing WHERE, never a user's mistake.
  */
 export async function maybeOne<R extends QueryResultRow>(db: Db, query: Query<R>): Promise<R | undefined> {
@@ -76,7 +76,7 @@ export async function maybeOne<R extends QueryResultRow>(db: Db, query: Query<R>
   return rows[0];
 }
 
-/** Runs a statement that returns exactly one row, and returns that row. Throws when there is none or several. */
+/** Runs a statement that returns exactly one row, and returns that row. Throws if there is none or several. */
 export async function one<R extends QueryResultRow>(db: Db, query: Query<R>): Promise<R> {
   const row = await maybeOne<R>(db, query);
   if (row === undefined) throw new Error('expected one row, got none');

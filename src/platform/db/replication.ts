@@ -12,7 +12,7 @@ const WRITABILITY = columns({
  */
 export type Writability = RowOf<typeof WRITABILITY>;
 
-/** Finds whether writes go through: a commit that waits for a standby looks to its client like a slow one. */
+/** Checks that writes go through: to its client, a commit that waits for a standby looks like a slow one. */
 export const findWritability = (db: Db): Promise<Writability> => one(db, sql`SELECT ${WRITABILITY}`);
 
 const STANDBY = columns({
@@ -42,7 +42,7 @@ export const findReplayLag = (db: Db): Promise<RowOf<typeof REPLAY>> => one(db, 
 export const findSynchronousNames = (db: Db): Promise<{ names: string }> =>
   one(db, sql`SELECT current_setting('synchronous_standby_names') AS names`);
 
-/** Finds how far the primary has written its WAL. */
+/** Finds the position up to which the primary has written its WAL. */
 export const findPosition = (db: Db): Promise<{ lsn: string }> =>
   one(db, sql`SELECT pg_current_wal_lsn()::text AS lsn`);
 

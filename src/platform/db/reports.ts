@@ -34,9 +34,9 @@ const MAX_AGE_MS = 10_000;
 /** Time limit for a standby to report its position, in which it may also catch up. */
 const ANSWER_MS = 1000;
 const AGAIN_MS = 50;
-/** A standby that failed or is behind is not asked again for this long: each request would wait for it. */
+/** Time for which a standby that failed or is behind is not asked again: each request would wait for it. */
 const REST_MS = 10_000;
-/** The position of the primary is asked for at most once in this time, by all reads together. */
+/** The position of the primary is queried at most once in this time, for all reads together. */
 const SAMPLE_MS = 1000;
 
 type Standby = { readonly pool: Pool; restsUntil: number };
@@ -51,7 +51,7 @@ export function createReports({ pool, standbysUrl, log }: ReportDeps): Reports {
   const positions = samplePositions(pool);
   let next = 0;
 
-  /** The standbys that may be asked, each in its turn the first. */
+  /** Returns the available standbys, each in its turn first. */
   function candidates(): Standby[] {
     next = (next + 1) % Math.max(1, standbys.length);
     const now = performance.now();

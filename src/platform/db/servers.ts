@@ -146,7 +146,7 @@ function describeAnswer(answer: PromiseSettledResult<number>): string {
   return 'code' in reason ? `does not answer: ${String(reason.code)}` : `does not answer: ${reason.message}`;
 }
 
-/** Stands for the timeline of a server that is a standby or set to read-only. */
+/** Represents the timeline of a server that is a standby or set to read-only. */
 const READ_ONLY = -1;
 
 /**
@@ -177,7 +177,7 @@ async function findWritableTimeline(connectionString: string): Promise<number> {
   }
 }
 
-/** Rejects when the server of a new session is a standby or set to read-only, so that the session is not used. */
+/** Rejects if the server of a new session is a standby or set to read-only, so that the session is not used. */
 export async function refuseReadOnly(client: pg.ClientBase): Promise<void> {
   if (await isReadOnly(client)) throw new Error('this database server does not accept writes');
 }

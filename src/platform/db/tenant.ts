@@ -31,9 +31,9 @@ function doorOf(pool: Pool): FairQueue {
 }
 
 /**
- * Runs work for an account that takes a connection of the pool, when it is the account's turn: of 20 connections, 12 work
- * for accounts, at most 4 of them for one. So an account that asks for much waits for itself, whatever protocol it
- * speaks. Rejects with 429 when 1,000 pieces of its work wait already, and in an open transaction.
+ * Runs work for an account that takes a connection of the pool, when it is the account's turn: of 20 connections, 12
+ * work for accounts, at most 4 of them for one. So an account with many requests waits for itself, whatever protocol it
+ * uses. Rejects with 429 if 1,000 pieces of its work wait already, and in an open transaction.
  */
 export function inTurn<T>(pool: Pool, { accountId }: Tenant, work: () => Promise<T>): Promise<T> {
   refuseInTransaction('a turn at the database');

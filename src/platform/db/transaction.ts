@@ -17,7 +17,7 @@ export function refuseInTransaction(what: string): void {
 
 /**
  * Runs `work` in one transaction: committed when it resolves, rolled back when it throws. A client whose rollback fails
- * is discarded instead of returning to the pool with an open transaction.
+ * is discarded instead of returned to the pool with an open transaction.
  */
 export async function transaction<T>(pool: Pool, work: (tx: PoolClient) => Promise<T>): Promise<T> {
   const client = await pool.connect();
@@ -46,8 +46,8 @@ export async function transaction<T>(pool: Pool, work: (tx: PoolClient) => Promi
 const MAX_TRIES = 3;
 
 /**
- * Runs a transaction as `transaction` does, and again when PostgreSQL has ended it in favour of another one that held
- * the rows in another order: three times in all. `work` must do nothing that a rollback does not undo.
+ * Runs a transaction as `transaction` does, and again if PostgreSQL has ended it in favour of another one that held the
+ * rows in another order: three times in all. `work` must do nothing that a rollback does not undo.
  */
 export async function repeatedTransaction<T>(pool: Pool, work: (tx: PoolClient) => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries++) {

@@ -2,7 +2,7 @@ import { type Access, type Role, ROLES, roleMay } from '../lib/scope.ts';
 import { isExempt, type StepUp } from './step-up.ts';
 import { accessOf, type Requirement, requirementsOf } from './auth.ts';
 
-/** The parts of a route that decide who may call it. */
+/** The parts of a route that define its access rules. */
 type AccessRoute = {
   readonly method: string | string[];
   readonly onRequest?: unknown;
@@ -18,11 +18,11 @@ export type RouteAccess = {
    * needs no credentials.
    */
   readonly scope: readonly string[];
-  /** The roles of users that have all of that; none for routes of operators, which ask for no role. */
+  /** The roles of users that have all of these; none for routes of operators, which require no role. */
   readonly roles: readonly Role[];
   /** Rule of the route for step-ups of sessions. */
   readonly stepUp: StepUp | undefined;
-  /** The same in a few sentences, for people. */
+  /** The same in a few sentences, for readers. */
   readonly text: string;
 };
 

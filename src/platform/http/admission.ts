@@ -16,13 +16,13 @@ const PLAINTEXT_ALLOWED_PREFIX = '/health/';
 export type Admission = {
   /** Sets the headers that every response has. */
   stamp(request: FastifyRequest, reply: FastifyReply): void;
-  /** Returns why a request is rejected; undefined if it may proceed. */
+  /** Returns the reason to reject a request; undefined if it may proceed. */
   refusal(request: FastifyRequest): AppError | undefined;
 };
 
 /**
- * Creates the checks: plaintext from the network, a missing Host, NUL in the URL, and changes that a page of another
- * origin asks for are rejected.
+ * Creates the checks: plaintext from the network, a missing Host, NUL in the URL, and changes requested by a page of
+ * another origin are rejected.
  */
 export function createAdmission(config: Config, isTrusted: (address: string | undefined) => boolean): Admission {
   const secure = config.tls !== undefined || config.trustProxy.length > 0;

@@ -10,9 +10,9 @@ const MAX_RECORD_FIELDS = 1_000;
 const known = new WeakMap<object, number>();
 
 /**
- * Returns how many values a body of this schema may have in all, objects and lists included: the most that the schema
- * accepts, and 1,500 for fields that it does not know. At most 250,000; that also holds without a schema and for lists
- * without `maxItems`.
+ * Returns the maximum number of values of a body with this schema, including objects and lists: the maximum that the
+ * schema accepts, and 1,500 for fields that it does not know. At most 250,000; that also holds without a schema and for
+ * lists without `maxItems`.
  */
 export function maxValuesOf(schema: unknown): number {
   if (!isRecord(schema)) return MAX_VALUES;

@@ -1,7 +1,7 @@
 /** Reason to reject a JSON text before it is parsed. */
 export type JsonFault = 'too_many_values' | 'too_many_fields' | 'too_deep' | 'nul' | 'surrogate';
 
-/** The deepest body of the interface has about ten levels. */
+/** Maximum depth; the deepest body of the interface has about ten levels. */
 export const MAX_DEPTH = 64;
 /** Objects with more fields become hash tables, which are slow to parse and to walk. */
 export const MAX_FIELDS = 1_000;
@@ -84,5 +84,5 @@ function escapedUnit(octets: Uint8Array, at: number): number {
   return unit;
 }
 
-/** The value of a hexadecimal digit. Anything else makes the code unit useless, and the text no JSON. */
+/** The value of a hexadecimal digit. Anything else makes the code unit useless, and the text invalid JSON. */
 const hexDigit = (octet: number): number => (octet < 0x3a ? octet - 0x30 : (octet | 0x20) - 0x57);

@@ -26,7 +26,7 @@ export function acceptJsonBodies(app: App): void {
     if (fault !== null) return done(REFUSALS[fault]());
     parseText(octets.toString('utf8'), done);
   });
-  // HTTP libraries call the body of a POST a form even when there is none.
+  // HTTP libraries declare the body of a POST as a form even if there is none.
   app.addContentTypeParser('*', ({ headers }, _body, done: Done) =>
     headers['content-length'] === '0' ? done(null, undefined) : done(new AppError('unsupported_media_type')),
   );

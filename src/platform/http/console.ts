@@ -29,20 +29,20 @@ export type Pages = {
   send(reply: FastifyReply): Promise<FastifyReply>;
 };
 
-/** The console: its asset files, and its page under every path that it may have. */
+/** The console: its asset files, and its page under every possible path. */
 export type Console = { readonly pages: Pages; routes(app: App): void };
 
 /**
  * Creates the console, which is served at `/` without credentials: it gets all its data from the API. Its content
  * security policy allows only our own scripts and connections only to us (and to the file store, where links to files
- * may lead), so that an inbound text that got into the page as markup could do nothing.
+ * may lead), so that an inbound text injected into the page as markup could do nothing.
  */
 export function createConsole({ storage }: Pick<Config, 'storage'>, folder = BUILT): Console {
   const fileOrigin = originOfStore(storage);
   function handles({ method, url, headers }: FastifyRequest): boolean {
     const path = url.split('?', 1)[0] ?? '/';
     if (method !== 'GET' && method !== 'HEAD') return false;
-    // Uptime probes and curl ask for `/` without saying that they take pages.
+    // Uptime probes and curl request `/` without stating that they accept pages.
     return path === '/' || (!NOT_PAGES.test(path) && /text\/html/.test(headers.accept ?? ''));
   }
   const send = async (reply: FastifyReply): Promise<FastifyReply> => {

@@ -10,7 +10,7 @@ import { requestFields } from './request-id.ts';
 import { invalidInput, isInputError } from './validation/validation.ts';
 
 /**
- * Registers the handlers of every error: thrown, rejected, found by a schema or by the framework, and unknown routes.
+ * Registers the handlers of all errors: thrown, rejected, found by a schema or by the framework, and unknown routes.
  */
 export function registerErrorHandlers(
   app: App,
@@ -51,8 +51,8 @@ export function unknownRouteError(
 }
 
 /**
- * Sends an error in the form of the requested URL. It is sent as text, so that the route's own response schemas cannot
- * reshape it.
+ * Sends an error in the format of the requested URL. It is sent as text, so that the route's own response schemas
+ * cannot reshape it.
  */
 export function sendError(request: FastifyRequest, reply: FastifyReply, failure: AppError): FastifyReply {
   // Fastify closes the connection after a body that it rejected. Closing while the body is still arriving resets the

@@ -9,7 +9,7 @@ const BY_CODE: Readonly<Record<string, readonly [code: ErrorCode, message?: stri
   FST_ERR_CTP_BODY_TOO_LARGE: ['too_large'],
   FST_ERR_CTP_INVALID_MEDIA_TYPE: ['unsupported_media_type'],
   FST_ERR_HANDLER_TIMEOUT: ['unavailable'],
-  // An id that is longer than any of ours does not exist.
+  // An id longer than any of ours does not exist.
   FST_ERR_MAX_PARAM_LENGTH: ['not_found'],
 };
 

@@ -65,7 +65,7 @@ export function helpRoutes(app: App, folder = BUILT): void {
         // The page of an unbuilt site says so itself.
         suppressWarning: true,
       });
-      // To the router both are one path. Pages know their own by what follows `/help/`.
+      // The router treats both as one path. Pages identify their own by the text after `/help/`.
       scope.get('/', { schema: { hide: true }, prefixTrailingSlash: 'no-slash' }, (request, reply) =>
         request.originalUrl.startsWith('/help/') ? reply.sendFile('index.html') : reply.redirect('/help/', 308),
       );

@@ -36,10 +36,10 @@ export type Keyed = Key & {
 type Deps = { readonly pool: Pool; readonly answers: AnswerStore };
 
 const HEADER = 'idempotency-key';
-/** Printable ASCII. */
+/** A valid key: printable ASCII. */
 const KEY = /^[\x20-\x7e]{1,255}$/;
 const JSON_TYPE = 'application/json; charset=utf-8';
-/** Statuses that a repeated request may not get again, although it is the same: they are not stored. */
+/** Statuses that are not stored: a repetition of the same request may get another one. */
 const TRANSIENT_STATUSES: ReadonlySet<number> = new Set([401, 403, 408, 429]);
 
 /**
@@ -126,7 +126,7 @@ const nameOf = ({ kind, keyId, userId, session }: Actor): string =>
   kind === 'key' ? `key ${keyId}` : `user ${userId ?? session?.userId}`;
 
 /**
- * Hashes the body while the route reads it, parsed or streamed. The returned function tells whether its end was read.
+ * Hashes the body while the route reads it, parsed or streamed. The returned function returns true if its end was read.
  */
 function hashBody(raw: IncomingMessage, hash: Hash): () => boolean {
   const { 'content-length': length, 'transfer-encoding': chunked } = raw.headers;

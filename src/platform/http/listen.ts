@@ -27,7 +27,7 @@ export async function listen(
   at: At = { port: config.port, setting: 'PORT' },
 ): Promise<string> {
   const { host } = config;
-  // Fastify takes every server that it did not create for one that speaks plain HTTP.
+  // Fastify assumes plain HTTP for every server that it did not create.
   const listenTextResolver = (address: string): string => `listening on ${withScheme(address, config)}`;
   await explained(app.listen({ host, port: at.port, listenTextResolver }), { ...at, host });
   return originOf(app, config);

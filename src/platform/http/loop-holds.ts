@@ -14,8 +14,8 @@ const REPORT_EVERY_MS = 60_000;
 type Deps = { readonly log: Pick<AppLog, 'warn'>; readonly metrics: Pick<Metrics, 'registry'> };
 
 /**
- * Measures how long the routes registered after this hold the event loop at a stretch: /metrics has the longest hold of
- * each since the last scrape, and at most once a minute the log names the worst one that took more than 50 ms.
+ * Measures how long the routes registered after this hold the event loop at a stretch: /metrics shows the longest hold
+ * of each since the last scrape, and at most once a minute the log names the worst one that took more than 50 ms.
  */
 export function observeLoopHolds(app: App, { log, metrics }: Deps, reportEveryMs = REPORT_EVERY_MS): void {
   const longest = createLongestHolds(metrics);

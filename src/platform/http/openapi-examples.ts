@@ -36,7 +36,7 @@ export function addRecorded(operations: readonly unknown[], recorded: RecordedEx
   }
 }
 
-/** A program may build the path or the query from a number where the API reads text. */
+/** A program may build the path or the query from a number although the API reads text. */
 const asParameter = (value: unknown, schema: unknown): unknown =>
   isRecord(schema) && schema['type'] === 'string' ? String(value) : value;
 

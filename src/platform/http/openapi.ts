@@ -88,7 +88,7 @@ const TAGS = [
 
 /**
  * Makes `app.swagger()` return the OpenAPI 3.1 description of the routes registered after this call, with the recorded
- * examples. They are read when the description is made.
+ * examples. They are read when the description is generated.
  */
 export function describeApi(app: App, readExamples: () => RecordedExamples = () => ({})): void {
   for (const schema of SHARED_SCHEMAS) app.addSchema(schema);
@@ -99,7 +99,7 @@ export function describeApi(app: App, readExamples: () => RecordedExamples = () 
         title: 'Heliograph',
         version: packageJson.version,
         description: INTRODUCTION,
-        // Who runs a gateway is not known here, and its users ask that person.
+        // The operator of a gateway is not known here; its users can ask that person.
         contact: { name: 'The operator of this gateway' },
         license: { name: packageJson.license, identifier: packageJson.license },
       },
@@ -188,7 +188,7 @@ function stepUpExtensions(stepUp: StepUp | undefined) {
 const formOf = ({ config }: RouteOptions) =>
   config?.form ? { consumes: ['multipart/form-data'], body: config.form } : {};
 
-/** The statuses of the errors that a route can return, as far as its description tells. */
+/** The statuses of the errors that a route can return, as far as its description shows. */
 function errorsOf(schema: FastifySchema, route: RouteOptions, url: string): number[] {
   const open = schema.security?.length === 0;
   const keyed = !open && acceptsKey(route);

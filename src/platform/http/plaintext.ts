@@ -10,8 +10,8 @@ export type Arrival = {
 };
 
 /**
- * Creates a check of whether an address belongs to TRUST_PROXY (addresses and CIDR blocks; an IPv4-mapped address
- * counts as its IPv4 address).
+ * Creates a check that returns true if an address belongs to TRUST_PROXY (addresses and CIDR blocks; an IPv4-mapped
+ * address counts as its IPv4 address).
  */
 export function createProxyCheck(blocks: readonly string[]): (address: string | undefined) => boolean {
   if (blocks.length === 0) return () => false;

@@ -45,9 +45,9 @@ function isFromForeignPage(request: Request): boolean {
 }
 
 /**
- * Returns 403 for a request with a session that may change something, unless it certainly comes from a page of ours: it
- * must have the console's header, and the browser must report our own origin. SameSite alone would accept other ports of
- * this host and other hosts of this site.
+ * Returns 403 for a request with a session that may change something, unless it certainly comes from one of our pages:
+ * it must have the console's header, and the browser must report our own origin. SameSite alone would accept other
+ * ports of this host and other hosts of this site.
  */
 export function crossOriginError(request: Request): AppError | undefined {
   if (SAFE.has(request.method)) return undefined;

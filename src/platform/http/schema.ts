@@ -63,7 +63,7 @@ export const ref = <S extends TSchema & { $id?: string }>(schema: S) =>
  * sends them. The schema itself is not changed, so that several operations can share it.
  */
 export const withExamples = <S extends TSchema>(schema: S, ...examples: readonly [Static<S>, ...Static<S>[]]): S => {
-  // TypeBox hides its marks from a spread: they are not enumerable.
+  // TypeBox hides its markers from a spread: they are not enumerable.
   const copy: S = Object.create(Object.getPrototypeOf(schema), Object.getOwnPropertyDescriptors(schema));
   return Object.assign(copy, { examples });
 };

@@ -51,14 +51,14 @@ const NODE_OPTIONS: http.ServerOptions = {
   maxHeaderSize: 128 * 1024,
   requestTimeout: 300_000,
   headersTimeout: 15_000,
-  // How often the two above are checked.
+  // Interval at which the two above are checked.
   connectionsCheckingInterval: 5_000,
   // Node itself would respond to a missing Host, without a request id.
   requireHostHeader: false,
 };
 
 /**
- * Creates a server that does not listen yet: HTTPS with TLS_CERT and TLS_KEY, else HTTP. Throws a StartupError when the
+ * Creates a server that does not listen yet: HTTPS with TLS_CERT and TLS_KEY, else HTTP. Throws a StartupError if the
  * certificate or the key cannot be used.
  */
 export function createNodeServer({ tls, trustProxy }: Config, handler: http.RequestListener): http.Server {
@@ -79,7 +79,7 @@ function createTlsServer({ certFile, keyFile }: NonNullable<Config['tls']>, hand
   }
 }
 
-/** Corrects the scheme of an origin. Fastify itself reports http for every server that it did not create. */
+/** Corrects the scheme of an origin. Fastify reports http for every server that it did not create. */
 export const withScheme = (origin: string, { tls }: Pick<Config, 'tls'>): string =>
   tls ? origin.replace(/^http:/, 'https:') : origin;
 
@@ -119,7 +119,7 @@ export function createServer(
     clientErrorHandler: answerClientErrors(end),
     loggerInstance: logger,
     logController: new LogController({ disableRequestLogging: true }),
-    // One logger for all requests: Fastify would create a child for each, and hardly any request logs something.
+    // One logger for all requests: Fastify would create a child for each, and hardly any request logs anything.
     childLoggerFactory: () => logger,
   }).withTypeProvider<TypeBoxTypeProvider>();
   const allowedMethods = collectMethods(app);

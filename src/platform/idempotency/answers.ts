@@ -22,7 +22,7 @@ export type AnswerStore = {
   find(key: db.Key): Promise<StoredAnswer | undefined>;
   /** Encrypts a response for storage. */
   seal(request: KeyedRequest, answer: Answer): db.SealedAnswer;
-  /** Locks the key until the transaction ends; rejects when another request holds it (`isTaken`). */
+  /** Locks the key until the transaction ends; rejects if another request holds it (`isTaken`). */
   claim(tx: Db, key: db.Key): Promise<void>;
   /**
    * Stores a response in the transaction of its request's work; fails if the key already has a response (`isTaken`).
@@ -36,7 +36,7 @@ export type AnswerStore = {
 
 export function createAnswerStore({ pool, secretKey }: { pool: Pool; secretKey: SecretKey }): AnswerStore {
   const find = groupCommit({ flush: (keys: db.Key[]) => findAnswers(pool, keys), inFlight: 2 });
-  // In the account's turn, and not with those of others: a key may be held by another request of the account.
+  // In the account's turn, not in those of others: a key may be held by another request of the account.
   const storeSoon = (answer: db.SealedAnswer) => inTurn(pool, answer, () => db.insertFreeAnswers(pool, [answer]));
   return {
     async find(key) {

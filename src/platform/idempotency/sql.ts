@@ -69,7 +69,7 @@ export const listTakenKeys = (db: Db, keys: readonly Key[]): Promise<Key[]> =>
         ON i.account_id = u.account_id AND i.key = u.key`,
   );
 
-/** Locks the key until the transaction ends; rejects with `KeyTaken` when another request holds it. */
+/** Locks the key until the transaction ends; rejects with `KeyTaken` if another request holds it. */
 export async function claimKey(tx: Db, { accountId, key }: Key): Promise<void> {
   const name = `idempotency ${accountId} ${key}`;
   const { free } = await one<{ free: boolean }>(

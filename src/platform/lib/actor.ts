@@ -8,7 +8,7 @@ import type { Role, Scope } from './scope.ts';
 export const SIGN_IN_METHODS = ['password', 'totp', 'recovery-code', 'passkey', 'single-sign-on'] as const;
 export type SignInMethod = (typeof SIGN_IN_METHODS)[number];
 
-/** The session of a signed-in user, as of the user's own account, whichever account the session is looking at. */
+/** The session of a signed-in user in the user's own account, even while the session looks at another account. */
 export type Session = {
   readonly id: number;
   readonly accountId: number;
@@ -34,7 +34,7 @@ export type Actor = {
   readonly accountId: number;
   /** Null unless the caller is a key. */
   readonly keyId: number | null;
-  /** The user, or the user who made the key; null for an operator, and for a key that an operator made. */
+  /** The user, or the user who created the key; null for an operator, and for a key created by an operator. */
   readonly userId: number | null;
   readonly username: string | null;
   readonly role: Role;

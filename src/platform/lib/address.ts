@@ -60,7 +60,7 @@ export function networkOf(text?: string): string {
   return blockOf(parse(address), address.includes(':') ? 64 : 32);
 }
 
-/** Creates a check of whether an address, in any notation, is in one of these canonical blocks. */
+/** Creates a check that returns true if an address, in any notation, is in one of these canonical blocks. */
 export function createAddressList(blocks: readonly string[]): (address?: string) => boolean {
   // One list per kind: a common list would find 1.2.3.4 in ::/0.
   const lists = { ipv4: new BlockList(), ipv6: new BlockList() };

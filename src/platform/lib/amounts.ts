@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import { fromMicros } from './money.ts';
 import type { Scope } from './scope.ts';
 
-/** A caller, as far as it decides whether amounts are shown. */
+/** The part of a caller that decides if amounts are shown. */
 export type AmountReader = { readonly operations: ReadonlySet<Scope> };
 
 /** Returns true if a caller sees prices, costs and balances. */
@@ -27,11 +27,11 @@ export const withAmounts = (text: string, { priceMicros, availableMicros, curren
 /** Start of the amounts in such a text. */
 const AMOUNTS = ': the message costs ';
 
-/** A text by `withAmounts`, or any other, as this caller may see it. */
+/** Returns a text, made by `withAmounts` or not, as this caller may see it. */
 export const textFor = (reader: AmountReader, text: string): string =>
   seesAmounts(reader) ? text : (text.split(AMOUNTS, 1)[0] ?? '');
 
-/** The schema of a text that may be one by `withAmounts`. */
+/** The schema of a text that may come from `withAmounts`. */
 export const textWithAmounts = (description: string) =>
   Type.String({
     description: `${description} Without amounts for callers without the scope \`money\`.`,

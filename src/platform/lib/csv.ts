@@ -47,7 +47,7 @@ function inertText(text: string): string {
   return text.replace(FORMULAS, "$1'$2").replace(FIRST, "'$1");
 }
 
-/** Returns the text that a cell of ours stands for: without the apostrophes that `csvLine` and the exports add. */
+/** Returns the original text of an exported cell: without the apostrophes that `csvLine` and the exports add. */
 export function readCell(cell: string): string {
   if (!cell.includes("'")) return cell;
   const withoutFirst = MARKED_FIRST.test(cell) ? cell.slice(1) : cell;

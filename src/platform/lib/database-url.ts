@@ -14,8 +14,8 @@ export function splitHosts(url: string): string[] {
 }
 
 /**
- * Names the database of a URL for people, with all its hosts and without its password:
- * `heliograph at db-1:5432, db-2:5432`, or `heliograph at /var/run/postgresql` for a socket.
+ * Returns a readable name of a URL's database, with all its hosts and without its password: `heliograph at db-1:5432,
+ * db-2:5432`, or `heliograph at /var/run/postgresql` for a socket.
  */
 export function nameOfDatabase(url: string): string {
   const urls = splitHosts(url).map((one) => new URL(one));

@@ -29,7 +29,7 @@ function writeTime(ms: number): void {
 
 /**
  * Returns a new id: a UUIDv7 (RFC 9562, section 5.7), so that ids sort by time to the millisecond. Node's own
- * `randomUUIDv7` joins twenty strings: that is 560 bytes of garbage, of the 17 kB that a message had, and an id that its
+ * `randomUUIDv7` joins twenty strings: that is 560 bytes of garbage, of the 17 kB of a message, and an id that its
  * first reader has to flatten.
  */
 export function newId(): string {
@@ -117,7 +117,7 @@ function writeId(): void {
 
 const hex12 = (ms: number): string => ms.toString(16).padStart(12, '0');
 
-/** Returns an id that follows from this name alone, as a UUIDv8 (RFC 9562, section 5.8) of its SHA-256. */
+/** Returns an id derived from this name alone, as a UUIDv8 (RFC 9562, section 5.8) of its SHA-256. */
 export function idFrom(name: string): string {
   const hex = createHash('sha256').update(name).digest('hex');
   const variant = ((Number.parseInt(hex.charAt(16), 16) & 3) | 8).toString(16);

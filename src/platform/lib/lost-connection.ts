@@ -4,7 +4,7 @@ const SOCKET = /\b(ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNRE
 const POSTGRESQL = /^(08...|57P0[123])$/;
 /**
  * pg and its pool report these without a code; "after calling end" when the program ends before an upload does. A
- * PostgreSQL that starts again has no Unix socket for a moment; other files that are missing have the same code.
+ * restarting PostgreSQL briefly has no Unix socket; other missing files have the same code.
  */
 const POOL =
   /timeout exceeded when trying to connect|Connection terminated|not queryable|Query read timeout|after calling end|connect ENOENT/i;

@@ -1,6 +1,6 @@
 /** Differences between the systems that the program may run on. It has run on Linux only. */
 export type OperatingSystem = {
-  /** The file of names that come before DNS. */
+  /** The hosts file, which takes precedence over DNS. */
   readonly hostsFile: string;
   /** The name of the system in the packages of the built-in PostgreSQL. */
   readonly packageName: string;
@@ -12,7 +12,7 @@ export type OperatingSystem = {
   readonly isPosix: boolean;
   /** Environment variables that PostgreSQL needs; it gets no others. Without SystemRoot, Windows opens no sockets. */
   readonly environment: Readonly<Record<string, string>>;
-  /** The folder that is always there, for processes that outlive this one. */
+  /** A folder that always exists, for processes that outlive this one. */
   readonly root: string;
   /** The command that prints the command line of a process; null where /proc has it. */
   readonly commandLine: ((pid: number) => readonly [command: string, ...args: string[]]) | null;

@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { CHANNELS } from './channel.ts';
 
-/** The schema of a value that may be null. */
+/** Makes the schema of a value that may be null. */
 export const orNull = <T extends Type.TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
 
 /** The schema of an instant as ISO 8601 text. */

@@ -19,7 +19,7 @@ export const SCOPES = [
 ] as const;
 export type Scope = (typeof SCOPES)[number];
 
-/** The roles of users, from the one that may do least to the one that may do everything. */
+/** The roles of users, from the least to the most powerful. */
 export const ROLES = ['viewer', 'sender', 'manager', 'admin'] as const;
 export type Role = (typeof ROLES)[number];
 
@@ -72,7 +72,7 @@ export function scopesOfKey(role: Role, operations: readonly string[]): Readonly
   return new Set(SCOPES.filter((scope) => operations.includes(scope) && ROLE_SCOPES[role].has(scope)));
 }
 
-/** A caller as the rights see it: a role, and the scopes to which a key limits it. */
+/** The part of a caller that determines its rights: a role, and the scopes to which a key limits it. */
 export type Holder = { readonly role: Role; readonly operations: ReadonlySet<Scope> };
 
 /** Returns true if a caller has this access within the scope: it has the scope, and its role allows the access. */

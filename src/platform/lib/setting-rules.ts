@@ -40,11 +40,11 @@ export function publicUrl(value: string): string {
   url(['http:', 'https:'], 'https://messages.example.com')(value);
   if (/[\s?#\\\p{Cc}]/u.test(value)) return must('a URL without spaces, query and fragment');
   const { username = '', password = '' } = URL.parse(value) ?? {};
-  // The message must not contain the value: it has a password in it.
+  // The message must not contain the value, which has a password.
   return username === '' && password === '' ? value : must('a URL without user and password');
 }
 
-/** Accepts a URL of PostgreSQL with one or several hosts, whose parameters about TLS fit together. */
+/** Accepts a URL of PostgreSQL with one or several hosts and consistent TLS parameters. */
 export function databaseUrl(value: string): string {
   const isUrl = (one: string): boolean => /^postgres(ql)?:$/.test(URL.parse(one)?.protocol ?? '');
   const example = 'postgres://user:password@host:5432/database, with several hosts as host1:5432,host2:5432';
@@ -61,7 +61,7 @@ export function cellDatabases(value: string): ReadonlyMap<number, string> {
   const databases = new Map<number, string>();
   for (const part of value.split(/\s+/).filter((one) => one !== '')) {
     const [, number, address] = /^(\d{1,4})=(.+)$/.exec(part) ?? [];
-    // The message must not contain the value: URLs have passwords in them.
+    // The message must not contain the value: URLs contain passwords.
     if (number === undefined || address === undefined || Number(number) > 8190 || databases.has(Number(number)))
       return must('one number=URL for each cell, such as 0=postgres://user:password@host/name, separated by spaces');
     databases.set(Number(number), databaseUrl(address));

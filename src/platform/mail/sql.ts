@@ -35,11 +35,11 @@ export const findPlan = async (db: Db, { accountId }: { accountId: number }): Pr
 
 type Budget = { readonly subject: Buffer; readonly perHour: number; readonly perDay: number };
 
-/** Counts a mail; returns 0, or the seconds until the budget has room, and then it counts nothing. */
+/** Counts a mail and returns 0, or returns the seconds until the budget has room without counting it. */
 export const takeMail = async (db: Db, { subject, perHour, perDay }: Budget): Promise<number> =>
   (await one<{ wait: number }>(db, sql`SELECT take_mail(${subject}, ${perHour}, ${perDay}) AS wait`)).wait;
 
-/** Deletes the budgets of which nothing was taken for a day. */
+/** Deletes the budgets from which nothing was taken for a day. */
 export const deleteUnusedBudgets = (db: Db): Promise<number> =>
   exec(db, sql`DELETE FROM mail_budget WHERE taken_at[1] < now() - interval '1 day'`);
 

@@ -55,7 +55,7 @@ export function mailTasks({ config, ...deps }: Deps): Task[] {
   return [...sending, old];
 }
 
-/** Sends the mail whose turn is next. Returns how many it found. */
+/** Sends the mail whose turn is next. Returns the number found. */
 async function sendNextMail({ pool, secretKey, log }: Omit<Deps, 'config'>, mailer: Mailer): Promise<number> {
   const due = await claimDueMail(pool, { leaseMs: LEASE_MS });
   if (!due) return 0;

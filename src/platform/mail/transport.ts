@@ -11,8 +11,8 @@ export type MailFailure = { readonly code: string; readonly final: boolean };
 
 export type Mailer = {
   /**
-   * Hands a mail to the server; null when it was taken. Never rejects. The same `id` gives the same Message-ID, by which
-   * receivers recognise a mail that came twice.
+   * Hands a mail to the server; null if it was taken. Never rejects. The same `id` gives the same Message-ID, by which
+   * receivers recognise a duplicate.
    */
   send(id: string, mail: Mail): Promise<MailFailure | null>;
 };

@@ -25,7 +25,7 @@ export const ADDRESS_REFUSED = 'ERR_ADDRESS_REFUSED';
 export const addressRefusedError = (): Error =>
   Object.assign(new Error('the host has a non-public address'), { code: ADDRESS_REFUSED });
 
-/** A host may have many addresses, and those of a host that is down would be tried one after the other. */
+/** Maximum addresses of a host, since those of a host that is down would be tried one after the other. */
 const MAX_ADDRESSES = 4;
 
 /**

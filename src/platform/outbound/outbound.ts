@@ -21,8 +21,8 @@ export type Outbound = {
 const MAX_PICTURE_BYTES = 1024 * 1024;
 
 /**
- * Creates it as configured by the WEBHOOK_ settings, SINGLE_SIGN_ON_PORTS and DNS_SERVERS. Throws a StartupError when WEBHOOK_CA_FILE
- * has no certificates.
+ * Creates the outbound clients from the WEBHOOK_ settings, SINGLE_SIGN_ON_PORTS and DNS_SERVERS. Throws a StartupError
+ * if WEBHOOK_CA_FILE has no certificates.
  */
 export async function createOutbound({
   webhooks: { allowedBlocks, ports, caFile },

@@ -29,7 +29,8 @@ const SPECIAL_IPV4 = [
 ];
 
 /**
- * All that IANA has allocated for global unicast. Mapped, compatible, NAT64, local and link-local are outside of it.
+ * All addresses that IANA has allocated for global unicast. Mapped, compatible, NAT64, local and link-local ones are
+ * outside of it.
  */
 const GLOBAL_IPV6 = ['2000::/3'];
 

@@ -17,7 +17,7 @@ export type S3Settings = Extract<Config['storage'], { readonly kind: 's3' }>;
 /** Two parts are in memory at a time. S3 takes 10,000 parts of at least 5 MiB each, so a file may have up to 80 GB. */
 const PART_BYTES = 8 * 1024 * 1024;
 
-/** Stores files in a bucket of an S3-compatible store. Sends it no request before the first file. */
+/** Stores files in a bucket of an S3-compatible store. Sends no request before the first file. */
 export function createS3Storage(settings: S3Settings): Storage {
   const { bucket, prefix } = settings;
   const client = new S3Client(clientOptions(settings));

@@ -27,7 +27,7 @@ export const heliograph = definePreset({
     code: '/results/0/statusCode',
     text: '/results/0/reasons/0',
     rules: [
-      // No credit there. No route and no price are matters of our account, too; the recipient's opt-out is not.
+      // No credit there. No route and no price concern our account, too; the recipient's opt-out does not.
       { status: '200', is: ['402'], outcome: 'fault' },
       { status: '200', is: ['403'], outcome: 'refused' },
       { status: '200', is: ['400'], outcome: 'refused', elsewhere: true },

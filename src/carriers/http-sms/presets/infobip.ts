@@ -1,11 +1,13 @@
 import { definePreset } from '../preset.ts';
 
 /**
- * Infobip SMS API v3 (infobip.com/docs/api/channels/sms and …/developer-resources/api-fundamentals/message-status-codes, in November
- * 2026; infobip-api-java-client 6.4.0). The base URL is that of the account there. Callbacks prove their origin by the token in
- * their URL. Inbound messages need the callback URL with the token at the number there.
+ * Infobip SMS API v3 (infobip.com/docs/api/channels/sms and
+ * …/developer-resources/api-fundamentals/message-status-codes, in November 2026; infobip-api-java-client 6.4.0). The
+ * base URL is that of the account there. Callbacks prove their origin by the token in their URL. Inbound messages need
+ * the callback URL with the token at the number there.
  *
- * DELIVERED_TO_OPERATOR is of the group DELIVERED, but not final: the network has the message, the handset has it not yet.
+ * DELIVERED_TO_OPERATOR belongs to the group DELIVERED, but is not final: the network has the message, the handset does
+ * not have it yet.
  */
 export const infobip = definePreset({
   needs: ['baseUrl', 'apiKey'],

@@ -68,7 +68,7 @@ async function copyOnce(native: string, version: string): Promise<string> {
   const draft = `${target}.new-${process.pid}`;
   await rm(draft, { recursive: true, force: true });
   await cp(native, draft, { recursive: true, verbatimSymlinks: true });
-  // Another process may have been faster: the rename then fails, since the folder is not empty, and its copy is as
+  // Another process may have been faster: the rename then fails, since the folder is not empty, and its copy is equally
   // good.
   await rename(draft, target).catch(() => rm(draft, { recursive: true }));
   return target;

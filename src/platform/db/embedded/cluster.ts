@@ -20,7 +20,7 @@ export type ClusterOptions = {
   readonly user: ServerUser | undefined;
   readonly durable: boolean;
   readonly log: Log;
-  /** Breaks off the creation of a cluster. */
+  /** Aborts the creation of a cluster. */
   readonly signal?: AbortSignal | undefined;
 };
 
@@ -33,7 +33,7 @@ export const passwordPath = (dataDir: string): string => join(dataDir, 'postgres
 
 /**
  * Returns the cluster of `dataDir`, created if there is none, and the password of its superuser. Of several concurrent
- * processes only one creates it; an interrupted creation leaves nothing that the next one would take for a cluster.
+ * processes only one creates it; an interrupted creation leaves nothing that the next one would mistake for a cluster.
  * Throws a StartupError if the cluster belongs to another major version or if the server's user cannot reach it.
  */
 export async function openCluster(options: ClusterOptions): Promise<{ clusterDir: string; password: string }> {

@@ -94,7 +94,7 @@ async function openSite(options: EmbeddedOptions): Promise<{ site: Site; passwor
   return { site, password };
 }
 
-/** Retries, since a dying server counts as running for a moment. */
+/** Retries, since a dying server briefly counts as running. */
 async function connectToServer(site: Site, password: string, signal: AbortSignal | undefined) {
   const deadline = Date.now() + CONNECT_TIMEOUT_MS;
   for (;;) {
@@ -157,7 +157,7 @@ async function query<R extends pg.QueryResultRow>(connectionString: string, text
   }
 }
 
-/** Restarts the server when it is gone, until `end`, which breaks off a restart in progress. */
+/** Restarts the server when it is gone, until `end`, which aborts a restart in progress. */
 function watchServer(site: Site, port: number, log: Log): { end(): Promise<void> } {
   const ending = new AbortController();
   let check = Promise.resolve();

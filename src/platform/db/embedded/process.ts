@@ -16,7 +16,7 @@ import { operatingSystem } from '../../lib/operating-system.ts';
 
 const run = promisify(execFile);
 
-/** A cluster and how to run its server. */
+/** A cluster and the options of its server. */
 export type Site = {
   /** A real path, without symbolic links. */
   readonly clusterDir: string;
@@ -42,10 +42,10 @@ const START_TIMEOUT_MS = 600_000;
 const STOP_TIMEOUT_MS = 5_000;
 /** Time for which a start is retried while its failure is temporary. */
 const RETRY_MS = 10_000;
-/** A port taken between choice and use, or processes of a killed server that have not ended yet. */
+/** Failure of a port taken between choice and use, or of processes of a killed server that have not ended yet. */
 const TRANSIENT_FAILURE =
   /Address already in use|pre-existing shared memory block|lock file "postmaster.pid" already exists/;
-/** Some network and shared folders take no sockets. */
+/** Some network and shared folders support no sockets. */
 const NO_SOCKETS = /could not create any Unix-domain sockets/;
 const MAX_LOG_BYTES = 10_000_000;
 
@@ -76,8 +76,8 @@ const FAILURES: readonly { readonly pattern: RegExp; readonly sentence: string }
 ];
 
 /**
- * Finds the server that runs on this cluster, whichever process started it; `ready`: whether it accepts connections yet.
- * A pid file whose process is gone, or is another program by now, is ignored.
+ * Finds the server that runs on this cluster, whichever process started it; `ready` is true if it accepts connections
+ * already. A pid file whose process is gone, or is another program by now, is ignored.
  */
 export async function findServer(clusterDir: string): Promise<(RunningServer & { ready: boolean }) | undefined> {
   // Lines of postmaster.pid: pid, data directory, start time, port, socket folder, address, shared memory key, status.

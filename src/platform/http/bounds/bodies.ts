@@ -8,7 +8,7 @@ import type { EndConnection } from '../client-error.ts';
 import type { Refusal } from './refusals.ts';
 import { isKnownCaller } from './strangers.ts';
 
-/** Bodies of up to this size are not counted: the number of connections bounds them. */
+/** Bodies of up to this size are not counted: the number of connections limits them. */
 const FREE_BYTES = 16 * 1024;
 const RETRY_AFTER_SECONDS = 5;
 

@@ -25,7 +25,7 @@ type Exchange = readonly [request: IncomingMessage, response: ServerResponse];
 export function oneAtATime(handle: RequestListener, endFlood: (socket: Socket) => void): RequestListener {
   /** Waiting requests by connection. A connection has an entry while one of its requests is in progress or waits. */
   const waiting = new WeakMap<Socket, Exchange[]>();
-  /** Connections with a waiting request and none at work. */
+  /** Connections with a waiting request and none in progress. */
   const ready = new Set<Socket>();
 
   function begin(socket: Socket, [request, response]: Exchange): void {
@@ -57,7 +57,7 @@ export function oneAtATime(handle: RequestListener, endFlood: (socket: Socket) =
 
   return (request, response) => {
     const { socket } = request;
-    // The rest of a read of which the connection was closed.
+    // Rest of a read from a closed connection.
     if (socket.destroyed) return;
     const exchanges = waiting.get(socket);
     if (exchanges === undefined) {
@@ -93,7 +93,7 @@ export function createFloods({ isTrusted, count }: FloodOptions): Floods {
       const { remoteAddress } = socket;
       const network = networkOf(remoteAddress);
       if (isTrusted(remoteAddress) || limiter.take(network, FLOODS).remaining > 0) return;
-      // Others that wait to be read would each take 17 ms. Those of a customer behind the same address have been read.
+      // Others waiting to be read would each take 17 ms. Those of a customer behind the same address have been read.
       for (const other of open.get(network) ?? []) if (other.bytesRead === 0) other.destroy();
     },
     accept(socket) {

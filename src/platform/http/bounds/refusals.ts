@@ -14,7 +14,7 @@ export type Refusal =
 
 const NAME = 'heliograph_http_refused_total';
 
-/** Returns the function that counts a refusal in the metrics. Servers with one registry share the counter. */
+/** Returns the function that counts a rejection in the metrics. Servers with one registry share the counter. */
 export function createRefusalCounter({ registry }: Pick<Metrics, 'registry'>): (bound: Refusal) => void {
   const known = registry.getSingleMetric(NAME);
   const counter = known instanceof Counter ? known : createCounter(registry);

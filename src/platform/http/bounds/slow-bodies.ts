@@ -25,7 +25,7 @@ type Options = { readonly end: EndConnection; readonly count: (bound: Refusal) =
  * do not count against the client. Returns the function that stops watching.
  */
 export function endSlowBodies(server: Server, { end, count }: Options): () => void {
-  // By connection, so that it holds one entry for each, however many requests there are between two sweeps.
+  // Open requests by connection: one entry for each, however many requests there are between two sweeps.
   const open = new Map<Socket, Open>();
 
   const note = (request: IncomingMessage, response: ServerResponse): void => {

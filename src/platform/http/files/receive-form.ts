@@ -57,7 +57,7 @@ export type FormOptions = {
   /** An empty file, which gets the content. */
   readonly file: FileHandle;
   readonly bounds: FormBounds;
-  /** The upload that the form belongs to: it holds a place while the body arrives. */
+  /** The upload that the form belongs to: it holds a slot while the body arrives. */
   readonly upload: Upload;
 };
 
@@ -97,7 +97,7 @@ const tooLarge = ({ fileBytes }: Pick<FormBounds, 'fileBytes'>) =>
 
 type Watch = { readonly broken: Promise<never>; stop(): void };
 
-/** Rejects when the body is too large or too slow, and when it has to give way. */
+/** Rejects if the body is too large or too slow, or if it has to give way. */
 function watchBody(raw: IncomingMessage, bounds: FormBounds, { received, signal }: Place): Watch {
   const { bodyBytes, stallTimeoutMs, totalTimeoutMs } = bounds;
   const { promise: broken, reject } = Promise.withResolvers<never>();

@@ -45,7 +45,7 @@ export async function sendFile(
   file: ServedFile,
 ): Promise<FastifyReply> {
   const etag = `"${file.etag}"`;
-  // A range is of no use to a client whose partial copy is of another version.
+  // A range is useless to a client whose partial copy is of another version.
   const isOther = headers['if-range'] !== undefined && headers['if-range'] !== etag;
   const range = isOther ? 'whole' : readRange(headers.range, file.sizeBytes);
   if (range === 'beyond') throw beyond(file);
@@ -73,7 +73,7 @@ const safeHeaders = ({ contentType, fileName, inline = false }: ServedFile) => (
   'accept-ranges': 'bytes',
 });
 
-/** RFC 6266: the name in two forms, for clients that read only ASCII and for the others. */
+/** Returns the header of RFC 6266: the name in two forms, for clients that read only ASCII and for the others. */
 function disposition(kind: 'inline' | 'attachment', fileName: string): string {
   const ascii = fileName.replace(/[^\x20-\x7e]|["\\%/]/g, '_');
   const exact = encodeURIComponent(fileName.toWellFormed()).replace(

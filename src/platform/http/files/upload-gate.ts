@@ -12,27 +12,27 @@ export type Place = {
 /** An upload in progress. */
 export type Upload = {
   /**
-   * Waits for a place and runs `take`, which receives the body, while it holds the place. Errors: 503 when no place
-   * became free in time.
+   * Waits for a slot and runs `take`, which receives the body, while it holds the slot. Errors: 503 if no slot became
+   * free in time.
    */
   receive<T>(take: (place: Place) => Promise<T>): Promise<T>;
 };
 
 export type UploadGate = {
-  /** Runs an upload. Errors: 429 when the account has too many in progress, 503 when all accounts together have. */
+  /** Runs an upload. Errors: 429 if the account has too many in progress, 503 if all accounts together have. */
   run<T>(accountId: number, work: (upload: Upload) => Promise<T>): Promise<T>;
 };
 
 const DEFAULTS = {
   /** Number of bodies that are received at the same time; the others wait. */
   places: 8,
-  /** The uploads in progress of one account: in reception, waiting, or being processed. */
+  /** Maximum uploads in progress of one account: in reception, waiting, or being processed. */
   perAccount: 2,
-  /** The uploads in progress of all accounts. Each needs two open files. */
+  /** Maximum uploads in progress of all accounts. Each needs two open files. */
   inAll: 200,
   /** A body that arrives more slowly is dripping: it gives way to others. */
   bytesPerSecond: 32 * 1024,
-  /** A body is not taken for a dripping one before it has been slower for this long. */
+  /** A body does not count as dripping before it has been slower for this long. */
   graceMs: 2000,
   /** Time for which an upload waits for a slot. Shorter than the time after which an unread body is cut off. */
   patienceMs: 6000,

@@ -19,7 +19,7 @@ export function nearestName(name: string, known: readonly string[]): string | nu
   return nearest;
 }
 
-/** The edit distance of two texts in which two neighbours that were exchanged count once (optimal string alignment). */
+/** The edit distance of two texts in which two exchanged neighbours count once (optimal string alignment). */
 function slipsBetween(a: string, b: string): number {
   let [before, last]: [number[], number[]] = [[], Array.from({ length: b.length + 1 }, (_, i) => i)];
   for (let i = 1; i <= a.length; i++) {

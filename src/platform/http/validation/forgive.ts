@@ -3,8 +3,8 @@ import { isRecord } from '../../lib/is-record.ts';
 
 /**
  * Corrects the case of words in a document that a schema rejected: `text` becomes `TEXT` where the schema has a list of
- * words with that one, and `sms,rcs` becomes `SMS,RCS` where its pattern accepts that. Returns whether it
- * changed anything.
+ * words with that one, and `sms,rcs` becomes `SMS,RCS` where its pattern accepts that. Returns true if it changed
+ * anything.
  */
 export function forgiveCase(document: unknown, faults: readonly ErrorObject[]): boolean {
   let changed = false;
@@ -37,7 +37,7 @@ function wordOf({ keyword, params }: ErrorObject, given: string): string | undef
   return allowed.filter((each) => typeof each === 'string').find((each) => each.toLowerCase() === given.toLowerCase());
 }
 
-/** Returns the words in capitals, if the pattern takes them so: a pattern for words with commas between them. */
+/** Returns the words in capitals, if the pattern accepts them: a pattern for words with commas between them. */
 function capitals(given: string, pattern: unknown): string | undefined {
   const words = given.toUpperCase();
   return /^[A-Z_,]{1,200}$/.test(words) && new RegExp(String(pattern), 'u').test(words) ? words : undefined;

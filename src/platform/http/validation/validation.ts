@@ -148,7 +148,7 @@ function faultsOfPart(request: FastifyRequest, part: Part): readonly FieldError[
 const isValidator = (validate: unknown): validate is Validator =>
   typeof validate === 'function' && 'listFaults' in validate;
 
-/** The message for clients that show nothing else: the first three faults. */
+/** Returns the message for clients that show nothing else: the first three faults. */
 function summary(faults: readonly FieldError[]): string {
   const words = faults.slice(0, 3).map(({ field, message }) => `${field} ${message}`);
   return words.join('; ') + (faults.length > 3 ? `; and ${faults.length - 3} more` : '');

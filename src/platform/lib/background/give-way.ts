@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 /** Time after a single send for which bulk work yields. */
 const RECENT_MS = 1000;
-/** The longest rest: more would make batches larger, and not the others' waits shorter. */
+/** Maximum rest: more would make batches larger, and not shorten the waits of others. */
 const MAX_REST_MS = 50;
 
 let lastAt = Number.NEGATIVE_INFINITY;
@@ -24,5 +24,5 @@ export async function giveWay(beganAt: number): Promise<void> {
   if (hasSingles()) await delay(Math.min(performance.now() - beganAt, MAX_REST_MS));
 }
 
-/** Returns how much of a piece of work in bulk to do at a time: a quarter of `size` while single messages are sent. */
+/** Returns the size of a piece of bulk work: a quarter of `size` while single messages are sent. */
 export const pieceOf = (size: number): number => (hasSingles() ? Math.ceil(size / 4) : size);

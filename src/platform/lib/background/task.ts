@@ -18,7 +18,7 @@ export type Task = {
   readonly signal?: Signal;
   /** Called when the worker begins to stop: shortens the run in progress. */
   readonly interrupt?: () => Promise<void>;
-  /** Called when no run is in progress any more, in the reverse order of the tasks. */
+  /** Called when no run is in progress any longer, in the reverse order of the tasks. */
   readonly close?: () => Promise<void>;
 };
 
@@ -31,14 +31,14 @@ export const always = (): boolean => true;
 export const untilIdle = (work: () => Promise<number | boolean>, idleMs: number) => async (): Promise<number> =>
   Number(await work()) > 0 ? 0 : idleMs;
 
-/** Makes a `work` that runs every `everyMs`. */
+/** Creates a `work` that runs every `everyMs`. */
 export const every = (everyMs: number, work: () => Promise<unknown>) => async (): Promise<number> => {
   await work();
   return everyMs;
 };
 
 /**
- * Makes a `work` for rows with a due time. It asks for the next due time when woken and at least every `pollMs` (for
+ * Creates a `work` for rows with a due time. It queries the next due time when woken and at least every `pollMs` (for
  * rows that a dead process left behind), and works when one is due. An idle poll costs one simple query.
  */
 export const whenDue =

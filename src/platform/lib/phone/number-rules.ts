@@ -15,7 +15,7 @@ export const numberRulesOf = ({ defaultCountry, numberChecks }: NumberRules): Nu
   numberChecks,
 });
 
-/** The rules of an account that has set none. */
+/** The rules of an account without its own. */
 export const DEFAULT_NUMBER_RULES: NumberRules = { defaultCountry: null, numberChecks: 'strict' };
 
 /** Errors of a phone number. Clients see these texts after the name of its field. */

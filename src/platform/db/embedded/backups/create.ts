@@ -24,14 +24,15 @@ const OF_SERVER = /^(postmaster\.(pid|opts)|\.s\.PGSQL\..*)$/;
 const TEMPORARY = /(^|\/)pgsql_tmp/;
 
 /**
- * Copies the database of `dataDir` into the new folder `to` while it is used: the cluster, the WAL that was written
- * meanwhile, and its password. The backup is restored to the time at which it was finished. The folder appears when the backup is complete and on the disk. Files and the secret key are not
- * part of it. Throws a StartupError if `to` exists or is inside the cluster.
+ * Copies the database of `dataDir` into the new folder `to` while it is in use: the cluster, the WAL written meanwhile,
+ * and its password. The backup is restored to the time at which it was finished. The folder appears when the backup is
+ * complete and on the disk. Files and the secret key are not part of it. Throws a StartupError if `to` exists or is
+ * inside the cluster.
  */
 export async function createBackup(pool: Pool, { dataDir, to }: { dataDir: string; to: string }): Promise<BackupFacts> {
   if (existsSync(to)) throw new StartupError(`${to} exists already: name a new folder.`);
   const cluster = await realpath(clusterPath(dataDir));
-  // It would be copied into itself, again and again.
+  // Otherwise it would be copied into itself, again and again.
   if (!relative(cluster, to).startsWith('..'))
     throw new StartupError(`${to} is inside the database: name a folder outside ${cluster}.`);
   const draft = join(dirname(to), `${basename(to)}.part`);

@@ -7,7 +7,7 @@ import { sync } from './copy-folder.ts';
 /** Metadata of a backup. */
 export type BackupFacts = {
   readonly startedAt: Date;
-  /** The time that the backup is restored to. */
+  /** Time to which the backup is restored. */
   readonly finishedAt: Date;
 };
 

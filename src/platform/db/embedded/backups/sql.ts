@@ -1,8 +1,8 @@
 import { type Db, exec, one, sql } from '../../query.ts';
 
 /**
- * Keeps this session from being timed out, and all WAL from now on from being removed until the session ends. A checkpoint
- * may take longer than any statement of the program.
+ * Prevents a timeout of this session, and until it ends the removal of any WAL from now on. A checkpoint may take
+ * longer than any statement of the program.
  */
 export async function holdWal(session: Db): Promise<void> {
   await exec(session, sql`SET statement_timeout = 0`);
