@@ -20,9 +20,7 @@ const STOP_HTTP_MS = 3000;
 export function registerDirectoryCommand(program: Command, context: CommandContext): void {
   program
     .command('directory')
-    .description(
-      'tell the proxy in front of several cells where each request belongs; needs DIRECTORY_URL and CELL_DATABASES',
-    )
+    .description('route requests to cells for the proxy in front of them; needs DIRECTORY_URL and CELL_DATABASES')
     .action(async () => {
       const stopping = followStopSignals();
       const config = context.config();
@@ -50,9 +48,9 @@ export const startDirectory = (
 async function open(config: Config, { add: onStop }: Closers): Promise<{ readonly address: string }> {
   const { directoryUrl, databases } = config.cells;
   if (directoryUrl === undefined)
-    throw new StartupError('DIRECTORY_URL must be set: the directory keeps in a database of its own who has moved.');
+    throw new StartupError('DIRECTORY_URL must be set: the directory records moved accounts in a separate database.');
   if (databases.size === 0)
-    throw new StartupError('CELL_DATABASES must be set: the directory asks the cells who belongs to which of them.');
+    throw new StartupError('CELL_DATABASES must be set: the directory asks the cells for their accounts.');
   const log = createLog(config.logLevel, pino.destination(2));
   const pool = await openDirectory(directoryUrl, log);
   onStop('pool', () => pool.end());

@@ -13,8 +13,8 @@ import { loadSecretKey } from '../platform/secret-key.ts';
 export function registerDoctorCommand(program: Command, context: CommandContext): void {
   program
     .command('doctor')
-    .description('check database, sending, clock, disk, files, TLS, secrets and carriers, and say what to do')
-    .option('--from-outside', 'also call PUBLIC_URL by its public name, and see that this installation answers there')
+    .description('check database, sending, clock, disk, files, TLS, secrets and carriers, and suggest fixes')
+    .option('--from-outside', 'also call PUBLIC_URL by its public name, and check that this installation responds')
     .action(async ({ fromOutside }: { readonly fromOutside?: true }) => {
       const config = context.config();
       const makeServer = (): unknown => createNodeServer(config, () => undefined);

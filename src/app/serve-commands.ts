@@ -25,7 +25,7 @@ export function registerServeCommands(program: Command, context: CommandContext)
   program
     .command('serve')
     .description('run everything: in one process, or in several at one address')
-    .option('--processes <n>', 'number of processes, in place of the setting PROCESSES', parseProcesses)
+    .option('--processes <n>', 'number of processes, instead of the setting PROCESSES', parseProcesses)
     .action(({ processes }: { processes?: Config['processes'] }) => {
       const config = context.config();
       return run({ ...config, processes: processes ?? config.processes }, SERVE, context);

@@ -32,28 +32,22 @@ import { KEYS } from '../platform/setting-table.ts';
 export function registerSetupCommand(program: Command, context: CommandContext): void {
   const setup = program
     .command('setup')
-    .description(
-      'make settings, database, first account and carrier of an installation; run again, it keeps what is there',
-    )
-    .option('--settings-file <path>', 'the file of settings; by default that in HELIOGRAPH_ENV_FILE, or heliograph.env')
-    .option('--data-dir <path>', 'folder for the data');
-  addSecretOption(
-    setup,
-    '--database-url',
-    'URL of a PostgreSQL of yours; without it one runs in the folder for the data',
-  );
+    .description('create settings, database, first account and carrier of an installation; keeps existing ones')
+    .option('--settings-file <path>', 'settings file; by default HELIOGRAPH_ENV_FILE, or heliograph.env')
+    .option('--data-dir <path>', 'data folder');
+  addSecretOption(setup, '--database-url', 'URL of your own PostgreSQL; by default one runs in the data folder');
   setup
-    .option('--public-url <url>', 'the address that carriers and users reach')
-    .option('--trust-proxy <addresses>', 'addresses from which a proxy with its certificate connects')
+    .option('--public-url <url>', 'address at which carriers and users reach the gateway')
+    .option('--trust-proxy <addresses>', 'addresses from which a TLS proxy connects')
     .option('--account <name>', 'name of the first account')
-    .option('--credit <amount>', 'its credit, in currency units')
-    .option('--carrier-host <host>', 'host of an SMS carrier by SMPP')
-    .option('--carrier-port <port>', 'its port')
-    .option('--carrier-system-id <id>', 'your system_id there');
-  addSecretOption(setup, '--carrier-password', 'your password there');
+    .option('--credit <amount>', 'credit of the account, in currency units')
+    .option('--carrier-host <host>', 'host of an SMPP carrier')
+    .option('--carrier-port <port>', 'port of the carrier')
+    .option('--carrier-system-id <id>', 'your system_id at the carrier');
+  addSecretOption(setup, '--carrier-password', 'your password at the carrier');
   setup
     .option('--price <amount>', 'price of a part of an SMS, in currency units')
-    .option('--yes', 'ask nothing: what no option says is left as it is by default')
+    .option('--yes', 'non-interactive: use defaults for everything not given')
     .action((flags: Flags) => run(context, flags));
   context.createsEnvFile(setup);
 }
@@ -92,7 +86,7 @@ async function run(context: CommandContext, flags: Flags): Promise<void> {
   const ask = flags['yes'] === true ? null : context.ask;
   const answer = createAnswer(flags, ask, context.progress);
   const environment = context.settings();
-  const path = { flag: 'settingsFile', text: 'File of settings', known: environment['HELIOGRAPH_ENV_FILE'] };
+  const path = { flag: 'settingsFile', text: 'Settings file', known: environment['HELIOGRAPH_ENV_FILE'] };
   const file = await readEnvFile(resolve(await answer({ ...path, fallback: 'heliograph.env' })));
   const known: Known = { ...environment, ...file.settings };
   const databaseUrl = await context.secrets.ofOption(flags, '--database-url');

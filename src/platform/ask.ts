@@ -25,7 +25,7 @@ export function createAsk({ stdin, stderr }: Terminal): ((question: string) => P
   return (question) => {
     const lines = createInterface({ input: stdin, output, terminal: true, historySize: 0 });
     const nothing = (): Error =>
-      invalidFields([{ field: trimCharacterEnd(question.trimEnd(), ':'), message: 'nothing was entered' }]);
+      invalidFields([{ field: trimCharacterEnd(question.trimEnd(), ':'), message: 'a value is required' }]);
     return new Promise<string>((resolve, reject) => {
       lines.question(question, resolve);
       lines.once('close', () => reject(nothing()));

@@ -109,7 +109,10 @@ export function createFairQueue({ size, perAccount, maxWaiting = 1000 }: FairQue
   function wait(account: Turner, entry: Waiting): void {
     const waiting = turns.get(account) ?? [];
     if (waiting.length >= maxWaiting)
-      throw new AppError('rate_limited', { message: 'Too much work of this account waits', retryAfterSeconds: 1 });
+      throw new AppError('rate_limited', {
+        message: 'Too many requests of this account are waiting',
+        retryAfterSeconds: 1,
+      });
     const isLast = (waiting.at(-1)?.cost ?? 0) <= entry.cost;
     const at = isLast ? -1 : waiting.findIndex(({ cost }) => cost > entry.cost);
     waiting.splice(at < 0 ? waiting.length : at, 0, entry);

@@ -51,7 +51,7 @@ type Terminal = {
 export function addSecretOption(command: Command, flag: SecretFlag, description: string): void {
   command
     .option(`${flag}-file <path>`, `${description}: read it from this file`)
-    .option(`${flag}-stdin`, 'read it from standard input; at a terminal, ask for it without echo')
+    .option(`${flag}-stdin`, 'read it from standard input; at a terminal, prompt without echo')
     .option(`${flag} <text>`, `the same on the command line, where others may see it; "-" is ${flag}-stdin`);
 }
 
@@ -155,7 +155,7 @@ function prompt(name: string, stdin: SecretSource, stderr: Terminal['stderr']): 
   const lines = createInterface({ input: stdin, output: silent, terminal: true, historySize: 0 });
   return new Promise<string>((resolve, reject) => {
     lines.once('line', resolve);
-    lines.once('close', () => reject(invalidFields([{ field: name, message: 'nothing was entered' }])));
+    lines.once('close', () => reject(invalidFields([{ field: name, message: 'a value is required' }])));
   })
     .finally(() => {
       lines.close();

@@ -158,5 +158,5 @@ const send = (worker: Worker, order: Order): void => void (worker.isConnected() 
 
 const tooOften = (number: number, how: string): StartupError =>
   new StartupError(
-    `Process ${number} ended ${MAX_ENDS} times in a row, the last time with: ${how}. The program stops; its log says more.`,
+    `Process ${number} ended ${MAX_ENDS} times in a row, the last time with: ${how}. The program stops; see its log.`,
   );

@@ -90,7 +90,7 @@ export function checkPoll({
     checkPath(`poll.${field}`, template);
   if (!variablesIn(poll.path).includes('cursor'))
     throw new Error('poll.path: needs {{cursor}}, or all would be fetched again');
-  if (!receipts && !inbound) throw new Error('poll: needs receipts or inbound, which say how events are read');
+  if (!receipts && !inbound) throw new Error('poll: needs receipts or inbound, which define how events are read');
   if (inbound && inbound.id === undefined)
     throw new Error('inbound.id: is required with poll, because a message may be fetched twice');
   if (request.auth === 'aws') throw new Error('poll: is not possible with aws');

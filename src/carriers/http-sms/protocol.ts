@@ -17,10 +17,10 @@ const Place = (description?: string) =>
 export const Request = Type.Object(
   {
     method: Type.Enum(['POST', 'GET', 'PUT'], { description: 'The method.', default: 'POST' }),
-    path: Type.String({ description: 'The path, behind that of `baseUrl`.', pattern: '^/', maxLength: 1000 }),
+    path: Type.String({ description: 'The path, appended to that of `baseUrl`.', pattern: '^/', maxLength: 1000 }),
     query: Type.Record(Type.String(), Template(), { description: 'The parameters of the query.', default: {} }),
     headers: Type.Record(Type.String(), Template(), {
-      description: 'Headers besides those of the content and of `auth`.',
+      description: 'Headers in addition to those of the content and of `auth`.',
       default: {},
     }),
     auth: Type.Enum(['none', 'basic', 'bearer', 'aws'], {
@@ -33,13 +33,13 @@ export const Request = Type.Object(
       maxLength: 2000,
       default: '',
     }),
-    format: Type.Enum(['json', 'form', 'none'], { description: 'How `body` is written.', default: 'json' }),
+    format: Type.Enum(['json', 'form', 'none'], { description: 'Format of `body`.', default: 'json' }),
     body: Type.Optional(Type.Unknown({ description: 'JSON, or the fields of a form.' })),
-    gsm: Type.String({ description: 'What `{{encoding}}` is for a text in GSM 03.38.', default: 'GSM' }),
-    ucs2: Type.String({ description: 'What `{{encoding}}` is for any other text.', default: 'UCS2' }),
+    gsm: Type.String({ description: 'Value of `{{encoding}}` for a text in GSM 03.38.', default: 'GSM' }),
+    ucs2: Type.String({ description: 'Value of `{{encoding}}` for any other text.', default: 'UCS2' }),
     maxValiditySeconds: Type.Optional(
       Type.Integer({
-        description: 'The longest validity that the carrier accepts; a longer one is cut to it.',
+        description: 'Maximum validity that the carrier accepts; a longer one is reduced to it.',
         minimum: 1,
       }),
     ),
@@ -65,14 +65,14 @@ export const Rule = Type.Object(
   {
     status: Type.Optional(
       Type.String({
-        description: 'The HTTP status: `429`, or `4xx` for all of a hundred.',
+        description: 'The HTTP status: `429`, or `4xx` for the whole class.',
         pattern: '^[1-5](\\d\\d|xx)$',
       }),
     ),
     at: Type.Optional(Place('Where the value stands; `code` of the answer by default.')),
     is: Type.Optional(
       Type.Array(Type.String({ maxLength: 200 }), {
-        description: 'The values; `*` is any but an empty one. Without it, only the status counts.',
+        description: 'The values; `*` is any non-empty one. If omitted, only the status counts.',
         minItems: 1,
       }),
     ),
@@ -81,7 +81,7 @@ export const Rule = Type.Object(
         '`throttled`: too fast, the rate is lowered; `later`: this message is tried again, up to the limit of attempts; `unavailable`: the carrier takes nothing for now; `fault`: nothing is taken until a person acts; `unknown`: it may have been taken.',
     }),
     as: Type.Enum(['REJECTED', 'UNDELIVERABLE', 'EXPIRED'], {
-      description: 'The status of a refused message.',
+      description: 'The status of a rejected message.',
       default: 'REJECTED',
     }),
     elsewhere: Type.Boolean({
@@ -100,7 +100,7 @@ export const Answer = Type.Object(
     code: Type.Optional(Place('Where the code of an error stands.')),
     text: Type.Optional(Place('Where the text of an error stands.')),
     rules: Type.Array(Rule, {
-      description: 'What answers mean; the first that fits applies, then the meaning of the HTTP status.',
+      description: 'Meanings of responses; the first rule that fits applies, then the meaning of the HTTP status.',
       default: [],
       maxItems: 100,
     }),
@@ -116,7 +116,7 @@ export type Answer = Static<typeof Answer>;
 const When = Type.Object(
   { at: Place(), is: Type.Array(Type.String({ maxLength: 200 }), { minItems: 1 }) },
   {
-    description: 'Only what has one of these values at this place; `*` is any but an empty one.',
+    description: 'Only events with one of these values at this place; `*` is any non-empty one.',
     additionalProperties: false,
   },
 );
@@ -144,20 +144,20 @@ export const Receipts = Type.Object(
     list,
     when: Type.Optional(When),
     ids: Type.Array(Place(), {
-      description: 'Where the ids of the message stand: that of the answer, and ours (`{{messageId}}`) if it is there.',
+      description: 'Places of the ids of the message: that of the response, and ours (`{{messageId}}`) if present.',
       minItems: 1,
       maxItems: 5,
     }),
     state: Place('Where the state stands; of several places, the first whose text is in `states` counts.'),
     states: Type.Record(Type.String(), Type.Enum([...STATES]), {
-      description: 'What the states mean, in any case; others change nothing.',
+      description: 'Meanings of the states, ignoring case; others change nothing.',
     }),
     code: Type.Optional(Place('Where the code of an error stands.')),
     at: Type.Optional(Place('Where the time stands: ISO 8601, or seconds or milliseconds since 1970.')),
     to: Type.Optional(Place('Where the number of the recipient stands.')),
     from: Type.Optional(Place('Where the sender stands.')),
   },
-  { description: 'How receipts are found in a callback.', additionalProperties: false },
+  { description: 'Places of receipts in a callback.', additionalProperties: false },
 );
 export type Receipts = Static<typeof Receipts>;
 
@@ -175,7 +175,7 @@ export const Inbound = Type.Object(
     total: Type.Optional(Place('Where the number of parts stands.')),
     part: Type.Optional(Place('Where the number of the part stands, from 1.')),
   },
-  { description: 'How inbound messages are found in a callback.', additionalProperties: false },
+  { description: 'Places of inbound messages in a callback.', additionalProperties: false },
 );
 export type Inbound = Static<typeof Inbound>;
 
@@ -194,13 +194,13 @@ export const Verify = Type.Object(
       default: 'token',
     }),
     algorithm: Type.Enum(['hmac-sha1', 'hmac-sha256', 'hmac-sha512', 'ed25519'], {
-      description: 'How it is signed.',
+      description: 'Signature algorithm.',
       default: 'hmac-sha256',
     }),
-    encoding: Type.Enum(['hex', 'base64'], { description: 'How the signature is written.', default: 'hex' }),
+    encoding: Type.Enum(['hex', 'base64'], { description: 'Encoding of the signature.', default: 'hex' }),
     over: Type.String({
       description:
-        'What is signed: `{{body}}`, `{{url}}`, `{{path}}` (the URL without its query), `{{params}}` (names and values of a form, sorted; any other body is refused), `{{bodySha256}}` (in hex), `{{bodyHash}}` (its octets), `{{header:name}}`.',
+        'What is signed: `{{body}}`, `{{url}}`, `{{path}}` (the URL without its query), `{{params}}` (names and values of a form, sorted; any other body is rejected), `{{bodySha256}}` (in hex), `{{bodyHash}}` (its octets), `{{header:name}}`.',
       maxLength: 500,
       default: '{{body}}',
     }),
@@ -209,30 +209,28 @@ export const Verify = Type.Object(
         'The carrier may sign `{{url}}` with the standard port or without any: both fit, besides the URL as it is configured.',
       default: false,
     }),
-    prefix: Type.String({ description: 'What stands before the signature.', maxLength: 50, default: '' }),
+    prefix: Type.String({ description: 'Text before the signature.', maxLength: 50, default: '' }),
     separator: Type.String({
-      description: 'Between several signatures, of which one must fit.',
+      description: 'Separator of several signatures, one of which must match.',
       maxLength: 5,
       default: '',
     }),
     key: Type.Enum(['signingKey', 'apiKey'], { description: 'The secret that signs.', default: 'signingKey' }),
     keyEncoding: Type.Enum(['text', 'base64'], {
-      description: '`base64`: also behind `whsec_`, as Standard Webhooks write it.',
+      description: '`base64`: also after `whsec_`, as in Standard Webhooks.',
       default: 'text',
     }),
     timestamp: Type.Optional(Place('Where the time of the signature stands, in seconds or milliseconds since 1970.')),
-    confirm: Type.Optional(
-      Place('Where a URL stands that somebody must open once to subscribe; it is written to the log.'),
-    ),
+    confirm: Type.Optional(Place('Place of a URL that must be opened once to subscribe; it is written to the log.')),
     maxAgeSeconds: Type.Integer({
-      description: 'The greatest age of a signature with a time.',
+      description: 'Maximum age of a signature with a time.',
       minimum: 1,
       maximum: 86_400,
       default: 600,
     }),
   },
   {
-    description: 'How callbacks prove that they come from the carrier; by a parameter `token` by default.',
+    description: 'Proof that callbacks come from the carrier; a parameter `token` by default.',
     additionalProperties: false,
   },
 );
@@ -248,7 +246,7 @@ export const Poll = Type.Object(
       maxLength: 1000,
     }),
     cursor: Place(
-      'Where the answer says from where the next request continues. It is kept once everything in the answer is stored.',
+      'Place of the cursor for the next request in the response. It is kept once everything in the response is stored.',
     ),
     start: Type.String({ description: '`{{cursor}}` of the first request.', maxLength: 200, default: '' }),
     confirm: Type.Optional(
@@ -260,7 +258,8 @@ export const Poll = Type.Object(
       }),
     ),
     intervalSeconds: Type.Integer({
-      description: 'The pause after an answer without events; what follows an answer with events is fetched at once.',
+      description:
+        'Pause after a response without events; after one with events, the next request follows immediately.',
       minimum: 1,
       maximum: 86_400,
       default: 30,

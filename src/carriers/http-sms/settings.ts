@@ -17,7 +17,7 @@ const seconds = (description: string, fallback: number) =>
 export const HttpSmsSettings = Type.Object(
   {
     preset: Type.Optional(
-      Type.Enum([...PRESET_NAMES], { description: 'A well-known carrier, whose protocol is then known.' }),
+      Type.Enum([...PRESET_NAMES], { description: 'A well-known carrier, whose protocol is then preset.' }),
     ),
     baseUrl: Type.Optional(
       Type.String({
@@ -74,7 +74,7 @@ export const HttpSmsSettings = Type.Object(
       maximum: 30_000,
       default: 1000,
     }),
-    faultPauseSeconds: seconds('Pause after the credentials were refused, before the next attempt.', 30),
+    faultPauseSeconds: seconds('Pause after the credentials were rejected, before the next attempt.', 30),
   },
   { additionalProperties: false },
 );

@@ -11,11 +11,11 @@ export const LookupAnswer = Type.Object(
     mnc: Place('Where the mobile network code stands.'),
     ported: Place('Where it stands whether the number was ported.'),
     portedIs: Type.Optional(
-      Type.Array(Type.String({ maxLength: 100 }), { minItems: 1, description: 'The values there that mean yes.' }),
+      Type.Array(Type.String({ maxLength: 100 }), { minItems: 1, description: 'Values there that mean yes.' }),
     ),
   },
   {
-    description: 'How the answer is read. A place is a JSON pointer, `header:name`, or `text:before*behind`.',
+    description: 'Places in the response. A place is a JSON pointer, `header:name`, or `text:before*after`.',
     additionalProperties: false,
   },
 );

@@ -45,7 +45,7 @@ export const RcsSettings = Type.Object(
     ),
     defaultTtlSeconds: Type.Integer({
       description:
-        'Lifetime of a message without a validity of its own: without one, it would end unreported after 30 days.',
+        'Lifetime of a message without its own validity: without one, it would end unreported after 30 days.',
       minimum: MIN_TTL_SECONDS,
       maximum: MAX_TTL_SECONDS,
       default: MAX_TTL_SECONDS,
@@ -57,7 +57,7 @@ export const RcsSettings = Type.Object(
     ),
     connectTimeoutSeconds: seconds('Time after which a connection attempt is abandoned and tried again.', 10),
     resends: Type.Integer({
-      description: 'How often an unanswered message is sent again before its outcome is "unknown".',
+      description: 'Number of times that an unanswered message is sent again before its outcome is "unknown".',
       minimum: 0,
       maximum: 10,
       default: 2,
@@ -69,7 +69,7 @@ export const RcsSettings = Type.Object(
       maximum: 30_000,
       default: 1000,
     }),
-    faultPauseSeconds: seconds('Pause after the service account was refused, before the next attempt.', 30),
+    faultPauseSeconds: seconds('Pause after the service account was rejected, before the next attempt.', 30),
 
     reachableCacheSeconds: seconds('How long a number is remembered as reachable by RCS.', 86_400, 2_592_000),
     unreachableCacheSeconds: seconds('How long a number is remembered as not reachable.', 21_600, 2_592_000),

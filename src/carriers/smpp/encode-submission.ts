@@ -85,7 +85,7 @@ function partsOf(
 function headedPart(udh: Uint8Array, body: string, settings: SmppSettings): Part {
   const { alphabet, units } = countParts(body, settings);
   const room = roomBeside(udh, alphabet);
-  if (units > room) throw new RangeError(`a text beside this header takes at most ${room} units, not ${units}`);
+  if (units > room) throw new RangeError(`a text next to this header takes at most ${room} units, not ${units}`);
   const { dataCoding, parts } = encodeText(body, settings);
   const shortMessage = Buffer.concat([udh, ...parts]);
   return { esmClass: UDH_INDICATOR, dataCoding, shortMessage, tlvs: NO_TLVS };

@@ -103,7 +103,7 @@ const REASONS: ReadonlyMap<number, string> = new Map([
   [STATUS.ESME_RINVSERTYP, 'service type is not valid'],
   [STATUS.ESME_RSUBMITFAIL, 'submit failed'],
   [STATUS.ESME_RSYSERR, 'system error at the carrier'],
-  [STATUS.ESME_RTHROTTLED, 'too many messages at once'],
+  [STATUS.ESME_RTHROTTLED, 'too many messages at the same time'],
   [STATUS.ESME_RINVEXPIRY, 'validity period is not valid'],
   [STATUS.ESME_RPROHIBITED, 'not allowed on this account'],
   [STATUS.ESME_RINVDCS, 'alphabet is not supported'],

@@ -26,7 +26,7 @@ export const SmppSettings = Type.Object(
       Type.String({ description: 'Certificate authority in PEM; the well-known authorities by default.' }),
     ),
     tlsServername: Type.Optional(
-      Type.String({ description: 'Name that the certificate must contain when it differs from `host`.', minLength: 1 }),
+      Type.String({ description: 'Name that the certificate must contain if it differs from `host`.', minLength: 1 }),
     ),
     tlsInsecure: flag('Accepts any certificate: for test links only.', false),
 
@@ -63,7 +63,7 @@ export const SmppSettings = Type.Object(
     destinationAddress: tonNpi('Type of number and numbering plan of destinations.', 1, 1),
     plusPrefix: flag('Writes international numbers with their plus sign.', false),
     defaultAlphabet: Type.Enum(['gsm', 'latin1', 'ascii', 'utf8'], {
-      description: 'Alphabet that data_coding 0 stands for at this carrier.',
+      description: 'Alphabet of data_coding 0 at this carrier.',
       default: 'gsm',
     }),
     ia5AsDefault: flag(
@@ -105,7 +105,7 @@ export const SmppSettings = Type.Object(
     }),
 
     dlrWithoutEsmClass: flag(
-      'Treats a text that looks like a receipt as one, even when esm_class does not say so.',
+      'Treats a text that looks like a receipt as one, even if esm_class does not indicate it.',
       true,
     ),
     acceptedMeansDelivered: flag('Treats the receipt state ACCEPTD, which is not final here, as delivered.', false),

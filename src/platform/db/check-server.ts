@@ -27,7 +27,7 @@ export async function checkServer(pool: Pool): Promise<void> {
   if (await sharesSessions(pool))
     throw new StartupError(
       'The pooler in DATABASE_URL gives each transaction another session (pool_mode = transaction), and locks, notifications ' +
-        'and prepared statements need one of their own: set pool_mode = session, or connect to the server itself.',
+        'and prepared statements need a separate one: set pool_mode = session, or connect to the server itself.',
     );
 }
 

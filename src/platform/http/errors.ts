@@ -45,7 +45,7 @@ export function unknownRouteError(
 ): AppError {
   const methods = allowedMethods(request.url.split('?', 1)[0] ?? '/');
   if (methods.length === 0 || methods.includes(request.method))
-    return new AppError('not_found', { message: 'There is nothing at this path' });
+    return new AppError('not_found', { message: 'No such endpoint' });
   reply.header('allow', methods.join(', '));
   return new AppError('method_not_allowed');
 }

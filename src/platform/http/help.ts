@@ -15,8 +15,7 @@ const UNBUILT = `<!doctype html><html lang="en"><meta charset="utf-8"><title>Hel
 then. Its pages are also the Markdown files in the folder <code>docs</code>, beginning with <code>docs/README.md</code>. The API
 reference is at <a href="/docs">/docs</a>.</p></html>
 `;
-const UNKNOWN =
-  '<!doctype html><html lang="en"><meta charset="utf-8"><title>Not found</title><h1>There is no such page</h1>';
+const UNKNOWN = '<!doctype html><html lang="en"><meta charset="utf-8"><title>Not found</title><h1>Page not found</h1>';
 
 /**
  * Only our own files, and no inline script. The generator colours code by style attributes, hence `unsafe-inline` only

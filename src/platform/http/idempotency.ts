@@ -82,7 +82,7 @@ const invalidKey = (): AppError =>
 
 const stillInProgress = (): AppError =>
   new AppError('conflict', {
-    message: 'A request with this Idempotency-Key is in progress: retry to get its answer',
+    message: 'A request with this Idempotency-Key is in progress: retry to get its response',
     retryAfterSeconds: 1,
   });
 

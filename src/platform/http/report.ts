@@ -10,7 +10,7 @@ type Caller = {
 
 /** Description shared by every route that uses `readReport`. */
 export const AGE_OF_REPORT =
-  'Where `DATABASE_URL_READ` is set, this may be read from a standby; the header `X-Data-Age` then says how many seconds ' +
+  'If `DATABASE_URL_READ` is set, this may be read from a standby; the header `X-Data-Age` then states how many seconds ' +
   'old it is at most.';
 
 /** Reads a report (see `Reports`) for a request, and states its maximum age in `X-Data-Age` if it is not up to date. */

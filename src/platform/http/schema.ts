@@ -2,7 +2,7 @@ import { type Static, type TSchema, Type } from 'typebox';
 
 const warnings = Type.Optional(
   Type.Array(Type.String(), {
-    description: 'With 400: the unknown fields of the request. One of them may be what is missing.',
+    description: 'With 400: the unknown fields of the request. One of them may be the missing field.',
   }),
 );
 
@@ -13,7 +13,7 @@ export const ErrorOut = Type.Object(
   {
     status: Type.Integer({ description: 'The HTTP status.' }),
     error: Type.String({ description: 'The name of the status.' }),
-    message: Type.String({ description: 'What is wrong, for humans.' }),
+    message: Type.String({ description: 'Human-readable error message.' }),
     requestId: Type.String({ format: 'uuid', description: 'The same as in the X-Request-Id header.' }),
     code: Type.Optional(
       Type.String({

@@ -43,7 +43,7 @@ async function findPackage(from: string): Promise<string> {
     return await realpath(join(dirname(entry), '..'));
   } catch {
     throw new StartupError(
-      `There is no built-in PostgreSQL for ${packageName}-${process.arch}: run "npm ci" again, or set DATABASE_URL to a PostgreSQL of your own.`,
+      `There is no built-in PostgreSQL for ${packageName}-${process.arch}: run "npm ci" again, or set DATABASE_URL to your own PostgreSQL.`,
     );
   }
 }

@@ -71,7 +71,7 @@ const FAILURES: readonly { readonly pattern: RegExp; readonly sentence: string }
   {
     pattern: /ENOENT|error while loading shared libraries/,
     sentence:
-      'The built-in PostgreSQL cannot run here: run "npm ci" again, or set DATABASE_URL to a PostgreSQL of your own.',
+      'The built-in PostgreSQL cannot run here: run "npm ci" again, or set DATABASE_URL to your own PostgreSQL.',
   },
 ];
 

@@ -69,7 +69,7 @@ function heldBytes(request: FastifyRequest): number {
 const shortageError = (shortage: Shortage): AppError =>
   shortage === 'caller'
     ? new AppError('rate_limited', {
-        message: 'Too many large requests of yours are in progress',
+        message: 'Too many of your large requests are in progress',
         retryAfterSeconds: RETRY_AFTER_SECONDS,
       })
     : new AppError('unavailable', {

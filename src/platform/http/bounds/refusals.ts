@@ -24,7 +24,7 @@ export function createRefusalCounter({ registry }: Pick<Metrics, 'registry'>): (
 const createCounter = (registry: Registry): Counter<'bound'> =>
   new Counter({
     name: NAME,
-    help: 'Connections closed and requests refused because of a bound on what one client, or all of them, may hold',
+    help: 'Connections closed and requests rejected because of a limit on the resources of one client or of all',
     labelNames: ['bound'] as const,
     registers: [registry],
   });

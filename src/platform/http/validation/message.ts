@@ -80,7 +80,7 @@ const FORMATS: Readonly<Record<string, string>> = {
   'date-time': 'an ISO 8601 date and time with an offset',
   date: 'a date (yyyy-MM-dd)',
   uuid: 'a UUID',
-  email: 'an e-mail address',
+  email: 'an email address',
   uri: 'a URL',
 };
 const formatName = (format: unknown): string => FORMATS[String(format)] ?? `a valid ${String(format)}`;

@@ -78,5 +78,5 @@ test('a folder that is no backup is refused', async () => {
   await mkdir(pathOf('none'));
   await writeFile(join(pathOf('none'), 'backup.json'), '{}');
   const refused = restoreBackup({ dataDir: pathOf('other'), from: pathOf('none'), log: silentLog });
-  await expect(refused).rejects.toThrow(/is no backup: name a folder that `backup create` has written/);
+  await expect(refused).rejects.toThrow(/is not a backup: name a folder that `backup create` has written/);
 });

@@ -23,7 +23,7 @@ export async function readFacts(backup: string): Promise<BackupFacts> {
   const text = await readIfExists(fileOf(backup));
   const facts: unknown = text === undefined ? null : JSON.parse(text);
   if (!isStored(facts))
-    throw new StartupError(`${backup} is no backup: name a folder that \`backup create\` has written.`);
+    throw new StartupError(`${backup} is not a backup: name a folder that \`backup create\` has written.`);
   return { startedAt: new Date(facts.startedAt), finishedAt: new Date(facts.finishedAt) };
 }
 
