@@ -138,7 +138,7 @@ async function answerSettings(answer: Answer, known: Known, databaseUrl: string 
   const dataDir = resolve(
     await answer({
       flag: 'dataDir',
-      text: 'Folder for the data',
+      text: 'Data folder',
       known: known['DATA_DIR'],
       fallback: '/var/lib/heliograph',
       rule: isFolder,
@@ -147,12 +147,12 @@ async function answerSettings(answer: Answer, known: Known, databaseUrl: string 
   await createDataDir(dataDir);
   const publicUrl = await answer({
     flag: 'publicUrl',
-    text: 'Address that carriers and users reach, such as https://sms.example.com (empty: this machine alone)',
+    text: 'Address at which carriers and users reach the gateway, such as https://sms.example.com (empty: this machine only)',
     known: known['PUBLIC_URL'],
     rule: isPublished,
   });
   const isEndedHere = Boolean(known['TLS_CERT']) || publicUrl === '';
-  const proxy = { flag: 'trustProxy', text: 'Address from which the proxy with its certificate connects' };
+  const proxy = { flag: 'trustProxy', text: 'Address from which the TLS proxy connects' };
   const rule = KEYS.TRUST_PROXY.parse;
   return {
     DATA_DIR: dataDir,
@@ -180,17 +180,22 @@ function isPublished(answer: string): void {
 
 async function answerWanted(context: CommandContext, flags: Flags, answer: Answer): Promise<Wanted> {
   const name = await answer({ flag: 'account', text: 'Name of the first account', fallback: 'Main' });
-  const credit = { flag: 'credit', text: 'Its credit, in currency units', fallback: '100' };
+  const credit = { flag: 'credit', text: 'Credit of the account, in currency units', fallback: '100' };
   const price = { flag: 'price', text: 'Price of a part of an SMS, in currency units', fallback: '0' };
   const creditMicros = microsOf(await answer({ ...credit, rule: microsOf }));
   const priceMicros = microsOf(await answer({ ...price, rule: microsOf }));
   const host = await answer({
     flag: 'carrierHost',
-    text: 'Host of your SMS carrier by SMPP (empty: later, or another kind)',
+    text: 'Host of your SMPP carrier (empty: later, or another kind)',
   });
   if (host === '') return { name, creditMicros, priceMicros, carrier: null };
-  const port = await answer({ flag: 'carrierPort', text: 'Its port', fallback: '2775', rule: integer(1, 65_535) });
-  const systemId = await answer({ flag: 'carrierSystemId', text: 'Your system_id there' });
+  const port = await answer({
+    flag: 'carrierPort',
+    text: 'Port of the carrier',
+    fallback: '2775',
+    rule: integer(1, 65_535),
+  });
+  const systemId = await answer({ flag: 'carrierSystemId', text: 'Your system_id at the carrier' });
   const mayAsk = flags['yes'] !== true;
   const password = (await context.secrets.ofOption(flags, '--carrier-password', { required: true, mayAsk })) ?? '';
   return { name, creditMicros, priceMicros, carrier: { host, port: Number(port), systemId, password } };

@@ -95,9 +95,7 @@ export async function runCommand(groups: readonly CommandGroup[], process: Proce
     warnIfLocal(what) {
       const { publicUrl } = loadConfig(process.env);
       if (isLocalUrl(publicUrl))
-        warn(
-          `Warning: ${what} leads to ${publicUrl}, which others cannot reach. Set PUBLIC_URL to the address they use.`,
-        );
+        warn(`Warning: ${what} uses ${publicUrl}, which others cannot reach. Set PUBLIC_URL to the address they use.`);
     },
     // Standard input is opened on demand: opening it has effects on a process that does not read it.
     get ask() {

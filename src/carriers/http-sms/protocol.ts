@@ -25,7 +25,7 @@ export const Request = Type.Object(
     }),
     auth: Type.Enum(['none', 'basic', 'bearer', 'aws'], {
       description:
-        '`basic`: `username` and the API key; `bearer`: the API key; `aws`: Signature Version 4, with `username` as the access key id and the API key as its secret. Any other way is a header.',
+        '`basic`: `username` and the API key; `bearer`: the API key; `aws`: Signature Version 4, with `username` as the access key id and the API key as its secret. Use a header for any other method.',
       default: 'none',
     }),
     username: Type.String({
@@ -45,7 +45,7 @@ export const Request = Type.Object(
     ),
     idempotent: Type.Boolean({
       description:
-        'The carrier recognises a repeat by the `{{messageId}}` in it and takes it once. Only then is a message without an answer sent again.',
+        'The carrier recognises a repeat by the `{{messageId}}` in it and takes it once. Only then is a message without a response sent again.',
       default: false,
     }),
   },
@@ -69,7 +69,7 @@ export const Rule = Type.Object(
         pattern: '^[1-5](\\d\\d|xx)$',
       }),
     ),
-    at: Type.Optional(Place('Where the value stands; `code` of the answer by default.')),
+    at: Type.Optional(Place('Place of the value; `code` of the response by default.')),
     is: Type.Optional(
       Type.Array(Type.String({ maxLength: 200 }), {
         description: 'The values; `*` is any non-empty one. If omitted, only the status counts.',
@@ -78,7 +78,7 @@ export const Rule = Type.Object(
     ),
     outcome: Type.Enum([...OUTCOMES], {
       description:
-        '`throttled`: too fast, the rate is lowered; `later`: this message is tried again, up to the limit of attempts; `unavailable`: the carrier takes nothing for now; `fault`: nothing is taken until a person acts; `unknown`: it may have been taken.',
+        '`throttled`: too fast, the rate is lowered; `later`: this message is tried again, up to the limit of attempts; `unavailable`: the carrier takes nothing for now; `fault`: nothing is taken until the operator acts; `unknown`: it may have been taken.',
     }),
     as: Type.Enum(['REJECTED', 'UNDELIVERABLE', 'EXPIRED'], {
       description: 'The status of a rejected message.',
@@ -96,9 +96,9 @@ export type Rule = Static<typeof Rule>;
 /** Rules for reading the response to a message. */
 export const Answer = Type.Object(
   {
-    id: Type.Optional(Place("Where the carrier's id of the message stands; without it, the message has ours.")),
-    code: Type.Optional(Place('Where the code of an error stands.')),
-    text: Type.Optional(Place('Where the text of an error stands.')),
+    id: Type.Optional(Place("Place of the carrier's id of the message; without it, the message has ours.")),
+    code: Type.Optional(Place('Place of the error code.')),
+    text: Type.Optional(Place('Place of the error text.')),
     rules: Type.Array(Rule, {
       description: 'Meanings of responses; the first rule that fits applies, then the meaning of the HTTP status.',
       default: [],
@@ -107,7 +107,7 @@ export const Answer = Type.Object(
   },
   {
     description:
-      'How the answer to a message is read. A place is a JSON pointer, `header:name`, or `text:before*behind`.',
+      'Rules for reading the response to a message. A place is a JSON pointer, `header:name`, or `text:before*after`.',
     additionalProperties: false,
   },
 );
@@ -148,14 +148,14 @@ export const Receipts = Type.Object(
       minItems: 1,
       maxItems: 5,
     }),
-    state: Place('Where the state stands; of several places, the first whose text is in `states` counts.'),
+    state: Place('Place of the state; of several places, the first whose text is in `states` counts.'),
     states: Type.Record(Type.String(), Type.Enum([...STATES]), {
       description: 'Meanings of the states, ignoring case; others change nothing.',
     }),
-    code: Type.Optional(Place('Where the code of an error stands.')),
-    at: Type.Optional(Place('Where the time stands: ISO 8601, or seconds or milliseconds since 1970.')),
-    to: Type.Optional(Place('Where the number of the recipient stands.')),
-    from: Type.Optional(Place('Where the sender stands.')),
+    code: Type.Optional(Place('Place of the error code.')),
+    at: Type.Optional(Place('Place of the time: ISO 8601, or seconds or milliseconds since 1970.')),
+    to: Type.Optional(Place('Place of the recipient's number.')),
+    from: Type.Optional(Place('Place of the sender.')),
   },
   { description: 'Places of receipts in a callback.', additionalProperties: false },
 );
@@ -166,14 +166,14 @@ export const Inbound = Type.Object(
   {
     list,
     when: Type.Optional(When),
-    id: Type.Optional(Place('Where their id stands: the same id twice is the same message.')),
-    from: Place('Where the number of the person stands.'),
-    to: Place('Where our number stands.'),
-    text: Place('Where the text stands.'),
-    at: Type.Optional(Place('Where the time stands.')),
-    ref: Type.Optional(Place('Where the reference of a long message stands that comes in parts.')),
-    total: Type.Optional(Place('Where the number of parts stands.')),
-    part: Type.Optional(Place('Where the number of the part stands, from 1.')),
+    id: Type.Optional(Place('Place of their id: the same id twice is the same message.')),
+    from: Place("Place of the person's number."),
+    to: Place('Place of our number.'),
+    text: Place('Place of the text.'),
+    at: Type.Optional(Place('Place of the time.')),
+    ref: Type.Optional(Place('Place of the reference of a long message that comes in parts.')),
+    total: Type.Optional(Place('Place of the number of parts.')),
+    part: Type.Optional(Place('Place of the part number, from 1.')),
   },
   { description: 'Places of inbound messages in a callback.', additionalProperties: false },
 );
@@ -189,7 +189,7 @@ export const Verify = Type.Object(
     }),
     name: Type.String({
       description:
-        'The name of the parameter or header. Of several headers, with a vertical bar between them, the first that is there counts.',
+        'The name of the parameter or header. Of several headers, separated by a vertical bar, the first one present counts.',
       pattern: '^[A-Za-z0-9_ |-]{1,200}$',
       default: 'token',
     }),
@@ -200,13 +200,13 @@ export const Verify = Type.Object(
     encoding: Type.Enum(['hex', 'base64'], { description: 'Encoding of the signature.', default: 'hex' }),
     over: Type.String({
       description:
-        'What is signed: `{{body}}`, `{{url}}`, `{{path}}` (the URL without its query), `{{params}}` (names and values of a form, sorted; any other body is rejected), `{{bodySha256}}` (in hex), `{{bodyHash}}` (its octets), `{{header:name}}`.',
+        'Signed text: `{{body}}`, `{{url}}`, `{{path}}` (the URL without its query), `{{params}}` (names and values of a form, sorted; any other body is rejected), `{{bodySha256}}` (in hex), `{{bodyHash}}` (its bytes), `{{header:name}}`.',
       maxLength: 500,
       default: '{{body}}',
     }),
     anyPort: Type.Boolean({
       description:
-        'The carrier may sign `{{url}}` with the standard port or without any: both fit, besides the URL as it is configured.',
+        'The carrier may sign `{{url}}` with the standard port or without any: both are accepted, in addition to the URL as configured.',
       default: false,
     }),
     prefix: Type.String({ description: 'Text before the signature.', maxLength: 50, default: '' }),
@@ -220,7 +220,7 @@ export const Verify = Type.Object(
       description: '`base64`: also after `whsec_`, as in Standard Webhooks.',
       default: 'text',
     }),
-    timestamp: Type.Optional(Place('Where the time of the signature stands, in seconds or milliseconds since 1970.')),
+    timestamp: Type.Optional(Place('Place of the time of the signature, in seconds or milliseconds since 1970.')),
     confirm: Type.Optional(Place('Place of a URL that must be opened once to subscribe; it is written to the log.')),
     maxAgeSeconds: Type.Integer({
       description: 'Maximum age of a signature with a time.',
@@ -267,7 +267,7 @@ export const Poll = Type.Object(
   },
   {
     description:
-      'How receipts and inbound messages are fetched from a carrier that does not call; read like callbacks, by `receipts` and `inbound`. One worker at a time fetches.',
+      'Requests that fetch receipts and inbound messages from a carrier without callbacks; they are read like callbacks, by `receipts` and `inbound`. One worker fetches at a time.',
     additionalProperties: false,
   },
 );

@@ -22,7 +22,7 @@ export const HttpSmsSettings = Type.Object(
     baseUrl: Type.Optional(
       Type.String({
         description:
-          'Address of the API, with the beginning of every path if there is one; plain HTTP only to this machine. A preset has one if its carrier has one for all customers.',
+          'Address of the API, including a common path prefix; plain HTTP only to this machine. A preset has one if its carrier has one for all customers.',
         maxLength: 300,
       }),
     ),
@@ -53,16 +53,16 @@ export const HttpSmsSettings = Type.Object(
     probePath: Type.Optional(
       Type.String({
         description:
-          'Path that is fetched, with the credentials, to see whether the carrier is there and accepts them; without one, only whether it answers. Nothing is sent by it.',
+          'Path that is fetched with the credentials to check that the carrier is reachable and accepts them; without one, only that it responds. It sends nothing.',
         pattern: '^/',
         maxLength: 500,
       }),
     ),
-    submitTimeoutSeconds: seconds('Time without an answer after which the outcome of a message is "unknown".', 30),
+    submitTimeoutSeconds: seconds('Time without a response after which the outcome of a message is "unknown".', 30),
     connectTimeoutSeconds: seconds('Time after which a connection attempt is abandoned and tried again.', 10),
     resends: Type.Integer({
       description:
-        'How often a message without an answer is sent again before its outcome is "unknown"; only to carriers that recognise a repeat (`idempotent` of `request`).',
+        'Number of times that a message without a response is sent again before its outcome is "unknown"; only to carriers that recognise a repeat (`idempotent` of `request`).',
       minimum: 0,
       maximum: 10,
       default: 2,

@@ -35,8 +35,7 @@ export const LookupSettings = Type.Object(
       default: 500,
     }),
     margins: Type.Boolean({
-      description:
-        'Whether numbers are also looked up of which only the cost depends on the network. No message waits for that.',
+      description: 'Also look up numbers if only the cost depends on the network. No message waits for that.',
       default: false,
     }),
     price: Type.Number({ description: 'Cost of an answered lookup, in currency units.', minimum: 0, default: 0 }),

@@ -52,7 +52,7 @@ export const RcsSettings = Type.Object(
     }),
 
     requestTimeoutSeconds: seconds(
-      'Time without an answer after which a request is sent again under the same id, which the network accepts only once.',
+      'Time without a response after which a request is sent again under the same id, which the network accepts only once.',
       20,
     ),
     connectTimeoutSeconds: seconds('Time after which a connection attempt is abandoned and tried again.', 10),
@@ -71,8 +71,8 @@ export const RcsSettings = Type.Object(
     }),
     faultPauseSeconds: seconds('Pause after the service account was rejected, before the next attempt.', 30),
 
-    reachableCacheSeconds: seconds('How long a number is remembered as reachable by RCS.', 86_400, 2_592_000),
-    unreachableCacheSeconds: seconds('How long a number is remembered as not reachable.', 21_600, 2_592_000),
+    reachableCacheSeconds: seconds('Time for which a number is cached as reachable by RCS.', 86_400, 2_592_000),
+    unreachableCacheSeconds: seconds('Time for which a number is cached as unreachable.', 21_600, 2_592_000),
     batchMinimum: Type.Integer({
       description: 'Minimum numbers in a batch check; fewer are checked one by one.',
       minimum: 1,

@@ -29,7 +29,7 @@ export async function ensureCell(pool: Pool, cell: number): Promise<void> {
     const { number } = await one<{ number: number }>(tx, sql`SELECT number FROM cell FOR UPDATE`);
     if (number !== cell)
       throw new StartupError(
-        `The database belongs to cell ${number}, and CELL is ${cell}: set CELL=${number}, or use another database.`,
+        `The database belongs to cell ${number}, but CELL is ${cell}: set CELL=${number}, or use another database.`,
       );
     // Not transactional, and therefore only for sequences that have not reached the ids of the cell.
     await exec(tx, sql`SELECT setval(seqrelid, ${firstIdOf(cell)}::bigint) FROM ${sequencesBefore(cell)}`);

@@ -18,16 +18,16 @@ export async function checkServer(pool: Pool): Promise<void> {
   );
   if (number < MIN_VERSION * 10_000)
     throw new StartupError(
-      `The server is PostgreSQL ${version}, and ${MIN_VERSION} or newer is needed: upgrade it, or set DATABASE_URL to another one.`,
+      `The server is PostgreSQL ${version}, but ${MIN_VERSION} or newer is required: upgrade it, or set DATABASE_URL to another one.`,
     );
   if (encoding !== 'UTF8')
     throw new StartupError(
-      `The encoding of the database is ${encoding}, and UTF8 is needed: create it with ENCODING 'UTF8' TEMPLATE template0.`,
+      `The encoding of the database is ${encoding}, but UTF8 is required: create it with ENCODING 'UTF8' TEMPLATE template0.`,
     );
   if (await sharesSessions(pool))
     throw new StartupError(
-      'The pooler in DATABASE_URL gives each transaction another session (pool_mode = transaction), and locks, notifications ' +
-        'and prepared statements need a separate one: set pool_mode = session, or connect to the server itself.',
+      'The pooler in DATABASE_URL gives each transaction another session (pool_mode = transaction), but locks, notifications ' +
+        'and prepared statements need a dedicated one: set pool_mode = session, or connect to the server itself.',
     );
 }
 

@@ -53,7 +53,7 @@ function createLongestHolds({ registry }: Pick<Metrics, 'registry'>) {
   const longestMs = new Map<string, number>();
   new Gauge({
     name: 'heliograph_event_loop_hold_seconds',
-    help: 'The longest time since the last scrape for which a route held the event loop at a stretch',
+    help: 'Longest uninterrupted hold of the event loop by a route since the last scrape',
     labelNames: ['method', 'route'],
     registers: [registry],
     collect() {
