@@ -8,7 +8,7 @@ export type Stopping = {
   onHalt(halt: () => Promise<unknown>): void;
 };
 
-/** For a program that ends only by its own `stop`, as in tests. */
+/** Signals of a program that ends only by its own `stop`, as in tests. */
 export const NEVER_STOPPING: Stopping = { signal: new AbortController().signal, onHalt: () => undefined };
 
 /** Under npm, Ctrl+C arrives twice: from the terminal and through npm. Within this time both count as one. */

@@ -21,7 +21,7 @@ export type StageName = 'accept' | 'claim' | 'submit' | 'receipt' | 'webhook';
 
 export type MessageKey = { readonly accountId: number; readonly messageId: string };
 
-/** Attributes of a stage in addition to its message. There is no room for numbers and texts. */
+/** Attributes of a stage in addition to its message. Contains no phone numbers or texts. */
 export type StageResult = {
   readonly channel?: Channel;
   /** The name of the connection. */
@@ -72,7 +72,7 @@ export type TracingDeps = {
   readonly log: Log;
 };
 
-/** Beyond this, stages are dropped: they wait only for a context that is read from the database. */
+/** Maximum waiting stages; further ones are dropped: they wait only for a context that is read from the database. */
 const MAX_WAITING = 10_000;
 const MAX_KEYS_PER_QUERY = 500;
 const MAX_CODE_LENGTH = 64;
@@ -88,7 +88,7 @@ export function findTracer(): Tracer | null {
 /**
  * Creates the traces of messages. The id of a message is its trace id, so all processes agree on it, and on the
  * decision to keep it, without anything stored. Only a message that continues its caller's trace has the context of the
- * caller in the database, and its id says so.
+ * caller in the database, and its id shows that.
  */
 export function createTracing({ tracer, findContexts, log }: TracingDeps): Tracing {
   const findContext = groupCommit({ flush: findContexts, maxItems: MAX_KEYS_PER_QUERY, inFlight: 1 });

@@ -154,7 +154,7 @@ export const Receipts = Type.Object(
     }),
     code: Type.Optional(Place('Place of the error code.')),
     at: Type.Optional(Place('Place of the time: ISO 8601, or seconds or milliseconds since 1970.')),
-    to: Type.Optional(Place('Place of the recipient's number.')),
+    to: Type.Optional(Place("Place of the recipient's number.")),
     from: Type.Optional(Place('Place of the sender.')),
   },
   { description: 'Places of receipts in a callback.', additionalProperties: false },

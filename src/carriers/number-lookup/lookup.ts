@@ -28,8 +28,8 @@ export type LookupContext = {
 };
 
 /**
- * Opens a service that knows the networks of numbers, as its settings or their preset describe. An answer of 404 says
- * that there is no such number, and so that there is no network.
+ * Opens a service that knows the networks of numbers, as its settings or their preset describe. A response of 404
+ * means that there is no such number, and so no network.
  */
 export function createNumberLookup(settings: LookupSettings, apiKey: string, context: LookupContext): NumberLookup {
   const { http: resolved, answer } = resolveLookup(settings);

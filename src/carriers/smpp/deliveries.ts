@@ -6,8 +6,8 @@ import { STATUS } from './status.ts';
 import { concatOf, textOf, userData } from './text.ts';
 
 /**
- * With this many deliveries waiting at the host, the carrier is asked to send further ones later: its queue is on disk,
- * ours is not.
+ * Maximum deliveries waiting at the host; beyond it, the carrier is asked to send further ones later: its queue is on
+ * disk, ours is not.
  */
 const MAX_AT_HOST = 10_000;
 const IA5 = 1;

@@ -34,7 +34,7 @@ export type Link = {
 
 /** PDUs that are handled before the event loop turns: some 60 µs. One read of a socket holds up to 4,096. */
 const MAX_PER_TURN = 64;
-/** With more unread octets than this, the peer's requests are no longer read. */
+/** Maximum unread octets; beyond it, the peer's requests are no longer read. */
 const MAX_UNREAD_OCTETS = 1 << 20;
 const CLOSE_MS = 500;
 

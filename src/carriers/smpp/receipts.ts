@@ -58,7 +58,7 @@ export function readReceipt(message: ReceiptSource, options: ReceiptOptions = {}
 }
 
 /**
- * Decodes the body of a receipt. Receipts are ASCII whatever the carrier's default alphabet is: an underscore in an id
+ * Returns the text of a receipt. Receipts are ASCII whatever the carrier's default alphabet is: an underscore in an id
  * stays an underscore.
  */
 function receiptBody(message: ReceiptSource): string {
@@ -236,7 +236,7 @@ export function spellings(id: string): string[] {
 }
 
 /**
- * Returns true for an id of such digits. Longer texts are not ids, and the time to convert them would grow with the
+ * Returns true if an id consists of these digits. Longer texts are not ids, and the time to convert them would grow with the
  * square of their length.
  */
 function isNumber(id: string, digits: RegExp): boolean {

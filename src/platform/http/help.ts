@@ -61,7 +61,7 @@ export function helpRoutes(app: App, folder = BUILT): void {
         preCompressed: true,
         cacheControl: false,
         setHeaders: (reply, path) => setHeaders(reply, relative(folder, resolve(folder, path))),
-        // The page of an unbuilt site says so itself.
+        // The page itself states that the site is not built.
         suppressWarning: true,
       });
       // The router treats both as one path. Pages identify their own by the text after `/help/`.

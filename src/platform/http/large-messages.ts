@@ -3,7 +3,7 @@ import { isRecord } from '../lib/is-record.ts';
 import { mapInSlices, nextTurn } from '../lib/background/slices.ts';
 import type { App } from './app.ts';
 
-/** For bodies from this size, the steps (parsing, validation, handler) are separate turns of the event loop. */
+/** Bodies from this size: the steps (parsing, validation, handler) are separate turns of the event loop. */
 const LARGE_BODY_BYTES = 256 * 1024;
 /** Responses from this length are encoded once, not for each part that the socket takes. */
 const LARGE_TEXT = 64 * 1024;

@@ -49,7 +49,7 @@ const responseOf = (shape: Shape, status: number): object => ({
 });
 
 /**
- * Gives every error of these operations an example, and moves those without a description of their own into
+ * Gives every error of these operations an example, and moves those without their own description into
  * `components`, which shortens the description by three quarters. Returns the responses for `components`.
  */
 export function shareErrors(operations: readonly unknown[]): Record<string, object> {

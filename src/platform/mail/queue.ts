@@ -7,7 +7,7 @@ import { isUrgent, type MailKind, takeBudget, type UsedUp } from './budget.ts';
 import { insertMail } from './sql.ts';
 import type { Mail } from './transport.ts';
 
-/** A mail with the account that causes it; after `expiresAt` it is no longer sent. */
+/** A mail and the account that causes it; after `expiresAt` it is no longer sent. */
 export type NewMail = Mail & { readonly kind: MailKind; readonly accountId: number; readonly expiresAt: Date };
 
 const REFUSED: Readonly<Record<UsedUp['of'], string>> = {

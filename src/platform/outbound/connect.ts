@@ -8,7 +8,7 @@ type Connector = ReturnType<typeof buildConnector>;
 /**
  * Creates a connector that opens TLS connections for undici. It dials only addresses that the guard allows, whether the
  * host is a name or an address, and checks the peer's address again before a request is written. Certificates are
- * always verified against the host, whatever the environment says. A connection is closed after 64 KiB of one response,
+ * always verified against the host, regardless of the environment. A connection is closed after 64 KiB of one response,
  * of any kind.
  *
  * @param options.ca certificate authorities (PEM) to trust in addition to those that Node trusts

@@ -5,7 +5,7 @@ import type { Refusal } from './refusals.ts';
 
 /** A body may have this many chunks, whatever their size; programs that stream a small body send less. */
 const FREE_CHUNKS = 2000;
-/** Beyond that, its chunks must have this many bytes on average. */
+/** Minimum average size in bytes of the chunks of a body with more than `FREE_CHUNKS`. */
 const MIN_AVERAGE_OCTETS = 16;
 /** Time for the client to read the response to a request that it is still sending. */
 const LINGER_MS = 2000;

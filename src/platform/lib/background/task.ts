@@ -10,8 +10,8 @@ export type Task = {
   /** The longest wait after failures in a row, in ms (`startLoop`): for work that needs more than the database. */
   readonly maxRetryMs?: number;
   /**
-   * By NOTIFY channel: returns true if a payload wakes the task. The payload '' means that notifications may have been
-   * missed.
+   * Conditions by NOTIFY channel: each returns true if a payload wakes the task. The payload '' means that
+   * notifications may have been missed.
    */
   readonly wakeOn?: Readonly<Record<string, (payload: string) => boolean>>;
   /** Wakes the task from within this process. */
