@@ -86,15 +86,15 @@ test('every change by operators, of keys, users, security, webhooks and forwardi
   expect(unmarked.map(({ operationId }) => operationId).sort()).toEqual([
     // It asks for the password itself.
     'changeOwnPassword',
-    // Alerts and connections as they are.
+    // Changes no alert or connection.
     'operatorAcknowledgeAlert',
     'operatorSyncTemplates',
     'operatorTestAlertTarget',
     'operatorTestConnection',
-    // To where events go already.
+    // Sends to existing destinations of events.
     'replayWebhookDeliveries',
     'replayWebhookDelivery',
-    // It takes access back.
+    // Revokes access only.
     'revokeInvitation',
     'testWebhook',
     'trySingleSignOn',

@@ -214,7 +214,7 @@ test('refusals of one part in a hundred at random take only that share of the ra
   };
   for (const rttMs of [5, 100]) {
     const throttle = createThrottle(1000, () => undefined);
-    // As the dispatcher of a connection with an agreed rate of 100 parts per second.
+    // Paced like a connection with an agreed rate of 100 parts per second.
     const agreed = bucket(() => 100);
     const limited: Throttle = { ...throttle, ready: () => throttle.ready() && agreed() };
     const { taken } = send(limited, () => chance() > share, 120, rttMs);

@@ -33,8 +33,8 @@ export async function addEnvFile(
 /**
  * Parses a file of settings by the rules of systemd's `EnvironmentFile=` (man systemd.exec, and src/basic/env-file.c in
  * its sources), so that a service and its commands read the same values: a line is a comment only if it begins with #
- * or ;, quotes count only where a value, or what follows a quoted part of it, begins, and a backslash protects what
- * follows. Unlike systemd it rejects a line that sets nothing, and a quote that does not end. Takes linear time.
+ * or ;, quotes count only at the start of a value or directly after a quoted part of it, and a backslash protects the
+ * next character. Unlike systemd it rejects a line that sets nothing, and a quote that does not end. Takes linear time.
  *
  * @param file named in the error
  */

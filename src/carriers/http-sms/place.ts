@@ -11,7 +11,7 @@ export type Document = {
   readonly text: string;
 };
 
-/** Reads the text at a place; an empty text when there is none. */
+/** Reads the text at a place; an empty text if there is none. */
 export type Read = (document: Document) => string;
 
 /** Reads the texts at a place, in their order. */
@@ -41,8 +41,8 @@ export function compilePlace(place: string): Read {
 }
 
 /**
- * Compiles a place that may be there several times: a JSON pointer with one step `*` stands for all members of a list,
- * as in `/messages/*` followed by `/id`. Empty texts are omitted.
+ * Compiles a place that may occur several times: in a JSON pointer, one step `*` stands for all members of a list, as
+ * in `/messages/*` followed by `/id`. Empty texts are omitted.
  */
 export function compilePlaces(place: string): ReadAll {
   const [before, behind] = place.startsWith('/') ? place.split('/*', 2) : [place];

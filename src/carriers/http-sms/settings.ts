@@ -82,7 +82,7 @@ export const HttpSmsSettings = Type.Object(
 /** The stored settings of an HTTP connection. */
 export type HttpSmsSettings = Static<typeof HttpSmsSettings>;
 
-/** The settings with what the preset adds. */
+/** The settings, completed from the preset. */
 export type Resolved = Omit<HttpSmsSettings, 'preset'> & {
   readonly baseUrl: string;
   readonly request: Request;

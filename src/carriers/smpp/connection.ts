@@ -25,7 +25,7 @@ export type ConnectionOptions = {
 
 /** Events that a connection reports to its owner. */
 export type ConnectionEvents = {
-  /** The peer sent a request other than enquire_link, which the connection answers itself. */
+  /** The peer sent a request other than enquire_link, to which the connection itself responds. */
   request(pdu: Pdu): void;
   /** The socket takes octets again after backpressure. */
   drained(): void;

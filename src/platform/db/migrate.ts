@@ -148,8 +148,8 @@ async function apply(
 }
 
 /**
- * Returns a migration for a schema, given as an identifier of SQL: migrations name no schema, but where a function that runs as
- * the owner sets its search_path.
+ * Returns a migration for a schema, given as an SQL identifier: migrations name no schema, except where a function that
+ * runs as the owner sets its search_path.
  */
 const inSchema = (text: string, schema: string): string =>
   text.replaceAll('SET search_path = public, pg_temp', () => `SET search_path = ${schema}, pg_temp`);

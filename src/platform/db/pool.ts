@@ -14,9 +14,9 @@ export type PoolOptions = {
 };
 
 /**
- * Settings of every session. Statements without a name are planned for the values at hand: a generic plan made while a
- * table was small has slowed down batch statements a hundredfold; only statements marked with `onePlan` may have one.
- * The timeouts end anything that would hold back vacuum or occupy a pool slot forever.
+ * Settings of every session. Statements without a name are planned for their values: a generic plan made while a table
+ * was small has slowed down batch statements a hundredfold; only statements marked with `onePlan` may have one. The
+ * timeouts end anything that would hold back vacuum or occupy a pool slot forever.
  */
 const SESSION_SETTINGS = {
   plan_cache_mode: 'auto',

@@ -101,7 +101,7 @@ const MAX_NAMES = 300;
 /**
  * Marks a statement that has only one sensible plan (an insert, a lookup by key), so that each connection parses and
  * plans it once. Single sends arrive in batches of 25 rows, and planning was a third of PostgreSQL's work for them.
- * Never use it for a join of a batch with a table: that needs a plan for the rows at hand.
+ * Never use it for a join of a batch with a table: that needs a plan for its rows.
  */
 export function onePlan<Q extends Sql>(query: Q): Q {
   prepared.add(query);

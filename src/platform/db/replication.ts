@@ -35,7 +35,7 @@ const REPLAY = columns({
     ELSE coalesce(extract(epoch FROM clock_timestamp() - pg_last_xact_replay_timestamp()), 0) END::float8`),
 });
 
-/** Returns true if this server is a standby, and its lag behind the changes that it has received. */
+/** Finds the role of this server, standby or not, and its lag behind the changes that it has received. */
 export const findReplayLag = (db: Db): Promise<RowOf<typeof REPLAY>> => one(db, sql`SELECT ${REPLAY}`);
 
 /** Finds the setting that names the standbys a commit waits for; empty if it waits for none. */

@@ -25,7 +25,7 @@ const actorOf = (role: Role, operations: ReadonlySet<Scope> = scopesOfRole(role)
   numberRules: DEFAULT_NUMBER_RULES,
 });
 
-/** An app whose /open needs nothing, /in credentials, /contacts the scope. */
+/** An app whose /open needs nothing, /in credentials, and /contacts the scope. */
 function appWith(authenticate: Authenticate) {
   const app = Fastify();
   app.get('/open', () => 'open');

@@ -91,7 +91,7 @@ test.each(['/metrics', '/health/live', '/health/ready'])(
   '%s has one spelling, for proxies that compare it',
   async (path) => {
     await using server = await listening(healthServer());
-    // By a socket: clients, and `inject`, tidy a URL up before they send it.
+    // Uses a socket: clients, and `inject`, normalise a URL before they send it.
     const statusOf = async (url: string) => {
       const answer = await sendRaw(server.port, `GET ${url} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`);
       return Number(answer.split(' ')[1]);

@@ -98,7 +98,7 @@ function registerRoutes(closed: App): void {
   );
   closed.register(async (files: App) => {
     files.addContentTypeParser('application/octet-stream', (_request, _payload, ready) => ready(null));
-    // As an upload does: its handler reads the stream that the parser left.
+    // Like an upload: its handler reads the stream that the parser left.
     files.post(
       '/upload',
       idempotentHandler(deps, async (request, _reply, pendingAnswer) => {

@@ -35,7 +35,7 @@ afterEach(async () => {
 });
 
 const inAnHour = (): Date => new Date(Date.now() + 3_600_000);
-/** An invitation of the account 1, except for `fields`. */
+/** An invitation of account 1, except for `fields`. */
 const mailWith = (fields: Partial<NewMail> = {}): NewMail => ({
   ...MAIL,
   kind: 'invitation',

@@ -28,7 +28,7 @@ export function toE164(text: string): string | null {
   return digits !== undefined && callingCodeOf(digits) !== null ? `+${digits}` : null;
 }
 
-/** Returns the calling code with which an international number without its plus begins; null if there is none. */
+/** Returns the calling code at the beginning of an international number without its plus; null if there is none. */
 export function callingCodeOf(digits: string): string | null {
   for (let length = 1; length <= 3; length++)
     if (CALLING_CODES.has(digits.slice(0, length))) return digits.slice(0, length);

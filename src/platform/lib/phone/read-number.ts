@@ -32,7 +32,7 @@ const INTERNATIONAL = /^\s*(?:\+|00)/;
  * that country; if it is not a number there, but would be one with `+`, it is rejected rather than sent to another
  * country. Spaces, dots, hyphens, parentheses and the trunk prefix (`+44 (0)20 …`) are omitted.
  *
- * A number in international form with the usual punctuation takes about 1 µs. For all others libphonenumber is asked,
+ * A number in international form with the usual punctuation takes about 1 µs. All others are parsed by libphonenumber,
  * which takes about 10 µs.
  */
 export function readNumber(text: string, rules: NumberRules): ReadNumber {

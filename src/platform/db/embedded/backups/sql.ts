@@ -1,8 +1,8 @@
 import { type Db, exec, one, sql } from '../../query.ts';
 
 /**
- * Prevents a timeout of this session, and until it ends the removal of any WAL from now on. A checkpoint may take
- * longer than any statement of the program.
+ * Keeps this session from timing out, and WAL from being removed until it ends. A checkpoint may take longer than any
+ * statement of the program.
  */
 export async function holdWal(session: Db): Promise<void> {
   await exec(session, sql`SET statement_timeout = 0`);
