@@ -242,7 +242,7 @@ test('a link that only this machine reaches is printed with a warning that names
   const link = (env = {}) => run(['user', 'reset-link', 'linked'], { ...onTestDatabase(), ...env });
   const local = await link();
   expect(local.stdout).toContain('http://127.0.0.1:8080/reset-password#');
-  expect(local.stderr).toMatch(/^Database: .*\nWarning: The link leads to http:\/\/127\.0\.0\.1:8080.*PUBLIC_URL.*\n$/);
+  expect(local.stderr).toMatch(/^Database: .*\nWarning: The link uses http:\/\/127\.0\.0\.1:8080.*PUBLIC_URL.*\n$/);
   const published = await link({ PUBLIC_URL: 'https://sms.example.com' });
   expect(published.stdout).toContain('https://sms.example.com/reset-password#');
   expect(published.stderr).toMatch(/^Database: .*\n$/);
