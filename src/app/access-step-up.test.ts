@@ -56,7 +56,7 @@ afterAll(async () => {
 });
 
 test('ten minutes after a sign-in, exactly the operations that are marked ask for a step-up', async () => {
-  // They end the session or do not answer at all.
+  // They end the session or do not respond at all.
   const left = new Set(['signOut', 'streamInbox']);
   const asked = calls.filter(({ security, operationId }) => security?.length !== 0 && !left.has(operationId));
   const refused: string[] = [];
@@ -86,15 +86,15 @@ test('every change by operators, of keys, users, security, webhooks and forwardi
   expect(unmarked.map(({ operationId }) => operationId).sort()).toEqual([
     // It asks for the password itself.
     'changeOwnPassword',
-    // Alerts and connections as they are.
+    // Changes no alert or connection.
     'operatorAcknowledgeAlert',
     'operatorSyncTemplates',
     'operatorTestAlertTarget',
     'operatorTestConnection',
-    // To where events go already.
+    // Sends to existing destinations of events.
     'replayWebhookDeliveries',
     'replayWebhookDelivery',
-    // It takes access back.
+    // Revokes access only.
     'revokeInvitation',
     'testWebhook',
     'trySingleSignOn',

@@ -59,7 +59,7 @@ afterAll(async () => {
 const statusOf = async ({ method, url }: Call, key: string): Promise<number> =>
   (await app.inject({ method, url, headers: { 'x-api-key': key } })).statusCode;
 
-/** Returns the operations that this key is refused with 403. */
+/** Returns the operations for which this key gets 403. */
 async function refusedWith(key: string, among: readonly Call[]): Promise<string[]> {
   const refused: string[] = [];
   for (const call of among) if ((await statusOf(call, key)) === 403) refused.push(call.operationId);
@@ -164,7 +164,7 @@ describe.each(ROLES)('the role %s', (role) => {
     return (await createKey(pool, author, {})).apiKey;
   }
 
-  // The stream never answers a request that cannot follow it.
+  // The stream never responds to a request that cannot follow it.
   const asked = scoped.filter(({ operationId }) => operationId !== 'streamInbox');
 
   test('may call exactly the operations that name it: keys of its users are refused by all others', async () => {
@@ -183,7 +183,7 @@ test('every amount in an answer is described as null without the scope money, un
     for (const [name, property] of Object.entries(isRecord(properties) ? properties : {})) {
       const isGuarded = AMOUNT.test(name) && JSON.stringify(property).includes('without the scope `money`');
       if (AMOUNT.test(name) && !isGuarded) open.push(`${path}.${name}`);
-      // What is guarded as a whole is absent with all that it contains.
+      // A property that is guarded as a whole is absent with everything in it.
       if (!isGuarded) visit(property, `${path}.${name}`);
     }
     for (const part of [items, ...[anyOf, oneOf].flat()]) visit(part, path);

@@ -83,13 +83,13 @@ describe.each(operations)('$name', ({ operation, name }) => {
   });
 });
 
-/** The redirect to the console, and what reads the database, which does not answer here. */
+/** Statuses of the redirect to the console, and of routes that read the database, which does not respond here. */
 const OTHER_ANSWERS: Readonly<Record<string, number>> = {
   'GET /oauth/single-sign-on/callback/{token}': 303,
   'GET /api/partner-gateway/v1/session/options': 503,
 };
 
-/** Routes where 404 stands for an unknown connection, network or link; and the doors, which only our pages may use. */
+/** Routes for which 404 means an unknown connection, network or link; and the doors, which only our pages may use. */
 function openAnswer(name: string): number {
   const other = OTHER_ANSWERS[name];
   if (other !== undefined) return other;

@@ -23,7 +23,7 @@ import { assignSandboxNumbers, isSandboxWanted, type Sandbox, startSandbox } fro
 import { openDatabase } from './open-database.ts';
 import type { Closers, Stopping } from './stop.ts';
 
-/** What all roles need. */
+/** Resources that all roles need. */
 export type Base = {
   readonly config: Config;
   readonly log: AppLog;
@@ -33,14 +33,15 @@ export type Base = {
   readonly outbound: Outbound;
   readonly storage: Storage;
   readonly links: LinkSigner;
-  /** Registers how something that was opened is closed; the name is for people. */
+  /** Registers the function that closes an opened resource; the name is shown to the operator. */
   readonly onStop: Closers['add'];
 };
 
 /**
- * Opens what all roles need: the database with its current schema, and the stores. Creates what a first start lacks.
+ * Opens what all roles need: the database with its current schema, and the stores. Creates what is missing on a first
+ * start.
  *
- * @param options.processNumber goes into each line of the log; undefined for a program in one process
+ * @param options.processNumber included in each line of the log; undefined for a program in one process
  */
 export async function openBase(
   config: Config,
@@ -69,7 +70,7 @@ export async function openBase(
   };
 }
 
-/** Not awaited: messages are sent without files, and a store that is away must not hold up the start. */
+/** Not awaited: messages are sent without files, and an unreachable store must not delay the start. */
 async function warnOfStorage(storage: Storage, log: AppLog): Promise<void> {
   const fault = await findStorageFault(storage);
   if (fault !== undefined)
@@ -77,8 +78,8 @@ async function warnOfStorage(storage: Storage, log: AppLog): Promise<void> {
 }
 
 /**
- * Starts the sandbox carriers if they are enabled; otherwise removes everything that leads to them, and retires them unless
- * messages are open there, on which an operator has to decide.
+ * Starts the sandbox carriers if they are enabled; otherwise removes everything that leads to them, and retires them
+ * unless messages are open there, about which the operator has to decide.
  */
 export async function openSandbox({ onStop, ...base }: Base): Promise<Sandbox | null> {
   if (!(await isSandboxWanted(base.config, base.pool))) {
@@ -94,7 +95,7 @@ export async function openSandbox({ onStop, ...base }: Base): Promise<Sandbox | 
   return sandbox;
 }
 
-/** Says that simulated carriers and networks are missing here, where somebody may look for them. */
+/** Logs that the sandbox (simulated carriers and networks) is not running in this process. */
 export async function missSandbox({ config, pool, log }: Base): Promise<null> {
   if (await isSandboxWanted(config, pool))
     log.warn(

@@ -20,9 +20,7 @@ const STOP_HTTP_MS = 3000;
 export function registerDirectoryCommand(program: Command, context: CommandContext): void {
   program
     .command('directory')
-    .description(
-      'tell the proxy in front of several cells where each request belongs; needs DIRECTORY_URL and CELL_DATABASES',
-    )
+    .description('route requests to cells for the proxy in front of them; needs DIRECTORY_URL and CELL_DATABASES')
     .action(async () => {
       const stopping = followStopSignals();
       const config = context.config();
@@ -32,7 +30,7 @@ export function registerDirectoryCommand(program: Command, context: CommandConte
         await stopping.stopped;
         await stop();
       } catch (error) {
-        // Stopped while it started: that is no failure.
+        // Stopped during the start: that is not an error.
         if (error !== stopping.signal.reason) throw error;
       } finally {
         exitSoon();
@@ -40,7 +38,7 @@ export function registerDirectoryCommand(program: Command, context: CommandConte
     });
 }
 
-/** Starts the directory of the cells, as `startWith` does; `address` is the origin at which the proxy asks it. */
+/** Starts the directory of the cells, as `startWith` does; `address` is the origin at which the proxy queries it. */
 export const startDirectory = (
   config: Config,
   stopping: Stopping = NEVER_STOPPING,
@@ -50,9 +48,9 @@ export const startDirectory = (
 async function open(config: Config, { add: onStop }: Closers): Promise<{ readonly address: string }> {
   const { directoryUrl, databases } = config.cells;
   if (directoryUrl === undefined)
-    throw new StartupError('DIRECTORY_URL must be set: the directory keeps in a database of its own who has moved.');
+    throw new StartupError('DIRECTORY_URL must be set: the directory records moved accounts in a separate database.');
   if (databases.size === 0)
-    throw new StartupError('CELL_DATABASES must be set: the directory asks the cells who belongs to which of them.');
+    throw new StartupError('CELL_DATABASES must be set: the directory asks the cells for their accounts.');
   const log = createLog(config.logLevel, pino.destination(2));
   const pool = await openDirectory(directoryUrl, log);
   onStop('pool', () => pool.end());
@@ -67,7 +65,7 @@ async function open(config: Config, { add: onStop }: Closers): Promise<{ readonl
   return { address };
 }
 
-/** Lets questions that wait be answered, for a while. */
+/** Gives pending requests a moment to be answered, then closes. */
 async function close(server: Server): Promise<void> {
   const closed = new Promise((resolve) => server.close(resolve));
   server.closeIdleConnections();

@@ -7,14 +7,14 @@ import { createNodeServer } from '../platform/http/server.ts';
 import { loadSecretKey } from '../platform/secret-key.ts';
 
 /**
- * `doctor`: checks database, sending, clock, disk, files, TLS, secrets and carriers, and says what to do. The exit code is 1 when a
- * check fails.
+ * `doctor`: checks database, sending, clock, disk, files, TLS, secrets and carriers, and suggests fixes. The exit code
+ * is 1 when a check fails.
  */
 export function registerDoctorCommand(program: Command, context: CommandContext): void {
   program
     .command('doctor')
-    .description('check database, sending, clock, disk, files, TLS, secrets and carriers, and say what to do')
-    .option('--from-outside', 'also call PUBLIC_URL by its public name, and see that this installation answers there')
+    .description('check database, sending, clock, disk, files, TLS, secrets and carriers, and suggest fixes')
+    .option('--from-outside', 'also call PUBLIC_URL by its public name, and check that this installation responds')
     .action(async ({ fromOutside }: { readonly fromOutside?: true }) => {
       const config = context.config();
       const makeServer = (): unknown => createNodeServer(config, () => undefined);
@@ -27,6 +27,6 @@ export function registerDoctorCommand(program: Command, context: CommandContext)
     });
 }
 
-/** Shows a finding as a line, with what to do about it. */
+/** Formats a finding as a line, with its advice. */
 const showFinding = ({ name, ok, detail, advice }: Finding): string =>
   `${ok ? 'ok  ' : 'BAD '} ${name}: ${detail}${advice && !ok ? `\n     ${advice}` : ''}`;

@@ -4,7 +4,7 @@ import { isRecord } from '../platform/lib/is-record.ts';
 import { buildApi } from './api.ts';
 
 const CALLBACKS = '/api/callbacks/';
-/** Contains what an authenticator signed. */
+/** Path whose body contains data signed by an authenticator. */
 const PASSKEY = '/api/partner-gateway/v1/session/passkey';
 
 test('no route without credentials reads more than 4 KiB, except for passkeys and callbacks', async () => {

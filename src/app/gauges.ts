@@ -25,7 +25,7 @@ export function registerGauges(registry: Registry, pool: Pool): void {
   registerAlertGauges(registry, pool);
   new Gauge({
     name: 'heliograph_lookup_budgets_used_up',
-    help: 'Accounts whose paid look-ups of networks of today are used up',
+    help: 'Accounts whose paid network lookups of today are used up',
     registers: [registry],
     async collect() {
       this.set(await countUsedUp(pool));
@@ -33,7 +33,7 @@ export function registerGauges(registry: Registry, pool: Pool): void {
   });
   new Gauge({
     name: 'heliograph_mails_dropped',
-    help: 'Copies and notices by mail that were dropped in the last day, because the budget of their account or address was used up',
+    help: 'Copies and notices by email that were dropped in the last day, because the budget of their account or address was used up',
     registers: [registry],
     async collect() {
       this.set(await countDropped(pool));
@@ -44,7 +44,7 @@ export function registerGauges(registry: Registry, pool: Pool): void {
 function registerWebhookGauges(registry: Registry, pool: Pool): void {
   new Gauge({
     name: 'heliograph_webhook_events',
-    help: 'Events that wait for their first or another attempt, and events that were given up and can be sent again',
+    help: 'Events waiting for their first or another attempt, and abandoned events that can be sent again',
     labelNames: ['state'],
     registers: [registry],
     async collect() {
@@ -53,7 +53,7 @@ function registerWebhookGauges(registry: Registry, pool: Pool): void {
   });
   new Gauge({
     name: 'heliograph_webhooks_disabled',
-    help: 'Webhooks that are disabled: nothing is sent to them',
+    help: 'Disabled webhooks: nothing is sent to them',
     registers: [registry],
     async collect() {
       this.set(await countDisabled(pool));
@@ -64,7 +64,7 @@ function registerWebhookGauges(registry: Registry, pool: Pool): void {
 function registerAlertGauges(registry: Registry, pool: Pool): void {
   new Gauge({
     name: 'heliograph_alerts',
-    help: 'Open alerts, by kind: firing, or acknowledged by a person',
+    help: 'Open alerts, by kind: firing, or acknowledged by a user',
     labelNames: ['kind', 'state'],
     registers: [registry],
     async collect() {
@@ -74,7 +74,7 @@ function registerAlertGauges(registry: Registry, pool: Pool): void {
   });
   new Gauge({
     name: 'heliograph_alert_notices_waiting',
-    help: 'What recipients of alerts have not been told yet',
+    help: 'Notifications that recipients of alerts have not received yet',
     registers: [registry],
     async collect() {
       this.set(await countNotices(pool));
@@ -115,7 +115,7 @@ function registerSmppGauges(registry: Registry, pool: Pool): void {
 }
 
 function registerConnectionGauges(registry: Registry, pool: Pool): void {
-  // With the names of a retired sandbox: nothing may wait there unseen.
+  // Includes the names of a retired sandbox: nothing may wait there unseen.
   const loadNames = async (): Promise<Names> => new Map((await listConnections(pool)).map((c) => [c.id, c.name]));
   const gauge = (name: string, help: string, read: (names: Names) => Promise<Reading[]>): void => {
     new Gauge({

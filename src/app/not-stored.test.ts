@@ -10,10 +10,10 @@ import { silentLog } from '../platform/lib/log.ts';
 import { SCOPES } from '../platform/lib/scope.ts';
 import { buildApi } from './api.ts';
 
-// A cache in front of the program sees nothing but the headers of its answers. Every route is called here, without
+// A cache in front of the program sees nothing but the headers of its responses. Every route is called here, without
 // credentials, with a wrong key and with one that may do everything.
 
-/** The routes whose answers are the same for all who may see them, and say how they may be stored. */
+/** The routes whose responses are the same for all who may see them, and state how they may be stored. */
 const STORED: ReadonlySet<string> = new Set([
   '/',
   '/assets/*',
@@ -23,7 +23,7 @@ const STORED: ReadonlySet<string> = new Set([
   '/help/*',
   '/openapi.json',
 ]);
-/** It does not end. */
+/** The stream, which does not end. */
 const STREAM = '/api/partner-gateway/v1/inbox/stream';
 
 const database = await createTestDatabase();

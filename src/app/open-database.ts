@@ -14,8 +14,8 @@ export type OpenDatabase = {
 };
 
 /**
- * Opens the database of the program: the one of DATABASE_URL, or an embedded PostgreSQL in DATA_DIR. Throws a StartupError
- * when another program runs on the same DATA_DIR. The embedded server stops also when the process is halted.
+ * Opens the database of the program: the one of DATABASE_URL, or an embedded PostgreSQL in DATA_DIR. Throws a
+ * StartupError if another program runs on the same DATA_DIR. The embedded server stops also when the process is halted.
  */
 export async function openDatabase(config: Config, log: Log, stopping: Stopping): Promise<OpenDatabase> {
   if (config.databaseUrl !== undefined) {
@@ -36,7 +36,7 @@ export async function openDatabase(config: Config, log: Log, stopping: Stopping)
     connectionString: server.connectionString,
     embedded: true,
     async close() {
-      // Not awaited: a server that does not answer would hold up the stop. Its end releases the lock, too.
+      // Not awaited: an unresponsive server would delay the stop. The end of its session releases the lock, too.
       lock.release().catch(() => undefined);
       await server.stop();
     },

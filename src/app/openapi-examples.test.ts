@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { apiDeps } from '../../test/support/http/api.ts';
 import { buildApi } from './api.ts';
 
-// What the description must hold for those who read it. openapi-examples.full.test.ts sends the examples.
+// Requirements of the description's readers. openapi-examples.full.test.ts sends the examples.
 
 type Media = { schema?: object; example?: unknown; examples?: Record<string, { value: unknown }> };
 type Holder = { description?: string; content?: Record<string, Media> };
@@ -30,7 +30,7 @@ const AGAIN = 'Write an example with withExamples, or run node scripts/generate-
 const examplesOf = ({ example, examples }: Media): unknown[] =>
   examples ? Object.values(examples).map(({ value }) => value) : example === undefined ? [] : [example];
 
-/** All contents of requests and answers, with a name for messages. */
+/** All contents of requests and responses, with a name for messages. */
 const contents = operations.flatMap(({ operationId, requestBody, responses }) =>
   Object.entries({ request: requestBody, ...responses }).flatMap(([place, holder]) =>
     Object.entries(holder?.content ?? {}).map(([type, media]) => ({ name: `${operationId} ${place}`, type, media })),

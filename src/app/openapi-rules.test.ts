@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { apiDeps } from '../../test/support/http/api.ts';
 import { buildApi } from './api.ts';
 
-// What linters and generators of clients ask of an OpenAPI description, as far as ours ever failed it.
+// Requirements of linters and generators of clients for an OpenAPI description, as far as ours ever failed them.
 
 type Schema = { readonly type?: string; readonly format?: string };
 type Parameter = {
@@ -62,7 +62,7 @@ test('the parameters of a path are those that its operations describe', () => {
   expect(faults.map(({ operation }) => operation.operationId)).toEqual([]);
 });
 
-/** Whether the parameters with this name may be this text. */
+/** Returns true if the parameters with this name may be this text. */
 const mayBe = (path: string, parameter: string, text: string): boolean =>
   Object.values(paths[path] ?? {}).some(({ parameters = [] }) =>
     parameters.some(
@@ -71,7 +71,10 @@ const mayBe = (path: string, parameter: string, text: string): boolean =>
     ),
   );
 
-/** For each segment: which of two paths takes it literally (1 or 2), 0 if both take the same; null if no URL fits both. */
+/**
+ * Returns for each segment which of two paths takes it literally (1 or 2), 0 if both take the same; null if no URL fits
+ * both.
+ */
 function compare(one: string, two: string): number[] | null {
   const [a, b] = [segmentsOf(one), segmentsOf(two)];
   if (a.length !== b.length) return null;
@@ -91,7 +94,7 @@ test('a URL that fits two paths has fewer parameters in one of them', () => {
     const places = compare(one, two);
     return places !== null && places.includes(1) && places.includes(2);
   });
-  // The fixed segment that comes first counts, so two references have no timeline; its parameter says which.
+  // The fixed segment that comes first counts, so two references have no timeline; its parameter states which.
   const timeline = '/api/partner-gateway/v1/messages/{messageId}/timeline';
   expect(unclear.filter((pair) => !pair.includes(timeline))).toEqual([]);
 });

@@ -6,18 +6,21 @@ import { findWritability } from '../platform/db/replication.ts';
 import type { Probe } from '../platform/http/health.ts';
 import type { Member } from './member.ts';
 
-/** How often it is asked whether a pooler shares sessions, which takes two connections at once; and once it does. */
+/**
+ * Interval of the check for a pooler that shares sessions, which takes two connections at a time; and the interval once
+ * one is found.
+ */
 const ASK_MS = 15_000;
 const SHARED_AGAIN_MS = 2000;
 
-/** Creates the checks of /health/ready: the database, and what accepted messages may be waiting for. */
+/** Creates the checks of /health/ready: the database, and the things that accepted messages may be waiting for. */
 export const createProbes = (pool: Pool): Probe[] => [
   {
     name: 'database',
     critical: true,
     async check() {
       const found = await findWritability(pool).catch(() => null);
-      // Of several servers, those that accept no writes are not used: all that is known is that there is no primary.
+      // With several servers, those that accept no writes are not used: we only know that there is no primary.
       if (found === null) return { ok: false, detail: 'does not answer, or accepts no writes' };
       const { readOnly, waitingCommits } = found;
       if (readOnly) return { ok: false, detail: 'accepts no writes' };
@@ -28,7 +31,7 @@ export const createProbes = (pool: Pool): Probe[] => [
   },
   createSessionsProbe(pool),
   {
-    // Not critical: messages are accepted, and wait until a person decides.
+    // Not critical: messages are accepted, and wait for the operator's decision.
     name: 'sending',
     critical: false,
     async check() {
@@ -37,7 +40,7 @@ export const createProbes = (pool: Pool): Probe[] => [
     },
   },
   {
-    // Not critical: messages are accepted, and wait while a carrier is away.
+    // Not critical: messages are accepted, and wait while a carrier is unavailable.
     name: 'carriers',
     critical: false,
     async check() {
@@ -54,8 +57,8 @@ export const createProbes = (pool: Pool): Probe[] => [
 ];
 
 /**
- * Creates the check of whether each connection still has a session of its own, since a pooler can be changed at any time.
- * It answers what was found last, and asks again beside that: where the pool is busy, it must not fail.
+ * Creates the check that each connection still has its own session, since a pooler can be changed at any time. It
+ * returns the last result and repeats the check in the background: it must not fail while the pool is busy.
  */
 function createSessionsProbe(pool: Pool): Probe {
   let askedAt = performance.now();
@@ -63,7 +66,7 @@ function createSessionsProbe(pool: Pool): Probe {
 
   async function ask(): Promise<void> {
     askedAt = performance.now();
-    // A connection that fails is the matter of the check above.
+    // A failing connection is reported by the check above.
     isShared = await sharesSessions(pool).catch(() => isShared);
   }
 
@@ -79,10 +82,10 @@ function createSessionsProbe(pool: Pool): Probe {
   };
 }
 
-/** Creates the check of a program of several processes: whether all of them run. One that ended is started again. */
+/** Creates the check of a program of several processes: all of them must run. One that ended is started again. */
 export const createPeersProbe = ({ peers }: Pick<Member, 'peers'>): Probe => ({
   name: 'processes',
-  // Not critical: the others serve.
+  // Not critical: the others serve requests.
   critical: false,
   async check() {
     const { running, wanted } = peers();

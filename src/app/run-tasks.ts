@@ -10,7 +10,7 @@ export type TaskRunner = {
   start(): void;
   /** Wakes the tasks that a notification concerns. */
   onNotify(channel: string, payload: string): void;
-  /** The tasks that were started and how their last runs went. */
+  /** Returns the started tasks with the results of their last runs. */
   states(): readonly { readonly name: string; readonly last: LastRun }[];
   /**
    * Interrupts the tasks, waits for the runs in progress, and closes the tasks in reverse order. Rejects at the end with

@@ -3,7 +3,7 @@ import { apiDeps } from '../../test/support/http/api.ts';
 import { acceptsKey } from '../platform/http/idempotency.ts';
 import { buildApi } from './api.ts';
 
-/** Fields of responses that open something, and are not shown again. */
+/** Fields of responses that grant access, and are not shown again. */
 const SECRET_FIELDS: ReadonlySet<string> = new Set([
   'apiKey',
   'password',
@@ -13,7 +13,7 @@ const SECRET_FIELDS: ReadonlySet<string> = new Set([
   'authorizeUrl',
   'recoveryCodes',
 ]);
-/** They store no answer that anybody could repeat: what they answer is made anew. */
+/** Operations that store no response that a caller could repeat: each response is made again. */
 const NEVER_STORED: ReadonlySet<string> = new Set([
   'beginSingleSignOn',
   'trySingleSignOn',

@@ -25,7 +25,7 @@ export function registerServeCommands(program: Command, context: CommandContext)
   program
     .command('serve')
     .description('run everything: in one process, or in several at one address')
-    .option('--processes <n>', 'number of processes, in place of the setting PROCESSES', parseProcesses)
+    .option('--processes <n>', 'number of processes, instead of the setting PROCESSES', parseProcesses)
     .action(({ processes }: { processes?: Config['processes'] }) => {
       const config = context.config();
       return run({ ...config, processes: processes ?? config.processes }, SERVE, context);
@@ -100,7 +100,7 @@ async function run(config: Config, roles: Roles, context: CommandContext): Promi
     await stop();
     if (failure) throw failure;
   } catch (error) {
-    // Stopped while it started: that is no failure.
+    // Stopped during the start: that is not an error.
     if (error !== stopping.signal.reason) throw error;
   } finally {
     exitSoon();
@@ -114,7 +114,7 @@ function welcome({ dataDir, databaseUrl, sandbox }: Config, program: Program & P
   const many = program.pids ? ` in ${program.pids().length} processes` : '';
   const head = `Heliograph is running${many}: open ${address} in a browser   (API reference: ${address}/docs, Ctrl+C stops it)`;
   if (demo) return [head, ...showDemo(demo), ...(sandbox ? showFirstMessage(demo, address) : NO_CARRIER)].join('\n');
-  // What `setup` made has no demo account.
+  // An installation made by `setup` has no demo account.
   const saved = join(dataDir, 'demo.json');
   return databaseUrl === undefined && existsSync(saved) ? `${head}\nThe demo credentials are in ${saved}` : head;
 }

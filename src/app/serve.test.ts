@@ -7,7 +7,7 @@ import { until } from '../../test/support/until.ts';
 
 const WORKER = { api: false, worker: true, sandbox: false };
 
-/** Only the API, with one carrier to which it does not bind. */
+/** A program with the API only, and one carrier to which it does not bind. */
 let program: TestProgram;
 let worker: Program;
 beforeAll(async () => {

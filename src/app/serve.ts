@@ -58,24 +58,24 @@ export type Program = {
    * with the API, which serves them itself.
    */
   readonly health: string | null;
-  /** The demo account, when this start created it. */
+  /** The demo account, if this start created it. */
   readonly demo: NewAccount | undefined;
   /**
-   * Completes the requests in progress, drains the windows and commits the outcomes, within 10 s. What hangs is given up:
-   * then it rejects, within 15 s, and says what did not end.
+   * Completes the requests in progress, drains the windows and commits the outcomes, within 10 s. Work that hangs is
+   * abandoned: then it rejects, within 15 s, and names what did not end.
    */
   stop(): Promise<void>;
 };
 
-/** Notifications announce changes of routes and prices at once; this interval is for missed ones. */
+/** Notifications announce changes of routes and prices immediately; this interval covers missed ones. */
 const ROUTES_MS = 10_000;
 
 const STOP_HTTP_MS = 3000;
 
-/** How the program runs besides its settings. */
+/** Runtime options of the program that are not settings. */
 export type Circumstances = {
   readonly stopping?: Stopping;
-  /** For a program of several processes: this one of them. */
+  /** This process, if the program runs in several. */
   readonly member?: Member;
 };
 
@@ -181,7 +181,7 @@ async function openWorker(
 }
 
 /**
- * Reloads routes and prices when they change, and watches for alerts, such as that no worker runs at all: for a process
+ * Reloads routes and prices when they change, and watches for alerts, such as one for no running worker: for a process
  * without a worker, which would do both itself.
  */
 async function runWithoutWorker(base: Base, { reloadSoon }: Routing): Promise<void> {
@@ -287,7 +287,8 @@ async function openHealth({ config, pool, log, onStop }: Base, metrics: Metrics)
 }
 
 /**
- * What a program of several processes shows is the same whichever of them answers; gauges of the database appear once.
+ * Returns the metrics of the whole program. With several processes, they are the same whichever process is scraped;
+ * gauges of the database appear once.
  */
 function openMetrics(pool: Pool, member?: Member): Metrics {
   const metrics = createMetrics();

@@ -11,7 +11,7 @@ import { registerSetupCommand } from './setup.ts';
 
 const { pool, connectionString } = testDatabase();
 
-/** A temporary folder, in which `setup` writes its file. */
+/** Creates a temporary folder, in which `setup` writes its file. */
 async function newPlace() {
   const folder = await temporaryFolder('heliograph-setup-');
   onTestFinished(() => rm(folder, { recursive: true, force: true }));

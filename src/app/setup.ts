@@ -26,34 +26,28 @@ import { loadSecretKey } from '../platform/secret-key.ts';
 import { KEYS } from '../platform/setting-table.ts';
 
 /**
- * `setup`: makes what an installation lacks before `doctor` can judge it: a file of settings, the database, the first account,
- * an SMS carrier with its route, and a price. Every answer is also an option. Run again, it keeps what is there.
+ * `setup`: creates what `doctor` expects to find: a settings file, the database, the first account, an SMS carrier with
+ * its route, and a price. Every answer is also an option. When run again, it keeps existing values.
  */
 export function registerSetupCommand(program: Command, context: CommandContext): void {
   const setup = program
     .command('setup')
-    .description(
-      'make settings, database, first account and carrier of an installation; run again, it keeps what is there',
-    )
-    .option('--settings-file <path>', 'the file of settings; by default that in HELIOGRAPH_ENV_FILE, or heliograph.env')
-    .option('--data-dir <path>', 'folder for the data');
-  addSecretOption(
-    setup,
-    '--database-url',
-    'URL of a PostgreSQL of yours; without it one runs in the folder for the data',
-  );
+    .description('create settings, database, first account and carrier of an installation; keeps existing ones')
+    .option('--settings-file <path>', 'settings file; by default HELIOGRAPH_ENV_FILE, or heliograph.env')
+    .option('--data-dir <path>', 'data folder');
+  addSecretOption(setup, '--database-url', 'URL of your own PostgreSQL; by default one runs in the data folder');
   setup
-    .option('--public-url <url>', 'the address that carriers and users reach')
-    .option('--trust-proxy <addresses>', 'addresses from which a proxy with its certificate connects')
+    .option('--public-url <url>', 'address at which carriers and users reach the gateway')
+    .option('--trust-proxy <addresses>', 'addresses from which a TLS proxy connects')
     .option('--account <name>', 'name of the first account')
-    .option('--credit <amount>', 'its credit, in currency units')
-    .option('--carrier-host <host>', 'host of an SMS carrier by SMPP')
-    .option('--carrier-port <port>', 'its port')
-    .option('--carrier-system-id <id>', 'your system_id there');
-  addSecretOption(setup, '--carrier-password', 'your password there');
+    .option('--credit <amount>', 'credit of the account, in currency units')
+    .option('--carrier-host <host>', 'host of an SMPP carrier')
+    .option('--carrier-port <port>', 'port of the carrier')
+    .option('--carrier-system-id <id>', 'your system_id at the carrier');
+  addSecretOption(setup, '--carrier-password', 'your password at the carrier');
   setup
     .option('--price <amount>', 'price of a part of an SMS, in currency units')
-    .option('--yes', 'ask nothing: what no option says is left as it is by default')
+    .option('--yes', 'non-interactive: use defaults for everything not given')
     .action((flags: Flags) => run(context, flags));
   context.createsEnvFile(setup);
 }
@@ -61,18 +55,21 @@ export function registerSetupCommand(program: Command, context: CommandContext):
 type Flags = Readonly<Record<string, unknown>>;
 type Known = Readonly<Record<string, string | undefined>>;
 
-/** The answer is, in this order: that of the flag, what is known, what a person types, and the fallback. */
+/**
+ * A question to the operator. The first of these that exists is the answer: the flag, a known value, what the operator
+ * types, the fallback.
+ */
 type Question = {
   readonly flag: string;
   readonly text: string;
   readonly known?: string | undefined;
   readonly fallback?: string;
-  /** Throws for an answer that does not fit; its message completes the sentence "The answer …". */
+  /** Throws for an invalid answer; its message completes the sentence "The answer …". */
   readonly rule?: (answer: string) => unknown;
 };
 type Answer = (question: Question) => Promise<string>;
 
-/** The carrier and the account to make; each only if there is none. */
+/** The carrier and the account to create; each only if there is none. */
 type Wanted = {
   readonly name: string;
   readonly creditMicros: number;
@@ -89,7 +86,7 @@ async function run(context: CommandContext, flags: Flags): Promise<void> {
   const ask = flags['yes'] === true ? null : context.ask;
   const answer = createAnswer(flags, ask, context.progress);
   const environment = context.settings();
-  const path = { flag: 'settingsFile', text: 'File of settings', known: environment['HELIOGRAPH_ENV_FILE'] };
+  const path = { flag: 'settingsFile', text: 'Settings file', known: environment['HELIOGRAPH_ENV_FILE'] };
   const file = await readEnvFile(resolve(await answer({ ...path, fallback: 'heliograph.env' })));
   const known: Known = { ...environment, ...file.settings };
   const databaseUrl = await context.secrets.ofOption(flags, '--database-url');
@@ -108,7 +105,7 @@ function createAnswer(flags: Flags, ask: CommandContext['ask'], say: (line: stri
     const given = flags[flag];
     if (typeof given === 'string') {
       const fault = faultOf(given.trim(), rule);
-      // `--public-url` of `publicUrl`.
+      // `--public-url` from `publicUrl`.
       const field = `--${flag.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
       if (fault !== null) throw invalidFields([{ field, message: fault }]);
       return given.trim();
@@ -133,12 +130,15 @@ function faultOf(answer: string, rule: NonNullable<Question['rule']>): string | 
   }
 }
 
-/** Answers with the settings, those that are known already included. A key is never replaced: what it sealed would be lost. */
+/**
+ * Returns the settings, including those already known. A key is never replaced: everything sealed with it would be
+ * lost.
+ */
 async function answerSettings(answer: Answer, known: Known, databaseUrl: string | undefined): Promise<Settings> {
   const dataDir = resolve(
     await answer({
       flag: 'dataDir',
-      text: 'Folder for the data',
+      text: 'Data folder',
       known: known['DATA_DIR'],
       fallback: '/var/lib/heliograph',
       rule: isFolder,
@@ -147,12 +147,12 @@ async function answerSettings(answer: Answer, known: Known, databaseUrl: string 
   await createDataDir(dataDir);
   const publicUrl = await answer({
     flag: 'publicUrl',
-    text: 'Address that carriers and users reach, such as https://sms.example.com (empty: this machine alone)',
+    text: 'Address at which carriers and users reach the gateway, such as https://sms.example.com (empty: this machine only)',
     known: known['PUBLIC_URL'],
     rule: isPublished,
   });
   const isEndedHere = Boolean(known['TLS_CERT']) || publicUrl === '';
-  const proxy = { flag: 'trustProxy', text: 'Address from which the proxy with its certificate connects' };
+  const proxy = { flag: 'trustProxy', text: 'Address from which the TLS proxy connects' };
   const rule = KEYS.TRUST_PROXY.parse;
   return {
     DATA_DIR: dataDir,
@@ -169,7 +169,7 @@ async function answerSettings(answer: Answer, known: Known, databaseUrl: string 
 }
 
 function isFolder(answer: string): void {
-  // A shell would have replaced it, and nobody means a folder of this name.
+  // A shell would have expanded it, and no one means a folder of this name.
   if (answer === '' || answer.startsWith('~')) throw new Error('must be the path of a folder, without ~');
 }
 
@@ -180,17 +180,22 @@ function isPublished(answer: string): void {
 
 async function answerWanted(context: CommandContext, flags: Flags, answer: Answer): Promise<Wanted> {
   const name = await answer({ flag: 'account', text: 'Name of the first account', fallback: 'Main' });
-  const credit = { flag: 'credit', text: 'Its credit, in currency units', fallback: '100' };
+  const credit = { flag: 'credit', text: 'Credit of the account, in currency units', fallback: '100' };
   const price = { flag: 'price', text: 'Price of a part of an SMS, in currency units', fallback: '0' };
   const creditMicros = microsOf(await answer({ ...credit, rule: microsOf }));
   const priceMicros = microsOf(await answer({ ...price, rule: microsOf }));
   const host = await answer({
     flag: 'carrierHost',
-    text: 'Host of your SMS carrier by SMPP (empty: later, or another kind)',
+    text: 'Host of your SMPP carrier (empty: later, or another kind)',
   });
   if (host === '') return { name, creditMicros, priceMicros, carrier: null };
-  const port = await answer({ flag: 'carrierPort', text: 'Its port', fallback: '2775', rule: integer(1, 65_535) });
-  const systemId = await answer({ flag: 'carrierSystemId', text: 'Your system_id there' });
+  const port = await answer({
+    flag: 'carrierPort',
+    text: 'Port of the carrier',
+    fallback: '2775',
+    rule: integer(1, 65_535),
+  });
+  const systemId = await answer({ flag: 'carrierSystemId', text: 'Your system_id at the carrier' });
   const mayAsk = flags['yes'] !== true;
   const password = (await context.secrets.ofOption(flags, '--carrier-password', { required: true, mayAsk })) ?? '';
   return { name, creditMicros, priceMicros, carrier: { host, port: Number(port), systemId, password } };
@@ -204,7 +209,7 @@ function microsOf(answer: string): number {
 
 type Made = { readonly carrier: string | null; readonly account: NewAccount | null };
 
-/** Makes what is missing, all of it or nothing; of two runs at the same time one does. */
+/** Creates what is missing: all of it or nothing. Of two concurrent runs, only one does. */
 async function make(pool: Pool, key: SecretKey, wanted: Wanted): Promise<Made> {
   const secret = await newAdminPassword();
   return transaction(pool, async (tx) => {
@@ -221,7 +226,7 @@ async function make(pool: Pool, key: SecretKey, wanted: Wanted): Promise<Made> {
   });
 }
 
-/** Adds a carrier by SMPP and the route of all numbers to it, unless there is a real carrier. */
+/** Adds an SMPP carrier and the route of all numbers to it, unless there is a real carrier. */
 async function makeCarrier(tx: Db, key: SecretKey, wanted: Wanted['carrier']): Promise<string | null> {
   if (wanted === null || (await listConnections(tx)).some(({ sandbox }) => !sandbox)) return null;
   const { password, ...settings } = wanted;

@@ -36,7 +36,7 @@ export function openSmpp({ config, pool, log, limits, metrics, onStop }: Parts) 
       else if (channel === SMPP_CHANNEL) server?.onDeliveries();
       else server?.onAccountChange(payload);
     },
-    /** Begins to listen, as a process with this advisory lock. */
+    /** Starts to listen, as the process with this advisory lock. */
     async listen({ accept, owner }: { readonly accept: Accept; readonly owner: number }): Promise<void> {
       if (!isWanted) return;
       onStop('SMPP sends', limiter.close);

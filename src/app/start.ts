@@ -3,20 +3,20 @@ import { isDatabaseStarting } from '../platform/db/startup-error.ts';
 import { endsWithin } from '../platform/lib/background/ends-within.ts';
 import { type Closers, createClosers, type Stopping, unlessAborted } from './stop.ts';
 
-/** How long PostgreSQL may take to start, or to recover from a crash, while this program starts. */
+/** Time limit for PostgreSQL to start, or to recover from a crash, while this program starts. */
 const DATABASE_START_MS = 30_000;
 const DATABASE_RETRY_MS = 500;
-/** How long what is being opened may take to notice that the start was broken off. */
+/** Time limit for resources that are being opened to notice that the start was aborted. */
 const OPENING_MS = 3000;
 
 type Open<T> = (closers: Closers) => Promise<T>;
 type Stoppable = { readonly stop: () => Promise<void> };
 
 /**
- * Opens a program with `open`, which registers how to close each part. While its database is still starting, as after a
- * crash of the whole machine, the start is repeated from the beginning for up to 30 seconds. When `stopping.signal` is
- * aborted before the program runs, or a step fails, everything that was opened is closed in the reverse order, and this
- * rejects.
+ * Opens a program with `open`, which registers the closer of each part. While its database is still starting, as after
+ * a crash of the whole machine, the start is repeated from the beginning for up to 30 seconds. When `stopping.signal`
+ * is aborted before the program runs, or a step fails, everything that was opened is closed in the reverse order, and
+ * this rejects.
  */
 export async function startWith<T>(stopping: Stopping, open: Open<T>): Promise<T & Stoppable> {
   const deadline = performance.now() + DATABASE_START_MS;
@@ -37,7 +37,7 @@ async function startOnce<T>(stopping: Stopping, open: Open<T>): Promise<T & Stop
     return { ...(await unlessAborted(opening, stopping.signal)), stop: closers.closeAll };
   } catch (error) {
     await closers.closeAll().catch(() => undefined);
-    // What was opened after the start was broken off is closed, too.
+    // Resources opened after the start was aborted are closed, too.
     await endsWithin(opening, OPENING_MS).catch(() => undefined);
     await closers.closeAll().catch(() => undefined);
     throw error;

@@ -1,14 +1,14 @@
 import { endsWithin } from '../platform/lib/background/ends-within.ts';
 
-/** How the outside ends a program. */
+/** Signals from outside that end a program. */
 export type Stopping = {
-  /** Aborted when the program is to stop, also while it is still starting. */
+  /** Aborted when the program should stop, even while it is still starting. */
   readonly signal: AbortSignal;
-  /** Adds what is still done, for up to a second, when the process ends at once. */
+  /** Adds work that may still run for up to a second when the process ends immediately. */
   onHalt(halt: () => Promise<unknown>): void;
 };
 
-/** For a program that only its own `stop` ends, as in tests. */
+/** Signals of a program that ends only by its own `stop`, as in tests. */
 export const NEVER_STOPPING: Stopping = { signal: new AbortController().signal, onHalt: () => undefined };
 
 /** Under npm, Ctrl+C arrives twice: from the terminal and through npm. Within this time both count as one. */
@@ -18,8 +18,8 @@ const HALT_MS = 1000;
 type SignalSource = { on(signal: NodeJS.Signals, listener: () => void): unknown; exit(code: number): unknown };
 
 /**
- * Follows SIGTERM and SIGINT. The first one aborts `signal` and resolves `stopped`. Another one more than a second later
- * ends the process with 1, as soon as what `onHalt` was given has ended, or a second later.
+ * Follows SIGTERM and SIGINT. The first one aborts `signal` and resolves `stopped`. Another one more than a second
+ * later ends the process with exit code 1, as soon as the work given to `onHalt` has ended, or a second later.
  */
 export function followStopSignals(
   own: SignalSource = process,
@@ -56,27 +56,27 @@ export async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): P
   }
 }
 
-/** Everything but the built-in PostgreSQL is closed, or given up, within this time. */
+/** Everything except the built-in PostgreSQL is closed, or abandoned, within this time. */
 const CLOSE_MS = 9000;
-/** The built-in PostgreSQL has this time of its own, however long the rest took. */
+/** Time reserved for the built-in PostgreSQL, however long the rest took. */
 const DATABASE_MS = 5500;
 
 type Step = { readonly name: string; readonly close: () => Promise<unknown>; readonly ownMs: number };
 
-/** What has been opened, to be closed in the reverse order. */
+/** Open resources, to be closed in reverse order. */
 export type Closers = {
-  /** `name` is what a person reads when it does not close. */
+  /** `name` is shown to the operator if it does not close. */
   add(name: string, close: () => Promise<unknown>): void;
-  /** Adds the built-in PostgreSQL, which nothing before it may keep from being stopped. */
+  /** Adds the built-in PostgreSQL, which is stopped whatever happens before. */
   addDatabase(close: () => Promise<unknown>): void;
   /**
-   * Closes all of it within 15 seconds. One that fails, or does not end in time, does not keep the others open. Rejects
-   * at the end with an error that names those. Called again, it closes what was added since.
+   * Closes everything within 15 seconds. One that fails, or does not end in time, does not keep the others open.
+   * Rejects at the end with an error that names those. Called again, it closes what was added since.
    */
   closeAll(): Promise<void>;
 };
 
-/** Creates an empty list; `closeMs` is how long all of it but the database may take to close. */
+/** Creates an empty list; `closeMs` is the time limit for closing everything except the database. */
 export function createClosers(closeMs = CLOSE_MS): Closers {
   let steps: Step[] = [];
   return {
@@ -98,10 +98,10 @@ export function createClosers(closeMs = CLOSE_MS): Closers {
   };
 }
 
-/** How long a process may outlive its last step. */
+/** Time for which a process may outlive its last step. */
 const LINGER_MS = 1000;
 
-/** Ends the process in a second with its exit code, should anything that was given up still keep it alive. */
+/** Ends the process in a second with its exit code, if abandoned work still keeps it alive. */
 export function exitSoon(): void {
   setTimeout(() => process.exit(), LINGER_MS).unref();
 }

@@ -10,7 +10,7 @@ import { readTraceContext, type TraceContext } from '../platform/traceparent.ts'
 import { createTracing, findTracer, type MessageKey, type Tracing } from '../platform/tracing.ts';
 import type { Base } from './base.ts';
 
-/** Opens the traces of messages; null if no SDK makes spans of them. */
+/** Opens the traces of messages; null if no SDK creates spans for them. */
 export function openTracing({ pool, log, onStop }: Pick<Base, 'pool' | 'log' | 'onStop'>): Tracing | null {
   const tracer = findTracer();
   if (tracer === null) return null;
@@ -26,13 +26,16 @@ async function findContexts(pool: Pool, keys: readonly MessageKey[]): Promise<(T
   return keys.map(({ messageId }) => found.get(messageId) ?? null);
 }
 
-/** Wraps what a pump works with. Without traces nothing is wrapped, so a message costs nothing more. */
+/** Wrappers for the work of a pump. Without traces nothing is wrapped, so a message costs nothing more. */
 export type DispatchTrace = {
   load(connection: string, load: PumpDeps['load']): PumpDeps['load'];
   carrier(connection: string, carrier: Carrier): Carrier;
 };
 
-/** Creates what makes the spans `claim` and `submit`: from the claim of a chunk to its messages, and of each attempt. */
+/**
+ * Creates the wrappers that record the spans `claim` and `submit`: from the claim of a chunk to its messages, and of
+ * each attempt.
+ */
 export function traceDispatch(tracing: Tracing): DispatchTrace {
   /** The accounts of the traced messages that wait in a pump: a carrier does not know them. */
   const accounts = new WeakMap<Submission, number>();
@@ -78,7 +81,7 @@ const resultOf = (outcome: Outcome) => ({
 
 const GOOD_STATES: ReadonlySet<ReceiptState> = new Set(['ACCEPTED', 'DELIVERED', 'READ', 'UNKNOWN']);
 
-/** Creates what makes the spans `receipt`: from the arrival of a receipt to the commit of what it changed. */
+/** Creates the wrapper that records the spans `receipt`: from the arrival of a receipt to the commit of its changes. */
 export const traceReceipts =
   (tracing: Tracing): OnMatched =>
   (receipts) => {

@@ -83,22 +83,22 @@ export type WorkerDeps = {
   readonly pool: Pool;
   readonly secretKey: SecretKey;
   readonly waker: Waker;
-  /** What this process accepts, for its pumps. */
+  /** Messages that this process accepts, for its pumps. */
   readonly recentMessages: RecentMessages;
   /** The routes, prices and senders, in memory. */
   readonly tables: Lookups;
-  /** What carriers charge, in memory. */
+  /** Charges of carriers, in memory. */
   readonly costs: Costs;
   readonly outbound: Outbound;
   readonly storage: Storage;
   readonly links: LinkSigner;
   readonly clock: Clock;
   readonly log: Log;
-  /** Whether the sandbox carriers run, so that their connections are supervised. */
+  /** Returns true if the sandbox carriers run, so that their connections are supervised. */
   readonly sandbox: () => boolean;
   /** Called when routes or connections have changed. */
   readonly onRoutingChange: () => void;
-  /** Null where nothing is traced. */
+  /** Null if nothing is traced. */
   readonly tracing: Tracing | null;
 };
 
@@ -109,8 +109,8 @@ export type Worker = {
 };
 
 /**
- * Starts everything that runs behind the API: the connections to carriers, the delivery of webhooks, and the tasks, of which
- * this is THE list.
+ * Starts everything that runs in the background: the connections to carriers, the delivery of webhooks, and the tasks,
+ * of which this is THE list.
  */
 export async function startWorker(deps: WorkerDeps): Promise<Worker> {
   const { pool, log, config, waker } = deps;
@@ -220,7 +220,8 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
   return {
     supervisor,
     async stop(deadlineMs) {
-      // Each part stops although another one fails, as when the database is gone: what goes on keeps the process alive.
+      // Each part stops even if another one fails, as when the database is gone: anything still running keeps the
+      // process alive.
       const sending = await Promise.allSettled([supervisor.stop(deadlineMs), started.stop(deadlineMs)]);
       const tasksEnded = await Promise.allSettled([runner.stop()]);
       const closed = await Promise.allSettled([session.close()]);
@@ -230,7 +231,7 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
   };
 }
 
-/** Settles outcomes with what their carriers charge, and looks at how they ended. */
+/** Settles outcomes with the charges of their carriers, and observes their final states. */
 const settleWith =
   (costs: Costs, sampler: Sampler): Settle =>
   (tx, results, again) => {
@@ -245,7 +246,7 @@ type SuperviseParts = {
   readonly sampler: Sampler;
 };
 
-/** Runs a carrier and a pump for each connection. What carriers report is committed before they are answered. */
+/** Runs a carrier and a pump for each connection. Reports of carriers are committed before they are acknowledged. */
 function supervise(deps: WorkerDeps, { owner, guard, takeReceipt, sampler }: SuperviseParts): Supervisor {
   const { pool, log, clock, secretKey, waker, recentMessages } = deps;
   const storeInbound = createInboundInbox({ pool, ...FOLLOWERS });

@@ -18,13 +18,13 @@ export type Submission = {
   readonly body: string;
   /** The content to send on WhatsApp and RCS; `body` is then only its readable summary. */
   readonly content?: Content;
-  /** The file of ours that `content` has a link to, where it is the whole content besides texts. */
+  /** Our file that `content` links to, if it is the only content other than text. */
   readonly file?: OwnFile;
   /** A user data header before the text, which then has one part. */
   readonly udh?: Uint8Array;
   /**
-   * These octets are sent instead of `body`, with their own user data header: 8-bit data, or with a `dataCoding` of SMPP a
-   * part of a text that is none by itself, as a character is divided between two parts.
+   * These bytes are sent instead of `body`, with their own user data header: 8-bit data, or with an SMPP `dataCoding` a
+   * fragment of a text that is not valid text by itself, because a character is split between two parts.
    */
   readonly binary?: { readonly udh: Uint8Array; readonly data: Uint8Array; readonly dataCoding?: number };
   /** Optional parameters of SMPP, as on the wire, for carriers that take them. */
@@ -34,28 +34,28 @@ export type Submission = {
   readonly wantReceipt: boolean;
 };
 
-/** What a carrier reports about its links. */
+/** State of a carrier's links. */
 export type CarrierState = {
-  /** Whether at least one link can submit. */
+  /** True if at least one link can submit. */
   readonly up: boolean;
   /** The number of binds (or sessions) that can submit now. */
   readonly bindsUp: number;
   /** The number of binds (or sessions) that the settings ask for. */
   readonly bindsWanted: number;
   /**
-   * Whether all links are up, receive-only ones included: the last reason given to `CarrierHost.failed` is then
+   * True if all links are up, including receive-only ones: the last reason given to `CarrierHost.failed` is then
    * obsolete.
    */
   readonly allLinksUp: boolean;
-  /** The number of messages that have been submitted and have no outcome yet. */
+  /** The number of submitted messages without an outcome. */
   readonly inFlight: number;
-  /** Why a person must act (a wrong password, an unknown system id), or null. */
+  /** Reason why the operator must act (a wrong password, an unknown system id), or null. */
   readonly fault: string | null;
 };
 
 /**
- * What the host provides to a carrier. The promises resolve when the event is committed; only then may the carrier
- * acknowledge it to the network.
+ * Callbacks that the host provides to a carrier. The promises resolve when the event is committed; only then may the
+ * carrier acknowledge it to the network.
  */
 export type CarrierHost = {
   /** Stores a delivery receipt. */
@@ -80,27 +80,29 @@ export type Carrier = {
   /** Starts connecting, and reconnects until stopped. Never throws because the peer is unreachable. */
   start(host: CarrierHost): void;
   /**
-   * Returns how many messages `submit` takes right now: the free slots of the links that are up, 0 while down or
-   * throttled.
+   * Returns the number of messages that `submit` takes right now: the free slots of the links that are up, 0 while down
+   * or throttled.
    */
   room(): number;
-  /** Returns how fast the network takes messages of a sender, as far as it has shown a limit. */
+  /** Returns the rate at which the network takes messages of a sender, as far as it has shown a limit. */
   paceOf?(sender: string): Pace;
   /** Submits one message and resolves with its outcome; never rejects. Call it only while `room()` > 0. */
   submit(submission: Submission): Promise<Outcome>;
   state(): CarrierState;
   /**
-   * Revokes a message that was accepted but not delivered, where the network supports it (RBM). Resolves with `true`
-   * when the network confirms that the message will not be shown, with `false` when it may have been shown or is not
-   * known, and with null when there was no conclusive answer: the request may have arrived, and may even have
-   * succeeded. Never rejects.
+   * Revokes a message that was accepted but not delivered, where the network supports it (RBM). Resolves with `true` if
+   * the network confirms that the message will not be shown, with `false` if it may have been shown or is not known,
+   * and with null without a conclusive response: the request may have arrived, and may even have succeeded. Never
+   * rejects.
    */
   revoke?(message: Pick<Submission, 'messageId' | 'sender' | 'destination'>): Promise<boolean | null>;
   /**
-   * Resolves with whether the network reaches each of these numbers (E.164). Numbers for which it gave no answer are
-   * missing from the map. Never rejects.
+   * Resolves with the reachability of each of these numbers (E.164). Numbers without a response are missing from the
+   * map. Never rejects.
    */
   findReachable?(sender: string, destinations: readonly string[]): Promise<ReadonlyMap<string, boolean>>;
-  /** Takes no more submits, waits up to `deadlineMs` for answers, then closes; messages still open end as `unknown`. */
+  /**
+   * Takes no more submits, waits up to `deadlineMs` for responses, then closes; messages still open end as `unknown`.
+   */
   stop(deadlineMs: number): Promise<void>;
 };

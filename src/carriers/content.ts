@@ -13,9 +13,9 @@ export type WhatsAppContent = {
 export type RcsContent = {
   readonly channel: 'RCS';
   readonly message: NetworkJson;
-  /** Without it, that of the connection applies. */
+  /** Defaults to that of the connection. */
   readonly trafficType?: TrafficType;
 };
 
-/** The content that is sent in place of a plain text. */
+/** Content that is sent instead of plain text. */
 export type Content = WhatsAppContent | RcsContent;

@@ -23,7 +23,7 @@ export type Receipt = {
   /** The message ids in the receipt, the most reliable one first: from the TLV, then from the text. Never empty. */
   readonly carrierIds: readonly string[];
   readonly state: ReceiptState;
-  /** When the state was reached according to the carrier; null when the receipt holds no readable time. */
+  /** Time at which the state was reached according to the carrier; null if the receipt holds no readable time. */
   readonly doneAt: Date | null;
   readonly errorCode: string | null;
   /** The handset's number in digits, as the carrier wrote it. */
@@ -63,16 +63,16 @@ export type RichInbound = {
   /** The message id that the network assigned: the same id twice is the same message. */
   readonly id: string;
   readonly messageType: InboundType;
-  /** When the handset sent the message. */
+  /** Time at which the handset sent the message. */
   readonly at: Date | null;
   /** The name in the person's profile. */
   readonly profileName: string | null;
-  /** The account's number that the message was sent to, in digits, where the network knows it by an id (WhatsApp). */
+  /** The account's number that the message was sent to, in digits, if the network identifies it by an id (WhatsApp). */
   readonly ownNumber: string | null;
   readonly media: InboundMedia | null;
 };
 
-/** Where the file of an inbound message is: an id to look up at the network (WhatsApp), or a URL to fetch (RBM). */
+/** Location of the file of an inbound message: an id to look up at the network (WhatsApp), or a URL to fetch (RBM). */
 export type InboundMedia = {
   readonly id: string | null;
   readonly url: string | null;
@@ -80,12 +80,12 @@ export type InboundMedia = {
   readonly fileName: string | null;
 };
 
-/** What a carrier reported about our account or one of our senders: a person should know it. */
+/** Report of a carrier about our account or one of our senders, for the operator. */
 export type Notice = {
-  /** What it is about; a newer notice of the same subject replaces it. */
+  /** Topic of the notice; a newer notice of the same subject replaces it. */
   readonly subject: string;
-  /** In the words of the network. */
+  /** Text in the words of the network. */
   readonly text: string;
-  /** Whether somebody must act. */
+  /** True if action is required. */
   readonly serious: boolean;
 };

@@ -2,7 +2,7 @@
 
 import { isRecord } from '../platform/lib/is-record.ts';
 
-/** Returns an object's own member; undefined when it has none or `json` is not an object. */
+/** Returns an object's own member; undefined if it has none or `json` is not an object. */
 export function getMember(json: unknown, name: string): unknown {
   return isRecord(json) && Object.hasOwn(json, name) ? json[name] : undefined;
 }
@@ -22,7 +22,7 @@ export function getList(json: unknown, name: string): readonly unknown[] {
   return Array.isArray(list) ? list : [];
 }
 
-/** Parses a JSON text; undefined when it is not valid JSON. */
+/** Parses a JSON text; undefined if it is not valid JSON. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -11,8 +11,8 @@ export type Outcome =
   | { readonly kind: 'accepted'; readonly carrierIds: readonly string[]; readonly held?: string }
   /**
    * The carrier refused the message permanently. `carrierIds` holds the ids of the parts that it took before it refused
-   * one, so that their receipts still find the message. `elsewhere` is true when the reason lies with this carrier or
-   * our account there, so that another carrier may take the message; never when this one has taken a part.
+   * one, so that their receipts still find the message. `elsewhere` is true if the reason lies with this carrier or our
+   * account there, so that another carrier may take the message; never when this one has taken a part.
    */
   | {
       readonly kind: 'refused';
@@ -41,5 +41,8 @@ export type Outcome =
       readonly code: string;
       readonly text: string;
     }
-  /** The message was written and no answer came: the carrier may have taken it or not. It is never resent silently. */
+  /**
+   * The message was written and no response came: the carrier may or may not have taken it. It is never resent
+   * silently.
+   */
   | { readonly kind: 'unknown'; readonly text: string; readonly carrierIds: readonly string[] };

@@ -5,7 +5,7 @@ beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
 describe('a carrier that takes nothing', () => {
-  /** Refuses a part, waits for the end of the pause and returns how long it took. */
+  /** Rejects a part, waits for the end of the pause and returns its length. */
   function pauseOf(throttle: Throttle): number {
     throttle.refused(throttle.begin());
     const ms = throttle.pauseMs();
@@ -63,7 +63,7 @@ test('a carrier that asks for a pause gets it, even if it takes messages', () =>
 
 const STEP_MS = 5;
 
-/** How a carrier decides about one more part; `limit` is the number of parts per second that it allows now. */
+/** Decision of a carrier about one more part; `limit` is the number of parts per second that it allows now. */
 type Policy = (limit: () => number) => () => boolean;
 
 /** Allows bursts of a quarter of a second. */
@@ -89,7 +89,10 @@ const perSecond: Policy = (limit) => {
   };
 };
 
-/** Sends as much as the throttle allows for some seconds. Returns what the carrier took and refused. */
+/**
+ * Sends as much as the throttle allows for some seconds. Returns the counts of parts that the carrier took and
+ * rejected.
+ */
 function send(throttle: Throttle, take: () => boolean, seconds: number, rttMs: number) {
   const answers: { at: number; ok: boolean; ticket: number }[] = [];
   const counts = { taken: 0, refused: 0 };
@@ -153,7 +156,7 @@ test('refusals of a few recipients do not slow the others down', () => {
 describe('towards a carrier with little traffic', () => {
   const MESSAGES_PER_SECOND = 2;
 
-  /** Sends messages one by one, some of which are refused three times. Returns the longest time that one waited. */
+  /** Sends messages one by one, some of which are rejected three times. Returns the longest wait of one. */
   function maxWaitMs(throttle: Throttle, seconds: number, isRefused: (n: number) => boolean): number {
     const due = new Map<number, number[]>();
     const startMs = performance.now();
@@ -211,7 +214,7 @@ test('refusals of one part in a hundred at random take only that share of the ra
   };
   for (const rttMs of [5, 100]) {
     const throttle = createThrottle(1000, () => undefined);
-    // As the dispatcher of a connection with an agreed rate of 100 parts per second.
+    // Paced like a connection with an agreed rate of 100 parts per second.
     const agreed = bucket(() => 100);
     const limited: Throttle = { ...throttle, ready: () => throttle.ready() && agreed() };
     const { taken } = send(limited, () => chance() > share, 120, rttMs);

@@ -1,70 +1,78 @@
 import { SECOND_MS } from '../platform/lib/time.ts';
 import { createRecentCount } from './recent-count.ts';
 
-/** How fast a carrier takes messages, as far as it has shown a limit: what the dispatcher keeps to. */
+/** Rate at which a carrier takes messages, as far as it has shown a limit; the dispatcher keeps to it. */
 export type Pace = {
-  /** Whether the next message may be written now. An agreed rate keeps a share for urgent messages. */
+  /** Returns true if the next message may be written now. An agreed rate keeps a share for urgent messages. */
   ready(isUrgent?: boolean): boolean;
   /** Counts parts that are about to be written; below zero: parts that were not written after all. */
   take(parts: number): void;
-  /** Returns in how many ms `ready` is worth asking again. */
+  /** Returns the ms until `ready` is worth checking again. */
   waitMs(isUrgent?: boolean): number;
 };
 
 /** The pace of a sender that has no limit. */
 export const NO_LIMIT: Pace = { ready: () => true, take: () => undefined, waitMs: () => 0 };
 
-/** One limit of a carrier: the rate that it allows, found by its refusals, and the pauses that it asks for. */
+/** One limit of a carrier: the rate that it allows, found by its rejections, and the pauses that it asks for. */
 export type Throttle = Pace & {
-  /** Returns a ticket for a part that is written now, to be given back when the carrier refuses it. */
+  /** Returns a ticket for a part that is written now, to be given back if the carrier rejects it. */
   begin(): number;
-  /** Notes that the carrier took the part of this ticket. */
+  /** Records that the carrier took the part of this ticket. */
   accepted(ticket?: number): void;
   /**
-   * Notes that the carrier refused a part because there were too many. Lowers the rate; or pauses, when the carrier
+   * Records that the carrier rejected a part because there were too many. Lowers the rate; or pauses, if the carrier
    * takes nothing at all or asks for a pause of `minPauseMs`.
    */
   refused(ticket: number, minPauseMs?: number): void;
-  /** Returns in how many ms a refused part may be sent again; twice as long for each try before this one. */
+  /** Returns the delay in ms after which a rejected part may be sent again; twice as long for each previous attempt. */
   retryMs(triesBefore?: number): number;
   /** Starts a pause of at least `minMs`, during which nothing may be sent. Does nothing during a pause. */
   pause(minMs?: number): void;
-  /** Returns how much longer the pause lasts; 0 when there is none. */
+  /** Returns the remaining time of the pause; 0 if there is none. */
   pauseMs(): number;
   /** Returns the rate in parts per second; Infinity as long as the carrier has shown no limit. */
   perSecond(): number;
-  /** Cancels the end of the pause: `onEnd` is not called any more. */
+  /** Cancels the end of the pause: `onEnd` is no longer called. */
   stop(): void;
 };
 
-/** A carrier that takes nothing is asked again after pauses that double up to this. */
+/** Pauses of a carrier that takes nothing double up to this. */
 const MAX_PAUSE_MS = 30_000;
-/** After a cut nothing is sent for a moment: answers to what was written before it would bring the next cut. */
+/** Pause after a cut: responses to parts written before it would otherwise cause the next cut. */
 const HOLD_MS = 100;
-/** A carrier that refuses less than this has other reasons than the rate, such as a full queue of one recipient. */
+/** A carrier that rejects a smaller share has other reasons than the rate, such as a full queue of one recipient. */
 const TOLERATED_SHARE = 0.02;
-/** A cut leaves a little less than what the carrier took in the last second, and these parts of the rate at most and at least. */
+/**
+ * A cut leaves slightly less than the carrier took in the last second, and these shares of the rate at most and at
+ * least.
+ */
 const BELOW_TAKEN = 0.97;
 const MIN_CUT_SHARE = 0.95;
 const MAX_CUT_SHARE = 0.5;
 const NEXT_CUT = 0.8;
 /** The lowest rate: long codes in the United States take one message a second. */
 const FLOOR = 0.5;
-/** While nothing waits the limit is not known to be below this, and refusals of a few recipients hold up nobody. */
+/** While nothing waits the limit is not known to be below this, and rejections for a few recipients delay no one. */
 const IDLE_FLOOR = 10;
-/** After a cut the rate rises by this share in a second, or in as many parts: each look for a higher one costs refusals. */
+/**
+ * After a cut the rate rises by this share in a second, or in as many parts: each probe for a higher one costs
+ * rejections.
+ */
 const RISE = 0.05;
 const RISE_S = 1;
 const RISE_PARTS = 20;
 /** The rate after a pause, until the carrier takes a part. */
 const PROBE_RATE = 10;
-/** The share of a second that may be sent at once. */
+/** Share of a second's messages that may be sent at the same time. */
 const BURST_S = 0.1;
 
 /**
- * Creates a limit. As long as the carrier refuses nothing, there is none. A refusal cuts the rate to what the carrier took
- * in the last second; parts that were begun before a cut cause no other one. While messages wait, the rate rises by the cube
- * of the time, as TCP CUBIC does (RFC 9438, section 4.2): slowly near the limit that was found, quickly when it is gone. When the carrier takes nothing at all, it pauses, from `baseMs` to 30 s, until a part is taken.
+ * Creates a limit. As long as the carrier rejects nothing, there is none. A rejection cuts the rate to the number that
+ * the carrier took in the last second; parts that were begun before a cut cause no other one. While messages wait, the
+ * rate rises by the cube of the time, as TCP CUBIC does (RFC 9438, section 4.2): slowly near the limit that was found,
+ * quickly when it is gone. If the carrier takes nothing at all, it pauses, from `baseMs` to 30 s, until a part is
+ * taken.
  *
  * `onEnd` is called when a pause ends.
  */
@@ -74,7 +82,7 @@ export function createThrottle(baseMs: number, onEnd: () => void): Throttle {
   const refusals = createRecentCount(now, SECOND_MS);
   /** The rate after the last cut; Infinity as long as the carrier has shown no limit. */
   let base = Number.POSITIVE_INFINITY;
-  /** For how many seconds messages have waited since then. */
+  /** Seconds for which messages have waited since then. */
   let waitedS = 0;
   let isWaiting = false;
   let cutAt = 0;
@@ -103,7 +111,7 @@ export function createThrottle(baseMs: number, onEnd: () => void): Throttle {
     if (isUnlimited()) return true;
     const seconds = (now() - filledAt) / SECOND_MS;
     filledAt = now();
-    // A carrier that was not asked for a while has not shown that it would take more.
+    // A carrier that was not asked for a while has not proven that it would take more.
     if (isWaiting) waitedS += Math.min(seconds, 1 / perSecond() + BURST_S);
     tokens = Math.min(Math.max(1, perSecond() * BURST_S), tokens + seconds * perSecond());
     const isFree = tokens >= 1 && now() >= holdUntil && pauseUntil === 0;
@@ -116,7 +124,7 @@ export function createThrottle(baseMs: number, onEnd: () => void): Throttle {
     const seconds = (now() - cutAt) / SECOND_MS;
     const sinceCut = takenSinceCut / seconds;
     const limit = Math.max(1, taken.sum(), sinceCut) * BELOW_TAKEN;
-    // In the first second what the carrier took shows the time before the last cut as well.
+    // In the first second, the taken parts include the time before the last cut as well.
     const least =
       seconds < 1 ? (sinceCut < rate / 2 ? NEXT_CUT : MIN_CUT_SHARE) * rate : Math.max(rate * MAX_CUT_SHARE, limit);
     const next = base === Number.POSITIVE_INFINITY ? limit : Math.min(rate * MIN_CUT_SHARE, least);
@@ -129,7 +137,7 @@ export function createThrottle(baseMs: number, onEnd: () => void): Throttle {
     holdUntil = cutAt + HOLD_MS;
   }
 
-  /** Whether the carrier refused so few parts in the last second that the rate need not be the reason. */
+  /** Returns true if the carrier rejected so few parts in the last second that the rate need not be the reason. */
   function isTolerated(): boolean {
     const answers = refusals.sum() + taken.sum();
     if (!isWaiting && answers < IDLE_FLOOR) return true;
@@ -165,7 +173,7 @@ export function createThrottle(baseMs: number, onEnd: () => void): Throttle {
     accepted(ticket = nextTicket) {
       taken.add();
       if (ticket >= firstTicket) takenSinceCut++;
-      // The first refusal of a burst is answered before most of the parts that the carrier takes of it.
+      // The first rejection of a burst arrives before most of the parts that the carrier takes of it.
       else if (now() < holdUntil) base = Math.max(base, taken.sum() * BELOW_TAKEN);
       isProbing = false;
       pauseLength = baseMs;
@@ -189,7 +197,7 @@ export function createThrottle(baseMs: number, onEnd: () => void): Throttle {
 /** The limits of the senders of a carrier, which its network counts separately. */
 export type Throttles = {
   of(sender: string): Throttle;
-  /** Whether all senders that were asked for pause. */
+  /** Returns true if all senders that were asked for pause. */
   allPaused(): boolean;
   stop(): void;
 };

@@ -1,6 +1,6 @@
 /**
- * What a message is for, as the network classifies each one (`messageTrafficType`). Agents
- * with several uses must say it of every message; for the others, the network derives it from the use of the agent
+ * Purpose of a message, as the network classifies each one (`messageTrafficType`). Agents with several uses must state
+ * it for every message; for the others, the network derives it from the use of the agent
  * (developers.google.com/business-communications/rcs-business-messaging/guides/build/messages/send).
  */
 export const TRAFFIC_TYPES = [

@@ -2,7 +2,7 @@ import { PassThrough } from 'node:stream';
 import { expect, test } from 'vitest';
 import { createAsk } from './ask.ts';
 
-/** A terminal where somebody types. */
+/** A terminal with a typing user. */
 function terminal() {
   const stdin = Object.assign(new PassThrough(), { isTTY: true });
   let shown = '';
@@ -26,7 +26,7 @@ test('Ctrl-D ends a question as one that has no answer, and nothing is asked whe
   const { stdin, ask, shown } = terminal();
   const asked = ask?.('Name: ');
   stdin.write('\u0004');
-  await expect(asked).rejects.toThrow(/^Name: nothing was entered$/);
+  await expect(asked).rejects.toThrow(/^Name: a value is required$/);
   expect(shown()).toMatch(/Name: .*\n$/s);
   expect(createAsk({ stdin: new PassThrough(), stderr: { write: () => true } })).toBeNull();
   expect(createAsk({ stdin: undefined, stderr: { write: () => true } })).toBeNull();

@@ -35,7 +35,7 @@ async function run(args: string[], env: Record<string, string> = onTestDatabase(
   return { code, ...out };
 }
 
-/** Runs the program as an operator does, in a process of its own. */
+/** Runs the program as an operator does, in a separate process. */
 const runProgram = (args: string[]) =>
   new Promise<Result>((resolve) => {
     execFile(process.execPath, [MAIN, ...args], { env: onTestDatabase() }, (error, stdout, stderr) =>
@@ -242,7 +242,7 @@ test('a link that only this machine reaches is printed with a warning that names
   const link = (env = {}) => run(['user', 'reset-link', 'linked'], { ...onTestDatabase(), ...env });
   const local = await link();
   expect(local.stdout).toContain('http://127.0.0.1:8080/reset-password#');
-  expect(local.stderr).toMatch(/^Database: .*\nWarning: The link leads to http:\/\/127\.0\.0\.1:8080.*PUBLIC_URL.*\n$/);
+  expect(local.stderr).toMatch(/^Database: .*\nWarning: The link uses http:\/\/127\.0\.0\.1:8080.*PUBLIC_URL.*\n$/);
   const published = await link({ PUBLIC_URL: 'https://sms.example.com' });
   expect(published.stdout).toContain('https://sms.example.com/reset-password#');
   expect(published.stderr).toMatch(/^Database: .*\n$/);

@@ -16,7 +16,7 @@ import { silentLog } from './lib/log.ts';
 import { createAsk } from './ask.ts';
 import { createSecretReader, type SecretReader, type SecretSource } from './secret-input.ts';
 
-/** What commands use. */
+/** Dependencies of commands. */
 export type CommandContext = {
   /** Returns the validated configuration. It is only read on demand, so that `--help` works with an invalid one. */
   config(): Config;
@@ -24,28 +24,28 @@ export type CommandContext = {
   settings(): Readonly<Record<string, string | undefined>>;
   /** Declares that this command creates the file in HELIOGRAPH_ENV_FILE: it may be missing. */
   createsEnvFile(command: Command): void;
-  /** Asks a person for a line on stderr; null where nobody can answer, because standard input is no terminal. */
+  /** Asks the operator for a line on stderr; null if standard input is not a terminal. */
   readonly ask: ((question: string) => Promise<string>) | null;
   /**
    * Runs `work` on the program's database: DATABASE_URL, or the PostgreSQL in DATA_DIR, which is started for the
    * duration of the command if it is not running. Applies pending migrations first. If DATA_DIR has no database, it is
-   * created with `create`, and otherwise a StartupError names the folder: most likely it is the wrong one. On stderr it
-   * says first which database that is, unless the output is JSON. `config` stands in for that of the environment.
+   * created with `create`, and otherwise a StartupError names the folder: most likely it is the wrong one. Prints first
+   * on stderr which database it uses, unless the output is JSON. `config` replaces that of the environment.
    */
   withDatabase<T>(
     work: (pool: Pool, connectionString: string) => Promise<T>,
     options?: { readonly create: boolean; readonly config?: Config },
   ): Promise<T>;
   /**
-   * Prints the result on stdout: one JSON document with --json, else the text that `human` returns. With `ok` false the
-   * exit code is 1, for a command that found a problem.
+   * Prints the result on stdout: one JSON document with --json, else the text that `human` returns. If `ok` is false
+   * the exit code is 1, for a command that found a problem.
    */
   report<T>(result: T, human: (result: T) => string, ok?: boolean): void;
-  /** Prints a line on stderr about what a long command does now. */
+  /** Prints a line on stderr about the progress of a long command. */
   progress(line: string): void;
   /**
-   * Says on stderr that an address in the output is of no use to others, if PUBLIC_URL is one that only this machine reaches;
-   * `what` is what they get, as in "The callback URL". Says nothing when the output is JSON.
+   * Warns on stderr that an address in the output is of no use to others, if PUBLIC_URL is only reachable from this
+   * machine; `what` names the address, as in "The callback URL". Prints nothing if the output is JSON.
    */
   warnIfLocal(what: string): void;
   /** Reads the secrets of this command; one on the command line is warned about on stderr, unless the output is JSON. */
@@ -60,7 +60,7 @@ type Process = {
   readonly argv: readonly string[];
   /** Settings of the file in HELIOGRAPH_ENV_FILE are added to it. */
   readonly env: Record<string, string | undefined>;
-  /** Where secrets may come from; without it none can be read or asked for. */
+  /** Source of secrets; without it none can be read or asked for. */
   readonly stdin?: SecretSource;
   readonly stdout: { write(text: string): unknown };
   readonly stderr: { write(text: string): unknown };
@@ -95,9 +95,7 @@ export async function runCommand(groups: readonly CommandGroup[], process: Proce
     warnIfLocal(what) {
       const { publicUrl } = loadConfig(process.env);
       if (isLocalUrl(publicUrl))
-        warn(
-          `Warning: ${what} leads to ${publicUrl}, which others cannot reach. Set PUBLIC_URL to the address they use.`,
-        );
+        warn(`Warning: ${what} uses ${publicUrl}, which others cannot reach. Set PUBLIC_URL to the address they use.`);
     },
     // Standard input is opened on demand: opening it has effects on a process that does not read it.
     get ask() {
@@ -133,11 +131,11 @@ type Work<T> = (pool: Pool, connectionString: string) => Promise<T>;
 
 type Opening = {
   readonly create: boolean;
-  /** Is told which database it is, before anything happens there. */
+  /** Called with the name of the database, before anything happens there. */
   say(database: string): void;
 };
 
-/** How long a command waits for its database without a word. */
+/** Time for which a command waits for its database without a message. */
 const QUIET_MS = 2000;
 
 async function withDatabase<T>(

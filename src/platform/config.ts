@@ -12,20 +12,20 @@ export type LogLevel = (typeof LOG_LEVELS)[number];
 export type Config = {
   readonly host: string;
   readonly port: number;
-  /** The cell that the database is: its ids begin at `cell` * 2^40. */
+  /** The number of the database's cell: its ids begin at `cell` * 2^40. */
   readonly cell: number;
-  /** For commands that concern several cells. */
+  /** Settings of commands that concern several cells. */
   readonly cells: {
     /** The database of the directory. */
     readonly directoryUrl: string | undefined;
     /** The databases of all cells, by their numbers. */
     readonly databases: ReadonlyMap<number, string>;
   };
-  /** How many processes `serve` runs in. */
+  /** Number of processes of `serve`. */
   readonly processes: number;
   /** Port on which a `worker` process serves health and metrics; undefined: none. */
   readonly workerPort: number | undefined;
-  /** Where customers bind by SMPP. */
+  /** SMPP listener to which customers bind. */
   readonly smpp: SmppListening;
   /** Absolute path. */
   readonly dataDir: string;
@@ -39,7 +39,7 @@ export type Config = {
   readonly tls: { readonly certFile: string; readonly keyFile: string } | undefined;
   /** Addresses and CIDR blocks of the proxies whose X-Forwarded-* headers are trusted. */
   readonly trustProxy: readonly string[];
-  /** What clients may hold at the same time, per process. */
+  /** Limits on resources held by clients at the same time, per process. */
   readonly bounds: {
     readonly connections: number;
     readonly connectionsPerAddress: number;
@@ -50,16 +50,16 @@ export type Config = {
   readonly secretKey: Buffer | undefined;
   readonly sandbox: 'auto' | 'on' | 'off';
   readonly logLevel: LogLevel;
-  /** Without a trailing slash. */
+  /** Public URL, without a trailing slash. */
   readonly publicUrl: string;
   readonly retentionDays: number;
   readonly failoverSeconds: number;
-  /** How far ahead messages may be scheduled. */
+  /** Maximum number of days that messages may be scheduled ahead. */
   readonly maxScheduleDays: number;
-  /** Paid look-ups of the networks of numbers in a day, for all accounts. */
+  /** Maximum paid lookups of the networks of numbers in a day, for all accounts. */
   readonly numberLookupsPerDay: number;
   readonly webhooks: {
-    /** Addresses and CIDR blocks that may be posted to in addition to public addresses. */
+    /** Addresses and CIDR blocks that may be called in addition to public addresses. */
     readonly allowedBlocks: readonly string[];
     readonly ports: readonly number[];
     /** Absolute path of a PEM file. */
@@ -69,7 +69,7 @@ export type Config = {
   readonly singleSignOnPorts: readonly number[];
   /** Name servers as `address` or `address:port`; none: those of the machine. */
   readonly dnsServers: readonly string[];
-  /** Where uploaded and exported files are stored. */
+  /** Storage of uploaded and exported files. */
   readonly storage: { readonly kind: 'file' } | S3Config;
   /** Our app at each social network. */
   readonly social: Readonly<Record<Platform, SocialApp>>;
@@ -79,15 +79,15 @@ export type Config = {
 
 export type SmppListening = {
   readonly host: string;
-  /** Undefined: not without TLS. */
+  /** Plain port; undefined: not without TLS. */
   readonly port: number | undefined;
-  /** Undefined: not with TLS. */
+  /** TLS port; undefined: not with TLS. */
   readonly tlsPort: number | undefined;
   /** Absolute paths of PEM files. */
   readonly tls: { readonly certFile: string; readonly keyFile: string } | undefined;
   /** The tags of optional parameters that are passed on to carriers. */
   readonly passedTags: ReadonlySet<number>;
-  /** Connections of one network in a minute that do not lead to a bind; 0: any number. */
+  /** Connections of one network in a minute that do not lead to a bind; 0: unlimited. */
   readonly strangersPerMinute: number;
 };
 
@@ -96,21 +96,21 @@ export type SocialApp = {
   /** Empty if not set, like the secret. */
   readonly clientId: string;
   readonly clientSecret: string;
-  /** The scopes that people are asked for. */
+  /** The scopes that users are asked for. */
   readonly scopes: readonly string[];
   /** The configuration of Facebook Login for Business, which replaces the scopes; null: none. */
   readonly configId: string | null;
   /** The version of the network's API; empty for networks whose version is not a setting. */
   readonly apiVersion: string;
-  /** Where the network is simulated; null: it is the real one. */
+  /** URLs of the simulated network; null: the real one. */
   readonly simulated: SimulatedNetwork | null;
 };
 
 /** Base URLs below which `https://host/path` is found as `/host/path`. */
 export type SimulatedNetwork = {
-  /** For requests of this program. */
+  /** URL for requests of this program. */
   readonly apiUrl: string;
-  /** For the browsers of people. */
+  /** URL for browsers. */
   readonly pagesUrl: string;
 };
 
@@ -120,9 +120,9 @@ type S3Config = {
   readonly region: string;
   /** Undefined: the endpoint of AWS. */
   readonly endpoint: string | undefined;
-  /** Undefined: the default AWS credential chain. */
+  /** Credentials; undefined: the default AWS credential chain. */
   readonly credentials: { readonly accessKeyId: string; readonly secretAccessKey: string } | undefined;
-  /** Whether to address objects as `https://host/bucket/key` instead of `https://bucket.host/key`. */
+  /** True: address objects as `https://host/bucket/key` instead of `https://bucket.host/key`. */
   readonly pathStyle: boolean;
   /** Prefix of each key: empty, or ending with a slash. */
   readonly prefix: string;
@@ -132,8 +132,8 @@ type KeyName = keyof typeof KEYS;
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * Reads and checks every setting; an empty variable counts as not set.
- * Throws one StartupError that names each wrong key and says what to set.
+ * Reads and checks every setting; an empty variable counts as not set. Throws one StartupError that names each invalid
+ * key and its correction.
  */
 export function loadConfig(env: Environment): Config {
   const problems: string[] = [];
@@ -269,11 +269,11 @@ function readSocial(read: Read): Config['social'] {
 const listenUrl = (host: string, port: number, secure: boolean): string =>
   `${secure ? 'https' : 'http'}://${isIPv6(host) ? `[${host}]` : host}:${port}`;
 
-/** Whether only this machine can reach a host: 127.0.0.0/8, ::1 and the name localhost. */
+/** Returns true if only this machine can reach a host: 127.0.0.0/8, ::1 and the name localhost. */
 const isLoopback = (host: string): boolean =>
   host === 'localhost' || host === '::1' || (isIPv4(host) && host.startsWith('127.'));
 
-/** Problems that involve several settings. Refuses plain HTTP beyond this machine, before anything listens. */
+/** Lists problems that involve several settings. Rejects plain HTTP beyond this machine, before anything listens. */
 function combinationProblems(config: Config, env: Environment): string[] {
   const problems: string[] = [];
   const [cert, key] = [env['TLS_CERT']?.trim() ?? '', env['TLS_KEY']?.trim() ?? ''];

@@ -5,13 +5,13 @@ import { StartupError } from './db/startup-error.ts';
 type Settings = Record<string, string>;
 
 const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
-/** What a backslash protects between double quotes; before anything else it stands for itself. */
+/** Characters that a backslash protects between double quotes; before any other one it stands for itself. */
 const PROTECTED = '"\\`$';
 
 /**
  * Adds to `env` the settings of the file that `HELIOGRAPH_ENV_FILE` names, so that a command works on the same
- * installation as the service. What is set in `env` already stays, also if it is empty. Does nothing when the variable is
- * not set or empty. Throws a StartupError that names the file, and the line, when it cannot be read; one that does not exist
+ * installation as the service. Existing variables of `env` stay, even if empty. Does nothing when the variable is not
+ * set or empty. Throws a StartupError that names the file, and the line, if it cannot be read; one that does not exist
  * is empty with `mayBeMissing`.
  */
 export async function addEnvFile(
@@ -31,10 +31,10 @@ export async function addEnvFile(
 }
 
 /**
- * Parses a file of settings by the rules of systemd's `EnvironmentFile=` (man systemd.exec, and src/basic/env-file.c in its
- * sources), so that a service and its commands read the same values: a line is a comment only if it begins with # or ;,
- * quotes count only where a value, or what follows a quoted part of it, begins, and a backslash protects what follows.
- * Unlike systemd it refuses a line that sets nothing, and a quote that does not end. Takes linear time.
+ * Parses a file of settings by the rules of systemd's `EnvironmentFile=` (man systemd.exec, and src/basic/env-file.c in
+ * its sources), so that a service and its commands read the same values: a line is a comment only if it begins with #
+ * or ;, quotes count only at the start of a value or directly after a quoted part of it, and a backslash protects the
+ * next character. Unlike systemd it rejects a line that sets nothing, and a quote that does not end. Takes linear time.
  *
  * @param file named in the error
  */
@@ -50,7 +50,7 @@ export function parseEnvFile(text: string, file: string): Settings {
   return settings;
 }
 
-/** Where the parser is: at a character of the text, in a line. */
+/** Position of the parser: at a character of the text, in a line. */
 type Reader = { readonly text: string; readonly file: string; at: number; line: number };
 
 /** Takes one character, and counts lines. */
@@ -90,7 +90,7 @@ function takeValue(reader: Reader): string {
   return parts.join('');
 }
 
-/** Takes text without quotes: a quote in it stands for itself, and blanks at its end are left out. */
+/** Takes text without quotes: a quote in it stands for itself, and blanks at its end are omitted. */
 function takeText(reader: Reader): string {
   const parts: string[] = [];
   let kept = 0;

@@ -1,15 +1,15 @@
 /**
- * The only table of errors. `text` is the default message that clients see; a 500 never shows anything else.
- * This file imports nothing, so that every layer may throw these errors.
+ * The only table of errors. `text` is the default message that clients see; a 500 always shows this text. This file
+ * imports nothing, so that every layer may throw these errors.
  */
 export const ERRORS = {
   invalid: [400, 'The request is not valid'],
   malformed_json: [400, 'The body is not valid JSON'],
   unauthenticated: [401, 'Missing or invalid credentials'],
   forbidden: [403, 'Not allowed'],
-  step_up_required: [403, 'Confirm first that it is you: with your password, a code or a passkey'],
+  step_up_required: [403, 'Re-authentication required: confirm with your password, a code or a passkey'],
   second_factor_required: [403, 'The account requires a second factor: add one first'],
-  plaintext_refused: [403, 'Use HTTPS: plaintext requests are refused'],
+  plaintext_refused: [403, 'Use HTTPS: plaintext requests are rejected'],
   not_found: [404, 'Not found'],
   method_not_allowed: [405, 'Method not allowed on this path'],
   conflict: [409, 'Conflict'],
@@ -23,16 +23,16 @@ export const ERRORS = {
 } as const satisfies Record<string, readonly [status: number, text: string]>;
 
 export type ErrorCode = keyof typeof ERRORS;
-/** An invalid field of a request: its dotted path, and what is wrong with it. */
+/** An invalid field of a request: its dotted path and the error. */
 export type FieldError = { readonly field: string; readonly message: string };
 
-/** An error that is shown to clients. Its `cause` is only logged. */
+/** An error shown to clients. Its `cause` is only logged. */
 export class AppError extends Error {
   readonly code: ErrorCode;
   readonly status: number;
   readonly details: readonly FieldError[] | undefined;
   readonly retryAfterSeconds: number | undefined;
-  /** Further headers of the answer. */
+  /** Further headers of the response. */
   readonly headers: Readonly<Record<string, string>> | undefined;
 
   constructor(
@@ -59,7 +59,7 @@ export class AppError extends Error {
 export const invalidFields = (details: readonly FieldError[]): AppError =>
   new AppError('invalid', { details, message: summary(details) });
 
-/** What holds for several fields is said once. */
+/** Summarises the details; a message that applies to several fields is stated once. */
 function summary(details: readonly FieldError[]): string {
   const fields = Map.groupBy(details, ({ message }) => message);
   return [...fields].map(([message, at]) => `${at.map(({ field }) => field).join(', ')}: ${message}`).join('; ');

@@ -1,15 +1,18 @@
 import { AppError } from './errors.ts';
 
-/** A held slot of a fair queue. Disposing of it gives the slot to the next account; a second time has no effect. */
+/** A held slot of a fair queue. Disposing of it gives the slot to the next account; disposing again has no effect. */
 export type Slot = Disposable;
 
-/** Who takes turns: an account, or a name for something else, such as a network. */
+/** A participant that takes turns: an account, or a name for something else, such as a network. */
 export type Turner = number | string;
 
 type EnterOptions = {
-  /** Of the waiting work of one account, the cheapest goes first. In any unit, the same for all work of the queue. */
+  /**
+   * Cost of the work: the cheapest waiting work of one account goes first. In any unit, the same for all work of the
+   * queue.
+   */
   readonly cost?: number;
-  /** Takes its turn before all work that is not urgent, of whatever account. */
+  /** True: takes its turn before all work that is not urgent, of any account. */
   readonly urgent?: boolean;
   /** Ends the wait: `enter` then rejects with the reason of the signal. A held slot is not affected. */
   readonly signal?: AbortSignal;
@@ -18,7 +21,7 @@ type EnterOptions = {
 /** Gives out slots to accounts in turn. */
 export type FairQueue = {
   /**
-   * Resolves as soon as a slot is free and it is the account's turn. Rejects with 429 when `maxWaiting` pieces of the
+   * Resolves as soon as a slot is free and it is the account's turn. Rejects with 429 if `maxWaiting` pieces of the
    * account's work wait already.
    */
   enter(account: Turner, options?: EnterOptions): Promise<Slot>;
@@ -28,9 +31,9 @@ export type FairQueue = {
 
 type FairQueueOptions = {
   readonly size: number;
-  /** The most that one account may hold, so that another one finds a slot without having to wait for the first. */
+  /** Maximum slots of one account, so that another one finds a slot without having to wait for the first. */
   readonly perAccount: number;
-  /** The most work of one account that waits; by default 1,000 pieces, which bounds the memory that it can take. */
+  /** Maximum waiting work of one account; by default 1,000 pieces, which bounds the memory that it can take. */
   readonly maxWaiting?: number;
 };
 
@@ -42,7 +45,7 @@ type Waiting = { readonly cost: number; readonly urgent: boolean; readonly begin
  */
 export function createFairQueue({ size, perAccount, maxWaiting = 1000 }: FairQueueOptions): FairQueue {
   const held = new Map<Turner, number>();
-  /** What waits, by account, in the order of the turns. */
+  /** Waiting work by account, in the order of the turns. */
   const turns = new Map<Turner, Waiting[]>();
   let free = size;
   const heldBy = (account: Turner): number => held.get(account) ?? 0;
@@ -106,7 +109,10 @@ export function createFairQueue({ size, perAccount, maxWaiting = 1000 }: FairQue
   function wait(account: Turner, entry: Waiting): void {
     const waiting = turns.get(account) ?? [];
     if (waiting.length >= maxWaiting)
-      throw new AppError('rate_limited', { message: 'Too much work of this account waits', retryAfterSeconds: 1 });
+      throw new AppError('rate_limited', {
+        message: 'Too many requests of this account are waiting',
+        retryAfterSeconds: 1,
+      });
     const isLast = (waiting.at(-1)?.cost ?? 0) <= entry.cost;
     const at = isLast ? -1 : waiting.findIndex(({ cost }) => cost > entry.cost);
     waiting.splice(at < 0 ? waiting.length : at, 0, entry);
@@ -121,7 +127,7 @@ export function createFairQueue({ size, perAccount, maxWaiting = 1000 }: FairQue
 
   async function waitForTurn(account: Turner, { cost = 0, urgent = false, signal }: EnterOptions): Promise<Slot> {
     const { promise: begun, resolve: begin, reject } = Promise.withResolvers<void>();
-    // Before the account's other work, too: strangers behind one address share its turns with a customer.
+    // Before the account's other work, too: unauthenticated clients behind one address share its turns with a customer.
     const entry: Waiting = { cost: urgent ? Number.NEGATIVE_INFINITY : cost, urgent, begin };
     const onAbort = (): void => {
       giveUp(account, entry);
@@ -140,7 +146,7 @@ export function createFairQueue({ size, perAccount, maxWaiting = 1000 }: FairQue
 
   async function enter(account: Turner, options: EnterOptions = {}): Promise<Slot> {
     options.signal?.throwIfAborted();
-    // Free slots and waiting work exist together only where each account that waits holds what it may.
+    // Free slots and waiting work exist together only if each waiting account holds its maximum.
     if (free === 0 || heldBy(account) >= perAccount) return waitForTurn(account, options);
     take(account);
     return slotOf(account);

@@ -49,7 +49,7 @@ describe('while a server cannot be reached', () => {
   const refused = (port: number) =>
     Object.assign(new Error(`connect ECONNREFUSED 127.0.0.1:${port}`), { code: 'ECONNREFUSED' });
 
-  /** Returns the lines that these calls write, of which a line that is left out is none. */
+  /** Returns the lines that these calls write, without omitted ones. */
   function linesOf(write: (log: ReturnType<typeof createLog>) => void): Record<string, unknown>[] {
     const lines: Record<string, unknown>[] = [];
     write(createLog('info', { write: (line) => void lines.push(JSON.parse(line)) }));

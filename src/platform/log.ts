@@ -26,8 +26,8 @@ const TEXTS: ReadonlySet<string> = words('reason detail fault');
  * line break in a value cannot start a new line; phone numbers are masked, also in error texts. With `processNumber`,
  * every line has it as `process`: for a program of several processes, which share one log.
  *
- * While a server cannot be reached, everything that needs it fails again and again. Of the lines that say the same about
- * it, one a minute is written, with the number of those left out before it in `leftOut`.
+ * While a server cannot be reached, everything that needs it fails again and again. Of identical lines about it, one a
+ * minute is written, with the number of those omitted before it in `leftOut`.
  */
 export function createLog(level: LogLevel, destination?: DestinationStream, processNumber?: number): AppLog {
   const options: LoggerOptions = {
@@ -44,7 +44,7 @@ export function createLog(level: LogLevel, destination?: DestinationStream, proc
 type LogMethod = NonNullable<NonNullable<LoggerOptions['hooks']>['logMethod']>;
 
 const REPEAT_INTERVAL_MS = MINUTE_MS;
-/** Error texts that differ, as by the number of a port, do not add up without limit. */
+/** Maximum number of kinds, since differing error texts, as by a port number, would add up without limit. */
 const MAX_KINDS = 1000;
 
 /** Creates a hook that writes, of the lines of one kind about a lost connection, one in each interval. */
@@ -64,7 +64,7 @@ function createRepeatFilter(): LogMethod {
   };
 }
 
-/** Returns which lost connection the fields of a line are about, and of which connection to a carrier; null for none. */
+/** Returns the lost connection, and the connection to a carrier, that the fields of a line are about; null for none. */
 function lostConnectionIn(fields: unknown): string | null {
   if (typeof fields !== 'object' || fields === null) return null;
   const { err, reason, connectionId = '' } = fields as { err?: unknown; reason?: unknown; connectionId?: number };

@@ -13,14 +13,14 @@ export type Metrics = {
   readonly registry: Registry;
   /** Seconds from the first byte of a request to the end of its response. `route` is the pattern, never the URL. */
   readonly httpSeconds: Histogram<'method' | 'route' | 'status'>;
-  /** Returns what /metrics shows, in the Prometheus text format. */
+  /** Returns the content of /metrics, in the Prometheus text format. */
   scrape(): Promise<string>;
 };
 
-/** What one process has measured. */
+/** Measurements of one process. */
 export type MetricsReport = readonly MetricObjectWithValues<MetricValue<string>>[];
 
-/** From 1 ms, a plain read, to 30 s, a large upload. */
+/** Buckets in seconds: from 1 ms, a plain read, to 30 s, a large upload. */
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
 /** Creates a separate registry for each program and each test, so that they never mix. */
@@ -36,7 +36,7 @@ export function createMetrics(): Metrics {
   return { registry, httpSeconds, scrape: () => registry.metrics() };
 }
 
-/** Returns what the process of these metrics has measured, with its number as the label `process` of each value. */
+/** Returns the measurements of this process, with its number as the label `process` of each value. */
 export async function reportOf({ registry }: Metrics, processNumber: number): Promise<MetricsReport> {
   registry.setDefaultLabels({ process: String(processNumber) });
   return registry.getMetricsAsJSON();
@@ -44,12 +44,14 @@ export async function reportOf({ registry }: Metrics, processNumber: number): Pr
 
 /** Returns the reports of several processes in the Prometheus text format. */
 export function showReports(reports: readonly MetricsReport[]): Promise<string> {
-  // Each value has the number of its process and stands for itself, so there is nothing to add up.
+  // Each value has the number of its process, so there is nothing to add up.
   const single = (report: MetricsReport) => report.map((metric) => ({ ...metric, aggregator: 'first' }));
   return AggregatorRegistry.aggregate(reports.map(single)).metrics();
 }
 
-/** Gauges with the names of counters, which `promtool check metrics` refuses; the same figures by type have right names. */
+/**
+ * Gauges with the names of counters, which `promtool check metrics` rejects; the same figures by type have right names.
+ */
 const MISNAMED = ['nodejs_active_resources_total', 'nodejs_active_handles_total', 'nodejs_active_requests_total'];
 
 /**

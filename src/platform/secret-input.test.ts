@@ -52,7 +52,7 @@ test('at a terminal a required secret is asked for on stderr without echo, and c
 });
 
 test.for([
-  ['Ctrl-C', '\x03', 'nothing was entered'],
+  ['Ctrl-C', '\x03', 'a value is required'],
   ['Enter alone', '\r', 'must not be empty'],
 ] as const)('%s at the prompt is refused by the name of the secret', async ([, keys, message]) => {
   const { reader } = readerOn(terminal(keys).stdin);

@@ -4,18 +4,19 @@ import { Writable } from 'node:stream';
 import { type Command, Option } from 'commander';
 import { invalidFields } from './errors.ts';
 
-/** Standard input; `isTTY` says that somebody types there. */
+/** Standard input; `isTTY` is true at a terminal. */
 export type SecretSource = NodeJS.ReadableStream & { readonly isTTY?: boolean };
 
-/** Reads the secrets of one command, from where its caller chose. */
+/** Reads the secrets of one command, from the source chosen by its caller. */
 export type SecretReader = {
   /**
    * Returns the secret of an option that `addSecretOption` added: from `--NAME-file PATH`, from standard input with
-   * `--NAME-stdin` or `--NAME -`, or from the command line itself. At a terminal standard input is a prompt without echo,
-   * which also appears when a required secret was left out. Returns undefined for one that is not required and was left out.
-   * With `mayAsk` false nobody is asked. What comes from a file or standard input is UTF-8 of at most 64 KiB, and loses a byte
-   * order mark and one final line break. Errors: 400 that names the option for a secret that is empty, missing, given twice or
-   * cannot be read, for one that is not UTF-8 or too long, and for a second secret on a standard input that is not a terminal.
+   * `--NAME-stdin` or `--NAME -`, or from the command line itself. At a terminal standard input is a prompt without
+   * echo, which also appears if a required secret was omitted. Returns undefined for one that is not required and was
+   * omitted. With `mayAsk` false it never prompts. Input from a file or standard input is UTF-8 of at most 64 KiB, and
+   * loses a byte order mark and one final line break. Errors: 400 that names the option for a secret that is empty,
+   * missing, given twice or cannot be read, for one that is not UTF-8 or too long, and for a second secret on a
+   * standard input that is not a terminal.
    */
   ofOption(
     flags: SecretFlags,
@@ -29,7 +30,9 @@ export type SecretReader = {
   ofPair(name: string, value: string): Promise<string>;
 };
 
-/** The longest secrets are key files of services, with 3 KiB. More is another file, or one without an end. */
+/**
+ * Maximum size: the longest secrets are key files of services, with 3 KiB. More is another file, or one without an end.
+ */
 const MAX_BYTES = 64 * 1024;
 
 export type SecretFlag = `--${string}`;
@@ -38,9 +41,9 @@ type SecretFlags = Readonly<Record<string, unknown>>;
 
 type Terminal = {
   readonly stdin: SecretSource | undefined;
-  /** The prompt goes here, so that stdout stays the result of the command. */
+  /** The prompt is written here, so that stdout stays the result of the command. */
   readonly stderr: { write(text: string): unknown };
-  /** Receives a sentence when a secret stood on the command line. */
+  /** Receives a warning if a secret was given on the command line. */
   warn(line: string): void;
 };
 
@@ -48,7 +51,7 @@ type Terminal = {
 export function addSecretOption(command: Command, flag: SecretFlag, description: string): void {
   command
     .option(`${flag}-file <path>`, `${description}: read it from this file`)
-    .option(`${flag}-stdin`, 'read it from standard input; at a terminal, ask for it without echo')
+    .option(`${flag}-stdin`, 'read it from standard input; at a terminal, prompt without echo')
     .option(`${flag} <text>`, `the same on the command line, where others may see it; "-" is ${flag}-stdin`);
 }
 
@@ -116,7 +119,7 @@ async function readSecret(name: string, stream: AsyncIterable<string | Uint8Arra
   return filled(name, withoutFinalBreak(decode(name, octets)));
 }
 
-/** Resolves with null when there are too many. */
+/** Resolves with null if there are too many. */
 async function readOctets(name: string, stream: AsyncIterable<string | Uint8Array>): Promise<Buffer | null> {
   const chunks: Buffer[] = [];
   let size = 0;
@@ -133,7 +136,10 @@ async function readOctets(name: string, stream: AsyncIterable<string | Uint8Arra
   return Buffer.concat(chunks);
 }
 
-/** Leaves out a byte order mark, which editors of Windows write: a carrier would refuse the password with it. */
+/**
+ * Decodes a secret without its byte order mark, which Windows editors write: a carrier would reject the password with
+ * it.
+ */
 function decode(name: string, octets: Buffer): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(octets);
@@ -142,14 +148,14 @@ function decode(name: string, octets: Buffer): string {
   }
 }
 
-/** Asks for one line without showing what is typed. Ctrl-C and Ctrl-D end it as a missing secret. */
+/** Asks for one line without echoing the input. Ctrl-C and Ctrl-D end it as a missing secret. */
 function prompt(name: string, stdin: SecretSource, stderr: Terminal['stderr']): Promise<string> {
   stderr.write(`${name} (not shown): `);
   const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
   const lines = createInterface({ input: stdin, output: silent, terminal: true, historySize: 0 });
   return new Promise<string>((resolve, reject) => {
     lines.once('line', resolve);
-    lines.once('close', () => reject(invalidFields([{ field: name, message: 'nothing was entered' }])));
+    lines.once('close', () => reject(invalidFields([{ field: name, message: 'a value is required' }])));
   })
     .finally(() => {
       lines.close();

@@ -68,7 +68,7 @@ export const KEYS = {
   DIRECTORY_URL: {
     type: 'URL',
     fallback: '',
-    help: 'URL of the database of the directory, which knows the accounts that have moved to another cell: one of its own, not that of a cell. For the commands that concern several cells, and for workers of cells that accounts leave.',
+    help: 'URL of the database of the directory, which knows the accounts that have moved to another cell: a separate database, not that of a cell. For the commands that concern several cells, and for workers of cells that accounts leave.',
     parse: databaseUrl,
   },
   CELL_DATABASES: {
@@ -92,19 +92,19 @@ export const KEYS = {
   SMPP_PORT: {
     type: 'number',
     fallback: '',
-    help: 'Port on SMPP_HOST at which customers bind by SMPP without encryption (2775 is usual); 0 picks a free one. If empty, it does not listen.',
+    help: 'Port on SMPP_HOST on which customers bind over SMPP without encryption (2775 is usual); 0 picks a free one. If empty, it does not listen.',
     parse: optional(integer(0, 65535)),
   },
   SMPP_HOST: {
     type: 'address',
     fallback: '127.0.0.1',
-    help: 'Address on which SMPP_PORT and SMPP_TLS_PORT listen. Passwords and messages cross SMPP_PORT as they are: other addresses than loopback are for private networks.',
+    help: 'Address on which SMPP_PORT and SMPP_TLS_PORT listen. Passwords and messages cross SMPP_PORT unencrypted: use addresses other than loopback only in private networks.',
     parse: text,
   },
   SMPP_TLS_PORT: {
     type: 'number',
     fallback: '',
-    help: 'Port on SMPP_HOST at which customers bind by SMPP over TLS (1.2 or newer); 0 picks a free one. Needs a certificate. If empty, it does not listen.',
+    help: 'Port on SMPP_HOST on which customers bind over SMPP with TLS (1.2 or newer); 0 picks a free one. Needs a certificate. If empty, it does not listen.',
     parse: optional(integer(0, 65535)),
   },
   SMPP_TLS_CERT: {
@@ -122,13 +122,13 @@ export const KEYS = {
   SMPP_PASSED_TLVS: {
     type: 'list',
     fallback: '',
-    help: 'Comma-separated tags of optional parameters that submits of customers by SMPP pass on to SMPP carriers, in hexadecimal: 0x1401,0x000d. Tags that the gateway itself writes or reads are not among them.',
+    help: 'Comma-separated tags of optional parameters that submits of SMPP customers pass on to SMPP carriers, in hexadecimal: 0x1401,0x000d. Tags that the gateway itself writes or reads are not allowed.',
     parse: tlvTags,
   },
   SMPP_STRANGERS_PER_MINUTE: {
     type: 'number',
     fallback: '120',
-    help: 'Connections to the SMPP server that one network (an IPv4 address, an IPv6 /64) may open in a minute without binding; beyond that they are closed at once, before TLS. All networks from which nobody has bound yet may open 20 times as many together. Each process counts for itself; 0 means any number.',
+    help: 'Connections to the SMPP server that one network (an IPv4 address, an IPv6 /64) may open in a minute without binding; beyond that they are closed immediately, before TLS. All networks without a bind so far may together open 20 times as many. Each process counts for itself; 0 means unlimited.',
     parse: integer(0, 1_000_000),
   },
   DATA_DIR: {
@@ -140,7 +140,7 @@ export const KEYS = {
   DATABASE_URL: {
     type: 'URL',
     fallback: '',
-    help: 'URL of your own PostgreSQL (16 or newer); with a primary and standbys, all their hosts, separated by commas (host1:5432,host2:5432), of which the one that accepts writes is used. sslmode, sslrootcert and the like mean what they mean to libpq. If empty, the program runs one in DATA_DIR, reachable only on 127.0.0.1.',
+    help: 'URL of your own PostgreSQL (16 or newer); with a primary and standbys, all their hosts, separated by commas (host1:5432,host2:5432), of which the one that accepts writes is used. sslmode, sslrootcert and similar parameters have the same meaning as in libpq. If empty, the program runs one in DATA_DIR, reachable only on 127.0.0.1.',
     parse: databaseUrl,
   },
   DATABASE_URL_READ: {
@@ -195,7 +195,7 @@ export const KEYS = {
   SANDBOX: {
     type: 'auto, on or off',
     fallback: 'auto',
-    help: 'Whether to run the built-in sandbox: carriers that deliver to nobody, and social networks in place of those without an app; auto: while no other carrier is configured, and beside others after `sandbox restore`. It runs in the command `serve` alone; `api` and `worker` have none.',
+    help: 'Run the built-in sandbox: carriers that deliver no messages, and simulations of social networks without an app; auto: while no other carrier is configured, and in addition to others after `sandbox restore`. It runs only in the command `serve`; `api` and `worker` have none.',
     parse: oneOf<'auto' | 'on' | 'off'>(['auto', 'on', 'off']),
   },
   LOG_LEVEL: {
@@ -225,13 +225,13 @@ export const KEYS = {
   MAX_SCHEDULE_DAYS: {
     type: 'number',
     fallback: '366',
-    help: 'Days ahead that single messages and messages of the bulk API may be scheduled at most.',
+    help: 'Maximum number of days that single messages and messages of the bulk API may be scheduled ahead.',
     parse: integer(1, 3650),
   },
   NUMBER_LOOKUPS_PER_DAY: {
     type: 'number',
     fallback: '200000',
-    help: 'Look-ups of the networks of numbers in a day (UTC), for all accounts. They are charged by their service. Beyond them messages are routed without a network, and operators are alerted.',
+    help: 'Maximum lookups of the networks of numbers in a day (UTC), for all accounts. The service charges for them. Beyond the limit, messages are routed without a network, and operators are alerted.',
     parse: integer(0, 100_000_000),
   },
   WEBHOOK_ALLOW_CIDRS: {
@@ -255,13 +255,13 @@ export const KEYS = {
   SINGLE_SIGN_ON_PORTS: {
     type: 'list',
     fallback: '443',
-    help: 'Comma-separated ports that the issuer of a single sign-on may use, for example `443,8443` for a provider of your own. An issuer in a private network also needs `WEBHOOK_ALLOW_CIDRS`.',
+    help: 'Comma-separated ports that the issuer of a single sign-on may use, for example `443,8443` for your own provider. An issuer in a private network also needs `WEBHOOK_ALLOW_CIDRS`.',
     parse: ports,
   },
   DNS_SERVERS: {
     type: 'list',
     fallback: '',
-    help: 'Comma-separated name servers, as `192.0.2.1` or `192.0.2.1:5353`, that are asked for the hosts of webhooks and of single sign-on, and for the records that prove mail domains. Empty: those of the machine.',
+    help: 'Comma-separated name servers, as `192.0.2.1` or `192.0.2.1:5353`, that resolve the hosts of webhooks and of single sign-on, and the records that prove mail domains. If empty, those of the machine.',
     parse: nameServers,
   },
   STORAGE: {
@@ -304,7 +304,7 @@ export const KEYS = {
   SMTP_URL: {
     type: 'secret',
     fallback: '',
-    help: 'URL of the mail server for invitations and forgotten passwords, with user and password: smtps://user:password@mail.example.com, or smtp:// with STARTTLS, which only servers on this machine may lack. If empty, no mails are sent and administrators pass links on.',
+    help: 'URL of the mail server for invitations and forgotten passwords, with user and password: smtps://user:password@mail.example.com, or smtp:// with STARTTLS, which only servers on this machine may omit. If empty, no mails are sent and administrators pass links on.',
     parse: url(['smtp:', 'smtps:'], 'smtps://user:password@mail.example.com'),
   },
   MAIL_FROM: {
@@ -318,12 +318,12 @@ export const KEYS = {
   FACEBOOK_SCOPES: appScopes(
     'facebook',
     'pages_show_list,pages_read_engagement,business_management',
-    'Comma-separated scopes that people are asked for at Facebook. Each must be in the use case of your app. Not sent with FACEBOOK_CONFIG_ID.',
+    'Comma-separated scopes that users are asked for at Facebook. Each must be in the use case of your app. Not sent with FACEBOOK_CONFIG_ID.',
   ),
   FACEBOOK_CONFIG_ID: {
     type: 'number',
     fallback: '',
-    help: 'ID of the configuration of Facebook Login for Business in your app, which then says what people are asked for. Apps with that product need it.',
+    help: 'ID of the configuration of Facebook Login for Business in your app, which then defines the permissions that users are asked for. Apps with that product need it.',
     parse: matching(/^\d{0,32}$/, '1234567890123456'),
   },
   FACEBOOK_API_VERSION: graphVersion('Facebook'),
@@ -332,7 +332,7 @@ export const KEYS = {
   INSTAGRAM_SCOPES: appScopes(
     'instagram',
     'instagram_business_basic',
-    'Comma-separated scopes that people are asked for at Instagram.',
+    'Comma-separated scopes that users are asked for at Instagram.',
   ),
   INSTAGRAM_API_VERSION: graphVersion('Instagram'),
   LINKEDIN_CLIENT_ID: appId('LinkedIn'),
@@ -340,7 +340,7 @@ export const KEYS = {
   LINKEDIN_SCOPES: appScopes(
     'linkedin',
     'openid,profile,email,w_member_social',
-    'Comma-separated scopes that people are asked for at LinkedIn. LinkedIn refuses the sign-in if your app lacks one of them. An app with the Community Management API needs others, such as r_basicprofile,w_member_social,rw_organization_admin,w_organization_social; organisations are listed only with r_organization_admin or rw_organization_admin.',
+    'Comma-separated scopes that users are asked for at LinkedIn. LinkedIn rejects the sign-in if your app lacks one of them. An app with the Community Management API needs others, such as r_basicprofile,w_member_social,rw_organization_admin,w_organization_social; organisations are listed only with r_organization_admin or rw_organization_admin.',
   ),
   LINKEDIN_API_VERSION: {
     type: 'version',
@@ -353,14 +353,14 @@ export const KEYS = {
   GOOGLE_SCOPES: appScopes(
     'google',
     'https://www.googleapis.com/auth/business.manage,openid,email,profile',
-    'Comma-separated scopes that people are asked for at Google.',
+    'Comma-separated scopes that users are asked for at Google.',
   ),
   TIKTOK_CLIENT_ID: appId('TikTok'),
   TIKTOK_CLIENT_SECRET: appSecret('TikTok'),
   TIKTOK_SCOPES: appScopes(
     'tiktok',
     'user.info.basic',
-    'Comma-separated scopes that people are asked for at TikTok. Each must be approved for your app, except user.info.basic; with user.info.profile, the username is shown.',
+    'Comma-separated scopes that users are asked for at TikTok. Each must be approved for your app, except user.info.basic; with user.info.profile, the username is shown.',
   ),
   SOCIAL_URL: {
     type: 'URL',

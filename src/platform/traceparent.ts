@@ -2,13 +2,13 @@
 export type TraceContext = {
   /** 32 hex digits. */
   readonly traceId: string;
-  /** 16 hex digits: the span that what follows belongs to. */
+  /** 16 hex digits: the span that subsequent spans belong to. */
   readonly spanId: string;
-  /** What other systems have noted about the trace; passed on as it came. */
+  /** Notes of other systems about the trace; passed on unchanged. */
   readonly state: string | null;
 };
 
-/** The context of a request, and whether its trace is recorded. */
+/** The context of a request, and its recording flag. */
 export type CallerContext = TraceContext & { readonly sampled: boolean };
 
 type Header = string | readonly string[] | undefined;
@@ -17,7 +17,7 @@ const TRACEPARENT = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(
 const ZEROS = /^0+$/;
 const TRACESTATE = /^[\x20-\x7e]{1,512}$/;
 
-/** Reads both headers. Null without a valid `traceparent`; a `tracestate` that is not valid is left out. */
+/** Reads both headers. Null without a valid `traceparent`; an invalid `tracestate` is omitted. */
 export function readTraceContext(traceparent: Header, tracestate: Header): CallerContext | null {
   if (typeof traceparent !== 'string') return null;
   const [, version, traceId = '', spanId = '', flags = '', more] = TRACEPARENT.exec(traceparent.trim()) ?? [];

@@ -21,7 +21,7 @@ export type StageName = 'accept' | 'claim' | 'submit' | 'receipt' | 'webhook';
 
 export type MessageKey = { readonly accountId: number; readonly messageId: string };
 
-/** What is known about a stage besides its message. There is no room for numbers and texts. */
+/** Attributes of a stage in addition to its message. Contains no phone numbers or texts. */
 export type StageResult = {
   readonly channel?: Channel;
   /** The name of the connection. */
@@ -36,40 +36,43 @@ export type StageResult = {
 export type Stage = MessageKey &
   StageResult & { readonly name: StageName; readonly startMs: number; readonly endMs: number };
 
-/** What the caller of a single message has decided about its trace. */
+/** Decision of the caller of a single message about its trace. */
 export type Caller = { readonly mark: TraceMark; readonly context: TraceContext };
 
 type Headers = Readonly<Record<string, unknown>>;
 
-/** A stage that has begun and whose request to another system continues the trace. */
+/** A stage in progress, whose request to another system continues the trace. */
 export type OpenStage = {
   readonly headers: Readonly<Record<string, string>>;
   end(result: StageResult): void;
 };
 
-/** The traces of messages, in a program that was started with an SDK. Without one there is none, and nobody is asked. */
+/** The traces of messages, in a program that was started with an SDK. Without one nothing is traced. */
 export type Tracing = {
-  /** Whether a message is traced, as far as it is not up to the SDK. The answer is the same in each process, at any time. */
+  /**
+   * Returns true if a message is traced, as far as it is not up to the SDK. The result is the same in each process, at
+   * any time.
+   */
   follows(messageId: string): boolean;
-  /** Makes the span of a stage of a traced message. Returns at once and never throws. */
+  /** Records the span of a stage of a traced message. Returns immediately and never throws. */
   record(stage: Stage): void;
   /** Begins a stage of a message; null if it is not traced. Never rejects. */
   begin(name: StageName, key: MessageKey): Promise<OpenStage | null>;
-  /** Reads what a request decides about the trace of its message; undefined if it decides nothing. */
+  /** Reads a request's decision about the trace of its message; undefined if there is none. */
   callerOf(headers: Headers): Caller | undefined;
   /** Resolves when all recorded stages have been passed on. */
   settled(): Promise<void>;
 };
 
 export type TracingDeps = {
-  /** Makes the spans, and decides by the trace id which of them are kept. */
+  /** Creates the spans, and decides by the trace id which of them are kept. */
   readonly tracer: Tracer;
-  /** Finds the contexts that were stored with messages; null where there is none. */
+  /** Finds the contexts stored with messages; null for those without one. */
   readonly findContexts: (keys: MessageKey[]) => Promise<(TraceContext | null)[]>;
   readonly log: Log;
 };
 
-/** Beyond this, stages are dropped: they wait only for a context that is read from the database. */
+/** Maximum waiting stages; further ones are dropped: they wait only for a context that is read from the database. */
 const MAX_WAITING = 10_000;
 const MAX_KEYS_PER_QUERY = 500;
 const MAX_CODE_LENGTH = 64;
@@ -77,15 +80,15 @@ const MAX_CODE_LENGTH = 64;
 /** Returns the tracer of an SDK that was loaded before the program (docs/monitoring.md); null if none was. */
 export function findTracer(): Tracer | null {
   const provider = trace.getTracerProvider();
-  // The provider is our own, without a delegate, unless an SDK has registered one: that is of the SDK's copy of the package.
+  // The provider is our own, without a delegate, unless an SDK has registered one in its copy of the package.
   const isOwn = provider instanceof ProxyTracerProvider && provider.getDelegateTracer('heliograph') === undefined;
   return isOwn ? null : provider.getTracer('heliograph');
 }
 
 /**
- * Creates the traces of messages. The id of a message is its trace id, so all processes agree on it, and on whether it is
- * kept, without anything stored. Only a message that continues its caller's trace has the context of the caller in the
- * database, and its id says so.
+ * Creates the traces of messages. The id of a message is its trace id, so all processes agree on it, and on the
+ * decision to keep it, without anything stored. Only a message that continues its caller's trace has the context of the
+ * caller in the database, and its id shows that.
  */
 export function createTracing({ tracer, findContexts, log }: TracingDeps): Tracing {
   const findContext = groupCommit({ flush: findContexts, maxItems: MAX_KEYS_PER_QUERY, inFlight: 1 });
@@ -147,8 +150,8 @@ export function createTracing({ tracer, findContexts, log }: TracingDeps): Traci
 const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
 
 /**
- * The trace of a message that has one of its own. Its spans are below a span that no process makes, the second half of the
- * message's id. It is not remote: so a sampler can tell it from the trace of a caller.
+ * The context of a message with its own trace. Its spans are below a span that no process makes, the second half of the
+ * message's id. It is not remote: so a sampler can distinguish it from the trace of a caller.
  */
 const ownContext = (messageId: string): SpanContext => ({
   traceId: messageId.replaceAll('-', ''),

@@ -85,8 +85,8 @@ test('a value is edited in its cell: Enter saves, Esc cancels, and errors are sh
 
   watch.expect('400');
   await edit(page, /^Email of Edit Me/, 'nonsense', 'Enter');
-  await page.getByRole('alert').getByText('must be an e-mail address').waitFor();
-  await page.getByRole('tooltip').getByText('must be an e-mail address').waitFor();
+  await page.getByRole('alert').getByText('must be an email address').waitFor();
+  await page.getByRole('tooltip').getByText('must be an email address').waitFor();
   await page.keyboard.press('Escape');
   await edit(page, /^Town of Edit Me/, 'Bari', 'Enter');
   await page.getByRole('button', { name: 'Town of Edit Me: Bari. Edit' }).waitFor();

@@ -2,15 +2,15 @@ import type { Worker } from 'node:cluster';
 import { endsWithin } from '../../platform/lib/background/ends-within.ts';
 import type { MetricsReport } from '../../platform/metrics.ts';
 
-/** A process that does not answer by then is left out, so that a scrape always has an answer. */
+/** Processes that have not reported by then are omitted, so that a scrape always gets a response. */
 const ANSWER_MS = 1000;
 
-/** Creates what asks all processes what they have measured. */
+/** Creates a collector of the measurements of all processes. */
 export function askAll(workers: () => readonly Worker[]) {
   const waiting = new Map<number, (report: MetricsReport) => void>();
   let lastId = 0;
   return {
-    /** Takes the answer of a process. */
+    /** Receives the report of a process. */
     answer: (id: number, report: MetricsReport): void => waiting.get(id)?.(report),
     /** Resolves with the reports that arrive within a second. */
     async ask(): Promise<readonly MetricsReport[]> {

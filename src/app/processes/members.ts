@@ -10,12 +10,12 @@ import type { News, Order, StartOrder } from './messages.ts';
 
 const MAIN = fileURLToPath(new URL('../main.ts', import.meta.url));
 
-/** A process that ran for so long has not failed to start: the next end counts as its first. */
+/** A process that ran for this long has not failed to start: the next end counts as its first. */
 const STEADY_MS = 60_000;
-/** So many ends in a row, with growing pauses between them, end the program. */
+/** This many ends in a row, with growing pauses between them, end the program. */
 const MAX_ENDS = 5;
 const PAUSE_MS = 250;
-/** Less than the program has for closing everything (`stop.ts`), so that those that hang are killed in time. */
+/** Less than the program has for closing everything (`stop.ts`), so that hanging processes are killed in time. */
 const STOP_MS = 8500;
 const KILLED_MS = 300;
 
@@ -24,21 +24,21 @@ export type Members = {
   readonly address: string | null;
   /** The process ids, by number. */
   pids(): readonly number[];
-  /** Resolves when a process ends again and again, with an error for people. */
+  /** Resolves if a process ends again and again, with an error for the operator. */
   readonly failed: Promise<StartupError>;
 };
 
 type MembersDeps = {
   readonly orders: readonly StartOrder[];
-  /** What this process has measured. */
+  /** Returns the measurements of this process. */
   readonly measureHere: () => Promise<MetricsReport>;
   readonly log: Log;
   /**
-   * Is given, before the first process is started, what stops all of them. It kills those that have not ended in 8.5 s,
-   * and then rejects.
+   * Called before the first process is started, with the function that stops all of them. That function kills those
+   * that have not ended in 8.5 s, and then rejects.
    */
   readonly onStop: (stop: () => Promise<void>) => void;
-  /** Is given what kills all of them at once. */
+  /** Called with the function that kills all of them immediately. */
   readonly onHalt: (halt: () => Promise<void>) => void;
 };
 
@@ -48,16 +48,16 @@ type Seat = {
   worker: Worker | null;
   ready: boolean;
   startedAt: number;
-  /** How often in a row its process has ended. */
+  /** Number of consecutive exits of its process. */
   ends: number;
   restart: NodeJS.Timeout | undefined;
-  /** Why its process could not start. */
+  /** Reason why its process could not start. */
   reason: string | null;
 };
 
 /**
- * Starts a process for each order and restarts those that end. What listens in them shares one address: this process
- * accepts the connections and hands them out in turns. Rejects when one of them cannot start.
+ * Starts a process for each order and restarts those that end. Their servers share one address: this process accepts
+ * the connections and hands them out in turn. Rejects if one of them cannot start.
  */
 export async function startMembers({ orders, measureHere, log, onStop, onHalt }: MembersDeps): Promise<Members> {
   const failed = Promise.withResolvers<StartupError>();
@@ -117,7 +117,7 @@ export async function startMembers({ orders, measureHere, log, onStop, onHalt }:
     seat.restart = setTimeout(() => begin(seat), PAUSE_MS * 2 ** (seat.ends - 1));
   }
 
-  /** Restarts nothing from here on, and returns the processes that run, with a promise of their ends. */
+  /** Disables restarts, and returns the running processes with a promise of their ends. */
   function leave(): { workers: readonly Worker[]; ended: Promise<unknown> } {
     isStopping = true;
     started.reject(new Error('stopped while it started'));
@@ -140,9 +140,10 @@ export async function startMembers({ orders, measureHere, log, onStop, onHalt }:
     await endsWithin(ended, KILLED_MS);
   }
 
-  // Lines of all go to the same log: they inherit stdout and stderr. "advanced" keeps numbers such as NaN and Infinity.
+  // All processes write to the same log: they inherit stdout and stderr. "advanced" keeps numbers such as NaN and
+  // Infinity.
   cluster.setupPrimary({ exec: MAIN, args: ['serve-process'], serialization: 'advanced' });
-  // It may be stopped before anybody waits for the start.
+  // It may be stopped before anything awaits the start.
   started.promise.catch(() => undefined);
   onStop(stop);
   onHalt(halt);
@@ -152,10 +153,10 @@ export async function startMembers({ orders, measureHere, log, onStop, onHalt }:
   return { address, pids, failed: failed.promise };
 }
 
-/** A process that is ending cannot be told anything; its end is reported. */
+/** A process that is ending cannot receive messages; its end is reported. */
 const send = (worker: Worker, order: Order): void => void (worker.isConnected() && worker.send(order, () => undefined));
 
 const tooOften = (number: number, how: string): StartupError =>
   new StartupError(
-    `Process ${number} ended ${MAX_ENDS} times in a row, the last time with: ${how}. The program stops; its log says more.`,
+    `Process ${number} ended ${MAX_ENDS} times in a row, the last time with: ${how}. The program stops; see its log.`,
   );

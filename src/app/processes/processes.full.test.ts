@@ -27,8 +27,8 @@ async function serve(more: Readonly<Record<string, string>> = {}): Promise<Runni
 }
 
 /**
- * Asks on a connection of its own, so that the processes answer in turns. One that is handed to a process at the moment
- * it is killed has no answer.
+ * Sends a request on a separate connection, so that the processes respond in turn. A request that is handed to a
+ * process at the moment it is killed gets no response.
  */
 async function ask(url: string, options: { method?: string; body?: string } = {}) {
   const dispatcher = new Agent({ pipelining: 0 });
@@ -102,7 +102,7 @@ test('when one is killed under traffic, the others answer, it is replaced, and w
   }
   traffic.abort();
   await Promise.all(clients);
-  // Only what was being answered by the one that was killed.
+  // Only requests in progress in the killed process.
   expect(refused).toBeLessThanOrEqual(2 * clients.length);
   const outcomes = await until('an outcome of each message', async () => {
     const { rows } = await stage.pool.query<{ outcome: 'delivered' | 'unknown' | null }>(
@@ -114,7 +114,7 @@ test('when one is killed under traffic, the others answer, it is replaced, and w
     return rows.every(({ outcome }) => outcome !== null) && rows;
   });
   expect(outcomes).toHaveLength(accepted.size);
-  // Those that the carrier had not answered when their process was killed.
+  // Messages without a carrier's response when their process was killed.
   const unknown = outcomes.filter(({ outcome }) => outcome === 'unknown');
   expect(unknown.length).toBeLessThanOrEqual(program.pids.length * clients.length);
   const taken = listTaken(stage.smsc).map(({ destination }) => destination);

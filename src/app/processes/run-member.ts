@@ -10,7 +10,8 @@ import type { Stopping } from '../stop.ts';
 import type { News, Order, StartOrder } from './messages.ts';
 
 /**
- * All processes run the same, so that each can do, and take over, all work. The sandbox is in the process that forked them.
+ * All processes run the same roles, so that each can do all work and take it over. The sandbox is in the process that
+ * forked them.
  */
 const ROLES: Roles = { api: true, worker: true, sandbox: false };
 
@@ -18,8 +19,8 @@ const ROLES: Roles = { api: true, worker: true, sandbox: false };
 const COLLECT_MS = 1500;
 
 /**
- * Runs one process of a program, as the process that forked it orders: until it says stop, or a signal arrives. If that
- * process ends, the channel to it closes, and node:cluster ends this one at once.
+ * Runs one process of a program as directed by the process that forked it, until that one sends stop or a signal
+ * arrives. If that process ends, the channel to it closes, and node:cluster ends this one immediately.
  */
 export async function runMember(config: Config): Promise<void> {
   const channel = openChannel();
@@ -33,7 +34,7 @@ export async function runMember(config: Config): Promise<void> {
   } catch (error) {
     if (error === channel.stopping.signal.reason) return;
     const explained = explainDatabaseError(error);
-    // Said by the process that forked this one, so that people read it once.
+    // Printed by the process that forked this one, so that it appears only once.
     tell({ kind: 'failed', reason: explained instanceof Error ? explained.message : String(explained) });
   } finally {
     cluster.worker?.disconnect();
@@ -58,7 +59,7 @@ function openChannel() {
     else if (order.kind === 'measure') measure(order.id).catch(() => undefined);
     else collecting.get(order.id)?.(order.reports);
   });
-  // Both may come from a terminal or from systemd, which signal all processes of a program. A second one ends nothing
+  // Both may come from a terminal or from systemd, which signal all processes of a program. A second one is ignored
   // here: that is up to the process that forked this one.
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => stop.abort());
 

@@ -10,7 +10,7 @@ import { type Members, startMembers } from './members.ts';
 /** A program of several processes. */
 export type ManyProcesses = Program & Pick<Members, 'pids' | 'failed'>;
 
-/** This process has a few queries to do: its pool is small. */
+/** This process makes few queries: its pool is small. */
 const OWN_POOL = 4;
 
 /**
@@ -33,7 +33,7 @@ async function open(
   const metrics = createMetrics();
   collectProcessMetrics(metrics);
   const settings = {
-    // When all have ended at the same time, those that replace them still find the address.
+    // If all have ended at the same time, their replacements still find the address.
     port: config.port === 0 ? await findFreePort(config.host) : config.port,
     databaseUrl: base.connectionString,
     databasePool: poolOf(config, { count, embedded }),
@@ -54,7 +54,7 @@ async function open(
   return { address, health: null, demo, pids, failed };
 }
 
-/** The built-in PostgreSQL takes 60 connections. Beside its pool, a process has three for notifications. */
+/** The built-in PostgreSQL takes 60 connections. In addition to its pool, a process has three for notifications. */
 const EMBEDDED_CONNECTIONS = 60 - OWN_POOL - 8;
 const SESSIONS = 3;
 

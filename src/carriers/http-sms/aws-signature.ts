@@ -6,7 +6,7 @@ export type AwsKey = { readonly id: string; readonly secret: string };
 
 type Scope = { readonly service: string; readonly region: string };
 
-/** A proxy in front of AWS, or a server of a test, has none of its host names. */
+/** Scope for a proxy in front of AWS, or a test server, which have none of its host names. */
 const ELSEWHERE: Scope = { service: 'sms-voice', region: 'us-east-1' };
 
 /** Returns service and region from the host name of an AWS endpoint: `sms-voice.eu-west-1.amazonaws.com`. */

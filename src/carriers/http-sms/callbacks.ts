@@ -5,17 +5,17 @@ import type { HttpSmsSecrets } from './settings.ts';
 import { type CallbackRequest, compileVerifier } from './signature.ts';
 import { MAX_ID_LENGTH } from './verdict.ts';
 
-/** What a request to our callback URL contained. */
+/** Content of a request to our callback URL. */
 export type HttpSmsCallback =
-  /** It does not come from the carrier. */
+  /** Not sent by the carrier. */
   | { readonly kind: 'forged' }
-  /** It is neither JSON nor a form, or has more events than a carrier sends at a time. */
+  /** Neither JSON nor a form, or has more events than a carrier sends at a time. */
   | { readonly kind: 'malformed' }
   | {
       readonly kind: 'events';
       readonly receipts: readonly Receipt[];
       readonly inbounds: readonly Inbound[];
-      /** What was skipped, and why. */
+      /** Skipped events, with the reasons. */
       readonly notes: readonly string[];
     };
 
@@ -33,13 +33,13 @@ const DEFAULT_VERIFY = {
   maxAgeSeconds: 600,
 } as const;
 
-/** More events than this at a time are not read at all: none may be left out of what is answered with success. */
+/** Larger batches of events are not read at all: a success response must not skip any. */
 const MAX_EVENTS = 20_000;
 
 /**
- * Compiles the reader of a carrier's callbacks. The proof that a request comes from the carrier is checked before anything
- * of it is used. What is neither a receipt nor an inbound message is skipped with a note, because the carrier would repeat
- * it otherwise. Throws an Error that begins with the field when a key is missing.
+ * Compiles the reader of a carrier's callbacks. The proof that a request comes from the carrier is checked before
+ * anything of it is used. An event that is neither a receipt nor an inbound message is skipped with a note, because the
+ * carrier would repeat it otherwise. Throws an Error that begins with the field if a key is missing.
  */
 export function compileCallbacks(
   { receipts, inbound, verify = DEFAULT_VERIFY }: Callbacks,
@@ -53,7 +53,7 @@ export function compileCallbacks(
   return (request) => {
     if (!isGenuine(request)) return { kind: 'forged' };
     const document = toDocument(request.body, request.headers, request.query);
-    // By GET, everything is in the query.
+    // With GET, everything is in the query.
     const isInQuery = request.body.length === 0 && isQueryProven;
     const read = isInQuery ? { ...document, json: request.query } : document;
     const events = read.json === undefined ? null : readEvents(read);
@@ -67,8 +67,8 @@ export function compileCallbacks(
 export type HttpSmsEvents = { readonly receipts: readonly Receipt[]; readonly inbounds: readonly Inbound[] };
 
 /**
- * Compiles the reader of events, in callbacks and in answers to requests for them. What is neither is left out. Null when there
- * are more than 20,000, of which none is read.
+ * Compiles the reader of events, in callbacks and in responses to requests for them. Anything that is neither a receipt
+ * nor an inbound message is omitted. Returns null if there are more than 20,000, of which none is read.
  */
 export function compileEvents({
   receipts,
@@ -101,7 +101,9 @@ function compileList<T>(list: string | undefined, read: (document: Document) => 
   };
 }
 
-/** The text of a member, for the record only. Nested a hundred thousand levels deep, it would overflow the stack. */
+/**
+ * The text of a member, for the record only. A value nested a hundred thousand levels deep would overflow the stack.
+ */
 function textOf(json: unknown): string {
   try {
     return JSON.stringify(json);
@@ -141,7 +143,7 @@ function compileReceipt(map: ReceiptMap): (document: Document) => Receipt | null
       carrierIds: [...new Set(carrierIds)],
       state: meant,
       doneAt: readInstant(time(document)),
-      // Carriers fill the field of the error of delivered messages, too.
+      // Carriers fill the error field of delivered messages, too.
       errorCode: meant === 'DELIVERED' ? null : code(document).slice(0, 100) || null,
       destination: digitsOf(to(document)),
       sender: from(document).slice(0, 64),
@@ -177,7 +179,9 @@ function compileInbound(map: InboundMap): (document: Document) => Inbound | null
 const richOf = (id: string, when: Date | null) =>
   ({ channel: 'SMS', id, messageType: 'TEXT', at: when, profileName: null, ownNumber: null, media: null }) as const;
 
-/** References, as carriers write them, are numbers or any text, which becomes a number of 16 bits. */
+/**
+ * Reads a part's position. References, as carriers write them, are numbers or any text, which becomes a 16-bit number.
+ */
 function concatOf(ref: string, total: string, part: string): Inbound['concat'] {
   const [count, seq] = [Number(total), Number(part)];
   if (ref === '' || !Number.isInteger(count) || !Number.isInteger(seq)) return null;

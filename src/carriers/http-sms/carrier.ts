@@ -13,25 +13,25 @@ import { sendMessage, type Timing } from './submit.ts';
 import { sharedValues, valuesOf } from './values.ts';
 import { compileJudge, type Verdict } from './verdict.ts';
 
-/** What a carrier by HTTP needs besides its settings. */
+/** Dependencies of an HTTP carrier apart from its settings. */
 export type HttpSmsContext = {
-  /** The URL that the carrier calls; null when there is none. */
+  /** The URL that the carrier calls; null if there is none. */
   readonly callbackUrl: string | null;
-  /** Resolves host names in place of the system, and only to addresses that the program may connect to. */
+  /** Resolves host names instead of the system, and only to addresses that the program may connect to. */
   readonly lookup?: LookupFunction;
-  /** Tells whether the program may connect to an IP address that the settings give in place of a host name. */
+  /** Returns true if the program may connect to an IP address that the settings give instead of a host name. */
   readonly isAllowed?: (address: string) => boolean;
 };
 
 const TIMING: Timing = { laterMs: 5000, resendMs: 1000, refusedMs: 30_000, probeBaseMs: 500, probeMaxMs: 30_000 };
 
 /**
- * Creates a carrier that takes SMS over HTTP, as its settings or their preset describe. Each message is one request with the
- * whole text, which the carrier divides into parts itself. Receipts and inbound messages arrive as callbacks
+ * Creates a carrier that takes SMS over HTTP, as its settings or their preset describe. Each message is one request
+ * with the whole text, which the carrier divides into parts itself. Receipts and inbound messages arrive as callbacks
  * (`callbacks.ts`), not through this carrier. Headers of user data and binary messages cannot be sent.
  *
- * An accepted message has the id in the carrier's answer, or else ours. A message without an answer has ours, in case the
- * carrier repeats it in receipts. `timing` is for tests.
+ * An accepted message has the id in the carrier's response, or else ours. A message without a response has ours, in
+ * case the carrier repeats it in receipts. `timing` is for tests.
  */
 export function createHttpSmsCarrier(
   settings: HttpSmsSettings,

@@ -41,7 +41,7 @@ const OWN_HEADERS: readonly string[] = [
 
 const SIGNED = /^(body|url|path|params|bodySha256|bodyHash|header:[A-Za-z0-9-]+)$/;
 
-/** Throws an Error that begins with the field when the templates of a protocol cannot work. */
+/** Throws an Error that begins with the field if the templates of a protocol cannot work. */
 export function checkTemplates({
   request,
   verify,
@@ -66,14 +66,14 @@ export function checkTemplates({
     throw new Error('request.idempotent: needs {{messageId}} in the request, by which the carrier knows a repeat');
 }
 
-/** Whether a variable has the same value in all requests of a connection. */
+/** Returns true if a variable has the same value in all requests of a connection. */
 export const isOfConnection = (name: string): boolean => CONNECTION_VARIABLES.includes(name);
 const CONNECTION_VARIABLES: readonly string[] = ['account', 'apiKey', 'signingKey', 'callbackToken', 'callbackUrl'];
 
 /** The variables of requests that fetch events. */
 const POLL_VARIABLES: readonly string[] = ['account', 'apiKey', 'cursor'];
 
-/** Throws an Error that begins with the field when events could not be fetched, or could be counted twice. */
+/** Throws an Error that begins with the field if events could not be fetched, or could be counted twice. */
 export function checkPoll({
   request,
   poll,
@@ -90,7 +90,7 @@ export function checkPoll({
     checkPath(`poll.${field}`, template);
   if (!variablesIn(poll.path).includes('cursor'))
     throw new Error('poll.path: needs {{cursor}}, or all would be fetched again');
-  if (!receipts && !inbound) throw new Error('poll: needs receipts or inbound, which say how events are read');
+  if (!receipts && !inbound) throw new Error('poll: needs receipts or inbound, which define how events are read');
   if (inbound && inbound.id === undefined)
     throw new Error('inbound.id: is required with poll, because a message may be fetched twice');
   if (request.auth === 'aws') throw new Error('poll: is not possible with aws');
@@ -101,16 +101,16 @@ function checkVariables(field: string, template: unknown, isKnown: (name: string
   if (unknown !== undefined) throw new Error(`${field}: has no variable {{${unknown}}}`);
 }
 
-/** A name of a header as RFC 9110 allows it. */
+/** A header name as RFC 9110 allows it. */
 const HEADER_NAME = /^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$/;
 
-/** What stands between the variables of a template. */
+/** Returns the fixed text between the variables of a template. */
 const fixedTextIn = (template: string): string =>
   splitPlaceholders(template, { defaults: false })
     .filter((part) => typeof part === 'string')
     .join('');
 
-/** What a request line can have, a fragment excepted: anything else would never be sent. */
+/** Characters that a request line can have, except a fragment: anything else would never be sent. */
 const IN_PATH = /^[\x21\x22\x24-\x7e]*$/;
 
 function checkPath(field: string, template: string | undefined): void {
@@ -118,7 +118,7 @@ function checkPath(field: string, template: string | undefined): void {
     throw new Error(`${field}: has characters that must be percent-encoded`);
 }
 
-/** What a header may contain (RFC 9110, section 5.5): no line breaks, which would begin another header. */
+/** Characters that a header may contain (RFC 9110, section 5.5): no line breaks, which would begin another header. */
 export const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
 function checkHeader([name, template]: [string, string]): void {
@@ -128,7 +128,7 @@ function checkHeader([name, template]: [string, string]): void {
   if (OWN_HEADERS.includes(name.toLowerCase())) throw new Error(`request.headers: ${name} cannot be set`);
 }
 
-/** Returns whether a body has the fields of a form: texts, or lists of texts. */
+/** Returns true if a body has the fields of a form: texts, or lists of texts. */
 export function isFields(body: unknown): body is Record<string, string | string[]> {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) return false;
   return Object.values(body).every((value) => [value].flat().every((one) => typeof one === 'string'));

@@ -32,7 +32,7 @@ test('secrets are hidden in a shown request and answer, however the place encode
   }
 });
 
-/** Undoes the encodings of a URL twice: one may be within another. */
+/** Undoes the encodings of a URL twice: one may contain another. */
 function decode(text: string): string {
   const once = (given: string): string =>
     given.replaceAll('+', ' ').replace(/%[0-9A-F]{2}/gi, (octet) => String.fromCharCode(parseInt(octet.slice(1), 16)));

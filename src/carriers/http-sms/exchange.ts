@@ -7,7 +7,7 @@ import { sharedValues, valuesOf } from './values.ts';
 
 const SHOWN_LENGTH = 1000;
 
-/** A message of which only the request is shown. */
+/** Sample message, of which only the request is shown. */
 const SAMPLE = {
   messageId: '00000000-0000-7000-8000-000000000000',
   destination: '+15005550006',
@@ -18,7 +18,7 @@ const SAMPLE = {
 } as const;
 
 /**
- * Returns the request of a sample message, which is not sent, and the answer to the request by which the carrier is found;
+ * Returns the request of a sample message, which is not sent, and the response to the request that probes the carrier;
  * both with secrets hidden. Never rejects.
  */
 export async function showExchange(

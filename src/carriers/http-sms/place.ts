@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { isRecord } from '../../platform/lib/is-record.ts';
 import { parseJson } from '../json.ts';
 
-/** An answer of a carrier or a request from it, in which places are looked up. */
+/** A response of a carrier or a request from it, in which places are looked up. */
 export type Document = {
   /** The body as JSON, or the fields of a form; undefined when it is neither. */
   readonly json: unknown;
@@ -11,7 +11,7 @@ export type Document = {
   readonly text: string;
 };
 
-/** Reads the text at a place; an empty text when there is none. */
+/** Reads the text at a place; an empty text if there is none. */
 export type Read = (document: Document) => string;
 
 /** Reads the texts at a place, in their order. */
@@ -24,10 +24,11 @@ const MAX_LENGTH = 4000;
  *
  * - `/messages/0/id` is a JSON pointer into the body, or a field of a form: `/MessageSid`;
  * - `header:location` is a header, `query:id` a parameter of the query;
- * - `text:ID: *;` is what stands between `ID: ` and `;` in the body as text; without a text behind the `*`, the run of
+ * - `text:ID: *;` is the text between `ID: ` and `;` in the body as text; without a text after the `*`, the run of
  *   characters up to the next white space. The time is linear in the length of the body, whatever it contains.
  *
- * Of several places, separated by ` | `, the first that has a text counts. Numbers and booleans are read as their texts. Longer texts are cut to 4,000 characters.
+ * Of several places, separated by ` | `, the first that has a text counts. Numbers and booleans are read as their
+ * texts. Longer texts are cut to 4,000 characters.
  */
 export function compilePlace(place: string): Read {
   const reads = place.split(' | ').map(compile);
@@ -40,8 +41,8 @@ export function compilePlace(place: string): Read {
 }
 
 /**
- * Compiles a place that may be there several times: a JSON pointer with one step `*` stands for all members of a list,
- * as in `/messages/*` followed by `/id`. Empty texts are left out.
+ * Compiles a place that may occur several times: in a JSON pointer, one step `*` stands for all members of a list, as
+ * in `/messages/*` followed by `/id`. Empty texts are omitted.
  */
 export function compilePlaces(place: string): ReadAll {
   const [before, behind] = place.startsWith('/') ? place.split('/*', 2) : [place];
@@ -81,7 +82,7 @@ export const stepsOf = (pointer: string): readonly string[] =>
     .slice(1)
     .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'));
 
-/** Follows the steps of a JSON pointer; undefined when there is nothing. */
+/** Follows the steps of a JSON pointer; undefined if there is nothing. */
 export function follow(json: unknown, steps: readonly string[]): unknown {
   let at = json;
   for (const step of steps) {
@@ -94,7 +95,7 @@ export function follow(json: unknown, steps: readonly string[]): unknown {
 function toText(value: unknown): string {
   if (typeof value === 'string') return value;
   if (typeof value === 'number' || typeof value === 'boolean') return String(value);
-  // A parameter that is there several times.
+  // A repeated parameter.
   return Array.isArray(value) && typeof value[0] === 'string' ? value[0] : '';
 }
 
@@ -111,11 +112,11 @@ function endOfRun(text: string, from: number): number {
   return length < 0 ? text.length : from + length;
 }
 
-/** Whether a body is a form, by its content type. */
+/** Returns true if a body is a form, by its content type. */
 export const isForm = (headers: IncomingHttpHeaders): boolean =>
   headers['content-type']?.startsWith('application/x-www-form-urlencoded') === true;
 
-/** Returns an HTTP body as a document: JSON, or a form when its content type says so. */
+/** Returns an HTTP body as a document: JSON, or a form if its content type is that of a form. */
 export function toDocument(
   body: Uint8Array,
   headers: IncomingHttpHeaders,
@@ -134,7 +135,7 @@ export function toDocument(
   };
 }
 
-/** Returns the fields of a form; of several with one name, the first. */
+/** Returns the fields of a form; the first of several with one name. */
 function formFields(text: string): Record<string, string> {
   const fields = new Map<string, string>();
   for (const [name, value] of new URLSearchParams(text)) if (!fields.has(name)) fields.set(name, value);

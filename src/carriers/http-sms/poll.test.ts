@@ -5,7 +5,7 @@ import { parseHttpSmsSecrets, parseHttpSmsSettings } from './settings.ts';
 
 const SECRETS = parseHttpSmsSecrets({ apiKey: 'key', callbackToken: 'our-callback-token' });
 
-/** Fetches events once, from the beginning, of a carrier that answers so. */
+/** Fetches events once, from the beginning, from a carrier with this response. */
 async function pollOf(answer: SandboxAnswer) {
   const server = await startServer({ maxBytes: 1000, handle: () => answer });
   onTestFinished(server.close);

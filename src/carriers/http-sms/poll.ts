@@ -7,31 +7,34 @@ import { compileRequests } from './request.ts';
 import { type HttpSmsSecrets, type HttpSmsSettings, resolveSettings } from './settings.ts';
 import { sharedValues } from './values.ts';
 
-/** What a request for events came to. */
+/** Result of a request for events. */
 export type Polled =
   | (HttpSmsEvents & {
       readonly kind: 'events';
-      /** From where the next request continues; that of this request when the answer names none. */
+      /** Cursor for the next request; that of this request if the response names none. */
       readonly cursor: string;
-      /** Whether that is another place than before. */
+      /** True if the cursor differs from the previous one. */
       readonly hasMoved: boolean;
     })
   | { readonly kind: 'failed'; readonly reason: string };
 
-/** Fetches the events of a carrier that does not call. */
+/** Fetches the events of a carrier without callbacks. */
 export type Poller = {
-  /** The pause after an answer without events. */
+  /** The pause after a response without events. */
   readonly intervalMs: number;
-  /** The longest time that one request takes. */
+  /** Maximum time of one request. */
   readonly timeoutMs: number;
-  /** Fetches what follows a cursor; null begins. Never rejects. */
+  /** Fetches the events after a cursor; null starts from the beginning. Never rejects. */
   poll(cursor: string | null): Promise<Polled>;
-  /** Tells the carrier that everything up to this cursor is stored. Resolves with what went wrong, or null. Never rejects. */
+  /**
+   * Confirms to the carrier that everything up to this cursor is stored. Resolves with an error text, or null. Never
+   * rejects.
+   */
   confirm(cursor: string): Promise<string | null>;
   close(): Promise<void>;
 };
 
-/** What is older counts as a callback that somebody replays; here it has waited for us. */
+/** Older callbacks count as replayed by an attacker; polled events may be older, because they waited for us. */
 const MAX_AGE_MS = 7 * 24 * 3_600_000;
 
 function withoutOldTime(inbound: Inbound): Inbound {
@@ -40,7 +43,7 @@ function withoutOldTime(inbound: Inbound): Inbound {
   return { ...inbound, rich: { ...rich, at: null } };
 }
 
-/** Opens what fetches the events of a connection; null when its carrier calls. */
+/** Creates the poller of a connection; null if its carrier sends callbacks. */
 export function createPoller(
   settings: HttpSmsSettings,
   secrets: HttpSmsSecrets,

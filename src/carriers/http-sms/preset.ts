@@ -6,7 +6,7 @@ const NEEDS = ['baseUrl', 'account', 'apiKey', 'signingKey'] as const;
 
 const PROPERTIES = {
   baseUrl: Type.Optional(Type.String()),
-  /** What a connection must give besides. */
+  /** Settings that a connection must give in addition. */
   needs: Type.Array(Type.Enum([...NEEDS])),
   probePath: Type.Optional(Type.String()),
   request: Request,

@@ -9,7 +9,7 @@ import { telnyx } from './presets/telnyx.ts';
 import { twilio } from './presets/twilio.ts';
 import { vonage } from './presets/vonage.ts';
 
-/** The carriers whose protocol is known, in the order in which people choose between them. */
+/** The carriers whose protocol is known, in the order of the selection list. */
 export const PRESET_NAMES = [
   'heliograph',
   'twilio',

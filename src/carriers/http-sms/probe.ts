@@ -2,8 +2,8 @@ import type { HttpAnswer, HttpClient, HttpRequest } from '../http/client.ts';
 import type { Probed } from '../http/link.ts';
 
 /**
- * Finds out whether the carrier is there, by a request that sends nothing. Any answer is good enough, except 401 where the
- * request has the credentials: keys may be allowed to send and nothing else. Never rejects.
+ * Finds out if the carrier is reachable, by a request that sends nothing. Any response counts, except 401 to a request
+ * with credentials: keys may be allowed to send and nothing else. Never rejects.
  */
 export async function probeCarrier(
   http: HttpClient,
@@ -15,9 +15,9 @@ export async function probeCarrier(
 
 const PROBE_MS = 10_000;
 
-/** Returns what an answer to a probe means. */
+/** Interprets the response to a probe. */
 function probedBy(answer: HttpAnswer, hasCredentials: boolean): Probed {
-  // A page that is too long is an answer, too.
+  // A response that is too long is a response, too.
   if (answer.kind === 'failed')
     return { state: answer.tooLarge === true ? 'available' : 'unreachable', text: answer.reason };
   const text = `The carrier answered ${answer.status}`;

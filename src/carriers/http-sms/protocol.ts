@@ -17,15 +17,15 @@ const Place = (description?: string) =>
 export const Request = Type.Object(
   {
     method: Type.Enum(['POST', 'GET', 'PUT'], { description: 'The method.', default: 'POST' }),
-    path: Type.String({ description: 'The path, behind that of `baseUrl`.', pattern: '^/', maxLength: 1000 }),
+    path: Type.String({ description: 'The path, appended to that of `baseUrl`.', pattern: '^/', maxLength: 1000 }),
     query: Type.Record(Type.String(), Template(), { description: 'The parameters of the query.', default: {} }),
     headers: Type.Record(Type.String(), Template(), {
-      description: 'Headers besides those of the content and of `auth`.',
+      description: 'Headers in addition to those of the content and of `auth`.',
       default: {},
     }),
     auth: Type.Enum(['none', 'basic', 'bearer', 'aws'], {
       description:
-        '`basic`: `username` and the API key; `bearer`: the API key; `aws`: Signature Version 4, with `username` as the access key id and the API key as its secret. Any other way is a header.',
+        '`basic`: `username` and the API key; `bearer`: the API key; `aws`: Signature Version 4, with `username` as the access key id and the API key as its secret. Use a header for any other method.',
       default: 'none',
     }),
     username: Type.String({
@@ -33,19 +33,19 @@ export const Request = Type.Object(
       maxLength: 2000,
       default: '',
     }),
-    format: Type.Enum(['json', 'form', 'none'], { description: 'How `body` is written.', default: 'json' }),
+    format: Type.Enum(['json', 'form', 'none'], { description: 'Format of `body`.', default: 'json' }),
     body: Type.Optional(Type.Unknown({ description: 'JSON, or the fields of a form.' })),
-    gsm: Type.String({ description: 'What `{{encoding}}` is for a text in GSM 03.38.', default: 'GSM' }),
-    ucs2: Type.String({ description: 'What `{{encoding}}` is for any other text.', default: 'UCS2' }),
+    gsm: Type.String({ description: 'Value of `{{encoding}}` for a text in GSM 03.38.', default: 'GSM' }),
+    ucs2: Type.String({ description: 'Value of `{{encoding}}` for any other text.', default: 'UCS2' }),
     maxValiditySeconds: Type.Optional(
       Type.Integer({
-        description: 'The longest validity that the carrier accepts; a longer one is cut to it.',
+        description: 'Maximum validity that the carrier accepts; a longer one is reduced to it.',
         minimum: 1,
       }),
     ),
     idempotent: Type.Boolean({
       description:
-        'The carrier recognises a repeat by the `{{messageId}}` in it and takes it once. Only then is a message without an answer sent again.',
+        'The carrier recognises a repeat by the `{{messageId}}` in it and takes it once. Only then is a message without a response sent again.',
       default: false,
     }),
   },
@@ -57,31 +57,31 @@ export const Request = Type.Object(
 );
 export type Request = Static<typeof Request>;
 
-/** What an answer means for the message. */
+/** Meanings of a response for the message. */
 export const OUTCOMES = ['accepted', 'refused', 'throttled', 'later', 'unavailable', 'fault', 'unknown'] as const;
 
-/** What one kind of answer means. */
+/** Meaning of one kind of response. */
 export const Rule = Type.Object(
   {
     status: Type.Optional(
       Type.String({
-        description: 'The HTTP status: `429`, or `4xx` for all of a hundred.',
+        description: 'The HTTP status: `429`, or `4xx` for the whole class.',
         pattern: '^[1-5](\\d\\d|xx)$',
       }),
     ),
-    at: Type.Optional(Place('Where the value stands; `code` of the answer by default.')),
+    at: Type.Optional(Place('Place of the value; `code` of the response by default.')),
     is: Type.Optional(
       Type.Array(Type.String({ maxLength: 200 }), {
-        description: 'The values; `*` is any but an empty one. Without it, only the status counts.',
+        description: 'The values; `*` is any non-empty one. If omitted, only the status counts.',
         minItems: 1,
       }),
     ),
     outcome: Type.Enum([...OUTCOMES], {
       description:
-        '`throttled`: too fast, the rate is lowered; `later`: this message is tried again, up to the limit of attempts; `unavailable`: the carrier takes nothing for now; `fault`: nothing is taken until a person acts; `unknown`: it may have been taken.',
+        '`throttled`: too fast, the rate is lowered; `later`: this message is tried again, up to the limit of attempts; `unavailable`: the carrier takes nothing for now; `fault`: nothing is taken until the operator acts; `unknown`: it may have been taken.',
     }),
     as: Type.Enum(['REJECTED', 'UNDELIVERABLE', 'EXPIRED'], {
-      description: 'The status of a refused message.',
+      description: 'The status of a rejected message.',
       default: 'REJECTED',
     }),
     elsewhere: Type.Boolean({
@@ -93,21 +93,21 @@ export const Rule = Type.Object(
 );
 export type Rule = Static<typeof Rule>;
 
-/** How the answer to a message is read. */
+/** Rules for reading the response to a message. */
 export const Answer = Type.Object(
   {
-    id: Type.Optional(Place("Where the carrier's id of the message stands; without it, the message has ours.")),
-    code: Type.Optional(Place('Where the code of an error stands.')),
-    text: Type.Optional(Place('Where the text of an error stands.')),
+    id: Type.Optional(Place("Place of the carrier's id of the message; without it, the message has ours.")),
+    code: Type.Optional(Place('Place of the error code.')),
+    text: Type.Optional(Place('Place of the error text.')),
     rules: Type.Array(Rule, {
-      description: 'What answers mean; the first that fits applies, then the meaning of the HTTP status.',
+      description: 'Meanings of responses; the first rule that fits applies, then the meaning of the HTTP status.',
       default: [],
       maxItems: 100,
     }),
   },
   {
     description:
-      'How the answer to a message is read. A place is a JSON pointer, `header:name`, or `text:before*behind`.',
+      'Rules for reading the response to a message. A place is a JSON pointer, `header:name`, or `text:before*after`.',
     additionalProperties: false,
   },
 );
@@ -116,7 +116,7 @@ export type Answer = Static<typeof Answer>;
 const When = Type.Object(
   { at: Place(), is: Type.Array(Type.String({ maxLength: 200 }), { minItems: 1 }) },
   {
-    description: 'Only what has one of these values at this place; `*` is any but an empty one.',
+    description: 'Only events with one of these values at this place; `*` is any non-empty one.',
     additionalProperties: false,
   },
 );
@@ -138,48 +138,48 @@ const list = Type.Optional(
   }),
 );
 
-/** How receipts are found in a callback. */
+/** Locations of receipts in a callback. */
 export const Receipts = Type.Object(
   {
     list,
     when: Type.Optional(When),
     ids: Type.Array(Place(), {
-      description: 'Where the ids of the message stand: that of the answer, and ours (`{{messageId}}`) if it is there.',
+      description: 'Places of the ids of the message: that of the response, and ours (`{{messageId}}`) if present.',
       minItems: 1,
       maxItems: 5,
     }),
-    state: Place('Where the state stands; of several places, the first whose text is in `states` counts.'),
+    state: Place('Place of the state; of several places, the first whose text is in `states` counts.'),
     states: Type.Record(Type.String(), Type.Enum([...STATES]), {
-      description: 'What the states mean, in any case; others change nothing.',
+      description: 'Meanings of the states, ignoring case; others change nothing.',
     }),
-    code: Type.Optional(Place('Where the code of an error stands.')),
-    at: Type.Optional(Place('Where the time stands: ISO 8601, or seconds or milliseconds since 1970.')),
-    to: Type.Optional(Place('Where the number of the recipient stands.')),
-    from: Type.Optional(Place('Where the sender stands.')),
+    code: Type.Optional(Place('Place of the error code.')),
+    at: Type.Optional(Place('Place of the time: ISO 8601, or seconds or milliseconds since 1970.')),
+    to: Type.Optional(Place("Place of the recipient's number.")),
+    from: Type.Optional(Place('Place of the sender.')),
   },
-  { description: 'How receipts are found in a callback.', additionalProperties: false },
+  { description: 'Places of receipts in a callback.', additionalProperties: false },
 );
 export type Receipts = Static<typeof Receipts>;
 
-/** How inbound messages are found in a callback. */
+/** Locations of inbound messages in a callback. */
 export const Inbound = Type.Object(
   {
     list,
     when: Type.Optional(When),
-    id: Type.Optional(Place('Where their id stands: the same id twice is the same message.')),
-    from: Place('Where the number of the person stands.'),
-    to: Place('Where our number stands.'),
-    text: Place('Where the text stands.'),
-    at: Type.Optional(Place('Where the time stands.')),
-    ref: Type.Optional(Place('Where the reference of a long message stands that comes in parts.')),
-    total: Type.Optional(Place('Where the number of parts stands.')),
-    part: Type.Optional(Place('Where the number of the part stands, from 1.')),
+    id: Type.Optional(Place('Place of their id: the same id twice is the same message.')),
+    from: Place("Place of the person's number."),
+    to: Place('Place of our number.'),
+    text: Place('Place of the text.'),
+    at: Type.Optional(Place('Place of the time.')),
+    ref: Type.Optional(Place('Place of the reference of a long message that comes in parts.')),
+    total: Type.Optional(Place('Place of the number of parts.')),
+    part: Type.Optional(Place('Place of the part number, from 1.')),
   },
-  { description: 'How inbound messages are found in a callback.', additionalProperties: false },
+  { description: 'Places of inbound messages in a callback.', additionalProperties: false },
 );
 export type Inbound = Static<typeof Inbound>;
 
-/** How callbacks prove that they come from the carrier. */
+/** Proof that a callback comes from the carrier. */
 export const Verify = Type.Object(
   {
     by: Type.Enum(['query', 'header', 'basic', 'signature'], {
@@ -189,56 +189,54 @@ export const Verify = Type.Object(
     }),
     name: Type.String({
       description:
-        'The name of the parameter or header. Of several headers, with a vertical bar between them, the first that is there counts.',
+        'The name of the parameter or header. Of several headers, separated by a vertical bar, the first one present counts.',
       pattern: '^[A-Za-z0-9_ |-]{1,200}$',
       default: 'token',
     }),
     algorithm: Type.Enum(['hmac-sha1', 'hmac-sha256', 'hmac-sha512', 'ed25519'], {
-      description: 'How it is signed.',
+      description: 'Signature algorithm.',
       default: 'hmac-sha256',
     }),
-    encoding: Type.Enum(['hex', 'base64'], { description: 'How the signature is written.', default: 'hex' }),
+    encoding: Type.Enum(['hex', 'base64'], { description: 'Encoding of the signature.', default: 'hex' }),
     over: Type.String({
       description:
-        'What is signed: `{{body}}`, `{{url}}`, `{{path}}` (the URL without its query), `{{params}}` (names and values of a form, sorted; any other body is refused), `{{bodySha256}}` (in hex), `{{bodyHash}}` (its octets), `{{header:name}}`.',
+        'Signed text: `{{body}}`, `{{url}}`, `{{path}}` (the URL without its query), `{{params}}` (names and values of a form, sorted; any other body is rejected), `{{bodySha256}}` (in hex), `{{bodyHash}}` (its bytes), `{{header:name}}`.',
       maxLength: 500,
       default: '{{body}}',
     }),
     anyPort: Type.Boolean({
       description:
-        'The carrier may sign `{{url}}` with the standard port or without any: both fit, besides the URL as it is configured.',
+        'The carrier may sign `{{url}}` with the standard port or without any: both are accepted, in addition to the URL as configured.',
       default: false,
     }),
-    prefix: Type.String({ description: 'What stands before the signature.', maxLength: 50, default: '' }),
+    prefix: Type.String({ description: 'Text before the signature.', maxLength: 50, default: '' }),
     separator: Type.String({
-      description: 'Between several signatures, of which one must fit.',
+      description: 'Separator of several signatures, one of which must match.',
       maxLength: 5,
       default: '',
     }),
     key: Type.Enum(['signingKey', 'apiKey'], { description: 'The secret that signs.', default: 'signingKey' }),
     keyEncoding: Type.Enum(['text', 'base64'], {
-      description: '`base64`: also behind `whsec_`, as Standard Webhooks write it.',
+      description: '`base64`: also after `whsec_`, as in Standard Webhooks.',
       default: 'text',
     }),
-    timestamp: Type.Optional(Place('Where the time of the signature stands, in seconds or milliseconds since 1970.')),
-    confirm: Type.Optional(
-      Place('Where a URL stands that somebody must open once to subscribe; it is written to the log.'),
-    ),
+    timestamp: Type.Optional(Place('Place of the time of the signature, in seconds or milliseconds since 1970.')),
+    confirm: Type.Optional(Place('Place of a URL that must be opened once to subscribe; it is written to the log.')),
     maxAgeSeconds: Type.Integer({
-      description: 'The greatest age of a signature with a time.',
+      description: 'Maximum age of a signature with a time.',
       minimum: 1,
       maximum: 86_400,
       default: 600,
     }),
   },
   {
-    description: 'How callbacks prove that they come from the carrier; by a parameter `token` by default.',
+    description: 'Proof that callbacks come from the carrier; a parameter `token` by default.',
     additionalProperties: false,
   },
 );
 export type Verify = Static<typeof Verify>;
 
-/** How receipts and inbound messages are fetched from carriers that do not call. */
+/** Requests that fetch receipts and inbound messages from carriers without callbacks. */
 export const Poll = Type.Object(
   {
     path: Type.String({
@@ -248,7 +246,7 @@ export const Poll = Type.Object(
       maxLength: 1000,
     }),
     cursor: Place(
-      'Where the answer says from where the next request continues. It is kept once everything in the answer is stored.',
+      'Place of the cursor for the next request in the response. It is kept once everything in the response is stored.',
     ),
     start: Type.String({ description: '`{{cursor}}` of the first request.', maxLength: 200, default: '' }),
     confirm: Type.Optional(
@@ -260,7 +258,8 @@ export const Poll = Type.Object(
       }),
     ),
     intervalSeconds: Type.Integer({
-      description: 'The pause after an answer without events; what follows an answer with events is fetched at once.',
+      description:
+        'Pause after a response without events; after one with events, the next request follows immediately.',
       minimum: 1,
       maximum: 86_400,
       default: 30,
@@ -268,13 +267,13 @@ export const Poll = Type.Object(
   },
   {
     description:
-      'How receipts and inbound messages are fetched from a carrier that does not call; read like callbacks, by `receipts` and `inbound`. One worker at a time fetches.',
+      'Requests that fetch receipts and inbound messages from a carrier without callbacks; they are read like callbacks, by `receipts` and `inbound`. One worker fetches at a time.',
     additionalProperties: false,
   },
 );
 export type Poll = Static<typeof Poll>;
 
-/** What the carrier sends to our callback URL. */
+/** Formats of the carrier's requests to our callback URL. */
 export type Callbacks = {
   readonly receipts?: Receipts | undefined;
   readonly inbound?: Inbound | undefined;

@@ -6,11 +6,11 @@ import type { Request } from './protocol.ts';
 import type { HttpSmsSecrets, Resolved } from './settings.ts';
 import { compileFields, compileJson, compileText, type Values, variablesIn } from './template.ts';
 
-/** Makes requests to a carrier from the variables of messages. */
+/** Creates requests to a carrier from the variables of messages. */
 export type Requests = {
-  /** Makes the request of a message; null when a header would get characters that no header can have. */
+  /** Creates the request of a message; null if a header would get characters that no header can have. */
   send(values: Values): HttpRequest | null;
-  /** Makes the request that sends nothing, by which the carrier is found. */
+  /** Creates the request that sends nothing, which probes the carrier. */
   probe(values: Values): HttpRequest;
 };
 
@@ -33,7 +33,7 @@ export function compileRequests(resolved: Resolved, { apiKey }: HttpSmsSecrets):
     return Object.fromEntries([...(auth === null ? [] : [['authorization', auth] as const]), ...headers(values)]);
   }
 
-  /** Those of a message; null when one would get characters that it cannot have. */
+  /** Returns the headers of a message; null if one would get invalid characters. */
   function messageHeaders(values: Values, type: string | undefined): Record<string, string> | null {
     const all = { ...(type !== undefined && { 'content-type': type }), ...headersOf(values) };
     return Object.values(all).every((value) => HEADER_VALUE.test(value)) ? all : null;
@@ -61,7 +61,7 @@ export function compileRequests(resolved: Resolved, { apiKey }: HttpSmsSecrets):
       method: 'GET',
       origin,
       path: `${prefix}${probe(values) ?? '/'}`,
-      // Without a path of its own nothing is asked for, and the credentials are not needed.
+      // Without its own path the probe requests nothing, and the credentials are not needed.
       headers: resolved.probePath === undefined ? {} : headersOf({ ...values }),
     }),
   };

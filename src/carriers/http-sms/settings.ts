@@ -11,18 +11,18 @@ const seconds = (description: string, fallback: number) =>
   Type.Number({ description, minimum: 0.05, maximum: 600, default: fallback });
 
 /**
- * How one SMS carrier is reached over HTTP. `request`, `answer`, `receipts`, `inbound`, `verify` and `poll` describe its protocol;
- * a preset has them for a well-known carrier, and each that is given here takes the place of the preset's.
+ * Settings of one SMS carrier over HTTP. `request`, `answer`, `receipts`, `inbound`, `verify` and `poll` describe its
+ * protocol; a preset has them for a well-known carrier, and each one given here replaces that of the preset.
  */
 export const HttpSmsSettings = Type.Object(
   {
     preset: Type.Optional(
-      Type.Enum([...PRESET_NAMES], { description: 'A well-known carrier, whose protocol is then known.' }),
+      Type.Enum([...PRESET_NAMES], { description: 'A well-known carrier, whose protocol is then preset.' }),
     ),
     baseUrl: Type.Optional(
       Type.String({
         description:
-          'Address of the API, with the beginning of every path if there is one; plain HTTP only to this machine. A preset has one if its carrier has one for all customers.',
+          'Address of the API, including a common path prefix; plain HTTP only to this machine. A preset has one if its carrier has one for all customers.',
         maxLength: 300,
       }),
     ),
@@ -53,16 +53,16 @@ export const HttpSmsSettings = Type.Object(
     probePath: Type.Optional(
       Type.String({
         description:
-          'Path that is fetched, with the credentials, to see whether the carrier is there and accepts them; without one, only whether it answers. Nothing is sent by it.',
+          'Path that is fetched with the credentials to check that the carrier is reachable and accepts them; without one, only that it responds. It sends nothing.',
         pattern: '^/',
         maxLength: 500,
       }),
     ),
-    submitTimeoutSeconds: seconds('Time without an answer after which the outcome of a message is "unknown".', 30),
+    submitTimeoutSeconds: seconds('Time without a response after which the outcome of a message is "unknown".', 30),
     connectTimeoutSeconds: seconds('Time after which a connection attempt is abandoned and tried again.', 10),
     resends: Type.Integer({
       description:
-        'How often a message without an answer is sent again before its outcome is "unknown"; only to carriers that recognise a repeat (`idempotent` of `request`).',
+        'Number of times that a message without a response is sent again before its outcome is "unknown"; only to carriers that recognise a repeat (`idempotent` of `request`).',
       minimum: 0,
       maximum: 10,
       default: 2,
@@ -74,15 +74,15 @@ export const HttpSmsSettings = Type.Object(
       maximum: 30_000,
       default: 1000,
     }),
-    faultPauseSeconds: seconds('Pause after the credentials were refused, before the next attempt.', 30),
+    faultPauseSeconds: seconds('Pause after the credentials were rejected, before the next attempt.', 30),
   },
   { additionalProperties: false },
 );
 
-/** The settings of a connection by HTTP as they are stored. */
+/** The stored settings of an HTTP connection. */
 export type HttpSmsSettings = Static<typeof HttpSmsSettings>;
 
-/** The settings with what the preset adds. */
+/** The settings, completed from the preset. */
 export type Resolved = Omit<HttpSmsSettings, 'preset'> & {
   readonly baseUrl: string;
   readonly request: Request;
@@ -92,7 +92,7 @@ export type Resolved = Omit<HttpSmsSettings, 'preset'> & {
 const Secret = (description: string) =>
   Type.String({ description, maxLength: 4000, pattern: '^[\\x20-\\x7e\\r\\n]*$' });
 
-/** The secrets of a connection by HTTP. */
+/** The secrets of an HTTP connection. */
 export const HttpSmsSecrets = Type.Object(
   {
     apiKey: { ...Secret('The key, token or password of the API.'), default: '' },
@@ -104,8 +104,8 @@ export const HttpSmsSecrets = Type.Object(
 export type HttpSmsSecrets = Static<typeof HttpSmsSecrets>;
 
 /**
- * Validates stored or posted settings and fills in the defaults; what the preset has is not filled in, so that a newer
- * preset reaches connections that exist. Throws an Error whose message names the invalid fields.
+ * Validates stored or posted settings and fills in the defaults; values of the preset are not filled in, so that a
+ * newer preset applies to existing connections. Throws an Error whose message names the invalid fields.
  */
 export function parseHttpSmsSettings(json: unknown): HttpSmsSettings {
   const settings = parseSettings(HttpSmsSettings, json);
@@ -115,10 +115,10 @@ export function parseHttpSmsSettings(json: unknown): HttpSmsSettings {
 
 const NO_PRESET: { readonly needs: readonly string[] } & Partial<Omit<Preset, 'needs'>> = { needs: [] };
 
-/** Answers are read by their HTTP status alone. */
+/** Responses are read by their HTTP status alone. */
 const NO_ANSWER: Answer = { rules: [] };
 
-/** Returns the settings with those of the preset where they name none. Throws an Error that begins with the field. */
+/** Returns the settings, completed from the preset. Throws an Error that begins with the field. */
 export function resolveSettings({ preset, ...own }: HttpSmsSettings): Resolved {
   const { needs, ...known } = preset === undefined ? NO_PRESET : PRESETS[preset];
   const all = { ...known, ...own };
@@ -138,7 +138,10 @@ export function resolveSettings({ preset, ...own }: HttpSmsSettings): Resolved {
 /** Validates the secrets. Throws an Error whose message names the invalid fields and never repeats a value. */
 export const parseHttpSmsSecrets = (json: unknown): HttpSmsSecrets => parseSettings(HttpSmsSecrets, json);
 
-/** Throws an Error that begins with the field when the preset, or the check of signed callbacks, needs a secret that is missing. */
+/**
+ * Throws an Error that begins with the field if the preset, or the check of signed callbacks, needs a secret that is
+ * missing.
+ */
 export function checkSecrets(settings: HttpSmsSettings, secrets: HttpSmsSecrets): void {
   const { preset } = settings;
   const { request, verify } = resolveSettings(settings);

@@ -8,21 +8,21 @@ import { compileText, variablesIn } from './template.ts';
 
 /** A request of a carrier to our callback URL. */
 export type CallbackRequest = {
-  /** As the carrier called it, with its query. */
+  /** The URL as the carrier called it, with its query. */
   readonly url: string;
   readonly query: Readonly<Record<string, unknown>>;
   readonly headers: IncomingHttpHeaders;
-  /** The octets as received. */
+  /** The bytes as received. */
   readonly body: Uint8Array;
 };
 
-/** Returns whether a request comes from the carrier. */
+/** Returns true if a request comes from the carrier. */
 export type Verifier = (request: CallbackRequest) => boolean;
 
 /**
- * Compiles the check of callbacks: a token of ours that the carrier repeats, or a signature over parts of the request, with
- * its time if it has one. Compared in constant time. Throws an Error that begins with the field when the key is missing or
- * cannot be read.
+ * Compiles the check of callbacks: our token that the carrier repeats, or a signature over parts of the request, with
+ * its time if it has one. Compared in constant time. Throws an Error that begins with the field if the key is missing
+ * or cannot be read.
  */
 export function compileVerifier(verify: Verify, secrets: HttpSmsSecrets, now: () => number = Date.now): Verifier {
   const { by, name } = verify;
@@ -83,7 +83,7 @@ function compileSignature(verify: Verify, secrets: HttpSmsSecrets): Verifier {
   };
 }
 
-/** The same URL without its port, or with that of its scheme if it has none. */
+/** Returns the same URL without its port, or with that of its scheme if it has none. */
 function withOtherPort(url: string): string[] {
   const [, scheme = '', host = '', port, rest = ''] =
     /^(https?:\/\/)([^/?#:]+|\[[^/?#\]]+\])(:\d+)?(.*)$/s.exec(url) ?? [];
@@ -92,7 +92,7 @@ function withOtherPort(url: string): string[] {
   return [`${scheme}${host}:${scheme === 'https://' ? 443 : 80}${rest}`];
 }
 
-/** More than any rotation of keys leaves valid. */
+/** More than any rotation of keys leaves valid at a time. */
 const MAX_SIGNATURES = 5;
 
 function keyOf({ key, keyEncoding }: Verify, secrets: HttpSmsSecrets): Buffer {
@@ -116,17 +116,17 @@ function compileCheck({ algorithm, encoding }: Verify, key: Buffer): Check {
     constantTimeEqual(form(signature), createHmac(hash, key).update(signed, 'latin1').digest(encoding));
 }
 
-/** The fixed beginning of a public key of Ed25519 in DER (RFC 8410). */
+/** The fixed prefix of an Ed25519 public key in DER (RFC 8410). */
 const ED25519_DER = Buffer.from('302a300506032b6570032100', 'hex');
 
-/** Reads a public key of 32 octets in base64. */
+/** Reads a public key of 32 bytes in base64. */
 function ed25519Key(key: Buffer): KeyObject {
   const octets = key.length === 32 ? key : Buffer.from(key.toString(), 'base64');
   if (octets.length !== 32) throw new Error('signingKey: must be a public key of Ed25519, 32 octets in base64');
   return createPublicKey({ key: Buffer.concat([ED25519_DER, octets]), format: 'der', type: 'spki' });
 }
 
-/** Returns how a part of a request is read that can be signed, by its name in templates; each octet is one character. */
+/** Returns the reader of a signed part of a request, by its name in templates; each byte is one character. */
 function partOf(name: string): (request: CallbackRequest) => string | null {
   switch (name) {
     case 'url':
@@ -142,7 +142,7 @@ function partOf(name: string): (request: CallbackRequest) => string | null {
     case 'params':
       return ({ headers, body }) => {
         if (isForm(headers)) return latin1Of(sortedParams(octetsOf(body).toString()));
-        // A signature over the fields of a form, or over the URL of a GET alone, says nothing about another body.
+        // A signature over the fields of a form, or over the URL of a GET alone, proves nothing about another body.
         return body.length === 0 ? '' : null;
       };
     default:
@@ -155,7 +155,7 @@ const latin1Of = (text: string): string => Buffer.from(text).toString('latin1');
 const headerIn = (headers: IncomingHttpHeaders, name: string): string | null =>
   headers[name] === undefined ? null : textOf(headers[name]);
 
-/** The fields of a form, sorted by name and value, each name directly before its value; a pair that repeats counts once. */
+/** The fields of a form, sorted by name and value, each name directly before its value; a repeated pair counts once. */
 function sortedParams(text: string): string {
   const pairs = [...new URLSearchParams(text)].map(([name, value]) => ({ name, value }));
   const sorted = pairs.toSorted((a, b) => compare(a.name, b.name) || compare(a.value, b.value));

@@ -6,13 +6,13 @@ import type { Outcome } from '../outcome.ts';
 import type { Throttle } from '../throttle.ts';
 import type { Judge, Verdict } from './verdict.ts';
 
-/** What sending a message needs from the carrier. */
+/** Dependencies for sending a message. */
 export type SubmitDeps = {
   readonly http: HttpClient;
   readonly gate: Gate;
   readonly throttle: Throttle;
   readonly judge: Judge;
-  /** Whether the carrier takes a repeat with our id only once. */
+  /** True if the carrier takes a repeat with our id only once. */
   readonly idempotent: boolean;
   readonly resends: number;
   readonly timing: Timing;
@@ -26,7 +26,7 @@ export type Timing = {
   readonly laterMs: number;
   /** The minimum delay before a message in doubt is sent again; the maximum is twice as long. */
   readonly resendMs: number;
-  /** The delay after the credentials were refused. */
+  /** The delay after the credentials were rejected. */
   readonly refusedMs: number;
   /** The first delay between two probes of the link; it doubles up to `probeMaxMs`. */
   readonly probeBaseMs: number;
@@ -36,10 +36,11 @@ export type Timing = {
 /**
  * Sends one message and resolves with its outcome.
  *
- * A message that was written without a conclusive answer is in doubt. It is only sent again to a carrier that recognises
- * our id: with exactly the same octets, so that the next answer resolves the doubt; after `resends` attempts, and always to
- * other carriers, it is `unknown`. While a message is in doubt it is never returned as `retry`, which would mean that it
- * was not taken, nor refused for what a proxy could say about its repeat: another carrier would send it once more.
+ * A message that was written without a conclusive response is in doubt. It is only sent again to a carrier that
+ * recognises our id: with exactly the same bytes, so that the next response resolves the doubt; after `resends`
+ * attempts, and always to other carriers, it is `unknown`. While a message is in doubt it is never returned as `retry`,
+ * which would mean that it was not taken, nor as refused because of a status that a proxy could return for the repeat:
+ * another carrier would send it once more.
  */
 export async function sendMessage(deps: SubmitDeps, submission: Submission, request: HttpRequest): Promise<Outcome> {
   let doubt: string | null = null;
@@ -60,7 +61,7 @@ export async function sendMessage(deps: SubmitDeps, submission: Submission, requ
   }
 }
 
-/** The refusal of a repeat for a wrong path, for example, does not tell of the attempt before it. */
+/** Ignores verdicts about a repeat that do not apply to the attempt before it, such as a wrong path. */
 function keepDoubt(verdict: Verdict): Verdict {
   if (verdict.act !== 'refused' || !verdict.byStatus || !verdict.elsewhere) return verdict;
   return { act: 'unknown', code: verdict.code, text: verdict.text, waitMs: 0 };
@@ -80,7 +81,7 @@ async function attempt({ http, gate, throttle, judge, onVerdict }: SubmitDeps, r
 
 const isValid = ({ validUntil }: Submission): boolean => validUntil === null || validUntil.getTime() > Date.now();
 
-/** Waits before a repetition; resolves with false when the carrier stops meanwhile. */
+/** Waits before a repetition; resolves with false if the carrier stops meanwhile. */
 async function waitBeforeResend({ gate, throttle, timing }: SubmitDeps, verdict: Verdict): Promise<boolean> {
   const askedMs = 'waitMs' in verdict ? verdict.waitMs : 0;
   const ownMs = Math.round(timing.resendMs * (1 + Math.random()));
@@ -89,7 +90,7 @@ async function waitBeforeResend({ gate, throttle, timing }: SubmitDeps, verdict:
   return !gate.stopping.aborted;
 }
 
-/** A message in doubt holds its slot no longer than this for one repetition. */
+/** Maximum time for which a message in doubt holds its slot before one repetition. */
 const MAX_WAIT_MS = 30_000;
 
 type RetryVerdict = Exclude<Verdict, { act: 'accepted' | 'refused' }>;

@@ -1,16 +1,16 @@
 import { splitPlaceholders } from '../../platform/lib/placeholders.ts';
 import { isRecord } from '../../platform/lib/is-record.ts';
 
-/** The value of a variable; null when it has none for this message. */
+/** The value of a variable; null if it has none for this message. */
 export type Value = string | number | boolean | null;
 
 /** The variables of one request by their names. */
 export type Values = Readonly<Record<string, Value>>;
 
-/** A template that is ready to be filled; a result of undefined means that it is left out. */
+/** A template that is ready to be filled; a result of undefined means that it is omitted. */
 export type Fill<T> = (values: Values) => T | undefined;
 
-/** Lists the variables in all texts of a template, which may be a text, a list or an object; each once. */
+/** Lists the variables in all texts of a template (a text, a list or an object), each once. */
 export function variablesIn(template: unknown): string[] {
   if (typeof template === 'string') return [...new Set(namesOf(template))];
   const inner = isRecord(template) ? Object.values(template) : [];
@@ -22,7 +22,7 @@ const namesOf = (text: string): string[] =>
 
 /**
  * Compiles a text with placeholders `{{name}}`. Values are passed through `encode`, fixed text is not. A text with a
- * variable that has no value is left out as a whole. Values are data: braces in them are not replaced again.
+ * variable that has no value is omitted as a whole. Values are data: braces in them are not replaced again.
  */
 export function compileText(template: string, encode: (value: string) => string = (value) => value): Fill<string> {
   const parts = splitPlaceholders(template, { defaults: false }).map((part) =>
@@ -43,8 +43,8 @@ export function compileText(template: string, encode: (value: string) => string 
 
 /**
  * Compiles a tree of JSON whose texts are templates. A text that is a single placeholder has the type of its value, so
- * that numbers and booleans stay such. What has no value is left out, and so are lists and objects whose members with
- * variables are all left out by that.
+ * that numbers and booleans keep their types. Members without a value are omitted, and so are lists and objects of
+ * which all members with variables are omitted.
  */
 export function compileJson(template: unknown): Fill<unknown> {
   if (typeof template === 'string') return compileJsonText(template);
@@ -76,8 +76,8 @@ function compileJsonText(template: string): Fill<unknown> {
 }
 
 /**
- * Compiles named texts, such as the fields of a form or of a query, into pairs. A list has its name several times; what
- * has no value is left out.
+ * Compiles named texts, such as the fields of a form or of a query, into pairs. A list has its name several times;
+ * members without a value are omitted.
  */
 export function compileFields(
   fields: Readonly<Record<string, string | readonly string[]>>,

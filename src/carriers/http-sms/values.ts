@@ -5,7 +5,7 @@ import type { Request } from './protocol.ts';
 import type { HttpSmsSecrets, Resolved } from './settings.ts';
 import type { Value } from './template.ts';
 
-/** A number, unlike a name or a short code. */
+/** The form of a number, unlike a name or a short code. */
 const LONG_NUMBER = /^[1-9]\d{6,14}$/;
 
 const withPlus = (sender: string): string => (LONG_NUMBER.test(sender) ? `+${sender}` : sender);
@@ -32,7 +32,7 @@ export function valuesOf(
   const sender = withoutPlus(submission.sender);
   const ownMs = validUntil === null ? null : Math.max(1000, validUntil.getTime() - now);
   const validityMs = ownMs === null ? null : Math.min(ownMs, maxValiditySeconds * 1000);
-  // Few requests contain those that take time.
+  // Counted on demand: few requests contain the slow ones.
   let counted: ReturnType<typeof countParts> | undefined;
   const count = () => (counted ??= countParts(body));
   return {

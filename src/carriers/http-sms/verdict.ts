@@ -5,15 +5,21 @@ import type { Answer, Rule } from './protocol.ts';
 
 type Refusal = Extract<Outcome, { kind: 'refused' }>['status'];
 
-/** What an attempt to send a message has come to. */
+/** Result of an attempt to send a message. */
 export type Verdict =
-  /** The carrier took it, under these ids, of which each part may have one; none when the answer is expected to name none. */
+  /**
+   * The carrier took it, under these ids, of which each part may have one; none if the response is expected to name
+   * none.
+   */
   | { readonly act: 'accepted'; readonly ids: readonly string[] }
   | {
       readonly act: 'refused';
       readonly status: Refusal;
       readonly elsewhere: boolean;
-      /** No rule of the carrier says so, only the HTTP status: a proxy in front of it may have answered. */
+      /**
+       * True if no rule of the carrier applied, only the HTTP status: the response may be that of a proxy in front of
+       * it.
+       */
       readonly byStatus: boolean;
       readonly code: string;
       readonly text: string;
@@ -22,13 +28,13 @@ export type Verdict =
       readonly act: 'throttled' | 'later' | 'unavailable' | 'fault' | 'unknown';
       readonly code: string;
       readonly text: string;
-      /** The wait that the carrier asks for; 0 when it asks for none. */
+      /** The wait that the carrier asks for; 0 if none. */
       readonly waitMs: number;
     }
   /** Nothing was written. */
   | { readonly act: 'not-written'; readonly text: string };
 
-/** Judges what a request for one message has come to. */
+/** Judges the response to the request for one message. */
 export type Judge = (answer: HttpAnswer) => Verdict;
 
 const MAX_TEXT_LENGTH = 500;
@@ -36,11 +42,11 @@ const MAX_TEXT_LENGTH = 500;
 export const MAX_ID_LENGTH = 200;
 
 /**
- * Compiles the rules by which the answers of a carrier are read: the first that fits applies, then what the HTTP status
- * means. By that, 2xx is taken, 401 a fault, 429 throttled, other 3xx and 4xx refused. 408 and 5xx are unknown, because a
- * proxy in front of the carrier answers so too, after it has passed the message on; so is 409, with which carriers answer a
- * message that they have already. A 2xx without the id that is expected is unknown. Codes and texts pass through `hide`, which
- * takes secrets out of them.
+ * Compiles the rules for reading the responses of a carrier: the first that fits applies, then the meaning of the HTTP
+ * status. By status, 2xx is taken, 401 a fault, 429 throttled, other 3xx and 4xx refused. 408 and 5xx are unknown,
+ * because a proxy in front of the carrier returns them too, after it has passed the message on; so is 409, which
+ * carriers return for a message that they have already. A 2xx without the expected id is unknown. Codes and texts pass
+ * through `hide`, which removes secrets from them.
  */
 export function compileJudge(answer: Answer, hide: (text: string) => string = (said) => said): Judge {
   const ids = answer.id === undefined ? null : compilePlaces(answer.id);
@@ -96,7 +102,7 @@ function meaningOf(status: number): Meaning {
   if (status === 401) return meaning('fault');
   if (status === 429) return meaning('throttled');
   if (status === 408 || status === 409 || status >= 500) return meaning('unknown');
-  // No rights, no money, a wrong path, a redirect: not because of the message.
+  // No rights, no money, a wrong path, a redirect: not related to the message.
   return meaning('refused', status < 400 || (status >= 402 && status <= 405));
 }
 

@@ -10,10 +10,10 @@ export type HttpRequest = {
   readonly origin: string;
   /** Path and query. */
   readonly path: string;
-  /** In lower case; `user-agent` is that of this program by default. */
+  /** Names in lower case; `user-agent` is that of this program by default. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string | Uint8Array;
-  /** Limit for the whole exchange, the wait for a connection included; defaults to the client's setting. */
+  /** Limit for the whole exchange, including the wait for a connection; defaults to the client's setting. */
   readonly timeoutMs?: number;
   /** Maximum size of the response body; defaults to the client's setting. */
   readonly maxBytes?: number;
@@ -29,8 +29,8 @@ export type HttpAnswer =
       readonly body: Buffer;
     }
   /**
-   * No complete response. `written` is true when octets may have gone out, so that the peer may have acted on them.
-   * `tooLarge` is true when the response body exceeds its maximum size.
+   * No complete response. `written` is true if bytes may have gone out, so that the peer may have acted on them.
+   * `tooLarge` is true if the response body exceeds its maximum size.
    */
   | { readonly kind: 'failed'; readonly written: boolean; readonly reason: string; readonly tooLarge?: boolean };
 
@@ -52,14 +52,17 @@ export type HttpClientOptions = {
   readonly maxBytes?: number;
   /** Replaces the system's name resolution, for hosts that third parties name. */
   readonly lookup?: LookupFunction;
-  /** Whether an address may be dialled that stands in place of a name, for which `lookup` is not called; default: any. */
+  /**
+   * Returns true if an address that is given instead of a name, without a call of `lookup`, may be dialled; default:
+   * any.
+   */
   readonly isAllowed?: (address: string) => boolean;
 };
 
 const MAX_BODY_BYTES = 1 << 20;
 const MAX_HEADER_BYTES = 16 * 1024;
 
-/** Origins that are remembered: a carrier has one or two, besides hosts of files. */
+/** Number of origins cached: a carrier has one or two, in addition to hosts of files. */
 const MAX_ORIGINS = 100;
 
 /**
@@ -113,9 +116,11 @@ function dropIdle(lanes: Map<string, Lane | null>): void {
 
 /** The connections to one origin; each has one request at a time. */
 type Lane = {
-  /** Calls `use` with a free connection, now or when there is one, in the order of the calls; with null after `destroy`. */
+  /**
+   * Calls `use` with a free connection, now or when there is one, in the order of the calls; with null after `destroy`.
+   */
   take(use: (connection: Client | null) => void): void;
-  /** Gives a connection back that `take` gave. */
+  /** Returns a connection obtained from `take`. */
   release(connection: Client): void;
   isBusy(): boolean;
   /** Closes all connections; requests on them fail. */
@@ -123,14 +128,14 @@ type Lane = {
 };
 
 /**
- * Creates the connections to one origin. undici's own pool looks through all of its connections for a free one, and tells
+ * Creates the connections to one origin. undici's own pool searches all of its connections for a free one, and notifies
  * listeners of each that becomes free.
  */
 function createLane(origin: string, { connections, connectTimeoutMs, lookup }: HttpClientOptions): Lane {
   const connect = buildConnector({
     timeout: connectTimeoutMs,
     allowH2: false,
-    // Whatever NODE_TLS_REJECT_UNAUTHORIZED says: the requests carry credentials.
+    // Regardless of NODE_TLS_REJECT_UNAUTHORIZED: the requests carry credentials.
     rejectUnauthorized: true,
     ...(lookup && { lookup }),
   });
@@ -156,7 +161,7 @@ function createLane(origin: string, { connections, connectTimeoutMs, lookup }: H
 
   return {
     take(use) {
-      // The one that was used last: those that are not needed close.
+      // The last one used: unneeded ones close.
       const connection = free.pop() ?? (all.length < connections ? open() : undefined);
       if (connection) use(connection);
       else waiting.push(use);
@@ -205,7 +210,7 @@ function exchange(
     }
 
     const handler: Dispatcher.DispatchHandler = {
-      // undici calls this right before the first octet: a request that fails earlier has not gone out.
+      // undici calls this right before the first byte: a request that fails earlier has not gone out.
       onRequestStart(started) {
         if (over) started.abort(new Error('too late'));
         else controller = started;
@@ -243,7 +248,7 @@ const joined = (chunks: readonly Buffer[], bytes: number): Buffer => {
 const MAX_RETRY_AFTER_MS = 3_600_000;
 
 /**
- * Returns the wait that `Retry-After` asks for, in milliseconds, at most one hour; 0 when it is missing or unreadable.
+ * Returns the wait that `Retry-After` asks for, in milliseconds, at most one hour; 0 if it is missing or unreadable.
  */
 export function retryAfterMs(headers: IncomingHttpHeaders, now = Date.now()): number {
   const text = headers['retry-after'];

@@ -9,21 +9,21 @@ export type Gate = {
   /** Returns the number of submits that hold a slot. */
   inFlight(): number;
   /**
-   * Sends a message in a free slot and resolves with the outcome of `send`. Resolves with a refusal when the validity
-   * is over, with `retry` when no slot is free, and with `unknown` when `send` rejects; never rejects.
+   * Sends a message in a free slot and resolves with the outcome of `send`. Resolves with a refusal if the validity is
+   * over, with `retry` if no slot is free, and with `unknown` if `send` rejects; never rejects.
    */
   pass(submission: Submission, send: (submission: Submission) => Promise<Outcome>): Promise<Outcome>;
   /** Opens or closes the gate, for example without a token or after a fault. It is closed at first. */
   setOpen(open: boolean): void;
-  /** Returns whether the gate is open and not stopping. */
+  /** Returns true if the gate is open and not stopping. */
   isOpen(): boolean;
   /** Pauses for at least `minMs`, because the network is not available. */
   pause(minMs?: number): void;
-  /** Makes the next pause a short one again, because the network took a message. */
+  /** Shortens the next pause again, because the network took a message. */
   messageAccepted(): void;
-  /** Returns how much longer the pause lasts; 0 when there is none. */
+  /** Returns the remaining time of the pause; 0 if there is none. */
   pauseMs(): number;
-  /** Aborted when the gate drains: from then on nothing is started or repeated. */
+  /** Aborted when the gate drains: after that nothing is started or repeated. */
   readonly stopping: AbortSignal;
   /** Closes for good; resolves when nothing is in flight, or after `deadlineMs`. */
   drain(deadlineMs: number): Promise<void>;

@@ -1,19 +1,19 @@
 /** The state of the link to an API; see `createLink`. */
 export type Link = {
-  /** Starts to probe whether the API is reachable and accepts the credentials. */
+  /** Starts to probe the API's reachability and the credentials. */
   start(): void;
-  /** Closes the link and probes it again soon, because a request got no answer. */
+  /** Closes the link and probes it again soon, because a request got no response. */
   verify(): void;
-  /** Closes the link, and probes at intervals whether the credentials are accepted again. */
+  /** Closes the link, and probes at intervals until the credentials are accepted again. */
   refused(text: string): void;
   /** Lets the next `verify` probe without delay, because a message was accepted. */
   messageAccepted(): void;
-  /** Returns the reason while the credentials are refused, else null. */
+  /** Returns the reason while the credentials are rejected, else null. */
   fault(): string | null;
   stop(): void;
 };
 
-/** What a probe has found. */
+/** Result of a probe. */
 export type Probed = { readonly state: 'available' | 'unreachable' | 'refused'; readonly text: string };
 
 /** The delays between probes. */
@@ -21,14 +21,14 @@ export type LinkTiming = {
   /** The first delay between two probes; it doubles up to `probeMaxMs`. */
   readonly probeBaseMs: number;
   readonly probeMaxMs: number;
-  /** The delay between two probes after the credentials were refused. */
+  /** The delay between two probes after the credentials were rejected. */
   readonly refusedMs: number;
 };
 
 /**
- * Watches whether an API is reachable and accepts our credentials, by a request that sends nothing. `report` is called
- * with whether messages may be sent, and with the fault of the credentials if there is one; `failed`, with the reason why a
- * probe failed. Probes are repeated with delays that double. `probe` must not reject.
+ * Watches the reachability of an API and the validity of our credentials, by a request that sends nothing. Calls
+ * `report` with true if messages may be sent and with the fault of the credentials if there is one, and `failed` with
+ * the reason of a failed probe. Probes are repeated with delays that double. `probe` must not reject.
  */
 export function createLink(
   probe: () => Promise<Probed>,
@@ -37,7 +37,7 @@ export function createLink(
   failed: (reason: string) => void,
 ): Link {
   let delayMs = 0;
-  /** Whether a probe is in flight or scheduled. */
+  /** True while a probe is in flight or scheduled. */
   let probing = false;
   let stopped = false;
   let fault: string | null = null;
@@ -71,7 +71,7 @@ export function createLink(
     return delayMs;
   }
 
-  /** Probes at once the first time; the delay grows while every successful probe is followed by another failure. */
+  /** Probes immediately the first time; the delay grows while every successful probe is followed by another failure. */
   function verify(): void {
     if (stopped || probing) return;
     setState(false, null);

@@ -3,19 +3,19 @@ import Type, { type Static } from 'typebox';
 const Place = (description: string) =>
   Type.Optional(Type.String({ pattern: '^(/|header:[A-Za-z0-9-]|text:.*\\*)', maxLength: 500, description }));
 
-/** How the answer of a look-up service is read. */
+/** Rules for reading the response of a lookup service. */
 export const LookupAnswer = Type.Object(
   {
-    network: Place('Where MCC and MNC stand together, such as 22201.'),
-    mcc: Place('Where the mobile country code stands.'),
-    mnc: Place('Where the mobile network code stands.'),
-    ported: Place('Where it stands whether the number was ported.'),
+    network: Place('Place of MCC and MNC together, such as 22201.'),
+    mcc: Place('Place of the mobile country code.'),
+    mnc: Place('Place of the mobile network code.'),
+    ported: Place('Place of the porting flag.'),
     portedIs: Type.Optional(
-      Type.Array(Type.String({ maxLength: 100 }), { minItems: 1, description: 'The values there that mean yes.' }),
+      Type.Array(Type.String({ maxLength: 100 }), { minItems: 1, description: 'Values there that mean yes.' }),
     ),
   },
   {
-    description: 'How the answer is read. A place is a JSON pointer, `header:name`, or `text:before*behind`.',
+    description: 'Places in the response. A place is a JSON pointer, `header:name`, or `text:before*after`.',
     additionalProperties: false,
   },
 );

@@ -6,30 +6,30 @@ import { sharedValues } from '../http-sms/values.ts';
 import type { LookupAnswer } from './answer.ts';
 import { type LookupSettings, resolveLookup } from './settings.ts';
 
-/** What a look-up has come to. */
+/** Result of a number lookup. */
 export type Found =
-  /** The service answered; `network` (MCC and MNC) is null when it knows none. */
+  /** The service responded; `network` (MCC and MNC) is null if it knows none. */
   | { readonly kind: 'answered'; readonly network: string | null; readonly ported: boolean | null }
-  /** It did not, or not with anything about the number: nothing is known. `reason` is readable. */
+  /** The service did not respond, or not about the number: nothing is known. `reason` is readable. */
   | { readonly kind: 'failed'; readonly reason: string };
 
 export type NumberLookup = {
   /** Looks a number up, in E.164 with its plus; never rejects. */
   find(number: string): Promise<Found>;
-  /** Ends look-ups in progress as failed. */
+  /** Ends lookups in progress as failed. */
   close(): Promise<void>;
 };
 
 export type LookupContext = {
   /** Resolves names to addresses that may be dialled. */
   readonly lookup?: LookupFunction;
-  /** Whether an address may be dialled that stands in place of a name. */
+  /** Returns true if an address that is given instead of a name may be dialled. */
   readonly isAllowed?: (address: string) => boolean;
 };
 
 /**
- * Opens a service that knows the networks of numbers, as its settings or their preset describe. An answer of 404 says that
- * there is no such number, and so that there is no network.
+ * Opens a service that knows the networks of numbers, as its settings or their preset describe. A response of 404
+ * means that there is no such number, and so no network.
  */
 export function createNumberLookup(settings: LookupSettings, apiKey: string, context: LookupContext): NumberLookup {
   const { http: resolved, answer } = resolveLookup(settings);

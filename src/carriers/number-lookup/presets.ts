@@ -3,10 +3,10 @@ import type { LookupAnswer } from './answer.ts';
 export const LOOKUP_PRESET_NAMES = ['twilio', 'telnyx'] as const;
 export type LookupPresetName = (typeof LOOKUP_PRESET_NAMES)[number];
 
-/** How a service is asked, and how its answers are read. */
+/** Request and response format of a lookup service. */
 type LookupProtocol = { readonly baseUrl: string; readonly request: object; readonly answer: LookupAnswer };
 
-/** The protocols of well-known look-up services, as their public documentation had them in November 2026. */
+/** The protocols of well-known lookup services, as publicly documented in November 2026. */
 export const LOOKUP_PRESETS: Readonly<Record<LookupPresetName, LookupProtocol>> = {
   // Lookup v2 with Line Type Intelligence (twilio.com/docs/lookup/v2-api/line-type-intelligence). The account is the SID.
   twilio: {
@@ -24,8 +24,8 @@ export const LOOKUP_PRESETS: Readonly<Record<LookupPresetName, LookupProtocol>> 
       mnc: '/line_type_intelligence/mobile_network_code',
     },
   },
-  // Number Lookup v2 (developers.telnyx.com/docs/identity/number-lookup). MCC and MNC are there for accounts that have them
-  // enabled.
+  // Number Lookup v2 (developers.telnyx.com/docs/identity/number-lookup). MCC and MNC are present for accounts that
+  // have them enabled.
   telnyx: {
     baseUrl: 'https://api.telnyx.com',
     request: {

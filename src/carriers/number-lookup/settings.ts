@@ -8,7 +8,7 @@ import { LOOKUP_PRESET_NAMES, LOOKUP_PRESETS } from './presets.ts';
 export const LookupSettings = Type.Object(
   {
     preset: Type.Optional(
-      Type.Enum([...LOOKUP_PRESET_NAMES], { description: 'A well-known service, whose protocol is then known.' }),
+      Type.Enum([...LOOKUP_PRESET_NAMES], { description: 'A well-known service, whose protocol is then preset.' }),
     ),
     baseUrl: Type.Optional(Type.String({ description: 'Address of the API.', maxLength: 300 })),
     account: Type.Optional(
@@ -17,37 +17,36 @@ export const LookupSettings = Type.Object(
     request: Type.Optional(Request),
     answer: Type.Optional(LookupAnswer),
     timeoutSeconds: Type.Number({
-      description: 'Time after which a look-up has failed.',
+      description: 'Time after which a lookup fails.',
       minimum: 0.05,
       maximum: 60,
       default: 5,
     }),
     concurrency: Type.Integer({
-      description: 'Maximum unanswered look-ups, per process.',
+      description: 'Maximum concurrent lookups, per process.',
       minimum: 1,
       maximum: 200,
       default: 20,
     }),
     waitMs: Type.Integer({
-      description: 'The longest time that a message waits for its network; then it is routed without.',
+      description: 'Maximum time that a message waits for its network; then it is routed without it.',
       minimum: 0,
       maximum: 5000,
       default: 500,
     }),
     margins: Type.Boolean({
-      description:
-        'Whether numbers are also looked up of which only the cost depends on the network. No message waits for that.',
+      description: 'Also look up numbers if only the cost depends on the network. No message waits for that.',
       default: false,
     }),
-    price: Type.Number({ description: 'What an answered look-up costs, in currency units.', minimum: 0, default: 0 }),
+    price: Type.Number({ description: 'Cost of an answered lookup, in currency units.', minimum: 0, default: 0 }),
     maxAgeHours: Type.Integer({
-      description: 'How long a network counts as known.',
+      description: 'Time for which a network is cached.',
       minimum: 1,
       maximum: 8760,
       default: 720,
     }),
     maxUnknownHours: Type.Integer({
-      description: 'How long a number without a network is not asked for again.',
+      description: 'Time for which a number without a network is not looked up again.',
       minimum: 1,
       maximum: 8760,
       default: 24,
@@ -55,11 +54,11 @@ export const LookupSettings = Type.Object(
   },
   { additionalProperties: false },
 );
-/** The settings of a look-up service as they are stored. */
+/** The stored settings of a lookup service. */
 export type LookupSettings = Static<typeof LookupSettings>;
 
 export type ResolvedLookup = {
-  /** For the engine that makes requests of SMS carriers. */
+  /** Settings for the engine that makes requests of SMS carriers. */
   readonly http: Resolved;
   readonly answer: LookupAnswer;
 };
@@ -71,7 +70,7 @@ export function parseLookupSettings(json: unknown): LookupSettings {
   return settings;
 }
 
-/** Returns the settings with those of the preset where they name none. Throws an Error that begins with the field. */
+/** Returns the settings, completed from the preset. Throws an Error that begins with the field. */
 export function resolveLookup({
   preset,
   baseUrl,
@@ -83,7 +82,7 @@ export function resolveLookup({
   const known = preset === undefined ? undefined : LOOKUP_PRESETS[preset];
   const places = answer ?? known?.answer;
   if (!places || (places.network === undefined && (places.mcc === undefined || places.mnc === undefined)))
-    throw new Error('answer: must say where network, or mcc and mnc, stand');
+    throw new Error('answer: must state the place of network, or of mcc and mnc');
   const http = parseHttpSmsSettings({
     baseUrl: baseUrl ?? known?.baseUrl,
     request: request ?? known?.request,

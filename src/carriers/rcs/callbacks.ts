@@ -5,9 +5,9 @@ import { phoneDigits, readInstant, MAX_ID_LENGTH } from './fields.ts';
 import { isSigned } from './signature.ts';
 import { readUserMessage } from './user-message.ts';
 
-/** A callback request, and what is needed to verify it. */
+/** A callback request with the data needed to verify it. */
 export type CallbackRequest = {
-  /** The octets as received. */
+  /** The bytes as received. */
   readonly rawBody: Uint8Array;
   /** The value of the header `X-Goog-Signature`. */
   readonly signature: string | undefined;
@@ -47,7 +47,7 @@ export type RcsEvents = {
 
 /** The result of reading a callback request. */
 export type ReadCallback =
-  /** Must be answered with 200 and exactly this text. */
+  /** Requires a response of 200 with exactly this text. */
   | { readonly kind: 'handshake'; readonly text: string }
   /** The signature does not match, or a handshake has another token. */
   | { readonly kind: 'forged' }
@@ -57,9 +57,9 @@ export type ReadCallback =
 const MAX_SECRET_LENGTH = 1000;
 
 /**
- * Reads a request of the network to our callback URL (RBM API, webhooks): the handshake that registers the
- * URL, or an event. The signature is verified on the event's own octets before the event is read. Never throws: a
- * signed event that is unreadable is listed in `other`, since the network would repeat it for a week otherwise.
+ * Reads a request of the network to our callback URL (RBM API, webhooks): the handshake that registers the URL, or an
+ * event. The signature is verified on the event's own bytes before the event is read. Never throws: a signed event that
+ * is unreadable is listed in `other`, since the network would repeat it for a week otherwise.
  */
 export function readRcsCallback(request: CallbackRequest): ReadCallback {
   const json = parseJson(Buffer.from(request.rawBody).toString());

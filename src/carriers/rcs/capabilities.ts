@@ -6,11 +6,11 @@ import { createSlots } from '../../platform/lib/limits/slots.ts';
 import { capabilitiesPath, type RbmClient } from './client.ts';
 import type { RcsSettings } from './settings.ts';
 
-/** Which numbers the network reaches; see `createReachability`. */
+/** Reachability of numbers in the network; see `createReachability`. */
 export type Reachability = {
   /** Implements `Carrier.findReachable`. */
   find(sender: string, destinations: readonly string[]): Promise<ReadonlyMap<string, boolean>>;
-  /** Remembers whether a number is reachable when the network reveals it in another answer. */
+  /** Stores the reachability of a number that the network reveals in another response. */
   learn(sender: string, destination: string, reachable: boolean): void;
 };
 
@@ -22,9 +22,9 @@ const MAX_BATCH_SIZE = 10_000;
 const MAX_REMEMBERED = 200_000;
 
 /**
- * Creates the check of which numbers the network reaches for an agent (RBM API, capabilities). Results are
- * remembered for as long as the settings say. Many numbers are checked in batches, few of them one by one; those for
- * which the check failed are left out.
+ * Creates the check of which numbers the network reaches for an agent (RBM API, capabilities). Results are kept for as
+ * long as the settings state. Many numbers are checked in batches, few of them one by one; those for which the check
+ * failed are omitted.
  */
 export function createReachability(settings: RcsSettings, client: RbmClient): Reachability {
   const known = new LRUCache<string, boolean>({ max: MAX_REMEMBERED });
@@ -75,7 +75,7 @@ export function createReachability(settings: RcsSettings, client: RbmClient): Re
   return { find, learn };
 }
 
-/** Reads whether one number is reachable; null when the answer does not say. */
+/** Reads the reachability of one number; null if the response does not state it. */
 function readReachable(answer: HttpAnswer): boolean | null {
   if (answer.kind === 'failed') return null;
   if (answer.status === 200) return true;

@@ -32,7 +32,7 @@ function conforming(rbm: SandboxRbm): ConformancePeer & Pick<SandboxRbm, 'baseUr
       rbm.script.refuse = REFUSALS[how];
       rbm.script.silent = how === 'silent';
     },
-    // What the network took or refused: a repeated id is no message.
+    // Messages that the network took or rejected: a repeated id is not a message.
     seen: () => rbm.ledger.messages().map(({ destination }) => destination.slice(1)),
   };
 }

@@ -9,14 +9,14 @@ import type { RcsSecrets, RcsSettings } from './settings.ts';
 import { sendMessage } from './submit.ts';
 import { createTokenSource } from './token.ts';
 
-/** Attempts to revoke a message when no answer comes. */
+/** Attempts to revoke a message when no response comes. */
 const MAX_REVOKE_TRIES = 3;
 
 /**
  * Creates a carrier that is reached over the Google RBM API
- * (developers.google.com/business-communications/rcs-business-messaging). A submission's sender is the agent,
- * and its own message id is also the network's id. Receipts arrive as callbacks. Throws an Error that names the field
- * when the private key cannot be read.
+ * (developers.google.com/business-communications/rcs-business-messaging). A submission's sender is the agent, and its
+ * own message id is also the network's id. Receipts arrive as callbacks. Throws an Error that names the field if the
+ * private key cannot be read.
  */
 export function createRcsCarrier(settings: RcsSettings, secrets: RcsSecrets): Carrier {
   let host: CarrierHost | null = null;
@@ -49,7 +49,7 @@ export function createRcsCarrier(settings: RcsSettings, secrets: RcsSecrets): Ca
     if (token.kind !== 'valid') host?.changed();
   }
 
-  /** Fresh tokens are refused too: pauses, and then tries again with one message. */
+  /** Handles rejected fresh tokens: pauses, and then tries again with one message. */
   function pauseWithFault(text: string): void {
     tokenFault = `The API does not accept the access token: ${text}`;
     clearTimeout(faultTimer);
@@ -84,7 +84,7 @@ export function createRcsCarrier(settings: RcsSettings, secrets: RcsSecrets): Ca
   }
 
   /**
-   * Resolves with whether the message was revoked. 404 means that it was delivered or is unknown, so it may be shown.
+   * Resolves with true if the message was revoked. 404 means that it was delivered or is unknown, so it may be shown.
    * After an attempt that may have reached the network, 404 is inconclusive: a revoked message is unknown too.
    */
   async function revoke(message: Pick<Submission, 'messageId' | 'sender' | 'destination'>): Promise<boolean | null> {
@@ -126,7 +126,7 @@ export function createRcsCarrier(settings: RcsSettings, secrets: RcsSecrets): Ca
   };
 }
 
-/** Statuses that say nothing about the message: no token, too slow, too many requests. */
+/** Statuses that reveal nothing about the message: no token, too slow, too many requests. */
 const INCONCLUSIVE_STATUSES: readonly number[] = [401, 408, 429];
 
 const revokeResult = (status: number): boolean | null =>

@@ -7,7 +7,7 @@ import type { Outcome } from '../outcome.ts';
 import { readRcsCallback } from './callbacks.ts';
 import { connected, submission, until } from '../../../test/support/carriers/rcs-harness.ts';
 
-/** A client's address: keeps the receipts of what is signed. */
+/** A client's address that keeps the receipts of signed callbacks. */
 async function receive(clientToken: string): Promise<{ url: string; receipts: Receipt[]; refused: () => number }> {
   const receipts: Receipt[] = [];
   let refused = 0;
@@ -32,7 +32,7 @@ async function receive(clientToken: string): Promise<{ url: string; receipts: Re
   return { url: `http://127.0.0.1:${port}/`, receipts, refused: () => refused };
 }
 
-/** As the dispatcher does it: what comes back as `retry` goes out again later, the rest is final. */
+/** Delivers as the dispatcher does: a `retry` goes out again later, other outcomes are final. */
 async function deliver(carrier: Carrier, message: Submission): Promise<Outcome> {
   for (;;) {
     await until(() => carrier.room() > 0);

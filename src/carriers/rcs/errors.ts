@@ -7,31 +7,31 @@ type ErrorDetails = {
   readonly text: string;
 };
 
-/** What an answer to a message requires of us (RBM API, errors). */
+/** Action required by the response to a message (RBM API, errors). */
 export type Verdict =
   /** The message was accepted, now or earlier under the same id. */
   | { readonly act: 'accepted' }
-  /** The message will never be accepted. `account` is true when the reason is our agent or account, not the message. */
+  /** The message will never be accepted. `account` is true if the reason is our agent or account, not the message. */
   | ({ readonly act: 'refuse'; readonly status: 'ERROR' | 'UNSUPPORTED'; readonly account: boolean } & ErrorDetails)
-  /** The token was refused, and so was a fresh one. */
+  /** The token was rejected, and so was a fresh one. */
   | ({ readonly act: 'token' } & ErrorDetails)
   /** The agent has sent too many messages: it must slow down, or wait for `minPauseMs` if that is not 0. */
   | ({ readonly act: 'throttled'; readonly minPauseMs: number } & ErrorDetails)
   /** All messages must wait for at least `minPauseMs`. */
   | ({ readonly act: 'busy'; readonly minPauseMs: number } & ErrorDetails)
-  /** Only this message must wait. */
+  /** Delays this message only. */
   | ({ readonly act: 'later' } & ErrorDetails)
-  /** There was no answer; `written` as in `HttpAnswer`. */
+  /** There was no response; `written` as in `HttpAnswer`. */
   | ({ readonly act: 'no-answer'; readonly written: boolean } & ErrorDetails);
 
-/** Classifies the answer to a message. */
+/** Classifies the response to a message. */
 export function verdictOf(answer: HttpAnswer): Verdict {
   if (answer.kind === 'failed') {
     const { written, reason } = answer;
     return { act: 'no-answer', written, code: written ? 'NO_ANSWER' : 'NOT_SENT', text: reason };
   }
   const { status } = answer;
-  // A used id is ignored with 200; a 409 has never been seen, but could only mean the same.
+  // A used id is ignored with 200; a 409 has never been observed, but could only mean the same.
   if (status === 200 || status === 409) return { act: 'accepted' };
   return refusal(status, readErrorDetails(answer), retryAfterMs(answer.headers));
 }
@@ -49,7 +49,7 @@ function refusal(status: number, details: ErrorDetails, minPauseMs: number): Ver
     case 503:
       return { act: 'busy', minPauseMs, ...details };
     default:
-      // A redirect or a proxy's own error says nothing about the message.
+      // A redirect or a proxy's own error reveals nothing about the message.
       if (status < 400 || status === 408 || status >= 500) return { act: 'later', ...details };
       return { act: 'refuse', status: lacksFeature(details) ? 'UNSUPPORTED' : 'ERROR', account: false, ...details };
   }

@@ -4,7 +4,7 @@ import { getText } from '../json.ts';
 export const MAX_ID_LENGTH = 200;
 const MAX_PHONE_DIGITS = 20;
 
-/** Returns the digits of a phone number, without the plus sign; an empty string when it is not a number. */
+/** Returns the digits of a phone number, without the plus sign; an empty string if it is not a number. */
 export function phoneDigits(number: string): string {
   const digits = number.replace(/^\+/, '');
   return digits.length <= MAX_PHONE_DIGITS && /^\d+$/.test(digits) ? digits : '';

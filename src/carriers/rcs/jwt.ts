@@ -12,14 +12,14 @@ export type ServiceAccount = {
   readonly clientEmail: string;
   /** An RSA key in PEM. */
   readonly privateKey: string;
-  /** Empty when it is not known: the network then tries all keys of the account. */
+  /** Empty if it is not known: the network then tries all keys of the account. */
   readonly privateKeyId: string;
   readonly tokenUri: string;
 };
 
 /**
  * Creates a function that returns a fresh assertion for the service account: a JWT signed with RS256 and valid for one
- * hour. Throws an Error that names `privateKey` when it is not a private RSA key.
+ * hour. Throws an Error that names `privateKey` if it is not a private RSA key.
  */
 export function createAssertions(account: ServiceAccount): (now?: number) => string {
   const key = readKey(account.privateKey);

@@ -11,12 +11,12 @@ const seconds = (description: string, fallback: number, maximum = 3600) =>
 export const MAX_TTL_SECONDS = 1_296_000;
 
 /**
- * The shortest lifetime that is sent. The network knows no minimum, but recommends ten seconds: below, it often reports a
- * message both as delivered and as revoked (guide "Send messages", set a message expiration).
+ * The shortest lifetime that is sent. The network has no minimum, but recommends ten seconds: with less, it often
+ * reports a message both as delivered and as revoked (guide "Send messages", set a message expiration).
  */
 export const MIN_TTL_SECONDS = 10;
 
-/** How one Google RBM partner account is reached. */
+/** Settings of one Google RBM partner account. */
 export const RcsSettings = Type.Object(
   {
     baseUrl: Type.String({
@@ -45,19 +45,19 @@ export const RcsSettings = Type.Object(
     ),
     defaultTtlSeconds: Type.Integer({
       description:
-        'Lifetime of a message without a validity of its own: without one, it would end unreported after 30 days.',
+        'Lifetime of a message without its own validity: without one, it would end unreported after 30 days.',
       minimum: MIN_TTL_SECONDS,
       maximum: MAX_TTL_SECONDS,
       default: MAX_TTL_SECONDS,
     }),
 
     requestTimeoutSeconds: seconds(
-      'Time without an answer after which a request is sent again under the same id, which the network accepts only once.',
+      'Time without a response after which a request is sent again under the same id, which the network accepts only once.',
       20,
     ),
     connectTimeoutSeconds: seconds('Time after which a connection attempt is abandoned and tried again.', 10),
     resends: Type.Integer({
-      description: 'How often an unanswered message is sent again before its outcome is "unknown".',
+      description: 'Number of times that an unanswered message is sent again before its outcome is "unknown".',
       minimum: 0,
       maximum: 10,
       default: 2,
@@ -69,10 +69,10 @@ export const RcsSettings = Type.Object(
       maximum: 30_000,
       default: 1000,
     }),
-    faultPauseSeconds: seconds('Pause after the service account was refused, before the next attempt.', 30),
+    faultPauseSeconds: seconds('Pause after the service account was rejected, before the next attempt.', 30),
 
-    reachableCacheSeconds: seconds('How long a number is remembered as reachable by RCS.', 86_400, 2_592_000),
-    unreachableCacheSeconds: seconds('How long a number is remembered as not reachable.', 21_600, 2_592_000),
+    reachableCacheSeconds: seconds('Time for which a number is cached as reachable by RCS.', 86_400, 2_592_000),
+    unreachableCacheSeconds: seconds('Time for which a number is cached as unreachable.', 21_600, 2_592_000),
     batchMinimum: Type.Integer({
       description: 'Minimum numbers in a batch check; fewer are checked one by one.',
       minimum: 1,

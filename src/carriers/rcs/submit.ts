@@ -7,7 +7,7 @@ import { messagesPath, type RbmClient } from './client.ts';
 import { verdictOf, type Verdict } from './errors.ts';
 import { MAX_TTL_SECONDS, MIN_TTL_SECONDS, type RcsSettings } from './settings.ts';
 
-/** What sending a message needs from the carrier. */
+/** Dependencies for sending a message. */
 export type SubmitDeps = {
   readonly settings: RcsSettings;
   readonly client: RbmClient;
@@ -24,10 +24,10 @@ const LATER_MS = 5000;
 /**
  * Sends one message and resolves with its outcome (RBM API, agentMessages and errors).
  *
- * A message that was sent without an answer is in doubt. It is sent again under the same id, which the network accepts
- * only once, so that the next answer resolves the doubt; after `resends` attempts it is `unknown`. While a message is
+ * A message that was sent without a response is in doubt. It is sent again under the same id, which the network accepts
+ * only once, so that the next response resolves the doubt; after `resends` attempts it is `unknown`. While a message is
  * in doubt it is never returned as `retry`, which would mean that it was not taken. With less than ten seconds left, a
- * message is not sent any more: it is EXPIRED, or `unknown` when it is in doubt.
+ * message is no longer sent: it is EXPIRED, or `unknown` when it is in doubt.
  */
 export async function sendMessage(deps: SubmitDeps, submission: Submission): Promise<Outcome> {
   const { gate, settings } = deps;
@@ -72,8 +72,7 @@ const TOO_LATE: Outcome = {
 };
 
 /**
- * Waits before a repetition, at least as long as the gate's pause; resolves with false when the carrier stops
- * meanwhile.
+ * Waits before a repetition, at least as long as the gate's pause; resolves with false if the carrier stops meanwhile.
  */
 async function waitBeforeResend(gate: Gate, { throttlePauseMs }: RcsSettings): Promise<boolean> {
   const waitMs = Math.max(gate.pauseMs(), throttlePauseMs * (0.5 + Math.random()));

@@ -2,50 +2,50 @@ import type { HttpAnswer, HttpClient } from '../http/client.ts';
 import { getMember, parseJson, getText } from '../json.ts';
 import { createAssertions, GRANT_TYPE, type ServiceAccount } from './jwt.ts';
 
-/** Whether there is an access token. */
+/** State of the access token. */
 export type TokenState =
   | { readonly kind: 'valid'; readonly token: string }
-  /** There is no answer yet, or the token endpoint is unreachable. */
+  /** There is no response yet, or the token endpoint is unreachable. */
   | { readonly kind: 'missing'; readonly reason: string }
-  /** The service account was refused: a person must act. */
+  /** The service account was rejected: the operator must act. */
   | { readonly kind: 'refused'; readonly reason: string };
 
 /** The access token of one service account; see `createTokenSource`. */
 export type TokenSource = {
   /** Fetches the first token, and replaces each one before it expires. */
   start(): void;
-  /** Returns the current token, or why there is none. */
+  /** Returns the current token, or the reason for its absence. */
   state(): TokenState;
   /**
-   * Discards `token`, which was answered with 401, and resolves once there is another one or none. Concurrent calls
+   * Discards `token`, for which the API returned 401, and resolves once there is another one or none. Concurrent calls
    * share one request.
    */
   renew(token: string): Promise<TokenState>;
   stop(): void;
 };
 
-/** What a token source needs. */
+/** Dependencies of a token source. */
 export type TokenOptions = {
   readonly account: ServiceAccount;
   readonly http: HttpClient;
   /** Called after every request for a token. */
   readonly changed: () => void;
-  /** The delay after the endpoint did not answer; doubles up to 30 s. */
+  /** The delay after the endpoint did not respond; doubles up to 30 s. */
   readonly retryMs: number;
-  /** The delay after the endpoint refused the account. */
+  /** The delay after the endpoint rejected the account. */
   readonly faultPauseMs: number;
 };
 
 /** A token is replaced this long before it expires. */
 const MARGIN_MS = 60_000;
 const MAX_RETRY_MS = 30_000;
-/** The limit for the endpoint's answer: a Node timer of more than 24 days fires at once. */
+/** The limit for the lifetime in the endpoint's response: a Node timer of more than 24 days fires immediately. */
 const MAX_LIFETIME_SECONDS = 86_400;
 const MISSING: TokenState = { kind: 'missing', reason: 'No token yet' };
 
 /**
  * Creates the source of a service account's access tokens (RBM API, authorization). Throws an Error that names
- * `privateKey` when it is not a private RSA key.
+ * `privateKey` if it is not a private RSA key.
  */
 export function createTokenSource(options: TokenOptions): TokenSource {
   const assertion = createAssertions(options.account);
@@ -97,7 +97,7 @@ export function createTokenSource(options: TokenOptions): TokenSource {
 
   async function renew(token: string): Promise<TokenState> {
     if (state.kind === 'valid' && state.token === token) {
-      // A second call for the same token waits for the same answer.
+      // A second call for the same token waits for the same response.
       expiresAt = 0;
       await refresh();
     }

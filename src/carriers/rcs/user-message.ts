@@ -5,8 +5,8 @@ import { phoneDigits, readInstant, MAX_ID_LENGTH } from './fields.ts';
 type MessageContent = { readonly messageType: InboundType; readonly text: string; readonly media: InboundMedia | null };
 
 /**
- * Reads what a person wrote, tapped or sent to an agent (RBM API, webhooks); null when the event is not a
- * message or names no sender. For a tap, `text` is the label of the suggestion; its postback data is in `raw`.
+ * Reads what a person wrote, tapped or sent to an agent (RBM API, webhooks); null if the event is not a message or
+ * names no sender. For a tap, `text` is the label of the suggestion; its postback data is in `raw`.
  */
 export function readUserMessage(event: unknown, raw: Uint8Array): Inbound | null {
   const content = readContent(event);

@@ -3,17 +3,17 @@ export type TonNpi = { readonly ton: number; readonly npi: number };
 /** The address fields of one party of a message. */
 export type SmppAddress = TonNpi & { readonly addr: string };
 
-/** Addressing rules that differ between carriers; the defaults are what most of them expect. */
+/** Addressing rules that differ between carriers; the defaults suit most of them. */
 export type AddressSettings = {
-  /** For a sender with any character other than digits; default 5/0. */
+  /** Address type of a sender with any character other than digits; default 5/0. */
   readonly alphaAddress?: TonNpi;
-  /** For a sender of more than 6 digits, or with a plus sign; default 1/1. */
+  /** Address type of a sender of more than 6 digits, or with a plus sign; default 1/1. */
   readonly longAddress?: TonNpi;
-  /** For a sender of at most 6 digits; carriers differ most here; default 3/0. */
+  /** Address type of a sender of at most 6 digits; carriers differ most here; default 3/0. */
   readonly shortAddress?: TonNpi;
-  /** For every destination; default 1/1. */
+  /** Address type of every destination; default 1/1. */
   readonly destinationAddress?: TonNpi;
-  /** Whether international numbers keep their plus sign; default false. */
+  /** True if international numbers keep their plus sign; default false. */
   readonly plusPrefix?: boolean;
 };
 

@@ -35,7 +35,7 @@ export type QuerySm = Source & { readonly messageId: string };
 /** The body of query_sm_resp. */
 export type QueryResponse = {
   readonly messageId: string;
-  /** Empty while the state is not final. */
+  /** Empty until the state is final. */
   readonly finalDate: string;
   readonly messageState: number;
   readonly errorCode: number;
@@ -57,7 +57,7 @@ export type MultiDestination = Address | { readonly list: string };
 
 /** The body of submit_multi. */
 export type SubmitMulti = Omit<Message, keyof Destination> & { readonly destinations: readonly MultiDestination[] };
-/** A destination of submit_multi that was refused, with its command_status. */
+/** A destination of submit_multi that was rejected, with its command_status. */
 export type Unsuccessful = Address & { readonly errorStatus: number };
 /** The body of submit_multi_resp. */
 export type MultiResponse = {
@@ -74,7 +74,7 @@ export type AlertNotification = Source & {
   readonly tlvs: Tlvs;
 };
 
-/** The body of a PDU that is only a header. */
+/** The body of a PDU with only a header. */
 export type Empty = Record<never, never>;
 
 const serviceType = cString(6);

@@ -21,7 +21,7 @@ import { STATUS } from './status.ts';
 import { NO_TLVS } from './tlv.ts';
 import { runs } from '../../../test/support/runs.ts';
 
-/** Long enough for a peer that answers, also on a busy machine. */
+/** Long enough for a responsive peer, also on a busy machine. */
 const CONFORMING = { submitTimeoutSeconds: 1, enquireSeconds: 0.4, bindTimeoutSeconds: 5, throttlePauseMs: 30 };
 const QUICK = { submitTimeoutSeconds: 0.2, enquireSeconds: 0.1, bindTimeoutSeconds: 1, throttlePauseMs: 30 };
 
@@ -76,7 +76,7 @@ carrierConformance({
   makeCarrier: (peer) => makeCarrier(peer, CONFORMING),
 });
 
-/** What a broken or hostile peer may say: noise, real PDUs, and real PDUs with an octet changed. */
+/** Input of a broken or hostile peer: noise, real PDUs, and real PDUs with an octet changed. */
 const sequences = fc.integer({ min: 0, max: 8 });
 const realPdu: fc.Arbitrary<Pdu> = fc.oneof(
   sequences.map((sequence) => delivery(sequence, 'id:1 stat:DELIVRD', { esmClass: 4 })),

@@ -26,8 +26,8 @@ const NO_FREE_SLOT: Outcome = {
 };
 
 /**
- * Creates a carrier that is reached over SMPP 3.4. `timing` is for tests. Throws RangeError when
- * the password does not fit the protocol.
+ * Creates a carrier that is reached over SMPP 3.4. `timing` is for tests. Throws a RangeError if the password does not
+ * fit the protocol.
  */
 export function createSmppCarrier(
   settings: SmppSettings,

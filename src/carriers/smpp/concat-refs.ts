@@ -1,11 +1,11 @@
-/** Enough for the messages that can be in flight at a time; the oldest destination is forgotten first. */
+/** Enough for the messages that can be in flight at a time; the oldest destination is removed first. */
 const MAX_DESTINATIONS = 10_000;
 
 /**
  * Creates a function that returns the next concatenation reference (16 bits) of a destination. Each destination has its
  * own counter, since a handset joins parts by sender and reference, and 8-bit references drawn at random collide after
- * about 20 messages. Counters start at a random value, so that two processes, or one after a restart, do not start
- * alike.
+ * about 20 messages. Counters start at a random value, so that two processes, or one after a restart, do not start with
+ * the same value.
  */
 export function createConcatRefs(): (destination: string) => number {
   const last = new Map<string, number>();

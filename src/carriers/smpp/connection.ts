@@ -6,7 +6,7 @@ import { type Answer, createPending } from './pending.ts';
 import { COMMAND, type DecodeFailure, decodePdu, encodePdu, type Pdu } from './pdu.ts';
 import { STATUS } from './status.ts';
 
-/** How a connection reaches its peer. */
+/** Address, TLS options and limits of a connection to its peer. */
 export type ConnectionOptions = {
   readonly host: string;
   readonly port: number;
@@ -19,22 +19,22 @@ export type ConnectionOptions = {
   readonly connectTimeoutMs: number;
   /** Silence of the peer after which an enquire_link goes out; after three times as long the peer counts as dead. */
   readonly enquireMs: number;
-  /** How often deadlines are checked, which is how late a timeout may be. */
+  /** Interval at which deadlines are checked, and so the maximum delay of a timeout. */
   readonly sweepMs: number;
 };
 
-/** What a connection reports to its owner. */
+/** Events that a connection reports to its owner. */
 export type ConnectionEvents = {
-  /** The peer sent a request other than enquire_link, which the connection answers itself. */
+  /** The peer sent a request other than enquire_link, to which the connection itself responds. */
   request(pdu: Pdu): void;
   /** The socket takes octets again after backpressure. */
   drained(): void;
 };
 
-/** Why a connection ended. */
+/** End of a connection, with its reason. */
 export type Closed = {
   readonly reason: string;
-  /** Whether the peer's certificate was not trusted. */
+  /** True if the peer's certificate was not trusted. */
   readonly untrusted: boolean;
   /** The number of responses that matched no open request: late, duplicate, or for another command. */
   readonly unmatchedResponses: number;
@@ -42,22 +42,22 @@ export type Closed = {
 
 /** One connection that speaks PDUs; see `openConnection`. */
 export type Connection = {
-  /** Resolves with true once the connection is open, and with false when it ended before. */
+  /** Resolves with true once the connection is open, and with false if it ended before. */
   readonly opened: Promise<boolean>;
-  /** Resolves once the socket is closed. By then every request has its answer. */
+  /** Resolves once the socket is closed. By then every request has its result. */
   readonly closed: Promise<Closed>;
   /**
    * Sends an encoded request under a fresh sequence number, which is written into `frame`, and resolves with the
-   * answer.
+   * response.
    */
   request(frame: Buffer, timeoutMs: number): Promise<Answer>;
-  /** Does the same as `request` with a callback: at full speed a message can afford only one promise in all. */
+  /** Same as `request`, with a callback: at full speed a message can afford only one promise in total. */
   requestWithCallback(frame: Buffer, timeoutMs: number, answer: (answer: Answer) => void): void;
-  /** Sends a response, or a request that has none; drops it when the connection is ending. */
+  /** Sends a response, or a request that has none; drops it if the connection is ending. */
   send(pdu: Pdu): void;
   /** False while the peer does not read fast enough. */
   writable(): boolean;
-  /** Closes gracefully: sends what is queued and reads the peer's last octets, within `graceMs` (default 500). */
+  /** Closes gracefully: sends queued data and reads the peer's last octets, within `graceMs` (default 500). */
   close(closeReason: string, graceMs?: number): void;
 };
 
@@ -67,7 +67,7 @@ const SEQUENCE_OFFSET = 12;
 const MAX_SEQUENCE = 0x7fffffff;
 const MISSED_PERIODS = 2;
 const CLOSE_GRACE_MS = 500;
-/** A peer that leaves this many octets of answers unread is not read any more, until it catches up. */
+/** A peer that leaves this many octets of responses unread is no longer read until it catches up. */
 const MAX_UNREAD_ANSWER_OCTETS = 1 << 20;
 
 function openSocket({ host, port, tls: secure }: ConnectionOptions): net.Socket {
@@ -103,7 +103,7 @@ export function openConnection(options: ConnectionOptions, events: ConnectionEve
   let reason: string | null = null;
 
   const connectTimer = setTimeout(() => abort('the connection could not be opened in time'), options.connectTimeoutMs);
-  // setImmediate runs after the sockets are read: a process that was blocked must not count answers that have already
+  // setImmediate runs after the sockets are read: a process that was blocked must not count responses that have already
   // arrived as missing.
   const sweep = setInterval(() => setImmediate(tick), options.sweepMs);
 
@@ -156,7 +156,10 @@ export function openConnection(options: ConnectionOptions, events: ConnectionEve
     } else events.request(pdu);
   }
 
-  /** A response is never answered, not even with a generic_nack: two peers could go on like that for ever. */
+  /**
+   * Handles an invalid PDU. A response is never answered, not even with a generic_nack: two peers could go on like that
+   * forever.
+   */
   function receiveInvalid(failure: DecodeFailure): void {
     if (failure.commandId >= RESPONSE_BIT) {
       unmatchedResponses += pending.fail(failure) ? 0 : 1;

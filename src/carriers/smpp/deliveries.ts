@@ -6,23 +6,21 @@ import { STATUS } from './status.ts';
 import { concatOf, textOf, userData } from './text.ts';
 
 /**
- * With this many deliveries waiting at the host, the carrier is asked to send further ones later: its queue is on disk,
- * ours is not.
+ * Maximum deliveries waiting at the host; beyond it, the carrier is asked to send further ones later: its queue is on
+ * disk, ours is not.
  */
 const MAX_AT_HOST = 10_000;
 const IA5 = 1;
 const NO_OCTETS = new Uint8Array(0);
 
-/** Answers the carrier with a command_status. */
+/** Responds to the carrier with a command_status. */
 type Answer = (status: number) => void;
 
 /** The deliveries of one carrier on their way to the host. */
 export type Deliveries = {
-  /**
-   * Passes a delivery to the host, and answers with the command_status for the carrier once the host has committed it.
-   */
+  /** Passes a delivery to the host, and responds with the command_status once the host has committed it. */
   handle(delivery: Delivery, answer: Answer): void;
-  /** Refuses all further deliveries with a temporary error, so that the carrier keeps them. */
+  /** Rejects all further deliveries with a temporary error, so that the carrier keeps them. */
   stop(): void;
 };
 
@@ -30,7 +28,7 @@ export type Deliveries = {
 export function createDeliveries(settings: SmppSettings, host: CarrierHost): Deliveries {
   let atHost = 0;
   let stopping = false;
-  /** The last promise that the host returned, and the answers that wait for it. */
+  /** The last promise that the host returned, and the responses that wait for it. */
   let last: { readonly stored: Promise<void>; readonly answers: Answer[] } | null = null;
 
   function handle(delivery: Delivery, answer: Answer): void {
@@ -44,8 +42,9 @@ export function createDeliveries(settings: SmppSettings, host: CarrierHost): Del
   }
 
   /**
-   * Deliveries that the host stores together share one promise, and so one reaction. The deliveries themselves are not
-   * kept: many wait here, and each would retain the octets that it was read from.
+   * Responds once the delivery is stored. Deliveries that the host stores together share one promise, and so one
+   * reaction. The deliveries themselves are not kept: many wait here, and each would retain the octets that it was read
+   * from.
    */
   function answerWhenStored(stored: Promise<void>, answer: Answer): void {
     if (last?.stored === stored) return void last.answers.push(answer);

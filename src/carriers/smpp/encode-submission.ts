@@ -25,8 +25,8 @@ export type Frames = readonly [Buffer, ...Buffer[]];
 
 /**
  * Encodes a message as submit_sm frames, in part order (SMPP 3.4, 4.4; GSM 03.40, 9.2.3.24). `nextRef` returns the
- * reference that ties the parts together. Throws RangeError when the message cannot be written as SMPP: all parts are
- * encoded here, so that none is sent when one of them cannot be.
+ * reference that ties the parts together. Throws a RangeError if the message cannot be written as SMPP: all parts are
+ * encoded here, so that none is sent if one of them cannot be.
  */
 export function encodeSubmission(
   submission: Submission,
@@ -67,7 +67,7 @@ export function encodeSubmission(
   return [encode(first), ...others.map(encode)];
 }
 
-/** The sender's own parameters; a carrier of SMPP 3.3 gets none. */
+/** The sender's own parameters; an SMPP 3.3 carrier gets none. */
 const passedOn = ({ tlvs }: Submission, { interfaceVersion }: SmppSettings): Tlvs =>
   tlvs && interfaceVersion >= VERSION_3_4 ? decodeTlvs(tlvs) : NO_TLVS;
 
@@ -81,11 +81,11 @@ function partsOf(
   return udh ? [headedPart(udh, body, settings)] : textParts(submission, settings, nextRef);
 }
 
-/** Builds a text behind a header. In GSM 03.38 it is not packed: the carrier adds the fill bits. */
+/** Builds a text after a header. In GSM 03.38 it is not packed: the carrier adds the fill bits. */
 function headedPart(udh: Uint8Array, body: string, settings: SmppSettings): Part {
   const { alphabet, units } = countParts(body, settings);
   const room = roomBeside(udh, alphabet);
-  if (units > room) throw new RangeError(`a text beside this header takes at most ${room} units, not ${units}`);
+  if (units > room) throw new RangeError(`a text next to this header takes at most ${room} units, not ${units}`);
   const { dataCoding, parts } = encodeText(body, settings);
   const shortMessage = Buffer.concat([udh, ...parts]);
   return { esmClass: UDH_INDICATOR, dataCoding, shortMessage, tlvs: NO_TLVS };
@@ -123,7 +123,7 @@ function encodedText(body: string, settings: SmppSettings): EncodedText {
   return last.text;
 }
 
-/** Builds a text in one submit_sm: in message_payload when the carrier must split it. */
+/** Builds a text in one submit_sm: in message_payload if the carrier must split it. */
 function wholePart(body: string, octets: Uint8Array, dataCoding: number, settings: SmppSettings): Part {
   const carrierSplits = settings.longMode === 'payload' && countParts(body, settings).parts > 1;
   if (!carrierSplits) return { esmClass: 0, dataCoding, shortMessage: octets, tlvs: NO_TLVS };
@@ -148,7 +148,7 @@ function sarTlvs({ ref, total, seq }: PartPosition): Tlvs {
   ]);
 }
 
-/** Returns the validity_period of a message, in the form that its carrier wants. */
+/** Returns the validity_period of a message, in the format of its carrier. */
 export function validityPeriod(validUntil: Date | null, form: SmppSettings['validity']): string {
   if (validUntil === null || form === 'empty') return '';
   return form === 'absolute' ? absoluteTime(validUntil) : relativeTime(validUntil.getTime() - Date.now());

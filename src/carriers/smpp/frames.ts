@@ -11,7 +11,7 @@ export type FrameReader = {
   invalidLength(): number | null;
 };
 
-/** The most octets of a PDU: a message_payload of 64 KiB and all that is around it. */
+/** Maximum octets of a PDU: a message_payload of 64 KiB and everything around it. */
 export const MAX_FRAME = 70_000;
 
 const LENGTH_OCTETS = 4;
@@ -19,9 +19,9 @@ const HEADER_OCTETS = 16;
 
 /**
  * Creates a reader that splits a byte stream into PDU frames by their `command_length` (SMPP 3.4, 3.2). It copies each
- * octet at most once, however small the chunks, and holds back at most one frame of `maxLength`
- * octets. The default limit, `MAX_FRAME`, leaves room for a `message_payload` of 64 KiB; the limit is asked for with each
- * frame, so that it may change.
+ * octet at most once, however small the chunks, and holds back at most one frame of `maxLength` octets. The default
+ * limit, `MAX_FRAME`, leaves room for a `message_payload` of 64 KiB; the limit is read for each frame, so that it may
+ * change.
  */
 export function createFrameReader(options: { maxLength?: () => number } = {}): FrameReader {
   const maxLength = options.maxLength ?? (() => MAX_FRAME);

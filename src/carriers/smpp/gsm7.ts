@@ -30,7 +30,7 @@ const EXTENSION: ReadonlyMap<number, string> = new Map([
 const ABSENT = 0xffff;
 const EXTENDED = 0x100;
 
-/** By UTF-16 unit: the septet, the septet + 0x100 when it follows an escape, or ABSENT. One look-up per character. */
+/** Codes by UTF-16 unit: the septet, the septet + 0x100 when it follows an escape, or ABSENT. One lookup per character. */
 const CODES = buildCodes();
 
 function buildCodes(): Uint16Array {
@@ -45,7 +45,7 @@ function codeAt(text: string, index: number): number {
   return CODES[text.charCodeAt(index)] ?? ABSENT;
 }
 
-/** Counts the septets of a text, two per extension character; returns -1 when a character is not in the alphabet. */
+/** Counts the septets of a text, two per extension character; returns -1 if a character is not in the alphabet. */
 export function countSeptets(text: string): number {
   let septets = text.length;
   for (let index = 0; index < text.length; index += 1) {
@@ -56,7 +56,7 @@ export function countSeptets(text: string): number {
   return septets;
 }
 
-/** Returns where a part of at most `limit` septets that begins at `start` ends; an escape stays with its character. */
+/** Returns the end of a part of at most `limit` septets that begins at `start`; an escape stays with its character. */
 export function septetCut(text: string, start: number, limit: number): number {
   let septets = 0;
   let end = start;

@@ -6,9 +6,9 @@ import { LIBRARY_CLIENT } from '../../../test/support/interop/peers/library-clie
 import { startLibraryServer } from '../../../test/support/interop/peers/library-server.ts';
 import { SMSC_CHECKS } from '../../../test/support/interop/smsc-checks.ts';
 
-// The same ten checks with software that shares no line with ours: `npm run interop` shows them as a table.
+// The same ten checks with software that shares no code with ours: `npm run interop` shows them as a table.
 
-/** Runs one check; what the peer has no means for is reported as skipped, with the reason. */
+/** Runs one check; checks that the peer has no means for are reported as skipped, with the reason. */
 async function run<P>(checks: Checks<P>, name: (typeof CHECKS)[number], peer: P, skip: (why: string) => void) {
   const seen = await checks[name](peer).catch((error: unknown) => {
     if (error instanceof Skipped) return skip(error.message);

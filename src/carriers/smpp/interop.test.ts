@@ -6,7 +6,7 @@ import { readReceipt, receiptText } from './receipts.ts';
 import { concatOf, encodeText, textOf, udhConcat } from './text.ts';
 import { cStringValue, NO_TLVS, TAG, uint8, uint16 } from './tlv.ts';
 
-// The codec against the one of the npm package `smpp`, which shares no line with it, in both directions.
+// The codec against the one of the npm package `smpp`, which shares no code with it, in both directions.
 
 type Fields = Record<string, unknown>;
 type LibraryPdu = Fields & { toBuffer(): Buffer };
@@ -45,7 +45,7 @@ const submit = (change: Partial<Message>): Pdu => ({
   ...message,
   ...change,
 });
-/** The same message in the library's names, without what each test sets itself. */
+/** The same message in the library's names, without the fields that each test sets itself. */
 const fields: Fields = {
   service_type: 'CMT',
   source_addr_ton: 5,

@@ -3,7 +3,7 @@ import { createFrameReader } from './frames.ts';
 import { decodePdu, encodePdu, type Pdu } from './pdu.ts';
 import { STATUS } from './status.ts';
 
-/** What a link reports to its session. */
+/** Events that a link reports to its session. */
 export type LinkHandlers = {
   /** A valid PDU of this many octets arrived. */
   pdu(pdu: Pdu, octets: number): void;
@@ -17,31 +17,31 @@ export type LinkHandlers = {
 export type Link = {
   /** Sends a PDU together with all others of this tick. `written` runs when the socket takes it. */
   send(pdu: Pdu, written?: () => void): void;
-  /** Does the same as `send` with an encoded PDU. */
+  /** Same as `send`, with an encoded PDU. */
   sendFrame(frame: Buffer, written?: () => void): void;
-  /** Sends what is queued, then closes; destroys the connection after half a second if the peer does not close it. */
+  /** Sends queued data, then closes; destroys the connection after half a second if the peer does not close it. */
   end(): void;
-  /** Closes at once, without sending what is queued. */
+  /** Closes immediately, without sending queued data. */
   destroy(): void;
   /**
-   * Stops or resumes reading. While held, no PDU is passed on, not even one that has arrived: at most what the socket gave
-   * in one piece waits here, and everything else waits at the peer.
+   * Stops or resumes reading. While held, no PDU is passed on, even if it has arrived: at most one piece read from the
+   * socket waits here, and everything else waits at the peer.
    */
   hold(held: boolean): void;
-  /** Returns the milliseconds since the peer last completed a PDU: half a PDU, however slow, is silence. */
+  /** Returns the milliseconds since the peer last completed a PDU: a partial PDU, however slow, counts as silence. */
   silentMs(): number;
 };
 
 /** PDUs that are handled before the event loop turns: some 60 µs. One read of a socket holds up to 4,096. */
 const MAX_PER_TURN = 64;
-/** With more unread octets than this, the peer's requests are not read any more. */
+/** Maximum unread octets; beyond it, the peer's requests are no longer read. */
 const MAX_UNREAD_OCTETS = 1 << 20;
 const CLOSE_MS = 500;
 
 /**
- * Creates a link that speaks PDUs over a socket: one write per tick, and a generic_nack for invalid PDUs. It handles 64 PDUs
- * in one turn of the event loop, and reads no more until those that have arrived are handled. A PDU of more than
- * `maxLength` octets (by default `MAX_FRAME`), as that is when it begins, ends it.
+ * Creates a link that speaks PDUs over a socket: one write per tick, and a generic_nack for invalid PDUs. It handles 64
+ * PDUs in one turn of the event loop, and reads no more until those that have arrived are handled. A PDU of more than
+ * `maxLength` octets (by default `MAX_FRAME`), as it is when the PDU begins, ends the link.
  */
 export function createLink(socket: Socket, handlers: LinkHandlers, options: { maxLength?: () => number } = {}): Link {
   const reader = createFrameReader(options);
@@ -55,7 +55,7 @@ export function createLink(socket: Socket, handlers: LinkHandlers, options: { ma
   let ended = false;
   let held = false;
   let congested = false;
-  /** More has arrived than one turn handles. */
+  /** True while more has arrived than one turn handles. */
   let isBehind = false;
   let lastReceived = performance.now();
 
@@ -94,7 +94,7 @@ export function createLink(socket: Socket, handlers: LinkHandlers, options: { ma
     passOn();
   }
 
-  /** Passes on what has arrived, until a handler holds the link. A broken stream ends it behind the last valid frame. */
+  /** Passes on received PDUs, until a handler holds the link. A broken stream ends it after the last valid frame. */
   function passOn(): void {
     if (passing || isBehind) return;
     passing = true;
@@ -115,7 +115,7 @@ export function createLink(socket: Socket, handlers: LinkHandlers, options: { ma
     passOn();
   }
 
-  /** An ended link reads on: see `end`. */
+  /** An ended link continues reading: see `end`. */
   function updateReading(): void {
     if (ended || socket.destroyed) return;
     if (held || congested || isBehind) socket.pause();

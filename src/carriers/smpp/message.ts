@@ -60,7 +60,7 @@ export const EMPTY_MESSAGE: Message = {
 // These two PDUs are nearly all of the traffic, so their code is written out: a layout table would cost about half of
 // the rate.
 
-/** Returns the size of the body in octets. Throws RangeError naming the first field whose value does not fit. */
+/** Returns the size of the body in octets. Throws a RangeError naming the first field whose value does not fit. */
 export function messageSize(message: Message): number {
   return (
     cStringSize('serviceType', message.serviceType, 6) +

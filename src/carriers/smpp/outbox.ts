@@ -1,12 +1,12 @@
 import type { Socket } from 'node:net';
 
-/** The octets of one connection that wait to be written. */
+/** The octets of one connection that are waiting to be written. */
 export type Outbox = {
   /** Queues octets and returns their position in the queue, counted from 1. */
   push(bytes: Buffer): number;
   /** Returns the last position that was handed to the socket; anything after it never left this process. */
   lastHandedOver(): number;
-  /** Returns the number of octets that wait because the peer does not read fast enough. */
+  /** Returns the number of octets waiting because the peer does not read fast enough. */
   queuedOctets(): number;
   /** Returns false from a socket write that returned false until the socket's `drain` event. */
   isOpen(): boolean;

@@ -4,10 +4,10 @@ import type { Pdu } from './pdu.ts';
 import { STATUS, statusClass, statusName } from './status.ts';
 import { readText, TAG } from './tlv.ts';
 
-/** The meaning of one answer for one part of a message. */
+/** The meaning of one response for one part of a message. */
 export type PartResult =
   | { readonly kind: 'accepted'; readonly carrierId: string }
-  /** Refused permanently. `elsewhere` is true when the reason may not apply at another carrier. */
+  /** Rejected permanently. `elsewhere` is true if the reason may not apply at another carrier. */
   | {
       readonly kind: 'refused';
       readonly status: Refusal;
@@ -15,18 +15,18 @@ export type PartResult =
       readonly code: string;
       readonly text: string;
     }
-  /** Certainly not taken. `cause` says what must happen before the part is sent again. */
+  /** Certainly not taken. `cause` names the condition for sending the part again. */
   | { readonly kind: 'retry'; readonly cause: RetryCause; readonly code: string; readonly text: string }
   | { readonly kind: 'unknown'; readonly text: string };
 
-/** The final states that a refusal can lead to. */
+/** Final states that a rejection can lead to. */
 export type Refusal = Extract<Outcome, { kind: 'refused' }>['status'];
 /**
- * Why a part must be sent again: the carrier throttles, has a temporary error, wants a new bind, or never got the part.
+ * Reason to send a part again: the carrier throttles, has a temporary error, wants a new bind, or never got the part.
  */
 export type RetryCause = 'throttle' | 'later' | 'rebind' | 'unsent';
 
-/** Interprets an answer to submit_sm (SMPP 3.4, 5.1.3). */
+/** Interprets a response to submit_sm (SMPP 3.4, 5.1.3). */
 export function partResultOf(answer: Answer): PartResult {
   switch (answer.kind) {
     case 'timeout':
@@ -77,7 +77,7 @@ const NETWORK_NOT_COVERED = 0x22;
 const CHANNEL_DISABLED = 0x4a1;
 
 /**
- * The permanent refusals that concern the carrier, our account there, or the carrier's own protocol rules: another
+ * The permanent rejections that concern the carrier, our account there, or the carrier's own protocol rules: another
  * carrier may well take the message. All others concern the message or are unclear, and end it: a wrong number is wrong
  * everywhere, and a text that one carrier blocks is not offered to others.
  */
@@ -94,7 +94,7 @@ const CARRIER_FAULTS: ReadonlySet<number> = new Set([
   CHANNEL_DISABLED,
 ]);
 
-/** Explanations of the refusals that people ask about; the others are shown by name only. */
+/** Explanations of common rejections; the others are shown by name only. */
 const REASONS: ReadonlyMap<number, string> = new Map([
   [STATUS.ESME_RINVMSGLEN, 'message length is not valid'],
   [STATUS.ESME_RINVSRCADR, 'sender is not valid'],
@@ -103,13 +103,13 @@ const REASONS: ReadonlyMap<number, string> = new Map([
   [STATUS.ESME_RINVSERTYP, 'service type is not valid'],
   [STATUS.ESME_RSUBMITFAIL, 'submit failed'],
   [STATUS.ESME_RSYSERR, 'system error at the carrier'],
-  [STATUS.ESME_RTHROTTLED, 'too many messages at once'],
+  [STATUS.ESME_RTHROTTLED, 'too many messages at the same time'],
   [STATUS.ESME_RINVEXPIRY, 'validity period is not valid'],
   [STATUS.ESME_RPROHIBITED, 'not allowed on this account'],
   [STATUS.ESME_RINVDCS, 'alphabet is not supported'],
 ]);
 
-/** Explains a refusal: the carrier's own text (the parameter additional_status_info_text) takes precedence. */
+/** Explains a rejection: the carrier's own text (the parameter additional_status_info_text) takes precedence. */
 function reasonOf(pdu: Pdu): string {
   const own = 'tlvs' in pdu ? readText(pdu.tlvs, TAG.additional_status_info_text) : null;
   const reason = own ?? REASONS.get(pdu.status);

@@ -82,7 +82,7 @@ function frame(commandId: number, status: number, body: string): Buffer {
   return Buffer.concat([header, octets]);
 }
 
-/** Octet fields decode to views of one Buffer, of which only the octets matter. */
+/** Returns a comparable value: octet fields decode to views of one Buffer, of which only the octets matter. */
 function plain(value: unknown): unknown {
   if (value instanceof Uint8Array) return Buffer.from(value).toString('hex');
   if (value instanceof Map) return [...value].map(([tag, octets]) => [tag, plain(octets)]);

@@ -17,8 +17,8 @@ export { EMPTY_MESSAGE, type Message } from './message.ts';
 export type { Tlvs } from './tlv.ts';
 
 /**
- * The `command_id` values by name (SMPP 3.4, 5.1.2.1). The cell broadcast PDUs of 5.0 are left out on
- * purpose: a 3.4 peer answers them like any unknown command.
+ * The `command_id` values by name (SMPP 3.4, 5.1.2.1). The cell broadcast PDUs of 5.0 are excluded on purpose: a 3.4
+ * peer treats them like any unknown command.
  */
 export const COMMAND = {
   generic_nack: 0x80000000,
@@ -100,7 +100,7 @@ export type Pdu = { [Command in CommandName]: PduOf<Command> }[CommandName];
 /** A PDU of one of the given commands. */
 export type AnyPduOf<Command extends CommandName> = Extract<Pdu, { readonly command: Command }>;
 
-/** Why a frame is not a valid PDU. `commandId` and `sequence` are 0 when the frame is too short to hold them. */
+/** Reason why a frame is not a valid PDU. `commandId` and `sequence` are 0 if the frame is too short to hold them. */
 export type DecodeFailure = {
   readonly failure: 'unknown_command' | 'malformed';
   readonly commandId: number;
@@ -189,7 +189,7 @@ const NAMES: ReadonlyMap<number, CommandName> = new Map(
   (Object.keys(COMMAND) as CommandName[]).map((name) => [COMMAND[name], name]),
 );
 
-/** The size of a PDU's header, and where its command_length stands. */
+/** The size of a PDU's header, and the position of its command_length. */
 export const HEADER_OCTETS = 16;
 export const COMMAND_LENGTH_AT = 0;
 const RESPONSE_BIT = 0x80000000;
@@ -197,9 +197,9 @@ const NOTHING = Buffer.alloc(0);
 
 /**
  * Encodes a PDU. A response with a status other than 0 is only its header, whatever the body holds, except for
- * query_sm_resp: SMPP 3.4 leaves its fields out in no case (4.8.2), and there are clients that read them before the status.
- * Throws RangeError naming the field whose value does not fit (too long, a NUL or a non-Latin-1 character, an integer out of range): the
- * caller validates first.
+ * query_sm_resp: SMPP 3.4 never omits its fields (4.8.2), and there are clients that read them before the status.
+ * Throws a RangeError naming the field whose value does not fit (too long, a NUL or a non-Latin-1 character, an integer
+ * out of range): the caller validates first.
  */
 export function encodePdu(pdu: Pdu): Buffer {
   const commandId = COMMAND[pdu.command];
@@ -216,9 +216,9 @@ export function encodePdu(pdu: Pdu): Buffer {
 }
 
 /**
- * Decodes the PDU in one frame, or returns why that fails; never throws. Octet fields are views of `frame`. Values
- * longer than a field's limit are accepted. A response with a status other than 0 needs no body: missing or unreadable
- * fields are empty. Optional parameters after a body that defines none (5.0 peers send them) are dropped.
+ * Decodes the PDU in one frame, or returns the reason for a failure; never throws. Octet fields are views of `frame`.
+ * Values longer than a field's limit are accepted. A response with a status other than 0 needs no body: missing or
+ * unreadable fields are empty. Optional parameters after a body that defines none (5.0 peers send them) are dropped.
  */
 export function decodePdu(frame: Uint8Array): Pdu | DecodeFailure {
   const bytes = Buffer.isBuffer(frame) ? frame : Buffer.from(frame.buffer, frame.byteOffset, frame.length);

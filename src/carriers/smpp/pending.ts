@@ -1,12 +1,12 @@
 import { COMMAND, type DecodeFailure, type Pdu } from './pdu.ts';
 
-/** The result of one request. Every request gets exactly one answer. */
+/** The result of one request. Every request gets exactly one. */
 export type Answer =
   | { readonly kind: 'response'; readonly pdu: Pdu }
   /** A response arrived, but its body violates the protocol. */
   | { readonly kind: 'unreadable'; readonly reason: string }
   | { readonly kind: 'timeout' }
-  /** The connection ended first. `written` is false only when no octet of the request can have left this process. */
+  /** The connection ended first. `written` is false only if no octet of the request can have left this process. */
   | { readonly kind: 'closed'; readonly written: boolean };
 
 type PendingRequest = {
@@ -14,7 +14,7 @@ type PendingRequest = {
   readonly responseId: number;
   /** Its position in the outbox. */
   readonly position: number;
-  /** On the clock of `performance.now()`. */
+  /** Deadline on the clock of `performance.now()`. */
   readonly deadline: number;
   readonly onAnswer: (answer: Answer) => void;
 };

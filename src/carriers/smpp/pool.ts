@@ -15,7 +15,7 @@ export type Pool = {
   inFlight(): number;
   /** Returns the number of binds that are up. */
   bindsUp(): number;
-  /** Claims a slot on the bind with the most room; null when there is none. */
+  /** Claims a slot on the bind with the most room; null if there is none. */
   claim(): Slot | null;
   /** Returns a slot to its bind. */
   release(slot: Slot): void;
@@ -26,13 +26,13 @@ export type Pool = {
   ready(slot: Slot, delayMs: number, until: Date | null): Promise<'go' | 'expired' | 'stopped'>;
   /** The limit of all binds, since carriers count per account. */
   readonly throttle: Throttle;
-  /** Must be called when a bind comes up, goes down, or takes octets again. */
+  /** Must be called when a bind comes up, goes down, or accepts octets again. */
   changed(): void;
   /** Stops claims; resolves when every slot is free, or after `deadlineMs`, when waiting parts give up. */
   drain(deadlineMs: number): Promise<void>;
 };
 
-/** How often a waiting part checks its validity when nothing changes. */
+/** Interval at which a waiting part checks its validity when nothing changes. */
 const VALIDITY_CHECK_MS = 1000;
 
 /** Creates the pool of a carrier's binds. `onChange` is called, at most once per tick, when `room()` may have grown. */
@@ -99,7 +99,7 @@ export function createPool(
     });
   }
 
-  /** Moves the slot to another bind if its own is down; returns whether it is now on a bind that is up. */
+  /** Moves the slot to another bind if its own is down; returns true if it is now on a bind that is up. */
   function moveToLiveBind(slot: Slot): boolean {
     if (slot.bind.session.up()) return true;
     const bind = bindWithMostRoom();

@@ -10,11 +10,11 @@ export type ReceiptSource = Pick<
   'esmClass' | 'dataCoding' | 'shortMessage' | 'tlvs' | 'source' | 'destination'
 >;
 
-/** Receipt habits that differ between carriers. */
+/** Receipt conventions that differ between carriers. */
 export type ReceiptOptions = {
   /** Minutes by which the carrier's receipt dates are ahead of UTC; default 0. */
   readonly dlrOffsetMinutes?: number;
-  /** Whether this carrier reports ACCEPTD as its last state; default false. */
+  /** True if this carrier reports ACCEPTD as its last state; default false. */
   readonly acceptedMeansDelivered?: boolean;
 };
 
@@ -26,9 +26,8 @@ const RECEIPT_TYPES: readonly number[] = [0x04, 0x08, 0x20];
 const TYPE_BITS = 0x3c;
 
 /**
- * Returns whether a message from the carrier is a receipt (SMPP 3.4, 5.2.12). With `dlrWithoutEsmClass` a
- * message that only looks like a receipt counts too: it names a receipted message, or its text begins with an id and
- * holds a state.
+ * Returns true if a message from the carrier is a receipt (SMPP 3.4, 5.2.12). With `dlrWithoutEsmClass` a message that
+ * only looks like a receipt counts too: it names a receipted message, or its text begins with an id and holds a state.
  */
 export function isReceipt(message: ReceiptSource, dlrWithoutEsmClass: boolean): boolean {
   const type = message.esmClass & TYPE_BITS;
@@ -58,7 +57,10 @@ export function readReceipt(message: ReceiptSource, options: ReceiptOptions = {}
   };
 }
 
-/** Receipts are ASCII whatever the carrier's default alphabet is: an underscore in an id stays an underscore. */
+/**
+ * Returns the text of a receipt. Receipts are ASCII whatever the carrier's default alphabet is: an underscore in an id
+ * stays an underscore.
+ */
 function receiptBody(message: ReceiptSource): string {
   return textOf(message, 'latin1');
 }
@@ -106,7 +108,10 @@ function isId(text: string): boolean {
   return text !== '' && text.length <= MAX_ID_LENGTH;
 }
 
-/** States by message_state. Value 6, ACCEPTED, is final on paper, but in practice a final state follows it. */
+/**
+ * States by message_state. Value 6, ACCEPTED, is final according to the standard, but in practice a final state follows
+ * it.
+ */
 const STATES: readonly ReceiptState[] = [
   'ACCEPTED',
   'ACCEPTED',
@@ -218,8 +223,8 @@ export const bareId = (id: string): string =>
   id.replace(/[a-z]+/g, (letters) => letters.toUpperCase()).replace(/^0+/, '');
 
 /**
- * Returns the ways in which the peer may spell `id` in a receipt, as bare ids, the most likely first and each once: as
- * is, converted from hexadecimal to decimal, and from decimal to hexadecimal. Two ids may share a spelling: when
+ * Returns the spellings of `id` that the peer may use in a receipt, as bare ids, the most likely first and each once:
+ * as is, converted from hexadecimal to decimal, and from decimal to hexadecimal. Two ids may share a spelling: when
  * several messages match inexactly, the match proves nothing.
  */
 export function spellings(id: string): string[] {
@@ -230,7 +235,10 @@ export function spellings(id: string): string[] {
   return [...new Set(all)];
 }
 
-/** Longer texts are not ids, and the time to convert them would grow with the square of their length. */
+/**
+ * Returns true if an id consists of these digits. Longer texts are not ids, and the time to convert them would grow with the
+ * square of their length.
+ */
 function isNumber(id: string, digits: RegExp): boolean {
   return id.length <= MAX_ID_LENGTH && digits.test(id);
 }

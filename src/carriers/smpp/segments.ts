@@ -9,12 +9,13 @@ const UDHI = 0x40;
 const CONCAT_8 = 0x00;
 const CONCAT_16 = 0x08;
 const MESSAGE_TYPE = 0x3c;
-/** Default, SME delivery acknowledgement, SME user acknowledgement. */
+/** Allowed message types: default, SME delivery acknowledgement, SME user acknowledgement. */
 const MESSAGE_TYPES: ReadonlySet<number> = new Set([0x00, 0x08, 0x10]);
 
 /**
- * Validates the type of a submitted message and the position of a part: esm_class against the SAR parameters, the user data
- * header, the SAR parameters (SMPP 3.4, 5.3.2.22 to 5.3.2.24; GSM 03.40, 9.2.3.24). Returns the status of the first fault, or 0.
+ * Validates the type of a submitted message and the position of a part: esm_class against the SAR parameters, the user
+ * data header, the SAR parameters (SMPP 3.4, 5.3.2.22 to 5.3.2.24; GSM 03.40, 9.2.3.24). Returns the status of the
+ * first error, or 0.
  */
 export const segmentStatus = (message: Segment): number =>
   checkEsmClass(message) || checkHeader(message) || checkSar(message);

@@ -19,10 +19,12 @@ export type Timing = {
   readonly reconnectMaxMs: number;
   /** A bind that was up for this long reconnects with the shortest delay. */
   readonly stableMs: number;
-  /** The delay after a wrong password or system id: a person must act, and frequent attempts get an account locked. */
+  /**
+   * The delay after a wrong password or system id: the operator must act, and frequent attempts get an account locked.
+   */
   readonly faultRetryMs: number;
   /**
-   * The delay after a bind that did not answer submits, doubled each time up to `faultRetryMs`. Longer than the time
+   * The delay after a bind that left submits unanswered, doubled each time up to `faultRetryMs`. Longer than the time
    * after which waiting messages move to another connection.
    */
   readonly stuckRetryMs: number;
@@ -37,7 +39,7 @@ export const TIMING: Timing = {
   stuckRetryMs: 60_000,
 };
 
-/** What one bind needs to connect. */
+/** Settings with which one bind connects. */
 export type SessionOptions = {
   readonly kind: BindKind;
   readonly settings: SmppSettings;
@@ -45,7 +47,7 @@ export type SessionOptions = {
   readonly timing: Timing;
 };
 
-/** What a session reports to its carrier. */
+/** Events that a session reports to its carrier. */
 export type SessionEvents = {
   /** The result of `up()`, `writable()` or `fault()` may have changed. */
   changed(): void;
@@ -60,28 +62,28 @@ export type Session = {
   readonly kind: BindKind;
   /** Starts connecting. */
   start(): void;
-  /** Returns whether the session is bound and not closing. */
+  /** Returns true if the session is bound and not closing. */
   up(): boolean;
   /** Returns false while the peer does not read fast enough. */
   writable(): boolean;
-  /** Returns how many messages it takes at a time: the window, or one as long as it is stuck. */
+  /** Returns the number of messages that it takes at a time: the window, or one as long as it is stuck. */
   window(): number;
-  /** Returns whether it was closed because it answered no submits, and has answered none since. */
+  /** Returns true if it was closed because it left submits unanswered, and has answered none since. */
   stuck(): boolean;
   /**
-   * Returns why a person must act while the carrier refuses the credentials or its certificate is not trusted; else
-   * null.
+   * Returns the reason why the operator must act while the carrier rejects the credentials or its certificate is not
+   * trusted; else null.
    */
   fault(): string | null;
-  /** Sends a request over the bind. Without a connection the answer is `closed` and not written. */
+  /** Sends a request over the bind. Without a connection the result is `closed` and not written. */
   request(frame: Buffer, onAnswer: (answer: Answer) => void): void;
-  /** Takes no new requests, waits for the outstanding answers, unbinds and binds again. */
+  /** Takes no new requests, waits for the outstanding responses, unbinds and binds again. */
   rebind(reason: string): void;
   /** Unbinds gracefully within `deadlineMs` and does not reconnect. */
   stop(deadlineMs: number): Promise<void>;
 };
 
-/** Why a bind ended. `fault` is true when a person must act. */
+/** Reason why a bind ended. `fault` is true if the operator must act. */
 type SessionEnd = { readonly reason: string; readonly fault: boolean };
 
 const STUCK = 'the carrier does not answer submits';
@@ -92,13 +94,12 @@ const FATAL_BIND_STATUS: ReadonlySet<number> = new Set([
   STATUS.ESME_RINVPASWD,
   STATUS.ESME_RINVSYSTYP,
 ]);
-/** How long outstanding answers may take after the peer's unbind. */
+/** Time limit for outstanding responses after the peer's unbind. */
 const PEER_UNBIND_GRACE_MS = 1000;
 const MS = 1000;
 
 /**
- * Creates a session that keeps one bind up (SMPP 3.4, 2.2). Throws RangeError when a credential
- * does not fit its field.
+ * Creates a session that keeps one bind up (SMPP 3.4, 2.2). Throws a RangeError if a credential does not fit its field.
  */
 export function createSession(options: SessionOptions, events: SessionEvents): Session {
   const { kind, settings, timing } = options;
@@ -112,7 +113,7 @@ export function createSession(options: SessionOptions, events: SessionEvents): S
   let openRequests = 0;
   let openDeliveries = 0;
   let consecutiveTimeouts = 0;
-  /** How often in a row a bind was closed because no submit was answered. */
+  /** Number of consecutive binds that were closed because no submit was answered. */
   let timesStuck = 0;
   let resolveIdle: () => void = () => undefined;
   let ended: Promise<void> = Promise.resolve();
@@ -190,7 +191,10 @@ export function createSession(options: SessionOptions, events: SessionEvents): S
     });
   }
 
-  /** A link that is alive says nothing about submits: as long as none is answered, each new bind is tried with one. */
+  /**
+   * Watches submit timeouts. A live link proves nothing about submits: as long as none is answered, each new bind is
+   * tried with one.
+   */
   function watchTimeouts({ kind: answered }: Answer): void {
     if (answered === 'response' && timesStuck > 0) {
       timesStuck = 0;
@@ -228,7 +232,7 @@ export function createSession(options: SessionOptions, events: SessionEvents): S
     events.deliver(delivery, answerTo(delivery));
   }
 
-  /** Keeps only the sequence number of the delivery, not its octets. */
+  /** Returns the responder of a delivery. Keeps only its sequence number, not its octets. */
   function answerTo({ command, sequence }: Delivery): (status: number) => void {
     const current = connection;
     const response = command === 'deliver_sm' ? 'deliver_sm_resp' : 'data_sm_resp';
@@ -337,7 +341,10 @@ function bindProblem(answer: Answer): SessionEnd | null {
   return { reason: `The carrier refused the bind: ${statusName(status)}`, fault: FATAL_BIND_STATUS.has(status) };
 }
 
-/** Doubles with each failure, with random jitter down to half, so that many binds do not reconnect at once. */
+/**
+ * Returns the delay of a reconnect, which doubles with each failure, with random jitter down to half, so that many
+ * binds do not reconnect at the same time.
+ */
 function backoffMs(failures: number, timing: Timing): number {
   const fullMs = Math.min(timing.reconnectMaxMs, timing.reconnectBaseMs * 2 ** failures);
   return fullMs * (0.5 + Math.random() / 2);

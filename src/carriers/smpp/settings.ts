@@ -26,7 +26,7 @@ export const SmppSettings = Type.Object(
       Type.String({ description: 'Certificate authority in PEM; the well-known authorities by default.' }),
     ),
     tlsServername: Type.Optional(
-      Type.String({ description: 'Name that the certificate must contain when it differs from `host`.', minLength: 1 }),
+      Type.String({ description: 'Name that the certificate must contain if it differs from `host`.', minLength: 1 }),
     ),
     tlsInsecure: flag('Accepts any certificate: for test links only.', false),
 
@@ -38,7 +38,7 @@ export const SmppSettings = Type.Object(
     }),
     addressRange: text('Address range that is sent with the bind: the numbers whose messages this bind receives.', 40),
     bind: Type.Enum(['trx', 'tx+rx', 'tx', 'rx'], {
-      description: 'How to bind: both directions on one bind (`trx`), a pair of binds, or one direction only.',
+      description: 'Bind mode: both directions on one bind (`trx`), a pair of binds, or one direction only.',
       default: 'trx',
     }),
     binds: Type.Integer({
@@ -63,7 +63,7 @@ export const SmppSettings = Type.Object(
     destinationAddress: tonNpi('Type of number and numbering plan of destinations.', 1, 1),
     plusPrefix: flag('Writes international numbers with their plus sign.', false),
     defaultAlphabet: Type.Enum(['gsm', 'latin1', 'ascii', 'utf8'], {
-      description: 'Alphabet that data_coding 0 stands for at this carrier.',
+      description: 'Alphabet of data_coding 0 at this carrier.',
       default: 'gsm',
     }),
     ia5AsDefault: flag(
@@ -78,7 +78,7 @@ export const SmppSettings = Type.Object(
     }),
     longMode: Type.Enum(['udh8', 'udh16', 'sar', 'payload'], {
       description:
-        'How long texts are sent: with an 8-bit or 16-bit reference in the user data header, SAR parameters, or message_payload.',
+        'Method of sending long texts: with an 8-bit or 16-bit reference in the user data header, SAR parameters, or message_payload.',
       default: 'udh8',
     }),
     validity: Type.Enum(['absolute', 'relative', 'empty'], {
@@ -86,16 +86,16 @@ export const SmppSettings = Type.Object(
       default: 'absolute',
     }),
 
-    enquireSeconds: seconds('Idle time after which enquire_link checks that the carrier is still there.', 30),
-    submitTimeoutSeconds: seconds('Time without an answer after which the outcome of a submit is "unknown".', 60),
+    enquireSeconds: seconds('Idle time after which enquire_link checks the connection.', 30),
+    submitTimeoutSeconds: seconds('Time without a response after which the outcome of a submit is "unknown".', 60),
     maxSubmitTimeouts: Type.Integer({
       description:
-        'Submits in a row without an answer after which a bind counts as stuck, although the link is alive: it is closed, and then tried again, at first with one message at a time. Never more than the window.',
+        'Consecutive submits without a response after which a bind counts as stuck, although the link is alive: it is closed, and then tried again, at first with one message at a time. Never more than the window.',
       minimum: 1,
       maximum: 10_000,
       default: 10,
     }),
-    bindTimeoutSeconds: seconds('Time without an answer after which a bind is tried again.', 30),
+    bindTimeoutSeconds: seconds('Time without a response after which a bind is tried again.', 30),
     throttlePauseMs: Type.Integer({
       description:
         'First pause when the carrier throttles and takes nothing; doubles up to 30 s. Otherwise the rate follows what it takes.',
@@ -105,7 +105,7 @@ export const SmppSettings = Type.Object(
     }),
 
     dlrWithoutEsmClass: flag(
-      'Treats a text that looks like a receipt as one, even when esm_class does not say so.',
+      'Treats a text that looks like a receipt as one, even if esm_class does not indicate it.',
       true,
     ),
     acceptedMeansDelivered: flag('Treats the receipt state ACCEPTD, which is not final here, as delivered.', false),

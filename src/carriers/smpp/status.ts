@@ -72,9 +72,9 @@ export const STATUS = {
 } as const;
 
 /**
- * What a refusal requires of the client. `throttle`: slow the bind down and send again. `retry`: send this message
- * again later. `permanent`: this message will never be accepted. `bind`: the bind is wrong or lost. `bug`: the PDU was
- * malformed.
+ * Action that a rejection requires of the client. `throttle`: slow the bind down and send again. `retry`: send this
+ * message again later. `permanent`: this message will never be accepted. `bind`: the bind is wrong or lost. `bug`: the
+ * PDU was malformed.
  */
 export type StatusClass = 'throttle' | 'retry' | 'permanent' | 'bind' | 'bug';
 
@@ -108,7 +108,7 @@ export function statusName(code: number): string {
   return NAMES.get(code) ?? `0x${code.toString(16).toUpperCase().padStart(8, '0')}`;
 }
 
-/** Returns the class of a refusal. Meaningless for `ESME_ROK`. */
+/** Returns the class of a rejection. Meaningless for `ESME_ROK`. */
 export function statusClass(code: number): StatusClass {
   return CLASSES.get(code) ?? 'permanent';
 }

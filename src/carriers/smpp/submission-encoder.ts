@@ -5,19 +5,19 @@ import { COMMAND_LENGTH_AT, HEADER_OCTETS } from './pdu.ts';
 import type { SmppSettings } from './settings.ts';
 import { cStringSize } from './wire.ts';
 
-/** The octets of a submit_sm before its destination, and those behind the destination's NUL. */
+/** The octets of a submit_sm before its destination, and those after the destination's NUL. */
 type Template = { readonly head: Buffer; readonly tail: Buffer };
 
-/** What a message has in common with others that differ from it in nothing but their destination. */
+/** The fields shared by messages that differ only in their destination. */
 type Kind = Pick<Submission, 'sender' | 'body' | 'wantReceipt'> & {
   /** The validity period as it is written. */
   readonly validity: string;
-  /** Null until a second message of this kind comes: most texts that are sent singly are sent once. */
+  /** Null until a second message of this kind comes: most texts of single messages are sent once. */
   template: Template | null;
 };
 
 /**
- * Creates the encoder of one carrier: `encodeSubmission` with the same result and errors, but in a third of the time where
+ * Creates the encoder of one carrier: `encodeSubmission` with the same result and errors, but in a third of the time if
  * a message of one part differs from the one before only in its destination, as in a bulk send.
  */
 export function createSubmissionEncoder(
@@ -57,7 +57,7 @@ const isOfKind = (
   binary === undefined &&
   tlvs === undefined;
 
-/** Null for a long message: its parts have a reference of their own. */
+/** Returns the template of a message, or null for a long one: its parts have their own reference. */
 function templateOf([frame, ...others]: Frames): Template | null {
   if (others.length > 0) return null;
   const start = destinationStart(frame);
@@ -68,7 +68,9 @@ function templateOf([frame, ...others]: Frames): Template | null {
   };
 }
 
-/** Behind service_type, type and plan of the sender, the sender, and type and plan of the destination. */
+/**
+ * Returns the offset after service_type, type and plan of the sender, the sender, and type and plan of the destination.
+ */
 function destinationStart(frame: Buffer): number {
   const senderStart = frame.indexOf(0, HEADER_OCTETS) + 3;
   return frame.indexOf(0, senderStart) + 3;

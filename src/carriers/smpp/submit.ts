@@ -10,8 +10,8 @@ const RETRY_LATER_MS = 5000;
 
 /**
  * Sends the parts of one message one after another, so that they arrive in order, releases its slot and resolves with
- * the outcome (SMPP 3.4, 5.1.3). When the first part is not taken, the message is returned as
- * `retry`. Later parts are repeated here: returning a partly taken message would send its first parts twice.
+ * the outcome (SMPP 3.4, 5.1.3). If the first part is not taken, the message is returned as `retry`. Later parts are
+ * repeated here: returning a partly taken message would send its first parts twice.
  */
 export function sendParts(pool: Pool, slot: Slot, frames: Frames, validUntil: Date | null): Promise<Outcome> {
   return new Promise((resolve) => {
@@ -83,7 +83,7 @@ const EXPIRED = {
   text: 'The validity period ended before the message was sent',
 } as const;
 
-/** The outcome of a message that must not be delivered any more. */
+/** The outcome of a message that must no longer be delivered. */
 export const EXPIRED_OUTCOME: Outcome = { ...EXPIRED, carrierIds: [] };
 
 function outcomeOf(

@@ -19,7 +19,7 @@ const bytes = (text: string): Buffer => Buffer.from(text.replaceAll(' ', ''), 'h
 const lengths = (body: string, options: TextOptions = {}): number[] =>
   encodeText(body, options).parts.map((part) => part.length);
 
-/** The alphabet written out by hand from the standard, apart from the table that the code has. */
+/** The alphabet written out by hand from the standard, independent of the table in the code. */
 const GSM_BASIC = `@£$¥èéùìòÇ\nØø\rÅåΔ_ΦΓΛΩΠΨΣΘΞÆæßÉ !"#¤%&'()*+,-./0123456789:;<=>?¡ABCDEFGHIJKLMNOPQRSTUVWXYZÄÖÑÜ§¿abcdefghijklmnopqrstuvwxyzäöñüà`;
 const GSM_EXTENSION = '\f^{}\\[~]|€';
 

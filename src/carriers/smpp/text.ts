@@ -6,7 +6,7 @@ import { latin1 } from './wire.ts';
 /** The alphabet that a carrier uses for data_coding 0. */
 export type DefaultAlphabet = 'gsm' | 'latin1' | 'ascii' | 'utf8';
 
-/** How a text that does not fit one message is sent (GSM 03.40, 9.2.3.24). */
+/** Method of sending a text that does not fit one message (GSM 03.40, 9.2.3.24). */
 export type LongMode = 'udh8' | 'udh16' | 'sar' | 'payload';
 
 /** Encoding rules that differ between carriers. */
@@ -38,7 +38,7 @@ export type EncodedText = {
 };
 
 const UCS2 = 8;
-/** The user data of one message. */
+/** Maximum octets of the user data of one message. */
 const MAX_OCTETS = 140;
 
 /** Maximum units of a single message, and of a part next to a header of 6 or 7 octets. */
@@ -49,7 +49,7 @@ const LIMITS = {
 
 /**
  * Returns alphabet, units and parts of a text as `encodeText` would send it with the same options, without encoding it:
- * a million short texts per second. The alphabet is GSM 03.38 when it has every character, else UCS-2.
+ * a million short texts per second. The alphabet is GSM 03.38 if it has every character, else UCS-2.
  */
 export function countParts(body: string, options: TextOptions = {}): PartCount {
   const septets = septetsIn(body, options.defaultAlphabet ?? 'gsm');
@@ -63,7 +63,7 @@ export function countParts(body: string, options: TextOptions = {}): PartCount {
   return { alphabet, units, parts };
 }
 
-/** How full the last part of a text is. */
+/** Free space in the last part of a text. */
 export type LastPartRoom = {
   /** The units that fit in one part of a text with this number of parts. */
   readonly perPart: number;
@@ -71,7 +71,7 @@ export type LastPartRoom = {
   readonly remaining: number;
 };
 
-/** Returns the room in the last part of a text as `encodeText` splits it without options. */
+/** Returns the free space in the last part of a text as `encodeText` splits it without options. */
 export function lastPartRoom(body: string): LastPartRoom {
   const { alphabet, parts } = countParts(body);
   const perPart = parts === 1 ? LIMITS[alphabet].single : LIMITS[alphabet].udh8;
@@ -84,8 +84,8 @@ export const nonGsmCharacters = (body: string): string[] =>
   [...new Set(body)].filter((character) => countSeptets(character) < 0);
 
 /**
- * Encodes a text, in several parts when it is longer than one message. No part ends inside an escape pair or a
- * surrogate pair. The caller limits the number of parts (a header can count to 255) and adds the header to each.
+ * Encodes a text, in several parts if it is longer than one message. No part ends inside an escape pair or a surrogate
+ * pair. The caller limits the number of parts (a header can count to 255) and adds the header to each.
  */
 export function encodeText(body: string, options: TextOptions = {}): EncodedText {
   const { longMode = 'udh8', defaultAlphabet = 'gsm' } = options;
@@ -97,7 +97,7 @@ export function encodeText(body: string, options: TextOptions = {}): EncodedText
   return { alphabet, dataCoding: alphabet === 'ucs2' ? UCS2 : (options.gsmDataCoding ?? 0), units, parts };
 }
 
-/** Returns -1 when the text cannot be sent with data_coding 0. */
+/** Returns -1 if the text cannot be sent with data_coding 0. */
 function septetsIn(body: string, defaultAlphabet: DefaultAlphabet): number {
   const septets = countSeptets(body);
   if (septets < 0 || defaultAlphabet === 'gsm') return septets;
@@ -188,7 +188,7 @@ const CONCAT_16 = 0x08;
 
 /**
  * Builds the user data header of one part: `ref` modulo 2^bits, `total` and `seq` from 1 to 255. The result has 6
- * octets with an 8-bit reference, 7 with a 16-bit one. Throws RangeError when `seq` or `total` is out of range.
+ * octets with an 8-bit reference, 7 with a 16-bit one. Throws a RangeError if `seq` or `total` is out of range.
  */
 export function udhConcat(ref: number, total: number, seq: number, bits: 8 | 16): Uint8Array {
   if (total < 1 || total > 255 || seq < 1 || seq > total) throw new RangeError(`part ${seq} of ${total}`);
@@ -203,7 +203,7 @@ export type Udh = {
   readonly length: number;
 };
 
-/** Reads the user data header at the start of `octets`; null when its lengths are inconsistent. */
+/** Reads the user data header at the start of `octets`; null if its lengths are inconsistent. */
 export function readUdh(octets: Uint8Array): Udh | null {
   const length = (octets[0] ?? 0) + 1;
   if (octets.length < length) return null;
@@ -219,7 +219,7 @@ export function readUdh(octets: Uint8Array): Udh | null {
   return { ies, length };
 }
 
-/** What is wrong with the user data header of a client; null when nothing is (TS 23.040 section 9.2.3.24). */
+/** Returns the error in a client's user data header; null if there is none (TS 23.040 section 9.2.3.24). */
 export function udhFault(header: Uint8Array): string | null {
   if (header[0] !== header.length - 1) return 'must begin with its length: the first octet counts the octets after it';
   const udh = readUdh(header);
@@ -234,8 +234,9 @@ function isPossibleElement({ iei, data }: Udh['ies'][number]): boolean {
 }
 
 /**
- * Returns how many units of a text fit into one message beside a user data header, counted as in `countParts`. In GSM
- * 03.38 the text begins at a septet, so the bits that fill up the last septet of the header count too.
+ * Returns the number of units of a text that fit into one message next to a user data header, counted as in
+ * `countParts`. In GSM 03.38 the text begins at a septet, so the bits that fill up the last septet of the header count
+ * too.
  */
 export const roomBeside = (header: Uint8Array, alphabet: PartCount['alphabet']): number =>
   Math.floor(alphabet === 'gsm7' ? ((MAX_OCTETS - header.length) * 8) / 7 : (MAX_OCTETS - header.length) / 2);
@@ -250,7 +251,7 @@ export function userData(message: Content): Uint8Array {
   return message.tlvs.get(TAG.message_payload) ?? message.shortMessage;
 }
 
-/** Returns the text of a message, without the user data header if esm_class says that there is one. */
+/** Returns the text of a message, without the user data header if esm_class indicates one. */
 export function textOf(message: Content, defaultAlphabet: DefaultAlphabet): string {
   const octets = userData(message);
   const udh = message.esmClass & UDH_INDICATOR ? readUdh(octets) : null;

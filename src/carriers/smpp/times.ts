@@ -63,8 +63,7 @@ export function parseTime(text: string): Date | { relativeMs: number } | null {
 }
 
 /**
- * Returns an instant; `year` is 0 to 99 from 2000, `month` counts from 1. Null when the date or the time does not
- * exist.
+ * Returns an instant; `year` is 0 to 99 from 2000, `month` counts from 1. Null if the date or the time does not exist.
  */
 export function utcDate(
   year: number,

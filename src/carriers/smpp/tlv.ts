@@ -69,14 +69,14 @@ function readTlvs(cursor: ReadCursor, name: string): Tlvs {
 /** All optional parameters up to the end of the PDU, so always the last field of a layout. */
 export const tlvField: Field<Tlvs> = { size: sizeOfTlvs, write: writeTlvs, read: readTlvs };
 
-/** Encodes parameters as they stand in a PDU. */
+/** Encodes parameters as in a PDU. */
 export function encodeTlvs(tlvs: Tlvs): Buffer {
   const bytes = Buffer.alloc(sizeOfTlvs('tlvs', tlvs));
   writeTlvs({ bytes, offset: 0 }, tlvs);
   return bytes;
 }
 
-/** Decodes what `encodeTlvs` has encoded. */
+/** Decodes the output of `encodeTlvs`. */
 export const decodeTlvs = (octets: Uint8Array): Tlvs =>
   readTlvs({ bytes: Buffer.from(octets), offset: 0, fault: null }, 'tlvs');
 
@@ -95,7 +95,7 @@ export function cStringValue(value: string): Uint8Array {
   return Buffer.from(`${value}\0`, 'latin1');
 }
 
-/** Reads the big-endian integer in a parameter; null when it is missing or its length is not `octets`. */
+/** Reads the big-endian integer in a parameter; null if it is missing or its length is not `octets`. */
 export function readUint(tlvs: Tlvs, tag: number, octets: 1 | 2 | 4): number | null {
   const value = tlvs.get(tag);
   if (value?.length !== octets) return null;
@@ -104,7 +104,7 @@ export function readUint(tlvs: Tlvs, tag: number, octets: 1 | 2 | 4): number | n
   return sum;
 }
 
-/** Reads the string in a parameter up to its NUL, which some peers omit; null when the parameter is missing. */
+/** Reads the string in a parameter up to its NUL, which some peers omit; null if the parameter is missing. */
 export function readText(tlvs: Tlvs, tag: number): string | null {
   const value = tlvs.get(tag);
   if (!value) return null;

@@ -1,16 +1,16 @@
 // The field types of SMPP (3.4, 3.1): integers, C-octet strings, counted octets.
 
 /**
- * A position in received octets. Reading never throws: `fault` keeps the first fault, and later reads return empty
+ * A position in received octets. Reading never throws: `fault` keeps the first error, and later reads return empty
  * values.
  */
 export type ReadCursor = { readonly bytes: Buffer; offset: number; fault: string | null };
 /** A position in the octets of a PDU that is being written. */
 export type WriteCursor = { readonly bytes: Buffer; offset: number };
 
-/** How one field is measured (and validated), written and read. `name` is for fault messages. */
+/** Size (with validation), encoding and decoding of one field. `name` is for error messages. */
 export type Field<T> = {
-  /** Returns the octets that the field takes. Throws RangeError naming the field when the value does not fit. */
+  /** Returns the octets that the field takes. Throws a RangeError naming the field if the value does not fit. */
   size(name: string, value: T): number;
   write(cursor: WriteCursor, value: T): void;
   read(cursor: ReadCursor, name: string): T;
@@ -21,13 +21,13 @@ export type Layout<Body> = { readonly [Key in keyof Body]-?: Field<Body[Key]> };
 
 const EMPTY = new Uint8Array(0);
 
-/** Records a fault unless there is one already, and skips the remaining octets. */
+/** Records an error unless there is one already, and skips the remaining octets. */
 export function fail(cursor: ReadCursor, reason: string): void {
   cursor.fault ??= reason;
   cursor.offset = cursor.bytes.length;
 }
 
-/** Reads one octet; 0 and a fault when there is none. */
+/** Reads one octet; 0 and an error if there is none. */
 export function readByte(cursor: ReadCursor, name: string): number {
   const value = cursor.bytes[cursor.offset];
   if (value === undefined) {
@@ -60,7 +60,7 @@ export function latin1(octets: Uint8Array, end = octets.length): string {
   return bytes.toString('latin1', 0, end);
 }
 
-/** Returns a view of the next `length` octets; an empty one and a fault when there are fewer. */
+/** Returns a view of the next `length` octets; an empty one and an error if there are fewer. */
 export function readOctets(cursor: ReadCursor, name: string, length: number): Uint8Array {
   const end = cursor.offset + length;
   if (end > cursor.bytes.length) {
@@ -73,7 +73,7 @@ export function readOctets(cursor: ReadCursor, name: string, length: number): Ui
 }
 
 /**
- * Returns the octets of a value with its NUL. Throws RangeError when it is too long, or has a NUL or a character above
+ * Returns the octets of a value with its NUL. Throws a RangeError if it is too long, or has a NUL or a character above
  * 0xFF.
  */
 export function cStringSize(name: string, value: string, max: number): number {
@@ -131,7 +131,7 @@ export const shortOctets: Field<Uint8Array> = {
   read: (cursor, name) => readOctets(cursor, name, readByte(cursor, name)),
 };
 
-/** Returns the size of a body in octets. Throws RangeError naming the first field whose value does not fit. */
+/** Returns the size of a body in octets. Throws a RangeError naming the first field whose value does not fit. */
 export function layoutSize<Body>(layout: Layout<Body>, body: Body): number {
   let size = 0;
   for (const key in layout) size += layout[key].size(key, body[key]);
@@ -143,7 +143,7 @@ export function writeLayout<Body>(cursor: WriteCursor, layout: Layout<Body>, bod
   for (const key in layout) layout[key].write(cursor, body[key]);
 }
 
-/** Reads a body field by field; faults are recorded in the cursor. */
+/** Reads a body field by field; errors are recorded in the cursor. */
 export function readLayout<Body>(cursor: ReadCursor, layout: Layout<Body>): Body {
   const body: Partial<Body> = {};
   for (const key in layout) body[key] = layout[key].read(cursor, key);

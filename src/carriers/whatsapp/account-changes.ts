@@ -1,7 +1,7 @@
 import { getMember, getText } from '../json.ts';
 import type { Notice } from '../events.ts';
 
-/** Fields about the account and its numbers, which a person has to know of; what they forbid, the API refuses. */
+/** Fields about the account and its numbers, for the operator; the API itself rejects whatever they forbid. */
 const ACCOUNT_FIELDS: ReadonlySet<string> = new Set([
   'account_update',
   'account_alerts',
@@ -12,7 +12,7 @@ const ACCOUNT_FIELDS: ReadonlySet<string> = new Set([
   'security',
 ]);
 
-/** Events, decisions and severities after which a person must act; `UNFLAGGED` and `UPGRADE` are not among them. */
+/** Events, decisions and severities that require the operator to act; `UNFLAGGED` and `UPGRADE` are not among them. */
 const SERIOUS =
   /^(FLAGGED|DOWNGRADE|REJECTED|CRITICAL|DISABLED_UPDATE|ACCOUNT_(RESTRICTION|VIOLATION|DELETED|OFFBOARDED)|PARTNER_REMOVED)$/;
 
@@ -29,7 +29,7 @@ export function readAccountChange(field: string, value: unknown): Notice | null 
   if (!ACCOUNT_FIELDS.has(field)) return null;
   const event = getText(value, 'event') || getText(value, 'decision') || getText(value, 'alert_severity');
   const about = getText(value, 'display_phone_number') || getText(value, 'alert_type');
-  // Events of the account do not replace one another: a restriction stands beside the review of something else.
+  // Events of the account do not replace one another: a restriction is shown next to the review of something else.
   const kind = field === 'account_update' ? event : about;
   const isReinstated = getText(getMember(value, 'ban_info'), 'waba_ban_state') === 'REINSTATE';
   return {

@@ -4,12 +4,12 @@ import { callAndRead, type GraphClient, type GraphResult } from './client.ts';
 /** A phone number of the account. */
 export type PhoneNumber = {
   readonly id: string;
-  /** The number as people see it, with spaces and dashes. */
+  /** The number as displayed, with spaces and dashes. */
   readonly displayNumber: string;
   readonly verifiedName: string;
   /** GREEN, YELLOW, RED or UNKNOWN. */
   readonly quality: string;
-  /** Whether it is registered for the Cloud API; messages from a number that is not are refused (133010). */
+  /** True if it is registered for the Cloud API; messages from an unregistered number are rejected (133010). */
   readonly registered: boolean;
 };
 
@@ -31,7 +31,7 @@ function readNumber(json: unknown): PhoneNumber[] {
 }
 
 /**
- * Registers a number for the Cloud API with the PIN of its two-step verification, which is set to this PIN when it has
+ * Registers a number for the Cloud API with the PIN of its two-step verification, which is set to this PIN if it has
  * none (Cloud API, phone numbers).
  */
 export function registerNumber(
@@ -44,12 +44,12 @@ export function registerNumber(
 
 /**
  * Subscribes the app of the token to the account. Without it, Meta posts neither statuses nor messages, although it has
- * verified the callback URL (daveebbelaar/python-whatsapp-bot#24). Subscribing twice does no harm.
+ * verified the callback URL (daveebbelaar/python-whatsapp-bot#24). Subscribing twice is harmless.
  */
 export const subscribeApp = (client: GraphClient): Promise<GraphResult<true>> =>
   callAndRead(client, { method: 'POST', path: subscriptionPath(client), json: {} }, readSuccess);
 
-/** Returns whether the app of the token is subscribed to the account; other apps of the account do not count. */
+/** Returns true if the app of the token is subscribed to the account; other apps of the account do not count. */
 export async function isAppSubscribed(client: GraphClient): Promise<GraphResult<boolean>> {
   const app = await findAppId(client);
   if (!app.ok) return app;
@@ -66,6 +66,6 @@ const findAppId = (client: GraphClient): Promise<GraphResult<string>> =>
 
 const subscriptionPath = ({ settings }: GraphClient): string => `/${settings.wabaId}/subscribed_apps`;
 
-/** Reads the answer to a change: true, or undefined when it is not a success. */
+/** Reads the response to a change: true, or undefined if it is not a success. */
 export const readSuccess = (json: unknown): true | undefined =>
   getMember(json, 'success') === true ? true : undefined;

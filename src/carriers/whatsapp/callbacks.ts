@@ -29,9 +29,9 @@ export type OtherChange = {
   readonly why: 'field' | 'foreign' | 'unreadable';
 };
 
-/** A callback request, and what is needed to verify it. */
+/** A callback request with the data needed to verify it. */
 export type CallbackRequest = {
-  /** The octets as received, which the signature covers. */
+  /** The bytes as received, which the signature covers. */
   readonly rawBody: Uint8Array;
   /** The value of the header `X-Hub-Signature-256`. */
   readonly signature: string | undefined;
@@ -50,7 +50,7 @@ export type ReadCallback =
   | { readonly kind: 'ok'; readonly callback: WhatsappCallback };
 
 /**
- * Answers the network's check of a callback URL: returns the challenge to answer with, or null when the verify token is
+ * Handles the network's check of a callback URL: returns the challenge to respond with, or null if the verify token is
  * not ours (Cloud API, webhooks).
  */
 export function verifyChallenge(query: Readonly<Record<string, unknown>>, verifyToken: string): string | null {
@@ -60,8 +60,8 @@ export function verifyChallenge(query: Readonly<Record<string, unknown>>, verify
 }
 
 /**
- * Reads a notification (Cloud API, message templates and webhooks). The signature is verified on the raw octets
- * before anything is read. Never throws: unreadable changes are listed in `other`.
+ * Reads a notification (Cloud API, message templates and webhooks). The signature is verified on the raw bytes before
+ * anything is read. Never throws: unreadable changes are listed in `other`.
  */
 export function readWhatsappCallback(request: CallbackRequest): ReadCallback {
   if (!isSigned(request.rawBody, request.signature, request.appSecret)) return { kind: 'forbidden' };

@@ -20,12 +20,11 @@ const TIMING: Timing = {
 };
 
 /**
- * Creates a carrier that is reached over the WhatsApp Cloud API
- * (developers.facebook.com/docs/whatsapp/cloud-api). A submission's sender is the
- * id of one of the numbers in the settings. Receipts and inbound messages arrive as callbacks (`callbacks.ts`), not
- * through this carrier.
+ * Creates a carrier that is reached over the WhatsApp Cloud API (developers.facebook.com/docs/whatsapp/cloud-api). A
+ * submission's sender is the id of one of the numbers in the settings. Receipts and inbound messages arrive as
+ * callbacks (`callbacks.ts`), not through this carrier.
  *
- * An accepted message has the network's id. A message that was written and not answered has our own id, which the
+ * An accepted message has the network's id. A message that was written without a response has our own id, which the
  * network repeats in every status. `timing` is for tests.
  */
 export function createWhatsappCarrier(

@@ -13,23 +13,26 @@ export type GraphRequest = {
   readonly path: string;
   /** A body to send as JSON. */
   readonly json?: object;
-  /** A body to send as it is, in place of `json`. */
+  /** A body to send as it is, instead of `json`. */
   readonly raw?: {
     readonly bytes: Uint8Array;
     readonly contentType: string;
-    /** Where in a file that was announced before the octets begin. Such requests pass the token in a different form. */
+    /**
+     * Position in a previously announced file at which the bytes begin. Such requests pass the token in a different
+     * form.
+     */
     readonly fileOffset?: number;
   };
   readonly timeoutMs?: number;
 };
 
-/** The answer to a request to the Graph API. */
+/** The response to a request to the Graph API. */
 export type GraphAnswer =
   | {
       readonly kind: 'answered';
       readonly status: number;
       readonly headers: IncomingHttpHeaders;
-      /** The parsed body; undefined when it was not JSON. */
+      /** The parsed body; undefined if it was not JSON. */
       readonly json: unknown;
     }
   | Extract<HttpAnswer, { kind: 'failed' }>;
@@ -45,12 +48,12 @@ export type GraphClient = {
   close(): Promise<void>;
 };
 
-/** The longest answers are lists of templates, which are requested page by page. */
+/** The longest responses are lists of templates, which are requested page by page. */
 const MAX_ANSWER_BYTES = 8 << 20;
 
 /**
  * Creates a client with up to `concurrency` kept-alive connections; it follows no redirects and accepts up to 8 MiB per
- * answer.
+ * response.
  */
 export function createGraphClient(settings: WhatsappSettings, secrets: WhatsappSecrets): GraphClient {
   const { origin, prefix } = parseBaseUrl('baseUrl', settings.baseUrl);
@@ -99,7 +102,7 @@ export function createGraphClient(settings: WhatsappSettings, secrets: WhatsappS
   };
 }
 
-/** Returns the error in an answer; null for a success, or when the body is not one of the Graph API. */
+/** Returns the error in a response; null for a success, or if the body is not one of the Graph API. */
 export const errorIn = (json: unknown): GraphError | null => readGraphError(getMember(json, 'error'));
 
 /** The result of a call other than sending a message. */
@@ -107,18 +110,20 @@ export type GraphResult<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly fault: GraphFault };
 
-/** Why a call failed. */
+/** Reason why a call failed. */
 export type GraphFault = {
   /** The network's code, `HTTP_` followed by the status, or `UNREACHABLE`. */
   readonly code: string;
   /** A readable explanation. */
   readonly text: string;
   readonly status: number | null;
-  /** Whether the same call may succeed later. */
+  /** True if the same call may succeed later. */
   readonly retry: boolean;
 };
 
-/** Makes a call and reads its answer with `readBody`, which returns undefined for an unexpected body. Never rejects. */
+/**
+ * Makes a call and reads its response with `readBody`, which returns undefined for an unexpected body. Never rejects.
+ */
 export async function callAndRead<T>(
   client: GraphClient,
   request: GraphRequest,

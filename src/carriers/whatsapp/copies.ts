@@ -18,12 +18,12 @@ type Log = (level: 'warn', message: string, fields: Record<string, unknown>) => 
 
 /** The network keeps uploads for 30 days (Cloud API, media); a message may wait for some days. */
 const KEEP_DAYS = 25;
-/** Each upload has its file in memory twice. */
+/** Maximum concurrent uploads: each has its file in memory twice. */
 const UPLOADS_AT_ONCE = 3;
 const MAX_REMEMBERED = 10_000;
-/** How long an id is used without asking the database. */
+/** Time for which an id is used without asking the database. */
 const REMEMBER_MS = 3_600_000;
-/** How long a file is sent by its link after an upload that failed; `REMEMBER_MS` when the network refuses the file. */
+/** Time for which a file is sent by its link after a failed upload; `REMEMBER_MS` if the network rejects the file. */
 const RETRY_MS = 60_000;
 
 /**
@@ -50,7 +50,7 @@ export function createCopies(client: GraphClient, log: Log): Copies {
     return answer.value;
   }
 
-  /** Without a copy, messages contain the link to the file. */
+  /** Caches the failure, so that messages contain the link to the file instead. */
   function giveUp(phoneNumberId: string, file: OwnFile, reason: string, ttl: number): null {
     known.set(keyOf(phoneNumberId, file), { id: Promise.resolve(null) }, { ttl });
     log('warn', 'A file could not be uploaded: messages contain the link to it', {
@@ -81,7 +81,7 @@ export function createCopies(client: GraphClient, log: Log): Copies {
   };
 }
 
-/** Returns a message with the network's id of its file in place of the link; null when it has no link to a file. */
+/** Returns a message with the network's id of its file instead of the link; null if it has no link to a file. */
 function withCopy(submission: Submission, networkId: string): Submission | null {
   const { content } = submission;
   if (content?.channel !== 'WHATSAPP') return null;
@@ -95,11 +95,11 @@ function withCopy(submission: Submission, networkId: string): Submission | null 
   };
 }
 
-/** The codes with which the network refuses a message because of its file, among others. */
+/** The codes with which the network rejects a message because of its file, among others. */
 const FILE_CODES: readonly string[] = ['100', '131009', '131052', '131053'];
 
 /**
- * Sends a message with a copy of its file, if it has one: uploads the file first if necessary. When the network does not
+ * Sends a message with a copy of its file, if it has one: uploads the file first if necessary. If the network does not
  * accept the message with the copy, it is sent once more with the link, and the next message gets a new copy.
  */
 export function sendWithCopy(
@@ -109,7 +109,7 @@ export function sendWithCopy(
   send: Send,
 ): Promise<Outcome> {
   const { file } = submission;
-  // Most messages have none, and need no promise of their own.
+  // Most messages have none, and need no separate promise.
   return file ? sendCopyOf(file, copies, phoneNumberId, submission, send) : send(submission);
 }
 

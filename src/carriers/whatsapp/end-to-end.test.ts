@@ -8,9 +8,9 @@ import { bound, templateTo } from '../../../test/support/carriers/whatsapp-harne
 type Receiver = {
   readonly server: SandboxServer;
   readonly callbacks: WhatsappCallback[];
-  /** What it answers from now on. */
+  /** Status of its responses from now on. */
   status: number;
-  /** Requests that were not signed, and those that were answered with another status than 200. */
+  /** Requests that were not signed, and those that got another status than 200. */
   forbidden: number;
   refused: number;
 };

@@ -1,16 +1,16 @@
 import type { Outcome } from '../outcome.ts';
 
-/** The final states that a refusal can lead to. */
+/** The final states that a rejection can lead to. */
 export type Refusal = Extract<Outcome, { kind: 'refused' }>['status'];
 
 /**
- * What an error of the Graph API requires of us (Cloud API, error codes).
+ * Action required by an error of the Graph API (Cloud API, error codes).
  *
  * `refuse`: this message will never be accepted; with `blames: 'account'` the reason lies with our number or account,
- * which pauses and needs a person. `token`: nothing is accepted until a person provides another token or app secret.
- * `hold`: the message waits until a person has granted a permission. `busy`: the number or account in `scope` pauses and
- * the message is sent again; `counts` as in `Outcome`. `pair`: too many messages to one person. `repeat`: sent again here
- * twice, then refused. `later`: this message is sent again later.
+ * which pauses and requires the operator to act. `token`: nothing is accepted until the operator provides another token
+ * or app secret. `hold`: the message waits until the operator has granted a permission. `busy`: the number or account
+ * in `scope` pauses and the message is sent again; `counts` as in `Outcome`. `pair`: too many messages to one person.
+ * `repeat`: sent again here twice, then rejected. `later`: this message is sent again later.
  */
 export type ErrorClass =
   | { readonly act: 'refuse'; readonly status: Refusal; readonly blames: 'message' | 'account' }
@@ -40,7 +40,7 @@ const UNAVAILABLE: ErrorClass = { act: 'busy', scope: 'number', counts: true, mi
 /** The upgrade of a number to a higher throughput takes minutes. */
 const MAINTENANCE: ErrorClass = { act: 'busy', scope: 'number', counts: false, minPauseMs: 60_000 };
 
-/** Errors with the same cause and the same cure. The texts are full sentences for operators, in Markdown. */
+/** Errors with the same cause and the same fix. The texts are full sentences for operators, in Markdown. */
 export type KnownError = {
   readonly codes: readonly number[];
   readonly errorClass: ErrorClass;
@@ -56,10 +56,10 @@ const row = (codes: readonly number[], errorClass: ErrorClass, meaning: string, 
 });
 
 /**
- * All codes that sending a message, registering a number or subscribing can end with. Sources: Meta's page of error codes
- * (developers.facebook.com/documentation/business-messaging/whatsapp/support/error-codes, of May 2026) and, for 17, 102,
- * 341 and 613, that of the Graph API (developers.facebook.com/docs/graph-api/guides/error-handling). 470 is the older form
- * of 131047. 131030 is on neither page; Neurotech-HQ/heyoo#94 quotes the answer.
+ * All codes that sending a message, registering a number or subscribing can end with. Sources: Meta's page of error
+ * codes (developers.facebook.com/documentation/business-messaging/whatsapp/support/error-codes, of May 2026) and, for
+ * 17, 102, 341 and 613, that of the Graph API (developers.facebook.com/docs/graph-api/guides/error-handling). 470 is
+ * the older form of 131047. 131030 is on neither page; Neurotech-HQ/heyoo#94 quotes the response.
  */
 export const KNOWN_ERRORS: readonly KnownError[] = [
   row(
@@ -90,7 +90,7 @@ export const KNOWN_ERRORS: readonly KnownError[] = [
     [131056],
     PAIR,
     'Too many messages to the same person in a short time.',
-    'Wait: messages to this person are spread by themselves, and others are not affected.',
+    'Wait: messages to this person are spread automatically, and others are not affected.',
   ),
   row(
     [131057, 2494100],
@@ -107,7 +107,7 @@ export const KNOWN_ERRORS: readonly KnownError[] = [
   row(
     [1, 131000],
     REPEAT,
-    'Meta failed for a reason that it does not name.',
+    'Meta failed for an unspecified reason.',
     'Send the message again; if it fails every time, compare it with the reference of its type.',
   ),
   row(
@@ -125,7 +125,7 @@ export const KNOWN_ERRORS: readonly KnownError[] = [
   row(
     [131026],
     refuse('UNSUPPORTED'),
-    'The number has no WhatsApp, or the person has an old version or has not accepted the terms.',
+    'The number is not on WhatsApp, or the person has an old version or has not accepted the terms.',
     'Use a fallback to SMS.',
   ),
   row(
@@ -144,12 +144,12 @@ export const KNOWN_ERRORS: readonly KnownError[] = [
     [131050],
     refuse('DISABLED'),
     'The person does not want marketing messages from you.',
-    'Nothing: do not send marketing to this person again.',
+    'Do not send marketing to this person again.',
   ),
   row(
     [131049],
     MESSAGE,
-    'Meta limits how much marketing a person gets.',
+    'Meta limits the marketing messages that a person gets.',
     'Wait at least 24 hours before you send marketing to this person again.',
   ),
   row(
@@ -162,7 +162,7 @@ export const KNOWN_ERRORS: readonly KnownError[] = [
     [131030],
     MESSAGE,
     "The sender is Meta's test number, and the recipient is not on its list of allowed numbers.",
-    "Add the recipient on the app's page API setup, in the field To, or send from a number of your own.",
+    "Add the recipient on the app's page API setup, in the field To, or send from your own number.",
   ),
   row([131021], MESSAGE, 'The recipient is the number that sends.', 'Send to another number.'),
   row(
@@ -176,7 +176,7 @@ export const KNOWN_ERRORS: readonly KnownError[] = [
     [100, 131008, 131009, 131051, 131055, 135000],
     MESSAGE,
     'A parameter of the message is missing or not valid.',
-    'Read what Meta says in the timeline of the message, and correct its content.',
+    "Read Meta's explanation in the timeline of the message, and correct its content.",
   ),
   row(
     [131052, 131053],
@@ -212,7 +212,7 @@ export const KNOWN_ERRORS: readonly KnownError[] = [
   row(
     [132016],
     MESSAGE,
-    'The template was paused too often and is disabled for good.',
+    'The template was paused too often and is permanently disabled.',
     'Create a template with other content.',
   ),
   row([132068], MESSAGE, 'The Flow is blocked.', 'Correct the Flow in WhatsApp Manager.'),
@@ -232,7 +232,7 @@ export const KNOWN_ERRORS: readonly KnownError[] = [
     [368, 131031],
     ACCOUNT,
     'Meta has restricted or locked the account.',
-    'WhatsApp Manager › Account quality says why, and how to appeal.',
+    'See WhatsApp Manager › Account quality for the reason and the appeal.',
   ),
   row(
     [131048],
@@ -274,7 +274,7 @@ export const KNOWN_ERRORS: readonly KnownError[] = [
     [133005, 133008, 133009],
     ACCOUNT,
     'The PIN of the number is wrong, or was tried too often or too quickly.',
-    'Wait as long as Meta says, then try the right PIN, or set a new one in WhatsApp Manager.',
+    'Wait as long as Meta requires, then try the right PIN, or set a new one in WhatsApp Manager.',
   ),
   row([133006], ACCOUNT, 'The number has not been verified.', 'Verify it in WhatsApp Manager, then register it.'),
   row(

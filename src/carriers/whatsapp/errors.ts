@@ -18,7 +18,7 @@ const BY_CODE: ReadonlyMap<number, KnownError> = new Map(
   KNOWN_ERRORS.flatMap((known) => known.codes.map((code): [number, KnownError] => [code, known])),
 );
 
-/** Finds the error in the table, by its code and, where Meta has only the general code 100, by its text. */
+/** Finds the error in the table, by its code and, if Meta has only the general code 100, by its text. */
 function findKnown({ code, text }: GraphError): KnownError | undefined {
   if (code >= 200 && code <= 299) return PERMISSION_ERRORS;
   if (code === 100 && text.includes('appsecret_proof')) return PROOF_ERROR;
@@ -30,13 +30,13 @@ function findKnown({ code, text }: GraphError): KnownError | undefined {
 export const classOf = (error: GraphError, httpStatus: number): ErrorClass =>
   findKnown(error)?.errorClass ?? classOfHttp(httpStatus);
 
-/** Returns the text of an error, followed by what it means and what a person has to do where that is known. */
+/** Returns the text of an error, followed by its meaning and the action required of the operator, if known. */
 export function explain(error: GraphError): string {
   const known = findKnown(error);
   return known ? `${error.text}. ${known.meaning} ${known.advice}` : error.text;
 }
 
-/** Returns the class by the HTTP status alone, which is only a hint: nothing is refused that may be accepted later. */
+/** Returns the class by the HTTP status alone, which is only a hint: nothing is rejected that may be accepted later. */
 export function classOfHttp(httpStatus: number): ErrorClass {
   if (httpStatus === 401) return TOKEN;
   if (httpStatus === 429) return NUMBER_LIMIT;
@@ -53,10 +53,10 @@ export function statusOfFailure(code: number | null): Refusal {
   return known?.act === 'refuse' ? known.status : 'ERROR';
 }
 
-/** The error object of an answer or a status (Cloud API, webhooks and error codes). */
+/** The error object of a response or a status (Cloud API, webhooks and error codes). */
 export type GraphError = { readonly code: number; readonly text: string };
 
-/** Reads an error object, `{ code, message, title, error_data: { details } }`; null when it has no code. */
+/** Reads an error object, `{ code, message, title, error_data: { details } }`; null if it has no code. */
 export function readGraphError(json: unknown): GraphError | null {
   const written = getMember(json, 'code');
   const code = typeof written === 'string' && /^\d{1,9}$/.test(written) ? Number(written) : written;

@@ -41,7 +41,7 @@ export function readInbound(item: unknown, metadata: unknown, contacts: readonly
 /** Graph writes numbers for people: +351 900 000 001. */
 const digitsOf = (number: string): string | null => number.replace(/\D/g, '') || null;
 
-/** Without a number in the item, the only contact of the request is its sender. */
+/** Returns the user id of the sender. Without a number in the item, the only contact of the request is its sender. */
 const userIdIn = (contacts: readonly unknown[]): string =>
   contacts.length === 1 ? getText(contacts[0], 'user_id') : '';
 
@@ -105,7 +105,8 @@ function contactText(card: unknown): string {
 }
 
 /**
- * The text of a pressed button, a chosen list row, or the answers of a flow, which are JSON in the flow's own format.
+ * Returns the text of a pressed button, a chosen list row, or the replies in a flow, which are JSON in the flow's own
+ * format.
  */
 function replyText(content: unknown): string {
   const reply = getMember(content, getText(content, 'type'));

@@ -6,34 +6,36 @@ import type { WhatsappSettings } from './settings.ts';
 /** One of our numbers: the network counts and restricts each one separately. */
 export type SendingNumber = {
   readonly id: string;
-  /** Reserves the next turn within the rate and returns how long the message must wait for it, in ms. */
+  /** Reserves the next turn within the rate and returns the wait for it, in ms. */
   takeTurn(): number;
-  /** How fast the network takes messages of this number. */
+  /** Rate at which the network takes messages of this number. */
   readonly pace: Pace;
-  /** Returns a ticket for a message that is sent now, to be given back when the network refuses it. */
+  /** Returns a ticket for a message that is sent now, to be given back if the network rejects it. */
   begin(): number;
-  /** Notes that the network refused a message because there were too many; returns in how many ms it may be sent again. */
+  /**
+   * Records that the network rejected a message because there were too many; returns the delay in ms before a repeat.
+   */
   tooMany(ticket: number, minPauseMs: number): number;
   /** Pauses this number for at least `minMs`, because the network takes nothing from it. */
   pause(minMs?: number): void;
-  /** Returns how much longer the pause lasts; 0 when there is none. */
+  /** Returns the remaining time of the pause; 0 if there is none. */
   pauseMs(): number;
-  /** Returns why a person must act (not registered, restricted, not paid for), or null. */
+  /** Returns the reason why the operator must act (not registered, restricted, not paid for), or null. */
   fault(): string | null;
-  /** Records why a person must act. */
+  /** Records a reason for the operator to act. */
   setFault(text: string): void;
   /** Clears the fault and the backoffs, because the network accepted a message to this person. */
   messageAccepted(person: string, ticket: number): void;
-  /** Counts one more message that was too many for this person; returns how long to wait before the next one, in ms. */
+  /** Counts one more message that was too many for this person; returns the wait before the next one, in ms. */
   pairPauseMs(person: string): number;
 };
 
 /** The numbers of one connection. */
 export type Numbers = {
   get(id: string): SendingNumber | undefined;
-  /** Returns whether no number may send now. */
+  /** Returns true if no number may send now. */
   allPaused(): boolean;
-  /** Returns how many numbers have no fault. */
+  /** Returns the number of phone numbers without a fault. */
   countHealthy(): number;
   /** Returns the fault of the first number that has one, or null. */
   firstFault(): string | null;
@@ -67,7 +69,7 @@ function createNumber(
 ): SendingNumber & { stop(): void } {
   const bucket = createTokenBucket(tps);
   const throttle = createThrottle(throttlePauseMs, changed);
-  /** How many times in a row each person had too many messages. */
+  /** Number of consecutive times that each person had too many messages. */
   const pairs = new LRUCache<string, number>({ max: MAX_PAIRS });
   let fault: string | null = null;
   return {

@@ -2,13 +2,16 @@ import type { Probed } from '../http/link.ts';
 import { errorIn, type GraphAnswer, type GraphClient } from './client.ts';
 import { classOf, classOfHttp, explain } from './errors.ts';
 
-/** Finds out whether the API is reachable and accepts our token, by a request that sends nothing. Never rejects. */
+/** Checks that the API is reachable and accepts our token, by a request that sends nothing. Never rejects. */
 export async function probeApi(client: GraphClient): Promise<Probed> {
   const { wabaId } = client.settings;
   return stateOf(await client.call({ method: 'GET', path: `/${wabaId}/phone_numbers?fields=id&limit=1` }));
 }
 
-/** Any API answer except one about the token is good enough: a token may send and yet not read the account. */
+/**
+ * Interprets the response to a probe. Any API response except one about the token is good enough: a token may be
+ * allowed to send but not to read the account.
+ */
 function stateOf(answer: GraphAnswer): Probed {
   if (answer.kind === 'failed') return { state: 'unreachable', text: answer.reason };
   const error = errorIn(answer.json);

@@ -8,7 +8,7 @@ const id = (description?: string) =>
 const seconds = (description: string, fallback: number) =>
   Type.Number({ description, minimum: 0.05, maximum: 600, default: fallback });
 
-/** How one WhatsApp business account is reached. */
+/** Settings of one WhatsApp business account. */
 export const WhatsappSettings = Type.Object(
   {
     baseUrl: Type.String({
@@ -37,7 +37,7 @@ export const WhatsappSettings = Type.Object(
       default: 50,
     }),
     tps: Type.Number({ description: 'Messages per second and number; 0 means no limit.', minimum: 0, default: 80 }),
-    submitTimeoutSeconds: seconds('Time without an answer after which the outcome of a message is "unknown".', 30),
+    submitTimeoutSeconds: seconds('Time without a response after which the outcome of a message is "unknown".', 30),
     connectTimeoutSeconds: seconds('Time after which a connection attempt is abandoned and tried again.', 10),
     throttlePauseMs: Type.Integer({
       description:
@@ -48,7 +48,7 @@ export const WhatsappSettings = Type.Object(
     }),
     mediaHosts: Type.Array(Type.String({ minLength: 1, maxLength: 260 }), {
       description:
-        'Hosts besides that of `baseUrl` that files may be fetched from; no other host receives the access token.',
+        'Hosts in addition to that of `baseUrl` from which files may be fetched; no other host receives the access token.',
       default: ['lookaside.fbsbx.com'],
     }),
   },
@@ -59,7 +59,9 @@ export type WhatsappSettings = Static<typeof WhatsappSettings>;
 
 const Secret = Type.String({ minLength: 1, maxLength: 1000, pattern: '^[\\x21-\\x7e]+$' });
 
-/** `appSecret` signs the callbacks; `verifyToken` is our own and proves to the network that a callback URL is ours. */
+/**
+ * `appSecret` signs the callbacks; `verifyToken` is chosen by us and proves to the network that a callback URL is ours.
+ */
 export const WhatsappSecrets = Type.Object(
   { accessToken: Secret, appSecret: Secret, verifyToken: Secret },
   { additionalProperties: false },

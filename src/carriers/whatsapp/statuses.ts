@@ -16,8 +16,8 @@ const MAX_RAW_LENGTH = 4000;
  * Reads one status of a message (Cloud API, webhooks); null without an id.
  *
  * Its ids are the network's, followed by our own where present, which we sent as `biz_opaque_callback_data`: a message
- * whose submit was not answered is known only by that one. When the status shows no number, the destination
- * is the business-scoped user id.
+ * whose submit got no response is known only by that one. If the status shows no number, the destination is the
+ * business-scoped user id.
  */
 export function readStatus(item: unknown, phoneNumberId: string): Receipt | null {
   const id = getText(item, 'id');
@@ -37,7 +37,7 @@ export function readStatus(item: unknown, phoneNumberId: string): Receipt | null
   };
 }
 
-/** People read failures, so they get the network's text instead of its JSON. */
+/** Failures are shown to people, so they get the network's text instead of its JSON. */
 const errorsText = (errors: readonly { readonly code: number; readonly text: string }[]): string =>
   errors
     .map(({ code, text }) => `${code} ${text}`)

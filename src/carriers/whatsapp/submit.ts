@@ -10,18 +10,18 @@ import type { ErrorClass, Refusal } from './error-table.ts';
 import { classOf, classOfHttp, explain } from './errors.ts';
 import type { SendingNumber } from './numbers.ts';
 
-/** What sending a message needs from the carrier. */
+/** Dependencies for sending a message. */
 export type SubmitDeps = {
   readonly client: GraphClient;
   readonly gate: Gate;
   readonly timing: Timing;
-  /** Called when the network does not accept the token any more. */
+  /** Called when the network no longer accepts the token. */
   readonly tokenRefused: (text: string) => void;
   /** Called when the network took a message. */
   readonly messageAccepted: () => void;
-  /** Called when no answer came: the link must be probed before more is sent. */
+  /** Called if no response came: the link must be probed before more is sent. */
   readonly verifyLink: (reason: string) => void;
-  /** Called when a person must act on a number or on the account. */
+  /** Called when the operator must act on a number or on the account. */
   readonly alert: (number: SendingNumber, code: string, text: string) => void;
 };
 
@@ -31,12 +31,12 @@ export type Timing = {
   readonly repeatMs: readonly number[];
   /** The delay for a message that the network cannot take now. */
   readonly laterMs: number;
-  /** The delay for a message that waits for a person to act. */
+  /** The delay for a message that waits for the operator to act. */
   readonly holdMs: number;
   /** The first delay between two probes of the link; it doubles up to `probeMaxMs`. */
   readonly probeBaseMs: number;
   readonly probeMaxMs: number;
-  /** The delay between two probes after the token was refused. */
+  /** The delay between two probes after the token was rejected. */
   readonly tokenRetryMs: number;
 };
 
@@ -48,15 +48,14 @@ type Verdict =
       readonly errorClass: ErrorClass;
       readonly code: string;
       readonly text: string;
-      /** The text for operators: with what to do. */
+      /** The text for operators, including the action required. */
       readonly advice: string;
       readonly minPauseMs: number;
     };
 
 /**
- * Sends one message from one number and resolves with its outcome (Cloud API, messages and error codes). The
- * network supports no idempotency key: a message that was written and not answered is `unknown`, and is not resent
- * here.
+ * Sends one message from one number and resolves with its outcome (Cloud API, messages and error codes). The network
+ * supports no idempotency key: a message that was written without a response is `unknown`, and is not resent here.
  */
 export async function sendMessage(deps: SubmitDeps, number: SendingNumber, submission: Submission): Promise<Outcome> {
   const body = messageOf(submission);
@@ -79,7 +78,7 @@ export async function sendMessage(deps: SubmitDeps, number: SendingNumber, submi
 const post = ({ client }: SubmitDeps, { id }: SendingNumber, json: object): Promise<GraphAnswer> =>
   client.call({ method: 'POST', path: `/${id}/messages`, json });
 
-/** Waits; resolves with false when the carrier stops meanwhile. */
+/** Waits; resolves with false if the carrier stops meanwhile. */
 async function waitUnlessStopping(ms: number, { stopping }: Gate): Promise<boolean> {
   try {
     await delay(ms, undefined, { signal: stopping });
@@ -125,7 +124,7 @@ function readAnswer(answer: GraphAnswer, { messageId }: Submission): Verdict {
     };
   }
   if (status >= 200 && status <= 299) return { kind: 'done', outcome: accepted(json, messageId) };
-  // A proxy in front of the API answers 5xx too, and then the message may have reached the API or not.
+  // A proxy in front of the API returns 5xx too, and then the message may or may not have reached the API.
   const text = `The API answered ${status} with an unexpected body`;
   if (status >= 500) return { kind: 'done', outcome: unknown(text, messageId) };
   return { kind: 'error', errorClass: classOfHttp(status), code: `HTTP_${status}`, text, advice: text, minPauseMs };

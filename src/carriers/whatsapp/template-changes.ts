@@ -14,12 +14,12 @@ export type TemplateStatus =
   | 'ARCHIVED';
 
 /**
- * How people react to messages with a template; UNKNOWN while the network has not rated it (Cloud API, message
+ * Recipients' feedback on messages with a template; UNKNOWN while the network has not rated it (Cloud API, message
  * templates). Meta pauses a template that stays RED.
  */
 export type TemplateQuality = 'GREEN' | 'YELLOW' | 'RED' | 'UNKNOWN';
 
-/** Returns the quality that the network names; UNKNOWN for anything else. */
+/** Returns the quality named by the network; UNKNOWN for anything else. */
 export const templateQualityOf = (text: string): TemplateQuality =>
   text === 'GREEN' || text === 'YELLOW' || text === 'RED' ? text : 'UNKNOWN';
 
@@ -28,11 +28,11 @@ export type TemplateChange = {
   readonly templateId: string;
   readonly name: string;
   readonly language: string;
-  /** The network's name for what happened. */
+  /** The network's name of the event. */
   readonly event: string;
-  /** The new status; null when it has not changed (a warning), or when the event is unknown. */
+  /** The new status; null if it has not changed (a warning), or if the event is unknown. */
   readonly status: TemplateStatus | null;
-  /** The new quality; null when the change is not about it. */
+  /** The new quality; null if the change is not about it. */
   readonly quality: TemplateQuality | null;
   readonly category: string | null;
   /** A readable reason. */
@@ -66,10 +66,10 @@ const STATUS_BY_TITLE: ReadonlyMap<string, TemplateStatus> = new Map([
   ['DISABLED', 'DISABLED'],
 ]);
 
-/** Returns the status that an event or status text of the network stands for; null when it is unknown. */
+/** Returns the status that an event or status text of the network stands for; null if it is unknown. */
 export const templateStatusOf = (text: string): TemplateStatus | null => STATUS_AFTER.get(text) ?? null;
 
-/** Reads the value of `message_template_status_update`; null when it names no template or no event. */
+/** Reads the value of `message_template_status_update`; null if it names no template or no event. */
 export function readTemplateChange(value: unknown): TemplateChange | null {
   const templateId = getText(value, 'message_template_id');
   const name = getText(value, 'message_template_name');
@@ -87,7 +87,7 @@ export function readTemplateChange(value: unknown): TemplateChange | null {
   };
 }
 
-/** Reads the value of `message_template_quality_update`; null when it names no template or no quality. */
+/** Reads the value of `message_template_quality_update`; null if it names no template or no quality. */
 export function readQualityChange(value: unknown): TemplateChange | null {
   const templateId = getText(value, 'message_template_id');
   const name = getText(value, 'message_template_name');

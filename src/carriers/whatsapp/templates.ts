@@ -13,7 +13,7 @@ export type NetworkTemplate = {
   readonly category: string;
   readonly quality: TemplateQuality;
   readonly parameterFormat: 'POSITIONAL' | 'NAMED';
-  /** In the network's own format (Cloud API, message templates). */
+  /** Components in the network's own format (Cloud API, message templates). */
   readonly components: readonly unknown[];
   readonly rejectedReason: string | null;
 };
@@ -72,19 +72,19 @@ export type TemplateDraft = {
   readonly category: string;
   readonly parameterFormat?: 'POSITIONAL' | 'NAMED';
   readonly components: readonly object[];
-  /** Whether the network may change the category instead of rejecting the template. */
+  /** True if the network may change the category instead of rejecting the template. */
   readonly allowCategoryChange?: boolean;
   readonly ttlSeconds?: number;
 };
 
-/** The network's answer to a new template. */
+/** The network's response to a new template. */
 export type CreatedTemplate = {
   readonly id: string;
   readonly status: TemplateStatus | null;
   readonly category: string;
 };
 
-/** Submits a template for approval; it may be approved or rejected at once. */
+/** Submits a template for approval; it may be approved or rejected immediately. */
 export function createTemplate(client: GraphClient, draft: TemplateDraft): Promise<GraphResult<CreatedTemplate>> {
   const { name, language, category, parameterFormat, components, allowCategoryChange, ttlSeconds } = draft;
   const json = {

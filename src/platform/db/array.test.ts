@@ -6,7 +6,7 @@ import { one, sql } from './query.ts';
 
 const { pool } = testDatabase({ empty: true });
 
-/** What PostgreSQL makes of an array literal. */
+/** Reads an array literal through PostgreSQL. */
 async function read<T>(literal: string, type: 'text' | 'bigint' | 'boolean'): Promise<T[]> {
   const { list } = await one<{ list: T[] }>(
     pool,
@@ -17,7 +17,7 @@ async function read<T>(literal: string, type: 'text' | 'bigint' | 'boolean'): Pr
   return list;
 }
 
-/** What UTF-8 makes of it: a surrogate without its other half is no character. */
+/** Returns a text as UTF-8 stores it: a surrogate without its other half is not a character. */
 const asStored = (text: string | null): string | null => (text === null ? null : text.toWellFormed());
 
 const SYNTAX = [

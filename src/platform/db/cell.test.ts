@@ -36,7 +36,7 @@ test('a database of another cell is refused', async () => {
   await using database = await emptyDatabase();
   await ensureCell(database.pool, 3);
   await expect(ensureCell(database.pool, 4)).rejects.toThrow(
-    new StartupError('The database belongs to cell 3, and CELL is 4: set CELL=3, or use another database.'),
+    new StartupError('The database belongs to cell 3, but CELL is 4: set CELL=3, or use another database.'),
   );
 });
 

@@ -4,17 +4,17 @@ import { exec, one, sql } from './query.ts';
 import { StartupError } from './startup-error.ts';
 import { transaction } from './transaction.ts';
 
-/** How many ids a cell has. With 8,191 cells the largest id is below 2^53, which a number of JavaScript holds exactly. */
+/** Number of ids of a cell. With 8,191 cells the largest id is below 2^53, which a JavaScript number holds exactly. */
 const IDS_PER_CELL = 2 ** 40;
 
 /** Returns the cell in which an id was made. */
 export const cellOfId = (id: number): number => Math.floor(id / IDS_PER_CELL);
 
 /**
- * Makes a new database that of a cell, and lets the ids of all its tables begin at `cell` * 2^40: the ids of two cells
- * never meet, so that an account can move from one to the other. A database that already has accounts is that of cell 0.
- * Call it after the migrations, since new tables bring sequences. Concurrent calls wait for each other. Where nothing is to
- * be done it only reads: `doctor` must answer while commits wait for a standby.
+ * Assigns a new database to a cell, and lets the ids of all its tables begin at `cell` * 2^40: the ids of two cells
+ * never meet, so that an account can move from one to the other. A database that already has accounts belongs to cell
+ * 0. Call it after the migrations, since new tables bring sequences. Concurrent calls wait for each other. If there is
+ * nothing to do it only reads: `doctor` must respond while commits wait for a standby.
  *
  * Throws a StartupError, and changes nothing, if the database belongs to another cell.
  */
@@ -29,14 +29,14 @@ export async function ensureCell(pool: Pool, cell: number): Promise<void> {
     const { number } = await one<{ number: number }>(tx, sql`SELECT number FROM cell FOR UPDATE`);
     if (number !== cell)
       throw new StartupError(
-        `The database belongs to cell ${number}, and CELL is ${cell}: set CELL=${number}, or use another database.`,
+        `The database belongs to cell ${number}, but CELL is ${cell}: set CELL=${number}, or use another database.`,
       );
-    // Not transactional, and so only for sequences that still are before the ids of the cell.
+    // Not transactional, and therefore only for sequences that have not reached the ids of the cell.
     await exec(tx, sql`SELECT setval(seqrelid, ${firstIdOf(cell)}::bigint) FROM ${sequencesBefore(cell)}`);
   });
 }
 
-/** Whether a database belongs to a cell, with all its sequences. */
+/** Returns true if a database belongs to a cell, with all its sequences. */
 const isPrepared = async (pool: Pool, cell: number): Promise<boolean> =>
   (
     await one<{ prepared: boolean }>(

@@ -3,11 +3,11 @@ import { type Db, one, sql } from './query.ts';
 import { StartupError } from './startup-error.ts';
 
 /**
- * Checks that the tables of this program are, or can be, in the schema that `search_path` begins with, and that this user
- * may change them. Returns its name, quoted where SQL needs it. Throws a StartupError that says what to do.
+ * Checks that the tables of this program are, or can be, in the schema that `search_path` begins with, and that this
+ * user may change them. Returns its name, quoted where SQL needs it. Throws a StartupError with the correction.
  *
- * One database holds one installation: locks and notifications are the same in all of its schemas, so that two would wait
- * for each other and take each other for the same.
+ * One database holds one installation: locks and notifications are shared by all of its schemas, so that two would wait
+ * for each other and receive each other's notifications.
  */
 export async function checkSchema(db: Db): Promise<string> {
   const { schema, user, searchPath, mayCreate, owner, other } = await one<Rights>(db, RIGHTS);
@@ -38,7 +38,7 @@ type Rights = {
   user: string;
   searchPath: string;
   mayCreate: boolean | null;
-  /** Whose the tables are, if not this user's. */
+  /** Owner of the tables, if not this user. */
   owner: string | null;
   /** Another schema of this database with an installation. */
   other: string | null;

@@ -20,5 +20,5 @@ test('another encoding than UTF-8 is refused with what to do', async () => {
     await pool.end();
     await runOn(cluster, `DROP DATABASE ${name} WITH (FORCE)`);
   });
-  await expect(checkServer(pool)).rejects.toThrow('The encoding of the database is LATIN1, and UTF8 is needed');
+  await expect(checkServer(pool)).rejects.toThrow('The encoding of the database is LATIN1, but UTF8 is required');
 });

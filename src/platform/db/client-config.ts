@@ -6,7 +6,7 @@ import pg from 'pg';
 import { type DatabaseTls, readTls } from '../lib/database-url.ts';
 import { StartupError } from './startup-error.ts';
 
-// The types leave out these parts of the library.
+// The types omit these parts of the library.
 declare module 'pg' {
   interface ClientConfig {
     connection?: Connection;
@@ -20,11 +20,11 @@ declare module 'pg' {
 }
 
 /**
- * Returns the driver's options for a session with the server of a URL, and beside them `options`: address, credentials, and
- * TLS as `readTls` reads it. The files that the URL names are read each time, so that renewed certificates need no restart;
- * when one cannot be used then, what was read last still holds.
+ * Returns the driver's options for a session with the server of a URL, in addition to `options`: address, credentials,
+ * and TLS as `readTls` reads it. The files that the URL names are read each time, so that renewed certificates need no
+ * restart; if one cannot be used then, its last contents still apply.
  *
- * Throws a StartupError that names the parameter when a file cannot be used from the start.
+ * Throws a StartupError that names the parameter if a file cannot be used from the start.
  */
 export function clientConfig(url: string, options: pg.ClientConfig): pg.ClientConfig {
   const { server, tls } = readTls(url);
@@ -44,7 +44,7 @@ export function clientConfig(url: string, options: pg.ClientConfig): pg.ClientCo
 }
 
 /**
- * Creates a connection that goes on without TLS where the server offers none; that of the driver would fail. The driver's
+ * Creates a connection that continues without TLS if the server offers none; the driver's own would fail. The driver's
  * session asks for TLS, and this connection uses it only once the server agrees.
  */
 function preferringConnection(config: pg.ClientConfig, ssl: ConnectionOptions): pg.Connection {
@@ -54,7 +54,7 @@ function preferringConnection(config: pg.ClientConfig, ssl: ConnectionOptions): 
   const fail = (error: Error): void => void connection.emit('error', error);
   let host = '';
 
-  /** The answer to the request is one octet, S or N: more of them could only be from somebody in between. */
+  /** The response to the request is one byte, S or N: more of them could only come from an attacker in between. */
   function goOn(stream: Duplex, octets: Buffer): void {
     connection.attachListeners = attachListeners;
     const answer = octets.toString('latin1');
@@ -65,7 +65,7 @@ function preferringConnection(config: pg.ClientConfig, ssl: ConnectionOptions): 
       attachListeners(stream);
       connection.emit('sslconnect');
     } else if (answer.startsWith('E')) {
-      // An error of a server that has no process to spare for us.
+      // The error of a server that has no process available for us.
       attachListeners(stream);
       stream.unshift(octets);
     } else {
@@ -92,7 +92,7 @@ function optionsOf(tls: DatabaseTls): ConnectionOptions {
 
 type Known = { readonly files: string; readonly context: SecureContext };
 
-/** What was made of each set of parameters last: to parse the authorities of a machine takes a while. */
+/** Last result for each set of parameters: parsing the authorities of a machine takes a while. */
 const known = new Map<string, Known>();
 
 function contextOf(tls: DatabaseTls): SecureContext {
@@ -138,10 +138,10 @@ function readPem(parameter: string, path: string | undefined): string | undefine
 function makeContext({ checks, sslrootcert, sslpassword }: DatabaseTls, { ca, cert, key }: Files): SecureContext {
   const isSystem = checks === 'authority and name' && (sslrootcert === undefined || sslrootcert === 'system');
   try {
-    // An authority that cannot be parsed is passed over, and would show as a server that is not trusted.
+    // An authority that cannot be parsed is ignored, and would appear as an untrusted server.
     if (ca !== undefined) void new X509Certificate(ca);
     return createSecureContext({
-      // Also those that come with Node: small containers have none of their own.
+      // Also those that come with Node: small containers have none.
       ca: isSystem ? [...getCACertificates('default'), ...getCACertificates('system')] : ca,
       cert,
       key,

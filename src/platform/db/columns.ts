@@ -17,7 +17,7 @@ type NamedColumn = readonly [name: string, column: ColumnValues];
 
 /**
  * Hides the length of an array from the planner. Where it knows that a batch is small, a plan for just this batch looks
- * cheaper than the one for all, so that it plans an `onePlan` statement anew each time: more than half the cost of
+ * cheaper than the one for all, so that it plans an `onePlan` statement again each time: more than half the cost of
  * queueing a single send.
  */
 const ofAnyLength = (array: Sql): Sql => sql`(SELECT ${array})`;
@@ -36,9 +36,9 @@ function tableOf(named: readonly NamedColumn[], asArgument: (array: Sql) => Sql)
 type TypeFor<V> = ColumnType<NonNullable<V>>;
 
 /**
- * How `insertRows` treats each field of a row. The column has the field's name in snake case. A column type stores the
- * field as it is, `type(read)` stores what the function returns, `input(type)` only makes the field available to
- * expressions, and `null` leaves it out.
+ * Handling of each field of a row by `insertRows`. The column has the field's name in snake case. A column type stores
+ * the field as it is, `type(read)` stores the result of the function, `input(type)` only makes the field available to
+ * expressions, and `null` omits it.
  */
 export type RowColumns<R> = { readonly [K in keyof R]-?: TypeFor<R[K]> | ColumnOf<R> | Input | null };
 
@@ -50,10 +50,9 @@ type Input = { readonly input: ColumnType<never> };
 export const input = (type: ColumnType<never>): Input => ({ input: type });
 
 /**
- * Builds `INSERT INTO table (…) SELECT …` for a batch. `ON CONFLICT` and `RETURNING` go behind it in the template. The
+ * Builds `INSERT INTO table (…) SELECT …` for a batch. `ON CONFLICT` and `RETURNING` follow it in the template. The
  * column list is derived from the keys of the row, so that a field added to the row type does not compile until it is
- * stored (or explicitly left out) here. `expressions` are further columns, by their SQL names; they read the row as
- * `u`.
+ * stored (or explicitly omitted) here. `expressions` are further columns, by their SQL names; they read the row as `u`.
  */
 export function insertRows<R>(
   table: string,
@@ -90,16 +89,16 @@ function snakeCase(key: string): string {
 
 /** The values of one column of a batch. */
 type ColumnValues = {
-  /** Whether all rows have the value `one`. */
+  /** True if all rows have the value `one`. */
   readonly same: boolean;
   readonly one: Sql;
   array(): Sql;
 };
 
-/** Collects the values of one column from the rows of a batch. */
+/** Returns the values of one column from the rows of a batch. */
 export type ColumnOf<R> = (rows: readonly R[]) => ColumnValues;
 
-/** A column type. Called with a function, it makes a column of what the function returns for each row. */
+/** A column type. Called with a function, it makes a column of that function's result for each row. */
 export type ColumnType<T> = {
   <R>(read: (row: R, index: number) => T | null): ColumnOf<R>;
   /** Makes the column of the field `key`; used by `insertRows`. */
@@ -112,7 +111,7 @@ type Kind<T> = {
   readonly oid: number;
   /** The number of bytes that a value takes, or an upper bound of it. */
   sizeOf(value: T): number;
-  /** Writes the value at `at` and returns the position behind it. */
+  /** Writes the value at `at` and returns the position after it. */
   write(out: Buffer, value: T, at: number): number;
 };
 
@@ -144,7 +143,7 @@ function columnOf<R, T extends Scalar>(
 }
 
 /**
- * Returns the values of a column, or null when all of them equal the first. A plain loop, as below. It collects nothing
+ * Returns the values of a column, or null if all of them equal the first. A plain loop, as below. It collects nothing
  * until a value differs: only four of the two dozen columns of a message vary, and the values of the others were a
  * tenth of all garbage.
  */
@@ -171,7 +170,7 @@ const NULL_LENGTH = -1;
 
 /**
  * Encodes an array in PostgreSQL's binary format: dimensions, null flag, element OID, length, lower bound; then the
- * length and the value of each element. Every message passes here some twenty times, hence plain loops and one buffer.
+ * length and the value of each element. Every message passes here about twenty times, hence plain loops and one buffer.
  */
 function arrayOf<T>(kind: Kind<T>, values: readonly (T | null)[]): Buffer {
   let bytes = HEADER_BYTES + LENGTH_BYTES * values.length;

@@ -2,7 +2,7 @@ import { fc, test as propertyTest } from '@fast-check/vitest';
 import { expect, test } from 'vitest';
 import { groupCommit } from './group-commit.ts';
 
-/** A flush whose batches end when, and in the order in which, the test says so. */
+/** A flush whose batches end when, and in the order in which, the test decides. */
 function heldFlush() {
   const batches: { items: number[]; end: PromiseWithResolvers<void> }[] = [];
   const flush = async (items: number[]): Promise<number[]> => {

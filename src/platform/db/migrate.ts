@@ -23,17 +23,16 @@ const LOCK_KEY = 4_202_511;
 
 /**
  * Applies the pending migrations of `dir` (files NNNN_name.sql, in the order of their names), each in its own
- * transaction, in the schema that `search_path` begins with. Forward only. Of several concurrent runs, one works and the
- * others wait for it. Returns the names that this call applied. A database without rows of accounts (`hasTenants` is
- * false) needs no role for them, and no functions.
+ * transaction, in the schema that `search_path` begins with. Forward only. Of several concurrent runs, one works and
+ * the others wait for it. Returns the names that this call applied. A database without rows of accounts (`hasTenants`
+ * is false) needs no role for them, and no functions.
  *
  * A database of a newer release, with migrations after the last one of `dir`, stays as it is: while an installation is
  * upgraded, both releases work on it.
  *
- * Throws a StartupError, and changes no table, if the server or the schema is not one to work on (`checkServer`,
+ * Throws a StartupError, and changes no table, if the server or the schema is not suitable (`checkServer`,
  * `checkSchema`), if the tenant role or pg_trgm is missing and cannot be created, if an applied file was changed, if a
- * newer release has removed what this one uses (`worksWith`), or if a new file would come before an applied
- * one.
+ * newer release has removed what this one uses (`worksWith`), or if a new file would come before an applied one.
  */
 export async function migrate(
   pool: Pool,
@@ -105,8 +104,9 @@ async function findPending(client: PoolClient, migrations: readonly Migration[])
 }
 
 /**
- * Whether this program works on a database that has a newer migration. One that removes something says in its name which
- * release does without that: `0080_contract_0_3_0_old_column`. The name is all that a database tells an older program.
+ * Returns true if this program works on a database that has a newer migration. A migration that removes something names
+ * the release that no longer needs it: `0080_contract_0_3_0_old_column`. The name is all that a database tells an older
+ * program.
  */
 function worksWith(name: string): boolean {
   const needed = /^\d{4}_contract_(\d+)_(\d+)_(\d+)_/.exec(name)?.slice(1).join('.');
@@ -148,8 +148,8 @@ async function apply(
 }
 
 /**
- * Returns a migration for a schema, given as an identifier of SQL: migrations name no schema, but where a function that runs as
- * the owner sets its search_path.
+ * Returns a migration for a schema, given as an SQL identifier: migrations name no schema, except where a function that
+ * runs as the owner sets its search_path.
  */
 const inSchema = (text: string, schema: string): string =>
   text.replaceAll('SET search_path = public, pg_temp', () => `SET search_path = ${schema}, pg_temp`);

@@ -8,7 +8,7 @@ import { DAY_MS } from '../lib/time.ts';
 const { pool } = testDatabase();
 
 const TABLES = Object.keys(DAY_TABLES).length;
-/** Far from the days that the template has. */
+/** A time far from the days that the template has. */
 const NOON = new Date('2031-03-31T12:00:00Z');
 
 const partitionOf = async (id: string): Promise<string> => {

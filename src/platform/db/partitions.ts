@@ -87,8 +87,8 @@ export async function listEndedDays(db: Db, before: Date): Promise<Date[]> {
 }
 
 /**
- * Drops the partitions of a day: those of the messages first, so that no message without its state is taken for one
- * that waits. Each has its own transaction, since together their locks could deadlock with those of a reader.
+ * Drops the partitions of a day: those of the messages first, so that no message without its state is mistaken for a
+ * waiting one. Each has its own transaction, since together their locks could deadlock with those of a reader.
  *
  * @returns false if a long-running reader of one of the tables prevented it, so that it must be retried later
  */

@@ -8,7 +8,7 @@ import { countLockWaits } from '../../../test/support/lock-waits.ts';
 
 const { pool } = testDatabase();
 
-/** Far from the days that the template has; the template's own are indexed first. */
+/** A time far from the days that the template has; the template's own are indexed first. */
 const NOON = new Date('2031-03-31T12:00:00Z');
 
 const index = (now: Date) => createPastDayIndexer(pool).work(now);

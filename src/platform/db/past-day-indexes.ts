@@ -26,9 +26,9 @@ const BUILD_TIMEOUT_MINUTES = 60;
 
 /** Builds the indexes of past days in the background. */
 export type PastDayIndexer = {
-  /** Indexes the days that ended at least six hours ago and returns how many indexes it built. */
+  /** Indexes the days that ended at least six hours ago and returns the number of indexes built. */
   work(now: Date): Promise<number>;
-  /** Cancels the build in progress, which starts over another time. */
+  /** Cancels the build in progress, which starts again another time. */
   stop(): Promise<void>;
 };
 

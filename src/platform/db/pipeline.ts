@@ -3,7 +3,7 @@ import type { Connection, PoolClient, QueryResult, QueryResultRow } from 'pg';
 import { TYPES } from './pool.ts';
 import type { Db, Statement } from './query.ts';
 
-/** Statements that are collected, and then sent as one transaction. */
+/** Statements that are collected and then sent as one transaction. */
 export type Pipeline = Db & {
   /**
    * Sends the collected statements; a later one is rejected. Resolves when they are committed, and after the promises of
@@ -13,9 +13,7 @@ export type Pipeline = Db & {
   send(client: PoolClient): Promise<void>;
 };
 
-/**
- * The part of the driver's queries that its types leave out: what it calls when it sends them and as answers arrive.
- */
+/** The part of the driver's queries that its types omit: callbacks for sending and for arriving responses. */
 type Answered = {
   name: string | undefined;
   text: string | undefined;
@@ -27,15 +25,16 @@ type Answered = {
   handleReadyForQuery(connection: NamedStatements): void;
 };
 
-/** A connection, and the names that it supposes to be known to the server as soon as their answer arrives. */
+/** A connection, and the names that are assumed to be known to the server as soon as their response arrives. */
 type NamedStatements = Connection & { readonly submittedNamedStatements: Record<string, string> };
 
 /**
- * Creates a pipeline. Its statements have one Sync behind them, not one each: without BEGIN the server then treats
- * them as one transaction, which it commits at the Sync and rolls back at the first error, skipping the others (PostgreSQL
- * 18, 54.2.4). It also answers once and not after each statement. Five statements that store 21 single sends took 235 µs of CPU
- * here and 307 µs in PostgreSQL, against 355 and 427 with BEGIN before and COMMIT behind them: 4 % or more of a single send.
- * A read of one account took 111 and 103 µs against 162 and 157 (medians of three pairs, two cores, November 2026).
+ * Creates a pipeline. Its statements have one Sync after them, not one each: without BEGIN the server then treats them
+ * as one transaction, which it commits at the Sync and rolls back at the first error, skipping the others (PostgreSQL
+ * 18, 54.2.4). It also responds once and not after each statement. Five statements that store 21 single sends took 235
+ * µs of CPU here and 307 µs in PostgreSQL, against 355 and 427 with BEGIN before and COMMIT after them: 4 % or more of
+ * a single send. A read of one account took 111 and 103 µs against 162 and 157 (medians of three pairs, two cores,
+ * November 2026).
  *
  * The driver has no such call, so this is the one module that reaches past its types.
  */
@@ -46,7 +45,7 @@ export function createPipeline(): Pipeline {
     query<R extends QueryResultRow>(statement: Statement): Promise<QueryResult<R>> {
       if (isSent) return Promise.reject(new Error('the statements have been sent: this one came too late'));
       const { promise, resolve, reject } = Promise.withResolvers<QueryResult<R>>();
-      // A text without values would otherwise be sent as a simple query, which is a transaction of its own.
+      // A text without values would otherwise be sent as a simple query, which is a separate transaction.
       const config = { ...statement, types: TYPES, queryMode: 'extended' };
       const query = new pg.Query<R>(config, (error, result) => (error ? reject(error) : resolve(result)));
       queries.push(answered(query));
@@ -64,11 +63,11 @@ export function createPipeline(): Pipeline {
 // The driver's class has these members; only its types do not.
 const answered = (query: pg.Query): pg.Query & Answered => query as pg.Query & Answered;
 
-/** Makes one query of several, as the driver sees it: each answer goes to the query whose turn it is. */
+/** Combines several queries into one, as the driver sees it: each response goes to the query whose turn it is. */
 function asOneQuery(queries: readonly Answered[], committed: () => void, failed: (error: Error) => void): pg.Query {
   let turn = 0;
   const all = answered(new pg.Query(''));
-  /** The driver notes under this name that the server has parsed the statement. */
+  /** The driver records under this name that the server has parsed the statement. */
   const showName = (): void => {
     all.name = queries[turn]?.name;
     all.text = queries[turn]?.text;
@@ -111,8 +110,8 @@ function submitAll(queries: readonly Answered[], connection: NamedStatements): E
 }
 
 /**
- * The connection as seen by queries that send no Sync of their own. One whose values cannot be sent closes its statement:
- * then the Sync must not follow, since it would commit the others.
+ * The connection as seen by queries that send no Sync themselves. A query whose values cannot be sent closes its
+ * statement: then the Sync must not follow, since it would commit the others.
  */
 const withoutSync = (connection: NamedStatements): NamedStatements =>
   Object.create(connection, {

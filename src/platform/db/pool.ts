@@ -14,9 +14,9 @@ export type PoolOptions = {
 };
 
 /**
- * Settings of every session. Statements without a name are planned for the values at hand: a generic plan made while a
- * table was small has slowed down batch statements a hundredfold; only statements marked with `onePlan` may have one.
- * The timeouts end whatever would hold back vacuum or occupy a pool slot forever.
+ * Settings of every session. Statements without a name are planned for their values: a generic plan made while a table
+ * was small has slowed down batch statements a hundredfold; only statements marked with `onePlan` may have one. The
+ * timeouts end anything that would hold back vacuum or occupy a pool slot forever.
  */
 const SESSION_SETTINGS = {
   plan_cache_mode: 'auto',
@@ -31,8 +31,8 @@ const { INT8, DATE } = pg.types.builtins;
 const INT8_ARRAY = 1016;
 
 /**
- * How the driver parses values: bigint as a number (an error beyond 2^53 − 1, never a rounded value), timestamptz as a
- * Date, date as 'YYYY-MM-DD'.
+ * Parsing of values by the driver: bigint as a number (an error beyond 2^53 − 1, never a rounded value), timestamptz as
+ * a Date, date as 'YYYY-MM-DD'.
  */
 export const TYPES: pg.CustomTypesConfig = {
   getTypeParser: (oid, format) => {
@@ -56,8 +56,8 @@ function parseBigints(text: string): (number | null)[] {
 }
 
 /**
- * Returns the statements that set up a session. They are statements because PgBouncer refuses settings among the startup
- * parameters (`options`), or drops them.
+ * Returns the statements that set up a session. They are statements because PgBouncer rejects settings among the
+ * startup parameters (`options`), or drops them.
  */
 export const setUp = (settings: Readonly<Record<string, string>>): string =>
   Object.entries(settings)
@@ -66,10 +66,11 @@ export const setUp = (settings: Readonly<Record<string, string>>): string =>
 
 /**
  * Creates a pool of sessions with the settings and types above. Connections are opened when needed, so this fails only,
- * with a StartupError, when a certificate that the URL names cannot be used. When a connection is lost, that is logged, its query rejects, and the next query opens a new connection.
+ * with a StartupError, if a certificate named by the URL cannot be used. A lost connection is logged, its query
+ * rejects, and the next query opens a new connection.
  *
- * With several hosts, connections are opened to the one that accepted writes when it was last asked. Whenever one cannot
- * be opened or is lost, the hosts are asked again; until one of them accepts writes, queries reject.
+ * With several hosts, connections are opened to the one that accepted writes when it was last asked. Whenever one
+ * cannot be opened or is lost, the hosts are asked again; until one of them accepts writes, queries reject.
  */
 export function createPool(connectionString: string, { max, applicationName, log }: PoolOptions): Pool {
   const servers = serversOf(connectionString);
@@ -80,7 +81,7 @@ export function createPool(connectionString: string, { max, applicationName, log
   }
   const pool = new pg.Pool({
     Client: sessionOf(servers),
-    // The library waits for this promise, which its types leave out.
+    // The library waits for this promise, which its types omit.
     onConnect: prepare as (client: pg.ClientBase) => void,
     max,
     application_name: applicationName,

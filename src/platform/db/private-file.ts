@@ -31,6 +31,6 @@ export const ignoreCode =
     if (!hasCode(error, code)) throw error;
   };
 
-/** Whether an error is a system error with this code, such as ENOENT. */
+/** Returns true if an error is a system error with this code, such as ENOENT. */
 export const hasCode = (error: unknown, code: string): boolean =>
   error instanceof Error && 'code' in error && error.code === code;

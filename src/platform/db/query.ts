@@ -42,8 +42,8 @@ export const constant = (value: number): Sql => raw(String(value));
 export type Statement = { text: string; values: unknown[]; name?: string; rowMode?: 'array' };
 
 /**
- * Where SQL runs: the pool, or one client inside a transaction. Every SQL function and operation takes it as its first
- * argument and never creates one itself.
+ * An executor of SQL: the pool, or one client inside a transaction. Every SQL function and operation takes it as its
+ * first argument and never creates one itself.
  */
 export type Db = {
   query<R extends QueryResultRow>(query: Statement): Promise<QueryResult<R>>;
@@ -67,7 +67,7 @@ export async function tuples<T extends unknown[]>(db: Db, query: Sql): Promise<T
 }
 
 /**
- * Runs a statement and returns its only row, or undefined when there is none. Throws when there are several: that is a
+ * Runs a statement and returns its only row, or undefined if there is none. Throws if there are several: that is a
  * missing WHERE, never a user's mistake.
  */
 export async function maybeOne<R extends QueryResultRow>(db: Db, query: Query<R>): Promise<R | undefined> {
@@ -76,7 +76,7 @@ export async function maybeOne<R extends QueryResultRow>(db: Db, query: Query<R>
   return rows[0];
 }
 
-/** Runs a statement that returns exactly one row, and returns that row. Throws when there is none or several. */
+/** Runs a statement that returns exactly one row, and returns that row. Throws if there is none or several. */
 export async function one<R extends QueryResultRow>(db: Db, query: Query<R>): Promise<R> {
   const row = await maybeOne<R>(db, query);
   if (row === undefined) throw new Error('expected one row, got none');
@@ -101,7 +101,7 @@ const MAX_NAMES = 300;
 /**
  * Marks a statement that has only one sensible plan (an insert, a lookup by key), so that each connection parses and
  * plans it once. Single sends arrive in batches of 25 rows, and planning was a third of PostgreSQL's work for them.
- * Never use it for a join of a batch with a table: that needs a plan for the rows at hand.
+ * Never use it for a join of a batch with a table: that needs a plan for its rows.
  */
 export function onePlan<Q extends Sql>(query: Q): Q {
   prepared.add(query);

@@ -8,14 +8,14 @@ import type { Db } from './query.ts';
 import { countReplayed, findPosition } from './replication.ts';
 import { tenant } from './tenant.ts';
 
-/** What was read, and how old it may be: undefined when it came from the primary and is up to date. */
+/** The result of a read, and its maximum age: undefined if it came from the primary and is up to date. */
 export type Report<T> = { readonly value: T; readonly ageMs: number | undefined };
 
-/** Where long reads come from that need not show the last second. */
+/** Source of long reads that need not include the last second. */
 export type Reports = {
   /**
-   * Runs reads with the rights of one account: on a standby that is at most 10 seconds behind, otherwise on the primary.
-   * What fails on a standby, which may cancel a long read or lack a row, runs once more on the primary.
+   * Runs reads with the rights of one account: on a standby that is at most 10 seconds behind, otherwise on the
+   * primary. Reads that fail on a standby, which may cancel a long one or lack a row, run once more on the primary.
    */
   read<T>(reader: { readonly accountId: number }, work: (db: Db) => Promise<T>): Promise<Report<T>>;
   close(): Promise<void>;
@@ -31,12 +31,12 @@ type ReportDeps = {
 /** Reports read less often than the program sends: a few sessions are enough. */
 const POOL_MAX = 4;
 const MAX_AGE_MS = 10_000;
-/** How long a standby may take to say how far it is, in which it may also catch up. */
+/** Time limit for a standby to report its position, in which it may also catch up. */
 const ANSWER_MS = 1000;
 const AGAIN_MS = 50;
-/** A standby that failed or is behind is not asked again for this long: each request would wait for it. */
+/** Time for which a standby that failed or is behind is not asked again: each request would wait for it. */
 const REST_MS = 10_000;
-/** The position of the primary is asked for at most once in this time, by all reads together. */
+/** The position of the primary is queried at most once in this time, for all reads together. */
 const SAMPLE_MS = 1000;
 
 type Standby = { readonly pool: Pool; restsUntil: number };
@@ -51,14 +51,14 @@ export function createReports({ pool, standbysUrl, log }: ReportDeps): Reports {
   const positions = samplePositions(pool);
   let next = 0;
 
-  /** The standbys that may be asked, each in its turn the first. */
+  /** Returns the available standbys, each in its turn first. */
   function candidates(): Standby[] {
     next = (next + 1) % Math.max(1, standbys.length);
     const now = performance.now();
     return [...standbys.slice(next), ...standbys.slice(0, next)].filter(({ restsUntil }) => restsUntil <= now);
   }
 
-  /** Returns how old the data of a standby may be; null when it does not answer in time or is far behind. */
+  /** Returns the maximum age of a standby's data; null if it does not respond in time or is far behind. */
   async function findAge(standby: Standby): Promise<number | null> {
     const known = await positions();
     const lsns = known.map(({ lsn }) => lsn);
@@ -104,8 +104,8 @@ export function createReports({ pool, standbysUrl, log }: ReportDeps): Reports {
 type Position = { readonly at: number; readonly lsn: string };
 
 /**
- * Returns a function that resolves with the positions of the primary within the last seconds, the oldest first: what has
- * replayed one of them has everything that was committed before its time.
+ * Returns a function that resolves with the positions of the primary within the last seconds, the oldest first: a
+ * standby that has replayed one of them has everything that was committed before its time.
  */
 function samplePositions(pool: Pool): () => Promise<readonly Position[]> {
   let known: readonly Position[] = [];

@@ -5,7 +5,7 @@ import { TENANT_ROLE } from './tenant-role.ts';
 const RIGHTS = columns({
   user: as<string>('quote_ident(current_user)'),
   schema: as<string>("coalesce(quote_ident(current_schema()), '')"),
-  // A partition belongs to the owner of its table, so that owner alone may create and drop one.
+  // A partition belongs to the owner of its table, so only that owner may create and drop one.
   strangeTables: as<number>(`(SELECT count(*) FROM pg_class
     WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p', 'S')
       AND NOT pg_has_role(relowner, 'USAGE'))`),
@@ -16,7 +16,7 @@ const RIGHTS = columns({
 });
 type Rights = RowOf<typeof RIGHTS>;
 
-/** A right that the user of the database lacks: what for, and how a superuser gives it. */
+/** A right that the user of the database lacks: its purpose, and the statement with which a superuser grants it. */
 export type MissingRight = { readonly what: string; readonly cure: string };
 
 /**

@@ -18,12 +18,11 @@ export type RowOf<C> = C extends Columns<infer R> ? R : never;
 export const as = <T>(expression: string | Sql): Column<T> => ({ expression });
 
 /**
- * Builds a select list in which the name, the expression and the type of each column stand in one place, so that the
- * SQL and the row type cannot drift apart:
+ * Builds a select list in which the name, the expression and the type of each column are in one place, so that the SQL
+ * and the row type cannot drift apart:
  *
- *     const ROUTE = columns({ id: as<number>('r.id'), connectionId: as<number>('r.connection_id') });
- *     type Route = RowOf<typeof ROUTE>;
- *     const routes = await many(db, sql`SELECT ${ROUTE} FROM route r`);
+ * const ROUTE = columns({ id: as<number>('r.id'), connectionId: as<number>('r.connection_id') }); type Route =
+ * RowOf<typeof ROUTE>; const routes = await many(db, sql`SELECT ${ROUTE} FROM route r`);
  */
 export function columns<C extends Readonly<Record<string, Column<unknown>>>>(list: C): Columns<RowOfColumns<C>> {
   const items = Object.entries(list).map(([name, { expression }]) => {

@@ -13,7 +13,7 @@ import { dumpSchema } from '../../../test/support/schema-dump.ts';
 
 const UUIDV7 = /CREATE OR REPLACE FUNCTION uuidv7\(.*?\$function\$;\n+/s;
 
-/** On the version that comes with the program. */
+/** A database on the version that comes with the program. */
 const usual = testDatabase();
 
 describe.each(OTHER_VERSIONS)('on PostgreSQL %i', (version) => {

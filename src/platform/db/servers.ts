@@ -7,35 +7,35 @@ import { explainDatabaseError, StartupError } from './startup-error.ts';
 
 /** The servers of one database, of which one at a time accepts writes. */
 export type Servers = {
-  /** Whether there is more than one. */
+  /** True if there is more than one. */
   readonly areSeveral: boolean;
-  /** Why no server could be asked, by the first one; undefined as long as one of them answers. */
+  /** Returns the error of the first server if none could be asked; undefined as long as one of them responds. */
   fault(): unknown;
-  /** What each server said when it was last asked, for people: hosts and no passwords. */
+  /** Describes the last response of each server, for people: with hosts and without passwords. */
   describe(): string;
   /** The URL of the server that accepted writes when it was last asked; the first one of the list before that. */
   current(): string;
   /**
    * Resolves with the URL of the server that accepts writes, as soon as there is one. Calls at the same time share one
-   * search, which asks all servers at once and again every 200 ms. If several accept writes, because a primary was replaced
-   * and does not know it, the one that was promoted last is used, and never again an earlier one.
+   * search, which asks all servers at the same time and again every 200 ms. If several accept writes, because a primary
+   * was replaced and does not know it, the one that was promoted last is used, and never again an earlier one.
    */
   find(): Promise<string>;
-  /** Resolves with `current()` once a server has been found that accepts writes: at once, but for the first time. */
+  /** Resolves with `current()` once a server has been found that accepts writes: immediately, except the first time. */
   primary(): Promise<string>;
   /**
    * Watches the socket of a session with the server `url`. When it closes, the servers are asked again; when they name
-   * another server, the socket is destroyed: what a replaced primary is sent waits for its standbys forever, or is lost.
+   * another server, the socket is destroyed: writes to a replaced primary wait for its standbys forever, or are lost.
    */
   follow(socket: Socket, url: string): void;
 };
 
-/** How long a server may take to say whether it accepts writes. */
+/** Time limit for a server to report if it accepts writes. */
 const ANSWER_MS = 3000;
 const AGAIN_MS = 200;
-/** How often the servers are asked while all sessions seem well: a replaced primary does not end them. */
+/** Interval at which the servers are asked while all sessions seem well: a replaced primary does not end them. */
 const WATCH_MS = 5000;
-/** As long as PostgreSQL may take to start: a failover may be under way. */
+/** Equal to the start limit of PostgreSQL: a failover may be under way. */
 const START_MS = 30_000;
 
 /**
@@ -110,8 +110,8 @@ function createServers(urls: readonly string[]): Servers {
 }
 
 /**
- * Waits, for at most `maxMs`, until one of several hosts of DATABASE_URL accepts writes; with one host it returns at once,
- * since opening a session will tell more. Throws a StartupError when there is none.
+ * Waits, for at most `maxMs`, until one of several hosts of DATABASE_URL accepts writes; with one host it returns
+ * immediately, since opening a session reveals more. Throws a StartupError if there is none.
  */
 export async function waitForPrimary(connectionString: string, maxMs = START_MS): Promise<void> {
   const servers = serversOf(connectionString);
@@ -130,8 +130,8 @@ export async function waitForPrimary(connectionString: string, maxMs = START_MS)
 }
 
 /**
- * Resolves when a server of DATABASE_URL answers, with one host or several, and accepts the user. Throws a StartupError that
- * says what to correct when none does.
+ * Resolves when a server of DATABASE_URL responds, with one host or several, and accepts the user. Throws a
+ * StartupError with the correction if none does.
  */
 export async function requireAnswer(connectionString: string): Promise<void> {
   const answers = await Promise.allSettled(splitHosts(connectionString).map(findWritableTimeline));
@@ -146,12 +146,12 @@ function describeAnswer(answer: PromiseSettledResult<number>): string {
   return 'code' in reason ? `does not answer: ${String(reason.code)}` : `does not answer: ${reason.message}`;
 }
 
-/** Stands for the timeline of a server that is a standby or set to read-only. */
+/** Represents the timeline of a server that is a standby or set to read-only. */
 const READ_ONLY = -1;
 
 /**
- * Finds the timeline of a server: each promotion begins one. `READ_ONLY` if it accepts no writes; 0 if a managed server does
- * not say. Rejects when it does not answer.
+ * Finds the timeline of a server: each promotion begins one. `READ_ONLY` if it accepts no writes; 0 if a managed server
+ * does not report it. Rejects if it does not respond.
  */
 async function findWritableTimeline(connectionString: string): Promise<number> {
   const client = new pg.Client(
@@ -177,7 +177,7 @@ async function findWritableTimeline(connectionString: string): Promise<number> {
   }
 }
 
-/** Rejects when the server of a new session is a standby or set to read-only, so that the session is not used. */
+/** Rejects if the server of a new session is a standby or set to read-only, so that the session is not used. */
 export async function refuseReadOnly(client: pg.ClientBase): Promise<void> {
   if (await isReadOnly(client)) throw new Error('this database server does not accept writes');
 }

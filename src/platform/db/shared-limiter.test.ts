@@ -11,7 +11,7 @@ const database = testDatabase();
 const RATE = { perMinute: 5000, perSecond: 5000 };
 const CHANNEL = 'test_counts';
 
-/** A process: its own counts, and what it hears. */
+/** A process: its own counts, and the notifications that it receives. */
 async function startProcess(db: Db = database.pool) {
   const limiter = createSharedLimiter({ db, log: silentLog, channel: CHANNEL, publishEveryMs: 5 });
   const { connectionString } = database;

@@ -15,7 +15,7 @@ export type Snapshot = {
    * Streams the rows of a query as COPY writes them, with the given COPY options. Allows no other query until its end.
    */
   copy(query: Sql, options: string): Readable;
-  /** Ends the session at once, even in the middle of a COPY. */
+  /** Ends the session immediately, even in the middle of a COPY. */
   close(): Promise<void>;
 };
 
@@ -23,7 +23,7 @@ export type Snapshot = {
 const STATEMENT_TIMEOUT_MINUTES = 60;
 const SETTINGS = { statement_timeout: `${STATEMENT_TIMEOUT_MINUTES}min`, timezone: 'UTC', jit: 'off' };
 
-/** A server whose machine is gone answers nothing at all. */
+/** A server whose machine is gone does not respond at all. */
 const CONNECT_TIMEOUT_MS = 5000;
 
 /**

@@ -13,7 +13,7 @@ async function explain(change: (url: URL) => void, connectionTimeoutMillis = 60_
   client.on('error', () => {});
   const error = await client.connect().then(() => undefined, explainDatabaseError);
   // A client that fails between two steps of the authentication keeps its connection, and the server waits for the next
-  // step for a minute. Until then it creates and drops no database, for nobody.
+  // step for a minute. Until then it creates and drops no database for any client.
   await client.end();
   return error instanceof StartupError ? error.message : `not explained: ${String(error)}`;
 }

@@ -1,6 +1,6 @@
 /**
- * A problem that a person has to solve before the program can run. The message says what is wrong and what to do. It is
- * printed without a stack trace, and the program exits with 1.
+ * A problem that the operator has to solve before the program can run. The message states the problem and the
+ * correction. It is printed without a stack trace, and the program exits with 1.
  */
 export class StartupError extends Error {
   override readonly name = 'StartupError';
@@ -48,8 +48,8 @@ const EXPLANATIONS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Turns an error that a person can solve (database unreachable, wrong password, disk full, folder not writable) into a
- * StartupError that says what to do. Any other error is returned as it is. `setting` is the one that has the URL.
+ * Turns an error that the operator can solve (database unreachable, wrong password, disk full, folder not writable)
+ * into a StartupError with the correction. Any other error is returned as it is. `setting` is the one that has the URL.
  */
 export function explainDatabaseError(error: unknown, setting = 'DATABASE_URL'): unknown {
   const explanation =
@@ -59,7 +59,7 @@ export function explainDatabaseError(error: unknown, setting = 'DATABASE_URL'): 
   return new StartupError(message, { cause: error });
 }
 
-/** Whether the server is starting or stopping, or closed the connection: a retry a moment later may succeed. */
+/** Returns true if the server is starting or stopping, or closed the connection: a retry a moment later may succeed. */
 export const isDatabaseStarting = (error: unknown): boolean =>
   /^57P0[123]$/.test(errorCode(error)) || (error instanceof Error && /connection terminated/i.test(error.message));
 
@@ -73,7 +73,7 @@ function errorCode(error: unknown): string {
   return error instanceof AggregateError ? errorCode(error.errors[0]) : '';
 }
 
-/** Explains the errors that come without a code, or with one that says less than the text. */
+/** Explains the errors that have no code, or one that is less specific than the text. */
 function explainText(error: unknown): string | undefined {
   const text = error instanceof Error ? error.message : '';
   // Before the codes, which mean a file or a folder everywhere else.

@@ -7,7 +7,7 @@ import { summariseStates } from './summaries.ts';
 const { pool } = testDatabase();
 const NOW = new Date();
 
-/** More than one range of pages. */
+/** Number of states, more than one range of pages. */
 const STATES = 2000;
 const insertStates = () =>
   exec(

@@ -5,9 +5,9 @@ import { one, sql } from './query.ts';
 import { transactionUnlessLocked } from './transaction.ts';
 
 /**
- * Summarises what was written to the states of today's and yesterday's messages since the last call, so that a search
- * for a rare status skips what has none. Such a search reads pages without a summary whole, and receipts pay nothing for
- * them. Does nothing while vacuum is at work on the table, because vacuum summarises too.
+ * Summarises recent writes to the states of today's and yesterday's messages since the last call, so that a search for
+ * a rare status skips ranges without it. Such a search reads pages without a summary whole, and receipts pay nothing
+ * for them. Does nothing while vacuum is at work on the table, because vacuum summarises too.
  *
  * @returns the number of ranges of pages that were summarised
  */

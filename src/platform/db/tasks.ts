@@ -5,10 +5,10 @@ import { ensurePartitions } from './partitions.ts';
 import { createPastDayIndexer } from './past-day-indexes.ts';
 import { summariseStates } from './summaries.ts';
 
-/** A search for a rare status reads whole what was written since: at 10,000 messages per second 100,000 states, 40 ms. */
+/** A search for a rare status reads all pages written since: at 10,000 messages per second 100,000 states, 40 ms. */
 const SUMMARY_MS = 10 * SECOND_MS;
 
-/** Makes the partitions of coming days and the indexes of past ones, and summarises what was written. */
+/** Creates the partitions of coming days and the indexes of past ones, and summarises recent writes. */
 export function partitionTasks({ pool, now }: { readonly pool: Pool; readonly now: () => Date }): Task[] {
   const pastDays = createPastDayIndexer(pool);
   return [

@@ -7,13 +7,13 @@ export const TENANT_ROLE = 'heliograph_tenant';
 const NOT_ALLOWED = '42501';
 
 /**
- * Makes sure that the tenant role exists, that this database user may switch to it, and that it may use the schema. Roles
- * belong to the cluster, not to the database: another database may have created the role already, or be creating it at
- * this moment, and a backup restored elsewhere comes without it. So this is checked at every start and is not part of a
- * migration.
+ * Makes sure that the tenant role exists, that this database user may switch to it, and that it may use the schema.
+ * Roles belong to the cluster, not to the database: another database may have created the role already, or be creating
+ * it at this moment, and a backup restored elsewhere comes without it. So this is checked at every start and is not
+ * part of a migration.
  *
  * Throws a StartupError with the statements to run if the user lacks the privileges. The program must not continue
- * without the role: a gateway with one wall instead of two should not look like any other.
+ * without the role: a gateway with one wall instead of two must not run unnoticed.
  */
 export async function ensureTenantRole(db: Db): Promise<void> {
   try {
@@ -34,7 +34,7 @@ export async function ensureTenantRole(db: Db): Promise<void> {
   }
 }
 
-/** Of two concurrent runs the second waits for the first and then finds nothing left to do. */
+/** Ensures the role. Of two concurrent runs the second waits for the first and then finds nothing left to do. */
 const ENSURE = sql`
   DO $$
   BEGIN

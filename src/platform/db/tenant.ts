@@ -11,9 +11,12 @@ type Tenant = { readonly accountId: number };
 
 /** The share of a pool that works for accounts. The rest is for batches of single sends, sign-ins and background work. */
 const SHARE_OF_ACCOUNTS = 0.6;
-/** How many accounts find connections at the same time, whatever each of them asks for, if the pool is large enough. */
+/**
+ * Number of accounts that find connections at the same time, however much each of them asks for, if the pool is large
+ * enough.
+ */
 const ACCOUNTS_AT_ONCE = 3;
-/** A second place keeps an account answering while one of its transactions waits for a lock. */
+/** A second place keeps an account responsive while one of its transactions waits for a lock. */
 const LEAST_FOR_ACCOUNT = 2;
 
 const doors = new WeakMap<Pool, FairQueue>();
@@ -28,9 +31,9 @@ function doorOf(pool: Pool): FairQueue {
 }
 
 /**
- * Runs work for an account that takes a connection of the pool, when it is the account's turn: of 20 connections, 12 work
- * for accounts, at most 4 of them for one. So an account that asks for much waits for itself, whatever protocol it
- * speaks. Rejects with 429 when 1,000 pieces of its work wait already, and in an open transaction.
+ * Runs work for an account that takes a connection of the pool, when it is the account's turn: of 20 connections, 12
+ * work for accounts, at most 4 of them for one. So an account with many requests waits for itself, whatever protocol it
+ * uses. Rejects with 429 if 1,000 pieces of its work wait already, and in an open transaction.
  */
 export function inTurn<T>(pool: Pool, { accountId }: Tenant, work: () => Promise<T>): Promise<T> {
   refuseInTransaction('a turn at the database');
@@ -63,7 +66,8 @@ async function queryAs<R extends QueryResultRow>(
     client.release();
     return result;
   } catch (error) {
-    // The server rolls back what it rejects; after any other failure the state of the connection is unknown.
+    // The server rolls back a transaction that it rejects; after any other failure the state of the connection is
+    // unknown.
     client.release(!(error instanceof pg.DatabaseError));
     throw error;
   }
@@ -92,7 +96,7 @@ const transactionAs = <T>(pool: Pool, accountId: number, work: (tx: PoolClient) 
 
 /**
  * Sets the account and the role until the transaction ends; then the connection has the rights of the owner again, and
- * no account. One statement for both, which returns no row. It fails when the account is not served in this database
+ * no account. One statement for both, which returns no row. It fails if the account is not served in this database
  * (`refuse_away`).
  */
 const ENTER = {

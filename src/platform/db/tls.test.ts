@@ -27,7 +27,10 @@ afterAll(() => server.stop());
 
 type Session = { readonly ssl: boolean; readonly client: string | null };
 
-/** What the server says of a session with these parameters in DATABASE_URL, or what keeps it from being opened. */
+/**
+ * Returns the server's view of a session with these parameters in DATABASE_URL, or the error that keeps it from being
+ * opened.
+ */
 async function connect(parameters: string, base = server.url): Promise<Session | string> {
   try {
     const { databaseUrl = '' } = loadConfig({ DATABASE_URL: `${base}?${parameters}` });
@@ -196,7 +199,7 @@ test('every kind of session is encrypted, also with several hosts', async () => 
   await waitForPrimary(url);
   const pool = createPool(url, { max: 1, applicationName: 'test', log: silentLog });
   await ensureTenantRole(pool);
-  // What a session of an account asks first, from the migrations.
+  // The first queries of an account's session, from the migrations.
   await exec(pool, sql`CREATE TABLE account (id bigint, away text)`);
   await exec(pool, sql`GRANT SELECT ON account TO heliograph_tenant`);
   await exec(pool, sql`CREATE FUNCTION refuse_away(bigint) RETURNS boolean LANGUAGE sql AS 'SELECT true'`);

@@ -4,12 +4,12 @@ import type { Pool, PoolClient } from 'pg';
 import { createPipeline } from './pipeline.ts';
 import { type Db, exec, sql } from './query.ts';
 
-/** The transaction within which code runs. It is over for what the work has left behind. */
+/** The transaction within which code runs. Its `isOpen` is false for work that outlives it. */
 const openTransaction = new AsyncLocalStorage<{ isOpen: boolean }>();
 
 /**
- * Throws when a transaction is open here. What waits for a turn must not hold a connection meanwhile: the others would
- * find none, and two such waits can wait for each other.
+ * Throws if a transaction is open here. Work that waits for a turn must not hold a connection meanwhile: the others
+ * would find none, and two such waits can wait for each other.
  */
 export function refuseInTransaction(what: string): void {
   if (openTransaction.getStore()?.isOpen === true) throw new Error(`${what} was asked for in an open transaction`);
@@ -17,7 +17,7 @@ export function refuseInTransaction(what: string): void {
 
 /**
  * Runs `work` in one transaction: committed when it resolves, rolled back when it throws. A client whose rollback fails
- * is discarded instead of returning to the pool with an open transaction.
+ * is discarded instead of returned to the pool with an open transaction.
  */
 export async function transaction<T>(pool: Pool, work: (tx: PoolClient) => Promise<T>): Promise<T> {
   const client = await pool.connect();
@@ -46,8 +46,8 @@ export async function transaction<T>(pool: Pool, work: (tx: PoolClient) => Promi
 const MAX_TRIES = 3;
 
 /**
- * Runs a transaction as `transaction` does, and again when PostgreSQL has ended it in favour of another one that held
- * the rows in another order: three times in all. `work` must do nothing that a rollback does not undo.
+ * Runs a transaction as `transaction` does, and again if PostgreSQL has ended it in favour of another one that held the
+ * rows in another order: three times in all. `work` must do nothing that a rollback does not undo.
  */
 export async function repeatedTransaction<T>(pool: Pool, work: (tx: PoolClient) => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries++) {
@@ -59,17 +59,19 @@ export async function repeatedTransaction<T>(pool: Pool, work: (tx: PoolClient) 
   }
 }
 
-/** Whether an error is a serialization failure or a deadlock: the same transaction may succeed when it is repeated. */
+/**
+ * Returns true if an error is a serialization failure or a deadlock: the same transaction may succeed when repeated.
+ */
 const isConflict = (error: unknown): boolean =>
   error instanceof pg.DatabaseError && (error.code === '40001' || error.code === '40P01');
 
 /**
- * How long maintenance waits for a lock of a table. Others queue behind it; and after a second PostgreSQL
- * would cancel an automatic vacuum for it.
+ * Time for which maintenance waits for a lock of a table. Others queue behind it; and after a second PostgreSQL would
+ * cancel an automatic vacuum for it.
  */
 const LOCK_TIMEOUT = '200ms';
 
-/** Whether an error says that a lock was not had within `lock_timeout`. */
+/** Returns true if an error means that a lock was not obtained within `lock_timeout`. */
 export const isLockTimeout = (error: unknown): boolean => error instanceof pg.DatabaseError && error.code === '55P03';
 
 /**
@@ -89,7 +91,7 @@ export async function transactionUnlessLocked<T>(pool: Pool, work: (tx: PoolClie
   }
 }
 
-/** Whether a write was refused because its server has become a standby: then the session is of no use. */
+/** Returns true if a write was refused because its server has become a standby: then the session is of no use. */
 const isOnReadOnlyServer = (error: unknown): error is pg.DatabaseError =>
   error instanceof pg.DatabaseError && error.code === '25006';
 
@@ -117,8 +119,8 @@ export async function burst<T extends readonly unknown[]>(pool: Pool, send: (tx:
 }
 
 /**
- * Whether the server goes on after this failure of a burst, as it does unless the error ends the connection. After an
- * error that is not the server's own the Sync may be missing, and any further statement would commit.
+ * Returns true if the server goes on after this failure of a burst, as it does unless the error ends the connection.
+ * After an error that is not the server's own the Sync may be missing, and any further statement would commit.
  */
 const isUsableAfter = async (failure: unknown, client: PoolClient): Promise<boolean> =>
   failure instanceof pg.DatabaseError &&

@@ -4,7 +4,7 @@ import { StartupError } from './startup-error.ts';
 
 /**
  * Makes sure that the extension pg_trgm, by which contacts and conversations are searched, is installed and that this
- * session finds it: managed services install extensions into a schema of their own. Statements need no such path, because
+ * session finds it: managed services install extensions into a separate schema. Statements need no such path, because
  * the indexes know their operators.
  *
  * Throws a StartupError with the statement to run if the user lacks the rights or the service does not offer it.

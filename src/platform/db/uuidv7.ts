@@ -1,14 +1,14 @@
 import { type Db, exec, raw } from './query.ts';
 
 /**
- * Makes sure that there is a function `uuidv7`, which PostgreSQL has from version 18 on and which the defaults of some
- * columns call. Checked at every start and no migration, because it depends on the server: a backup of PostgreSQL 18 that
- * is restored on 17 lacks the function.
+ * Makes sure that there is a function `uuidv7`, which PostgreSQL has since version 18 and which the defaults of some
+ * columns call. Checked at every start rather than in a migration, because it depends on the server: a backup of
+ * PostgreSQL 18 that is restored on 17 lacks the function.
  *
- * As in PostgreSQL 18, the twelve bits behind the milliseconds are their fraction (RFC 9562, section 6.2, method 3), and
+ * As in PostgreSQL 18, the twelve bits after the milliseconds are their fraction (RFC 9562, section 6.2, method 3), and
  * the ids of a session ascend: before it returns, the function waits for the next microsecond of the clock, so that no
- * other call sees the same one. That is slow, but its rows stand for batches. If the clock is put back, ids go back with
- * it.
+ * other call sees the same one. That is slow, but its rows stand for batches. If the clock is put back, ids go back
+ * with it.
  */
 export const ensureUuidv7 = (db: Db): Promise<number> => exec(db, ENSURE);
 

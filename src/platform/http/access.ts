@@ -2,7 +2,7 @@ import { type Access, type Role, ROLES, roleMay } from '../lib/scope.ts';
 import { isExempt, type StepUp } from './step-up.ts';
 import { accessOf, type Requirement, requirementsOf } from './auth.ts';
 
-/** The parts of a route that decide who may call it. */
+/** The parts of a route that define its access rules. */
 type AccessRoute = {
   readonly method: string | string[];
   readonly onRequest?: unknown;
@@ -10,23 +10,26 @@ type AccessRoute = {
   readonly config?: { readonly stepUp?: StepUp } | undefined;
 };
 
-/** Who may call a route. */
+/** Access rules of a route. */
 export type RouteAccess = {
   /**
-   * What the caller needs: everything in the list. Entries are `contacts:read` (a scope and the access within it),
+   * Requirements of the caller: everything in the list. Entries are `contacts:read` (a scope and the access within it),
    * `SMS:read or RCS:read` (one of them), `credentials` (any) and `operator` (of the gateway). It is empty if the route
    * needs no credentials.
    */
   readonly scope: readonly string[];
-  /** The roles of users that have all of that; none for routes of operators, which ask for no role. */
+  /** The roles of users that have all of these; none for routes of operators, which require no role. */
   readonly roles: readonly Role[];
-  /** What the route says of step-ups of sessions. */
+  /** Rule of the route for step-ups of sessions. */
   readonly stepUp: StepUp | undefined;
-  /** The same in a few sentences, for people. */
+  /** The same in a few sentences, for readers. */
   readonly text: string;
 };
 
-/** Returns who may call a route, as its `onRequest` hooks say. Undefined if they say nothing, which is a fault. */
+/**
+ * Returns the access rules of a route, as its `onRequest` hooks define them. Undefined without such hooks, which is a
+ * bug.
+ */
 export function accessToRoute({ method, onRequest, schema, config }: AccessRoute): RouteAccess | undefined {
   if (schema?.security?.length === 0) return { scope: [], roles: [], stepUp: undefined, text: 'Needs no credentials.' };
   const byMethod = accessOf(String([method].flat()[0]));

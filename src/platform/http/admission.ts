@@ -6,30 +6,30 @@ import { isPlaintext } from './plaintext.ts';
 import { REQUEST_ID } from './request-id.ts';
 import { foreignPageError } from './same-origin.ts';
 
-/** The Cache-Control of all answers that do not have their own. */
+/** The Cache-Control of all responses that do not have their own. */
 export const NOT_STORED = 'no-store';
 
-/** Machines on the network probe these paths over plain HTTP; the answers contain nothing confidential. */
+/** Path prefix that machines on the network probe over plain HTTP; the responses contain nothing confidential. */
 const PLAINTEXT_ALLOWED_PREFIX = '/health/';
 
 /** Checks that apply to every request, whatever its route. */
 export type Admission = {
-  /** Sets the headers that every answer has. */
+  /** Sets the headers that every response has. */
   stamp(request: FastifyRequest, reply: FastifyReply): void;
-  /** Returns why a request is rejected; undefined if it may proceed. */
+  /** Returns the reason to reject a request; undefined if it may proceed. */
   refusal(request: FastifyRequest): AppError | undefined;
 };
 
 /**
- * Creates the checks: plaintext from the network, a missing Host, NUL in the URL, and changes that a page of another
- * origin asks for are rejected.
+ * Creates the checks: plaintext from the network, a missing Host, NUL in the URL, and changes requested by a page of
+ * another origin are rejected.
  */
 export function createAdmission(config: Config, isTrusted: (address: string | undefined) => boolean): Admission {
   const secure = config.tls !== undefined || config.trustProxy.length > 0;
   return {
     stamp: (request, reply) => {
-      // A shared cache may store what does not forbid it, and knows nothing of keys in X-API-Key (RFC 9111, 3). Routes whose
-      // answers may be stored say so themselves.
+      // A shared cache may store anything that does not forbid it, and does not know about keys in X-API-Key (RFC 9111,
+      // 3). Routes whose responses may be stored set the header themselves.
       reply.header('cache-control', NOT_STORED);
       reply.header(REQUEST_ID, request.id);
       reply.header('x-content-type-options', 'nosniff');

@@ -8,9 +8,11 @@ const ALIASES: readonly (readonly [alias: string, prefix: string])[] = [
 ];
 const CONVERSATIONS: readonly [string, string] = [`${PG}/conversations`, `${PG}/inbox/conversations`];
 
-/** Longer than any path of a route: a client's own ID has up to 255 characters, each of up to twelve when it is escaped. */
+/**
+ * Longer than any path of a route: a client's own ID has up to 255 characters, each of up to twelve when it is escaped.
+ */
 const MAX_PATH_LENGTH = 8 * 1024;
-/** What no route has. */
+/** A path without a route. */
 const UNKNOWN = '/api/unknown';
 
 /** Rewrites an alias to the URL under which its route is registered; the rest of path and query stays the same. */
@@ -26,7 +28,7 @@ export function canonicalUrl(url: string): string {
 const replaceConversations = (url: string): string =>
   isUnder(url, CONVERSATIONS[0]) ? CONVERSATIONS[1] + url.slice(CONVERSATIONS[0].length) : url;
 
-/** Whether the URL is under the prefix as a path: `/v10` is not under `/v1`. */
+/** Returns true if the URL is under the prefix as a path: `/v10` is not under `/v1`. */
 function isUnder(url: string, prefix: string): boolean {
   if (!url.startsWith(prefix)) return false;
   const next = url.charAt(prefix.length);

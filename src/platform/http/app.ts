@@ -31,7 +31,7 @@ export type PlatformDeps = {
   readonly signInLimits: SignInLimits;
   readonly clock: Clock;
   readonly secretKey: SecretKey;
-  /** The stored answers to requests with an Idempotency-Key. */
+  /** The stored responses to requests with an Idempotency-Key. */
   readonly answers: AnswerStore;
   /** The store of uploaded and exported files. */
   readonly storage: Storage;

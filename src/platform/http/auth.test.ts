@@ -25,7 +25,7 @@ const actorOf = (role: Role, operations: ReadonlySet<Scope> = scopesOfRole(role)
   numberRules: DEFAULT_NUMBER_RULES,
 });
 
-/** An app whose /open needs nothing, /in credentials, /contacts the scope. */
+/** An app whose /open needs nothing, /in credentials, and /contacts the scope. */
 function appWith(authenticate: Authenticate) {
   const app = Fastify();
   app.get('/open', () => 'open');
@@ -98,7 +98,7 @@ test('a route that requires a scope without authentication rejects everyone', as
   expect((await app.inject('/open/contacts')).statusCode).not.toBe(200);
 });
 
-/** Asks a route that has this hook as this actor; the status, and the message of a refusal. */
+/** Calls a route that has this hook as this actor; returns the status, and the message of a rejection. */
 async function askAs(actor: Actor, hook: ReturnType<typeof requireScope>): Promise<[number, string | undefined]> {
   const app = Fastify();
   let message: string | undefined;

@@ -18,9 +18,9 @@ const CHALLENGE = 'Basic realm="heliograph", charset="UTF-8"';
 
 /**
  * Requires credentials on every route of the surrounding scope, before the body is read: sets `request.actor`, or
- * answers 401 (to programs with `WWW-Authenticate`), 403, 429 or 503 as `Authenticate` decides. Register it first, next
- * to the routes. `exempt` requests need no credentials and have no actor. Browsers send session cookies on their own, so a
- * request with one that may change something must come from our own pages (403).
+ * returns 401 (to programs with `WWW-Authenticate`), 403, 429 or 503 as `Authenticate` decides. Register it first, next
+ * to the routes. `exempt` requests need no credentials and have no actor. Browsers send session cookies on their own,
+ * so a request with one that may change something must come from our own pages (403).
  */
 export const authentication = fp<{ authenticate: Authenticate; exempt?: (request: FastifyRequest) => boolean }>(
   (app, { authenticate, exempt }, ready) => {
@@ -49,8 +49,8 @@ function challenge(reply: FastifyReply, error: Error): Error {
 }
 
 /**
- * What a route requires of its caller: at least one of some scopes, only that it has credentials, or an operator of the
- * gateway. The hooks below carry it, so that the API description knows what each route asks for.
+ * Requirement of a route: at least one of some scopes, any credentials, or an operator of the gateway. The hooks below
+ * carry it, so that the API description can state it.
  */
 export type Requirement =
   | { readonly kind: 'scopes'; readonly scopes: readonly Scope[]; readonly access: Access | 'by method' }
@@ -67,15 +67,15 @@ function hookFor(requirement: Requirement, check: (request: FastifyRequest) => A
   return hook;
 }
 
-/** Returns what the hooks of a route require: all of it. Hooks that check something else are left out. */
+/** Returns the requirements of a route's hooks: all of them. Hooks that check something else are excluded. */
 export const requirementsOf = (hooks: unknown): Requirement[] =>
   [hooks].flat().flatMap((hook) => (typeof hook === 'function' ? (REQUIREMENTS.get(hook) ?? []) : []));
 
-/** Returns what an HTTP method does within the scope of its route: GET and HEAD read, all others write. */
+/** Returns the access that an HTTP method needs within the scope of its route: GET and HEAD read, all others write. */
 export const accessOf = (method: string): Access => (method === 'GET' || method === 'HEAD' ? 'read' : 'write');
 
 /**
- * Returns a hook for the route line, as in `onRequest: requireScope('keys')`. It answers 403 if the caller lacks the
+ * Returns a hook for the route line, as in `onRequest: requireScope('keys')`. It returns 403 if the caller lacks the
  * scope, if the scope is a channel that the caller's plan does not include, and if the caller's role does not allow the
  * access: that of the method, unless the route names one, because a POST that only searches is a read. A route that
  * needs several scopes has several hooks. It fails closed: 401 on a route without authentication.
@@ -87,9 +87,9 @@ export function requireScope(scope: Scope, access?: Access): Hook {
 }
 
 /**
- * Returns a hook that answers 403 to callers who have none of these scopes with this access. The handler asks for the
- * one that the request needs, as with `assertScope`. Requests that `exempt` names need no credentials: they have others,
- * such as a signed link.
+ * Returns a hook that returns 403 to callers who have none of these scopes with this access. The handler asks for the
+ * one that the request needs, as with `assertScope`. Requests that `exempt` names need no credentials: they have
+ * others, such as a signed link.
  */
 export function requireAnyScope(
   scopes: readonly Scope[],
@@ -116,8 +116,8 @@ export function requireCredentials(): Hook {
 }
 
 /**
- * Throws what `requireScope` would answer, for a handler that needs a further scope depending on the request. The
- * access is that of the method, unless the handler names one.
+ * Throws the error that `requireScope` would return, for a handler that needs a further scope depending on the request.
+ * The access is that of the method, unless the handler names one.
  */
 export function assertScope(
   { actor, method }: Pick<FastifyRequest, 'actor' | 'method'>,
@@ -129,7 +129,7 @@ export function assertScope(
 }
 
 /**
- * Returns a hook for the route line that answers 403 to everyone but operators of the gateway. Keys are never
+ * Returns a hook for the route line that returns 403 to everyone except operators of the gateway. Keys are never
  * operators.
  */
 export function requireOperator(): Hook {

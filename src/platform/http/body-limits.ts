@@ -1,18 +1,18 @@
 import { isRecord } from '../lib/is-record.ts';
 
-/** No body may have more values than this, whatever its schema allows. */
+/** Maximum number of values in a body, whatever its schema allows. */
 const MAX_VALUES = 250_000;
 /** Fields that no schema knows are ignored, so a body may have some. */
 const EXTRA_VALUES = 1_500;
-/** For objects with any names, unless their schema says how many. */
+/** Maximum number of fields of an object with any names, unless its schema states one. */
 const MAX_RECORD_FIELDS = 1_000;
 
 const known = new WeakMap<object, number>();
 
 /**
- * Returns how many values a body of this schema may have in all, objects and lists included: the most that the schema
- * accepts, and 1,500 for fields that it does not know. At most 250,000; that also holds without a schema and for lists
- * without `maxItems`.
+ * Returns the maximum number of values of a body with this schema, including objects and lists: the maximum that the
+ * schema accepts, and 1,500 for fields that it does not know. At most 250,000; that also holds without a schema and for
+ * lists without `maxItems`.
  */
 export function maxValuesOf(schema: unknown): number {
   if (!isRecord(schema)) return MAX_VALUES;

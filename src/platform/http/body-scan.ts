@@ -1,7 +1,7 @@
-/** What makes a JSON text unacceptable before it is parsed. */
+/** Reason to reject a JSON text before it is parsed. */
 export type JsonFault = 'too_many_values' | 'too_many_fields' | 'too_deep' | 'nul' | 'surrogate';
 
-/** The deepest body of the interface has about ten levels. */
+/** Maximum depth; the deepest body of the interface has about ten levels. */
 export const MAX_DEPTH = 64;
 /** Objects with more fields become hash tables, which are slow to parse and to walk. */
 export const MAX_FIELDS = 1_000;
@@ -17,9 +17,9 @@ const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 
 /**
- * Scans a JSON text for what would make it expensive to parse and to validate, and for escapes that stand for no
- * character that can be stored: U+0000 and unpaired surrogates. One pass takes 1 to 2 ms for 1 MiB, parsing an object of
- * as many octets 30 to 100 ms. The text must be UTF-8. Whether it is valid JSON is not checked.
+ * Scans a JSON text for content that would be expensive to parse and validate, and for escapes that stand for no
+ * character that can be stored: U+0000 and unpaired surrogates. One pass takes 1 to 2 ms for 1 MiB, parsing an object
+ * of the same size 30 to 100 ms. The text must be UTF-8. It is not checked to be valid JSON.
  */
 export function findJsonFault(octets: Uint8Array, maxValues: number): JsonFault | null {
   const shape: Shape = { values: 1, depth: 0, fields: new Uint16Array(MAX_DEPTH + 1) };
@@ -36,10 +36,10 @@ export function findJsonFault(octets: Uint8Array, maxValues: number): JsonFault 
   return null;
 }
 
-/** What has been seen so far: the number of values, and the number of fields of the open object of each level. */
+/** Counts so far: the number of values, and the number of fields of the open object of each level. */
 type Shape = { values: number; depth: number; readonly fields: Uint16Array };
 
-/** Counts an octet that is not part of a string. A list or an object has one value more than it has commas. */
+/** Counts a byte that is not part of a string. A list or an object has one value more than it has commas. */
 function count(shape: Shape, octet: number | undefined, maxValues: number): JsonFault | null {
   if (octet === COLON) return countField(shape);
   if (octet === CLOSE_BRACE || octet === CLOSE_BRACKET) shape.depth = Math.max(shape.depth - 1, 0);
@@ -58,7 +58,7 @@ function countField({ fields, depth }: Shape): JsonFault | null {
   return fieldsHere > MAX_FIELDS ? 'too_many_fields' : null;
 }
 
-/** The place of the quote that ends a string, or what is wrong with an escape in it. */
+/** Returns the position of the quote that ends a string, or the error in an escape in it. */
 function skipString(octets: Uint8Array, from: number): number | JsonFault {
   let at = from;
   while (at < octets.length && octets[at] !== QUOTE) {
@@ -84,5 +84,5 @@ function escapedUnit(octets: Uint8Array, at: number): number {
   return unit;
 }
 
-/** The value of a hexadecimal digit. Anything else makes the code unit useless, and the text no JSON. */
+/** The value of a hexadecimal digit. Anything else makes the code unit useless, and the text invalid JSON. */
 const hexDigit = (octet: number): number => (octet < 0x3a ? octet - 0x30 : (octet | 0x20) - 0x57);

@@ -11,11 +11,10 @@ type Done = (error: Error | null, body?: unknown) => void;
 /**
  * Makes JSON the only accepted body: any other type is 415 (features that accept files add their own parser in their
  * own scope), and so is a compressed one. An empty body counts as no body, whatever its type. Bytes that are not UTF-8
- * are rejected, since decoding them would put U+FFFD into somebody's message; so are unpaired surrogates, which UTF-8
- * cannot represent, and U+0000, which PostgreSQL cannot store: one such text would fail every message that is
- * committed with it. The keys `__proto__` and `constructor.prototype` are rejected. A body that has more values than
- * its route can use, or an object with more than 1,000 fields (413), or more than 64 levels (400), is refused before
- * it is parsed.
+ * are rejected, since decoding them would put U+FFFD into a message; so are unpaired surrogates, which UTF-8 cannot
+ * represent, and U+0000, which PostgreSQL cannot store: one such text would fail every message that is committed with
+ * it. The keys `__proto__` and `constructor.prototype` are rejected. A body that has more values than its route can
+ * use, or an object with more than 1,000 fields (413), or more than 64 levels (400), is rejected before it is parsed.
  */
 export function acceptJsonBodies(app: App): void {
   app.removeAllContentTypeParsers();
@@ -27,7 +26,7 @@ export function acceptJsonBodies(app: App): void {
     if (fault !== null) return done(REFUSALS[fault]());
     parseText(octets.toString('utf8'), done);
   });
-  // HTTP libraries call the body of a POST a form even when there is none.
+  // HTTP libraries declare the body of a POST as a form even if there is none.
   app.addContentTypeParser('*', ({ headers }, _body, done: Done) =>
     headers['content-length'] === '0' ? done(null, undefined) : done(new AppError('unsupported_media_type')),
   );
@@ -52,7 +51,7 @@ function parseText(text: string, done: Done): void {
   done(null, body);
 }
 
-/** Whether an object would change a prototype if its fields were copied one by one. */
+/** Returns true if an object would change a prototype if its fields were copied one by one. */
 function changesPrototypes(document: unknown): boolean {
   const waiting = [document];
   while (waiting.length > 0) {

@@ -10,7 +10,7 @@ function testServer() {
   return app;
 }
 
-/** Status, headers and body of the first answer in what came over the wire. */
+/** Parses status, headers and body of the first response in the bytes from the wire. */
 function parse(answer: string) {
   const [head = '', body = ''] = answer.split('\r\n\r\n', 2);
   return {

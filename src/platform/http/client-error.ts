@@ -11,10 +11,10 @@ const FAULTS: Readonly<Record<string, readonly [status: number, message: string]
   HPE_CHUNK_EXTENSIONS_OVERFLOW: [413, 'The request is too large'],
 };
 const MALFORMED = [400, 'The request is not valid HTTP'] as const;
-/** A client that has read its answer closes the connection; one that does not would keep it open for ever. */
+/** A client that has read its response closes the connection; one that does not would keep it open forever. */
 const LINGER_MS = 2000;
 
-/** Why a connection ends in the middle of a request: what its client gets, and the code in the log. */
+/** Reason why a connection ends in the middle of a request: the response to its client, and the code in the log. */
 export type EndReason = {
   readonly status: number;
   readonly message: string;
@@ -22,12 +22,14 @@ export type EndReason = {
   readonly retryAfterSeconds?: number;
 };
 
-/** Answers a request whose body has not arrived, unless an answer has started already, and closes the connection. */
+/**
+ * Responds to a request whose body has not arrived, unless a response has started already, and closes the connection.
+ */
 export type EndConnection = (socket: Socket, reason: EndReason) => void;
 
 /**
- * Answers requests that are not valid HTTP, or do not arrive in time, with the standard error body and a request id,
- * then closes the connection. It only closes when the peer is gone or an answer has already started.
+ * Responds to requests that are not valid HTTP, or do not arrive in time, with the standard error body and a request
+ * id, then closes the connection. It only closes it if the peer is gone or a response has already started.
  */
 export const answerClientErrors =
   (end: EndConnection) =>
@@ -37,7 +39,7 @@ export const answerClientErrors =
     end(socket, { status, message, code: error.code ?? '' });
   };
 
-/** Creates the function that ends a connection with an answer of its own, past the router. */
+/** Creates the function that ends a connection with its own response, bypassing the router. */
 export const createEndConnection =
   (log: AppLog): EndConnection =>
   (socket, { code, ...failure }) => {
@@ -48,7 +50,10 @@ export const createEndConnection =
     setTimeout(() => socket.destroy(), LINGER_MS).unref();
   };
 
-/** Node keeps the answer in progress in this private property; its own handler of such errors reads it too. */
+/**
+ * Returns true if a response has started. Node keeps the one in progress in this private property; its own handler of
+ * such errors reads it too.
+ */
 function hasStartedAnswer(socket: Socket): boolean {
   const message: unknown = Reflect.get(socket, '_httpMessage');
   return typeof message === 'object' && message !== null && Reflect.get(message, 'headersSent') === true;

@@ -10,10 +10,10 @@ import type { App } from './app.ts';
 /** The console as built from web/ by scripts/build-console.ts. */
 const BUILT = fileURLToPath(new URL('../../../web/dist', import.meta.url));
 
-/** Paths of the API: unknown ones are answered with JSON, never with a page. */
+/** Paths of the API: unknown ones get a JSON response, never a page. */
 const NOT_PAGES = /^\/(api|services|partner-gateway|docs|openapi\.json|health|metrics|oauth|assets|help)(\/|$)/;
 
-/** Placeholder in index.html that each answer replaces with a fresh nonce (web/vite.config.ts). */
+/** Placeholder in index.html that each response replaces with a fresh nonce (web/vite.config.ts). */
 const NONCE = 'CSP_NONCE';
 
 const UNBUILT = `<!doctype html><html lang="en"><meta charset="utf-8"><title>Heliograph</title>
@@ -23,26 +23,26 @@ installed with its development packages, and reload this page. The API reference
 <a href="/docs">/docs</a>.</p></html>
 `;
 
-/** Answers paths that are not routes but may be pages of the console, opened in a browser. */
+/** Serves paths that are not routes but may be pages of the console, opened in a browser. */
 export type Pages = {
   handles(request: FastifyRequest): boolean;
   send(reply: FastifyReply): Promise<FastifyReply>;
 };
 
-/** The console: its asset files, and its page under every path that it may have. */
+/** The console: its asset files, and its page under every possible path. */
 export type Console = { readonly pages: Pages; routes(app: App): void };
 
 /**
  * Creates the console, which is served at `/` without credentials: it gets all its data from the API. Its content
  * security policy allows only our own scripts and connections only to us (and to the file store, where links to files
- * may lead), so that an inbound text that got into the page as markup could do nothing.
+ * may lead), so that an inbound text injected into the page as markup could do nothing.
  */
 export function createConsole({ storage }: Pick<Config, 'storage'>, folder = BUILT): Console {
   const fileOrigin = originOfStore(storage);
   function handles({ method, url, headers }: FastifyRequest): boolean {
     const path = url.split('?', 1)[0] ?? '/';
     if (method !== 'GET' && method !== 'HEAD') return false;
-    // Uptime probes and curl ask for `/` without saying that they take pages.
+    // Uptime probes and curl request `/` without stating that they accept pages.
     return path === '/' || (!NOT_PAGES.test(path) && /text\/html/.test(headers.accept ?? ''));
   }
   const send = async (reply: FastifyReply): Promise<FastifyReply> => {
@@ -65,7 +65,7 @@ function serveAssets(app: App, root: string): void {
     preCompressed: true,
     immutable: true,
     maxAge: '1y',
-    // The page says that the console is not built, and an installation without it (`api` alone) has nothing wrong.
+    // The page states that the console is not built, and an installation without it (`api` alone) is not faulty.
     suppressWarning: true,
   });
 }
@@ -81,7 +81,7 @@ function pageHeaders(nonce: string, fileOrigin: string | undefined): Record<stri
   };
 }
 
-/** `default` is the only trusted types policy that the page may create: it passes style sheets and no markup. */
+/** `default` is the only trusted types policy that the page may create: it permits style sheets but no markup. */
 function contentPolicy(nonce: string, fileOrigin: string | undefined): string {
   const ours = ["'self'", ...(fileOrigin === undefined ? [] : [fileOrigin])].join(' ');
   return [

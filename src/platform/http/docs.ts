@@ -23,7 +23,10 @@ const PAGE = `<!doctype html>
 </html>
 `;
 
-/** By default Scalar fetches fonts, sends telemetry and offers its vendor's services: all of that is off. */
+/**
+ * Settings of Scalar. By default it fetches fonts, sends telemetry and offers its vendor's services: all of that is
+ * off.
+ */
 const SETTINGS = {
   url: '/openapi.json',
   withDefaultFonts: false,
@@ -50,7 +53,7 @@ const POLICY = {
 export function docsRoutes(app: App): void {
   let text: string | undefined;
   const describe = (): string => (text ??= JSON.stringify(app.swagger()));
-  // It holds the event loop for 50 to 150 ms: better now than when somebody asks for it first.
+  // It holds the event loop for 50 to 150 ms: better now than during the first request for it.
   app.addHook('onListen', async () => void describe());
   const description = createDocument('application/json', async () => describe());
   const script = createDocument('text/javascript', loadScript);
@@ -64,8 +67,8 @@ export function docsRoutes(app: App): void {
 }
 
 /**
- * Creates the handler of a large document that strangers may ask for: it is made once, when it is first asked for, and
- * compressed once for each encoding.
+ * Creates the handler of a large public document: it is made once, when it is first requested, and compressed once for
+ * each encoding.
  */
 function createDocument(type: string, make: () => Promise<string>) {
   let content: Promise<Buffer> | undefined;

@@ -10,7 +10,7 @@ import { requestFields } from './request-id.ts';
 import { invalidInput, isInputError } from './validation/validation.ts';
 
 /**
- * Registers the handlers of every error: thrown, rejected, found by a schema or by the framework, and unknown routes.
+ * Registers the handlers of all errors: thrown, rejected, found by a schema or by the framework, and unknown routes.
  */
 export function registerErrorHandlers(
   app: App,
@@ -30,7 +30,10 @@ export function registerErrorHandlers(
   );
 }
 
-/** Whether we refuse the request because of our own bounds: no fault, and strangers could fill the log with it. */
+/**
+ * Returns true if we reject the request because of our own limits: not a fault, and unauthenticated clients could fill
+ * the log with it.
+ */
 const isRefusal = ({ code, cause, retryAfterSeconds }: AppError): boolean =>
   code === 'unavailable' && cause === undefined && retryAfterSeconds !== undefined;
 
@@ -42,20 +45,20 @@ export function unknownRouteError(
 ): AppError {
   const methods = allowedMethods(request.url.split('?', 1)[0] ?? '/');
   if (methods.length === 0 || methods.includes(request.method))
-    return new AppError('not_found', { message: 'There is nothing at this path' });
+    return new AppError('not_found', { message: 'No such endpoint' });
   reply.header('allow', methods.join(', '));
   return new AppError('method_not_allowed');
 }
 
 /**
- * Sends an error in the form of the requested URL. It is sent as text, so that the route's own response schemas cannot
- * reshape it.
+ * Sends an error in the format of the requested URL. It is sent as text, so that the route's own response schemas
+ * cannot reshape it.
  */
 export function sendError(request: FastifyRequest, reply: FastifyReply, failure: AppError): FastifyReply {
   // Fastify closes the connection after a body that it rejected. Closing while the body is still arriving resets the
-  // connection, and the client sees a broken pipe instead of this answer; so the rest is read and discarded.
+  // connection, and the client sees a broken pipe instead of this response; so the rest is read and discarded.
   reply.removeHeader('connection');
-  // The route may have allowed caches to store its answer, which is not this one.
+  // The route may have allowed caches to store its own response, which is not this one.
   reply.header('cache-control', NOT_STORED);
   if (failure.headers !== undefined) reply.headers(failure.headers);
   if (failure.retryAfterSeconds !== undefined) reply.header('retry-after', Math.ceil(failure.retryAfterSeconds));

@@ -9,7 +9,7 @@ const BY_CODE: Readonly<Record<string, readonly [code: ErrorCode, message?: stri
   FST_ERR_CTP_BODY_TOO_LARGE: ['too_large'],
   FST_ERR_CTP_INVALID_MEDIA_TYPE: ['unsupported_media_type'],
   FST_ERR_HANDLER_TIMEOUT: ['unavailable'],
-  // An id that is longer than any of ours does not exist.
+  // An id longer than any of ours does not exist.
   FST_ERR_MAX_PARAM_LENGTH: ['not_found'],
 };
 
@@ -26,8 +26,9 @@ const BY_STATUS: Readonly<Record<number, ErrorCode>> = {
 };
 
 /**
- * The database is full, or cancelled a statement: not the caller's fault, and a retry may succeed. Classes 53
- * (resources), shutdown and cancel (57), serialization failure and deadlock (40), idle-in-transaction timeout (25P03).
+ * PostgreSQL error codes for a full database or a cancelled statement: not the caller's fault, and a retry may succeed.
+ * Classes 53 (resources), shutdown and cancel (57), serialization failure and deadlock (40), idle-in-transaction
+ * timeout (25P03).
  */
 const DATABASE_UNAVAILABLE = /^(53...|57...|40001|40P01|25P03)$/;
 

@@ -74,7 +74,7 @@ test('a hundred concurrent requests cost one check', async () => {
   resolve({ ok: true, detail: 'up' });
   expect((await Promise.all(answers)).every((answer) => answer.statusCode === 200)).toBe(true);
   expect(check).toHaveBeenCalledTimes(1);
-  // The answer is shared a moment longer, and then made anew.
+  // The response is shared a moment longer, and then made again.
   await expect.poll(() => app.inject('/health/ready').then(() => check.mock.calls.length)).toBe(2);
 });
 
@@ -91,7 +91,7 @@ test.each(['/metrics', '/health/live', '/health/ready'])(
   '%s has one spelling, for proxies that compare it',
   async (path) => {
     await using server = await listening(healthServer());
-    // By a socket: clients, and `inject`, tidy a URL up before they send it.
+    // Uses a socket: clients, and `inject`, normalise a URL before they send it.
     const statusOf = async (url: string) => {
       const answer = await sendRaw(server.port, `GET ${url} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`);
       return Number(answer.split(' ')[1]);

@@ -8,16 +8,16 @@ import { withExamples } from './schema.ts';
 /** One check of /health/ready. `detail` is public: it must not contain addresses or secrets. */
 export type Probe = {
   readonly name: string;
-  /** Whether a failure makes the program unable to serve requests (503); other failures are only reported. */
+  /** True if a failure makes the program unable to serve requests (503); other failures are only reported. */
   readonly critical: boolean;
   check(): Promise<{ readonly ok: boolean; readonly detail: string }>;
 };
 
 export type HealthDeps = { readonly probes: readonly Probe[]; readonly metrics: Metrics };
 
-/** How old an answer may be. */
+/** Maximum age of a shared result. */
 const SHARED_MS = 200;
-/** A probe that has not answered by then counts as failed: callers time out soon. */
+/** A probe that has not returned by then counts as failed: callers time out soon. */
 const PROBE_TIMEOUT_MS = 2_000;
 
 const Live = Type.Object({ status: Type.Literal('ok') });
@@ -36,8 +36,8 @@ const NOT_READY: Static<typeof Ready> = {
 const open = { tags: ['Operation'], security: [] };
 
 /**
- * Answers 404 to all spellings of a path but its own, such as /%6detrics and /metrics/: a proxy that keeps the path from the
- * public compares it as it is written.
+ * Returns 404 for all spellings of a path but its own, such as /%6detrics and /metrics/: a proxy that hides the path
+ * from the public compares it literally.
  */
 function requireExactPath({ originalUrl, routeOptions }: FastifyRequest, _reply: FastifyReply, done: Done): void {
   done(originalUrl.split('?', 1)[0] === routeOptions.url ? undefined : new AppError('not_found'));
@@ -104,7 +104,7 @@ async function checkOne(probe: Probe): Promise<Result> {
   return Promise.race([result, late]).finally(() => clearTimeout(timer));
 }
 
-/** Shares a call among those who ask while it lasts and shortly after, so that a flood of strangers costs little. */
+/** Shares a call among its callers while it lasts and shortly after, so that a flood of requests costs little. */
 function shareRecent<T>(find: () => Promise<T>): () => Promise<T> {
   let current: Promise<T> | undefined;
   const forget = (): void => {

@@ -15,12 +15,11 @@ const UNBUILT = `<!doctype html><html lang="en"><meta charset="utf-8"><title>Hel
 then. Its pages are also the Markdown files in the folder <code>docs</code>, beginning with <code>docs/README.md</code>. The API
 reference is at <a href="/docs">/docs</a>.</p></html>
 `;
-const UNKNOWN =
-  '<!doctype html><html lang="en"><meta charset="utf-8"><title>Not found</title><h1>There is no such page</h1>';
+const UNKNOWN = '<!doctype html><html lang="en"><meta charset="utf-8"><title>Not found</title><h1>Page not found</h1>';
 
 /**
- * Only our own files, and no inline script. The generator colours code by style attributes, hence `unsafe-inline` for
- * these alone; icons in its style sheet are data URLs.
+ * Only our own files, and no inline script. The generator colours code by style attributes, hence `unsafe-inline` only
+ * for these; icons in its style sheet are data URLs.
  */
 const HEADERS = {
   'content-security-policy': [
@@ -44,9 +43,9 @@ const HEADERS = {
 } as const;
 
 /**
- * Registers GET /help: the site of the documentation, without credentials. Files in `assets` have names that change with
- * their content and are cached for a year, all others are asked for again. An unknown page is 404, for browsers with a
- * page; without a built site, that page says where the Markdown is and how to build it.
+ * Registers GET /help: the site of the documentation, without credentials. Files in `assets` have names that change
+ * with their content and are cached for a year, all others are revalidated. An unknown page is 404, for browsers with a
+ * page; without a built site, that page gives the location of the Markdown and the build command.
  */
 export function helpRoutes(app: App, folder = BUILT): void {
   app.register(
@@ -62,10 +61,10 @@ export function helpRoutes(app: App, folder = BUILT): void {
         preCompressed: true,
         cacheControl: false,
         setHeaders: (reply, path) => setHeaders(reply, relative(folder, resolve(folder, path))),
-        // Whoever opens a page of an unbuilt site is told so.
+        // The page itself states that the site is not built.
         suppressWarning: true,
       });
-      // To the router both are one path. Pages know their own by what follows `/help/`.
+      // The router treats both as one path. Pages identify their own by the text after `/help/`.
       scope.get('/', { schema: { hide: true }, prefixTrailingSlash: 'no-slash' }, (request, reply) =>
         request.originalUrl.startsWith('/help/') ? reply.sendFile('index.html') : reply.redirect('/help/', 308),
       );

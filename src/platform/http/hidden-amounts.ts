@@ -3,14 +3,14 @@ import type { StoredAnswer } from '../idempotency/answers.ts';
 import { type AmountReader, isAmountSchema, isTextWithAmounts, seesAmounts, textFor } from '../lib/amounts.ts';
 import { isRecord } from '../lib/is-record.ts';
 
-/** Who gets a stored answer. */
+/** Recipient of a stored response. */
 type Reader = AmountReader & { readonly caller: string };
 
 const NOT_SHOWN = 'The first answer is only for callers with the scope "money": use another Idempotency-Key';
 
 /**
- * Returns the body of a stored answer as this reader may see it. Without the scope `money`, the fields that the
- * route's schema marks as amounts are null, as in a new answer. Errors of such a route may contain amounts in their
+ * Returns the body of a stored response as this reader may see it. Without the scope `money`, the fields that the
+ * route's schema marks as amounts are null, as in a new response. Errors of such a route may contain amounts in their
  * text, so another caller gets them without it.
  */
 export function bodyFor(reader: Reader, answer: StoredAnswer, schema: FastifySchema | undefined): string {
@@ -18,7 +18,7 @@ export function bodyFor(reader: Reader, answer: StoredAnswer, schema: FastifySch
   const { status, type, body, caller } = answer;
   if (type === null || seesAmounts(reader)) return body;
   const isSuccess = status < 400;
-  // Errors of a route whose answers have an amount only within a reason have none.
+  // Errors of a route whose responses have an amount only within a reason have none.
   if (!has(isSuccess ? isAmountOrText : isAmountSchema, responses)) return body;
   if (isSuccess) return JSON.stringify(withoutAmounts(reader, JSON.parse(body), responses[status]));
   if (caller === reader.caller) return body;

@@ -20,9 +20,9 @@ const { pool } = testDatabase();
 
 let answers: AnswerStore;
 let app: App;
-/** How often work was done, by path. */
+/** Number of times that work was done, by path. */
 let done: Record<string, number>;
-/** What `/wait` waits for, and a sign that it does. */
+/** Signal that `/wait` waits for, and one that it does. */
 let release: ReturnType<typeof createSignal>;
 let waiting: ReturnType<typeof createSignal>;
 
@@ -51,7 +51,7 @@ beforeEach(async () => {
   await reset(pool, sql`TRUNCATE idempotency_key, audit_entry`);
 });
 
-/** The caller that a test names in the header `caller`: `key 2`, `user 3`, or by default the key 1. */
+/** The caller that a test names in the header `caller`: `key 2`, `user 3`, or by default key 1. */
 function callerOf({ caller = 'key 1' }: AuthRequest['headers']): Actor {
   const [kind, id] = String(caller).split(' ');
   return kind === 'user' ? { ...actor(), kind, keyId: null, userId: Number(id) } : { ...actor(), keyId: Number(id) };
@@ -98,7 +98,7 @@ function registerRoutes(closed: App): void {
   );
   closed.register(async (files: App) => {
     files.addContentTypeParser('application/octet-stream', (_request, _payload, ready) => ready(null));
-    // As an upload does: its handler reads the stream that the parser left.
+    // Like an upload: its handler reads the stream that the parser left.
     files.post(
       '/upload',
       idempotentHandler(deps, async (request, _reply, pendingAnswer) => {

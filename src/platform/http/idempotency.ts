@@ -20,7 +20,7 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** Makes a route accept an Idempotency-Key although it is not a POST. */
     idempotent?: boolean;
-    /** Whether its answer holds a secret, which an Idempotency-Key then gives only to the caller who got it first. */
+    /** True if its response holds a secret, which an Idempotency-Key then gives only to the caller who got it first. */
     secretAnswer?: boolean;
   }
 }
@@ -36,21 +36,21 @@ export type Keyed = Key & {
 type Deps = { readonly pool: Pool; readonly answers: AnswerStore };
 
 const HEADER = 'idempotency-key';
-/** Printable ASCII. */
+/** A valid key: printable ASCII. */
 const KEY = /^[\x20-\x7e]{1,255}$/;
 const JSON_TYPE = 'application/json; charset=utf-8';
-/** Statuses that a repeated request may not get again, although it is the same: they are not stored. */
+/** Statuses that are not stored: a repetition of the same request may get another one. */
 const TRANSIENT_STATUSES: ReadonlySet<number> = new Set([401, 403, 408, 429]);
 
 /**
- * Implements `Idempotency-Key` for the routes registered after it. A POST (or a route with
- * `config.idempotent`) whose key has a stored answer gets that answer again, with `Idempotency-Replayed: true`; the
- * same key with a different request gets 409, and so does another caller of the account where the answer holds a secret
- * (`config.secretAnswer`). Amounts in it are for callers who would see them in a new answer (`hidden-amounts.ts`).
+ * Implements `Idempotency-Key` for the routes registered after it. A POST (or a route with `config.idempotent`) whose
+ * key has a stored response gets that response again, with `Idempotency-Replayed: true`; the same key with a different
+ * request gets 409, and so does another caller of the account if the response holds a secret (`config.secretAnswer`).
+ * Amounts in it are for callers who would see them in a new response (`hidden-amounts.ts`).
  *
- * The answer to a request that changes something is stored by its handler, in the transaction of the change:
- * `idempotentTx` does this, and a handler made by `idempotentHandler` does it itself. Answers with a 4xx status changed
- * nothing and are stored here. Registering a POST with any other handler throws. See
+ * The response to a request that changes something is stored by its handler, in the transaction of the change:
+ * `idempotentTx` does this, and a handler made by `idempotentHandler` does it itself. Responses with a 4xx status
+ * changed nothing and are stored here. Registering a POST with any other handler throws. See
  * docs/decisions/0009-idempotency.md.
  */
 export function acceptIdempotencyKeys(app: App, { answers }: Pick<Deps, 'answers'>): void {
@@ -71,7 +71,7 @@ export function acceptIdempotencyKeys(app: App, { answers }: Pick<Deps, 'answers
   app.addHook('onSend', (request, reply, payload, done) => {
     const answer = clientErrorAnswer(answers, request, reply, payload);
     const sent = (): void => done(null, payload);
-    // If it cannot be stored, it is still the right answer: nothing was changed.
+    // If it cannot be stored, it is still the right response: nothing was changed.
     if (answer) answers.storeSoon(answer).then(sent, sent);
     else sent();
   });
@@ -82,7 +82,7 @@ const invalidKey = (): AppError =>
 
 const stillInProgress = (): AppError =>
   new AppError('conflict', {
-    message: 'A request with this Idempotency-Key is in progress: retry to get its answer',
+    message: 'A request with this Idempotency-Key is in progress: retry to get its response',
     retryAfterSeconds: 1,
   });
 
@@ -99,7 +99,7 @@ const secretOfAnother = (): AppError =>
   });
 
 type Route = { readonly method?: unknown; readonly config?: { readonly idempotent?: boolean } };
-/** Whether a route accepts an Idempotency-Key. */
+/** Returns true if a route accepts an Idempotency-Key. */
 export const acceptsKey = ({ method, config }: Route): boolean =>
   [method].flat().includes('POST') || config?.idempotent === true;
 
@@ -126,7 +126,7 @@ const nameOf = ({ kind, keyId, userId, session }: Actor): string =>
   kind === 'key' ? `key ${keyId}` : `user ${userId ?? session?.userId}`;
 
 /**
- * Hashes the body while the route reads it, parsed or streamed. The returned function tells whether its end was read.
+ * Hashes the body while the route reads it, parsed or streamed. The returned function returns true if its end was read.
  */
 function hashBody(raw: IncomingMessage, hash: Hash): () => boolean {
   const { 'content-length': length, 'transfer-encoding': chunked } = raw.headers;
@@ -146,14 +146,14 @@ function hashBody(raw: IncomingMessage, hash: Hash): () => boolean {
 }
 
 /**
- * Sends the stored answer of the key and returns true, or returns false if there is none. 409 if it was another
+ * Sends the stored response of the key and returns true, or returns false if there is none. 409 if it was another
  * request.
  */
 async function replayAnswer(answers: AnswerStore, request: FastifyRequest, reply: FastifyReply): Promise<boolean> {
   const { keyed } = request;
   const stored = keyed && (await answers.find(keyed));
   if (!stored) return false;
-  // Whatever is answered from here on must not be stored as a first answer.
+  // Further responses to this request must not be stored as a first response.
   request.keyed = null;
   if (!(await hashWhenRead(keyed, request.raw)).equals(stored.requestHash)) throw keyReused();
   if (request.routeOptions.config.secretAnswer === true && stored.caller !== keyed.caller) throw secretOfAnother();
@@ -173,31 +173,37 @@ async function hashWhenRead(keyed: Keyed, raw: IncomingMessage): Promise<Buffer>
 }
 
 /**
- * The answer still to be made to a request with an Idempotency-Key: its key, and how to seal the answer for storage.
+ * The pending response to a request with an Idempotency-Key: its key, and the function that seals the response for
+ * storage.
  */
 export type PendingAnswer = Key & {
   /** Returns the row to store for this payload, with the status set on the reply. */
   seal(payload: unknown): SealedAnswer;
 };
 
-/** The work of a handler, done in the transaction that also stores its answer. `prepared` was made before it began. */
+/**
+ * The work of a handler, done in the transaction that also stores its response. `prepared` was made before it began.
+ */
 type Work<Q extends FastifyRequest, R, P> = (request: Q, tx: PoolClient, prepared: P) => Promise<R>;
 
-/** Makes what takes long, such as a password hash, before the transaction: no connection waits for it. */
+/** Does slow work, such as a password hash, before the transaction: no connection waits for it. */
 type Prepare<Q extends FastifyRequest, P> = (request: Q) => Promise<P>;
 
 const nothing = (): Promise<undefined> => Promise.resolve(undefined);
 
 /**
- * Makes a handler whose work is one transaction with the rights of the caller's account. It answers `status` with what
- * `work` returns and, for a request with a key, stores that answer in the same transaction. The work of a key is
- * therefore done exactly once, whatever crashes: a rollback also frees the key. While it runs, other requests with the
- * key get 409.
+ * Creates a handler whose work is one transaction with the rights of the caller's account. It responds with `status`
+ * and the result of `work` and, for a request with a key, stores that response in the same transaction. The work of a
+ * key is therefore done exactly once, whatever crashes: a rollback also frees the key. While it runs, other requests
+ * with the key get 409.
  */
 export const idempotentTx = <Q extends FastifyRequest, R>(deps: Deps, status: number, work: Work<Q, R, undefined>) =>
   preparedTx(deps, status, nothing, work);
 
-/** Makes a handler as `idempotentTx` does, whose work gets what `prepare` has made before the transaction began. */
+/**
+ * Creates a handler like `idempotentTx`, whose work receives the result of `prepare`, made before the transaction
+ * began.
+ */
 export const preparedTx = <Q extends FastifyRequest, R, P>(
   deps: Deps,
   status: number,
@@ -238,9 +244,9 @@ const idempotentIn = <Q extends FastifyRequest, R, P>(
   });
 
 /**
- * Makes a handler that stores its own answer: when it gets a `pendingAnswer`, it must store what `pendingAnswer.seal`
- * returns for its payload, in the transaction of its work. A handler that changes nothing, or nothing that a repetition
- * could harm, may ignore it.
+ * Creates a handler that stores its own response: given a `pendingAnswer`, it must store the result of
+ * `pendingAnswer.seal` for its payload, in the transaction of its work. A handler that changes nothing, or nothing that
+ * a repetition could harm, may ignore it.
  */
 export function idempotentHandler<Q extends FastifyRequest, R>(
   { answers }: Pick<Deps, 'answers'>,
@@ -278,7 +284,7 @@ function pendingAnswerOf(
   return { accountId: keyed.accountId, key: keyed.key, seal };
 }
 
-/** Returns the 4xx answer to store for a request that changed nothing; undefined if a retry need not get it again. */
+/** Returns the 4xx response to store for a request that changed nothing; undefined if a retry need not get it again. */
 function clientErrorAnswer(
   answers: AnswerStore,
   { keyed }: FastifyRequest,

@@ -42,7 +42,7 @@ test('while a long page is serialized, others have their turn', async () => {
   let turns = 0;
   app.get('/page', () => {
     const entry = {
-      // As slow to serialize as a slice is long.
+      // Takes as long to serialize as a slice.
       toJSON() {
         const end = performance.now() + 2;
         while (performance.now() < end);

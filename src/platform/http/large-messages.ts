@@ -3,18 +3,18 @@ import { isRecord } from '../lib/is-record.ts';
 import { mapInSlices, nextTurn } from '../lib/background/slices.ts';
 import type { App } from './app.ts';
 
-/** From this size of a body on, its steps (parsing, validation, handler) are separate turns of the event loop. */
+/** Bodies from this size: the steps (parsing, validation, handler) are separate turns of the event loop. */
 const LARGE_BODY_BYTES = 256 * 1024;
-/** From this length on, an answer is encoded once, not for each part that the socket takes. */
+/** Responses from this length are encoded once, not for each part that the socket takes. */
 const LARGE_TEXT = 64 * 1024;
-/** From this number of entries on, a page is serialized in slices. */
+/** Pages from this number of entries are serialized in slices. */
 const LARGE_PAGE_ENTRIES = 50;
-/** How many entries are serialized together: few enough for the largest entries, some 100 KB each. */
+/** Number of entries serialized together: few enough for the largest entries, some 100 KB each. */
 const ENTRIES_PER_PIECE = 10;
 
 /**
- * Keeps large requests and answers from holding the event loop: the steps of a large body give turns to other requests,
- * and the `data` of a long page is serialized in slices. The octets of the answer are the same.
+ * Keeps large requests and responses from holding the event loop: the steps of a large body give turns to other
+ * requests, and the `data` of a long page is serialized in slices. The bytes of the response are the same.
  */
 export function shareLoopInLargeMessages(app: App): void {
   app.addHook('preValidation', ({ headers }, _reply, done) => {
@@ -40,7 +40,7 @@ export function shareLoopInLargeMessages(app: App): void {
   });
 }
 
-/** For what is serialized already. Fastify sends octets as well, whatever its type says. */
+/** Serializer of already serialized data. Fastify sends bytes as well, despite its type. */
 const asIs = (octets: unknown): string => octets as string;
 
 type Sending = {
@@ -49,8 +49,8 @@ type Sending = {
 };
 
 /**
- * Makes JSON that is text already the answer of a handler: nothing parses or serializes it, or checks it against the
- * schema of the answer.
+ * Sends text that is JSON already as the response of a handler: nothing parses or serializes it, or checks it against
+ * the schema of the response.
  */
 export function jsonText(reply: Sending, text: string): never {
   reply.header('content-type', 'application/json; charset=utf-8');
@@ -69,7 +69,7 @@ type LongPage = { readonly data: readonly unknown[] };
 const isLongPage = (payload: unknown): payload is LongPage =>
   isRecord(payload) && 'data' in payload && Array.isArray(payload.data) && payload.data.length >= LARGE_PAGE_ENTRIES;
 
-/** Serializes a page piece by piece: each piece is a page of its own, whose entries are cut out. */
+/** Serializes a page piece by piece: each piece is a separate page, whose entries are cut out. */
 async function serializePage(reply: FastifyReply, page: LongPage): Promise<Buffer> {
   const serialize: (payload: unknown) => string =
     reply.getSerializationFunction(String(reply.statusCode)) ?? JSON.stringify;

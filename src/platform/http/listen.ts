@@ -9,7 +9,7 @@ import { originOf, withScheme } from './server.ts';
 /** A port, and the setting that it comes from. */
 type At = { readonly port: number; readonly setting: 'PORT' | 'WORKER_PORT' };
 
-/** By error code: why a server cannot listen, and what to do. */
+/** Explanations and corrections of listen errors, by error code. */
 const SENTENCES: Readonly<Record<string, (at: At & Pick<Config, 'host'>) => string>> = {
   EADDRINUSE: ({ port, setting }) =>
     `Port ${port} is in use: stop the program that uses it, or set ${setting} to another port.`,
@@ -27,7 +27,7 @@ export async function listen(
   at: At = { port: config.port, setting: 'PORT' },
 ): Promise<string> {
   const { host } = config;
-  // Fastify takes every server that it did not create for one that speaks plain HTTP.
+  // Fastify assumes plain HTTP for every server that it did not create.
   const listenTextResolver = (address: string): string => `listening on ${withScheme(address, config)}`;
   await explained(app.listen({ host, port: at.port, listenTextResolver }), { ...at, host });
   return originOf(app, config);

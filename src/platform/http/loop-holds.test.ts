@@ -12,7 +12,7 @@ import { createServer } from './server.ts';
 const { pool } = testDatabase();
 
 const HELD_MS = 80;
-/** Far more than a short stretch takes on a busy machine. */
+/** Much longer than a short stretch takes on a busy machine. */
 const OTHERS_MS = 500;
 function holdLoop(ms = HELD_MS): void {
   const end = performance.now() + ms;
@@ -63,7 +63,7 @@ test('each way of holding the loop counts for the route that does it', async () 
   app.get('/innocent', async () => {
     await new Promise<void>((resolve) => {
       setImmediate(() => {
-        // Somebody else's work, in the callback before ours.
+        // Work of others, in the callback before ours.
         holdLoop(OTHERS_MS);
         setImmediate(resolve);
       });

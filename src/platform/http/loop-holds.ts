@@ -14,8 +14,8 @@ const REPORT_EVERY_MS = 60_000;
 type Deps = { readonly log: Pick<AppLog, 'warn'>; readonly metrics: Pick<Metrics, 'registry'> };
 
 /**
- * Measures how long the routes registered after this hold the event loop at a stretch: /metrics has the longest hold of
- * each since the last scrape, and at most once a minute the log names the worst one that took more than 50 ms.
+ * Measures how long the routes registered after this hold the event loop at a stretch: /metrics shows the longest hold
+ * of each since the last scrape, and at most once a minute the log names the worst one that took more than 50 ms.
  */
 export function observeLoopHolds(app: App, { log, metrics }: Deps, reportEveryMs = REPORT_EVERY_MS): void {
   const longest = createLongestHolds(metrics);
@@ -29,7 +29,7 @@ export function observeLoopHolds(app: App, { log, metrics }: Deps, reportEveryMs
     done();
   });
   app.addHook('preParsing', (request, _reply, payload, done) => {
-    // The body is parsed when its last octets arrive, long after the hooks before it.
+    // The body is parsed when its last bytes arrive, long after the hooks before it.
     if (hasBody(request)) payload.once('end', () => watch.begin(holderOf(request)));
     done(null, payload);
   });
@@ -53,7 +53,7 @@ function createLongestHolds({ registry }: Pick<Metrics, 'registry'>) {
   const longestMs = new Map<string, number>();
   new Gauge({
     name: 'heliograph_event_loop_hold_seconds',
-    help: 'The longest time since the last scrape for which a route held the event loop at a stretch',
+    help: 'Longest uninterrupted hold of the event loop by a route since the last scrape',
     labelNames: ['method', 'route'],
     registers: [registry],
     collect() {
@@ -72,7 +72,7 @@ function createLongestHolds({ registry }: Pick<Metrics, 'registry'>) {
   };
 }
 
-/** Returns a function that logs the first long hold at once, and after that the worst one of each interval. */
+/** Returns a function that logs the first long hold immediately, and after that the worst one of each interval. */
 function createReport(log: Pick<AppLog, 'warn'>, everyMs: number) {
   let worst: { readonly holder: string; readonly ms: number } | undefined;
   let pause: NodeJS.Timeout | undefined;

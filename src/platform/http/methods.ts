@@ -2,7 +2,7 @@ import type { App } from './app.ts';
 
 /**
  * Collects the methods of every route, for 405 and its Allow header. Call it before the routes are registered. The
- * returned function gives the union over all matching patterns: where `/list` and `/:id` both exist, `/list` has the
+ * returned function returns the union over all matching patterns: if `/list` and `/:id` both exist, `/list` has the
  * methods of both, as in the router.
  */
 export function collectMethods(app: App): (path: string) => readonly string[] {

@@ -49,8 +49,8 @@ const responseOf = (shape: Shape, status: number): object => ({
 });
 
 /**
- * Gives every error of these operations an example, and moves those that say nothing of their own into `components`,
- * which takes away three quarters of the description. Returns the responses for `components`.
+ * Gives every error of these operations an example, and moves those without their own description into
+ * `components`, which shortens the description by three quarters. Returns the responses for `components`.
  */
 export function shareErrors(operations: readonly unknown[]): Record<string, object> {
   const shared: Record<string, object> = {};

@@ -1,7 +1,7 @@
 import { isRecord } from '../lib/is-record.ts';
 
 /**
- * The example request of one operation and the answer of a running program, with made-up values in place of those that
+ * The example request of one operation and the response of a running program, with made-up values instead of those that
  * are secret or differ each time. The body of a request is not here: it is in the route's own schema.
  */
 export type RecordedExample = {
@@ -10,16 +10,16 @@ export type RecordedExample = {
   /** The fields of a multipart/form-data body; a file is represented by its content. */
   readonly form?: Readonly<Record<string, unknown>>;
   readonly status: number;
-  /** Absent if the answer has no body. */
+  /** Absent if the response has no body. */
   readonly answer?: unknown;
   /** The error (400) of a request with an empty body. */
   readonly refusal?: object;
 };
 
-/** What was recorded for each operation, by its operationId. */
+/** Recorded examples of each operation, by its operationId. */
 export type RecordedExamples = Readonly<Record<string, RecordedExample>>;
 
-/** Adds what was recorded to operations of an OpenAPI description: examples of parameters, forms and answers. */
+/** Adds recorded examples to operations of an OpenAPI description: of parameters, forms and responses. */
 export function addRecorded(operations: readonly unknown[], recorded: RecordedExamples): void {
   for (const operation of operations) {
     const example = isRecord(operation) ? recorded[String(operation['operationId'])] : undefined;
@@ -36,7 +36,7 @@ export function addRecorded(operations: readonly unknown[], recorded: RecordedEx
   }
 }
 
-/** A program may build the path or the query from a number where the API reads text. */
+/** A program may build the path or the query from a number although the API reads text. */
 const asParameter = (value: unknown, schema: unknown): unknown =>
   isRecord(schema) && schema['type'] === 'string' ? String(value) : value;
 

@@ -96,7 +96,7 @@ test('recorded examples appear where the description has a place for them', asyn
   expect(parameters).toMatchObject([{ name: 'id', example: 7 }, { in: 'header' }]);
   expect(responses['201'].content['application/json'].example).toEqual({ id: 7 });
   expect(responses['400'].content['application/json'].example).toEqual({ message: 'note: is required' });
-  // As text, because the parameter is.
+  // A text, because the parameter is one.
   expect(paths['/pages'].get.parameters[1].example).toBe('2027');
   expect(components.responses.Error400.content['application/json'].example.details).toHaveLength(1);
 });

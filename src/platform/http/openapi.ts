@@ -16,19 +16,19 @@ import { isRecord } from '../lib/is-record.ts';
 const INTRODUCTION = `SMS, RCS and WhatsApp behind one REST API.
 
 Every response has an \`X-Request-Id\` header; quote it when you ask for support. Requests are rate-limited per key:
-\`X-RateLimit-Limit\` is the number of requests per minute, \`X-RateLimit-Remaining\` how many of them are left, and
+\`X-RateLimit-Limit\` is the number of requests per minute, \`X-RateLimit-Remaining\` the number that are left, and
 \`X-RateLimit-Reset\` the number of seconds until more become available. Beyond the limit, or with too many requests in
 one second, the response is 429 with \`Retry-After\`; all keys of an account together have twice the limit of one. On 401
 these headers count failed attempts from your address; 2147483647 means no limit. All errors have one shape (\`Error\`), with every invalid field in \`details\`. Wrong types
-are rejected. Unknown fields are ignored, and the answer to a POST, PUT or PATCH names them in \`warnings\` (an answer
-that is no object, in the header \`X-Warnings\`); with the header \`Prefer: handling=strict\` they are a 400. Lists are
+are rejected. Unknown fields are ignored, and the response to a POST, PUT or PATCH names them in \`warnings\` (in the
+header \`X-Warnings\` if it is not an object); with the header \`Prefer: handling=strict\` they are a 400. Lists are
 paginated: \`page\` starts at 0, \`limit\` is at most 1,000.
 
-Each operation names in \`x-scope\` what its caller needs: scopes, each with the access within it. A user's role has
-scopes, and a key has some of those of its user's role; what is lacking is 403. Amounts in answers are null without the
-scope \`money\`, and the names of contacts are left out without \`contacts\`. For an operation with \`x-step-up\` (if there
-is \`x-step-up-for\`, for those requests), a session must have shown a password, a code or a passkey within the last ten
-minutes, else 403 with the code \`step_up_required\`: see \`POST /session/step-up\`. Keys need none.`;
+Each operation lists in \`x-scope\` the scopes that its caller needs, each with the access within it. A user's role has
+scopes, and a key has some of those of its user's role; without them the response is 403. Amounts in responses are null
+without the scope \`money\`, and the names of contacts are omitted without \`contacts\`. For an operation with \`x-step-up\`
+(or, with \`x-step-up-for\`, for those requests), a session must have shown a password, a code or a passkey within the
+last ten minutes, otherwise 403 with the code \`step_up_required\`: see \`POST /session/step-up\`. Keys need none.`;
 
 /** The ways to authenticate: a key, a user's password or the console's cookie, unless an operation defines others. */
 const SECURITY = {
@@ -65,30 +65,30 @@ const TAGS = [
   { name: 'Media', description: 'Pictures and videos' },
   { name: 'Social profiles', description: 'Connections to social networks' },
   { name: 'API keys', description: 'Credentials of programs' },
-  { name: 'SMPP', description: 'Credentials of programs that bind by SMPP' },
+  { name: 'SMPP', description: 'Credentials of programs that bind over SMPP' },
   { name: 'Account', description: 'Plan, credit, security' },
   { name: 'Sessions', description: 'Users signed in to the console' },
   {
     name: 'Operator: accounts',
     description: 'All accounts. This area and the following ones are for operators of the gateway only',
   },
-  { name: 'Operator: prices', description: 'What messages cost, by channel and number prefix' },
-  { name: 'Operator: costs', description: 'What carriers charge, by connection, number prefix and network' },
+  { name: 'Operator: prices', description: 'Prices of messages, by channel and number prefix' },
+  { name: 'Operator: costs', description: 'Charges of carriers, by connection, number prefix and network' },
   { name: 'Operator: connections', description: 'Links to carriers' },
-  { name: 'Operator: routes', description: 'Which connection sends to which numbers' },
+  { name: 'Operator: routes', description: 'Connections by number prefix' },
   { name: 'Operator: senders', description: 'Senders, inbound numbers and templates of all accounts' },
   { name: 'Operator: queues', description: 'Waiting work and the workers that process it' },
-  { name: 'Operator: SMPP', description: 'Customers who are bound by SMPP, and what waits for them' },
-  { name: 'Operator: open unknowns', description: 'Messages whose submission was never answered' },
+  { name: 'Operator: SMPP', description: 'Customers bound over SMPP, and messages waiting for them' },
+  { name: 'Operator: open unknowns', description: 'Messages submitted without a response' },
   { name: 'Operator: sending', description: 'Pause and resume all sending' },
-  { name: 'Operator: alerts', description: 'What needs attention for long enough, and who is notified' },
+  { name: 'Operator: alerts', description: 'Persistent problems, and who is notified' },
   { name: 'Operator: health', description: 'Overview, reconciliation, doctor, audit' },
   { name: 'Operation', description: 'Health, metrics and carrier callbacks, for those who run the server' },
 ];
 
 /**
  * Makes `app.swagger()` return the OpenAPI 3.1 description of the routes registered after this call, with the recorded
- * examples. They are read when the description is made.
+ * examples. They are read when the description is generated.
  */
 export function describeApi(app: App, readExamples: () => RecordedExamples = () => ({})): void {
   for (const schema of SHARED_SCHEMAS) app.addSchema(schema);
@@ -99,7 +99,7 @@ export function describeApi(app: App, readExamples: () => RecordedExamples = () 
         title: 'Heliograph',
         version: packageJson.version,
         description: INTRODUCTION,
-        // Who runs a gateway is not known here, and its users ask that person.
+        // The operator of a gateway is not known here; its users can ask that person.
         contact: { name: 'The operator of this gateway' },
         license: { name: packageJson.license, identifier: packageJson.license },
       },
@@ -134,14 +134,14 @@ const KeyHeader = Type.Object({
 /** Described on every operation for the console's own pages; src/platform/http/same-origin.ts reads the headers. */
 const OwnPageHeaders = Type.Object({
   'X-Heliograph-Console': Type.Literal('1', {
-    description: 'Says that a page of the console asks. Else 403.',
+    description: 'Required on console requests (CSRF guard); otherwise 403.',
     examples: ['1'],
   }),
   Origin: Type.Optional(
     Type.String({
       description:
-        'The origin of the gateway, such as https://gateway.example.com; browsers send it by themselves. Required, ' +
-        'unless `Sec-Fetch-Site` is `same-origin`. Else 403.',
+        'The origin of the gateway, such as https://gateway.example.com; browsers send it automatically. Required ' +
+        'unless `Sec-Fetch-Site` is `same-origin`; otherwise 403.',
     }),
   ),
 });
@@ -167,7 +167,10 @@ function headersOf(keyed: boolean, isForOwn: boolean): { headers?: TSchema } {
   return Object.keys(properties).length > 0 ? { headers: Type.Object(properties) } : {};
 }
 
-/** Who may call the operation: in extensions for programs, and in sentences of the description for people. */
+/**
+ * Returns the access rules of the operation: in extensions for programs, and in sentences of the description for
+ * people.
+ */
 function accessTo(schema: FastifySchema, { method, onRequest, config }: RouteOptions) {
   const access = accessToRoute({ method, onRequest, schema, config });
   if (access === undefined) return {};
@@ -185,7 +188,7 @@ function stepUpExtensions(stepUp: StepUp | undefined) {
 const formOf = ({ config }: RouteOptions) =>
   config?.form ? { consumes: ['multipart/form-data'], body: config.form } : {};
 
-/** The statuses of the errors that a route can return, as far as its description tells. */
+/** The statuses of the errors that a route can return, as far as its description shows. */
 function errorsOf(schema: FastifySchema, route: RouteOptions, url: string): number[] {
   const open = schema.security?.length === 0;
   const keyed = !open && acceptsKey(route);
@@ -211,10 +214,13 @@ function withWarnings(answer: unknown): unknown {
 
 const WARNINGS = Type.Array(Type.String(), {
   description:
-    'The fields of the request that are unknown, with the name that was likely meant; absent if there are none.',
+    'The fields of the request that are unknown, with the name that was probably meant; absent if there are none.',
 });
 
-/** A response without a description gets the name of its status. An error is JSON, whatever a route's other answers are. */
+/**
+ * A response without a description gets the name of its status. An error is JSON, whatever a route's other responses
+ * are.
+ */
 function described([status, answer]: readonly [string, unknown]): [string, unknown] {
   if (!isRecord(answer)) return [status, answer];
   const { $ref, description = STATUS_CODES[status], ...rest } = answer;
@@ -256,7 +262,7 @@ function markOptionalBodies(operations: readonly unknown[]): void {
   }
 }
 
-/** A parameter with a default always has a value for its handler, but callers may leave it out. */
+/** A parameter with a default always has a value for its handler, but callers may omit it. */
 function markOptionalParameters(operations: readonly unknown[]): void {
   for (const parameter of operations.flatMap((operation) => inside(operation, 'parameters') ?? [])) {
     if (isRecord(parameter) && inside(parameter, 'schema', 'default') !== undefined) parameter['required'] = false;

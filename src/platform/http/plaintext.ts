@@ -1,8 +1,8 @@
 import { BlockList, isIP } from 'node:net';
 
-/** How a request reached us, as far as encryption is concerned. */
+/** Encryption state of an incoming request. */
 export type Arrival = {
-  /** Whether the connection to us uses TLS. */
+  /** True if the connection to us uses TLS. */
   readonly encrypted: boolean;
   readonly remoteAddress: string | undefined;
   /** X-Forwarded-Proto as received; several hops are separated by commas. */
@@ -10,8 +10,8 @@ export type Arrival = {
 };
 
 /**
- * Creates a check of whether an address belongs to TRUST_PROXY (addresses and CIDR blocks; an IPv4-mapped address
- * counts as its IPv4 address).
+ * Creates a check that returns true if an address belongs to TRUST_PROXY (addresses and CIDR blocks; an IPv4-mapped
+ * address counts as its IPv4 address).
  */
 export function createProxyCheck(blocks: readonly string[]): (address: string | undefined) => boolean {
   if (blocks.length === 0) return () => false;
@@ -31,9 +31,9 @@ function addBlock(list: BlockList, block: string): void {
 }
 
 /**
- * Whether a request arrived unencrypted over a network. A trusted proxy must state in X-Forwarded-Proto
- * that every hop before it was https; without the header, only TLS to us counts. The header of anyone else is ignored:
- * the connection must use TLS or come from loopback.
+ * Returns true if a request arrived unencrypted over a network. A trusted proxy must state in X-Forwarded-Proto that
+ * every hop before it was https; without the header, only TLS to us counts. The header of anyone else is ignored: the
+ * connection must use TLS or come from loopback.
  */
 export function isPlaintext(arrival: Arrival, isTrusted: (address: string | undefined) => boolean): boolean {
   if (!isTrusted(arrival.remoteAddress)) return !arrival.encrypted && !isLoopbackPeer(arrival.remoteAddress);

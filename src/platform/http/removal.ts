@@ -3,8 +3,8 @@ import type { Pool, PoolClient } from 'pg';
 import { tenantTransaction } from '../db/tenant.ts';
 
 /**
- * Makes a handler that removes something in one transaction with the rights of the caller's account, and answers 204. What
- * `remove` throws is the answer instead: 404 for an unknown or foreign id.
+ * Creates a handler that removes something in one transaction with the rights of the caller's account, and returns 204.
+ * An error of `remove` is the response instead: 404 for an unknown or foreign id.
  */
 export const removalTx =
   <Q extends FastifyRequest>(

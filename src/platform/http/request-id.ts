@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import { readTraceContext } from '../traceparent.ts';
 
-/** The header in which every answer carries our request id (specification, "General behaviour" 1). */
+/** The header in which every response carries our request id (specification, "General behaviour" 1). */
 export const REQUEST_ID = 'x-request-id';
 
 /**
@@ -15,7 +15,9 @@ function clientRequestId(request: FastifyRequest): string | undefined {
 /** Returns the pattern of the matched route, for logs and metrics: the URL may contain ids, phone numbers and keys. */
 export const routeOf = (request: FastifyRequest): string => request.routeOptions.url ?? 'none';
 
-/** The fields by which the log identifies a request; its place in the trace of its caller only if the caller records it. */
+/**
+ * The fields that identify a request in the log; its place in the trace of its caller only if the caller records it.
+ */
 export const requestFields = (request: FastifyRequest) => ({
   requestId: request.id,
   clientRequestId: clientRequestId(request),

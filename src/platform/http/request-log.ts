@@ -20,6 +20,6 @@ const logFields = (request: FastifyRequest, status: number, ms: number) => ({
   ...requestFields(request),
   status,
   ms: Math.round(ms * 10) / 10,
-  // Undefined on routes without authentication, whatever the type says.
+  // Undefined on routes without authentication, despite the type.
   accountId: 'actor' in request ? request.actor?.accountId : undefined,
 });

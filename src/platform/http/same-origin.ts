@@ -4,19 +4,21 @@ import { isSecure } from '../lib/session-cookie.ts';
 
 type Request = Pick<FastifyRequest, 'method' | 'headers' | 'protocol' | 'host'>;
 
-/** Pages of other sites cannot send this header: they would need a CORS preflight, which we do not answer. */
+/** Pages of other sites cannot send this header: they would need a CORS preflight, which we do not allow. */
 const CONSOLE_HEADER = 'x-heliograph-console';
 
-/** Methods that change nothing (RFC 9110 9.2.1). OPTIONS is how browsers ask in advance; no route answers it. */
+/** Methods that change nothing (RFC 9110 9.2.1). Browsers send OPTIONS in advance; no route handles it. */
 const SAFE: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 
-/** Whether the request comes from the console, which shows its own sign-in page instead of the browser's dialog. */
+/**
+ * Returns true if the request comes from the console, which shows its own sign-in page instead of the browser's dialog.
+ */
 const isFromConsole = ({ headers }: Pick<Request, 'headers'>): boolean => headers[CONSOLE_HEADER] !== undefined;
 
 /**
- * Whether the request comes from a page in a browser. It then must not be answered with a challenge: the browser would
- * open a dialog of its own, keep the password, and add it to later requests of every site. Sec-Fetch-Mode alone proves
- * nothing, because programs that use the fetch of Node send it too.
+ * Returns true if the request comes from a page in a browser. The response must then contain no challenge: the browser
+ * would open its own dialog, keep the password, and add it to later requests of every site. Sec-Fetch-Mode alone proves
+ * nothing, because programs that use Node's fetch send it too.
  */
 export const isFromBrowser = (request: Pick<Request, 'headers'>): boolean =>
   isFromConsole(request) ||
@@ -37,15 +39,15 @@ export function foreignPageError(request: Request): AppError | undefined {
 
 function isFromForeignPage(request: Request): boolean {
   const { 'sec-fetch-site': site, origin } = request.headers;
-  // `none` is what a person did in the browser itself.
+  // `none` marks an action of the user in the browser itself.
   if (site !== undefined) return site !== 'same-origin' && site !== 'none';
   return origin !== undefined && origin !== originOf(request);
 }
 
 /**
- * Returns 403 for a request with a session that may change something, unless it certainly comes from a page of ours: it
- * must have the console's header, and the browser must report our own origin. SameSite alone would accept other ports of
- * this host and other hosts of this site.
+ * Returns 403 for a request with a session that may change something, unless it certainly comes from one of our pages:
+ * it must have the console's header, and the browser must report our own origin. SameSite alone would accept other
+ * ports of this host and other hosts of this site.
  */
 export function crossOriginError(request: Request): AppError | undefined {
   if (SAFE.has(request.method)) return undefined;
@@ -57,7 +59,7 @@ export function crossOriginError(request: Request): AppError | undefined {
   return undefined;
 }
 
-/** A hook that answers with `crossOriginError`, for the route line of a route without authentication. */
+/** A hook that rejects with `crossOriginError`, for the route line of a route without authentication. */
 export const requireSameOrigin = (request: FastifyRequest, _reply: FastifyReply, done: HookHandlerDoneFunction): void =>
   done(crossOriginError(request));
 

@@ -2,7 +2,7 @@ import { type Static, type TSchema, Type } from 'typebox';
 
 const warnings = Type.Optional(
   Type.Array(Type.String(), {
-    description: 'With 400: the unknown fields of the request. One of them may be what is missing.',
+    description: 'With 400: the unknown fields of the request. One of them may be the missing field.',
   }),
 );
 
@@ -13,7 +13,7 @@ export const ErrorOut = Type.Object(
   {
     status: Type.Integer({ description: 'The HTTP status.' }),
     error: Type.String({ description: 'The name of the status.' }),
-    message: Type.String({ description: 'What is wrong, for humans.' }),
+    message: Type.String({ description: 'Human-readable error message.' }),
     requestId: Type.String({ format: 'uuid', description: 'The same as in the X-Request-Id header.' }),
     code: Type.Optional(
       Type.String({
@@ -59,11 +59,11 @@ export const ref = <S extends TSchema & { $id?: string }>(schema: S) =>
 
 /**
  * Gives the body of one operation examples: requests that work against the demo account of a fresh start, or show the
- * form of what only a device or another server can produce. They appear in the OpenAPI description, and a test sends
- * them. The schema itself is not changed, so that several operations can share it.
+ * form of data that only a device or another server can produce. They appear in the OpenAPI description, and a test
+ * sends them. The schema itself is not changed, so that several operations can share it.
  */
 export const withExamples = <S extends TSchema>(schema: S, ...examples: readonly [Static<S>, ...Static<S>[]]): S => {
-  // TypeBox hides its marks from a spread: they are not enumerable.
+  // TypeBox hides its markers from a spread: they are not enumerable.
   const copy: S = Object.create(Object.getPrototypeOf(schema), Object.getOwnPropertyDescriptors(schema));
   return Object.assign(copy, { examples });
 };

@@ -43,7 +43,7 @@ const json = { 'content-type': 'application/json' };
 
 /** Every class of failure: how to get it, its status and its message. */
 const FAILURES = [
-  { method: 'GET', path: '/nowhere', options: {}, status: 404, message: 'There is nothing at this path' },
+  { method: 'GET', path: '/nowhere', options: {}, status: 404, message: 'No such endpoint' },
   { method: 'DELETE', path: '/boom', options: {}, status: 405, message: 'Method not allowed on this path' },
   {
     method: 'POST',
@@ -311,7 +311,7 @@ describe('behind a proxy', () => {
       const answer = await from('10.0.0.5', 'http', url);
       expect(answer.statusCode).toBe(403);
       expect(answer.headers['x-request-id']).toMatch(UUID7);
-      expect(answer.json().message).toBe('Use HTTPS: plaintext requests are refused');
+      expect(answer.json().message).toBe('Use HTTPS: plaintext requests are rejected');
     },
   );
 

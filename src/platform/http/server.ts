@@ -29,17 +29,21 @@ import { validatorCompiler } from './validation/validation.ts';
 
 /** Maximum size of a body, unless the route sets its own `bodyLimit`. */
 const MAX_BODY_BYTES = 1024 * 1024;
-/** For path parameters: a client's own message id has up to 255 characters, and escaping can make each one longer. */
+/**
+ * Maximum length of path parameters: a client's own message id has up to 255 characters, and escaping can make each one
+ * longer.
+ */
 const MAX_PARAM_LENGTH = 1024;
 
 /**
- * How long a connection may wait for its next request. A proxy must close it first, or it sends a request on a connection
- * that we are closing, and answers 502. The proxies of Google keep connections for 600 seconds, most others for 60 to 120.
+ * Time for which a connection may wait for its next request. A proxy must close it first, or it sends a request on a
+ * connection that we are closing, and returns 502. Google's proxies keep connections for 600 seconds, most others for
+ * 60 to 120.
  */
 const KEEP_ALIVE_MS = 72_000;
 const KEEP_ALIVE_BEHIND_PROXY_MS = 620_000;
 
-/** A connection on which nothing moves for this long is closed: its client does not read the answer. */
+/** An idle connection is closed after this time: its client does not read the response. */
 const IDLE_TIMEOUT_MS = 300_000;
 
 const NODE_OPTIONS: http.ServerOptions = {
@@ -47,21 +51,21 @@ const NODE_OPTIONS: http.ServerOptions = {
   maxHeaderSize: 128 * 1024,
   requestTimeout: 300_000,
   headersTimeout: 15_000,
-  // How often the two above are checked.
+  // Interval at which the two above are checked.
   connectionsCheckingInterval: 5_000,
-  // Node would answer a missing Host by itself, without a request id.
+  // Node itself would respond to a missing Host, without a request id.
   requireHostHeader: false,
 };
 
 /**
- * Creates a server that does not listen yet: HTTPS with TLS_CERT and TLS_KEY, else HTTP. Throws a StartupError when the
+ * Creates a server that does not listen yet: HTTPS with TLS_CERT and TLS_KEY, else HTTP. Throws a StartupError if the
  * certificate or the key cannot be used.
  */
 export function createNodeServer({ tls, trustProxy }: Config, handler: http.RequestListener): http.Server {
   const server = tls ? createTlsServer(tls, handler) : http.createServer(NODE_OPTIONS, handler);
   server.keepAliveTimeout = trustProxy.length > 0 ? KEEP_ALIVE_BEHIND_PROXY_MS : KEEP_ALIVE_MS;
   server.timeout = IDLE_TIMEOUT_MS;
-  // Node would answer an unknown Expect with 417 by itself; RFC 9110 10.1.1 lets us ignore it.
+  // Node itself would respond to an unknown Expect with 417; RFC 9110 10.1.1 lets us ignore it.
   return server.on('checkExpectation', handler);
 }
 
@@ -75,7 +79,7 @@ function createTlsServer({ certFile, keyFile }: NonNullable<Config['tls']>, hand
   }
 }
 
-/** Corrects the scheme of an origin. Fastify itself reports http for every server that it did not create. */
+/** Corrects the scheme of an origin. Fastify reports http for every server that it did not create. */
 export const withScheme = (origin: string, { tls }: Pick<Config, 'tls'>): string =>
   tls ? origin.replace(/^http:/, 'https:') : origin;
 
@@ -83,9 +87,9 @@ export const withScheme = (origin: string, { tls }: Pick<Config, 'tls'>): string
 export const originOf = (app: App, config: Config): string => withScheme(app.listeningOrigin, config);
 
 /**
- * Creates the Fastify server that all routes share: a request id on each answer, plaintext rejected, one shape of
- * errors, JSON bodies, validation, metrics. It has no routes yet, does not listen and needs no database. `pages`
- * answers paths that are not routes.
+ * Creates the Fastify server that all routes share: a request id on each response, plaintext rejected, one shape of
+ * errors, JSON bodies, validation, metrics. It has no routes yet, does not listen and needs no database. `pages` serves
+ * paths that are not routes.
  */
 export function createServer(
   { config, log, metrics }: Pick<PlatformDeps, 'config' | 'log' | 'metrics'>,
@@ -104,7 +108,7 @@ export function createServer(
     genReqId: () => randomUUIDv7(),
     requestIdHeader: false,
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: MAX_PARAM_LENGTH },
-    // A request that arrives during shutdown is still answered; its connection closes afterwards.
+    // A request that arrives during shutdown still gets its response; its connection closes afterwards.
     return503OnClosing: false,
     rewriteUrl: (request) => canonicalUrl(request.url ?? '/'),
     // No hook runs for a URL that the router cannot parse.
@@ -115,7 +119,7 @@ export function createServer(
     clientErrorHandler: answerClientErrors(end),
     loggerInstance: logger,
     logController: new LogController({ disableRequestLogging: true }),
-    // One logger for all requests: Fastify would create a child for each, and hardly any request logs something.
+    // One logger for all requests: Fastify would create a child for each, and hardly any request logs anything.
     childLoggerFactory: () => logger,
   }).withTypeProvider<TypeBoxTypeProvider>();
   const allowedMethods = collectMethods(app);

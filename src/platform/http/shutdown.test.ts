@@ -12,7 +12,7 @@ import { listening } from '../../../test/support/http/listen.ts';
 import { createServer } from './server.ts';
 import { closeWithin } from './shutdown.ts';
 
-/** A server whose GET /slow answers when it is told to, and tells when it has arrived. */
+/** A server whose GET /slow responds on command, and reports its arrival. */
 function slowServer() {
   const app = createServer(apiDeps());
   const arrived = Promise.withResolvers<void>();

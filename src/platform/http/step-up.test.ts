@@ -9,7 +9,7 @@ afterAll(() => app.close());
 
 let routes = 0;
 
-/** Registers a route with these hooks, as any feature does, and returns what it then says of step-ups. */
+/** Registers a route with these hooks, as any feature does, and returns its step-up rule. */
 function stepUpOf(method: 'GET' | 'POST' | 'DELETE', hooks: ReturnType<typeof requireScope>[], stepUp?: StepUp) {
   const said: (StepUp | undefined)[] = [];
   const url = `/new/${routes++}`;

@@ -4,9 +4,10 @@ import type { App } from './app.ts';
 import { accessOf, requirementsOf } from './auth.ts';
 
 /**
- * Whether the sessions that call a route must have proven within the last ten minutes that their user is there: a browser
- * left open, or a stolen cookie, is not enough. `only` says for which requests, as in "exports of all contacts"; then the
- * operation itself asks for it. `exempt` says why a change by operators, or of keys, users or webhooks, needs none.
+ * Step-up rule of a route: true if sessions must have proven within the last ten minutes that their user is there (a
+ * browser left open, or a stolen cookie, is not enough). `only` names the affected requests, as in "exports of all
+ * contacts"; then the operation itself requires it. `exempt` states why a change by operators, or of keys, users or
+ * webhooks, needs none.
  */
 export type StepUp = true | { readonly only: string } | { readonly exempt: string };
 
@@ -16,13 +17,13 @@ declare module 'fastify' {
   }
 }
 
-/** What a thief could keep access with, or get messages by, after the cookie has ended. */
+/** Scopes with which a thief could keep access, or receive messages, after the cookie has ended. */
 const LASTING: ReadonlySet<Scope> = new Set(['keys', 'webhooks']);
 
 /**
  * Makes a step-up the default of every route by which an operator of the gateway changes something, and of those that
- * write within the scopes `keys` (keys, SMPP credentials, users, security) and `webhooks` (all that is forwarded). A route
- * that says something else in `config.stepUp` keeps it. Call it before the routes are registered.
+ * write within the scopes `keys` (keys, SMPP credentials, users, security) and `webhooks` (everything that is
+ * forwarded). A route with its own `config.stepUp` keeps it. Call it before the routes are registered.
  */
 export function stepUpByDefault(app: App): void {
   app.addHook('onRoute', (route) => {

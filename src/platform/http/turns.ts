@@ -7,23 +7,23 @@ import type { App } from './app.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Makes requests of this route take turns although they read no page; 'large': with those of large answers. */
+    /** True: requests of this route take turns although they read no page; 'large': with those of large responses. */
     takesTurns?: boolean | 'large';
   }
 }
 
-/** Bodies from this size on have thousands of recipients, and answers take milliseconds to make. */
+/** Bodies from this size have thousands of recipients, and responses take milliseconds to make. */
 const LARGE_BYTES = 64 * 1024;
-/** How many long requests are worked on: fewer than there are connections to the database, for the short ones. */
+/** Number of long requests in progress: fewer than there are connections to the database, for the short ones. */
 const LONG = { size: 8, perAccount: 2 };
 /**
- * Requests of routes with large answers. One of an account: two at a time answer no more of them, and on two cores the p99
- * of other accounts was 320 ms instead of 110 ms while one account read drafts of 4 MB.
+ * Limits for requests of routes with large responses. One per account: two at a time complete no more of them, and on
+ * two cores the p99 of other accounts was 320 ms instead of 110 ms while one account read drafts of 4 MB.
  */
 const LARGE = { size: 4, perAccount: 1 };
 /**
- * What an account may read in answers of over a mebibyte, per ms: 16 MiB/s. PostgreSQL and the loop take 60 ms of two cores for
- * a row of 4 MiB, so an account that reads one after the other would take all of them.
+ * Amount that an account may read in responses of over a mebibyte, per ms: 16 MiB/s. PostgreSQL and the loop take 60 ms
+ * of two cores for a row of 4 MiB, so an account that reads one after the other would take all of them.
  */
 const LARGEST = { freeBytes: 1024 * 1024, bytesPerMs: 16 * 1024 };
 
@@ -31,17 +31,17 @@ type Entering = { readonly request: FastifyRequest; readonly reply: FastifyReply
 type Turn = { readonly slot: Slot; isAtWork: boolean };
 
 /**
- * Lets accounts take turns with what takes long: requests with large bodies, reads of pages, routes with `takesTurns`, and
- * every route that has once given the account a large answer. Of one account two are worked on at a time, and one with a large answer,
- * and the rest waits, so that an account with many of them leaves the event loop and the database to others. A turn lasts
- * from the whole body until the answer is sent. Call it before the routes are registered. Handlers of such routes must not
- * wait for the client, or for another server.
+ * Lets accounts take turns with long requests: those with large bodies, reads of pages, routes with `takesTurns`, and
+ * every route that has once given the account a large response. Of one account two are in progress at a time, and one
+ * with a large response, and the rest waits, so that an account with many of them leaves the event loop and the
+ * database to others. A turn lasts from the whole body until the response is sent. Call it before the routes are
+ * registered. Handlers of such routes must not wait for the client, or for another server.
  */
 export function takeTurns(app: App): void {
   const large = createFairQueue(LARGE);
   const long = createFairQueue(LONG);
   const turns = new WeakMap<FastifyRequest, Turn>();
-  /** Accounts and routes whose rows may be large, as an answer has shown: `17 /messages`. */
+  /** Accounts and routes whose rows may be large, as a response has shown: `17 /messages`. */
   const withLargeAnswers = new LRUCache<string, true>({ max: 10_000 });
 
   function leave(request: FastifyRequest): void {
@@ -51,7 +51,7 @@ export function takeTurns(app: App): void {
 
   async function enter(queue: FairQueue, { request, reply, accountId }: Entering): Promise<void> {
     const waiting = new AbortController();
-    // A client that disconnects ends the turn before the handler, and that of a stream: what a handler does goes on.
+    // A client that disconnects ends the turn before the handler, and that of a stream: the work of a handler goes on.
     const giveUp = (): void => {
       waiting.abort(new AppError('invalid', { message: 'The client disconnected before its turn came' }));
       if (turns.get(request)?.isAtWork !== true || reply.raw.headersSent) leave(request);
@@ -110,6 +110,6 @@ const placeOf = ({ routeOptions }: FastifyRequest, accountId: number): string =>
 const sizeOf = (payload: unknown): number =>
   typeof payload === 'string' || Buffer.isBuffer(payload) ? payload.length : 0;
 
-/** Undefined on routes without authentication, whatever the type says. */
+/** Returns the account; undefined on routes without authentication, despite the type. */
 const accountOf = (request: FastifyRequest): number | undefined =>
   'actor' in request ? (request.actor as FastifyRequest['actor'] | undefined)?.accountId : undefined;

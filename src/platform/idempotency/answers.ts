@@ -5,38 +5,38 @@ import { inTurn } from '../db/tenant.ts';
 import { open, seal, type SecretKey } from '../lib/secret-box.ts';
 import * as db from './sql.ts';
 
-/** An answer as sent to the client, without the headers that every answer has. */
+/** A response as sent to the client, without the headers that every response has. */
 export type Answer = {
   readonly status: number;
   readonly type: string | null;
   readonly body: string;
-  /** Who was answered; null in answers of older versions. */
+  /** Recipient of the response; null in those of older versions. */
   readonly caller: string | null;
 };
 export type StoredAnswer = Answer & { readonly requestHash: Buffer };
 export type KeyedRequest = db.Key & { readonly requestHash: Uint8Array };
 
-/** Stores and finds the answers to requests with an Idempotency-Key (docs/decisions/0009-idempotency.md). */
+/** Stores and finds the responses to requests with an Idempotency-Key (docs/decisions/0009-idempotency.md). */
 export type AnswerStore = {
-  /** Finds the stored answer of a key; concurrent calls share one query. */
+  /** Finds the stored response of a key; concurrent calls share one query. */
   find(key: db.Key): Promise<StoredAnswer | undefined>;
-  /** Encrypts an answer for storage. */
+  /** Encrypts a response for storage. */
   seal(request: KeyedRequest, answer: Answer): db.SealedAnswer;
-  /** Locks the key until the transaction ends; rejects when another request holds it (`isTaken`). */
+  /** Locks the key until the transaction ends; rejects if another request holds it (`isTaken`). */
   claim(tx: Db, key: db.Key): Promise<void>;
   /**
-   * Stores an answer in the transaction of its request's work; fails when the key already has an answer (`isTaken`).
+   * Stores a response in the transaction of its request's work; fails if the key already has a response (`isTaken`).
    */
   store(tx: Db, answer: db.SealedAnswer): Promise<unknown>;
-  /** Whether an error means that the key has an answer already or is held by another request. */
+  /** Returns true if an error means that the key has a response already or is held by another request. */
   isTaken(error: unknown): boolean;
-  /** Stores the answer to a request that changed nothing, an existing answer stays. */
+  /** Stores the response to a request that changed nothing; an existing response stays. */
   storeSoon(answer: db.SealedAnswer): Promise<unknown>;
 };
 
 export function createAnswerStore({ pool, secretKey }: { pool: Pool; secretKey: SecretKey }): AnswerStore {
   const find = groupCommit({ flush: (keys: db.Key[]) => findAnswers(pool, keys), inFlight: 2 });
-  // In the account's turn, and not with those of others: a key may be held by another request of the account.
+  // In the account's turn, not in those of others: a key may be held by another request of the account.
   const storeSoon = (answer: db.SealedAnswer) => inTurn(pool, answer, () => db.insertFreeAnswers(pool, [answer]));
   return {
     async find(key) {

@@ -5,17 +5,17 @@ import { as, columns, type RowOf } from '../db/select.ts';
 /** An Idempotency-Key and the account that chose it. */
 export type Key = { readonly accountId: number; readonly key: string };
 
-/** An encrypted answer with its key; `requestHash` is the SHA-256 of the request that it answered. */
+/** An encrypted response with its key; `requestHash` is the SHA-256 of the request. */
 export type SealedAnswer = Key & { readonly requestHash: Uint8Array; readonly answer: Uint8Array };
 
 /**
- * Stores answers. Fails the transaction (`isKeyTaken`) when one of the keys already has an answer; waits for one that
+ * Stores responses. Fails the transaction (`isKeyTaken`) if one of the keys already has a response; waits for one that
  * another transaction is storing. It does not depend on results of other statements, so it fits into a `burst`.
  */
 export const insertAnswers = (db: Db, answers: readonly SealedAnswer[]): Promise<number> =>
   exec(db, onePlan(insertOf(answers)));
 
-/** Stores answers to requests that changed nothing; a key that already has an answer keeps it. */
+/** Stores responses to requests that changed nothing; a key that already has a response keeps it. */
 export const insertFreeAnswers = (db: Db, answers: readonly SealedAnswer[]): Promise<number> =>
   exec(db, onePlan(sql`${insertOf(answers)} ON CONFLICT (account_id, key) DO NOTHING`));
 
@@ -28,10 +28,10 @@ const insertOf = (answers: readonly SealedAnswer[]) =>
     answer: bytea,
   })} ORDER BY account_id, key`;
 
-/** The key already has an answer, or a request in progress holds it. */
+/** The key already has a response, or a request in progress holds it. */
 export class KeyTaken extends Error {}
 
-/** Whether an error means that a key is taken: a `KeyTaken`, or a violation of the primary key. */
+/** Returns true if an error means that a key is taken: a `KeyTaken`, or a violation of the primary key. */
 export const isKeyTaken = (error: unknown): boolean =>
   error instanceof KeyTaken ||
   (error instanceof Error &&
@@ -48,7 +48,7 @@ const STORED_ANSWER = columns({
 });
 export type StoredAnswerRow = RowOf<typeof STORED_ANSWER>;
 
-/** Lists the answers of these keys, of all accounts: one query serves all concurrent requests. */
+/** Lists the responses of these keys, of all accounts: one query serves all concurrent requests. */
 export const listAnswers = (db: Db, keys: readonly Key[]): Promise<StoredAnswerRow[]> =>
   many(
     db,
@@ -59,7 +59,7 @@ export const listAnswers = (db: Db, keys: readonly Key[]): Promise<StoredAnswerR
 
 const TAKEN_KEY = columns({ accountId: as<number>('i.account_id'), key: as<string>('i.key') });
 
-/** Lists those of these keys that have an answer. */
+/** Lists those of these keys that have a response. */
 export const listTakenKeys = (db: Db, keys: readonly Key[]): Promise<Key[]> =>
   many(
     db,
@@ -69,7 +69,7 @@ export const listTakenKeys = (db: Db, keys: readonly Key[]): Promise<Key[]> =>
         ON i.account_id = u.account_id AND i.key = u.key`,
   );
 
-/** Locks the key until the transaction ends; rejects with `KeyTaken` when another request holds it. */
+/** Locks the key until the transaction ends; rejects with `KeyTaken` if another request holds it. */
 export async function claimKey(tx: Db, { accountId, key }: Key): Promise<void> {
   const name = `idempotency ${accountId} ${key}`;
   const { free } = await one<{ free: boolean }>(
@@ -79,7 +79,7 @@ export async function claimKey(tx: Db, { accountId, key }: Key): Promise<void> {
   if (!free) throw new KeyTaken(`another request holds the key ${key}`);
 }
 
-/** Deletes up to `limit` answers that are older than 24 hours, the oldest first, and returns how many. */
+/** Deletes up to `limit` responses that are older than 24 hours, the oldest first, and returns their number. */
 export const deleteOldAnswers = (db: Db, { limit }: { limit: number }): Promise<number> =>
   exec(
     db,

@@ -3,7 +3,7 @@ import { type Task, untilIdle } from '../lib/background/task.ts';
 import { MINUTE_MS } from '../lib/time.ts';
 import { deleteOldAnswers } from './sql.ts';
 
-/** Forgets stored answers after 24 hours. */
+/** Deletes stored responses after 24 hours. */
 export const idempotencyTasks = ({ pool }: { readonly pool: Pool }): Task[] => [
   { name: 'old answers', work: untilIdle(() => deleteOldAnswers(pool, { limit: 10_000 }), MINUTE_MS) },
 ];

@@ -4,11 +4,11 @@ import type { NumberRules } from './phone/number-rules.ts';
 import type { Plan } from './plan.ts';
 import type { Role, Scope } from './scope.ts';
 
-/** How a user signed in. */
+/** Methods by which a user can sign in. */
 export const SIGN_IN_METHODS = ['password', 'totp', 'recovery-code', 'passkey', 'single-sign-on'] as const;
 export type SignInMethod = (typeof SIGN_IN_METHODS)[number];
 
-/** The session of a signed-in user, as of the user's own account, whichever account the session is looking at. */
+/** The session of a signed-in user in the user's own account, even while the session looks at another account. */
 export type Session = {
   readonly id: number;
   readonly accountId: number;
@@ -19,9 +19,9 @@ export type Session = {
   /** The latest possible end; the session ends earlier when idle. */
   readonly expiresAt: Date;
   readonly method: SignInMethod;
-  /** Whether the user has shown a password or a second factor within the last ten minutes. */
+  /** True if the user has shown a password or a second factor within the last ten minutes. */
   readonly isProven: boolean;
-  /** Whether the session may do nothing but add the second factor that its account requires. */
+  /** True if the session may do nothing but add the second factor that its account requires. */
   readonly mustEnrol: boolean;
 };
 
@@ -34,7 +34,7 @@ export type Actor = {
   readonly accountId: number;
   /** Null unless the caller is a key. */
   readonly keyId: number | null;
-  /** The user, or the user who made the key; null for an operator, and for a key that an operator made. */
+  /** The user, or the user who created the key; null for an operator, and for a key created by an operator. */
   readonly userId: number | null;
   readonly username: string | null;
   readonly role: Role;
@@ -43,11 +43,14 @@ export type Actor = {
   readonly plan: Plan;
   /** The channels in the account's plan; checked by `requireScope`. */
   readonly channels: ReadonlySet<Channel>;
-  /** False if nobody ever opted out of this account's messages, so that sends need not check; undefined if unknown. */
+  /**
+   * False if no recipient ever opted out of this account's messages, so that sends need not check; undefined if
+   * unknown.
+   */
   readonly hasOptOuts?: boolean;
-  /** How phone numbers in the caller's requests are read. */
+  /** Rules for reading phone numbers in the caller's requests. */
   readonly numberRules: NumberRules;
-  /** Whether the caller is a user who may manage all accounts; checked by `requireOperator`. Never true for a key. */
+  /** True if the caller is a user who may manage all accounts; checked by `requireOperator`. Never true for a key. */
   readonly isOperator?: boolean;
   /** Absent when the caller authenticates with a key or a password. */
   readonly session?: Session;
@@ -62,12 +65,12 @@ export type AuthRequest = {
   readonly protocol: string;
 };
 
-/** The authenticated caller, and the rate-limit headers of the answer. */
+/** The authenticated caller, and the rate-limit headers of the response. */
 export type Authenticated = { readonly actor: Actor; readonly headers: Readonly<Record<string, string>> };
 
 /**
  * Authenticates a request. Rejects with AppError `unauthenticated` (401; missing, wrong, revoked and expired
- * credentials get the same answer), `forbidden` (403: the account is suspended, or the address is not on its
+ * credentials get the same response), `forbidden` (403: the account is suspended, or the address is not on its
  * allow-list), `rate_limited` (429: too many requests, or too many failed attempts) or `unavailable` (503).
  */
 export type Authenticate = (call: AuthRequest) => Promise<Authenticated>;
@@ -75,7 +78,7 @@ export type Authenticate = (call: AuthRequest) => Promise<Authenticated>;
 /**
  * Authenticates by username and password, with the same limits and errors as `Authenticate`. `passwordHash` is the
  * stored hash that the password matched, so that a later write can fail if the password was changed in the meantime.
- * The password alone lets nobody in who has a second factor.
+ * The password alone does not sign in a user who has a second factor.
  */
 export type CheckPassword = (
   shown: { readonly username: string; readonly password: string },
@@ -85,17 +88,18 @@ export type CheckPassword = (
 /** The limits of signing in beyond the password. */
 export type SignInLimits = {
   /**
-   * Runs a check of what a user has shown, and counts it if it returns null. Rejects with 429, without running it,
-   * when the guesses from this address are used up, and with 401 when it returns null.
+   * Runs a check of a user's credentials, and counts a failure if it returns null. Rejects with 429, without running
+   * it, if the guesses from this address are used up, and with 401 if it returns null.
    */
   guess<T>(username: string, ip: string, check: () => Promise<T | null>): Promise<T>;
   /**
-   * Counts the beginning of a sign-in with a passkey: of a stranger by address, of a user who has shown the password by
-   * the hash of the pending token, so that nobody behind the same address is in the way. Throws 429 beyond the limit.
+   * Counts the start of a sign-in with a passkey: of an unknown client by address, of a user who has shown the password
+   * by the hash of the pending token, so that others behind the same address are not in the way. Throws 429 beyond the
+   * limit.
    */
   begin(whose: { readonly ip: string } | { readonly pending: Buffer }): void;
-  /** Counts a failure of a stranger, and returns its error: 401, or 429 beyond the limit. */
+  /** Counts a failure of an unknown client, and returns its error: 401, or 429 beyond the limit. */
   failed(ip: string): Error;
-  /** Records from where a user has signed in, so that strangers do not use up the guesses from there. */
+  /** Records the address from which a user has signed in, so that others do not use up the guesses from there. */
   succeeded(userId: number, ip: string): Promise<void>;
 };

@@ -17,7 +17,9 @@ const WITH_PORT = /^(?:\[(.+)\]|([\d.]+))(?::\d{1,5})?$/;
 
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
 
-/** Parses what `isIP` accepts. The library alone would take ::1.2.3.4 for the mapped address ::ffff:1.2.3.4. */
+/**
+ * Parses an address that `isIP` accepts. The library alone would take ::1.2.3.4 for the mapped address ::ffff:1.2.3.4.
+ */
 const parse = (address: string): Address => ipaddr.process(address.includes(':') ? inHex(address) : address);
 
 /** Writes an IPv6 address as the URL standard does: shortened, and without dots. */
@@ -58,7 +60,7 @@ export function networkOf(text?: string): string {
   return blockOf(parse(address), address.includes(':') ? 64 : 32);
 }
 
-/** Creates a check of whether an address, in any notation, is in one of these canonical blocks. */
+/** Creates a check that returns true if an address, in any notation, is in one of these canonical blocks. */
 export function createAddressList(blocks: readonly string[]): (address?: string) => boolean {
   // One list per kind: a common list would find 1.2.3.4 in ::/0.
   const lists = { ipv4: new BlockList(), ipv6: new BlockList() };

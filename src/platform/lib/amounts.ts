@@ -2,10 +2,10 @@ import { Type } from 'typebox';
 import { fromMicros } from './money.ts';
 import type { Scope } from './scope.ts';
 
-/** A caller, as far as it decides whether amounts are shown. */
+/** The part of a caller that decides if amounts are shown. */
 export type AmountReader = { readonly operations: ReadonlySet<Scope> };
 
-/** Whether a caller sees prices, costs and balances. */
+/** Returns true if a caller sees prices, costs and balances. */
 export const seesAmounts = ({ operations }: AmountReader): boolean => operations.has('money');
 
 /** Converts an amount for a response of this caller: null without the scope `money`. */
@@ -20,26 +20,26 @@ export const shownAmount = (description: string) =>
 
 type Lack = { readonly priceMicros: number; readonly availableMicros: number; readonly currency: string };
 
-/** A text that says why there is too little credit, with the amounts. */
+/** Returns a text that explains a lack of credit, with the amounts. */
 export const withAmounts = (text: string, { priceMicros, availableMicros, currency }: Lack): string =>
   `${text}${AMOUNTS}${fromMicros(priceMicros)} ${currency}, and ${fromMicros(availableMicros)} is available`;
 
-/** Where the amounts begin. */
+/** Start of the amounts in such a text. */
 const AMOUNTS = ': the message costs ';
 
-/** A text by `withAmounts`, or any other, as this caller may see it. */
+/** Returns a text, made by `withAmounts` or not, as this caller may see it. */
 export const textFor = (reader: AmountReader, text: string): string =>
   seesAmounts(reader) ? text : (text.split(AMOUNTS, 1)[0] ?? '');
 
-/** The schema of a text that may be one by `withAmounts`. */
+/** The schema of a text that may come from `withAmounts`. */
 export const textWithAmounts = (description: string) =>
   Type.String({
     description: `${description} Without amounts for callers without the scope \`money\`.`,
     'x-amounts': true,
   });
 
-/** Whether a schema was made by `textWithAmounts`. */
+/** Returns true if a schema was made by `textWithAmounts`. */
 export const isTextWithAmounts = (schema: Readonly<Record<string, unknown>>): boolean => schema['x-amounts'] === true;
 
-/** Whether a schema was made by `shownAmount`. */
+/** Returns true if a schema was made by `shownAmount`. */
 export const isAmountSchema = (schema: Readonly<Record<string, unknown>>): boolean => schema['x-scope'] === 'money';

@@ -2,7 +2,7 @@
 export const CHANNELS = ['SMS', 'RCS', 'WHATSAPP'] as const;
 export type Channel = (typeof CHANNELS)[number];
 
-/** Returns how many times a message is charged: for each of its parts on SMS, once elsewhere. */
+/** Returns the number of charges for a message: one for each of its parts on SMS, one elsewhere. */
 export const chargedUnits = (channel: Channel, parts: number): number => (channel === 'SMS' ? parts : 1);
 
 /** Columns store a set of channels with one bit for each. */
@@ -21,7 +21,7 @@ const NONE: ReadonlySet<Channel> = new Set();
 
 export const channelSet = (bits: number): ReadonlySet<Channel> => SETS[bits] ?? NONE;
 
-/** Returns the message that a plan lacks some of the wanted channels; undefined if it includes all of them. */
+/** Returns the error message if a plan lacks some of the wanted channels; undefined if it includes all of them. */
 export function outsidePlanMessage(plan: ReadonlySet<Channel>, wanted: readonly Channel[]): string | undefined {
   const missing = wanted.filter((channel) => !plan.has(channel));
   return missing.length > 0 ? `The plan of the account does not include ${missing.join(' and ')}` : undefined;

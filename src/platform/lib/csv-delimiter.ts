@@ -1,12 +1,15 @@
 export const DELIMITERS = [',', ';', '\t', '|'] as const;
-/** What separates the cells of a CSV file. */
+/** The delimiter of the cells of a CSV file. */
 export type Delimiter = (typeof DELIMITERS)[number];
 
-/** As much of a file is looked at. */
+/** Length of the part of a file that is examined. */
 export const SAMPLE_CHARACTERS = 64 * 1024;
 const SAMPLE_LINES = 20;
 
-/** Detects what separates the cells of a CSV file: the sign with the largest minimum count per line among its first lines. */
+/**
+ * Detects the delimiter of the cells of a CSV file: the sign with the largest minimum count per line among its first
+ * lines.
+ */
 export function detectDelimiter(sample: string): Delimiter {
   const lines = linesOf(sample.slice(0, SAMPLE_CHARACTERS)).slice(0, SAMPLE_LINES);
   const rated = DELIMITERS.map((delimiter) => {

@@ -3,17 +3,17 @@ const { raw } = String;
 /** Signs that begin a formula, also in full and half width. */
 const SIGNS = raw`=+\-@＝＋－＠﹢﹣﹦﹫`;
 /**
- * What spreadsheets skip before a formula, or do not show: blanks, control and format characters, and quotes, which are
- * part of a text only if the reader takes them for that.
+ * Characters that spreadsheets skip before a formula, or do not show: blanks, control and format characters, and
+ * quotes, which are part of a text only if the reader treats them as such.
  */
 const SKIPPED = raw`"\u0001-\u0008\u000b\u000c\u000e-\u0020\u007f-\u00a0\u00ad\u034f\u061c\u115f\u1160\u1680\u17b4\u17b5\u180b-\u180f\u2000-\u200f\u2028-\u202f\u205f-\u206f\u2800\u3000\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb`;
-/** What may end a cell besides the comma: the list separators of spreadsheets, and line ends. */
+/** Characters that may end a cell in addition to the comma: the list separators of spreadsheets, and line ends. */
 const SEPARATORS = raw`;|\t\r\n`;
 
 /**
- * The source of a regular expression, for JavaScript and PostgreSQL alike: what a spreadsheet would take for a formula,
- * at the beginning of a text or behind a separator in it, with the apostrophes before it. Each character is looked at
- * once: no part of it matches a separator but the first. The groups are the separator and the rest.
+ * The source of a regular expression, for JavaScript and PostgreSQL alike, that matches a formula of a spreadsheet at
+ * the beginning of a text or after a separator in it, with the apostrophes before it. Each character is examined once:
+ * no part of it matches a separator but the first. The groups are the separator and the rest.
  */
 export const FORMULA_START = `(^|[${SEPARATORS}])('*[${SKIPPED}]*[${SIGNS}])`;
 /** The same for a text that begins with a separator, which some spreadsheets drop. */
@@ -30,10 +30,10 @@ const MARKED_FIRST = new RegExp(SEPARATOR_FIRST.replace("'*", "''*"));
 const NEEDS_QUOTES = /[",\r\n]/;
 
 /**
- * Writes one line of CSV (RFC 4180) with its line end. What a spreadsheet would take for a formula gets a leading
- * apostrophe, so that it is shown as text: at the beginning of a cell, and behind a semicolon, a vertical bar, a tab or a
- * line end in it, where a spreadsheet with another list separator begins a cell. E.164 numbers stay as they are.
- * `readCell` takes the apostrophes away.
+ * Writes one line of CSV (RFC 4180) with its line end. A text that a spreadsheet would treat as a formula gets a
+ * leading apostrophe, so that it is shown as text: at the beginning of a cell, and after a semicolon, a vertical bar, a
+ * tab or a line end in it, where a spreadsheet with another list separator begins a cell. E.164 numbers stay as they
+ * are. `readCell` removes the apostrophes.
  */
 export const csvLine = (cells: readonly string[]): string => `${cells.map(csvCell).join(',')}\r\n`;
 
@@ -47,7 +47,7 @@ function inertText(text: string): string {
   return text.replace(FORMULAS, "$1'$2").replace(FIRST, "'$1");
 }
 
-/** Returns the text that a cell of ours stands for: without the apostrophes that `csvLine` and the exports add. */
+/** Returns the original text of an exported cell: without the apostrophes that `csvLine` and the exports add. */
 export function readCell(cell: string): string {
   if (!cell.includes("'")) return cell;
   const withoutFirst = MARKED_FIRST.test(cell) ? cell.slice(1) : cell;

@@ -14,8 +14,8 @@ export function splitHosts(url: string): string[] {
 }
 
 /**
- * Names the database of a URL for people, with all its hosts and without its password:
- * `heliograph at db-1:5432, db-2:5432`, or `heliograph at /var/run/postgresql` for a socket.
+ * Returns a readable name of a URL's database, with all its hosts and without its password: `heliograph at db-1:5432,
+ * db-2:5432`, or `heliograph at /var/run/postgresql` for a socket.
  */
 export function nameOfDatabase(url: string): string {
   const urls = splitHosts(url).map((one) => new URL(one));
@@ -34,12 +34,12 @@ const MODES = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-ful
 const UNCHECKED = 'no-verify';
 const PARAMETERS = ['sslmode', 'sslrootcert', 'sslcert', 'sslkey', 'sslpassword', 'sslnegotiation', 'ssl'] as const;
 
-/** How a URL of PostgreSQL wants its connections to be encrypted; absent parameters are undefined. */
+/** Encryption that a PostgreSQL URL asks for; absent parameters are undefined. */
 export type DatabaseTls = {
   readonly mode: (typeof MODES)[number];
-  /** Whether the certificate of the server is checked, and the host name in it. */
+  /** Extent of the check of the server's certificate, and the host name in it. */
   readonly checks: 'nothing' | 'authority' | 'authority and name';
-  /** Whether TLS begins at once, without asking the server first (PostgreSQL 17 and newer). */
+  /** True if TLS begins immediately, without asking the server first (PostgreSQL 17 and newer). */
   readonly isDirect: boolean;
   /** The file with the authorities that may have signed the certificate; `system` for those that this machine trusts. */
   readonly sslrootcert: string | undefined;
@@ -49,13 +49,13 @@ export type DatabaseTls = {
 };
 
 /**
- * Reads how a URL of PostgreSQL, with one or several hosts, asks for TLS. The parameters mean what they mean to libpq
+ * Reads the TLS parameters of a PostgreSQL URL, with one or several hosts. They have the same meaning as in libpq
  * (section "SSL Support" of its manual), with three differences: `allow` is `prefer`, so it encrypts wherever it can;
- * `verify-full` without `sslrootcert` trusts what this machine trusts; and files are used only if they are named. Also takes
- * `ssl=true` for `require`, as libpq does, and `sslmode=no-verify`, a word of the driver.
+ * `verify-full` without `sslrootcert` trusts the authorities that this machine trusts; and files are used only if they
+ * are named. Also takes `ssl=true` for `require`, as libpq does, and `sslmode=no-verify`, a word of the driver.
  *
  * @returns `server`, the URL without these parameters, and `tls`
- * @throws an error whose message completes the sentence "<KEY> …", for what contradicts itself or is not supported
+ * @throws an error whose message completes the sentence "<KEY> …", for contradictory or unsupported parameters
  */
 export function readTls(url: string): { readonly server: string; readonly tls: DatabaseTls } {
   const [address = '', query = ''] = splitOnce(url, '?');

@@ -9,7 +9,7 @@ export const idList = (description: string) =>
     description: `${description} Comma-separated ids.`,
   });
 
-/** Parses such a field into distinct ids; undefined if it was left out. */
+/** Parses such a field into distinct ids; undefined if it was omitted. */
 export function readIds(text: string): number[];
 export function readIds(text: string | undefined): number[] | undefined;
 export function readIds(text: string | undefined): number[] | undefined {

@@ -1,10 +1,10 @@
 import { createHash, randomFillSync } from 'node:crypto';
 
 const ID_LENGTH = 36;
-/** The random octets of one id: two behind the time, of which the version takes four bits, and eight more. */
+/** Number of random bytes in one id: two after the time, of which the version takes four bits, and eight more. */
 const RANDOM_OCTETS = 10;
 const IDS_PER_FILL = 256;
-/** Random octets for the next ids: to fetch them for each id alone takes 1.2 µs instead of 0.01. */
+/** Random bytes for the next ids: fetching them for each id alone takes 1.2 µs instead of 0.01. */
 const random = Buffer.alloc(IDS_PER_FILL * RANDOM_OCTETS);
 let nextRandom = random.length;
 
@@ -12,10 +12,10 @@ let nextRandom = random.length;
 const ascii = Buffer.alloc(ID_LENGTH, '-');
 let timeInText = Number.NaN;
 const HEX = Buffer.from('0123456789abcdef');
-/** Where the random octets of an id stand in its text. */
+/** Positions of the random bytes of an id in its text. */
 const RANDOM_AT = [14, 16, 19, 21, 24, 26, 28, 30, 32, 34];
 const VERSION_AT = 14;
-/** The variant is binary 10; the next two bits are those of this random octet. */
+/** The variant is binary 10; the next two bits are those of this random byte. */
 const VARIANT_AT = 19;
 const VARIANT_OCTET = 2;
 
@@ -29,7 +29,7 @@ function writeTime(ms: number): void {
 
 /**
  * Returns a new id: a UUIDv7 (RFC 9562, section 5.7), so that ids sort by time to the millisecond. Node's own
- * `randomUUIDv7` joins twenty strings: that is 560 bytes of garbage, of the 17 kB that a message had, and an id that its
+ * `randomUUIDv7` joins twenty strings: that is 560 bytes of garbage, of the 17 kB of a message, and an id that its
  * first reader has to flatten.
  */
 export function newId(): string {
@@ -42,9 +42,9 @@ const MAX_ORDERED = 0x1000;
 let ordered = { ms: 0, count: 0 };
 
 /**
- * Returns a new id that is greater than all that this process has had from here before: for what people read in the order
- * in which it happened. The twelve bits behind the time count the ids of one millisecond (RFC 9562, section 6.2, method 1);
- * when they do not suffice, or the clock is put back, the time in the id runs ahead of the clock.
+ * Returns a new id that is greater than all that this process has obtained here before: for records that are read in
+ * chronological order. The twelve bits after the time count the ids of one millisecond (RFC 9562, section 6.2, method
+ * 1); when they do not suffice, or the clock is put back, the time in the id runs ahead of the clock.
  */
 export function newOrderedId(): string {
   const now = Date.now();
@@ -56,28 +56,28 @@ export function newOrderedId(): string {
   return `${time.slice(0, 8)}-${time.slice(8)}-7${count}${newId().slice(18)}`;
 }
 
-/** Where the last octet of an id stands in its text. */
+/** Position of the last byte of an id in its text. */
 const LAST_AT = 34;
 const SINGLE = '00';
-/** Where the octet before it stands. */
+/** Position of the byte before it. */
 const MARK_AT = 32;
-/** What the caller of a single message has decided about its trace, as the octet before the last one. */
+/** Decision of the caller of a single message about its trace, as the byte before the last one. */
 const TRACE_MARKS = { follow: 'f1', ignore: 'f0' } as const;
 export type TraceMark = keyof typeof TRACE_MARKS;
-/** The same octet of a message that came by SMPP. Of other single messages, one in 256 has it by chance. */
+/** The same byte of a message that came by SMPP. Of other single messages, one in 256 has it by chance. */
 const SMPP = 'd5';
 
 /**
- * Returns a new id for a message that is sent alone, such as a one-time code: its last octet is 00. So whoever has the id
- * knows it, and no row of the message needs another column. One other id in 256 ends so too: it may decide what goes
- * first, never what is done. In the same way `mark` is in the octet before: what the caller decided about its trace, or that the message
- * came by SMPP.
+ * Returns a new id for a message that is sent alone, such as a one-time code: its last byte is 00. This makes it
+ * recognisable by the id alone, and no row of the message needs another column. One other id in 256 ends so too: it may
+ * decide the order of work, never its result. In the same way `mark` is in the byte before: the caller's decision about
+ * its trace, or that the message came by SMPP.
  */
 export function newSingleId(mark?: TraceMark | 'smpp'): string {
   writeId();
   ascii.write(SINGLE, LAST_AT, 'latin1');
   if (mark) ascii.write(mark === 'smpp' ? SMPP : TRACE_MARKS[mark], MARK_AT, 'latin1');
-  // Without a mark the octet never reads like one.
+  // Without a mark the byte never reads like one.
   else if (ascii[MARK_AT] === HEX[15]) ascii[MARK_AT] = HEX[14] ?? 0;
   return ascii.toString('latin1');
 }
@@ -90,12 +90,12 @@ export function traceMarkOf(id: string): TraceMark | null {
 }
 
 /**
- * Whether an id may be that of a message that came by SMPP: no other message need be looked up when something happens to
- * it. True for one other single message in 256, so it never decides what is done.
+ * Returns true if an id may be that of a message that came by SMPP: no other message need be looked up when something
+ * happens to it. True for one other single message in 256, so it never decides the result of work.
  */
 export const isSmppId = (id: string): boolean => id.startsWith(SMPP, MARK_AT) && id.endsWith(SINGLE);
 
-/** Whether an id is that of a message that is sent alone; also for one other id in 256. */
+/** Returns true if an id is that of a message that is sent alone; also for one other id in 256. */
 export const isSingleId = (id: string): boolean => id.endsWith(SINGLE);
 
 function writeId(): void {
@@ -117,7 +117,7 @@ function writeId(): void {
 
 const hex12 = (ms: number): string => ms.toString(16).padStart(12, '0');
 
-/** Returns an id that follows from this name alone, as a UUIDv8 (RFC 9562, section 5.8) of its SHA-256. */
+/** Returns an id derived from this name alone, as a UUIDv8 (RFC 9562, section 5.8) of its SHA-256. */
 export function idFrom(name: string): string {
   const hex = createHash('sha256').update(name).digest('hex');
   const variant = ((Number.parseInt(hex.charAt(16), 16) & 3) | 8).toString(16);

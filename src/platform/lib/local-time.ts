@@ -1,4 +1,4 @@
-/** What clocks and calendars in a time zone show. */
+/** Date and time in a time zone. */
 export type LocalTime = {
   /** The minute of the day, from 0. */
   readonly minute: number;
@@ -40,7 +40,7 @@ export function localTimeOf(zone: string, at: Date): LocalTime {
   return { minute, weekday };
 }
 
-/** Returns whether a text names a time zone of the IANA database, such as Europe/Rome. */
+/** Returns true if a text names a time zone of the IANA database, such as Europe/Rome. */
 export function isTimeZone(zone: string): boolean {
   try {
     formatOf(zone);

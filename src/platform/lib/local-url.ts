@@ -1,9 +1,9 @@
 import { isIPv4 } from 'node:net';
 
 /**
- * Tells whether a URL is of use on this machine alone: its host is a loopback address, the name localhost, or the
- * unspecified address (0.0.0.0 or ::), on which a server listens and which nobody can dial. A private address is not local:
- * others in its network reach it.
+ * Returns true if a URL is of use on this machine alone: its host is a loopback address, the name localhost, or the
+ * unspecified address (0.0.0.0 or ::), on which a server listens but which cannot be dialled. A private address is not
+ * local: others in its network reach it.
  */
 export function isLocalUrl(url: string): boolean {
   const host = new URL(url).hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '');

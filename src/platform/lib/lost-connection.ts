@@ -4,15 +4,15 @@ const SOCKET = /\b(ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNRE
 const POSTGRESQL = /^(08...|57P0[123])$/;
 /**
  * pg and its pool report these without a code; "after calling end" when the program ends before an upload does. A
- * PostgreSQL that starts again has no Unix socket for a moment; other files that are missing have the same code.
+ * restarting PostgreSQL briefly has no Unix socket; other missing files have the same code.
  */
 const POOL =
   /timeout exceeded when trying to connect|Connection terminated|not queryable|Query read timeout|after calling end|connect ENOENT/i;
 
 /**
- * Whether an error says that a server could not be reached or its connection was lost, and nothing about what was asked
- * of it: a socket error, PostgreSQL's classes for it, or a text of the driver. Of several errors in one, as for a host
- * name with several addresses, any. Of an error that is only left as text, the text.
+ * Returns true if an error means that a server could not be reached or its connection was lost, and nothing about the
+ * request: a socket error, PostgreSQL's classes for it, or a text of the driver. Of several errors in one, as for a
+ * host name with several addresses, any counts. Of an error of which only the text is left, the text counts.
  */
 export function isLostConnection(error: unknown): boolean {
   if (error instanceof AggregateError) return error.errors.some(isLostConnection);

@@ -11,6 +11,6 @@ export const fromMicros = (micros: number): number => micros / MICROS;
  */
 export function toMicros(amount: number): number | null {
   const micros = Math.round(amount * MICROS);
-  // A decimal number and the quotient that it stands for are the same double, so no tolerance is needed.
+  // A decimal number and its quotient are the same double, so no tolerance is needed.
   return Math.abs(amount) <= MAX_EXACT_AMOUNT && micros / MICROS === amount ? micros : null;
 }

@@ -1,24 +1,24 @@
-/** What differs between the systems that the program may run on. It has run on Linux only. */
+/** Differences between the systems that the program may run on. It has run on Linux only. */
 export type OperatingSystem = {
-  /** The file of names that come before DNS. */
+  /** The hosts file, which takes precedence over DNS. */
   readonly hostsFile: string;
   /** The name of the system in the packages of the built-in PostgreSQL. */
   readonly packageName: string;
-  /** What the name of a program ends with. */
+  /** Suffix of the file name of a program. */
   readonly programSuffix: '' | '.exe';
   /** A locale of the C library in which pg_trgm recognises letters. */
   readonly locale: string;
-  /** Whether PostgreSQL has Unix sockets here, and its users and file modes count. */
+  /** True if PostgreSQL has Unix sockets here, and its users and file modes count. */
   readonly isPosix: boolean;
-  /** What PostgreSQL needs of the environment; it gets nothing else. Without SystemRoot, Windows opens no sockets. */
+  /** Environment variables that PostgreSQL needs; it gets no others. Without SystemRoot, Windows opens no sockets. */
   readonly environment: Readonly<Record<string, string>>;
-  /** The folder that is always there, for processes that outlive this one. */
+  /** A folder that always exists, for processes that outlive this one. */
   readonly root: string;
   /** The command that prints the command line of a process; null where /proc has it. */
   readonly commandLine: ((pid: number) => readonly [command: string, ...args: string[]]) | null;
   /**
-   * How a server is asked to end in good order. Windows has no signals: `kill` would end it at once, and the next start would
-   * recover from a crash.
+   * Way to ask a server to end in good order. Windows has no signals: `kill` would end it immediately, and the next
+   * start would recover from a crash.
    */
   readonly stopBy: 'signal' | 'pg_ctl';
 };
@@ -58,7 +58,9 @@ const SYSTEMS: Readonly<Partial<Record<NodeJS.Platform, OperatingSystem>>> = {
   },
 };
 
-/** Returns what is particular about a system; about this one by default. Another system is taken for a POSIX one like macOS. */
+/**
+ * Returns the particulars of a system; of this one by default. An unknown system is treated as a POSIX one like macOS.
+ */
 export const operatingSystem = (platform: NodeJS.Platform = process.platform): OperatingSystem =>
   SYSTEMS[platform] ?? {
     ...POSIX,

@@ -1,10 +1,10 @@
 /** A placeholder in a text. */
 export type Placeholder = {
-  /** As it is written in the text, with its braces. */
+  /** The placeholder as it is written in the text, with its braces. */
   readonly whole: string;
-  /** Without the blanks around it; it may be empty. */
+  /** The name without surrounding blanks; it may be empty. */
   readonly name: string;
-  /** What is behind the `|`, without the blanks around it; empty without a `|`. */
+  /** The text after the `|`, without surrounding blanks; empty without a `|`. */
   readonly fallback: string;
 };
 
@@ -26,7 +26,7 @@ export function splitPlaceholders(text: string, { defaults }: { readonly default
   while (open >= 0) {
     const nameEnd = endOfName(text, open + 2);
     const end = endOfPlaceholder(text, nameEnd, defaults);
-    // Without a `}}` behind this place, there is none behind any later one.
+    // Without a `}}` after this place, there is none after any later one.
     if (end === 'nowhere') break;
     if (end !== null) {
       if (open > textStart) parts.push(text.slice(textStart, open));
@@ -40,7 +40,7 @@ export function splitPlaceholders(text: string, { defaults }: { readonly default
   return parts;
 }
 
-/** The place of the first character that is not part of a name. */
+/** Returns the position of the first character that is not part of a name. */
 function endOfName(text: string, from: number): number {
   let at = from;
   while (at < text.length && !'{}|'.includes(text.charAt(at))) at++;
@@ -48,8 +48,8 @@ function endOfName(text: string, from: number): number {
 }
 
 /**
- * The place behind a placeholder whose name ends here. Null: it is none; `nowhere`: nor can any later one be, since no
- * closing braces follow.
+ * Returns the position after a placeholder whose name ends here. Null: it is not a placeholder; `nowhere`: no later one
+ * is either, since no closing braces follow.
  */
 function endOfPlaceholder(text: string, nameEnd: number, defaults: boolean): number | null | 'nowhere' {
   if (text.startsWith('}}', nameEnd)) return nameEnd + 2;

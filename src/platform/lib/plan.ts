@@ -1,13 +1,13 @@
 export const PLANS = ['production', 'trial', 'unlimited'] as const;
 
-/** The plan of an account: it decides the type of its traffic and its limits. */
+/** The plan of an account, which determines the type of its traffic and its limits. */
 export type Plan = (typeof PLANS)[number];
 
-/** What an account may make the operator's installation do in a day; null: any number. */
+/** Maximum use that an account may make of the operator's installation in a day; null: unlimited. */
 type DailyBudget = {
-  /** Mails, of all kinds but links for new passwords. */
+  /** Mails, of all kinds except links for new passwords. */
   readonly mails: number | null;
-  /** Paid look-ups of the networks of numbers. */
+  /** Paid lookups of the networks of numbers. */
   readonly lookups: number | null;
 };
 

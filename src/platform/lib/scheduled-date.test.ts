@@ -4,7 +4,7 @@ import { parseScheduledDate } from './scheduled-date.ts';
 
 const two = (value: number): string => String(value).padStart(2, '0');
 
-/** The wall clock at an offset: what a client writes. */
+/** Writes the wall clock at an offset, as a client does. */
 function write(at: Date, offsetMinutes: number, shape: { t: string; colon: string; gap: string }): string {
   const wall = new Date(at.getTime() + offsetMinutes * 60_000).toISOString().slice(0, -1).replace('T', shape.t);
   const size = Math.abs(offsetMinutes);

@@ -18,10 +18,10 @@ export function parseScheduledDate(text: string): Date | null {
 /** Formats a date in UTC as in the specification: 2027-01-31 08:00:00.000+0000. */
 export const formatScheduledDate = (date: Date): string => date.toISOString().replace('T', ' ').replace('Z', '+0000');
 
-/** How far ahead messages may be scheduled unless the operator sets another limit. */
+/** Maximum days that messages may be scheduled ahead unless the operator sets another limit. */
 const DEFAULT_MAX_SCHEDULE_DAYS = 366;
 
-/** What is wrong with the time at which a message is to be sent; null when nothing is, or there is none. */
+/** Returns the error in the time at which a message is to be sent; null if there is none, or no time. */
 export function scheduleFault(
   text: string | undefined,
   now: Date,

@@ -1,8 +1,8 @@
 import { CHANNELS } from './channel.ts';
 
 /**
- * The areas of the API, of which every operation names those that it needs: the three channels (sending) and what
- * else an account does, with `money` (balance, ledger, prices, and all amounts in other answers) and `social`.
+ * The areas of the API, of which every operation names those that it needs: the three channels (sending) and the other
+ * activities of an account, with `money` (balance, ledger, prices, and all amounts in other responses) and `social`.
  */
 export const SCOPES = [
   ...CHANNELS,
@@ -19,16 +19,17 @@ export const SCOPES = [
 ] as const;
 export type Scope = (typeof SCOPES)[number];
 
-/** The roles of users, from the one that may do least to the one that may do everything. */
+/** The roles of users, from the least to the most powerful. */
 export const ROLES = ['viewer', 'sender', 'manager', 'admin'] as const;
 export type Role = (typeof ROLES)[number];
 
-/** What an operation does within a scope. */
+/** Access of an operation within a scope. */
 export type Access = 'read' | 'write';
 
 /**
- * The one table of rights: what each role may do within each scope. `write` includes `read`. The scope `keys` covers
- * keys, users, sessions of others, the audit log, the allow-list, the policy for campaigns and how numbers are read.
+ * The one table of rights: the access of each role within each scope. `write` includes `read`. The scope `keys` covers
+ * keys, users, sessions of others, the audit log, the allow-list, the policy for campaigns and the rules for reading
+ * numbers.
  */
 export const RIGHTS: Record<Scope, Record<Role, Access | 'none'>> = {
   SMS: { viewer: 'read', sender: 'write', manager: 'write', admin: 'write' },
@@ -46,7 +47,7 @@ export const RIGHTS: Record<Scope, Record<Role, Access | 'none'>> = {
   social: { viewer: 'read', sender: 'none', manager: 'write', admin: 'write' },
 };
 
-/** Whether a role may do this within the scope. */
+/** Returns true if a role has this access within the scope. */
 export const roleMay = (role: Role, scope: Scope, access: Access): boolean =>
   access === 'read' ? RIGHTS[scope][role] !== 'none' : RIGHTS[scope][role] === 'write';
 
@@ -71,9 +72,9 @@ export function scopesOfKey(role: Role, operations: readonly string[]): Readonly
   return new Set(SCOPES.filter((scope) => operations.includes(scope) && ROLE_SCOPES[role].has(scope)));
 }
 
-/** A caller as the rights see it: a role, and the scopes to which a key limits it. */
+/** The part of a caller that determines its rights: a role, and the scopes to which a key limits it. */
 export type Holder = { readonly role: Role; readonly operations: ReadonlySet<Scope> };
 
-/** Whether a caller may do this within the scope: it has the scope, and its role allows the access. */
+/** Returns true if a caller has this access within the scope: it has the scope, and its role allows the access. */
 export const mayAccess = ({ role, operations }: Holder, scope: Scope, access: Access): boolean =>
   operations.has(scope) && roleMay(role, scope, access);

@@ -26,7 +26,7 @@ export function seal(key: SecretKey, plaintext: string | Uint8Array, aad: string
 }
 
 /**
- * Decrypts what `seal` returned. Throws if it was sealed with another key (the message says so: SECRET_KEY was
+ * Decrypts the output of `seal`. Throws if it was sealed with another key (the message says so: SECRET_KEY was
  * changed), for another place, or was modified.
  */
 export function open(key: SecretKey, sealed: Uint8Array, aad: string): Buffer {

@@ -8,7 +8,7 @@ import { readCookie } from './cookie.ts';
 const PROTECTED = '__Host-heliograph';
 const PLAIN = 'heliograph';
 
-/** Whether a request used HTTPS, to us or to a trusted proxy. Proxies vary in how they write `https`. */
+/** Returns true if a request used HTTPS, to us or to a trusted proxy. Proxies vary in how they write `https`. */
 export const isSecure = ({ protocol }: { readonly protocol: string }): boolean => protocol !== 'http';
 
 /** Returns the session token in a Cookie header. Over HTTPS only the protected cookie counts. */

@@ -15,7 +15,7 @@ export const integer = (min: number, max: number) => (value: string) =>
   /^\d{1,9}$/.test(value) && Number(value) >= min && Number(value) <= max
     ? Number(value)
     : must(`a whole number from ${min} to ${max}`);
-/** Accepts what `rule` accepts, and turns an empty text into undefined. */
+/** Applies `rule`, and turns an empty text into undefined. */
 export const optional =
   <T>(rule: (value: string) => T) =>
   (value: string): T | undefined =>
@@ -33,23 +33,23 @@ export function url(protocols: readonly string[], example: string): (value: stri
 }
 
 /**
- * Accepts an empty text or the URL at which others reach the server: links are made by adding to it, and it is shown, so it has
- * no user, password, query or fragment, and nothing that a parser would leave out.
+ * Accepts an empty text or the URL at which others reach the server: links are made by adding to it, and it is shown,
+ * so it has no user, password, query or fragment, and nothing that a parser would drop.
  */
 export function publicUrl(value: string): string {
   url(['http:', 'https:'], 'https://messages.example.com')(value);
   if (/[\s?#\\\p{Cc}]/u.test(value)) return must('a URL without spaces, query and fragment');
   const { username = '', password = '' } = URL.parse(value) ?? {};
-  // The message must not contain the value: it has a password in it.
+  // The message must not contain the value, which has a password.
   return username === '' && password === '' ? value : must('a URL without user and password');
 }
 
-/** Accepts a URL of PostgreSQL with one or several hosts, whose parameters about TLS fit together. */
+/** Accepts a URL of PostgreSQL with one or several hosts and consistent TLS parameters. */
 export function databaseUrl(value: string): string {
   const isUrl = (one: string): boolean => /^postgres(ql)?:$/.test(URL.parse(one)?.protocol ?? '');
   const example = 'postgres://user:password@host:5432/database, with several hosts as host1:5432,host2:5432';
   if (value === '') return value;
-  // A parser leaves line breaks out, and joins what stands in two lines: perhaps two secrets.
+  // A parser drops line breaks, and joins the text of two lines: perhaps two secrets.
   if (/\p{Cc}/u.test(value)) return must('a URL in one line');
   if (!splitHosts(value).every(isUrl)) return must(`a URL such as ${example}`);
   readTls(value);
@@ -61,7 +61,7 @@ export function cellDatabases(value: string): ReadonlyMap<number, string> {
   const databases = new Map<number, string>();
   for (const part of value.split(/\s+/).filter((one) => one !== '')) {
     const [, number, address] = /^(\d{1,4})=(.+)$/.exec(part) ?? [];
-    // The message must not contain the value: URLs have passwords in them.
+    // The message must not contain the value: URLs contain passwords.
     if (number === undefined || address === undefined || Number(number) > 8190 || databases.has(Number(number)))
       return must('one number=URL for each cell, such as 0=postgres://user:password@host/name, separated by spaces');
     databases.set(Number(number), databaseUrl(address));
@@ -130,7 +130,7 @@ export const scopesOf =
     return missing.length === 0 ? scopes : must(`scopes that include ${missing.join(' and ')}`);
   };
 
-/** Accepts what matches the pattern. */
+/** Accepts texts that match the pattern. */
 export const matching =
   (pattern: RegExp, example: string) =>
   (value: string): string =>

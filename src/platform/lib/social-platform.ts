@@ -6,7 +6,7 @@ export const isPlatform = (name: string): name is Platform => PLATFORMS.some((pl
 
 /**
  * The scopes without which a profile cannot be connected, by network: all scopes of one of the sets. LinkedIn has two
- * kinds of apps that exclude each other: one with "Sign In with LinkedIn using OpenID Connect", one with the Community
+ * mutually exclusive kinds of apps: one with "Sign In with LinkedIn using OpenID Connect", one with the Community
  * Management API, which has no `openid` (gitroomhq/postiz-app#1658).
  */
 const REQUIRED_SCOPES: Readonly<Record<Platform, readonly (readonly string[])[]>> = {
@@ -18,8 +18,8 @@ const REQUIRED_SCOPES: Readonly<Record<Platform, readonly (readonly string[])[]>
 };
 
 /**
- * Returns which required scopes of a network are missing among `scopes`; empty if nothing is. If there are several sets
- * of required scopes and none is complete, the missing ones of the first set are returned.
+ * Returns the required scopes of a network that are missing in `scopes`; empty if none is. If there are several sets of
+ * required scopes and none is complete, the missing ones of the first set are returned.
  */
 export function missingScopes(platform: Platform, scopes: readonly string[]): readonly string[] {
   const missing = REQUIRED_SCOPES[platform].map((set) => set.filter((scope) => !scopes.includes(scope)));

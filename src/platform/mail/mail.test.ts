@@ -35,7 +35,7 @@ afterEach(async () => {
 });
 
 const inAnHour = (): Date => new Date(Date.now() + 3_600_000);
-/** An invitation of the account 1, except for `fields`. */
+/** An invitation of account 1, except for `fields`. */
 const mailWith = (fields: Partial<NewMail> = {}): NewMail => ({
   ...MAIL,
   kind: 'invitation',
@@ -47,7 +47,7 @@ const queue = (fields: Partial<NewMail> = {}) =>
   tenantTransaction(database.pool, { accountId: fields.accountId ?? 1 }, (tx) =>
     mailOrRefuse(tx, secretKey, mailWith(fields)),
   );
-/** How many mails of several at the same time are queued; the others are refused. */
+/** Returns the number of mails queued of several at the same time; the others are rejected. */
 async function countQueued(count: number, fields: (n: number) => Partial<NewMail>): Promise<number> {
   const results = await Promise.allSettled(Array.from({ length: count }, (_, n) => queue(fields(n))));
   for (const result of results)

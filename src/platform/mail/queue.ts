@@ -7,7 +7,7 @@ import { isUrgent, type MailKind, takeBudget, type UsedUp } from './budget.ts';
 import { insertMail } from './sql.ts';
 import type { Mail } from './transport.ts';
 
-/** A mail with the account that causes it; after `expiresAt` it is no longer sent. */
+/** A mail and the account that causes it; after `expiresAt` it is no longer sent. */
 export type NewMail = Mail & { readonly kind: MailKind; readonly accountId: number; readonly expiresAt: Date };
 
 const REFUSED: Readonly<Record<UsedUp['of'], string>> = {
@@ -16,9 +16,9 @@ const REFUSED: Readonly<Record<UsedUp['of'], string>> = {
 };
 
 /**
- * Queues a mail that somebody waits for. Call it in the transaction of what the mail is about: the mail is sent at least
- * once if that is committed, and not at all otherwise. Errors: 429 when the recipient or the account has used up its
- * budget; that must roll the transaction back.
+ * Queues a mail that a user waits for. Call it in the transaction of the change that the mail reports: the mail is sent
+ * at least once if that is committed, and not at all otherwise. Errors: 429 if the recipient or the account has used up
+ * its budget; that must roll the transaction back.
  */
 export async function mailOrRefuse(tx: Db, secretKey: SecretKey, mail: NewMail): Promise<void> {
   const usedUp = await queueMail(tx, secretKey, mail);
@@ -28,8 +28,8 @@ export async function mailOrRefuse(tx: Db, secretKey: SecretKey, mail: NewMail):
 }
 
 /**
- * Queues a mail like `mailOrRefuse`, or drops it when the recipient or the account has used up its budget. Returns why it
- * was dropped; null if it was queued.
+ * Queues a mail like `mailOrRefuse`, or drops it if the recipient or the account has used up its budget. Returns the
+ * reason if it was dropped; null if it was queued.
  */
 export async function mailOrDrop(
   tx: Db,

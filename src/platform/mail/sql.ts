@@ -10,14 +10,14 @@ type NewMail = {
   readonly accountId: number;
   readonly sealed: Buffer;
   readonly expiresAt: Date;
-  /** Whether it goes before all that are not. */
+  /** True if it goes before all that are not. */
   readonly urgent: boolean;
 };
 
-/** How far apart the turns of an account are: behind a burst of its mails, those of others wait for one in this time. */
+/** Distance between the turns of an account: behind a burst of its mails, those of others wait for one in this time. */
 const TURN = sql`interval '10 minutes'`;
 
-/** Inserts a mail that is due at once, with its turn after those of the account that wait. */
+/** Inserts a mail that is due immediately, with its turn after those of the account that wait. */
 export const insertMail = (db: Db, mail: NewMail): Promise<number> =>
   exec(
     db,
@@ -35,15 +35,15 @@ export const findPlan = async (db: Db, { accountId }: { accountId: number }): Pr
 
 type Budget = { readonly subject: Buffer; readonly perHour: number; readonly perDay: number };
 
-/** Counts a mail; returns 0, or the seconds until the budget has room, and then it counts nothing. */
+/** Counts a mail and returns 0, or returns the seconds until the budget has room without counting it. */
 export const takeMail = async (db: Db, { subject, perHour, perDay }: Budget): Promise<number> =>
   (await one<{ wait: number }>(db, sql`SELECT take_mail(${subject}, ${perHour}, ${perDay}) AS wait`)).wait;
 
-/** Deletes the budgets of which nothing was taken for a day. */
+/** Deletes the budgets from which nothing was taken for a day. */
 export const deleteUnusedBudgets = (db: Db): Promise<number> =>
   exec(db, sql`DELETE FROM mail_budget WHERE taken_at[1] < now() - interval '1 day'`);
 
-/** Counts the mails that were dropped in the last day, since nobody waited for them and a budget was used up. */
+/** Counts the mails that were dropped in the last day because a budget was used up and no user waited for them. */
 export const countDropped = async (db: Db): Promise<number> =>
   (await one<{ dropped: number }>(db, sql`SELECT coalesce(sum(dropped), 0)::bigint AS dropped FROM mail_budget`))
     .dropped;
@@ -56,7 +56,7 @@ const DUE = columns({
 });
 export type DueMail = RowOf<typeof DUE>;
 
-/** Claims the mail whose turn is next, of those that are due; for `leaseMs` nobody else gets it. */
+/** Claims the due mail whose turn is next; for `leaseMs` no other worker gets it. */
 export const claimDueMail = (db: Db, { leaseMs }: { leaseMs: number }): Promise<DueMail | undefined> =>
   maybeOne(
     db,

@@ -31,9 +31,9 @@ const MAX_RETRY_MS = 10 * MINUTE_MS;
 const CONNECTIONS = 4;
 
 /**
- * Hands queued mails to the mail server, several at a time, each until it is taken, refused for good, or useless because
- * its link has ended. Pausable: a copy of the database must not send the mails of the original. Without SMTP_URL there is only the
- * deletion.
+ * Hands queued mails to the mail server, several at a time, each until it is taken, permanently rejected, or useless
+ * because its link has ended. Pausable: a copy of the database must not send the mails of the original. Without
+ * SMTP_URL there is only the deletion.
  */
 export function mailTasks({ config, ...deps }: Deps): Task[] {
   const deleteOld = async (): Promise<void> => {
@@ -55,7 +55,7 @@ export function mailTasks({ config, ...deps }: Deps): Task[] {
   return [...sending, old];
 }
 
-/** Sends the mail whose turn is next. Returns how many it found. */
+/** Sends the mail whose turn is next. Returns the number found. */
 async function sendNextMail({ pool, secretKey, log }: Omit<Deps, 'config'>, mailer: Mailer): Promise<number> {
   const due = await claimDueMail(pool, { leaseMs: LEASE_MS });
   if (!due) return 0;

@@ -8,11 +8,11 @@ type Connector = ReturnType<typeof buildConnector>;
 /**
  * Creates a connector that opens TLS connections for undici. It dials only addresses that the guard allows, whether the
  * host is a name or an address, and checks the peer's address again before a request is written. Certificates are
- * always verified against the host, whatever the environment says. A connection is closed after 64 KiB of one answer,
+ * always verified against the host, regardless of the environment. A connection is closed after 64 KiB of one response,
  * of any kind.
  *
  * @param options.ca certificate authorities (PEM) to trust in addition to those that Node trusts
- * @param options.maxAnswerBytes in place of 64 KiB
+ * @param options.maxAnswerBytes instead of 64 KiB
  */
 export function createGuardedConnector(options: {
   guard: Guard;
@@ -60,13 +60,13 @@ export const guardedLookup =
     );
   };
 
-/** The error code of an answer that exceeds the size limit of its connection. */
+/** The error code of a response that exceeds the size limit of its connection. */
 export const ANSWER_TOO_LONG = 'ERR_ANSWER_TOO_LONG';
 const MAX_ANSWER_BYTES = 64 * 1024;
 
 /**
  * Counts the bytes read since the last request was written. undici limits headers, and our reader limits bodies; but
- * interim answers or chunk extensions would be parsed for as long as they arrive.
+ * interim responses or chunk extensions would be parsed for as long as they arrive.
  */
 function limitAnswerSize(socket: Socket, maxBytes: number): Socket {
   const read = socket.read.bind(socket);

@@ -15,7 +15,7 @@ const MESSAGES: Readonly<Record<string, string>> = {
   EPIPE: 'the connection was reset',
   ETIMEDOUT: 'the connection timed out',
   TimeoutError: 'the answer did not come in time',
-  // A status that no answer can have.
+  // A status that no response can have.
   RangeError: 'the answer is not valid HTTP',
   UND_ERR_CONNECT_TIMEOUT: 'the connection timed out',
   UND_ERR_SOCKET: 'the connection was closed before the answer was complete',
@@ -30,7 +30,7 @@ const CERTIFICATE = /CERT|SELF_SIGNED|UNABLE_TO_|ISSUER|HOSTNAME_MISMATCH/;
 const TLS = /^(EPROTO$|ERR_SSL|ERR_TLS)/;
 
 /**
- * Explains to the owner of an endpoint why a request to it got no answer. Shows at most the code of the error, never
+ * Explains to the owner of an endpoint why a request to it got no response. Shows at most the code of the error, never
  * its text, which may contain our internal addresses.
  */
 export function describeFault(error: unknown): string {

@@ -3,7 +3,7 @@ import { USER_AGENT } from '../lib/user-agent.ts';
 import { createGuardedConnector } from './connect.ts';
 import type { Guard } from './guard.ts';
 
-/** Sends a request to an untrusted server and resolves with the whole answer; the body is already in memory. */
+/** Sends a request to an untrusted server and resolves with the whole response; the body is already in memory. */
 export type GuardedFetch = (
   url: string,
   init: {
@@ -13,20 +13,20 @@ export type GuardedFetch = (
   },
 ) => Promise<Response>;
 
-/** Covers everything: resolving, connecting, writing, and the whole answer. */
+/** Covers everything: resolving, connecting, writing, and the whole response. */
 const DEADLINE_MS = 5000;
 
-/** What a Response must not have a body for. */
+/** Statuses for which a Response must not have a body. */
 const BODILESS: ReadonlySet<number> = new Set([204, 205, 304]);
 
 /**
- * Creates a client that reads from untrusted servers: over HTTPS, from addresses and ports that the guard allows, within
- * 5 s. It follows no redirects, decompresses nothing, uses no proxy from the environment, and keeps no connection: it is
- * for requests that are rare. An answer may have 64 KiB, headers included. Rejects when there is no complete answer; the
- * error may contain addresses of our network, so show `describeFault` of it.
+ * Creates a client that reads from untrusted servers: over HTTPS, from addresses and ports that the guard allows,
+ * within 5 s. It follows no redirects, decompresses nothing, uses no proxy from the environment, and keeps no
+ * connection: it is for requests that are rare. A response may have 64 KiB, headers included. Rejects if there is no
+ * complete response; the error may contain addresses of our network, so show `describeFault` of it.
  *
  * @param options.ca further certificate authorities (PEM) to trust
- * @param options.maxAnswerBytes in place of 64 KiB
+ * @param options.maxAnswerBytes instead of 64 KiB
  */
 export function createGuardedFetch(options: {
   guard: Guard;

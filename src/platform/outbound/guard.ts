@@ -2,15 +2,18 @@ import { isIP } from 'node:net';
 import { createAddressCheck } from './public-address.ts';
 import { createResolve, type Resolve } from './resolve.ts';
 
-/** Decides what may be dialled on behalf of an account: checked at registration, and again for every connection. */
+/**
+ * Decides which addresses may be dialled on behalf of an account: checked at registration, and again for every
+ * connection.
+ */
 export type Guard = {
   /** The ports that may be dialled. */
   readonly ports: readonly number[];
-  /** Whether this address may be dialled. */
+  /** Returns true if this address may be dialled. */
   isAllowed(address: string): boolean;
   /**
    * Resolves a host (a name or an address) to the addresses to dial, at least one. Rejects with `addressRefusedError`
-   * when even one of its addresses may not be dialled, and with the error of the lookup when it has none.
+   * if even one of its addresses may not be dialled, and with the error of the lookup if it has none.
    */
   resolveAllowed(host: string): Promise<readonly string[]>;
 };
@@ -18,11 +21,11 @@ export type Guard = {
 /** The error code of a host with an address that may not be dialled. */
 export const ADDRESS_REFUSED = 'ERR_ADDRESS_REFUSED';
 
-/** Creates the error for a refused address. It does not name the address, which may be known only on our network. */
+/** Creates the error for a denied address. It does not name the address, which may be known only on our network. */
 export const addressRefusedError = (): Error =>
   Object.assign(new Error('the host has a non-public address'), { code: ADDRESS_REFUSED });
 
-/** A host may have many addresses, and those of a host that is down would be tried one after the other. */
+/** Maximum addresses of a host, since those of a host that is down would be tried one after the other. */
 const MAX_ADDRESSES = 4;
 
 /**

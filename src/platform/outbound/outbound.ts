@@ -7,8 +7,8 @@ import { createPoster, type Poster } from './post.ts';
 import { createResolve, createResolveTexts, type ResolveTexts } from './resolve.ts';
 
 /**
- * Safe outbound traffic, one instance per process: `guard` decides what may be called by HTTP, `poster` posts events to it,
- * and `fetchPicture` reads up to 1 MiB from it. Providers of single sign-on have ports of their own.
+ * Safe outbound traffic, one instance per process: `guard` decides which addresses may be called over HTTP, `poster`
+ * posts events to it, and `fetchPicture` reads up to 1 MiB from it. Providers of single sign-on have other ports.
  */
 export type Outbound = {
   readonly guard: Guard;
@@ -21,8 +21,8 @@ export type Outbound = {
 const MAX_PICTURE_BYTES = 1024 * 1024;
 
 /**
- * Creates it as configured by the WEBHOOK_ settings, SINGLE_SIGN_ON_PORTS and DNS_SERVERS. Throws a StartupError when WEBHOOK_CA_FILE
- * has no certificates.
+ * Creates the outbound clients from the WEBHOOK_ settings, SINGLE_SIGN_ON_PORTS and DNS_SERVERS. Throws a StartupError
+ * if WEBHOOK_CA_FILE has no certificates.
  */
 export async function createOutbound({
   webhooks: { allowedBlocks, ports, caFile },

@@ -5,7 +5,9 @@ import { describeFault } from './fault.ts';
 import type { Guard } from './guard.ts';
 import { parseRetryAfter } from './retry-after.ts';
 
-/** The result of one POST. Any status counts as an answer, also a redirect; the caller decides which mean success. */
+/**
+ * The result of one POST. Any status counts as a response, including a redirect; the caller decides which mean success.
+ */
 export type PostResult =
   | {
       readonly kind: 'answered';
@@ -16,7 +18,7 @@ export type PostResult =
       readonly body: string;
       readonly durationMs: number;
     }
-  /** No complete answer; `reason` explains it to the owner of the endpoint. */
+  /** No complete response; `reason` explains it to the owner of the endpoint. */
   | { readonly kind: 'failed'; readonly reason: string; readonly durationMs: number };
 
 export type PostRequest = {
@@ -32,13 +34,13 @@ export type Poster = {
   close(): Promise<void>;
 };
 
-/** Covers everything: resolving, connecting, writing, and the whole answer. */
+/** Covers everything: resolving, connecting, writing, and the whole response. */
 const DEADLINE_MS = 5000;
 const MAX_BODY_BYTES = 16 * 1024;
 /** Enough to see why a server rejects a request; the rest of a body is counted and discarded. */
 const KEPT_BODY_BYTES = 1024;
 const MAX_HEADER_BYTES = 16 * 1024;
-/** Answers with status 1xx: servers send 100 and 103 at most once. Each costs as much as an answer. */
+/** Maximum responses with status 1xx: servers send 100 and 103 at most once. Each costs as much as a final response. */
 const MAX_INTERIM_ANSWERS = 4;
 /** Number of URLs whose parsed parts are cached; parsing one takes longer than signing an event. */
 const MAX_CACHED_URLS = 10_000;
@@ -46,9 +48,9 @@ const MAX_CACHED_URLS = 10_000;
 /**
  * Creates a client that posts to untrusted servers: over HTTPS, to addresses and ports that the guard allows, within 5
  * s. It follows no redirects, decompresses nothing and uses no proxy from the environment. After 16 KiB of body the
- * answer counts as complete and the connection is closed. Connections are kept alive and reused while the server allows
- * it. The caller limits concurrent requests to one server: a limit here would make accounts with the same server wait
- * for each other.
+ * response counts as complete and the connection is closed. Connections are kept alive and reused while the server
+ * allows it. The caller limits concurrent requests to one server: a limit here would make accounts with the same server
+ * wait for each other.
  *
  * @param options.ca further certificate authorities (PEM) to trust
  */
@@ -111,7 +113,7 @@ function send(agent: Agent, request: Dispatcher.DispatchOptions, deadlineMs: num
           : { kind: 'failed', reason: reason ?? 'the answer has no status', durationMs },
       );
     }
-    /** Ends the request and closes its connection, which cannot be reused unless the answer is read to its end. */
+    /** Ends the request and closes its connection, which cannot be reused unless the response is read to its end. */
     function cut(reason: string | null): void {
       end(reason);
       controller?.abort(new Error('cut'));
@@ -138,7 +140,7 @@ function send(agent: Agent, request: Dispatcher.DispatchOptions, deadlineMs: num
   });
 }
 
-/** Decodes any bytes. A character cut off at the end is left out, and so is NUL, which PostgreSQL cannot store. */
+/** Decodes any bytes. A character cut off at the end is omitted, and so is NUL, which PostgreSQL cannot store. */
 const textOf = (chunks: readonly Buffer[]): string =>
   new TextDecoder().decode(Buffer.concat(chunks), { stream: true }).replaceAll('\0', '');
 

@@ -19,7 +19,7 @@ describe('may be dialled', () => {
   ])('%s', (address) => expect(isPublic(address)).toBe(true));
 });
 
-/** Both edges of each block, and the addresses beside them. */
+/** Both edges of each block, and the addresses next to them. */
 const BLOCKS: [first: string, last: string, before: string, after: string][] = [
   ['0.0.0.0', '0.255.255.255', '', '1.0.0.0'],
   ['10.0.0.0', '10.255.255.255', '9.255.255.255', '11.0.0.0'],

@@ -29,7 +29,8 @@ const SPECIAL_IPV4 = [
 ];
 
 /**
- * All that IANA has allocated for global unicast. Mapped, compatible, NAT64, local and link-local are outside of it.
+ * All addresses that IANA has allocated for global unicast. Mapped, compatible, NAT64, local and link-local ones are
+ * outside of it.
  */
 const GLOBAL_IPV6 = ['2000::/3'];
 
@@ -37,9 +38,9 @@ const GLOBAL_IPV6 = ['2000::/3'];
 const SPECIAL_IPV6 = ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20', '2620:4f:8000::/48'];
 
 /**
- * Creates a check of whether an address may be dialled on behalf of a stranger: it must be public or in a block that
- * the operator allows. Anything but a strictly written address (dots for IPv4, no zone) is refused. IPv6 forms that
- * embed an IPv4 address are refused whatever they embed; IPv4 blocks allow only IPv4.
+ * Creates a check that allows an address to be dialled on behalf of an account only if it is public or in a block that
+ * the operator allows. Anything but a strictly written address (dots for IPv4, no zone) is rejected. IPv6 forms that
+ * embed an IPv4 address are rejected whatever they embed; IPv4 blocks allow only IPv4.
  *
  * @param allowedBlocks CIDR blocks or addresses, as WEBHOOK_ALLOW_CIDRS gives them
  */

@@ -3,10 +3,12 @@ import { readFile } from 'node:fs/promises';
 import { isIP } from 'node:net';
 import { operatingSystem } from '../lib/operating-system.ts';
 
-/** Resolves a host name to all its addresses, at least one, IPv4 before IPv6. Rejects if there is none or no answer. */
+/**
+ * Resolves a host name to all its addresses, at least one, IPv4 before IPv6. Rejects if there is none or no response.
+ */
 export type Resolve = (host: string) => Promise<readonly string[]>;
 
-/** Reads the TXT records of a name; none if it has none or does not exist. Rejects if no name server answers. */
+/** Reads the TXT records of a name; none if it has none or does not exist. Rejects if no name server responds. */
 export type ResolveTexts = (name: string) => Promise<readonly string[]>;
 
 type Options = {
@@ -55,7 +57,7 @@ export const createResolveTexts =
     }
   };
 
-/** Each call has its own resolver, which can be cancelled without the others. */
+/** Each call has its own resolver, which can be cancelled independently. */
 async function askDns<T>({ servers = [] }: Options, ask: (resolver: Resolver) => Promise<T>): Promise<T> {
   const resolver = new Resolver({ timeout: 1000, tries: 2 });
   if (servers.length > 0) resolver.setServers(servers);
@@ -64,8 +66,8 @@ async function askDns<T>({ servers = [] }: Options, ask: (resolver: Resolver) =>
 }
 
 /**
- * Asks for IPv4 and IPv6 addresses. One answer is enough: most hosts have no IPv6 address, and some name servers do not
- * answer the question for one.
+ * Asks for IPv4 and IPv6 addresses. One response is enough: most hosts have no IPv6 address, and some name servers do
+ * not respond to the question for one.
  */
 async function askForAddresses(name: string, options: Options): Promise<string[]> {
   const [four, six] = await askDns(options, (resolver) =>

@@ -3,7 +3,7 @@ const HTTP_DATE = /^[A-Za-z]{3,9},? .+ GMT$/;
 
 /**
  * Parses a Retry-After header, in seconds or as an HTTP date. Returns the delay in ms from `nowMs`, at most 24 hours; 0
- * for a date in the past; null when the header is missing or malformed.
+ * for a date in the past; null if the header is missing or malformed.
  */
 export function parseRetryAfter(value: string | undefined, nowMs: number): number | null {
   const text = value?.trim() ?? '';

@@ -6,7 +6,7 @@ import type { Storage } from './storage.ts';
 /**
  * Writes, reads and deletes a small file, as the program does with all files.
  *
- * @returns what keeps it from doing so, for the operator; undefined if nothing does
+ * @returns the error for the operator; undefined if there is none
  */
 export async function findStorageFault(storage: Storage): Promise<string | undefined> {
   const key = `checks/${newId()}`;
@@ -21,7 +21,7 @@ export async function findStorageFault(storage: Storage): Promise<string | undef
   }
 }
 
-/** The innermost message: the outer ones only say that a file could not be written. */
+/** Returns the innermost message: the outer ones only state that a file could not be written. */
 function reasonOf(error: unknown): string {
   if (error instanceof AggregateError && error.errors.length > 0) return reasonOf(error.errors[0]);
   if (!(error instanceof Error)) return String(error);

@@ -19,7 +19,7 @@ export function createLocalStorage(folder: string): Storage {
     const unfinished = unfinishedOf(key);
     try {
       const source = content instanceof Readable ? content : Readable.from([content]);
-      // FlyDrive would create a new folder readable by everybody.
+      // FlyDrive would create a new folder readable by everyone.
       await mkdir(dirname(join(folder, key)), { recursive: true, mode: 0o700 });
       await driver.putStream(unfinished, source);
       const sizeBytes = await sync(join(folder, unfinished));

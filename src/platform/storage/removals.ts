@@ -6,7 +6,7 @@ import type { Storage } from './storage.ts';
 
 /**
  * Cancels the scheduled removal of files, so that they stay. Call it in the transaction that commits the row that
- * refers to them. Throws, so that nothing is committed, when one of them has been deleted already.
+ * refers to them. Throws, so that nothing is committed, if one of them has been deleted already.
  */
 export async function cancelRemovals(tx: Db, files: { accountId: number; keys: readonly string[] }): Promise<void> {
   if ((await deleteRemovals(tx, files)) < files.keys.length)

@@ -1,7 +1,7 @@
 import { AppError } from '../errors.ts';
 import type { Storage } from './storage.ts';
 
-/** What the operator has to correct, by the name of the error with which a store or the SDK refuses a request. */
+/** Corrections for the operator, by the name of the error with which a store or the SDK rejects a request. */
 const FAULTS: ReadonlyMap<string, string> = new Map([
   ['NoSuchBucket', 'the bucket does not exist: create it, or correct S3_BUCKET'],
   ['InvalidBucketName', 'the name of the bucket is not valid: correct S3_BUCKET'],
@@ -17,9 +17,9 @@ const FAULTS: ReadonlyMap<string, string> = new Map([
 
 const RETRY_AFTER_SECONDS = 30;
 
-/** Returns what the operator has to correct before the store can be used; undefined for any other error. */
+/** Returns the correction that the operator has to make before the store can be used; undefined for any other error. */
 export function findSetupFault(error: unknown): string | undefined {
-  // FlyDrive throws errors of its own, with that of the SDK as their cause.
+  // FlyDrive throws its own errors, with that of the SDK as their cause.
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     const fault = FAULTS.get(cause.name);
     if (fault !== undefined) return fault;
@@ -28,8 +28,8 @@ export function findSetupFault(error: unknown): string | undefined {
 }
 
 /**
- * Makes the faults of the operator those of the operator: where the store refuses a request because of its set-up, the
- * caller gets a 503 instead of a 500, and the log says what to correct.
+ * Attributes errors of the set-up to the operator: if the store rejects a request because of its set-up, the caller
+ * gets a 503 instead of a 500, and the log names the correction.
  */
 export function namingSetupFaults(storage: Storage): Storage {
   const naming =

@@ -17,11 +17,11 @@ export type S3Settings = Extract<Config['storage'], { readonly kind: 's3' }>;
 /** Two parts are in memory at a time. S3 takes 10,000 parts of at least 5 MiB each, so a file may have up to 80 GB. */
 const PART_BYTES = 8 * 1024 * 1024;
 
-/** Stores files in a bucket of an S3-compatible store. Sends it no request before the first file. */
+/** Stores files in a bucket of an S3-compatible store. Sends no request before the first file. */
 export function createS3Storage(settings: S3Settings): Storage {
   const { bucket, prefix } = settings;
   const client = new S3Client(clientOptions(settings));
-  // Files are private by the bucket's own rules: many stores have no ACLs, and the newer buckets of AWS refuse them.
+  // Files are private by the bucket's own rules: many stores have no ACLs, and the newer buckets of AWS reject them.
   const driver = new S3Driver({ client, bucket, visibility: 'private', supportsACL: false });
   const keyOf = (key: string): string => prefix + checkKey(key);
 
@@ -91,8 +91,8 @@ async function sendParts(client: S3Client, upload: Upload, parts: AsyncIterable<
 }
 
 /**
- * Splits a stream into parts of exactly `partBytes` bytes, but for the last, which has what is left; an empty stream
- * has no parts.
+ * Splits a stream into parts of exactly `partBytes` bytes, except for the last, which has the rest; an empty stream has
+ * no parts.
  */
 async function* splitIntoParts(
   source: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,

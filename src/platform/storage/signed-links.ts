@@ -11,7 +11,7 @@ export type LinkTarget = {
   readonly version: number;
 };
 
-/** A request for a file by a signed link. */
+/** A request for a file through a signed link. */
 export type LinkRequest = Pick<LinkTarget, 'kind' | 'id'> & { readonly method: string; readonly query: unknown };
 
 /** The result of verifying a signed link. */
@@ -32,7 +32,7 @@ export type LinkSigner = {
   verify(link: LinkRequest, now: Date): LinkAnswer;
 };
 
-/** The query parameters of a link, besides the signature. */
+/** The query parameters of a link, except the signature. */
 type Claims = { readonly account: string; readonly version: string; readonly expires: string; readonly key: string };
 
 const NUMBER = /^[1-9]\d{0,15}$/;

@@ -4,7 +4,7 @@ import { MINUTE_MS } from '../lib/time.ts';
 import { removeDueFiles } from './removals.ts';
 import type { Storage } from './storage.ts';
 
-/** Deletes files of the store that no row names any more. */
+/** Deletes files of the store that are no longer referenced. */
 export const storageTasks = ({ pool, storage }: { readonly pool: Pool; readonly storage: Storage }): Task[] => [
   {
     name: 'file removals',

@@ -4,9 +4,9 @@ import { join } from 'node:path';
 
 /**
  * Opens an unnamed file in DATA_DIR: no other process can find it, and it is gone when it is closed or the process
- * ends, in whatever way.
+ * ends, for any reason.
  *
- *     await using file = await openTemporary(config.dataDir);
+ * await using file = await openTemporary(config.dataDir);
  */
 export async function openTemporaryFile(dataDir: string): Promise<FileHandle> {
   const folder = join(dataDir, 'uploads');

@@ -8,7 +8,8 @@ import {
 } from '../../../../test/support/carriers/http-sms-harness.ts';
 import { signForAws } from '../aws-signature.ts';
 
-// Answers and events as docs.aws.amazon.com has them (apireference_smsvoicev2, userguide/configuration-sets-event-format).
+// Responses and events as docs.aws.amazon.com has them (apireference_smsvoicev2,
+// userguide/configuration-sets-event-format).
 
 const SETTINGS = { preset: 'aws', account: 'AKIDEXAMPLE' } as const;
 const sentAs = (MessageId: string) => ({ status: 200, body: { MessageId } });

@@ -1,16 +1,17 @@
 import { definePreset } from '../preset.ts';
 
 /**
- * AWS End User Messaging SMS, SendTextMessage of the API pinpoint-sms-voice-v2 (docs.aws.amazon.com/pinpoint/latest/apireference_smsvoicev2
- * and …/sms-voice/latest/userguide/configuration-sets-event-format.html, in November 2026). The base URL is that of the region,
- * `https://sms-voice.eu-west-1.amazonaws.com`; the account is the access key id, the API key its secret.
+ * AWS End User Messaging SMS, SendTextMessage of the API pinpoint-sms-voice-v2
+ * (docs.aws.amazon.com/pinpoint/latest/apireference_smsvoicev2 and
+ * …/sms-voice/latest/userguide/configuration-sets-event-format.html, in November 2026). The base URL is that of the
+ * region, `https://sms-voice.eu-west-1.amazonaws.com`; the account is the access key id, the API key its secret.
  *
  * Receipts need the default configuration set with an event destination: an SNS topic with an HTTPS subscription of the
- * callback URL and its token, with raw message delivery. The log shows the URL that confirms the subscription. Inbound messages
- * need such a topic as the destination of the number's two-way messages.
+ * callback URL and its token, with raw message delivery. The log shows the URL that confirms the subscription. Inbound
+ * messages need such a topic as the destination of the number's two-way messages.
  *
- * TEXT_SUCCESSFUL says that the phone carrier has taken the message. For countries without receipts it is the last event, and
- * messages stay ACCEPTED there; AWS uses it for TEXT_DELIVERED in some.
+ * TEXT_SUCCESSFUL means that the phone carrier has taken the message. For countries without receipts it is the last
+ * event, and messages stay ACCEPTED there; AWS uses it for TEXT_DELIVERED in some.
  */
 export const aws = definePreset({
   needs: ['baseUrl', 'account', 'apiKey'],

@@ -8,8 +8,8 @@ import {
   readCallback,
 } from '../../../../test/support/carriers/http-sms-harness.ts';
 
-// Answers and the signature as docs.bird.com shows them (channels-api/api-reference, verifying-a-webhook-subscription); the
-// members of an event as public code reads them.
+// Responses and the signature as docs.bird.com shows them (channels-api/api-reference,
+// verifying-a-webhook-subscription); the members of an event as public code reads them.
 
 const SETTINGS = { preset: 'bird' } as const;
 const accepted = (id: string) => ({

@@ -8,7 +8,7 @@ import {
 } from '../../../../test/support/carriers/http-sms-harness.ts';
 import { makeSecret, signedHeaders, timestampOf } from '../../../messaging/webhooks/sign.ts';
 
-// Answers and events as docs/api.md and docs/openapi.json of this repository have them.
+// Responses and events as docs/api.md and docs/openapi.json of this repository have them.
 
 const SETTINGS = { preset: 'heliograph' } as const;
 const answer = (messageId: string | null, result: object) => ({

@@ -1,12 +1,12 @@
 import { definePreset } from '../preset.ts';
 
 /**
- * Another Heliograph as the carrier, from version 0.2 (docs/api.md). Register its webhook with this connection's callback
- * URL by `POST …/webhooks/delivery-status` there; the `secret` in the answer is the signing key.
+ * Another Heliograph as the carrier, from version 0.2 (docs/api.md). Register its webhook with this connection's
+ * callback URL by `POST …/webhooks/delivery-status` there; the `secret` in the response is the signing key.
  */
 export const heliograph = definePreset({
   needs: ['baseUrl', 'apiKey', 'signingKey'],
-  // Answered with 200, or with 403 to a key without the scope `money`; 401 to a key that is not valid.
+  // Returns 200, or 403 to a key without the scope `money`; 401 to an invalid key.
   probePath: '/api/partner-gateway/v1/subscription',
   request: {
     path: '/api/message-server/sms/send',
@@ -27,14 +27,14 @@ export const heliograph = definePreset({
     code: '/results/0/statusCode',
     text: '/results/0/reasons/0',
     rules: [
-      // No credit there. No route and no price are matters of our account, too; the recipient's opt-out is not.
+      // No credit there. No route and no price concern our account, too; the recipient's opt-out does not.
       { status: '200', is: ['402'], outcome: 'fault' },
       { status: '200', is: ['403'], outcome: 'refused' },
       { status: '200', is: ['400'], outcome: 'refused', elsewhere: true },
       { status: '401', outcome: 'fault' },
       { status: '403', outcome: 'fault' },
       { status: '404', outcome: 'fault' },
-      // The first attempt is still being answered. Without the header, it was taken with another body.
+      // The first attempt is still in progress. Without the header, the id was used with another body.
       { status: '409', at: 'header:retry-after', is: ['*'], outcome: 'later' },
       { status: '409', outcome: 'unknown' },
     ],

@@ -7,7 +7,8 @@ import {
   readCallback,
 } from '../../../../test/support/carriers/http-sms-harness.ts';
 
-// Answers and callbacks as infobip.com/docs/api/channels/sms shows them (outbound: send-sms-messages, receive-outbound-sms-message-report; inbound: receive-inbound-sms-messages).
+// Responses and callbacks as infobip.com/docs/api/channels/sms shows them (outbound: send-sms-messages,
+// receive-outbound-sms-message-report; inbound: receive-inbound-sms-messages).
 
 const SETTINGS = { preset: 'infobip' } as const;
 const answer = (messageId: string, status: object) => ({

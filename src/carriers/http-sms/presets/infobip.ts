@@ -1,11 +1,13 @@
 import { definePreset } from '../preset.ts';
 
 /**
- * Infobip SMS API v3 (infobip.com/docs/api/channels/sms and …/developer-resources/api-fundamentals/message-status-codes, in November
- * 2026; infobip-api-java-client 6.4.0). The base URL is that of the account there. Callbacks prove their origin by the token in
- * their URL. Inbound messages need the callback URL with the token at the number there.
+ * Infobip SMS API v3 (infobip.com/docs/api/channels/sms and
+ * …/developer-resources/api-fundamentals/message-status-codes, in November 2026; infobip-api-java-client 6.4.0). The
+ * base URL is that of the account there. Callbacks prove their origin by the token in their URL. Inbound messages need
+ * the callback URL with the token at the number there.
  *
- * DELIVERED_TO_OPERATOR is of the group DELIVERED, but not final: the network has the message, the handset has it not yet.
+ * DELIVERED_TO_OPERATOR belongs to the group DELIVERED, but is not final: the network has the message, the handset does
+ * not have it yet.
  */
 export const infobip = definePreset({
   needs: ['baseUrl', 'apiKey'],
@@ -43,7 +45,7 @@ export const infobip = definePreset({
       },
       { status: '200', is: ['REJECTED_NOT_ENOUGH_CREDITS', 'REJECTED_PREPAID_PACKAGE_EXPIRED'], outcome: 'fault' },
       { status: '200', is: ['REJECTED_SYSTEM_ERROR'], outcome: 'later' },
-      // An earlier attempt of ours, whose answer may have been lost; its receipt names our id.
+      // An earlier attempt of ours, whose response may have been lost; its receipt names our id.
       { status: '200', is: ['REJECTED_DUPLICATE_MESSAGE_ID'], outcome: 'unknown' },
       {
         status: '200',
@@ -79,7 +81,7 @@ export const infobip = definePreset({
     state: '/status/name | /status/groupName',
     states: {
       DELIVERED_TO_OPERATOR: 'ACCEPTED',
-      // No operator said what became of it.
+      // No operator reported its final state.
       EXPIRED_DLR_UNKNOWN: 'UNKNOWN',
       SIGNALS_BLOCKED: 'REJECTED',
       PENDING: 'ACCEPTED',

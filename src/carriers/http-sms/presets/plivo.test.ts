@@ -8,7 +8,7 @@ import {
   readCallback,
 } from '../../../../test/support/carriers/http-sms-harness.ts';
 
-// Answers and callbacks as plivo.com/docs/messaging shows them; the signature as Plivo's SDKs compute it (V3).
+// Responses and callbacks as plivo.com/docs/messaging shows them; the signature as Plivo's SDKs compute it (V3).
 
 const SETTINGS = { preset: 'plivo', account: 'MAXXXXXXXXXXXXXXXXXX' } as const;
 const queued = (id: string) => ({

@@ -1,10 +1,10 @@
 import { definePreset } from '../preset.ts';
 
 /**
- * Plivo Message API v1 (plivo.com/docs/messaging/api/message, and the V3 signature of plivo-node 4.78, in November 2026). The account is the Auth
- * ID, the API key the Auth Token, which signs the callbacks, too: give Plivo callback URLs without a query. A long message has
- * one id here, and its receipts come by parts: the first that is final counts. Inbound messages need the callback URL at the
- * application of the number.
+ * Plivo Message API v1 (plivo.com/docs/messaging/api/message, and the V3 signature of plivo-node 4.78, in November
+ * 2026). The account is the Auth ID, the API key the Auth Token, which signs the callbacks, too: give Plivo callback
+ * URLs without a query. A long message has one id here, and its receipts come for each part: the first final one
+ * counts. Inbound messages need the callback URL at the application of the number.
  */
 export const plivo = definePreset({
   baseUrl: 'https://api.plivo.com',

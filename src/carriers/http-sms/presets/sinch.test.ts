@@ -7,7 +7,7 @@ import {
   readCallback,
 } from '../../../../test/support/carriers/http-sms-harness.ts';
 
-// Answers and callbacks as developers.sinch.com/docs/sms/api-reference and Sinch's own SDKs have them.
+// Responses and callbacks as developers.sinch.com/docs/sms/api-reference and Sinch's own SDKs have them.
 
 const SETTINGS = { preset: 'sinch', account: 'jd63jf88477ll123ab4567cd89012ef3' } as const;
 const created = (id: string) => ({

@@ -1,10 +1,10 @@
 import { definePreset } from '../preset.ts';
 
 /**
- * Sinch SMS API, XMS v1 (developers.sinch.com/docs/sms/api-reference, in November 2026; sinch-sdk-node 1.5). The account is the service plan id, the
- * API key its token. The base URL is that of the region, `https://us.sms.api.sinch.com` by default. Callbacks prove their
- * origin by the token in their URL, because Sinch signs none of SMS. Inbound messages need the callback URL with the token at
- * the service plan.
+ * Sinch SMS API, XMS v1 (developers.sinch.com/docs/sms/api-reference, in November 2026; sinch-sdk-node 1.5). The
+ * account is the service plan id, the API key its token. The base URL is that of the region,
+ * `https://us.sms.api.sinch.com` by default. Callbacks prove their origin by the token in their URL, because Sinch does
+ * not sign those of SMS. Inbound messages need the callback URL with the token at the service plan.
  */
 export const sinch = definePreset({
   baseUrl: 'https://us.sms.api.sinch.com',

@@ -8,7 +8,7 @@ import {
   readCallback,
 } from '../../../../test/support/carriers/http-sms-harness.ts';
 
-// Answers and callbacks as developers.telnyx.com shows them (api-reference/messages/send-a-message,
+// Responses and callbacks as developers.telnyx.com shows them (api-reference/messages/send-a-message,
 // api-reference/callbacks/delivery-update and inbound-message).
 
 const SETTINGS = { preset: 'telnyx' } as const;

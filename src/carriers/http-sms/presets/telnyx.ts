@@ -27,7 +27,7 @@ export const telnyx = definePreset({
     text: '/errors/0/detail | /errors/0/title',
     rules: [
       { is: ['10009'], outcome: 'fault' },
-      // Insufficient funds; the spending limit of the day, which is answered with 429 until midnight.
+      // Insufficient funds; the spending limit of the day, which returns 429 until midnight.
       { is: ['20100', '40333'], outcome: 'fault' },
       { is: ['10011', '40318'], outcome: 'throttled' },
       // Not a number, not a mobile number; opted out; expired.

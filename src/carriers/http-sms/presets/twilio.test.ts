@@ -9,8 +9,8 @@ import {
 } from '../../../../test/support/carriers/http-sms-harness.ts';
 import type { SandboxRequest } from '../../../simulators/http/server.ts';
 
-// Answers as twilio.com/docs/messaging/api/message-resource and twilio.com/docs/usage/twilios-response show them; callbacks as
-// twilio.com/docs/messaging/guides/track-outbound-message-status and …/webhook-request have them.
+// Responses as twilio.com/docs/messaging/api/message-resource and twilio.com/docs/usage/twilios-response show them;
+// callbacks as twilio.com/docs/messaging/guides/track-outbound-message-status and …/webhook-request have them.
 
 const SETTINGS = { preset: 'twilio', account: 'ACXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXX' } as const;
 const created = (sid: string) => ({

@@ -30,7 +30,7 @@ export const twilio = definePreset({
     rules: [
       // Too many messages are queued for the sender, or requests came too fast.
       { is: ['21611', '14107', '20429'], outcome: 'throttled' },
-      // The last one is the limit of a day, which is answered with 429 until the next.
+      // The last one is the limit of a day, which returns 429 until the next.
       { is: ['20003', '20005', '20008', '63038'], outcome: 'fault' },
       // Not a number, not a mobile number, not reachable.
       { is: ['21211', '21214', '21217', '21265', '21614', '21635'], outcome: 'refused', as: 'UNDELIVERABLE' },

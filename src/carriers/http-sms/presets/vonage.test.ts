@@ -8,8 +8,8 @@ import {
 } from '../../../../test/support/carriers/http-sms-harness.ts';
 import type { SandboxRequest } from '../../../simulators/http/server.ts';
 
-// Answers and callbacks as developer.vonage.com/messaging/sms shows them (guides troubleshooting-sms, delivery-receipts,
-// inbound-sms).
+// Responses and callbacks as developer.vonage.com/messaging/sms shows them (guides troubleshooting-sms,
+// delivery-receipts, inbound-sms).
 
 const SETTINGS = { preset: 'vonage', account: 'abcd1234' } as const;
 const sentAs = (...ids: string[]) => ({

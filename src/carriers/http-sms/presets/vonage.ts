@@ -34,9 +34,9 @@ export const vonage = definePreset({
     rules: [
       { status: '200', is: ['0'], outcome: 'accepted' },
       { is: ['1', '10'], outcome: 'throttled' },
-      // Wrong credentials or signature, a barred account, no credit, no access by HTTP.
+      // Wrong credentials or signature, a barred account, no credit, no HTTP access.
       { is: ['4', '8', '9', '11', '14', '32'], outcome: 'fault' },
-      // An internal error while the message was processed: nobody says whether it was taken.
+      // An internal error while the message was processed: it may or may not have been taken.
       { is: ['5'], outcome: 'unknown' },
       // No such number or network; a number that its operator has deactivated.
       { is: ['6', '22', '33'], outcome: 'refused', as: 'UNDELIVERABLE' },

@@ -11,7 +11,7 @@ import { operatingSystem } from '../../lib/operating-system.ts';
 
 const run = promisify(execFile);
 
-/** Holds copies of what the server's user cannot reach in its original place. */
+/** Holds copies of files that the server's user cannot reach in their original place. */
 export const SYSTEM_DIR = '/var/lib/heliograph';
 
 /** The paths of the PostgreSQL programs, and their major version. */
@@ -43,7 +43,7 @@ async function findPackage(from: string): Promise<string> {
     return await realpath(join(dirname(entry), '..'));
   } catch {
     throw new StartupError(
-      `There is no built-in PostgreSQL for ${packageName}-${process.arch}: run "npm ci" again, or set DATABASE_URL to a PostgreSQL of your own.`,
+      `There is no built-in PostgreSQL for ${packageName}-${process.arch}: run "npm ci" again, or set DATABASE_URL to your own PostgreSQL.`,
     );
   }
 }
@@ -68,7 +68,7 @@ async function copyOnce(native: string, version: string): Promise<string> {
   const draft = `${target}.new-${process.pid}`;
   await rm(draft, { recursive: true, force: true });
   await cp(native, draft, { recursive: true, verbatimSymlinks: true });
-  // Another process may have been faster: the rename then fails, since the folder is not empty, and its copy is as
+  // Another process may have been faster: the rename then fails, since the folder is not empty, and its copy is equally
   // good.
   await rename(draft, target).catch(() => rm(draft, { recursive: true }));
   return target;

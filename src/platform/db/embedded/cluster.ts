@@ -20,7 +20,7 @@ export type ClusterOptions = {
   readonly user: ServerUser | undefined;
   readonly durable: boolean;
   readonly log: Log;
-  /** Breaks off the creation of a cluster. */
+  /** Aborts the creation of a cluster. */
   readonly signal?: AbortSignal | undefined;
 };
 
@@ -33,7 +33,7 @@ export const passwordPath = (dataDir: string): string => join(dataDir, 'postgres
 
 /**
  * Returns the cluster of `dataDir`, created if there is none, and the password of its superuser. Of several concurrent
- * processes only one creates it; an interrupted creation leaves nothing that the next one would take for a cluster.
+ * processes only one creates it; an interrupted creation leaves nothing that the next one would mistake for a cluster.
  * Throws a StartupError if the cluster belongs to another major version or if the server's user cannot reach it.
  */
 export async function openCluster(options: ClusterOptions): Promise<{ clusterDir: string; password: string }> {
@@ -51,7 +51,7 @@ export async function openCluster(options: ClusterOptions): Promise<{ clusterDir
   throw new StartupError(`${passwordPath(options.dataDir)}, the password of ${clusterDir}, is missing: restore it.`);
 }
 
-/** Whether DATA_DIR contains a cluster, of whatever version and in whatever condition. */
+/** Returns true if DATA_DIR contains a cluster, of any version and in any condition. */
 export const hasCluster = async (dataDir: string): Promise<boolean> =>
   (await realDir(clusterPath(dataDir))) !== undefined;
 
@@ -75,9 +75,9 @@ async function createCluster(options: ClusterOptions): Promise<void> {
 }
 
 /**
- * Puts what `fill` writes into a new folder in the place of the cluster of `dataDir`, at once and only when it is complete:
- * in DATA_DIR, or outside it if the server's user may not enter it. Returns false if another process was faster: its cluster
- * stays.
+ * Runs `fill` on a new folder and, once complete, moves it atomically to the place of the cluster of `dataDir`: in
+ * DATA_DIR, or outside it if the server's user may not enter it. Returns false if another process was faster: its
+ * cluster stays.
  */
 export async function installCluster(
   options: Pick<ClusterOptions, 'dataDir' | 'user' | 'log'>,
@@ -114,7 +114,7 @@ const orRemove = (dir: string, installed: Promise<void>): Promise<boolean> =>
     () => rm(dir, { recursive: true }).then(() => false),
   );
 
-/** Removes what interrupted starts left; drafts of processes that are still running stay. */
+/** Removes the remains of interrupted starts; drafts of processes that are still running stay. */
 async function removeDrafts(dataDir: string): Promise<void> {
   for (const name of await readdir(dataDir)) {
     const pid = Number(/^postgres\.new-(\d+)/.exec(name)?.[1]);

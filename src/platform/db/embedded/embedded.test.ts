@@ -33,7 +33,7 @@ beforeAll(async () => {
 });
 afterEach(async () => {
   for (const child of children.splice(0)) child.kill('SIGKILL');
-  // Or else they start again what the next line stops.
+  // Otherwise they would restart what the next line stops.
   await Promise.all(servers.splice(0).map((server) => server.release()));
   await stopServer(clusterDir);
 });
@@ -48,7 +48,7 @@ async function start(dir = dataDir): Promise<EmbeddedServer> {
   return server;
 }
 
-/** How the cluster would be run, and the port on which it ran last. */
+/** Returns the site of a stopped cluster, and the port on which it ran last. */
 async function stoppedSite(): Promise<{ site: Site; port: number }> {
   const server = await start();
   await server.stop();

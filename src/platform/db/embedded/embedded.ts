@@ -20,17 +20,17 @@ export type EmbeddedOptions = {
   readonly durable?: boolean;
   /** The module whose packages have the PostgreSQL programs (only in tests, for other versions); this one by default. */
   readonly binariesFrom?: string | undefined;
-  /** Aborts the start: it rejects, and what it has started ends. */
+  /** Aborts the start: it rejects, and everything that it has started ends. */
   readonly signal?: AbortSignal;
 };
 
 export type EmbeddedServer = {
   readonly connectionString: string;
-  /** Whether the server was running already, left by a killed process or used by another one. */
+  /** True if the server was running already, left by a killed process or used by another one. */
   readonly attached: boolean;
   /** Stops the server. Resolves within 5 seconds. */
   stop(): Promise<void>;
-  /** Makes the server stop without waiting for it: for a process that has to end at once. */
+  /** Makes the server stop without waiting for it: for a process that has to end immediately. */
   halt(): Promise<unknown>;
   /** Stops watching the server and leaves it running. */
   release(): Promise<void>;
@@ -42,12 +42,12 @@ const RETRY_MS = 50;
 const DISCONNECT_GRACE_MS = 500;
 
 /**
- * Makes sure that PostgreSQL runs on DATA_DIR/postgres, on a free port of 127.0.0.1 and on a Unix socket in that folder,
- * which the connection string names where the system and the path allow one (socket.ts). The server is a separate process:
- * it survives if this process is killed, and the next start finds it. If the server itself is killed, it is restarted
- * on the same port while this process runs, or recovers at the next start.
+ * Makes sure that PostgreSQL runs on DATA_DIR/postgres, on a free port of 127.0.0.1 and on a Unix socket in that
+ * folder, which the connection string names where the system and the path allow one (socket.ts). The server is a
+ * separate process: it survives if this process is killed, and the next start finds it. If the server itself is killed,
+ * it is restarted on the same port while this process runs, or recovers at the next start.
  *
- * Throws a StartupError that says what to do (disk full, folder not writable, other version, out of memory).
+ * Throws a StartupError with the correction (disk full, folder not writable, other version, out of memory).
  */
 export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedServer> {
   try {
@@ -69,7 +69,7 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
 
 /**
  * Connects an operator command to the server of DATA_DIR, which the program may be using. If none runs, one is started,
- * and `release` stops it unless somebody else has connected in the meantime.
+ * and `release` stops it unless another client has connected in the meantime.
  */
 export async function attachEmbedded(
   options: EmbeddedOptions,
@@ -94,7 +94,7 @@ async function openSite(options: EmbeddedOptions): Promise<{ site: Site; passwor
   return { site, password };
 }
 
-/** Retries, since a dying server counts as running for a moment. */
+/** Retries, since a dying server briefly counts as running. */
 async function connectToServer(site: Site, password: string, signal: AbortSignal | undefined) {
   const deadline = Date.now() + CONNECT_TIMEOUT_MS;
   for (;;) {
@@ -125,7 +125,10 @@ async function verify({ clusterDir }: Site, connectionString: string): Promise<v
   throw new StartupError(`Another PostgreSQL took the port of ${clusterDir}: start again.`);
 }
 
-/** Whether others use the server. The caller's own closed connections count until their server processes have ended. */
+/**
+ * Returns true if others use the server. The caller's own closed connections count until their server processes have
+ * ended.
+ */
 async function staysInUse(connectionString: string): Promise<boolean> {
   const deadline = Date.now() + DISCONNECT_GRACE_MS;
   while ((await countOtherClients(connectionString)) > 0) {
@@ -154,7 +157,7 @@ async function query<R extends pg.QueryResultRow>(connectionString: string, text
   }
 }
 
-/** Restarts the server when it is gone, until `end`, which breaks off a restart in progress. */
+/** Restarts the server when it is gone, until `end`, which aborts a restart in progress. */
 function watchServer(site: Site, port: number, log: Log): { end(): Promise<void> } {
   const ending = new AbortController();
   let check = Promise.resolve();

@@ -16,7 +16,7 @@ import { operatingSystem } from '../../lib/operating-system.ts';
 
 const run = promisify(execFile);
 
-/** A cluster and how to run its server. */
+/** A cluster and the options of its server. */
 export type Site = {
   /** A real path, without symbolic links. */
   readonly clusterDir: string;
@@ -25,7 +25,7 @@ export type Site = {
   readonly postgres: string;
   readonly user: ServerUser | undefined;
   readonly durable: boolean;
-  /** How long a start may take; ten minutes if absent. */
+  /** Time limit of a start; ten minutes if absent. */
   readonly startTimeoutMs?: number;
 };
 
@@ -40,12 +40,12 @@ const POLL_MS = 20;
 /** Crash recovery replays up to max_wal_size, which takes minutes on a slow disk. */
 const START_TIMEOUT_MS = 600_000;
 const STOP_TIMEOUT_MS = 5_000;
-/** How long a start is retried while its failure is one that goes away by itself. */
+/** Time for which a start is retried while its failure is temporary. */
 const RETRY_MS = 10_000;
-/** A port taken between choice and use, or processes of a killed server that have not ended yet. */
+/** Failure of a port taken between choice and use, or of processes of a killed server that have not ended yet. */
 const TRANSIENT_FAILURE =
   /Address already in use|pre-existing shared memory block|lock file "postmaster.pid" already exists/;
-/** Some network and shared folders take no sockets. */
+/** Some network and shared folders support no sockets. */
 const NO_SOCKETS = /could not create any Unix-domain sockets/;
 const MAX_LOG_BYTES = 10_000_000;
 
@@ -71,13 +71,13 @@ const FAILURES: readonly { readonly pattern: RegExp; readonly sentence: string }
   {
     pattern: /ENOENT|error while loading shared libraries/,
     sentence:
-      'The built-in PostgreSQL cannot run here: run "npm ci" again, or set DATABASE_URL to a PostgreSQL of your own.',
+      'The built-in PostgreSQL cannot run here: run "npm ci" again, or set DATABASE_URL to your own PostgreSQL.',
   },
 ];
 
 /**
- * Finds the server that runs on this cluster, whichever process started it; `ready`: whether it accepts connections yet.
- * A pid file whose process is gone, or is another program by now, is ignored.
+ * Finds the server that runs on this cluster, whichever process started it; `ready` is true if it accepts connections
+ * already. A pid file whose process is gone, or is another program by now, is ignored.
  */
 export async function findServer(clusterDir: string): Promise<(RunningServer & { ready: boolean }) | undefined> {
   // Lines of postmaster.pid: pid, data directory, start time, port, socket folder, address, shared memory key, status.
@@ -178,8 +178,8 @@ async function spawnServer(site: Site, port: number, socketDir: string | null) {
 }
 
 /**
- * Removes a pid file whose pid belongs to another program. PostgreSQL cleans up after a dead process, but refuses to
- * start when the pid in its file is in use by any process: after a reboot, or in a new container, pids are reused.
+ * Removes a pid file whose pid belongs to another program. PostgreSQL cleans up after a dead process, but does not
+ * start if the pid in its file is in use by any process: after a reboot, or in a new container, pids are reused.
  */
 async function removeForeignPidFile(clusterDir: string): Promise<void> {
   const path = join(clusterDir, 'postmaster.pid');
@@ -188,7 +188,7 @@ async function removeForeignPidFile(clusterDir: string): Promise<void> {
   await rm(path, { force: true });
 }
 
-/** Whether a process with this pid is running. */
+/** Returns true if a process with this pid is running. */
 export function isAlive(pid: number): boolean {
   try {
     return process.kill(pid, 0);
@@ -215,7 +215,7 @@ async function freePort(): Promise<number> {
   return address.port;
 }
 
-/** Turns the output of a failed PostgreSQL start into an error whose message says what to do. */
+/** Turns the output of a failed PostgreSQL start into an error whose message includes the correction. */
 export function startFailure(
   output: string,
   { clusterDir, logFile }: Pick<Site, 'clusterDir' | 'logFile'>,

@@ -15,7 +15,7 @@ export type ServeLock =
  * It only guards against mistakes, and nothing depends on it: any number of processes may work on one database.
  *
  * It is a session lock: a killed process cannot leave it behind, and a restart of PostgreSQL ends it. `holder` is shown
- * to the process that is refused, for example 'process 4711, http://127.0.0.1:8080' (at most 63 bytes).
+ * to the process that does not get the lock, for example 'process 4711, http://127.0.0.1:8080' (at most 63 bytes).
  */
 export async function acquireServeLock(connectionString: string, holder: string): Promise<ServeLock> {
   const client = new pg.Client(clientConfig(connectionString, { application_name: holder, keepAlive: true }));

@@ -15,7 +15,7 @@ const TUNING: Readonly<Record<string, string>> = {
   maintenance_work_mem: '128MB',
   huge_pages: 'off',
   jit: 'off',
-  // Containers often have 64 MB of shared memory, which parallel queries can exhaust.
+  // Containers often have only 64 MB of shared memory, which parallel queries can exhaust.
   max_parallel_workers_per_gather: '0',
   wal_buffers: '16MB',
   min_wal_size: '512MB',
@@ -25,7 +25,7 @@ const TUNING: Readonly<Record<string, string>> = {
   // Message tables turn over quickly; the defaults would let them bloat.
   autovacuum_naptime: '10s',
   autovacuum_vacuum_cost_limit: '2000',
-  // The gateway logs errors of statements itself; so the server's own log stays small enough to need no rotation.
+  // The gateway logs errors of statements itself; this keeps the server's own log small enough to need no rotation.
   log_min_messages: 'log',
   log_checkpoints: 'off',
   log_timezone: 'UTC',
@@ -75,12 +75,12 @@ export function serverArguments(options: {
       listen_addresses: '127.0.0.1',
       port: String(options.port),
       unix_socket_directories: options.socketDir ?? '',
-      // For the server's own user, like the folder; and for root, whom no permission keeps out.
+      // Only for the server's own user, like the folder; and for root, whom no permission excludes.
       unix_socket_permissions: '0600',
       fsync: durable,
       synchronous_commit: durable,
       full_page_writes: durable,
-      // Not durable is for tests, which run several programs on one server.
+      // The non-durable mode is for tests, which run several programs on one server.
       ...(options.durable ? {} : { max_connections: '200' }),
     }),
   ];

@@ -17,7 +17,7 @@ const CREATE_COMMANDS: readonly (readonly [command: string, ...args: string[]])[
 ];
 
 /**
- * Finds the user for the server if this process is root, since PostgreSQL refuses to run as root: the owner of an
+ * Finds the user for the server if this process is root, since PostgreSQL does not run as root: the owner of an
  * existing cluster, or an existing user `heliograph` or `postgres`, or a new system user `heliograph`, or `nobody`.
  * Undefined otherwise: the server then runs as the user of this process.
  */
@@ -53,8 +53,8 @@ async function lookUp(name: string): Promise<ServerUser | undefined> {
 }
 
 /**
- * Whether the user may enter the folder and all its parents, by their x bits; access control lists are not considered.
- * `dir` must be a real path, without symbolic links.
+ * Returns true if the user may enter the folder and all its parents, by their x bits; access control lists are not
+ * considered. `dir` must be a real path, without symbolic links.
  */
 export async function mayEnter(dir: string, user: ServerUser): Promise<boolean> {
   const { mode, uid, gid } = await stat(dir);

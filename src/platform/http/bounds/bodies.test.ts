@@ -9,12 +9,12 @@ import { authentication } from '../auth.ts';
 import { createServer } from '../server.ts';
 
 const MIB = 1024 * 1024;
-/** Half of what one stranger may have. */
+/** Half of the limit of one unauthenticated client. */
 const HALF = 2 * MIB;
 
 /**
- * A server with 128 MiB for bodies: 32 for an account, 32 for all strangers, 4 for each of them. An API key is the number
- * of its account.
+ * A server with 128 MiB for bodies: 32 for an account, 32 for all unauthenticated clients, 4 for each of them. An API
+ * key is the number of its account.
  */
 async function boundedServer() {
   const deps = apiDeps({ config: loadConfig({ MAX_BODY_MIB: '128' }) });
@@ -32,7 +32,7 @@ async function boundedServer() {
   app.server.setMaxListeners(100);
   const server = await listening(app);
   onTestFinished(() => server[Symbol.asyncDispose]());
-  /** Sends the head of a request and the first octet of its body. */
+  /** Sends the head of a request and the first byte of its body. */
   const begin = async (path: string, bytes: number | 'chunked', { from = '127.0.0.2', key = '' } = {}) => {
     const length = bytes === 'chunked' ? 'Transfer-Encoding: chunked' : `Content-Length: ${bytes}`;
     const credentials = key === '' ? '' : `X-API-Key: ${key}\r\n`;
@@ -46,7 +46,7 @@ async function boundedServer() {
   return { begin, metrics: () => deps.metrics.registry.metrics() };
 }
 
-/** Sends the rest of a body that `begin` began, and resolves with the status of the answer. */
+/** Sends the rest of a body that `begin` began, and resolves with the status of the response. */
 function complete(request: OpenRequest, bytes: number): Promise<number> {
   request.send(`${'x'.repeat(bytes - 2)}"`);
   return request.status();

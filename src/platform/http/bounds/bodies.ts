@@ -8,7 +8,7 @@ import type { EndConnection } from '../client-error.ts';
 import type { Refusal } from './refusals.ts';
 import { isKnownCaller } from './strangers.ts';
 
-/** Bodies of up to this size are not counted: the number of connections bounds them. */
+/** Bodies of up to this size are not counted: the number of connections limits them. */
 const FREE_BYTES = 16 * 1024;
 const RETRY_AFTER_SECONDS = 5;
 
@@ -19,10 +19,10 @@ type Options = {
 };
 
 /**
- * Bounds the request bodies that are held in memory, before they are read: those of callers with valid credentials, in
- * all and by account, and those of strangers, in all and by address. Each part is divided fairly: when it is used up, the
- * caller with the most has to give up a body that still arrives. A body counts with its declared length, one without a
- * declared length with the most that its route accepts, until its request is answered.
+ * Limits the request bodies that are held in memory, before they are read: those of callers with valid credentials, in
+ * total and by account, and those of unauthenticated clients, in total and by address. Each part is divided fairly:
+ * when it is used up, the caller with the most has to give up a body that is still arriving. A body counts with its
+ * declared length, or without one with the maximum that its route accepts, until the response is sent.
  */
 export function boundBodies(app: App, { bounds, end, count }: Options): void {
   const { bodyBytes } = bounds;
@@ -49,11 +49,14 @@ export function boundBodies(app: App, { bounds, end, count }: Options): void {
 
 const nameOf = (request: FastifyRequest): string | number => actorOf(request)?.accountId ?? networkOf(request.ip);
 
-/** Undefined on routes without authentication, whatever the type says. */
+/** Returns the actor; undefined on routes without authentication, despite the type. */
 const actorOf = (request: FastifyRequest): FastifyRequest['actor'] | undefined =>
   'actor' in request ? request.actor : undefined;
 
-/** How much of the body may have to be in memory; 0 for one that goes to disk, or is refused because of its length. */
+/**
+ * Returns the bytes of the body that may have to be in memory; 0 for one that goes to disk, or is rejected because of
+ * its length.
+ */
 function heldBytes(request: FastifyRequest): number {
   const { headers, routeOptions } = request;
   if (headers['content-length'] === undefined && headers['transfer-encoding'] === undefined) return 0;
@@ -66,7 +69,7 @@ function heldBytes(request: FastifyRequest): number {
 const shortageError = (shortage: Shortage): AppError =>
   shortage === 'caller'
     ? new AppError('rate_limited', {
-        message: 'Too many large requests of yours are in progress',
+        message: 'Too many of your large requests are in progress',
         retryAfterSeconds: RETRY_AFTER_SECONDS,
       })
     : new AppError('unavailable', {
@@ -74,7 +77,7 @@ const shortageError = (shortage: Shortage): AppError =>
         retryAfterSeconds: RETRY_AFTER_SECONDS,
       });
 
-/** A body that has arrived is about to be answered, so it stays. */
+/** Cuts off a body that is still arriving. One that has arrived is about to get its response, so it stays. */
 function cutBody(
   { raw }: FastifyRequest,
   { raw: response }: FastifyReply,

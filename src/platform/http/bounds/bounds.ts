@@ -18,8 +18,8 @@ type Options = {
 };
 
 /**
- * Bounds what clients may hold and how often strangers may fail. Call it after the hooks that refuse requests
- * without reading them, and before the routes are registered.
+ * Limits the resources that clients may hold, and the failures of unauthenticated clients. Call it after the hooks that
+ * reject requests without reading them, and before the routes are registered.
  */
 export function applyBounds(app: App, { config: { bounds }, count, isTrusted, end, floods }: Options): void {
   boundConnections(app.server, { bounds, isTrusted, count, floods });

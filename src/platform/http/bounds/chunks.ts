@@ -5,18 +5,18 @@ import type { Refusal } from './refusals.ts';
 
 /** A body may have this many chunks, whatever their size; programs that stream a small body send less. */
 const FREE_CHUNKS = 2000;
-/** Beyond that, its chunks must have this many octets on average. */
+/** Minimum average size in bytes of the chunks of a body with more than `FREE_CHUNKS`. */
 const MIN_AVERAGE_OCTETS = 16;
-/** For the client to read the answer to a request that it is still sending. */
+/** Time for the client to read the response to a request that it is still sending. */
 const LINGER_MS = 2000;
 
 type Options = { readonly end: EndConnection; readonly count: (bound: Refusal) => void };
 
 /**
- * Bounds what the chunks of a body cost. However small, each costs about a microsecond and an object of 100 octets: a
- * body of one octet a chunk held up all others for 100 ms each 600 KiB, and took a hundred times its size in memory. A
- * body of too many small chunks gets 413 (CHUNKS). The rest of a chunked body that is already answered is discarded
- * without being parsed, and the connection is closed after two seconds.
+ * Limits the cost of the chunks of a body. However small, each costs about a microsecond and an object of 100 bytes: a
+ * body of one byte a chunk delayed all others for 100 ms each 600 KiB, and took a hundred times its size in memory. A
+ * body of too many small chunks gets 413 (CHUNKS). The rest of a chunked body that already has its response is
+ * discarded without being parsed, and the connection is closed after two seconds.
  */
 export function boundChunks(server: Server, { end, count }: Options): void {
   const watch = (request: IncomingMessage, response: ServerResponse): void => {
@@ -38,11 +38,11 @@ export function boundChunks(server: Server, { end, count }: Options): void {
 
 const TOO_MANY = { status: 413, message: 'The body has too many small chunks', code: 'CHUNKS' } as const;
 
-/** Node's parser hands each chunk to this method, also while nobody reads the body. */
+/** Hooks the method to which Node's parser hands each chunk, even while nothing reads the body. */
 function refuseSmallChunks(request: IncomingMessage, refuse: () => void): void {
   let [chunks, octets, refused] = [0, 0, false];
   request.push = (chunk: Buffer | null, encoding?: BufferEncoding): boolean => {
-    // Called again for what is left of the octets that are being parsed.
+    // Called again for the rest of the bytes that are being parsed.
     if (refused) return true;
     if (chunk !== null) {
       chunks++;
@@ -56,8 +56,8 @@ function refuseSmallChunks(request: IncomingMessage, refuse: () => void): void {
 }
 
 /**
- * Takes the connection from the parser. What still arrives is read, since a client may only then read its answer. The
- * parser would take the end for a fault, and answer that as well.
+ * Takes the connection from the parser. Further input is read, since a client may only then read its response. The
+ * parser would treat the end as an error, and respond to that as well.
  */
 function discardRest(socket: Socket): void {
   socket.removeAllListeners('data');

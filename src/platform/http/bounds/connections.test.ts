@@ -6,7 +6,7 @@ import { until } from '../../../../test/support/until.ts';
 import { loadConfig } from '../../config.ts';
 import { createServer } from '../server.ts';
 
-/** A server with few connections, and what opens them from an address of this machine. */
+/** A server with few connections, and a function that opens them from an address of this machine. */
 async function smallServer(settings: Record<string, string>) {
   const deps = apiDeps({ config: loadConfig(settings) });
   const app = createServer(deps);

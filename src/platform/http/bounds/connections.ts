@@ -8,16 +8,16 @@ import type { Refusal } from './refusals.ts';
 
 type Options = {
   readonly bounds: Config['bounds'];
-  /** Whether an address belongs to TRUST_PROXY. */
+  /** Returns true if an address belongs to TRUST_PROXY. */
   readonly isTrusted: (address: string | undefined) => boolean;
   readonly count: (bound: Refusal) => void;
   readonly floods: Pick<Floods, 'accept'>;
 };
 
 /**
- * Closes connections as they are accepted: those of an address that holds too many or has flooded others, and, when all are taken, one of the
- * address that holds the most. A bound on their number alone would keep out everybody else then. Each connection of a
- * trusted proxy counts for itself, because it carries the requests of many clients.
+ * Closes connections as they are accepted: those of an address that holds too many or has flooded others, and, when all
+ * are taken, one of the address that holds the most. A limit on their number alone would then keep out everyone else.
+ * Each connection of a trusted proxy counts for itself, because it carries the requests of many clients.
  */
 export function boundConnections(server: Server, { bounds, isTrusted, count, floods }: Options): void {
   const budget = createFairBudget({ all: bounds.connections, perCaller: bounds.connectionsPerAddress });

@@ -7,7 +7,7 @@ import { createServer } from '../server.ts';
 const get = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`;
 const last = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`;
 
-/** A server whose answers wait for `release`, and that counts how many requests are at work. */
+/** A server whose responses wait for `release`, and that counts the requests in progress. */
 async function gatedServer() {
   const app = createServer(apiDeps());
   const gate = Promise.withResolvers<void>();

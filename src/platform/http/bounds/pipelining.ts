@@ -6,23 +6,26 @@ import type { Refusal } from './refusals.ts';
 
 /** Waiting requests of all connections that begin in one turn of the event loop: some 1.5 ms of work. */
 const BEGIN_PER_TURN = 8;
-/** Requests that may wait behind the one at work. Clients in use send the next one after an answer, a few send ten ahead. */
+/**
+ * Requests that may wait behind the one in progress. Most clients send the next one after a response, a few send ten
+ * ahead.
+ */
 const MAX_WAITING = 64;
-/** Floods of an address. Node parses a read of 64 KiB, a thousand requests in 17 ms, before anybody can say no to it. */
+/** Floods of an address. Node parses a read of 64 KiB, a thousand requests in 17 ms, before any limit can apply. */
 const FLOODS: Rate = { perMinute: 3, perSecond: 3 };
 
 type Exchange = readonly [request: IncomingMessage, response: ServerResponse];
 
 /**
  * Handles one request of a connection at a time, and reads no further while others wait. Node hands over all pipelined
- * requests (RFC 9112 §9.3.2) of a read in one piece: 64 KiB of them took 0.2 s of the event loop, and 50 connections
- * 10 s. Here the first request of a connection begins at once, and of those that wait behind one only a few in each turn
- * of the event loop, connections in turn. A connection with more than 64 waiting goes to `endFlood`, once.
+ * requests (RFC 9112 §9.3.2) of a read in one piece: 64 KiB of them took 0.2 s of the event loop, and 50 connections 10
+ * s. Here the first request of a connection begins immediately, and of those that wait behind one only a few in each
+ * turn of the event loop, connections in turn. A connection with more than 64 waiting goes to `endFlood`, once.
  */
 export function oneAtATime(handle: RequestListener, endFlood: (socket: Socket) => void): RequestListener {
-  /** What waits, by connection. A connection has an entry while one of its requests is at work or waits. */
+  /** Waiting requests by connection. A connection has an entry while one of its requests is in progress or waits. */
   const waiting = new WeakMap<Socket, Exchange[]>();
-  /** Connections with a waiting request and none at work. */
+  /** Connections with a waiting request and none in progress. */
   const ready = new Set<Socket>();
 
   function begin(socket: Socket, [request, response]: Exchange): void {
@@ -54,7 +57,7 @@ export function oneAtATime(handle: RequestListener, endFlood: (socket: Socket) =
 
   return (request, response) => {
     const { socket } = request;
-    // The rest of a read of which the connection was closed.
+    // Rest of a read from a closed connection.
     if (socket.destroyed) return;
     const exchanges = waiting.get(socket);
     if (exchanges === undefined) {
@@ -67,7 +70,7 @@ export function oneAtATime(handle: RequestListener, endFlood: (socket: Socket) =
   };
 }
 
-/** Ends connections that flood with pipelined requests, and for a minute what their addresses open. */
+/** Ends connections that flood with pipelined requests, and for a minute new connections from their addresses. */
 export type Floods = {
   end(socket: Socket): void;
   /** Returns false if the address of this new connection has flooded. */
@@ -75,7 +78,7 @@ export type Floods = {
 };
 
 type FloodOptions = {
-  /** Whether an address belongs to TRUST_PROXY: it carries the requests of many clients, and is not barred. */
+  /** Returns true if an address belongs to TRUST_PROXY: it carries the requests of many clients, and is not barred. */
   readonly isTrusted: (address: string | undefined) => boolean;
   readonly count: (bound: Refusal) => void;
 };
@@ -90,7 +93,7 @@ export function createFloods({ isTrusted, count }: FloodOptions): Floods {
       const { remoteAddress } = socket;
       const network = networkOf(remoteAddress);
       if (isTrusted(remoteAddress) || limiter.take(network, FLOODS).remaining > 0) return;
-      // Others that wait to be read would each take 17 ms. Those of a customer behind the same address have been read.
+      // Others waiting to be read would each take 17 ms. Those of a customer behind the same address have been read.
       for (const other of open.get(network) ?? []) if (other.bytesRead === 0) other.destroy();
     },
     accept(socket) {

@@ -1,7 +1,7 @@
 import { Counter, type Registry } from 'prom-client';
 import type { Metrics } from '../../metrics.ts';
 
-/** Which bound a connection or a request met. */
+/** The limit that was exceeded. */
 export type Refusal =
   | 'connections'
   | 'connections_of_address'
@@ -14,7 +14,7 @@ export type Refusal =
 
 const NAME = 'heliograph_http_refused_total';
 
-/** Returns the function that counts a refusal in the metrics. Servers with one registry share the counter. */
+/** Returns the function that counts a rejection in the metrics. Servers with one registry share the counter. */
 export function createRefusalCounter({ registry }: Pick<Metrics, 'registry'>): (bound: Refusal) => void {
   const known = registry.getSingleMetric(NAME);
   const counter = known instanceof Counter ? known : createCounter(registry);
@@ -24,7 +24,7 @@ export function createRefusalCounter({ registry }: Pick<Metrics, 'registry'>): (
 const createCounter = (registry: Registry): Counter<'bound'> =>
   new Counter({
     name: NAME,
-    help: 'Connections closed and requests refused because of a bound on what one client, or all of them, may hold',
+    help: 'Connections closed and requests rejected because of a limit on the resources of one client or of all',
     labelNames: ['bound'] as const,
     registers: [registry],
   });

@@ -6,7 +6,7 @@ import { type OpenRequest, openRequest } from '../../../../test/support/http/ope
 import { until } from '../../../../test/support/until.ts';
 import { createServer } from '../server.ts';
 
-/** A server whose time passes by hand, and what sends a POST to it. */
+/** A server with a manual clock, and a function that sends a POST to it. */
 async function stoppedServer() {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
   onTestFinished(() => void vi.useRealTimers());

@@ -12,7 +12,7 @@ const MIN_BYTES = 1024;
 type Open = {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
-  /** How much the connection had brought when the sweeps began to count. */
+  /** Bytes that the connection had received when the sweeps began to count. */
   read: number;
   sweeps: number;
 };
@@ -20,12 +20,12 @@ type Open = {
 type Options = { readonly end: EndConnection; readonly count: (bound: Refusal) => void };
 
 /**
- * Ends requests of every route whose bodies stall: with 408 when less than 1 KiB arrives within 10 seconds, and without
- * an answer when the rest of a body that is already answered takes longer than that. What we have not read yet is not
- * the client's fault. Returns the function that stops watching.
+ * Ends requests of every route whose bodies stall: with 408 if less than 1 KiB arrives within 10 seconds, and without a
+ * response if the rest of a body that already has its response takes longer than that. Bytes that we have not read yet
+ * do not count against the client. Returns the function that stops watching.
  */
 export function endSlowBodies(server: Server, { end, count }: Options): () => void {
-  // By connection, so that it holds one entry for each, however many requests there are between two sweeps.
+  // Open requests by connection: one entry for each, however many requests there are between two sweeps.
   const open = new Map<Socket, Open>();
 
   const note = (request: IncomingMessage, response: ServerResponse): void => {

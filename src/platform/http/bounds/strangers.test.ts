@@ -43,7 +43,7 @@ async function guardedServer() {
     const head = `POST ${path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n${type}\r\n${headers}\r\n`;
     return (await openRequest(server.port, head + text, from)).status();
   };
-  /** Posts what is wrong, so often that the address has used up its failures. */
+  /** Posts invalid requests, so often that the address has used up its failures. */
   const fail = async (path: string, text: string, from?: string): Promise<number[]> => {
     const statuses: number[] = [];
     for (let i = 0; i < 121; i++) statuses.push(await post(path, text, from === undefined ? {} : { from }));

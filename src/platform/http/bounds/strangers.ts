@@ -8,16 +8,19 @@ import type { Refusal } from './refusals.ts';
 declare module 'fastify' {
   interface FastifyContextConfig {
     /**
-     * Whether strangers may call the route: nothing but what they send can prove who they are. Set for every route that
-     * takes a body without credentials. Such a request is answered with its first fault only, its body has a small share
-     * of the memory, and its failures count against its address.
+     * True if unauthenticated clients may call the route: only the request itself can prove who they are. Set for every
+     * route that takes a body without credentials. The response to such a request names only its first error, its body
+     * has a small share of the memory, and its failures count against its address.
      */
     stranger?: boolean;
-    /** Whether the caller of such a route has proven itself before, from this address. Its failures do not lock it out. */
+    /**
+     * Returns true if the caller of such a route has proven itself before, from this address. Its failures do not lock
+     * it out.
+     */
     isKnownCaller?: (request: FastifyRequest) => boolean;
   }
   interface FastifyRequest {
-    /** Whether a failure of this request counts against its address. */
+    /** True if a failure of this request counts against its address. */
     countsFailure: boolean;
   }
 }
@@ -32,14 +35,14 @@ export const DOOR_BODY_BYTES = 4096;
 const RATE: Rate = { perMinute: 120, perSecond: 120 };
 
 /**
- * The answers that count as failures. A 401 that names a limit was counted by that limit, which distinguishes users
+ * The statuses that count as failures. A 401 that names a limit was counted by that limit, which distinguishes users
  * (src/identity/users/login-limits.ts).
  */
 const FAILURES: ReadonlySet<number> = new Set([400, 401, 403, 404, 408, 413, 415]);
 
 /**
- * Marks every route that takes a body without credentials as one for strangers, and bounds that body. Call it before
- * the routes are registered.
+ * Marks every route that takes a body without credentials as one for unauthenticated clients, and limits that body.
+ * Call it before the routes are registered.
  */
 export function guardDoors(app: App): void {
   app.addHook('onRoute', (route) => {
@@ -51,21 +54,22 @@ export function guardDoors(app: App): void {
 
 const SAFE: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 
-/** Whether a route says that it needs no credentials, and may have a body. */
+/** Returns true if a route needs no credentials, and may have a body. */
 function isDoor({ method, schema }: RouteOptions): boolean {
   const security: unknown = schema && 'security' in schema ? schema.security : undefined;
   return Array.isArray(security) && security.length === 0 && ![method].flat().every((each) => SAFE.has(each));
 }
 
-/** Whether the caller has proven who it is, with this request or before. */
+/** Returns true if the caller has proven its identity, with this request or before. */
 export const isKnownCaller = (request: FastifyRequest): boolean =>
   ('actor' in request && request.actor !== undefined) || request.routeOptions.config.isKnownCaller?.(request) === true;
 
 /**
- * Limits the failures of an address at each route for strangers: 120 a minute. Beyond that it gets 429 before its body is
- * read. Each process counts for itself, because the limit protects its time and memory. Routes with authentication are
- * not affected, so a stranger behind the same address cannot stop a customer. Register it after everything that
- * refuses requests that a foreign web page can make a browser send: they would lock out the visitors of that page.
+ * Limits the failures of an address at each route for unauthenticated clients: 120 a minute. Beyond that it gets 429
+ * before its body is read. Each process counts for itself, because the limit protects its time and memory. Routes with
+ * authentication are not affected, so an unauthenticated client behind the same address cannot stop a customer.
+ * Register it after everything that rejects requests that a foreign web page can make a browser send: they would lock
+ * out the visitors of that page.
  */
 export function limitFailures(app: App, count: (bound: Refusal) => void): void {
   const limiter = createRateLimiter();

@@ -2,7 +2,7 @@ import type { Range } from '../../storage/storage.ts';
 
 /**
  * Reads the Range header (RFC 9110, 14.2) for a file of this size. Returns `whole` if there is none, if it is not
- * supported (several ranges, another unit) or if it is invalid, which RFC 9110 lets us ignore; and `beyond` if it
+ * supported (several ranges, another unit) or if it is invalid, which RFC 9110 allows us to ignore; and `beyond` if it
  * begins after the end of the file.
  */
 export function readRange(header: string | undefined, sizeBytes: number): Range | 'whole' | 'beyond' {

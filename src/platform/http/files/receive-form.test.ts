@@ -17,7 +17,7 @@ const BOUNDS: FormBounds = {
   bodyBytes: 1_000_000,
   stallTimeoutMs: 1500,
   totalTimeoutMs: 6000,
-  // The answer is lost to a client that has not read it by then and still sends.
+  // The response is lost to a client that has not read it by then and still sends.
   drainTimeoutMs: 2500,
 };
 let app: App;
@@ -47,8 +47,8 @@ const FILE = `--x\r\n${HEAD}="file"; filename="a.csv"\r\n\r\n`;
 const FIELD = `--x\r\n${HEAD}="limit"\r\n\r\n5\r\n`;
 
 /**
- * Sends the body as it is given, piece by piece, and answers what came back: once the other side has ended the connection,
- * or, where the body has a length, with the first answer.
+ * Sends the body as it is given, piece by piece, and returns the bytes that came back: once the other side has ended
+ * the connection, or, if the body has a length, with the first response.
  */
 async function send(body: Iterable<string> | AsyncIterable<string>, length?: number): Promise<string> {
   const socket = connect(port, '127.0.0.1');
@@ -149,7 +149,7 @@ test('a client that disconnects in the middle ends its request too', async () =>
   await until('no file that is open', async () => (await openFiles()) === 0);
 });
 
-/** Of those without a name that this process has. */
+/** Counts the open files without a name of this process. */
 async function openFiles(): Promise<number> {
   const names = await readdir('/proc/self/fd');
   const targets = await Promise.all(names.map((name) => readlink(`/proc/self/fd/${name}`).catch(() => '')));

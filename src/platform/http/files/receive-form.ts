@@ -27,8 +27,8 @@ export type FormBounds = {
   /** An upload that takes longer than this is rejected. */
   readonly totalTimeoutMs: number;
   /**
-   * How long the rest of a rejected body is read and discarded. Then the connection is closed, and an answer that the
-   * client has not read by then is lost.
+   * Time for which the rest of a rejected body is read and discarded. Then the connection is closed, and a response
+   * that the client has not read by then is lost.
    */
   readonly drainTimeoutMs: number;
 };
@@ -57,14 +57,14 @@ export type FormOptions = {
   /** An empty file, which gets the content. */
   readonly file: FileHandle;
   readonly bounds: FormBounds;
-  /** The upload that the form belongs to: it holds a place while the body arrives. */
+  /** The upload that the form belongs to: it holds a slot while the body arrives. */
   readonly upload: Upload;
 };
 
 /**
  * Receives the form of an upload and writes its file into `file`. Size, number of parts, pauses and total time of the
  * body are all limited. Errors: 400 for a malformed form, one without a file, or one that arrives too slowly; 413
- * beyond a size limit; 503 when there is no place for it, or when it has to give way to others.
+ * beyond a size limit; 503 if there is no slot for it, or if it has to give way to others.
  */
 export async function receiveForm(request: FormRequest, { file, bounds, upload }: FormOptions): Promise<Form> {
   const { raw } = request;
@@ -97,7 +97,7 @@ const tooLarge = ({ fileBytes }: Pick<FormBounds, 'fileBytes'>) =>
 
 type Watch = { readonly broken: Promise<never>; stop(): void };
 
-/** Rejects when the body is too large or too slow, and when it has to give way. */
+/** Rejects if the body is too large or too slow, or if it has to give way. */
 function watchBody(raw: IncomingMessage, bounds: FormBounds, { received, signal }: Place): Watch {
   const { bodyBytes, stallTimeoutMs, totalTimeoutMs } = bounds;
   const { promise: broken, reject } = Promise.withResolvers<never>();
@@ -167,7 +167,7 @@ function asClientError(error: unknown): unknown {
   return new AppError('invalid', { message: `The form cannot be read: ${error.message}`, cause: error });
 }
 
-/** Discards the rest of a rejected body so that the answer can be read, and closes the connection if it goes on. */
+/** Discards the rest of a rejected body so that the response can be read, and closes the connection if it goes on. */
 function drainBody(raw: IncomingMessage, { drainTimeoutMs }: FormBounds): void {
   raw.resume();
   const timer = setTimeout(() => {

@@ -13,7 +13,7 @@ export type ServedFile = {
   readonly contentType: string;
   /** The name under which a browser saves it. */
   readonly fileName: string;
-  /** Whether a browser may display it; only for types that cannot contain scripts. */
+  /** True if a browser may display it; only for types that cannot contain scripts. */
   readonly inline?: boolean;
   /** Identifies exactly these bytes; without quotes. */
   readonly etag: string;
@@ -22,7 +22,7 @@ export type ServedFile = {
 const octets = (options: { readonly description: string; readonly examples?: string[] }) =>
   Type.Unsafe<Readable>(Type.String({ format: 'binary', ...options }));
 
-/** The answers of a route that ends in `sendFile`, for its schema. */
+/** The responses of a route that ends in `sendFile`, for its schema. */
 export const FILE_ANSWERS = {
   200: octets({ description: 'The file' }),
   206: octets({ description: 'The range of the file in the header Range', examples: ['(octets)'] }),
@@ -30,12 +30,12 @@ export const FILE_ANSWERS = {
   416: ref(ErrorOut),
 };
 
-/** Whatever the file contains, it may not load or run anything. */
+/** Content policy of files: whatever they contain, they may not load or run anything. */
 const POLICY = "default-src 'none'; img-src 'self'; media-src 'self'; style-src 'unsafe-inline'; sandbox";
 
 /**
- * Answers with a stored file (RFC 9110): all of it, one range (206, or 416 beyond its end), only its headers, or 304. A
- * request for several ranges gets the whole file. Caches must revalidate their copy each time, since a link may have
+ * Responds with a stored file (RFC 9110): all of it, one range (206, or 416 beyond its end), only its headers, or 304.
+ * A request for several ranges gets the whole file. Caches must revalidate their copy each time, since a link may have
  * been revoked.
  */
 export async function sendFile(
@@ -45,7 +45,7 @@ export async function sendFile(
   file: ServedFile,
 ): Promise<FastifyReply> {
   const etag = `"${file.etag}"`;
-  // A range is of no use to a client whose partial copy is of another version.
+  // A range is useless to a client whose partial copy is of another version.
   const isOther = headers['if-range'] !== undefined && headers['if-range'] !== etag;
   const range = isOther ? 'whole' : readRange(headers.range, file.sizeBytes);
   if (range === 'beyond') throw beyond(file);
@@ -73,7 +73,7 @@ const safeHeaders = ({ contentType, fileName, inline = false }: ServedFile) => (
   'accept-ranges': 'bytes',
 });
 
-/** RFC 6266: the name in two forms, for clients that read only ASCII and for the others. */
+/** Returns the header of RFC 6266: the name in two forms, for clients that read only ASCII and for the others. */
 function disposition(kind: 'inline' | 'attachment', fileName: string): string {
   const ascii = fileName.replace(/[^\x20-\x7e]|["\\%/]/g, '_');
   const exact = encodeURIComponent(fileName.toWellFormed()).replace(

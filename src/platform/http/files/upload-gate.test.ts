@@ -41,7 +41,7 @@ function watched(options: Partial<UploadGateOptions> = {}) {
 const EIGHT_BY_FOUR = [1, 1, 2, 2, 3, 3, 4, 4];
 const EIGHT_BY_EIGHT = [1, 2, 3, 4, 5, 6, 7, 8];
 
-/** How each upload ended so far: with the code of an error, or not yet. */
+/** Returns the state of an upload: the code of its error, or not ended yet. */
 const stateOf = ({ ended }: { ended: Promise<void> }): Promise<string> =>
   Promise.race([
     ended.then(() => 'done').catch((error: { code?: string }) => error.code ?? 'another error'),

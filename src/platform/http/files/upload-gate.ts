@@ -1,9 +1,9 @@
 import { AppError } from '../../errors.ts';
 import { createFairQueue, type Slot } from '../../fair-queue.ts';
 
-/** What an upload does with its place while its body arrives. */
+/** Slot of an upload, used while its body arrives. */
 export type Place = {
-  /** Reports octets of the body: they are what the upload keeps its place by. */
+  /** Reports received bytes of the body, by which the upload keeps its slot. */
   received(bytes: number): void;
   /** Aborted, with an AppError, when the upload has to give way to one of another account. */
   readonly signal: AbortSignal;
@@ -12,43 +12,43 @@ export type Place = {
 /** An upload in progress. */
 export type Upload = {
   /**
-   * Waits for a place and runs `take`, which receives the body, while it holds the place. Errors: 503 when no place
-   * became free in time.
+   * Waits for a slot and runs `take`, which receives the body, while it holds the slot. Errors: 503 if no slot became
+   * free in time.
    */
   receive<T>(take: (place: Place) => Promise<T>): Promise<T>;
 };
 
 export type UploadGate = {
-  /** Runs an upload. Errors: 429 when the account has too many in progress, 503 when all accounts together have. */
+  /** Runs an upload. Errors: 429 if the account has too many in progress, 503 if all accounts together have. */
   run<T>(accountId: number, work: (upload: Upload) => Promise<T>): Promise<T>;
 };
 
 const DEFAULTS = {
-  /** How many bodies are received at the same time; the others wait. */
+  /** Number of bodies that are received at the same time; the others wait. */
   places: 8,
-  /** The uploads in progress of one account: in reception, waiting, or being processed. */
+  /** Maximum uploads in progress of one account: in reception, waiting, or being processed. */
   perAccount: 2,
-  /** The uploads in progress of all accounts. Each needs two open files. */
+  /** Maximum uploads in progress of all accounts. Each needs two open files. */
   inAll: 200,
   /** A body that arrives more slowly is dripping: it gives way to others. */
   bytesPerSecond: 32 * 1024,
-  /** A body is not taken for a dripping one before it has been slower for this long. */
+  /** A body does not count as dripping before it has been slower for this long. */
   graceMs: 2000,
-  /** How long an upload waits for a place. Shorter than the time after which a body that nobody reads is cut off. */
+  /** Time for which an upload waits for a slot. Shorter than the time after which an unread body is cut off. */
   patienceMs: 6000,
-  /** How often an upload that waits looks for one that has to give way. */
+  /** Interval at which a waiting upload looks for one that has to give way. */
   checkMs: 250,
   now: (): number => performance.now(),
 };
 export type UploadGateOptions = typeof DEFAULTS;
 
-/** An upload whose body arrives. `paidUntil`: the octets so far keep it from being a dripping one until then. */
+/** An upload whose body is arriving. `paidUntil`: the bytes so far keep it from counting as dripping until then. */
 type Reception = { readonly accountId: number; paidUntil: number; readonly giveWay: AbortController };
 
 /**
- * Gives the places in which bodies of uploads are received to the accounts in turn. A place is held only while octets
- * flow: when all are taken and another upload waits, a dripping one loses its place, the slowest first. If all flow, an
- * account with several places loses one to an account with none.
+ * Gives the slots in which bodies of uploads are received to the accounts in turn. A slot is held only while bytes
+ * flow: when all are taken and another upload waits, a dripping one loses its slot, the slowest first. If all flow, an
+ * account with several slots loses one to an account with none.
  */
 export function createUploadGate(options: Partial<UploadGateOptions> = {}): UploadGate {
   const { places, perAccount, inAll, bytesPerSecond, graceMs, patienceMs, checkMs, now } = { ...DEFAULTS, ...options };

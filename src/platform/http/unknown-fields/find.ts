@@ -1,15 +1,18 @@
 import { isRecord } from '../../lib/is-record.ts';
 import { nearestName } from './nearest.ts';
 
-/** A field of a request that its schema does not have: its path, as `messages[0].sendr`, and what was likely meant. */
+/**
+ * A field of a request that its schema does not have: its path, as `messages[0].sendr`, and the name that was probably
+ * meant.
+ */
 export type UnknownField = { readonly field: string; readonly nearest: string | null };
 
-/** How many unknown fields are named at most; the rest of the document is not searched. */
+/** Maximum number of unknown fields named; the rest of the document is not searched. */
 export const MAX_UNKNOWN = 20;
-/** Longer names are cut. */
+/** Maximum length of a name in a warning; longer names are cut. */
 const MAX_NAME_LENGTH = 64;
 
-/** What a schema says about names of fields. `any`: it accepts all names, or is no object. */
+/** Rules of a schema for names of fields. `any`: it accepts all names, or is not an object. */
 type Shape =
   | { readonly kind: 'any' }
   | { readonly kind: 'list'; readonly items: Shape }
@@ -19,7 +22,7 @@ type ObjectShape = {
   readonly kind: 'object';
   readonly fields: ReadonlyMap<string, Shape>;
   readonly names: readonly string[];
-  /** Whether names that are not among its fields are accepted. */
+  /** True if names that are not among its fields are accepted. */
   readonly isOpen: boolean;
   readonly required: readonly string[];
   /** Fields that have one of a few values, by which the branches of a union differ, and those that must be absent. */
@@ -119,7 +122,7 @@ function searchObject(shape: ObjectShape, value: Record<string, unknown>, path: 
   }
 }
 
-/** Keeps what is unknown to the branch that knows most, among those that the value can belong to. */
+/** Keeps the unknown fields of the branch that knows most, among those that the value can belong to. */
 function searchUnion(
   branches: readonly Shape[],
   value: Record<string, unknown>,

@@ -1,9 +1,9 @@
-/** Longer names are no slips of the pen, and comparing them would cost more than it tells. */
+/** Longer names are not typing errors, and comparing them would cost more than it is worth. */
 const MAX_LENGTH = 64;
 
 /**
- * Returns the known name that somebody most likely meant, or null: the same name in another case, or the one that the
- * fewest slips (a character added, left out, replaced, or two exchanged) turn into it, at most one for every three
+ * Returns the known name that was most likely meant, or null: the same name in another case, or the one that the fewest
+ * typing errors (a character added, omitted, replaced, or two exchanged) turn into it, at most one for every three
  * characters.
  */
 export function nearestName(name: string, known: readonly string[]): string | null {
@@ -19,7 +19,7 @@ export function nearestName(name: string, known: readonly string[]): string | nu
   return nearest;
 }
 
-/** The edit distance of two texts in which two neighbours that were exchanged count once (optimal string alignment). */
+/** The edit distance of two texts in which two exchanged neighbours count once (optimal string alignment). */
 function slipsBetween(a: string, b: string): number {
   let [before, last]: [number[], number[]] = [[], Array.from({ length: b.length + 1 }, (_, i) => i)];
   for (let i = 1; i <= a.length; i++) {

@@ -5,7 +5,7 @@ import { findUnknownFields, MAX_UNKNOWN, type UnknownField } from './find.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** What the handler adds to the `warnings` of its answer. */
+    /** Entries that the handler adds to the `warnings` of its response. */
     warnings: readonly string[] | null;
   }
 }
@@ -13,10 +13,10 @@ declare module 'fastify' {
 const METHODS: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH']);
 
 /**
- * Tells clients about fields of bodies and query parameters that nobody reads: a slip of the pen in an
- * optional field would otherwise go unnoticed. The answer to a POST, PUT or PATCH names them in `warnings`, or in the
- * header X-Warnings when it is no object; so does a 400. With `Prefer: handling=strict` (RFC 7240) they are a 400.
- * Handlers add warnings of their own by setting `request.warnings`.
+ * Warns clients about fields of bodies and query parameters that nothing reads: a typing error in an optional field
+ * would otherwise go unnoticed. The response to a POST, PUT or PATCH names them in `warnings`, or in the header
+ * X-Warnings if it is not an object; so does a 400. With `Prefer: handling=strict` (RFC 7240) they are a 400. Handlers
+ * add their own warnings by setting `request.warnings`.
  */
 export function warnOfUnknownFields(app: App): void {
   app.decorateRequest('warnings', null);
@@ -27,7 +27,7 @@ export function warnOfUnknownFields(app: App): void {
     reply.header('preference-applied', 'handling=strict');
     done();
   });
-  // On sending, so that the answer to a repeated request has them as well.
+  // On sending, so that the response to a repeated request has them as well.
   app.addHook('onSend', (request, reply, payload, done) => {
     if (!METHODS.has(request.method) || !hasWarnings(request, reply)) return done(null, payload);
     const warnings = [...unknownFieldsOf(request).map(toWarning), ...(request.warnings ?? [])];
@@ -36,8 +36,8 @@ export function warnOfUnknownFields(app: App): void {
 }
 
 /**
- * Takes the fields of a form, which arrives after the hooks, so that the answer names the unknown ones. Errors: 400 with
- * strict handling.
+ * Takes the fields of a form, which arrives after the hooks, so that the response names the unknown ones. Errors: 400
+ * with strict handling.
  */
 export function noteFormFields(request: FastifyRequest, fields: ReadonlyMap<string, string>): void {
   request.body = Object.fromEntries(fields);
@@ -46,8 +46,8 @@ export function noteFormFields(request: FastifyRequest, fields: ReadonlyMap<stri
 }
 
 /**
- * A successful answer has them, and a 400: a missing field is often there under another name. With strict handling its
- * details name them already, and strangers get no work of ours.
+ * Returns true for a successful response, and for a 400: a missing field is often there under another name. With strict
+ * handling its details name them already, and unauthenticated clients get no extra work.
  */
 const hasWarnings = (request: FastifyRequest, { statusCode }: FastifyReply): boolean =>
   (statusCode >= 200 && statusCode <= 299) ||
@@ -63,7 +63,7 @@ function unknownFieldsOf({ body, query, routeOptions }: FastifyRequest): Unknown
   const { schema, config } = routeOptions;
   if (schema === undefined) return [];
   const inQuery = findUnknownFields(schema.querystring ?? NOTHING, query);
-  // Carriers post to routes without credentials, in forms of their own.
+  // Carriers post to routes without credentials, in their own forms.
   const known = schema.body ?? config.form ?? (schema.security?.length === 0 ? undefined : NOTHING);
   return [...inQuery, ...findUnknownFields(known, body)].slice(0, MAX_UNKNOWN);
 }

@@ -3,8 +3,8 @@ import { isRecord } from '../../lib/is-record.ts';
 
 /**
  * Corrects the case of words in a document that a schema rejected: `text` becomes `TEXT` where the schema has a list of
- * words with that one, and `sms,rcs` becomes `SMS,RCS` where its pattern accepts that. Returns whether it
- * changed anything.
+ * words with that one, and `sms,rcs` becomes `SMS,RCS` where its pattern accepts that. Returns true if it changed
+ * anything.
  */
 export function forgiveCase(document: unknown, faults: readonly ErrorObject[]): boolean {
   let changed = false;
@@ -37,7 +37,7 @@ function wordOf({ keyword, params }: ErrorObject, given: string): string | undef
   return allowed.filter((each) => typeof each === 'string').find((each) => each.toLowerCase() === given.toLowerCase());
 }
 
-/** Returns the words in capitals, if the pattern takes them so: a pattern for words with commas between them. */
+/** Returns the words in capitals, if the pattern accepts them: a pattern for words with commas between them. */
 function capitals(given: string, pattern: unknown): string | undefined {
   const words = given.toUpperCase();
   return /^[A-Z_,]{1,200}$/.test(words) && new RegExp(String(pattern), 'u').test(words) ? words : undefined;
@@ -45,8 +45,8 @@ function capitals(given: string, pattern: unknown): string | undefined {
 
 /**
  * Removes the members of objects that are null in a document that a schema rejected for it, and the members with the
- * same names in all other entries of the same list: many clients write null for what is not set. A member that is
- * required is missed by the next check. Returns whether it changed anything.
+ * same names in all other entries of the same list: many clients write null for unset values. A missing required member
+ * fails the next check. Returns true if it changed anything.
  */
 export function forgiveNull(document: unknown, faults: readonly ErrorObject[]): boolean {
   let changed = false;
@@ -68,8 +68,8 @@ function removeNull(at: unknown, [key = '', ...rest]: readonly string[]): boolea
 }
 
 /**
- * Removes empty parameters that a schema names from the query of a list: clients send the filters that nobody has set.
- * Other queries stay as they are: the signature of a link, for one, was looked at before.
+ * Removes empty parameters that a schema names from the query of a list: clients send the filters that are not set.
+ * Other queries stay as they are: the signature of a link, for one, was checked before.
  */
 export function dropEmptyFilters(query: unknown, { properties }: Record<string, unknown>): void {
   if (!isRecord(query) || !isRecord(properties) || !Object.hasOwn(properties, 'limit')) return;

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { expectLinear } from '../../../../test/support/linear.ts';
 import { describeFaults } from './message.ts';
 
-/** What a sender of `data` reads, as `field: message`. */
+/** Returns the messages for a sender of `data`, as `field: message`. */
 function faults(schema: object, data: unknown): string[] {
   const ajv = new Ajv({ allErrors: true, verbose: true, strict: false, formats: { date: /^\d{4}-\d\d-\d\d$/ } });
   const validate = ajv.compile(schema);

@@ -13,7 +13,7 @@ type Fault = Pick<ErrorObject, 'instancePath' | 'schemaPath' | 'keyword' | 'para
 export const describeFaults = (errors: readonly ErrorObject[]): FieldError[] =>
   withoutDoubles(foldUnions(errors)).map((fault) => ({ field: fieldOf(fault), message: sentenceOf(fault) }));
 
-/** A value of the wrong type is none of the allowed values either: the list of these says both. */
+/** Drops type errors where the allowed values are listed: a value of the wrong type is none of them either. */
 function withoutDoubles(faults: readonly Fault[]): readonly Fault[] {
   const listed = new Set(faults.flatMap((fault) => (fault.keyword === 'enum' ? [fault.instancePath] : [])));
   return faults.filter((fault) => fault.keyword !== 'type' || !listed.has(fault.instancePath));
@@ -56,7 +56,10 @@ const SENTENCES: Readonly<Record<string, Sentence>> = {
   not: () => 'is not allowed in this form',
 };
 
-/** Prefers the schema's own message (`x-message`): only the schema knows what its pattern means. */
+/**
+ * Returns the message of an error. Prefers the schema's own one (`x-message`): only the schema knows the meaning of its
+ * pattern.
+ */
 function sentenceOf(fault: Fault): string {
   const own: unknown = fault.parentSchema?.['x-message'];
   if (typeof own === 'string' && fault.keyword !== 'required' && fault.keyword !== 'type') return own;
@@ -77,14 +80,14 @@ const FORMATS: Readonly<Record<string, string>> = {
   'date-time': 'an ISO 8601 date and time with an offset',
   date: 'a date (yyyy-MM-dd)',
   uuid: 'a UUID',
-  email: 'an e-mail address',
+  email: 'an email address',
   uri: 'a URL',
 };
 const formatName = (format: unknown): string => FORMATS[String(format)] ?? `a valid ${String(format)}`;
 
 /**
  * Reduces the faults of failed unions. Ajv reports the faults of all branches, then one for the union. Only those of
- * the closest branch are kept, which is the one whose fields were sent: that is most likely what the sender got wrong.
+ * the closest branch are kept, which is the one whose fields were sent: most likely that is the one that was meant.
  */
 function foldUnions(errors: readonly ErrorObject[]): Fault[] {
   const faults: Fault[] = [];
@@ -106,7 +109,7 @@ function partition<T>(items: readonly T[], isFirst: (item: T) => boolean): [T[],
   return [first, second];
 }
 
-/** Whether a fault is one of the value that the union is for, or of something in it. */
+/** Returns true if an error concerns the value of the union, or something in it. */
 const isAt = ({ instancePath }: Fault, union: Fault): boolean =>
   instancePath === union.instancePath || instancePath.startsWith(`${union.instancePath}/`);
 
@@ -131,8 +134,8 @@ function foldUnion(union: Fault, inside: readonly Fault[]): readonly Fault[] {
 }
 
 /**
- * The faults of a union whose branches differ by a word, such as `type`: those of the branch that it names or, if it
- * names none, that of the word. Undefined for other unions, and for a value that is no object.
+ * Returns the faults of a union whose branches differ by a word, such as `type`: those of the branch that it names or,
+ * if it names none, that of the word. Undefined for other unions, and for a value that is not an object.
  */
 function foldTagged(union: Fault, inside: readonly Fault[]): readonly Fault[] | undefined {
   const tag = isRecord(union.data) && !Array.isArray(union.data) ? tagOf(union) : undefined;
@@ -167,7 +170,7 @@ function wordsOf(schema: unknown): readonly unknown[] | undefined {
   return Array.isArray(schema['enum']) ? schema['enum'] : undefined;
 }
 
-/** Whether the branch does not even accept this type of value, so that it was not the one meant. */
+/** Returns true if the branch does not even accept this type of value, so that it was not the one meant. */
 const isTypeFault = (fault: Fault, union: Fault): boolean =>
   fault.keyword === 'type' && fault.instancePath === union.instancePath;
 

@@ -11,7 +11,7 @@ const Body = Type.Object({
   more: Type.Optional(Type.Record(Type.String(), Type.Integer())),
 });
 
-/** What the route was asked to look at, and what it was told that the schema refused. */
+/** Calls of the route's check, with the errors that the schema found. */
 const asked: object[] = [];
 const app = createServer(apiDeps());
 app.post('/', {

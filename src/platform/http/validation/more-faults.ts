@@ -5,21 +5,21 @@ import type { FieldError } from '../../errors.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Finds further faults in a request that its schema rejected; made by `bodyFaults`. */
+    /** Finds further errors in a request that its schema rejected; made by `bodyFaults`. */
     moreFaults?: MoreFaults;
   }
 }
 
-/** Finds further faults in a request, given those that its schema found. */
+/** Finds further errors in a request, given those that its schema found. */
 export type MoreFaults = (request: FastifyRequest, refused: readonly FieldError[]) => Promise<readonly FieldError[]>;
 
-/** Tells whether the schema rejected this field of the body or something in it; the field then has no known value. */
+/** Returns true if the schema rejected this field of the body or something in it; the field then has no known value. */
 export type IsRefused = (field: string) => boolean;
 
 /**
- * Makes `config.moreFaults` for a route whose handler finds faults that no schema can express, since an error names
- * every invalid field. When the schema rejected a part of the body, `find` gets the rest of it, with every
- * field optional, and returns the faults that the handler would have found in it. It must not change anything.
+ * Creates `config.moreFaults` for a route whose handler finds errors that no schema can express, since an error names
+ * every invalid field. If the schema rejected a part of the body, `find` gets the rest of it, with every field
+ * optional, and returns the errors that the handler would have found in it. It must not change anything.
  */
 export const bodyFaults =
   <S extends TObject>(

@@ -22,15 +22,16 @@ const MAX_VALUES_FOR_FULL_LIST = 2_000;
  * only the first fault is known, and corrected, each time.
  */
 const MAX_CORRECTIONS = 10;
-/** Maximum number of faults in one answer. */
+/** Maximum number of faults in one response. */
 const MAX_LISTED_FAULTS = 100;
 
 /**
- * Whether an error comes from our validator; Fastify marks such errors. They name no faults: `invalidInput` lists them.
+ * Returns true if an error comes from our validator; Fastify marks such errors. They name no faults: `invalidInput`
+ * lists them.
  */
 export const isInputError = (error: unknown): boolean => error instanceof AppError && 'validationContext' in error;
 
-/** Validates one part of a request. Fastify calls it, and asks only whether there is a fault. */
+/** Validates one part of a request. Fastify calls it, and only checks if there is a fault. */
 type Validator = ((data: unknown) => true | { readonly error: AppError }) & {
   /** All faults of the part, or the first one if it is large. */
   readonly listFaults: (data: unknown) => readonly FieldError[];
@@ -109,7 +110,7 @@ function createAjv(options: Options): Ajv {
 
 const errorsOf = (validate: ValidateFunction): ErrorObject[] => validate.errors ?? [];
 
-/** Whether a document has at most this many values. It stops as soon as there are more. */
+/** Returns true if a document has at most this many values. It stops as soon as there are more. */
 function hasAtMost(limit: number, document: unknown): boolean {
   const waiting = [document];
   let values = 1;
@@ -126,7 +127,8 @@ function hasAtMost(limit: number, document: unknown): boolean {
 
 /**
  * Returns 400 with the faults of every part of the request (Fastify itself stops at the first part that has one) and
- * with those that the route finds itself (`config.moreFaults`); on a route for strangers, with the first fault.
+ * with those that the route finds itself (`config.moreFaults`); on a route for unauthenticated clients, with the first
+ * fault.
  */
 export async function invalidInput(request: FastifyRequest): Promise<AppError> {
   const { stranger, moreFaults } = request.routeOptions.config;
@@ -146,7 +148,7 @@ function faultsOfPart(request: FastifyRequest, part: Part): readonly FieldError[
 const isValidator = (validate: unknown): validate is Validator =>
   typeof validate === 'function' && 'listFaults' in validate;
 
-/** The message for clients that show nothing else: the first three faults. */
+/** Returns the message for clients that show nothing else: the first three faults. */
 function summary(faults: readonly FieldError[]): string {
   const words = faults.slice(0, 3).map(({ field, message }) => `${field} ${message}`);
   return words.join('; ') + (faults.length > 3 ? `; and ${faults.length - 3} more` : '');

@@ -1,6 +1,6 @@
 /**
- * Waits for `work`, up to `ms`, and resolves with whether it has ended. Rejects as `work` does; once the time is over,
- * nobody learns how it ends.
+ * Waits for `work`, up to `ms`, and resolves with true if it has ended. Rejects as `work` does; later results are
+ * ignored.
  */
 export async function endsWithin(work: Promise<unknown>, ms: number): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined;

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { beforeEach, expect, test, vi } from 'vitest';
 import { giveWay, hasSingles, noteSingle, pieceOf } from './give-way.ts';
 
-/** Later than whatever other tests in this process have noted. */
+/** Later than any single message that other tests in this process have recorded. */
 let ms = performance.now() + 3_600_000;
 beforeEach(() => {
   ms += 10_000;

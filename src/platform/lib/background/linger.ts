@@ -1,13 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** How soon after a small batch the next one begins. */
+/** Minimum time from the start of a small batch to the next one. */
 const LINGER_MS = 5;
 /** A smaller batch costs more per item in statements than in rows. */
 export const SMALL_BATCH = 300;
 
 /**
- * Keeps a loop over batches that nobody waits for from running for every few items: after a batch of less than 300 that
- * began at `beganAt` (`performance.now()`) it resolves 5 ms after that instant, otherwise at once.
+ * Keeps a loop over batches that are not urgent from running for every few items: after a batch of less than 300 that
+ * began at `beganAt` (`performance.now()`) it resolves 5 ms after that instant, otherwise immediately.
  *
  * Without it, single sends came in batches of 30, at about one statement a message and a sixth more CPU time.
  */

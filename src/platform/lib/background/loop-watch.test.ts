@@ -3,7 +3,7 @@ import { beforeEach, expect, test } from 'vitest';
 import { createLoopWatch, resume } from './loop-watch.ts';
 
 const HELD_MS = 30;
-/** Far more than a stretch of `HELD_MS` takes on a busy machine. */
+/** Much longer than a stretch of `HELD_MS` takes on a busy machine. */
 const OTHERS_MS = 500;
 function holdLoop(ms = HELD_MS): void {
   const end = performance.now() + ms;

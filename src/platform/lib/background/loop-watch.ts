@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 
-/** Measures who holds the event loop, and for how long. */
+/** Measures holds of the event loop by holder, and their duration. */
 export type LoopWatch = {
   /** Counts the time from now on for `holder`, until the current callback of the event loop ends. */
   begin(holder: string): void;
@@ -12,8 +12,8 @@ type Context = { readonly watch: LoopWatch; readonly holder: string };
 const context = new AsyncLocalStorage<Context>();
 
 /**
- * Counts the time from now on for the holder on whose behalf this code runs, if there is one. To be called where code
- * goes on after a wait: the event loop itself does not report that.
+ * Counts the time from now on for the holder on whose behalf this code runs, if there is one. Call it where code
+ * continues after a wait: the event loop itself does not report that.
  */
 export function resume(): void {
   const current = context.getStore();
@@ -34,7 +34,7 @@ export function createLoopWatch(onHold: (holder: string, ms: number) => void): L
     holder = undefined;
     onHold(held, performance.now() - beganAt);
   }
-  // Behind all microtasks, and before the next callback of the event loop.
+  // After all microtasks, and before the next callback of the event loop.
   const endAfterMicrotasks = (): void => process.nextTick(end);
 
   const watch: LoopWatch = {

@@ -21,7 +21,7 @@ type LoopOptions = {
 };
 
 /**
- * Runs `work` repeatedly, never concurrently. It returns the wait until its next run in ms; 0 continues at once. A
+ * Runs `work` repeatedly, never concurrently. It returns the wait until its next run in ms; 0 continues immediately. A
  * failure is logged and retried after a second, or later after several in a row (`maxRetryMs`).
  */
 export function startLoop(

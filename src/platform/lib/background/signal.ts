@@ -1,6 +1,6 @@
 /**
- * A flag that one loop waits for and anyone can raise. If it is raised while nobody waits, the next wait returns at
- * once.
+ * A flag that one loop waits for and anyone can raise. If it is raised while nothing waits, the next wait returns
+ * immediately.
  */
 export type Signal = {
   raise(): void;

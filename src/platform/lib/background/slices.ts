@@ -1,8 +1,8 @@
 import { resume } from './loop-watch.ts';
 
-/** How long work may hold the event loop before everything else that waits gets its turn. */
+/** Time for which work may hold the event loop before everything else that waits gets its turn. */
 const SLICE_MS = 2;
-/** As many items as are worth waiting for a turn. */
+/** Minimum number of items that are worth a wait for a turn. */
 const MANY = 100;
 
 /** Work that waits for a turn of the event loop, first come first served. */
@@ -17,7 +17,7 @@ function letOneGoOn(): void {
 /**
  * Resolves in one of the next turns of the event loop, after the input and output that waits. In each turn only one of
  * all callers in the process goes on, so that a turn takes as long as one slice, however many large requests there are:
- * a single send needs some four turns until its answer.
+ * a single send needs some four turns until its response.
  */
 export async function nextTurn(): Promise<void> {
   await new Promise<void>((resolve) => {
@@ -28,8 +28,8 @@ export async function nextTurn(): Promise<void> {
 }
 
 /**
- * Maps the items in their order, in slices of about 2 ms, each in a turn of the event loop of its own (`nextTurn`). Fewer
- * than a hundred items begin at once. A call of `map` itself is not interrupted.
+ * Maps the items in their order, in slices of about 2 ms, each in a separate turn of the event loop (`nextTurn`). Fewer
+ * than a hundred items begin immediately. A call of `map` itself is not interrupted.
  */
 export async function mapInSlices<T, R>(items: readonly T[], map: (item: T, index: number) => R): Promise<R[]> {
   const results: R[] = [];

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createFairBudget } from './fair-budget.ts';
 
-/** A budget of ten, four for each caller, and the names of what was cut. */
+/** A budget of ten, four for each caller, and the names of the cut ones. */
 function budgetOfTen() {
   const cuts: string[] = [];
   const budget = createFairBudget({ all: 10, perCaller: 4 });

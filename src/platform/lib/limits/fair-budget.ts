@@ -1,23 +1,26 @@
-/** Returns what was taken. Calling it again does nothing. */
+/** Returns the taken amount. Calling it again does nothing. */
 export type Release = () => void;
 
 /**
- * Ends what a caller holds, to make room for another one; false if that is not possible now. The budget counts it as
- * returned at once.
+ * Ends a caller's use of its amount, to make room for another one; false if that is not possible now. The budget counts
+ * it as returned immediately.
  */
 export type Cut = () => boolean;
 
-/** Why nothing was taken: the caller holds its maximum, or everything is taken and the caller is not owed a share. */
+/**
+ * Reason why nothing was taken: the caller holds its maximum, or everything is taken and the caller is not owed a
+ * share.
+ */
 export type Shortage = 'caller' | 'all';
 
 /** Divides a bounded amount among callers, so that none of them can starve another one. */
 export type FairBudget = {
   /**
-   * Takes an amount for a caller, which is compared by identity. When everything is taken, the callers that hold the most
-   * make room, as long as they hold more than this one would; what was taken last is cut first.
+   * Takes an amount for a caller, which is compared by identity. When everything is taken, the callers that hold the
+   * most make room, as long as they hold more than this one would; the amount taken last is cut first.
    */
   take(caller: unknown, amount: number, cut: Cut): Release | Shortage;
-  /** How much is taken. */
+  /** Returns the amount taken. */
   held(): number;
 };
 
@@ -37,7 +40,7 @@ export function createFairBudget({ all, perCaller }: { readonly all: number; rea
     if (account.holdings.size === 0) accounts.delete(holding.caller);
   }
 
-  /** Makes room until `amount` fits; false if what callers hold beyond `own` does not suffice. */
+  /** Makes room until `amount` fits; false if the amounts that callers hold beyond `own` do not suffice. */
   function makeRoom(amount: number, own: number): boolean {
     if (held + amount > all && held + amount - beyond(accounts, own) > all) return false;
     while (held + amount > all) {
@@ -65,7 +68,9 @@ export function createFairBudget({ all, perCaller }: { readonly all: number; rea
   };
 }
 
-/** How much callers hold beyond `own` each. Nothing is cut for a caller who could not be served anyway. */
+/**
+ * Returns the amount that callers hold beyond `own` each. Nothing is cut for a caller who could not be served anyway.
+ */
 function beyond(accounts: ReadonlyMap<unknown, Account>, own: number): number {
   let sum = 0;
   for (const { amount } of accounts.values()) sum += Math.max(0, amount - own);

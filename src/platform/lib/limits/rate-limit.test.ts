@@ -4,7 +4,7 @@ import { createRateLimiter } from './rate-limit.ts';
 
 const RATE = { perMinute: 100, perSecond: 10 };
 
-/** A limiter whose time the test moves. */
+/** A limiter with a clock that the test moves. */
 function limiterAt(startMs = 1_000_000) {
   let ms = startMs;
   const limiter = createRateLimiter({ now: () => ms, onUnpublished: () => undefined });

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 
-/** A rate limit: how often something may happen in any 60 seconds, and in any one second. */
+/** A rate limit: the maximum number of events in any 60 seconds, and in any one second. */
 export type Rate = { readonly perMinute: number; readonly perSecond: number };
 
 /** The decision of a rate limiter. */
@@ -8,7 +8,7 @@ export type Verdict = {
   readonly allowed: boolean;
   /** The limit per minute. */
   readonly limit: number;
-  /** How many more are allowed in this minute. */
+  /** Number of further calls allowed in this minute. */
   readonly remaining: number;
   /** Seconds until `remaining` begins to grow. */
   readonly resetSeconds: number;
@@ -19,9 +19,9 @@ export type Verdict = {
 export type RateLimiter = {
   /** Counts one event under this name, but only if the rate allows it. */
   take(name: string, rate: Rate): Verdict;
-  /** Returns what `take` would decide, without counting. */
+  /** Returns the verdict of `take`, without counting. */
   peek(name: string, rate: Rate): Verdict;
-  /** Reverts one count, for an event that turned out not to count. */
+  /** Reverts one count, for an event that turned out not to be counted. */
   refund(name: string): void;
   /** Returns the counts made here since the last call, for publishing to the other processes. */
   takeUnpublished(): [name: string, count: number][];
@@ -44,7 +44,7 @@ const SECONDS = 60;
 type Minute = {
   /** The counts by second, as a ring buffer. */
   readonly counts: Int32Array;
-  /** The latest second that has been counted in. */
+  /** The latest second with a count. */
   second: number;
   /** The sum of all counts. */
   total: number;

@@ -1,4 +1,4 @@
-/** Limits how many pieces of work run at the same time. */
+/** Limits the number of pieces of work that run at the same time. */
 export type Slots = {
   /** Runs the work as soon as a slot is free, in the order of the calls. */
   run<T>(work: () => Promise<T>): Promise<T>;

@@ -2,7 +2,7 @@ import { fc, test as propertyTest } from '@fast-check/vitest';
 import { expect, test } from 'vitest';
 import { createTokenBucket } from './token-bucket.ts';
 
-/** A bucket and its own time. */
+/** A bucket and its own clock. */
 function bucketAt(perSecond: number) {
   let time = 0;
   const bucket = createTokenBucket(perSecond, () => time);

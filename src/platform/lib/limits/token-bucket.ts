@@ -2,7 +2,10 @@
 export type TokenBucket = {
   /** Takes `count` tokens. The balance may go below zero by the parts of one message; later refills make up for it. */
   take(count: number): void;
-  /** Whether the next message may be sent. One that is not urgent leaves a tenth of a second's tokens to urgent ones. */
+  /**
+   * Returns true if the next message may be sent. One that is not urgent leaves a tenth of a second's tokens to urgent
+   * ones.
+   */
   ready(isUrgent?: boolean): boolean;
   /** Milliseconds until `ready`. */
   waitMs(isUrgent?: boolean): number;
@@ -11,7 +14,7 @@ export type TokenBucket = {
   setRate(perSecond: number): void;
 };
 
-/** How much of the rate is kept for urgent messages: those of the next tenth of a second find tokens at any time. */
+/** Share of the rate kept for urgent messages: those of the next tenth of a second find tokens at any time. */
 const KEPT_SECONDS = 0.1;
 
 /** Creates a bucket for `perSecond` tokens with bursts of at most a quarter of a second; 0 means no limit. */
@@ -25,7 +28,7 @@ export function createTokenBucket(perSecond: number, now: () => number = () => p
     tokens = Math.min(burstOf(rate), tokens + ((time - at) * rate) / 1000);
     at = time;
   };
-  /** How many tokens the next message lacks. */
+  /** Returns the number of tokens that the next message lacks. */
   const missing = (isUrgent: boolean): number => (rate === 0 ? 0 : 1 + (isUrgent ? 0 : keptOf(rate)) - tokens);
   return {
     take(count) {

@@ -1,6 +1,6 @@
 /**
- * Masks a phone number for logs: `+39351*****12`. Of numbers with less than ten digits (short codes) only the first
- * third is shown; of anything that is not a number, nothing.
+ * Masks a phone number for logs: `+39351*****12`. Numbers with less than ten digits (short codes) show only the first
+ * third; anything that is not a number shows nothing.
  */
 export function maskNumber(number: string): string {
   if (!/^\+?\d+$/.test(number)) return '*****';

@@ -36,15 +36,15 @@ function byMobileCountry(): ReadonlyMap<string, readonly string[]> {
 }
 
 /**
- * Returns whether the numbers with a calling code can be in a network (MCC and MNC, such as 22201): numbers move between the
- * networks of a country, and not out of it. True where the country of the network is not known.
+ * Returns true if the numbers with a calling code can be in a network (MCC and MNC, such as 22201): numbers move
+ * between the networks of a country, and not out of it. True if the country of the network is not known.
  */
 export const mayBeIn = (network: string, callingCode: string | null): boolean =>
   CALLING_CODES.get(network.slice(0, 3))?.includes(callingCode ?? '') ?? true;
 
 /**
- * Returns the prefixes of the numbers with this prefix that can be in a network: the prefix itself, or the calling codes of
- * the network's country where they are longer. Where none fits, the prefix as it is.
+ * Returns the prefixes of the numbers with this prefix that can be in a network: the prefix itself, or the calling
+ * codes of the network's country if they are longer. If none fits, the prefix as it is.
  */
 export function prefixesIn(network: string, prefix: string): readonly string[] {
   const codes = CALLING_CODES.get(network.slice(0, 3)) ?? [];

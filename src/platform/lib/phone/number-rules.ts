@@ -1,10 +1,10 @@
-/** Whether numbers of a length that their country does not have are refused. */
+/** Checks of the length of a number: strict ones reject lengths that its country does not have. */
 export const NUMBER_CHECKS = ['strict', 'lenient'] as const;
 export type NumberChecks = (typeof NUMBER_CHECKS)[number];
 
-/** How the phone numbers that an account uses are read. */
+/** Rules for reading the phone numbers that an account uses. */
 export type NumberRules = {
-  /** The country (ISO 3166-1 alpha-2) of numbers without a country code; null: they are refused. */
+  /** The country (ISO 3166-1 alpha-2) of numbers without a country code; null: they are rejected. */
   readonly defaultCountry: string | null;
   readonly numberChecks: NumberChecks;
 };
@@ -15,10 +15,10 @@ export const numberRulesOf = ({ defaultCountry, numberChecks }: NumberRules): Nu
   numberChecks,
 });
 
-/** The rules of an account that has set none. */
+/** The rules of an account without its own. */
 export const DEFAULT_NUMBER_RULES: NumberRules = { defaultCountry: null, numberChecks: 'strict' };
 
-/** What is wrong with a phone number. Clients see these texts after the name of its field. */
+/** Errors of a phone number. Clients see these texts after the name of its field. */
 export const NUMBER_FAULTS = {
   not_a_number: 'is not a phone number: write it with + and the country code',
   no_country_code: 'has no country code: write it with + and the country code',

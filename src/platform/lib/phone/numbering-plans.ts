@@ -3,8 +3,8 @@ import metadata from 'libphonenumber-js/metadata.max';
 import { callingCodeOf } from './phone.ts';
 
 /**
- * What the library's metadata of a numbering plan has, although its types do not say so: the only place that reaches past
- * them. Asking the library costs 10 µs for each number, because it compiles its patterns anew; a message in bulk takes 17 to
+ * Parts of the library's metadata of a numbering plan that its types omit: the only place that reaches past them.
+ * Asking the library costs 10 µs for each number, because it compiles its patterns again; a message in bulk takes 17 to
  * 59 µs of this process in all (docs/how-to/capacity-planning.md).
  */
 type PlanMetadata = {
@@ -17,7 +17,7 @@ type PlanMetadata = {
 
 /** The plan of the main country of a calling code, or of the network or service that has it. */
 type Plan = {
-  /** What may be written before a national number. */
+  /** Prefix that may be written before a national number. */
   readonly nationalPrefix: RegExp | null;
   readonly lengths: ReadonlySet<number>;
   /** The countries with the same calling code that have other lengths. */
@@ -25,8 +25,9 @@ type Plan = {
 };
 
 /**
- * Whether libphonenumber reads digits that begin with a calling code as they are, and calls the number possible: they
- * have a length of their country, and what follows the code does not begin with a national prefix. Takes about 1 µs.
+ * Returns true if libphonenumber reads digits that begin with a calling code as they are, and considers the number
+ * possible: they have a length of their country, and the digits after the code do not begin with a national prefix.
+ * Takes about 1 µs.
  */
 export function isPlainInternational(digits: string): boolean {
   const code = callingCodeOf(digits);
@@ -35,7 +36,7 @@ export function isPlainInternational(digits: string): boolean {
   const national = digits.slice(code.length);
   if (!lengths.has(national.length)) return false;
   const [prefix = '', ...groups] = nationalPrefix?.exec(national) ?? [];
-  // A prefix with a group has a rule of its own.
+  // A prefix with a group has its own rule.
   if (prefix !== '' || groups.some((group) => group)) return false;
   return !others.some((other) => !other.lengths.has(national.length) && other.leading.test(national));
 }

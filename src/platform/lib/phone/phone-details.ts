@@ -7,12 +7,12 @@ import {
 import { DEFAULT_NUMBER_RULES, type NumberFault, type NumberRules } from './number-rules.ts';
 import { readNumber } from './read-number.ts';
 
-/** What the numbering plans say about a number. */
+/** Details of a number according to the numbering plans. */
 export type PhoneDetails = {
   /** The number in E.164, with the plus. */
   readonly e164: string;
   /**
-   * Whether the numbering plan of its country contains it. Plans change, so an invalid number may exist nevertheless.
+   * True if the numbering plan of its country contains it. Plans change, so an invalid number may exist nevertheless.
    */
   readonly isValid: boolean;
   /** Null if the plan does not define it. */
@@ -21,10 +21,7 @@ export type PhoneDetails = {
   readonly country: string | null;
 };
 
-/**
- * Reads a number as `readNumber` does, and describes it; returns what is wrong with it if it cannot be read. Takes about
- * 10 µs.
- */
+/** Reads a number as `readNumber` does, and describes it; returns the error if it cannot be read. Takes about 10 µs. */
 export function describeNumber(text: string, rules: NumberRules): PhoneDetails | { readonly fault: NumberFault } {
   const read = readNumber(text, rules);
   return 'fault' in read ? read : details(read.e164, read.parsed ?? parsePhoneNumberFromString(read.e164));
@@ -43,5 +40,5 @@ const details = (e164: string, number: PhoneNumber | undefined): PhoneDetails =>
   country: number?.country ?? null,
 });
 
-/** Whether national numbers of this country (ISO 3166-1 alpha-2 in capitals) can be parsed. */
+/** Returns true if national numbers of this country (ISO 3166-1 alpha-2 in capitals) can be parsed. */
 export const isPhoneCountry = (country: string): boolean => isSupportedCountry(country);

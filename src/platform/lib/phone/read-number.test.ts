@@ -9,7 +9,7 @@ const rules = (defaultCountry: string | null = null, numberChecks: NumberRules['
   defaultCountry,
   numberChecks,
 });
-/** The number in E.164, or the fault. */
+/** Returns the number in E.164, or the error. */
 function read(text: string, by = rules()): string {
   const found = readNumber(text, by);
   return 'fault' in found ? found.fault : found.e164;

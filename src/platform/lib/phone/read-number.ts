@@ -3,11 +3,11 @@ import { isPlainInternational } from './numbering-plans.ts';
 import type { NumberFault, NumberRules } from './number-rules.ts';
 import { callingCodeOf } from './phone.ts';
 
-/** A number that was read: in E.164 with its plus, or what is wrong with it. */
+/** A number that was read: in E.164 with its plus, or its error. */
 export type ReadNumber =
   | {
       readonly e164: string;
-      /** What libphonenumber found, where it had to be asked. */
+      /** Result of libphonenumber, if it had to be asked. */
       readonly parsed?: PhoneNumber;
     }
   | { readonly fault: NumberFault };
@@ -16,10 +16,10 @@ export type ReadNumber =
 const MAX_LENGTH = 50;
 /** A number in international form, without any punctuation. */
 const PLAIN = /^(?:\+|00)([1-9]\d{6,14})$/;
-/** A number in international form, with what people usually put between its digits. */
+/** A number in international form, with the usual characters between its digits. */
 const USUAL = /^(?:\+|00)[\d ().-]*\d$/;
 const USUAL_PUNCTUATION = /[ ().-]+/g;
-/** What people put between the digits of a number. */
+/** Characters that are common between the digits of a number. */
 const PUNCTUATION = /[\s().\-/]/g;
 /** The digits that E.164 allows after the plus. */
 const IN_E164 = /^[1-9]\d{6,14}$/;
@@ -29,11 +29,11 @@ const INTERNATIONAL = /^\s*(?:\+|00)/;
 /**
  * Reads a phone number that a client wrote: the only way in which sends, contacts, imports and campaigns read one. With
  * `+` or `00` it is international. Without, it is a national number of the default country, or begins with the code of
- * that country; if it is no number there, but would be one with `+`, it is refused rather than sent to another country.
- * Spaces, dots, hyphens, parentheses and the trunk prefix (`+44 (0)20 …`) are left out.
+ * that country; if it is not a number there, but would be one with `+`, it is rejected rather than sent to another
+ * country. Spaces, dots, hyphens, parentheses and the trunk prefix (`+44 (0)20 …`) are omitted.
  *
- * A number in international form with the usual punctuation takes about 1 µs. For all others libphonenumber is asked, which
- * takes about 10 µs.
+ * A number in international form with the usual punctuation takes about 1 µs. All others are parsed by libphonenumber,
+ * which takes about 10 µs.
  */
 export function readNumber(text: string, rules: NumberRules): ReadNumber {
   const common = readPlain(text);
@@ -70,6 +70,6 @@ function readNational(text: string, { defaultCountry, numberChecks }: NumberRule
   return isAccepted ? { e164: parsed.number, parsed } : { fault: 'impossible_length' };
 }
 
-/** Whether digits without a plus are a number of some country when they are read with one. */
+/** Returns true if digits without a plus are a number of some country when they are read with one. */
 const isForeign = (text: string): boolean =>
   parsePhoneNumberFromString(`+${text.trim()}`, { extract: false })?.isValid() === true;

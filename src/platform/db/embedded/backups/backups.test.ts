@@ -52,7 +52,7 @@ test('a backup that is taken while rows are written has those from before it, an
     /exists already: name a new folder/,
   );
 
-  // Where what has to be done before its use fails, no database is there.
+  // If the work before its use fails, no database is there.
   await expect(restore(() => Promise.reject(new Error('not paused')))).rejects.toThrow('not paused');
   expect(await readdir(pathOf('restored'))).toEqual(['postgres.log']);
 
@@ -78,5 +78,5 @@ test('a folder that is no backup is refused', async () => {
   await mkdir(pathOf('none'));
   await writeFile(join(pathOf('none'), 'backup.json'), '{}');
   const refused = restoreBackup({ dataDir: pathOf('other'), from: pathOf('none'), log: silentLog });
-  await expect(refused).rejects.toThrow(/is no backup: name a folder that `backup create` has written/);
+  await expect(refused).rejects.toThrow(/is not a backup: name a folder that `backup create` has written/);
 });

@@ -3,8 +3,9 @@ import { join } from 'node:path';
 import { ignoreCode } from '../../private-file.ts';
 
 /**
- * Copies a folder with all that is in it, readable only by its owner. Files that vanish meanwhile are left out, and so is
- * what `isLeftOut` names by its path below the folder. When it resolves, the copy is on the disk. Throws if `to` exists.
+ * Copies a folder with its contents, readable only by its owner. Files that vanish meanwhile are omitted, and so are
+ * paths below the folder for which `isLeftOut` returns true. When it resolves, the copy is on the disk. Throws if `to`
+ * exists.
  */
 export async function copyFolder(
   from: string,
@@ -27,7 +28,7 @@ export async function copyDurably(from: string, to: string): Promise<void> {
   await sync(to);
 }
 
-/** Writes what the system still has in memory of a file or a folder to the disk. */
+/** Flushes a file or a folder to the disk. */
 export async function sync(path: string): Promise<void> {
   const file = await open(path, 'r');
   try {

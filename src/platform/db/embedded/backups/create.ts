@@ -24,14 +24,15 @@ const OF_SERVER = /^(postmaster\.(pid|opts)|\.s\.PGSQL\..*)$/;
 const TEMPORARY = /(^|\/)pgsql_tmp/;
 
 /**
- * Copies the database of `dataDir` into the new folder `to` while it is used: the cluster, the WAL that was written
- * meanwhile, and its password. The backup is restored to the time at which it was finished. The folder appears when the backup is complete and on the disk. Files and the secret key are not
- * part of it. Throws a StartupError if `to` exists or is inside the cluster.
+ * Copies the database of `dataDir` into the new folder `to` while it is in use: the cluster, the WAL written meanwhile,
+ * and its password. The backup is restored to the time at which it was finished. The folder appears when the backup is
+ * complete and on the disk. Files and the secret key are not part of it. Throws a StartupError if `to` exists or is
+ * inside the cluster.
  */
 export async function createBackup(pool: Pool, { dataDir, to }: { dataDir: string; to: string }): Promise<BackupFacts> {
   if (existsSync(to)) throw new StartupError(`${to} exists already: name a new folder.`);
   const cluster = await realpath(clusterPath(dataDir));
-  // It would be copied into itself, again and again.
+  // Otherwise it would be copied into itself, again and again.
   if (!relative(cluster, to).startsWith('..'))
     throw new StartupError(`${to} is inside the database: name a folder outside ${cluster}.`);
   const draft = join(dirname(to), `${basename(to)}.part`);
@@ -51,7 +52,7 @@ export async function createBackup(pool: Pool, { dataDir, to }: { dataDir: strin
     await rm(draft, { recursive: true, force: true });
     throw error;
   } finally {
-    // With the session ends what it holds: the WAL, and a backup that was not finished.
+    // The end of the session releases what it holds: the WAL, and an unfinished backup.
     session.release(true);
   }
 }
@@ -74,7 +75,7 @@ async function copyCluster(session: Db, cluster: string, to: string): Promise<Ba
   return { startedAt, finishedAt };
 }
 
-/** Whether a copy of a cluster must leave out a path: it belongs to the running server, which creates it anew. */
+/** Returns true if a copy of a cluster must omit a path: it belongs to the running server, which creates it again. */
 function isLeftOut(path: string): boolean {
   const [first = '', ...below] = path.split('/');
   if (path === OWNER_FILE || OF_SERVER.test(path) || TEMPORARY.test(path)) return true;

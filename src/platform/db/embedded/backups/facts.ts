@@ -4,10 +4,10 @@ import { readIfExists } from '../../private-file.ts';
 import { StartupError } from '../../startup-error.ts';
 import { sync } from './copy-folder.ts';
 
-/** What a backup says of itself. */
+/** Metadata of a backup. */
 export type BackupFacts = {
   readonly startedAt: Date;
-  /** The time that the backup is restored to. */
+  /** Time to which the backup is restored. */
   readonly finishedAt: Date;
 };
 
@@ -18,12 +18,12 @@ export async function writeFacts(backup: string, facts: BackupFacts): Promise<vo
   await sync(fileOf(backup));
 }
 
-/** Reads what a backup says of itself. Throws a StartupError if the folder is no backup. */
+/** Reads the metadata of a backup. Throws a StartupError if the folder is not a backup. */
 export async function readFacts(backup: string): Promise<BackupFacts> {
   const text = await readIfExists(fileOf(backup));
   const facts: unknown = text === undefined ? null : JSON.parse(text);
   if (!isStored(facts))
-    throw new StartupError(`${backup} is no backup: name a folder that \`backup create\` has written.`);
+    throw new StartupError(`${backup} is not a backup: name a folder that \`backup create\` has written.`);
   return { startedAt: new Date(facts.startedAt), finishedAt: new Date(facts.finishedAt) };
 }
 

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { readFacts } from './facts.ts';
 
 /**
- * Deletes the oldest backups in `folder` and keeps the `keep` newest ones; what is no backup stays. Returns the names of the
- * deleted ones, oldest first.
+ * Deletes the oldest backups in `folder` and keeps the `keep` newest ones; other files and folders stay. Returns the
+ * names of the deleted ones, oldest first.
  */
 export async function pruneBackups(folder: string, keep: number): Promise<string[]> {
   const found: { name: string; finishedAt: Date }[] = [];

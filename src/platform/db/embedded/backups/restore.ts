@@ -18,21 +18,24 @@ export type RestoreOptions = {
   /** A folder that `createBackup` has written. */
   readonly from: string;
   readonly log: Log;
-  /** Is given a session of the restored database, which nobody else uses yet: the database appears once this has resolved. */
+  /**
+   * Called with a session of the restored database, which nothing else uses yet: the database appears once this has
+   * resolved.
+   */
   readonly beforeUse?: (db: Db) => Promise<unknown>;
   /** False (only in tests) means that a power cut may lose data. */
   readonly durable?: boolean;
 };
 
-/** What was written while a large database was copied takes a while to replay. */
+/** Replaying the changes made while a large database was copied takes a while. */
 const REPLAY_TIMEOUT_MS = 86_400_000;
 
 /**
- * Makes the backup `from` the database of `dataDir`, which must have none, as it was when the backup was finished. The
- * database appears when it is complete, `beforeUse` has resolved, and its server has stopped. Whether it may send what is
- * queued in it is for the caller to decide, in `beforeUse`: a program may start the moment that the database is there.
+ * Restores the backup `from` as the database of `dataDir`, which must have none, in its state when the backup was
+ * finished. The database appears when it is complete, `beforeUse` has resolved, and its server has stopped. The caller
+ * decides in `beforeUse` if it may send its queued messages: a program may start as soon as the database exists.
  *
- * Throws a StartupError when `from` is no backup, or when there is a database already; then nothing has changed.
+ * Throws a StartupError if `from` is not a backup, or if there is a database already; then nothing has changed.
  */
 export async function restoreBackup(options: RestoreOptions): Promise<BackupFacts> {
   const { dataDir, from, log } = options;
@@ -58,7 +61,7 @@ async function giveTo(user: ServerUser, dir: string): Promise<void> {
 }
 
 /**
- * Runs the server on the copy until it has replayed the WAL of the backup, and ends it. The server refuses to start if a
+ * Runs the server on the copy until it has replayed the WAL of the backup, and ends it. The server does not start if a
  * part of that is missing.
  */
 async function replay(dir: string, user: ServerUser | undefined, options: RestoreOptions): Promise<void> {

@@ -1,8 +1,8 @@
 import { type Db, exec, one, sql } from '../../query.ts';
 
 /**
- * Keeps this session from being timed out, and all WAL from now on from being removed until the session ends. A checkpoint
- * may take longer than any statement of the program.
+ * Keeps this session from timing out, and WAL from being removed until it ends. A checkpoint may take longer than any
+ * statement of the program.
  */
 export async function holdWal(session: Db): Promise<void> {
   await exec(session, sql`SET statement_timeout = 0`);
@@ -12,7 +12,7 @@ export async function holdWal(session: Db): Promise<void> {
   );
 }
 
-/** Begins a backup, which ends with the session. The server writes what it has in memory as fast as it can. */
+/** Begins a backup, which ends with the session. The server flushes its memory as fast as it can. */
 export async function startBackup(session: Db): Promise<void> {
   await exec(session, sql`SELECT pg_backup_start('heliograph', true)`);
 }
