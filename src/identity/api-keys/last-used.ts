@@ -19,7 +19,7 @@ type Move = (db: Db, input: { ids: readonly number[]; times: readonly Date[] }) 
 type UsageOptions = {
   readonly db: Db;
   readonly log: Log;
-  /** Writes the times; those of API keys unless said otherwise. */
+  /** Writes the times; default: those of API keys. */
   readonly move?: Move;
   readonly flushEveryMs?: number;
   readonly minGapMs?: number;

@@ -30,8 +30,8 @@ export async function recordAudit(tx: Db, author: Author, { action, subject, det
 export const GATEWAY_ACCOUNT_ID = 0;
 
 /**
- * Returns the author for what an operator does to an account. The account's log shows it under the operator's name, by
- * default that of the system user who runs the command.
+ * Returns the author of an operator's changes to an account. The account's log shows the operator's name, by default
+ * that of the system user who runs the command.
  */
 export const operatorAuthor = (accountId: number, by = operatorName()): Author & { readonly kind: 'operator' } => ({
   kind: 'operator',

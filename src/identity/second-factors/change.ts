@@ -104,7 +104,7 @@ async function afterAdding(
   return isFirst ? replaceRecoveryCodes(tx, self) : null;
 }
 
-/** What was proven with the factors of before must not go on: all sessions but the calling one end. */
+/** Ends all sessions but the calling one: they were proven with the earlier factors. */
 const endOthers = (tx: Db, actor: Actor, { userId }: Self): Promise<number> =>
   endSessionsOfUser(tx, actor, {
     userId,
@@ -143,9 +143,9 @@ export async function renewRecoveryCodes(tx: Db, actor: Actor): Promise<string[]
 }
 
 /**
- * Removes all factors of another user of the actor's account, who has lost them, and ends the user's sessions. Call it in
- * a transaction. Errors: 404 for an unknown or foreign id; 403 for oneself, when the actor may not manage that role, and
- * for an operator of the gateway unless the actor is one.
+ * Removes all factors of another user of the actor's account, who has lost them, and ends the user's sessions. Call it
+ * in a transaction. Errors: 404 for an unknown or foreign id; 403 for oneself, when the actor may not manage that role,
+ * and for an operator of the gateway unless the actor is one.
  */
 export async function removeFactorsOf(tx: Db, actor: Actor, { id }: { id: number }): Promise<void> {
   const user = await findUser(tx, { accountId: actor.accountId, id });

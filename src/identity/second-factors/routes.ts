@@ -30,8 +30,8 @@ const FOR_USERS = 'Only for users in their own account; keys have no second fact
 const ENDS_OTHERS = 'All other sessions of the user end.';
 
 /**
- * Registers the routes for second factors. Their answers hold secrets, so none is stored under an Idempotency-Key: a
- * repeated request only replaces what the first one began.
+ * Registers the routes for second factors. Their responses contain secrets, so none is stored under an Idempotency-Key:
+ * a repeated request only replaces what the first one began.
  */
 export function secondFactorRoutes(app: App, deps: PlatformDeps): void {
   readRoutes(app, deps);

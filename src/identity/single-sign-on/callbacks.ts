@@ -10,12 +10,12 @@ import { Type } from 'typebox';
 
 /** The page of the console with the settings and the result of a trial. */
 const SETTINGS_PAGE = '/security/single-sign-on';
-/** The page of the console that ends a step-up in a window of its own. */
+/** Page of the console that ends a step-up in a separate window. */
 const STEP_UP_PAGE = '/confirmed';
 
 /**
- * Registers the route to which providers send people back, each with the token of its account. The state in the query and
- * the cookie of the browser are the credential, once. Whatever happens, the answer leads to a page of the console.
+ * Registers the route to which providers send people back, each with the token of its account. The state in the query
+ * and the cookie of the browser are the credential, once. Every response redirects to a page of the console.
  */
 export function signOnCallbackRoutes(app: App, deps: SignOnRouteDeps): void {
   app.get('/oauth/single-sign-on/callback/:token', {

@@ -157,7 +157,7 @@ async function requireEmergencyAdmin(tx: Db, accountId: number, id: number | nul
     ]);
 }
 
-/** Whether a trial of the earlier settings says nothing about the new ones. */
+/** Returns true if a trial of the earlier settings is not valid for the new ones. */
 const isOtherTrial = (before: SettingsRow, settings: Settings): boolean =>
   settings.clientSecret !== undefined || JSON.stringify(triedOf(before)) !== JSON.stringify(triedOf(settings));
 

@@ -5,7 +5,7 @@ import { findAccount } from '../accounts/find.ts';
 import { operatorAuthor } from '../audit/record.ts';
 import { makeOptional, removeSettings } from './change.ts';
 
-/** Registers `single-sign-on optional` and `single-sign-on remove`, for accounts that nobody can sign in to. */
+/** Registers `single-sign-on optional` and `single-sign-on remove`, for accounts that no user can sign in to. */
 export function registerSingleSignOnCommands(program: Command, context: CommandContext): void {
   const command = program.command('single-sign-on').description('single sign-on of accounts (OpenID Connect)');
   command

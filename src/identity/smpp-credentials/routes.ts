@@ -23,8 +23,8 @@ const PATH = '/api/partner-gateway/v1/smpp/credentials';
 const tags = ['SMPP'];
 
 /**
- * Registers the routes for the credentials with which the caller's account binds by SMPP. All need the scope `keys`; a
- * foreign id is answered like an unknown one.
+ * Registers the routes for the SMPP credentials of the caller's account. All need the scope `keys`; a foreign id gets
+ * the same response as an unknown one.
  */
 export function smppCredentialRoutes(app: App, { pool, answers }: PlatformDeps): void {
   const onRequest = requireScope('keys');

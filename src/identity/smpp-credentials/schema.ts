@@ -4,7 +4,7 @@ import type { IssuedCredential } from './create.ts';
 import { type CredentialRow, type CredentialSettings, ID_FORMATS, SMPP_ALPHABETS } from './sql.ts';
 
 const MAX_ENTRIES = 200;
-/** What the field of an address in SMPP takes. */
+/** Maximum length of an address in SMPP. */
 const MAX_SENDER_LENGTH = 20;
 
 const SETTINGS = {
@@ -52,7 +52,7 @@ const SETTINGS = {
   }),
 };
 
-/** All settings may be left out. */
+/** Settings, all optional. */
 export const CredentialIn = Type.Partial(Type.Object(SETTINGS));
 
 const SHOWN = {

@@ -38,8 +38,8 @@ export async function changeUser(tx: Db, actor: Actor, { id, role, newPassword }
 }
 
 /**
- * Removes a user and revokes the keys that the user made, so that nobody who leaves keeps access. A key that is to stay
- * has to be made again by someone who stays. Call it in a transaction. Errors: 404 for an unknown or foreign id, 403
+ * Removes a user and revokes the keys that the user made, so that no one who leaves keeps access. A key that must live
+ * on has to be created again by another user. Call it in a transaction. Errors: 404 for an unknown or foreign id, 403
  * when the actor may not manage that role, 409 for the last admin.
  */
 export async function removeUser(tx: Db, actor: Actor, { id }: { id: number }): Promise<void> {
@@ -78,7 +78,7 @@ async function findChangeableUser(
   const user = await findUser(tx, { accountId, id });
   if (!user) throw new AppError('not_found');
   requireAuthority(actor, user.role);
-  // Whoever has the password of an operator has every account.
+  // The password of an operator opens every account.
   if (user.isOperator && actor.isOperator !== true)
     throw new AppError('forbidden', {
       message: 'This user is an operator of the gateway: only operators may do this',

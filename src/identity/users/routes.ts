@@ -19,7 +19,7 @@ const tags = ['Account'];
 
 /**
  * Registers the routes for the users of the caller's account. All but changing one's own password need the scope
- * `keys`, which admins have; a foreign id is answered like an unknown one.
+ * `keys`, which admins have; a foreign id gets the same response as an unknown one.
  */
 export function userRoutes(app: App, { pool, answers, checkPassword }: PlatformDeps): void {
   const onRequest = requireScope('keys');

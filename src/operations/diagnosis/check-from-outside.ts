@@ -17,9 +17,9 @@ const ADVICE =
   'a private address is called when WEBHOOK_ALLOW_CIDRS allows it, and a certificate of your own when WEBHOOK_CA_FILE has its authority.';
 
 /**
- * Calls PUBLIC_URL as others do, by its public name and over HTTPS, and checks that this installation answers there: the
- * program itself, a process of it, or the proxy in front, but not what else has this address. Private and loopback
- * addresses are refused unless WEBHOOK_ALLOW_CIDRS allows them. Settles within 5 s.
+ * Calls PUBLIC_URL as clients do, by its public name and over HTTPS, and checks that this installation responds there:
+ * the program itself, a process of it, or the proxy in front, but nothing else at this address. Private and loopback
+ * addresses are denied unless WEBHOOK_ALLOW_CIDRS allows them. Settles within 5 s.
  */
 export async function checkFromOutside(config: Settings, key: SecretKey): Promise<Finding> {
   const found = await call(config, installationOf(key));

@@ -2,7 +2,7 @@ import type { Pool } from 'pg';
 import { listAway } from '../../identity/accounts/away.ts';
 import type { Finding } from './finding.ts';
 
-/** Checks that no account is held on its way to another cell: while it is, nobody can use it. */
+/** Checks that no account is held on its way to another cell: meanwhile it cannot be used. */
 export async function checkMoves(pool: Pool): Promise<Finding> {
   const held = (await listAway(pool)).filter(({ state }) => state === 'held');
   return {

@@ -13,7 +13,10 @@ import { silentLog } from '../../platform/lib/log.ts';
 import type { Finding } from './finding.ts';
 
 const MAX_LAG_SECONDS = 10;
-/** With one synchronous standby, sending stops when it is away; with two of which any one suffices, it goes on. */
+/**
+ * Minimum of synchronous standbys: with one, sending stops when it is away; with two of which any one suffices, it goes
+ * on.
+ */
 const MIN_SYNCHRONOUS = 2;
 
 /**

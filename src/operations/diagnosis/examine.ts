@@ -84,7 +84,10 @@ async function checkDatabase(pool: Pool): Promise<Finding> {
   };
 }
 
-/** Checks that no pooler lends a session for single transactions: advisory locks and notifications need one of their own. */
+/**
+ * Checks that no pooler lends a session for single transactions: advisory locks and notifications need a session to
+ * themselves.
+ */
 async function checkSessions(pool: Pool): Promise<Finding> {
   const isShared = await sharesSessions(pool);
   return {
@@ -139,7 +142,7 @@ async function checkCosts(pool: Pool): Promise<Finding> {
   };
 }
 
-/** Says whether the program can send mails. Without a mail server nothing is wrong. */
+/** Reports whether the program can send mails. A missing mail server is not an error. */
 const checkMail = ({ mail }: Config): Finding => ({
   name: 'mail',
   ok: true,
@@ -184,7 +187,7 @@ async function checkDisk({ dataDir }: Config): Promise<Finding> {
   };
 }
 
-/** Checks a bucket by a file of its own; the folder of files is checked with its disk. */
+/** Checks a bucket by writing a file; the folder of files is checked with its disk. */
 async function checkFiles(config: Config): Promise<Finding> {
   if (config.storage.kind === 'file') return { name: 'files', ok: true, detail: `in ${config.dataDir}` };
   const storage = await openStorage(config);
@@ -263,7 +266,7 @@ async function checkSetups(config: Config, pool: Pool): Promise<Finding[]> {
   const connections = (await listConnections(pool)).filter(({ name, status }) => status === 'active' && up.has(name));
   const checked = await Promise.all(
     connections.map(async (connection) => {
-      // A secret that cannot be read is a finding of its own.
+      // A secret that cannot be read is a separate finding.
       const steps = await checkSetup(connection, key).catch(() => []);
       return steps.map(
         ({ name, ...step }): Finding => ({ name: `${connection.kind} ${connection.name}: ${name}`, ...step }),
@@ -273,7 +276,7 @@ async function checkSetups(config: Config, pool: Pool): Promise<Finding[]> {
   return checked.flat();
 }
 
-/** What networks have reported in the past week about our accounts and senders, if somebody must act. */
+/** Reports of networks about our accounts and senders in the past week that require action. */
 async function checkNotices(pool: Pool): Promise<Finding[]> {
   return (await listSeriousNotices(pool)).map(({ connection, text, at }) => ({
     name: `notice to ${connection}`,

@@ -18,8 +18,8 @@ type Decision = {
 const nameOf = (by: string): string => `the operator ${by}`;
 
 /**
- * Pauses all workers, which notice it at once: nothing is sent until somebody decides. Errors: 409 when sending is already
- * paused.
+ * Pauses all workers, which notice it immediately: nothing is sent until an operator decides. Errors: 409 when sending
+ * is already paused.
  */
 export function pauseSending(pool: Pool, { by, reason }: Decision & { readonly reason: string }): Promise<void> {
   return transaction(pool, async (tx) => {

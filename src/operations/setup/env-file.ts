@@ -11,8 +11,8 @@ export type Settings = Readonly<Record<string, string>>;
 export type EnvFile = { readonly path: string; readonly text: string; readonly settings: Settings };
 
 /**
- * Reads a file of settings, by the rules of systemd; one that does not exist is empty. Errors: 400 when it cannot be read, or
- * when this user could not write it, so that nobody answers questions in vain.
+ * Reads a file of settings, by the rules of systemd; one that does not exist is empty. Errors: 400 when it cannot be
+ * read, or when this user could not write it: better before the questions than after them.
  */
 export async function readEnvFile(path: string): Promise<EnvFile> {
   const text = await readFile(path, 'utf8')

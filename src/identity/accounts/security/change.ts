@@ -24,8 +24,8 @@ export type AllowListInput = {
 
 /**
  * Replaces the allow-list of the actor's account and returns it in canonical form, without duplicates. Call it in a
- * transaction, which also commits the audit entry.
- * Errors: 400 naming every entry that is not an address or block, or when the caller's own address would be refused.
+ * transaction, which also commits the audit entry. Errors: 400 naming every entry that is not an address or block, or
+ * when the caller's own address would be denied.
  */
 export async function changeAllowList(tx: Db, actor: Actor, input: AllowListInput): Promise<AllowList> {
   const { enforced, force, ip } = input;

@@ -17,7 +17,7 @@ export const findAllowList = (db: Db, { accountId }: { accountId: number }): Pro
       FROM account WHERE id = ${accountId}`,
   );
 
-/** Whether the users of an account need a second factor. */
+/** Policies for the second factors of an account's users. */
 export const SECOND_FACTOR_POLICIES = ['optional', 'required'] as const;
 export type SecondFactorPolicy = (typeof SECOND_FACTOR_POLICIES)[number];
 

@@ -40,8 +40,8 @@ export async function registrationOptions(
 }
 
 /**
- * Checks the browser's answer to `registrationOptions`. Errors: 400 unless it answers a challenge of this user that was
- * not used before, on a page of ours, with a key that was made with the user verified.
+ * Checks the browser's response to `registrationOptions`. Errors: 400 unless it is for an unused challenge of this
+ * user, on a page of ours, with a key that was made with the user verified.
  */
 export async function verifyRegistration(
   db: Db,

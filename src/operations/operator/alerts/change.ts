@@ -5,8 +5,8 @@ import { type AttentionKind, kindNamed } from '../attention/kinds.ts';
 import { findAlert, insertRule, moveToAcknowledged } from './sql.ts';
 
 /**
- * Notes that a person has taken note of an alert: nobody is reminded of it any more. Call it in a transaction. Errors: 404,
- * 409 when it was acknowledged or resolved before.
+ * Acknowledges an alert, which stops its reminders. Call it in a transaction. Errors: 404, 409 when it was acknowledged
+ * or resolved before.
  */
 export async function acknowledgeAlert(
   tx: Db,

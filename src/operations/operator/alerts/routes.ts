@@ -34,7 +34,7 @@ const STATES: Readonly<Record<'open' | 'firing' | 'resolved', readonly AlertStat
   resolved: ['resolved'],
 };
 
-/** The routes for alerts: what needs attention for long enough, when that is, and who is notified. */
+/** Registers the routes for alerts: conditions that have lasted, the rules for that, and the recipients. */
 export function operatorAlertRoutes(app: App, deps: AlertRouteDeps): void {
   listRoutes(app, deps);
   ruleRoutes(app, deps);

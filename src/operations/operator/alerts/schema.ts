@@ -14,7 +14,7 @@ const KindName = Type.Enum([...KIND_NAMES], { type: 'string' });
 const SeverityName = Type.Enum([...SEVERITIES], { type: 'string' });
 const LanguageName = (description: string) => Type.Enum([...LANGUAGES], { type: 'string', default: 'en', description });
 
-/** Which alerts are listed. */
+/** Filter for listing alerts. */
 export const alertFilter = {
   state: Type.Enum(['open', 'firing', 'resolved'], {
     type: 'string',
@@ -164,7 +164,7 @@ export const toTargetOut = (target: Target): Static<typeof TargetOut> => ({
 const quietOf = ({ quietFrom, quietTo }: Target) =>
   quietFrom === null || quietTo === null ? null : { from: clockOf(quietFrom), to: clockOf(quietTo) };
 
-/** What operators decide about a recipient, as the database has it. */
+/** Converts an operator's choice about a recipient to the form of the database. */
 export const toChoice = ({ quiet, ...rest }: Static<typeof TargetPatch>): TargetChoice => ({
   severity: rest.severity,
   language: rest.language,

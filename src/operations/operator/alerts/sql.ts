@@ -17,7 +17,7 @@ export async function claimEvaluation(tx: Db, { everyMs }: { everyMs: number }):
   return claimed === 1;
 }
 
-/** When the conditions were last evaluated. */
+/** Finds the time of the last evaluation of the conditions. */
 export const findEvaluation = (db: Db): Promise<{ at: Date }> =>
   one(db, sql`SELECT evaluated_at AS at FROM alert_evaluation`);
 
@@ -65,7 +65,10 @@ export const deletePassed = (tx: Db): Promise<number> =>
 const idsOf = async (tx: Db, query: Sql): Promise<number[]> =>
   (await many<{ id: number }>(tx, query)).map(({ id }) => id);
 
-/** Moves pending alerts to firing whose condition has held as long as the rule of their kind says. Returns their ids. */
+/**
+ * Moves pending alerts to firing whose condition has held as long as the rule of their kind requires. Returns their
+ * ids.
+ */
 export const moveToFiring = async (
   tx: Db,
   { rules }: { rules: readonly Pick<RuleRow, 'kind' | 'forSeconds'>[] },
@@ -99,7 +102,7 @@ export const moveToResolved = (tx: Db, { afterSeconds }: { afterSeconds: number 
         RETURNING id`,
   );
 
-/** Marks problems that nobody has acknowledged for this long as told again. Returns their ids. */
+/** Marks problems that were not acknowledged for this long as reminded. Returns their ids. */
 export const updateReminded = (tx: Db, { everySeconds }: { everySeconds: number }): Promise<number[]> =>
   idsOf(
     tx,
@@ -146,7 +149,7 @@ export const findAlert = (db: Db, { id }: { id: number }): Promise<Alert | undef
 
 type Filter = { readonly states: readonly AlertState[] };
 
-/** Lists a page of the alerts in these states: those of which nobody has taken note first, then problems, then the newest. */
+/** Lists a page of the alerts in these states: unacknowledged ones first, then problems, then the newest. */
 export const listAlerts = (
   db: Db,
   { states, limit, offset }: Filter & { limit: number; offset: number },

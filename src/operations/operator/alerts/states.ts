@@ -6,6 +6,6 @@
 export const ALERT_STATES = ['pending', 'firing', 'acknowledged', 'resolved'] as const;
 export type AlertState = (typeof ALERT_STATES)[number];
 
-/** What recipients are told of an alert. */
+/** Events of an alert that recipients are notified of. */
 export const ALERT_EVENTS = ['fired', 'reminder', 'resolved'] as const;
 export type AlertEvent = (typeof ALERT_EVENTS)[number];

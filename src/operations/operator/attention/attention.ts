@@ -14,7 +14,7 @@ import { readRules, thresholdsOf } from './rules.ts';
 import * as db from './sql.ts';
 import { type Attention, SEVERITIES } from './sql.ts';
 
-/** What callers have read already. */
+/** State that callers have read already. */
 export type GatewayState = {
   readonly guard: GuardStatus;
   readonly workers: readonly WorkerRow[];

@@ -2,11 +2,11 @@ import type { Db } from '../../../platform/db/query.ts';
 import { type AttentionKind, KIND_NAMES, kindNamed, type Unit } from './kinds.ts';
 import { listRules } from './sql.ts';
 
-/** When a kind of condition is an alert. */
+/** Rule by which a kind of condition is an alert. */
 export type Rule = {
   readonly kind: AttentionKind;
   readonly enabled: boolean;
-  /** How long it must hold, in seconds. */
+  /** Time that it must hold, in seconds. */
   readonly forSeconds: number;
   /** From where on it needs attention, in `unit`; both null if there is nothing to set. */
   readonly threshold: number | null;

@@ -24,7 +24,10 @@ import { withExamples } from '../../../platform/http/schema.ts';
 const tags = ['Operator: connections'];
 const CONNECTIONS = `${OPERATOR_PATH}/connections`;
 
-/** The links to carriers: what they do, and what they are. Running programs follow every change at once. */
+/**
+ * Registers the routes for the links to carriers: their state and their settings. Running programs follow every change
+ * immediately.
+ */
 export function operatorConnectionRoutes(app: App, deps: PlatformDeps): void {
   kindRoutes(app);
   readingRoutes(app, deps);

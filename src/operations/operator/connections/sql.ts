@@ -28,7 +28,7 @@ export type ConnectionRow = {
   notices: { text: string; serious: boolean; at: string }[];
   queued: number;
   oldestSeconds: number;
-  /** How many accounts have messages that wait for it. */
+  /** Number of accounts with messages that wait for it. */
   waitingAccounts: number;
   unknowns: number;
   unmatchedReceipts: number;

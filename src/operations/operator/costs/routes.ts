@@ -62,7 +62,7 @@ const ImportOut = Type.Object({
 
 const CostQuery = Type.Object({ ...pageFields, connection: connectionField, prefix: Type.Optional(PrefixField) });
 
-/** The routes for what carriers charge. Running programs follow every change at once. */
+/** Registers the routes for the charges of carriers. Running programs follow every change immediately. */
 export function operatorCostRoutes(app: App, deps: PlatformDeps): void {
   const { pool } = deps;
   const onRequest = requireOperator();

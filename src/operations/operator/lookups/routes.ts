@@ -51,7 +51,7 @@ const TryIn = Type.Object({
   }),
 });
 
-/** The routes for services that know the networks of numbers. Running programs follow every change at once. */
+/** Registers the routes for number-lookup services. Running programs follow every change immediately. */
 export function operatorLookupRoutes(app: App, deps: PlatformDeps): void {
   const { pool, secretKey, config } = deps;
   const onRequest = requireOperator();

@@ -80,7 +80,9 @@ const KIND_MINUTE = columns({
 });
 export type KindMinute = RowOf<typeof KIND_MINUTE>;
 
-/** Lists what carriers answered in the last 60 minutes, by minute and kind of connection. Empty minutes are missing. */
+/**
+ * Lists the responses of carriers in the last 60 minutes, by minute and kind of connection. Empty minutes are missing.
+ */
 export async function listMinutesByKind(db: Db): Promise<KindMinute[]> {
   return many(
     db,

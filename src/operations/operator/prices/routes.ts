@@ -39,7 +39,7 @@ const PriceQuery = Type.Object({
 });
 const CheckQuery = Type.Object({ channel: channelName(), number: NumberField });
 
-/** The routes for the price list. Running programs follow every change at once. */
+/** Registers the routes for the price list. Running programs follow every change immediately. */
 export function operatorPriceRoutes(app: App, { pool }: PlatformDeps): void {
   const onRequest = requireOperator();
 

@@ -3,7 +3,7 @@ import { isServedHere } from '../../../identity/accounts/away.ts';
 import { type Db, many, sql } from '../../../platform/db/query.ts';
 import { as, columns, type RowOf } from '../../../platform/db/select.ts';
 
-/** How many differences a check lists at most. */
+/** Maximum number of differences that a check lists. */
 export const MAX_LISTED = 20;
 
 const BOOK_TOTALS = columns({
@@ -29,7 +29,7 @@ export async function listBookTotals(db: Db): Promise<BookTotals[]> {
 
 export type Difference = {
   accountId: number;
-  /** What is compared, as in the response. */
+  /** Subject of the comparison, as in the response. */
   of: string;
   expected: number;
   found: number;

@@ -20,7 +20,7 @@ const ROUTES = `${OPERATOR_PATH}/routes`;
 
 const RouteQuery = Type.Object({ ...pageFields, channel: Type.Optional(channelName()), connection: connectionField });
 
-/** The routes for the routing of numbers to connections. Running programs follow every change at once. */
+/** Registers the routes for the routing of numbers to connections. Running programs follow every change immediately. */
 export function operatorRouteRoutes(app: App, deps: PlatformDeps): void {
   const { pool } = deps;
   const onRequest = requireOperator();

@@ -20,7 +20,10 @@ const POOLS = `${OPERATOR_PATH}/number-pools`;
 
 const listOf = <T extends Type.TSchema>(item: T) => ({ 200: Type.Object({ data: Type.Array(item) }) });
 
-/** The routes for which senders SMS may have in a country, and for pools of numbers. Running programs follow at once. */
+/**
+ * Registers the routes for the SMS senders allowed in a country, and for pools of numbers. Running programs follow
+ * immediately.
+ */
 export function operatorSenderRuleRoutes(app: App, deps: PlatformDeps): void {
   ruleRoutes(app, deps);
   registeredRoutes(app, deps);

@@ -53,7 +53,7 @@ const SettleOut = Type.Object({
   ),
 });
 
-/** The routes for unknown outcomes: messages that were written to a carrier and never answered. */
+/** Registers the routes for unknown outcomes: messages that were written to a carrier and got no response. */
 export function operatorUnknownRoutes(app: App, deps: PlatformDeps): void {
   const { pool, clock } = deps;
   const onRequest = requireOperator();

@@ -26,8 +26,8 @@ const FIRST_RETRY_MS = 5 * SECOND_MS;
 const MAX_RETRY_MS = 10 * MINUTE_MS;
 
 /**
- * Tells the recipient that has waited longest everything that it has to be told, in one message. What fails is tried again,
- * ever more slowly, for three days. Returns false when nobody had to be told anything now.
+ * Sends all due notices of the longest-waiting recipient as one message. Failures are retried with increasing delay for
+ * three days. Returns false when no notice was due.
  */
 export async function deliverNext(deps: DeliverDeps): Promise<boolean> {
   const claimed = await claimBatch(deps);

@@ -15,15 +15,15 @@ export type Ways = {
   readonly secretKey: SecretKey;
 };
 
-/** Whether a recipient was told; if not, why. */
+/** Result of notifying a recipient, with the reason of a failure. */
 export type Told = { readonly ok: true } | { readonly ok: false; readonly reason: string };
 
 const OK: Told = { ok: true };
 const failed = (reason: string): Told => ({ ok: false, reason });
 
 /**
- * Tells a recipient, by mail or by a signed POST. The same `id` gives the same Message-ID and the same `webhook-id`, by
- * which receivers recognise what came twice. Never rejects.
+ * Notifies a recipient, by mail or by a signed POST. The same `id` gives the same Message-ID and the same `webhook-id`,
+ * by which receivers recognise duplicates. Never rejects.
  */
 export function sendMessage(ways: Ways, target: Target, id: string, message: Message): Promise<Told> {
   return target.kind === 'webhook' ? post(ways, target, id, message) : mail(ways, target.address, id, message);

@@ -3,7 +3,7 @@ import type { AttentionKind } from '../../attention/kinds.ts';
 import type { Severity } from '../../attention/sql.ts';
 import type { Alert } from '../sql.ts';
 
-/** What a sentence about an alert is made of. */
+/** Facts for a sentence about an alert. */
 export type Facts = Pick<Alert, 'subject' | 'count' | 'accounts' | 'compared'>;
 
 type Sentence = (facts: Facts & { readonly n: Numbers }) => string;
@@ -202,7 +202,7 @@ const TEXTS: Readonly<Record<Language, Texts>> = {
 /** Returns the texts of a language around the sentences. */
 export const textsOf = (language: Language): Omit<Texts, 'kinds'> => TEXTS[language];
 
-/** Says in one sentence without a full stop what is the matter. */
+/** Describes an alert in one sentence without a full stop. */
 export function sentenceOf(language: Language, kind: AttentionKind, facts: Facts): string {
   const format = new Intl.NumberFormat(language);
   const numbered = (value: number | null) => (one: string, other: string) =>

@@ -68,7 +68,7 @@ async function checkRoom(tx: Db, kind: db.TargetKind): Promise<void> {
     throw new AppError('conflict', { message: 'The administrators of accounts are told already' });
 }
 
-/** Changes what a recipient is told and when. Call it in a transaction. Errors: 400, 404. */
+/** Changes the content and times of a recipient's notices. Call it in a transaction. Errors: 400, 404. */
 export async function changeTarget(
   tx: Db,
   { id, by, ...choice }: db.TargetChoice & { readonly id: number; readonly by: string },

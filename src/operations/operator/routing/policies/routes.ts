@@ -64,7 +64,7 @@ const PolicyIn = Type.Object({
   hours: Type.Optional(Hours),
 });
 
-/** The routes for how the routes of a prefix are ordered. Running programs follow every change at once. */
+/** Registers the routes for the order of a prefix's routes. Running programs follow every change immediately. */
 export function operatorPolicyRoutes(app: App, deps: PlatformDeps): void {
   const { pool } = deps;
   const onRequest = requireOperator();
