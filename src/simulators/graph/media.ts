@@ -11,19 +11,19 @@ export type MediaStore = {
   has(id: string): boolean;
   /** Stores a file as if a person had sent it; returns its id. */
   put(file: MediaFile): string;
-  /** Answers an upload. */
+  /** Handles an upload. */
   upload(request: SandboxRequest): Promise<Answer>;
-  /** Answers with a file's description and a temporary download URL. */
+  /** Returns a file's description and a temporary download URL. */
   show(id: string): Answer;
   remove(id: string): Answer;
-  /** Answers a request for a download URL with the file. */
+  /** Returns the file for a download URL. */
   download(id: string, query: URLSearchParams): Answer;
 };
 
-/** What the media store needs. */
+/** Dependencies of the media store. */
 export type MediaDeps = {
   readonly ledger: LedgerWriter;
-  /** How long a download URL is valid. */
+  /** Validity of a download URL. */
   readonly urlMs: () => number;
   readonly baseUrl: () => string;
 };

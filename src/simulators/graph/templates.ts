@@ -47,7 +47,7 @@ export type Templates = {
   stop(): void;
 };
 
-/** What the templates need. */
+/** Dependencies of the templates. */
 export type TemplateDeps = {
   readonly script: GraphScript;
   readonly ledger: LedgerWriter;

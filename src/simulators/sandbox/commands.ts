@@ -13,7 +13,7 @@ import { describeOpen, type EndedMessages, endOpenMessages, restoreSandbox, reti
 import { listOpenMessages, notifySandbox, type OpenMessages } from './sql.ts';
 
 const NAMES: Readonly<Record<Channel, string>> = { SMS: SMSC_NAME, WHATSAPP: WHATSAPP_NAME, RCS: RCS_NAME };
-/** With the other fields and JSON escapes the payload stays below the limit of a NOTIFY. */
+/** Maximum length of a text: with the other fields and JSON escapes, the payload stays below the limit of a NOTIFY. */
 const MAX_TEXT_LENGTH = 1600;
 
 type Flags = { channel: 'sms' | 'whatsapp' | 'rcs'; from: string; to: string; text: string };

@@ -63,7 +63,7 @@ test('the next start keeps the ids, and what an account created at the network b
   expect(await templates(accountId + 1)).toEqual(common);
   expect(await templates(accountId)).toContain('900000000000077 own');
   expect(graph.templates.all().find(({ id }) => id === own.id)).toMatchObject({ name: 'own', status: 'REJECTED' });
-  // What signs is new with each life; the key of the service account takes a second to make.
+  // The signing secrets are new in each life; the key of the service account takes a second to make.
   expect((await secretsOf(WHATSAPP_NAME))['appSecret']).not.toBe(whatsapp['appSecret']);
   expect((await secretsOf(RCS_NAME))['clientToken']).not.toBe(rcs['clientToken']);
   expect((await secretsOf(RCS_NAME))['privateKey']).toBe(rcs['privateKey']);

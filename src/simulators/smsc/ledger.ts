@@ -29,7 +29,7 @@ const ZERO_COUNTS = {
 /** The counters of the simulator. */
 export type Counts = { -readonly [Key in keyof typeof ZERO_COUNTS]: number };
 
-/** What a ledger keeps, and where. */
+/** Content and location of a ledger. */
 export type LedgerOptions = {
   /** `counts` keeps no entries in memory: for benches and long runs. */
   readonly keep: 'entries' | 'counts';

@@ -1,6 +1,6 @@
 import type { Platform } from '../../platform/lib/social-platform.ts';
 
-/** What a request to a network is for. */
+/** Purpose of a request to a network. */
 export type Purpose = 'authorize' | 'token' | 'revoke' | 'read';
 
 /** The addresses of the networks; `v` stands for the version of the Graph. */

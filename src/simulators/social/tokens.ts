@@ -7,7 +7,7 @@ import type { Choice } from './script.ts';
 
 export type Kind = 'short' | 'access' | 'refresh' | 'page';
 
-/** What a token stands for. */
+/** Grant that a token stands for. */
 export type Granted = Pick<Choice, 'scopes' | 'linked' | 'lifetimeSeconds' | 'renewable'>;
 type Claims = Granted & { readonly endsAt: number };
 type Token = { readonly platform: Platform; readonly kind: Kind; readonly claims: Claims; live: boolean };
@@ -66,7 +66,7 @@ export function createTokens(key: Buffer) {
       const isOurs = known?.platform === platform && kinds.includes(known.kind);
       return isOurs && known.live && Date.now() < known.claims.endsAt;
     },
-    /** What a valid token stands for. */
+    /** Returns the grant of a valid token. */
     grantedOf: (text: string): Granted =>
       find(text)?.claims ?? { scopes: [], linked: 0, lifetimeSeconds: 0, renewable: false },
     end(text: string): void {
