@@ -62,7 +62,7 @@ export function AlertList() {
 
 const TONES: Readonly<Record<Alert['severity'], Tone>> = { error: 'bad', warning: 'warning', info: 'neutral' };
 
-/** How it stands: its severity while nobody has taken note of it. */
+/** State of an alert: its severity until it is acknowledged. */
 function State({ alert: { state, severity } }: { readonly alert: Alert }) {
   const { t } = useTranslation('alerts');
   if (state === 'resolved') return <StatusBadge tone="good">{t('state.resolved')}</StatusBadge>;

@@ -38,7 +38,7 @@ const NewConversation = lazyPart(() =>
 /** The dialogs of the inbox's tools, loaded when first opened. */
 type Sheet = 'keys' | 'alerts';
 
-/** Wide enough for the contact details beside the conversation. */
+/** Media query for windows wide enough for the contact details next to the conversation. */
 const WIDE = '(min-width: 80em)';
 
 /** The inbox: list, conversation and contact details; one at a time on a phone. */

@@ -29,7 +29,7 @@ export const KEY_SHEET = [
   { keys: ['?'], name: 'sheet' },
 ] as const;
 
-/** Whether single letters are shortcuts, in this browser. */
+/** True if single letters are shortcuts, in this browser. */
 export const useKeysOn = () => useLocalStorage({ key: 'heliograph-keys', defaultValue: true });
 
 /**

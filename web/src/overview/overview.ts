@@ -38,7 +38,7 @@ export const periodQuery = ({ from, to }: Days) =>
 
 export type Period = Awaited<ReturnType<NonNullable<ReturnType<typeof periodQuery>['queryFn']>>>;
 
-/** Which steps of setting up are done. */
+/** Setup steps with their state. */
 export const firstStepsQuery = queryOptions({
   queryKey: ['overview', 'first-steps'],
   queryFn: ({ signal }) => ok(api.GET('/api/partner-gateway/v1/overview/first-steps', { signal })),

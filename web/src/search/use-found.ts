@@ -13,12 +13,12 @@ const MIN_LENGTH = 2;
 type Found = {
   readonly entries: readonly Entry[];
   readonly isSearching: boolean;
-  /** Whether entries are still those of the text before. */
+  /** True if the entries are still those of the previous text. */
   readonly isOld: boolean;
   readonly error: unknown;
 };
 
-/** What the server finds by a text: a message, contacts, campaigns, and for operators accounts. */
+/** Results of the server for a text: a message, contacts, campaigns, and for operators accounts. */
 export function useFound(text: string): Found {
   const { may, isOperator } = useSession();
   const isLong = text.length >= MIN_LENGTH;

@@ -1,6 +1,6 @@
 import { api, ok } from '../api/client.ts';
 
-/** Why a step-up at the company has failed: a key under `stepUp.problem`. */
+/** Reason why a step-up at the company has failed: a key under `stepUp.problem`. */
 export type StepUpProblem = string;
 
 const PROBLEMS = ['expired', 'cancelled', 'unavailable', 'untrusted', 'not_allowed'];

@@ -13,7 +13,7 @@ import { Copied, DomainsSection } from './domains.tsx';
 import { settingsQuery, type Stored } from './settings.ts';
 import { TrialSection } from './trial.tsx';
 
-// With its fields, the page would be larger than the first load of a page may be.
+// Loaded lazily: with the fields, the page would exceed the size limit of a first load.
 const SettingsForm = lazyPart(() => import('./form.tsx').then((file) => ({ default: file.SettingsForm })));
 
 /** The form begins again when what it shows has changed. A proof of a domain leaves what was typed. */

@@ -8,9 +8,9 @@ export type Step = {
   readonly label: string;
   /** A note below the label, such as what was chosen. */
   readonly note?: string;
-  /** Whether the step has an error. */
+  /** True if the step has an error. */
   readonly hasFault?: boolean;
-  /** Whether something is missing in it: then it is not ticked once it is behind. */
+  /** True if the step is incomplete: then it is not ticked once it is passed. */
   readonly isLacking?: boolean;
   readonly content: ReactNode;
 };

@@ -2,7 +2,7 @@ import { useTranslation } from 'react-i18next';
 import { useSession } from '../api/session.ts';
 import type { User } from './user.ts';
 
-/** Returns a function that says why the signed-in user may not change a user; false if they may. */
+/** Returns a function that gives the reason why the signed-in user may not change a user; false if they may. */
 export function useLockReason(): (user: User) => string | false {
   const { t } = useTranslation('users');
   const { isOperator } = useSession();

@@ -13,11 +13,11 @@ import { setUnreadTitle } from '../../ui/window-title.ts';
 import { useLeader } from './use-leader.ts';
 
 const STREAM = '/api/partner-gateway/v1/inbox/conversations/stream';
-/** With `ready`, what arrived between the first count and the opening of the stream is counted. */
+/** Events that change the count; `ready` covers messages between the first count and the opening of the stream. */
 const EVENTS = ['ready', 'reload', 'message', 'conversation'] as const;
 const REFRESH_MS = 1_000;
 
-/** The number of unread conversations beside the link to the inbox, and in the window title of every page. */
+/** The number of unread conversations next to the link to the inbox, and in the window title of every page. */
 export function UnreadBadge() {
   const { t } = useTranslation('app');
   const may = useSession().may({ scope: 'inbox' });

@@ -59,7 +59,7 @@ function stepsOf(campaign: Campaign): readonly LifeStep[] {
     ...(scheduledDate === null
       ? []
       : [{ id: 'scheduled', state: scheduledState(campaign), at: confirmedAt && toIso(scheduledDate) }]),
-    // When it was paused is not recorded.
+    // The time of the pause is not recorded.
     state === 'PAUSED'
       ? { id: 'paused', state: 'paused', at: null }
       : { id: 'sending', state: sendingState(campaign), at: startedAt },

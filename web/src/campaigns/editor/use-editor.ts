@@ -17,11 +17,11 @@ const FIELDS = { step: choice(STEPS, 'channels') };
 export type EditorInput = {
   readonly initial: Draft;
   readonly place: Place;
-  /** Whether `initial` holds what the server does not have. */
+  /** True if `initial` contains changes that the server does not have. */
   readonly isUnsaved: boolean;
   /** The campaign that is changed, if it is scheduled already: it stays as it is until the changes are applied. */
   readonly scheduled: Campaign | null;
-  /** Called when the editor holds another campaign (0: none) or another draft ('': none) than the address says. */
+  /** Called when the editor holds another campaign (0: none) or another draft ('': none) than the address states. */
   readonly onMove: (id: number, draft: string) => void;
 };
 
@@ -55,7 +55,7 @@ export function useEditor({ initial, place, isUnsaved, scheduled, onMove }: Edit
       form.clearErrors();
       await saving.settle(campaign.id);
       onMove(campaign.id, '');
-      // What was typed meanwhile is a change to the campaign.
+      // Anything typed meanwhile is a change to the campaign.
       if (JSON.stringify(form.getValues()) !== JSON.stringify(draft)) saving.change(form.getValues());
       return campaign;
     } catch (error) {

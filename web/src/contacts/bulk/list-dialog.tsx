@@ -13,7 +13,7 @@ import { idOfChoice, isComplete, ListChoiceField, NO_LIST } from '../list-choice
 
 type BulkListDialogProps = {
   readonly target: Target;
-  /** What to do with the contacts; null if the dialog is closed. */
+  /** Action for the contacts; null if the dialog is closed. */
   readonly what: 'add' | 'remove' | null;
   /** The list whose page this is; contacts are removed from it. */
   readonly listId: number | undefined;

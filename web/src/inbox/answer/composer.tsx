@@ -83,7 +83,8 @@ function ModeButton({ name, mode, onChoose }: ModeButtonProps) {
 }
 
 /**
- * Whether the WhatsApp window is closed: free-form replies are allowed for 24 hours after the person's last message.
+ * Returns true if the WhatsApp window is closed: free-form replies are allowed for 24 hours after the person's last
+ * message.
  */
 function useIsClosed({ channel, windowExpiresAt }: Conversation): boolean {
   const now = useNow(1_000);

@@ -10,7 +10,7 @@ import { Checks } from './checks.tsx';
 const runDoctor = (signal: AbortSignal) => ok(api.GET('/api/operator/v1/doctor', { signal }));
 type Finding = Awaited<ReturnType<typeof runDoctor>>['findings'][number];
 
-/** The doctor's checks of database, disk, clock, secrets and carriers, on the server that answers the request. */
+/** The doctor's checks of database, disk, clock, secrets and carriers, on the server that handles the request. */
 export function Doctor() {
   const { t } = useTranslation('operator');
   const query = useQuery({

@@ -8,10 +8,10 @@ import { dropCopy, keepCopy } from './local-copy.ts';
 import { deleteDraft, saveDraft } from './stored-draft.ts';
 import { useOwner } from './use-owner.ts';
 
-/** Where a draft is kept: its id, the version that the server has of it (0: none), and its campaign (0: none). */
+/** Place of a draft: its id, the server's version of it (0: none), and its campaign (0: none). */
 export type Place = { readonly id: string; readonly version: number; readonly campaignId: number };
 
-/** What editors that were left are still saving. */
+/** Saves still under way of editors that were left. */
 const leaving = new Set<Promise<unknown>>();
 
 function leave(saving: Autosave): void {
@@ -62,7 +62,7 @@ export function useAutosave(place: Place, onBegun: (id: string) => void) {
     return () => {
       forget();
       document.removeEventListener('visibilitychange', hide);
-      // The page is left by a link: one more request goes out, and the copy stays until it is answered.
+      // The page is left by a link: one more request goes out, and the copy stays until its response.
       if (current.current) leave(current.current.saving);
     };
   }, []);
@@ -78,13 +78,13 @@ export function useAutosave(place: Place, onBegun: (id: string) => void) {
     },
     flush: (): Promise<void> => now().saving.flush(),
     overwrite: (version: number): Promise<void> => now().saving.overwrite(version),
-    /** Gives up what the server does not have, because somebody else's version is to be used. */
+    /** Discards changes that the server does not have, because another user's version is to be used. */
     forget(): void {
       const { place: at, saving } = now();
       void saving.stop();
       dropCopy(owner, at.id);
     },
-    /** Where it is kept. */
+    /** Returns the place of the draft. */
     place: (): Place => now().place,
     /** Removes what is kept, because the campaign has it now; what is typed from here on is kept as changes to it. */
     async settle(campaignId: number): Promise<void> {
