@@ -232,7 +232,7 @@ test('who has to add a second factor sees nothing else until it is added', async
   await page.goto(site.url(FACTORS));
   const requireIt = page.getByRole('button', { name: 'Require a second factor' });
   await requireIt.and(page.locator('[aria-disabled="true"]')).hover();
-  await page.getByRole('tooltip').getByText('Add a second factor of your own first').waitFor();
+  await page.getByRole('tooltip').getByText('Add your own second factor first').waitFor();
   await addApp(page);
   await requireIt.and(page.locator(':not([aria-disabled])')).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Require a second factor' }).click();

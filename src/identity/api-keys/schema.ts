@@ -36,8 +36,8 @@ export const RotateIn = Type.Union([
         minimum: 0,
         maximum: MAX_GRACE_SECONDS,
         description:
-          'How long the previous value keeps working; by default it stops working at once. Values of earlier rotations ' +
-          'keep their own grace period.',
+          'Time for which the previous value keeps working; by default it stops immediately. Values of earlier ' +
+          'rotations keep their own grace period.',
       }),
     ),
   }),

@@ -24,9 +24,9 @@ export function passwordResetRoutes(app: App, { config, pool }: PlatformDeps): v
       operationId: 'requestPasswordReset',
       summary: 'Ask for a mail with a link to a new password',
       description:
-        'For pages of the console, like signing in. The answer is the same, and takes the same time, whether there is ' +
-        'such a user. The username must be a mail address; others ask an administrator. At most three mails an hour for ' +
-        'each address. 409 if the gateway has no mail server.',
+        'For pages of the console, like signing in. The response is the same, and takes the same time, whether ' +
+        'there is such a user. The username must be an email address; other users ask an administrator. At most ' +
+        'three mails an hour for each address. 409 if the gateway has no mail server.',
       body: withExamples(ResetRequestIn, { username: 'grace@example.com', language: 'en' }),
       response: { 202: Type.Null({ description: 'Received' }), ...errors },
     },

@@ -120,7 +120,7 @@ export function signInRoutes(app: App, deps: PlatformDeps): void {
       summary: 'Sign in with a passkey',
       description:
         'With a pending token it is the second factor; without one it stands alone, and the device must have verified its ' +
-        'user. 401: the passkey is unknown or its answer does not fit.',
+        'user. 401: the passkey is unknown or its response does not fit.',
       security: [],
       body: withExamples(schema.PasskeySignInBody, { passkey: schema.PASSKEY_EXAMPLE }),
       response: { 200: SessionOut, ...refusals },

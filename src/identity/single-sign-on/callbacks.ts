@@ -26,7 +26,7 @@ export function signOnCallbackRoutes(app: App, deps: SignOnRouteDeps): void {
       summary: 'Finish signing in with a provider',
       description: 'For the browser of the person, which the provider sends here. Leads to a page of the console.',
       params: Type.Object({ token: Type.String({ description: 'The end of the redirect URI of the account.' }) }),
-      response: { 303: Type.Null({ description: 'Signed in, tried or refused.' }) },
+      response: { 303: Type.Null({ description: 'Signed in, tried or denied.' }) },
     },
     handler: async (request, reply) => {
       const { raw, headers, ip, log, params } = request;
@@ -37,7 +37,7 @@ export function signOnCallbackRoutes(app: App, deps: SignOnRouteDeps): void {
       const returned = { parameters, redirectUri: redirectUriOf(deps.config, params.token), ...browser };
       const end = await finishSignOn(deps, returned).catch(refused);
       if ('failure' in end)
-        log.info({ reason: end.failure.message, code: end.failure.problem }, 'a single sign-on was refused');
+        log.info({ reason: end.failure.message, code: end.failure.problem }, 'a single sign-on was denied');
       reply.headers({ 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' });
       const cookies = [browserCookie('', 0)];
       if (end.kind === 'signed in') cookies.push(sessionCookie(end.session.token, SESSION_SECONDS, isSecure(request)));

@@ -127,7 +127,7 @@ function faultsOf(settings: Settings, guard: Guard): FieldError[] {
     fault('defaultRole', 'lets everybody in whom the provider knows: allow only some mail domains, or map groups');
   if (settings.groupRoles.length > 0 && settings.groupsClaim === null) fault('groupsClaim', 'is needed to map groups');
   if (settings.defaultRole === null && settings.groupRoles.length === 0)
-    fault('groupRoles', 'are needed without a default role: else nobody is let in');
+    fault('groupRoles', 'are needed without a default role: otherwise no one can sign in');
   if (settings.required && !settings.enabled) fault('required', 'needs single sign-on to be switched on');
   return faults;
 }

@@ -33,7 +33,7 @@ export async function proveDomain({ pool, resolveTexts }: Deps, actor: Actor, do
   const { name, value } = recordOf(domain, settings.token);
   const values = await resolveTexts(name).catch((cause: unknown) => {
     throw new AppError('bad_gateway', {
-      message: `No name server answers for ${name}: ${describeFault(cause)}`,
+      message: `No name server responds for ${name}: ${describeFault(cause)}`,
       cause,
     });
   });

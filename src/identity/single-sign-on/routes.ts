@@ -106,8 +106,9 @@ export function singleSignOnRoutes(app: App, deps: SignOnRouteDeps): void {
       operationId: 'verifySingleSignOnDomain',
       summary: 'Prove a mail domain by its DNS record',
       description:
-        'Looks for the record that `domains` shows. 404 unless the settings name the domain; 409 without the record, and ' +
-        'while another account has proven the domain and its record is still there; 502 if no name server answers. An ' +
+        'Looks for the record that `domains` shows. 404 unless the settings name the domain; 409 without the ' +
+        'record, and while another account has proven the domain and its record is still there; 502 if no name ' +
+        'server responds. An ' +
         `account may ask ${VERIFICATIONS_PER_MINUTE} times a minute.`,
       params: Type.Object({ domain: Type.String({ maxLength: 253 }) }),
       response: { 200: DomainOut, 404: ref(ErrorOut), 409: ref(ErrorOut), 429: ref(ErrorOut), 502: ref(ErrorOut) },
@@ -128,8 +129,8 @@ export function singleSignOnRoutes(app: App, deps: SignOnRouteDeps): void {
       operationId: 'trySingleSignOn',
       summary: 'Try the stored settings',
       description:
-        'Sign in at the returned URL in the same browser. Nobody is signed in here by it; afterwards `lastTrial` says what ' +
-        'a sign-in would have led to. 502 if the provider does not answer as it should.',
+        'Sign in at the returned URL in the same browser. It starts no session here; afterwards `lastTrial` ' +
+        'contains what a sign-in would have led to. 502 if the provider does not respond as it should.',
       response: { 200: AuthorizeOut, 502: ref(ErrorOut) },
     },
     handler: idempotentHandler({ answers }, async ({ actor }, reply) => {
@@ -156,7 +157,7 @@ export function signOnStepUpRoutes(app: App, deps: SignOnRouteDeps): void {
         'For pages of the console: sends a cookie, and the person signs in at the returned URL in the same browser, even ' +
         'if the provider knows them from an earlier sign-in. Afterwards the provider sends them to `/confirmed`, and the ' +
         'session may do for ten minutes what a step-up is needed for. Only for sessions (403). 404 if the user does not ' +
-        'sign in with the provider of the account; 502 if it does not answer as it should.',
+        'sign in with the provider of the account; 502 if it does not respond as it should.',
       response: { 200: AuthorizeOut, 404: ref(ErrorOut), 502: ref(ErrorOut) },
     },
     handler: idempotentHandler({ answers: deps.answers }, async ({ actor }, reply) =>
@@ -221,5 +222,5 @@ function giveCookie(reply: FastifyReply, begun: { readonly authorizeUrl: string;
 
 function asBadGateway(error: unknown): never {
   if (!(error instanceof SignOnFailure)) throw error;
-  throw new AppError('bad_gateway', { message: `The provider does not answer as it should: ${error.message}` });
+  throw new AppError('bad_gateway', { message: `The provider does not respond as it should: ${error.message}` });
 }

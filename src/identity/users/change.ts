@@ -84,7 +84,7 @@ async function findChangeableUser(
       message: 'This user is an operator of the gateway: only operators may do this',
     });
   if (admins.length === 1 && admins[0]?.id === id)
-    throw new AppError('conflict', { message: 'The account needs an admin: make somebody else an admin first' });
+    throw new AppError('conflict', { message: 'The account needs an admin: make another user an admin first' });
   return user;
 }
 

@@ -80,7 +80,7 @@ export function userRoutes(app: App, { pool, answers, checkPassword }: PlatformD
       operationId: 'updateUser',
       summary: "Change a user's role or password",
       description:
-        'Fields that are left out stay as they are. Nobody can change a user with rights that they lack, or grant such ' +
+        'Omitted fields are unchanged. Callers cannot change a user with rights that they lack, or grant such ' +
         'rights (403), and the last admin cannot get another role (409).',
       params: UserId,
       body: withExamples(UserPatch, { role: 'sender' }),

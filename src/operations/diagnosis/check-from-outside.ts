@@ -53,11 +53,11 @@ async function call({ publicUrl, webhooks }: Settings, installation: string): Pr
 }
 
 function judge({ status, headers }: Response, installation: string): Found {
-  if (status !== 200) return { ok: false, detail: `answers with HTTP status ${status}` };
+  if (status !== 200) return { ok: false, detail: `returns HTTP status ${status}` };
   const theirs = headers.get(INSTALLATION_HEADER);
-  if (theirs === installation) return { ok: true, detail: 'is answered by this installation' };
+  if (theirs === installation) return { ok: true, detail: 'reaches this installation' };
   return {
     ok: false,
-    detail: `is answered by ${theirs === null ? 'another program' : 'an installation with another SECRET_KEY'}`,
+    detail: `reaches ${theirs === null ? 'another program' : 'an installation with another SECRET_KEY'}`,
   };
 }

@@ -10,10 +10,7 @@ export async function checkMoves(pool: Pool): Promise<Finding> {
     ok: held.length === 0,
     detail:
       held
-        .map(
-          ({ accountId, cell }) =>
-            `account ${accountId} is held on its way to cell ${cell}: its requests are answered 503`,
-        )
+        .map(({ accountId, cell }) => `account ${accountId} is held on its way to cell ${cell}: its requests get 503`)
         .join(', ') || 'none',
     advice:
       'If no command moves it, a worker with CELL_DATABASES and DIRECTORY_URL ends that within seconds, as soon as the other ' +

@@ -20,7 +20,7 @@ export async function checkSandbox({ sandbox }: Pick<Config, 'sandbox'>, pool: P
       name: 'sandbox',
       ok: false,
       detail: `retired, but messages are open there: ${describeOpen(left)}`,
-      advice: '`sandbox retire --end-messages` ends them, `sandbox restore` and a restart deliver them to nobody.',
+      advice: '`sandbox retire --end-messages` ends them, `sandbox restore` and a restart let the sandbox take them.',
     },
   ];
 }

@@ -40,7 +40,7 @@ function problemOf(standbys: readonly Standby[], waitingCommits: number): Proble
   if (waitingCommits > 0)
     return {
       detail: `${waitingCommits} commits have waited for a standby for 2 s or more`,
-      advice: 'Start a standby again: requests are answered, and messages sent, only after one has confirmed.',
+      advice: 'Start a standby again: responses, and messages, are sent only after one has confirmed.',
     };
   if (standbys.some(({ synchronous }) => synchronous === null))
     return {
@@ -78,7 +78,7 @@ async function checkReadStandby(url: string): Promise<Finding> {
     return {
       name,
       ok: isStandby && lagSeconds <= MAX_LAG_SECONDS,
-      detail: isStandby ? `${lagSeconds.toFixed(1)} s behind` : 'it is no standby',
+      detail: isStandby ? `${lagSeconds.toFixed(1)} s behind` : 'it is not a standby',
       advice:
         'Reports are read from the primary meanwhile: correct DATABASE_URL_READ, or see why the standby is behind.',
     };

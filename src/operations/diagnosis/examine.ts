@@ -137,7 +137,7 @@ async function checkCosts(pool: Pool): Promise<Finding> {
   return {
     name: 'prices',
     ok: worst === undefined,
-    detail: worst ? `${describeUnderCost(worst)}${more}` : 'no route sells under a known cost',
+    detail: worst ? `${describeUnderCost(worst)}${more}` : 'no route is priced below a known cost',
     advice: 'Raise the price (`price set`), use another connection (`route add`), or correct the cost (`cost set`).',
   };
 }
@@ -255,7 +255,7 @@ async function checkCarriers(pool: Pool): Promise<Finding[]> {
       : connection.status === 'paused'
         ? 'paused'
         : describeLinks(connection),
-    advice: 'Is a worker running? `connection test` connects from here and shows what the carrier answers.',
+    advice: 'Is a worker running? `connection test` connects from here and shows the response of the carrier.',
   }));
 }
 

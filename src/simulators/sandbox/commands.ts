@@ -67,7 +67,7 @@ export function registerSandboxRetirement(sandbox: Command, context: CommandCont
 
   sandbox
     .command('restore')
-    .description('bring the built-in sandbox back beside real carriers, from the next start of the command serve on')
+    .description('run the built-in sandbox next to real carriers again, from the next start of serve')
     .action(async () => {
       if (context.config().sandbox === 'off')
         throw new AppError('conflict', {

@@ -30,7 +30,7 @@ export function numberRulesRoutes(app: App, { pool }: PlatformDeps): void {
       summary: 'Change how the phone numbers of the account are read',
       description:
         'In sends, replies, contacts, imports and campaigns, from the next request on; numbers that are stored stay as they ' +
-        'are. Fields that are left out stay. For admins, and keys with the scope `keys`.',
+        'are. Omitted fields are unchanged. For admins, and keys with the scope `keys`.',
       body: withExamples(NumberRulesIn, { defaultCountry: 'IT', numberChecks: 'strict' }),
       response: { 200: NumberRulesOut },
     },

@@ -48,7 +48,7 @@ export async function changeSecondFactorPolicy(
   const { accountId, kind, userId } = actor;
   const found = await findSecondFactorPolicy(tx, { accountId, userId });
   if (secondFactor === 'required' && kind === 'user' && !found?.hasOwn)
-    throw new AppError('conflict', { message: 'Add a second factor of your own first: you would need it at once' });
+    throw new AppError('conflict', { message: 'Add your own second factor first: you would need it immediately' });
   if ((await updateSecondFactorPolicy(tx, { accountId, secondFactor })) === 0) return;
   const detail = { secondFactor };
   await recordAudit(tx, actor, { action: 'account.second-factor', subject: `account:${accountId}`, detail });

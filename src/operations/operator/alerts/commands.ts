@@ -20,7 +20,7 @@ export function registerAlertCommands(program: Command, context: CommandContext)
   alerts
     .command('list')
     .option('--all', 'resolved ones too')
-    .description('list the open alerts; the exit code is 1 when one is a problem that nobody has acknowledged')
+    .description('list the open alerts; the exit code is 1 if a problem is unacknowledged')
     .action(async ({ all }: { all?: true }) => {
       const listed = await context.withDatabase((pool) => listSome(pool, all === true));
       const isFine = !listed.some(({ state, severity }) => state === 'firing' && severity === 'error');
@@ -30,7 +30,7 @@ export function registerAlertCommands(program: Command, context: CommandContext)
   alerts
     .command('ack')
     .argument('<id>', 'id of the alert', Number)
-    .description('acknowledge an alert: nobody is reminded of it any more')
+    .description('acknowledge an alert, which stops its reminders')
     .action(async (id: number) => {
       const acknowledge = { id, by: operatorName() };
       await context.withDatabase((pool) => transaction(pool, (tx) => acknowledgeAlert(tx, acknowledge)));

@@ -50,7 +50,7 @@ function listRoutes(app: App, deps: AlertRouteDeps): void {
       operationId: 'operatorListAlerts',
       summary: 'List alerts',
       description:
-        'Those of which nobody has taken note come first, then problems, then the newest. Resolved ones are kept for ' +
+        'Unacknowledged alerts come first, then problems, then the newest. Resolved ones are kept for ' +
         'RETENTION_DAYS.',
       querystring: Type.Object({ ...pageFields, ...schema.alertFilter }),
       response: { 200: PageOf(schema.AlertOut) },
@@ -70,7 +70,7 @@ function listRoutes(app: App, deps: AlertRouteDeps): void {
       tags,
       operationId: 'operatorAcknowledgeAlert',
       summary: 'Acknowledge an alert',
-      description: 'Nobody is reminded of it any more. It stays open until its condition no longer holds.',
+      description: 'Stops its reminders. It stays open until its condition no longer holds.',
       params: IdParams,
       response: { 204: Done },
     },

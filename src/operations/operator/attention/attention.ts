@@ -98,7 +98,7 @@ async function concernsOfAccounts(pool: Db, from: Thresholds): Promise<Attention
   ];
 }
 
-/** One line for each connection whose routes sell under cost, with the largest loss. */
+/** One line for each connection whose routes are priced below cost, with the largest loss. */
 async function concernsOfCosts(pool: Db): Promise<Attention[]> {
   const byConnection = Map.groupBy(await listUnderCost(pool), ({ connection }) => connection);
   return [...byConnection].map(([subject, routes]) =>

@@ -31,7 +31,7 @@ const CostOut = Type.Object({
     description: 'Leading digits without the plus sign; the longest matching prefix decides. Empty: all numbers.',
   }),
   network: orNull(NetworkField),
-  price: amount('What the carrier charges, in currency units: per part on SMS, per message on other channels.'),
+  price: amount('Charge of the carrier, in currency units: per part on SMS, per message on other channels.'),
 });
 
 const CostIn = Type.Object({
@@ -51,7 +51,7 @@ const ImportIn = Type.Object({
   }),
   replace: Type.Optional(
     Type.Boolean({
-      description: 'Whether costs of the connection that are not in the list are removed. Default: false.',
+      description: 'True to remove costs of the connection that are not in the list. Default: false.',
     }),
   ),
 });

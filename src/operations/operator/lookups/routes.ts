@@ -28,7 +28,7 @@ const LookupOut = Type.Object({
   settings: Settings,
   answered: Type.Integer({ description: 'Look-ups of the last 30 days.' }),
   failed: Type.Integer(),
-  cost: amount('What they cost, in currency units.'),
+  cost: amount('Their cost, in currency units.'),
 });
 
 const LookupIn = Type.Object({
@@ -41,7 +41,7 @@ const Tried = Type.Object({
   ok: Type.Boolean(),
   network: orNull(Type.String({ description: 'MCC and MNC; null if the service knows none.' })),
   ported: orNull(Type.Boolean()),
-  reason: orNull(Type.String({ description: 'Why the look-up failed.' })),
+  reason: orNull(Type.String({ description: 'Reason why the look-up failed.' })),
 });
 
 const TryIn = Type.Object({

@@ -52,7 +52,7 @@ const OverviewOut = Type.Object({
   accounts: Type.Object({ total: Type.Integer(), active: Type.Integer(), suspended: Type.Integer() }),
   last24h: Type.Object(figures, { description: 'Messages of the last 24 hours and of the current hour.' }),
   channels: Type.Array(Type.Object({ channel: channelName(), ...figures })),
-  margin: Type.Object(marginFigures, { description: 'Of today and the six days before, in UTC.' }),
+  margin: Type.Object(marginFigures, { description: 'Figures of today and the six days before, in UTC.' }),
   credit: Type.Array(Type.Object({ currency: Type.String(), available: amount(), frozen: amount() })),
   queue: Type.Object({
     waiting: Type.Integer(),

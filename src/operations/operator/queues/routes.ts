@@ -38,12 +38,12 @@ const WorkerOut = Type.Object({
   pid: Type.Integer(),
   startedAt: instant('UTC'),
   seenAt: instant('When the worker last reported; it does so every ten seconds.'),
-  alive: Type.Boolean({ description: 'Whether the worker holds its lock in the database.' }),
+  alive: Type.Boolean({ description: 'True if the worker holds its lock in the database.' }),
   tasks: Type.Array(
     Type.Object({
       name: Type.String(),
       ranAt: orNull(instant('When the last run ended; null before that.')),
-      error: orNull(Type.String({ description: 'Why the last run failed.' })),
+      error: orNull(Type.String({ description: 'Reason why the last run failed.' })),
     }),
   ),
 });

@@ -19,7 +19,7 @@ const status = {
       'While sending is paused, nothing is sent and no timer ends a message. Requests are accepted and queued.',
   }),
   state: Type.Enum(['new', 'open', 'paused', 'confirmed'], { type: 'string' }),
-  reason: orNull(Type.String({ description: 'Why sending is paused, or was paused last.' })),
+  reason: orNull(Type.String({ description: 'Reason of the current or the last pause.' })),
   since: instant('UTC'),
   decidedBy: orNull(Type.String()),
   queued: Type.Array(
@@ -27,7 +27,7 @@ const status = {
       accountId: Type.Integer(),
       account: Type.String(),
       messages: Type.Integer(),
-      scheduled: Type.Integer({ description: 'How many of the messages are scheduled for later.' }),
+      scheduled: Type.Integer({ description: 'Number of the messages that are scheduled for later.' }),
       oldest: instant('When the oldest message was accepted.'),
     }),
     { description: 'The messages that would be sent.' },
@@ -86,8 +86,8 @@ export function operatorRestoreGuardRoutes(app: App, deps: PlatformDeps): void {
       operationId: 'operatorPauseSending',
       summary: 'Pause sending until an operator resumes it',
       description:
-        'All workers stop at once. Messages that a carrier already has are not affected. Responds with 409 when sending is ' +
-        'already paused.',
+        'All workers stop immediately. Messages that a carrier already has are not affected. Responds with 409 ' +
+        'when sending is already paused.',
       body: withExamples(PauseIn, { reason: 'The carrier is being replaced' }),
       response: { 200: StatusOut },
     },

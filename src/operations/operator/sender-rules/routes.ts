@@ -97,7 +97,7 @@ function registeredRoutes(app: App, deps: PlatformDeps): void {
       tags,
       operationId: 'operatorAddRegisteredSender',
       summary: 'Record that a sender is registered for the numbers with a prefix',
-      description: 'It passes there, whatever the rule says. One that is listed already stays.',
+      description: 'It passes there, regardless of the rule. One that is listed already stays.',
       body: withExamples(schema.RegisteredIn, { prefix: '65', sender: 'ACME', accountId: 1 }),
       response: { 201: schema.RegisteredOut },
     },
@@ -160,7 +160,7 @@ function poolRoutes(app: App, deps: PlatformDeps): void {
     schema: {
       tags,
       operationId: 'operatorDeleteNumberPool',
-      summary: 'Delete a pool: messages from it are refused',
+      summary: 'Delete a pool: messages from it are rejected',
       params: IdParams,
       response: { 204: Done },
     },

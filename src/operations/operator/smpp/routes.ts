@@ -20,11 +20,11 @@ const BindOut = Type.Object({
   address: Type.String({ description: 'The address that it comes from.' }),
   version: Type.String({ description: 'interface_version, in hexadecimal: 34 is SMPP 3.4.' }),
   boundAt: instant('UTC'),
-  window: count('Requests without an answer that it may have, in each direction.'),
+  window: count('Maximum of outstanding requests, in each direction.'),
   submits: count('Messages that it has submitted, as reported within ten seconds.'),
   perSecond: count('Messages a second, in the ten seconds before the report.'),
-  throttled: count('Requests that were refused with ESME_RTHROTTLED.'),
-  unanswered: count('deliver_sm that it had not answered.'),
+  throttled: count('Requests that were rejected with ESME_RTHROTTLED.'),
+  unanswered: count('deliver_sm without a response from it.'),
   waiting: count('Receipts that wait for any bind of its credential.'),
 });
 

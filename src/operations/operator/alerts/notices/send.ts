@@ -45,5 +45,5 @@ async function mail({ mailer }: Pick<Ways, 'mailer'>, to: string, id: string, me
   if (mailer === null) return failed('SMTP_URL is not set');
   if (!isEmail(to)) return failed('not a mail address');
   const failure = await mailer.send(id, { to, subject: `Heliograph: ${message.subject}`, text: toMailText(message) });
-  return failure === null ? OK : failed(`the mail server answered ${failure.code}`);
+  return failure === null ? OK : failed(`the mail server returned ${failure.code}`);
 }

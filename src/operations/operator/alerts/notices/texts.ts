@@ -47,7 +47,7 @@ const EN: Texts['kinds'] = {
   certificate_expiring: ({ subject, n }) => `The TLS certificate of ${subject} expires in ${n.count('day', 'days')}`,
   token_expiring: ({ subject, compared, n }) =>
     `${n.count('credential', 'credentials')} of ${subject} will expire, the first in ${compared} days`,
-  sold_under_cost: ({ subject, n }) => `${n.count('route', 'routes')} over ${subject} sell under cost`,
+  sold_under_cost: ({ subject, n }) => `${n.count('route', 'routes')} over ${subject} priced below cost`,
   agents_requested: ({ n }) => `${n.count('RCS agent waits', 'RCS agents wait')} to be registered`,
 };
 

@@ -65,7 +65,7 @@ async function checkRoom(tx: Db, kind: db.TargetKind): Promise<void> {
   if (targets.length >= MAX_TARGETS)
     throw new AppError('conflict', { message: `There are ${MAX_TARGETS} recipients already` });
   if (kind === 'owners' && targets.some((target) => target.kind === 'owners'))
-    throw new AppError('conflict', { message: 'The administrators of accounts are told already' });
+    throw new AppError('conflict', { message: 'The administrators of accounts are already notified' });
 }
 
 /** Changes the content and times of a recipient's notices. Call it in a transaction. Errors: 400, 404. */

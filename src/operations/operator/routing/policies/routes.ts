@@ -32,14 +32,18 @@ const MaxReceiptSeconds = Type.Integer({
 const MinSamples = Type.Integer({
   minimum: 1,
   maximum: 1_000_000,
-  description: 'With fewer samples in a country a connection is on trial. Default: 50.',
+  description: 'Minimum of samples in a country; with fewer, a connection is on trial. Default: 50.',
 });
 const Explore = Type.Number({
   minimum: 0,
   maximum: 0.5,
   description: 'The share of messages for connections on trial or below the floor. Default: 0.05.',
 });
-const Hours = Type.Integer({ minimum: 1, maximum: 48, description: 'How many hours back samples count. Default: 3.' });
+const Hours = Type.Integer({
+  minimum: 1,
+  maximum: 48,
+  description: 'Age up to which samples count, in hours. Default: 3.',
+});
 
 const PolicyOut = Type.Object({
   id: Type.Integer(),
