@@ -41,7 +41,7 @@ export const operatorAuthor = (accountId: number, by = operatorName()): Author &
   username: by,
 });
 
-/** Returns the author for what the program does by itself, because of an event from a network or of the time. */
+/** Returns the author of the program's own changes, because of an event from a network or of the time. */
 export const systemAuthor = (accountId: number): Author => ({
   kind: 'system',
   accountId,

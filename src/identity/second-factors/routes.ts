@@ -71,7 +71,8 @@ function totpRoutes(app: App, deps: PlatformDeps): void {
       tags,
       operationId: 'beginTotp',
       summary: 'Begin to add an authenticator app',
-      description: `Returns a new secret. It counts after \`POST ${OWN}/totp/confirm\`; until then an earlier app stays valid. ` +
+      description:
+        `Returns a new secret. It counts after \`POST ${OWN}/totp/confirm\`; until then an earlier app stays valid. ` +
         FOR_USERS,
       response: { 200: schema.TotpBegun },
     },

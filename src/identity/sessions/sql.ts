@@ -166,7 +166,7 @@ export const deleteSessionsOfUser = (
         AND (${input.exceptId}::bigint IS NULL OR id <> ${input.exceptId}) RETURNING id`,
   );
 
-/** Records that the user of a session has just proven to be there. Returns 0 if the session is gone. */
+/** Records that the user of a session has just proven their presence. Returns 0 if the session is gone. */
 export const updateProven = (db: Db, input: { accountId: number; id: number }): Promise<number> =>
   exec(db, sql`UPDATE user_session SET proven_at = now() WHERE account_id = ${input.accountId} AND id = ${input.id}`);
 

@@ -134,7 +134,7 @@ export function signInRoutes(app: App, deps: PlatformDeps): void {
   });
 }
 
-/** Registers the routes by which a session proves that its user is there. */
+/** Registers the routes by which a session proves that its user is present. */
 export function stepUpRoutes(app: App, deps: PlatformDeps): void {
   const { pool, config, answers } = deps;
   const onRequest = requireCredentials();

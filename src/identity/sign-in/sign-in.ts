@@ -28,7 +28,7 @@ export type SignInDeps = CodeDeps & {
 /** The browser that signs in. */
 export type Caller = { readonly ip: string; readonly userAgent: string };
 
-/** A session with its new token, and whether its user is an operator of the gateway. */
+/** A session with its new token; `isOperator` is true for an operator of the gateway. */
 export type Begun = SignedIn & { readonly isOperator: boolean; readonly headers?: Readonly<Record<string, string>> };
 
 /** A sign-in that awaits its second factor. */

@@ -8,7 +8,7 @@ import { verifyPasskey } from '../second-factors/passkeys/verify.ts';
 import { updateProven } from '../sessions/sql.ts';
 import type { SignInDeps } from './sign-in.ts';
 
-/** One of the three proofs that the user of a session is there. */
+/** One of the three proofs that the user of a session is present. */
 export type Proof = {
   readonly password?: string | undefined;
   readonly code?: string | undefined;

@@ -89,7 +89,7 @@ async function create(tx: Db, { settings, claims }: Arrival, role: Role): Promis
   throw new SignOnFailure('not_allowed', 'the username is taken in another account');
 }
 
-/** The usernames to try: the mail address, then one in a namespace of the account. */
+/** The usernames to try: the email address, then one in a namespace of the account. */
 function usernames({ shortName, issuer }: SettingsRow, { email, subject }: Claims): string[] {
   const digest = createHash('sha256')
     .update(JSON.stringify([issuer, subject]))

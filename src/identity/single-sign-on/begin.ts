@@ -24,7 +24,7 @@ export type SignOnDeps = {
 export const redirectUriOf = ({ publicUrl }: Pick<Config, 'publicUrl'>, token: string): string =>
   `${publicUrl}/oauth/single-sign-on/callback/${token}`;
 
-/** Returns the SHA-256 of a secret, which is stored in its place. */
+/** Returns the SHA-256 of a secret, which is stored instead of it. */
 export const hashOf = (secret: string): Buffer => createHash('sha256').update(secret).digest();
 
 /** The context to which the encryption of nonce and verifier is bound. */

@@ -90,7 +90,9 @@ export async function removeSettings(tx: Db, author: Author): Promise<void> {
   });
 }
 
-/** Lets passwords of the author's account sign in again. Call it in a transaction. Returns whether they did not. */
+/**
+ * Lets passwords of the author's account sign in again. Call it in a transaction. Returns false if they did already.
+ */
 export async function makeOptional(tx: Db, author: Author): Promise<boolean> {
   const { accountId } = author;
   if ((await updateRequired(tx, { accountId })) === 0) return false;

@@ -113,7 +113,7 @@ async function askProvider(
   );
 }
 
-/** Stores what a sign-in would have led to; failures of the provider and of the rules are the result of a trial. */
+/** Stores the result of a trial, which may be a failure of the provider or of the rules. */
 async function storeTrial({ pool, clock }: FinishDeps, settings: SettingsRow, asked: () => Promise<Claims>) {
   const { accountId, version } = settings;
   const empty = {

@@ -68,5 +68,5 @@ export function roleOf(rules: Rules, { email, groups }: Claims): Role {
   return defaultRole;
 }
 
-/** Returns the domain of a mail address. */
+/** Returns the domain of an email address. */
 export const domainOf = (email: string): string => email.slice(email.lastIndexOf('@') + 1);

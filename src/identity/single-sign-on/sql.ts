@@ -18,7 +18,7 @@ const SETTINGS = columns({
   groupsClaim: as<string | null>('s.groups_claim'),
   groupRoles: as<GroupRole[]>('s.group_roles'),
   defaultRole: as<Role | null>('s.default_role'),
-  /** The mail domains that the account names, whether they are proven or not. */
+  /** The mail domains that the account names, proven or not. */
   emailDomains: as<string[]>(`ARRAY (SELECT c.domain FROM single_sign_on_claim c
       WHERE c.account_id = s.account_id ORDER BY c.domain)`),
   provenDomains: as<string[]>(`ARRAY (SELECT d.domain FROM single_sign_on_domain d

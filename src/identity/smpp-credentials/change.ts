@@ -60,8 +60,8 @@ export async function rotateCredential(
 }
 
 /**
- * Deletes a credential with what waits for its binds, and closes them. Call it in a transaction. Errors: 404 for an
- * unknown or foreign id.
+ * Deletes a credential with the receipts that wait for its binds, and closes them. Call it in a transaction. Errors:
+ * 404 for an unknown or foreign id.
  */
 export async function removeCredential(tx: Db, author: Author, { id }: Which): Promise<void> {
   const { accountId } = author;

@@ -32,11 +32,11 @@ export type IssuedCredential = CredentialSettings & {
 
 const NAMES = Object.keys(DEFAULTS) as readonly (keyof CredentialSettings)[];
 
-/** Returns the settings that were given, without whatever else is in a body. */
+/** Returns the settings that were given, without any other field of a body. */
 export const givenIn = (input: SettingsInput): Partial<CredentialSettings> =>
   Object.fromEntries(NAMES.filter((name) => input[name] !== undefined).map((name) => [name, input[name]]));
 
-/** Completes settings by others. Errors: 400 naming each address that is none. */
+/** Completes settings by others. Errors: 400 naming each invalid address. */
 export function withSettings(input: SettingsInput, base: CredentialSettings = DEFAULTS): CredentialSettings {
   const settings: CredentialSettings = { ...base, ...givenIn(input) };
   return { ...settings, addresses: readBlocks(settings.addresses) };
@@ -66,7 +66,7 @@ export async function withinWindows<T>(tx: Db, { accountId }: Author, change: ()
 
 /**
  * Creates a credential of the author's account with a new system_id and this password (`newSmppPassword`). Call it in a
- * transaction. Errors: 400 for an address that is none, and for more requests in flight than an account may have.
+ * transaction. Errors: 400 for an invalid address, and for more requests in flight than an account may have.
  */
 export async function createCredential(
   tx: Db,

@@ -143,7 +143,7 @@ export const listLiveCredentials = (db: Db, { ids }: { ids: readonly number[] })
       WHERE s.id = ANY (${ids}::bigint[])`,
   );
 
-/** Records that a credential has bound, and from which network. */
+/** Records that a credential has bound, and its network. */
 export const updateLastBound = (db: Db, { accountId, id, network }: Key & { network: string }): Promise<number> =>
   exec(
     db,

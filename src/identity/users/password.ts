@@ -56,7 +56,7 @@ export async function hashPassword(password: string, hasher: Hasher): Promise<st
   return phc(COST, nonce, await tagOf(password, nonce, { cost: COST, tagLength: TAG_BYTES }, hasher));
 }
 
-/** Returns whether the password matches this PHC string; the comparison takes constant time. */
+/** Returns true if the password matches this PHC string; the comparison takes constant time. */
 export async function matchesPassword(password: string, stored: string, hasher: Hasher): Promise<boolean> {
   const [, memory, passes, parallelism, salt, hash] = PHC.exec(stored) ?? [];
   if (salt === undefined || hash === undefined) throw new Error('a stored password hash is not argon2id');

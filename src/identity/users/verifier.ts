@@ -30,7 +30,7 @@ export type Guess = {
   onHash?(): void;
 };
 
-/** Resolves to whether a password is right. */
+/** Resolves with true if a password is right. */
 export type PasswordVerifier = (guess: Guess) => Promise<boolean>;
 
 /**

@@ -130,7 +130,7 @@ export async function checkQueue(pool: Pool): Promise<Finding> {
   };
 }
 
-/** Checks that no route sells under what its carrier charges, as far as costs are stated. */
+/** Checks that no route is priced below its carrier's charge, as far as costs are known. */
 async function checkCosts(pool: Pool): Promise<Finding> {
   const [worst, ...others] = await listUnderCost(pool);
   const more = others.length === 0 ? '' : `; ${others.length} more routes`;
@@ -259,7 +259,7 @@ async function checkCarriers(pool: Pool): Promise<Finding[]> {
   }));
 }
 
-/** Asks the carriers of all connections that are up what is missing there; a carrier that is down is a finding already. */
+/** Checks the setup at the carriers of all connections that are up; a carrier that is down is a finding already. */
 async function checkSetups(config: Config, pool: Pool): Promise<Finding[]> {
   const key = await loadSecretKey(config);
   const up = new Set((await listConnectionStatus(pool)).flatMap(({ name, ...seen }) => (seen.up ? [name] : [])));

@@ -29,7 +29,7 @@ export const deleteClientIds = (db: Db, { before, limit }: Old): Promise<number>
         AND created_at < ${before}`,
   );
 
-/** Deletes what is known of lost messages whose ids are all below `beforeId`. */
+/** Deletes the data about lost messages whose ids are all below `beforeId`. */
 export const deleteLostChunks = (db: Db, { beforeId }: { beforeId: string }): Promise<number> =>
   exec(db, sql`DELETE FROM lost_chunk WHERE NOT EXISTS (SELECT FROM unnest(ids) AS id WHERE id >= ${beforeId}::uuid)`);
 
@@ -152,8 +152,8 @@ export const deleteRecipients = (
   );
 
 /**
- * Deletes how the recipients of a campaign were reached, and the numbers that the client gave, and notes in the goal that
- * the recipients are not listed any more. The figures of the campaign stay.
+ * Deletes the delivery records of a campaign's recipients, and the numbers that the client gave, and notes in the goal
+ * that the recipients are not listed any more. The figures of the campaign stay.
  */
 export const deleteCampaignSteps = (db: Db, { accountId, campaignId }: OldCampaign): Promise<number> => {
   const own = sql`WHERE account_id = ${accountId} AND campaign_id = ${campaignId}`;

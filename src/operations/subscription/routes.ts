@@ -24,7 +24,7 @@ const SubscriptionOut = Type.Object({
   credit: CreditOut,
 });
 
-/** The route that shows what the account may use. */
+/** Registers the route that shows the plan of the account. */
 export function subscriptionRoutes(app: App, { pool }: PlatformDeps): void {
   app.get('/api/partner-gateway/v1/subscription', {
     onRequest: requireScope('money'),

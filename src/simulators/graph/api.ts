@@ -76,7 +76,7 @@ function isAuthorized({ headers }: SandboxRequest, accessToken: string): boolean
 
 const PROOF = 'appsecret_proof';
 
-/** A proof that was sent must be right, whether the app requires one or not. */
+/** A proof that was sent must be right, even if the app does not require one. */
 function isProven({ query }: SandboxRequest, { accessToken, appSecret, script }: GraphApiDeps): boolean {
   const given = query.get(PROOF);
   return given === null ? !script.requireProof : constantTimeEqual(given, appSecretProof(accessToken, appSecret));

@@ -10,7 +10,7 @@ export type Samples = {
   begin(query: URLSearchParams): Answer;
   /** Handles the upload of a file, or a GET for its progress. */
   put(id: string, request: SandboxRequest): Answer;
-  /** Returns whether this handle was issued here. */
+  /** Returns true if this handle was issued here. */
   has(handle: string): boolean;
 };
 

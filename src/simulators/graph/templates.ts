@@ -52,7 +52,7 @@ export type TemplateDeps = {
   readonly script: GraphScript;
   readonly ledger: LedgerWriter;
   readonly events: Events;
-  /** Returns whether a handle belongs to an uploaded sample. */
+  /** Returns true if a handle belongs to an uploaded sample. */
   readonly isSample: (handle: string) => boolean;
 };
 

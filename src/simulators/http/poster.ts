@@ -45,7 +45,7 @@ export type PosterScript = {
   maxWaiting: number;
 };
 
-/** All defaults except `maxWaiting`, which depends on how many events a network puts in one request. */
+/** All defaults except `maxWaiting`, which depends on the number of events that a network puts in one request. */
 export const POSTER_DEFAULTS = {
   callbackConcurrency: 8,
   callbackRetryMs: 1000,

@@ -10,7 +10,7 @@ import type { RbmScript } from './script.ts';
 export type OAuth = {
   /** Handles a request to the token endpoint (RBM API, authorization). */
   grant(request: SandboxRequest): SandboxAnswer;
-  /** Returns whether an `Authorization` header holds a valid token. */
+  /** Returns true if an `Authorization` header contains a valid token. */
   admits(header: string | undefined): boolean;
   /** Invalidates all tokens. */
   revokeTokens(): void;

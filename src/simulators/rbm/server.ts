@@ -71,9 +71,9 @@ const MAX_BODY_BYTES = (100 << 20) + 1024;
 const REGION = '/v1/regions/sandbox';
 
 /**
- * Starts a simulator of the Google RBM network that is as strict as the real one: tokens, messages,
- * revocation, capabilities, files, testers and signed callbacks. The last four digits of a number decide what happens
- * to its messages (script.ts). Rejects when the port is not available.
+ * Starts a simulator of the Google RBM network that is as strict as the real one: tokens, messages, revocation,
+ * capabilities, files, testers and signed callbacks. The last four digits of a number decide the outcome of its
+ * messages (script.ts). Rejects when the port is not available.
  */
 export async function startSandboxRbm(options: SandboxRbmOptions = {}): Promise<SandboxRbm> {
   const {

@@ -91,7 +91,7 @@ test('receipts that an earlier run owed are sent once the callbacks are connecte
   for (const { carrierId } of owed) await expect.poll(() => heard().includes(carrierId)).toBe(true);
 });
 
-/** Proves itself to the networks as the program does, and keeps what they tell: on RCS out of its envelope. */
+/** Authenticates to the networks as the program does, and keeps their reports: on RCS out of its envelope. */
 async function listenAsProgram() {
   const bodies: string[] = [];
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {

@@ -23,8 +23,9 @@ async function closeSandbox(pool: Pool): Promise<void> {
 }
 
 /**
- * Retires the sandbox whole, unless messages are open on it: nothing leads to it any more, its connections are paused, and
- * readiness, metrics, `doctor` and the lists leave them out. Its receipts that match no message are deleted. Numbers stay assigned, so that it can come back as it was.
+ * Retires the sandbox completely, unless messages are open on it: nothing leads to it any more, its connections are
+ * paused, and readiness, metrics, `doctor` and the lists omit them. Its receipts that match no message are deleted.
+ * Numbers stay assigned, so that it can be restored as it was.
  *
  * @returns the messages that keep it from being retired; none when it is retired, or there is none
  */

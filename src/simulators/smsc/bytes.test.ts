@@ -30,7 +30,7 @@ const bind: Pdu = {
   addressRange: '',
 };
 
-/** A socket that keeps what the sandbox sends. */
+/** A socket that keeps the data sent by the sandbox. */
 async function connectRaw(port: number) {
   const socket = net.connect(port, '127.0.0.1').on('error', () => undefined);
   onTestFinished(() => void socket.destroy());

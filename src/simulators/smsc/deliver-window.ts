@@ -4,7 +4,7 @@ import type { SandboxScript } from './script.ts';
 
 /** The deliver_sm of one session that wait for their response. */
 export type DeliverWindow = {
-  /** Returns whether another deliver_sm may be sent. */
+  /** Returns true if another deliver_sm may be sent. */
   room(): boolean;
   deliver(delivery: Delivery): void;
   /** Settles a deliver_sm; returns false when none with this sequence number waits for a response. */

@@ -12,13 +12,13 @@ export type Delivery = {
   readonly entry: DeliveryEntry | null;
   /** The number of attempts that ended without a response or with a temporary rejection. */
   failures: number;
-  /** Called once with whether the client acknowledged the delivery. */
+  /** Called once; `acked` is true if the client acknowledged the delivery. */
   readonly settled: ((acked: boolean) => void) | null;
 };
 
 /** A session that can receive deliveries. */
 export type Receiver = {
-  /** Returns whether the session's window has room. */
+  /** Returns true if the session's window has room. */
   room(): boolean;
   deliver(delivery: Delivery): void;
 };

@@ -44,7 +44,7 @@ export type Session = {
   readonly unanswered: number;
   /** Accepted submits. */
   taken: number;
-  /** Returns whether the session is bound to submit. */
+  /** Returns true if the session is bound to submit. */
   canSubmit(): boolean;
   /** Sends the response to a submit. */
   answer(sequence: number, status: number, messageId: string, entry: SubmitEntry | null): void;

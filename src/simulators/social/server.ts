@@ -20,7 +20,7 @@ export type SandboxSocial = {
   page(address: string, query: URLSearchParams): SandboxAnswer;
   /** The tokens that are valid now. */
   validTokens(platform: Platform): string[];
-  /** Revokes what the person granted, as in the settings of the network. */
+  /** Revokes the person's grant, as in the settings of the network. */
   revoke(platform: Platform): void;
   close(): Promise<void>;
 };

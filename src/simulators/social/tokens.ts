@@ -15,8 +15,8 @@ type Token = { readonly platform: Platform; readonly kind: Kind; readonly claims
 export type Tokens = ReturnType<typeof createTokens>;
 
 /**
- * Issues tokens, and knows which are valid. A token contains what it stands for, signed with `key`: so those of an
- * earlier run with the same key are still valid, and profiles outlive a restart of the sandbox.
+ * Issues tokens, and knows the valid ones. A token contains its grant, signed with `key`: so those of an earlier run
+ * with the same key are still valid, and profiles outlive a restart of the sandbox.
  */
 export function createTokens(key: Buffer) {
   const tokens = new Map<string, Token>();

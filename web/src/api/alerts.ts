@@ -16,7 +16,7 @@ export function readAlertChoice(): AlertChoice {
 
 export const writeAlertChoice = (choice: AlertChoice): void => localStorage.setItem(KEY, JSON.stringify(choice));
 
-/** Asks for the permission to show notifications of the desktop. Resolves with whether they may be shown. */
+/** Asks for the permission to show desktop notifications. Resolves with true if it is granted. */
 export async function mayNotify(): Promise<boolean> {
   if (!('Notification' in window)) return false;
   return (await Notification.requestPermission()) === 'granted';

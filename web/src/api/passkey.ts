@@ -27,7 +27,7 @@ export const canUsePasskeys = (): boolean =>
 /** Asks the user to use a passkey, with the options of the server; resolves with the response for the server. */
 export async function answerWithPasskey(options: object) {
   const { startAuthentication } = await import('@simplewebauthn/browser');
-  // The server passes on what WebAuthn defines; our API does not describe its members.
+  // The server passes on members defined by WebAuthn; our API does not describe them.
   const optionsJSON = options as PublicKeyCredentialRequestOptionsJSON;
   const { id, rawId, response } = await startAuthentication({ optionsJSON }).catch(fail);
   return { id, rawId, type: 'public-key' as const, response };

@@ -3,7 +3,7 @@ import { ApiError } from './errors.ts';
 /** Proof that the server requires of the user: to sign in again, or to confirm that it is still the same user. */
 export type Proof = 'sign-in' | 'step-up';
 
-/** Asks the user; resolves to whether the proof was given. */
+/** Asks the user; resolves with true if the proof was given. */
 type Asker = (proof: Proof) => Promise<boolean>;
 
 let asker: Asker | null = null;
@@ -27,7 +27,7 @@ export function proofFor(error: unknown): Proof | null {
   return error.code === 'step_up_required' ? 'step-up' : null;
 }
 
-/** Asks the user for a proof, once for all requests that wait for it. Resolves to whether to send them again. */
+/** Asks the user for a proof, once for all requests that wait for it. Resolves with true to send them again. */
 export function userProves(proof: Proof): Promise<boolean> {
   const running = asked.get(proof);
   if (running) return running;

@@ -33,7 +33,7 @@ export function createQueryClient(onSignedOut: () => void): QueryClient {
   });
 }
 
-/** Pauses all queries while the server cannot be reached, and refetches what is shown when it is back. */
+/** Pauses all queries while the server cannot be reached, and refetches visible data when it is back. */
 export function pauseWhileAway(queries: QueryClient): void {
   followNetwork();
   onlineManager.setEventListener((setOnline) => followConnection(() => setOnline(isReachable())));

@@ -59,7 +59,7 @@ function useIsBack(fault: Fault | null): boolean {
   return isBack;
 }
 
-/** Asks before the window is closed, because what waits would be lost. */
+/** Asks before the window is closed, because waiting changes would be lost. */
 function useStayWhile(isWaiting: boolean): void {
   useEffect(() => {
     if (!isWaiting) return;

@@ -38,8 +38,8 @@ export function SignInAgain({ opened, onSettled }: SignInAgainProps) {
 }
 
 /**
- * Returns the session in the account that was shown before: an operator's new session begins in their own, and what
- * waits to be sent again was meant for the other one. Returns null for another user.
+ * Returns the session in the account that was shown before: an operator's new session begins in their own, and waiting
+ * requests were meant for the other one. Returns null for another user.
  */
 async function inSameAccount(before: Session, session: Session): Promise<Session | null> {
   if (session.user.id !== before.user.id || session.mustEnrol) return null;

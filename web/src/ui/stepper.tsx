@@ -6,7 +6,7 @@ import { useIsPhone } from './use-is-phone.ts';
 export type Step = {
   readonly id: string;
   readonly label: string;
-  /** A note below the label, such as what was chosen. */
+  /** A note below the label, such as the choice made. */
   readonly note?: string;
   /** True if the step has an error. */
   readonly hasFault?: boolean;

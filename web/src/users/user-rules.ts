@@ -9,7 +9,7 @@ export function useLockReason(): (user: User) => string | false {
   return (user) => user.isOperator && !isOperator && t('rule.operator');
 }
 
-/** Returns a function that tells whether a user is the signed-in one. */
+/** Returns a function that is true for the signed-in user. */
 export function useIsSelf(): (user: Pick<User, 'id'>) => boolean {
   const session = useSession();
   return ({ id }) => id === session.user.id;

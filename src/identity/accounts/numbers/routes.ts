@@ -9,7 +9,7 @@ import { NumberRulesIn, NumberRulesOut } from './schema.ts';
 const PATH = '/api/partner-gateway/v1/account/numbers';
 const tags = ['Account'];
 
-/** Registers the routes for how the phone numbers of the account are read. */
+/** Registers the routes for the phone-number rules of the account. */
 export function numberRulesRoutes(app: App, { pool }: PlatformDeps): void {
   app.get(PATH, {
     onRequest: requireAnyScope([...CHANNELS, 'contacts', 'campaigns', 'keys'], 'read'),

@@ -13,8 +13,8 @@ const ALGORITHMS = [-8, -7, -257];
 type Registrant = FactorOwner & { readonly username: string };
 
 /**
- * Returns what the browser needs to make a passkey for this user, which can also sign in without a password. `existing`
- * are the passkeys that the user has: their authenticators offer no second one.
+ * Returns the options with which a browser makes a passkey for this user, which can also sign in without a password.
+ * `existing` are the passkeys that the user has: their authenticators offer no second one.
  */
 export async function registrationOptions(
   db: Db,

@@ -21,7 +21,7 @@ export type Use = Omit<Challenge, 'challenge'>;
  */
 const needsVerification = ({ purpose }: Use): boolean => purpose === 'sign-in';
 
-/** Returns what the browser needs to use a passkey: one of these, or without any, one that the user chooses. */
+/** Returns the options with which a browser uses a passkey: one of these, or without any, one that the user chooses. */
 export async function passkeyOptions(
   db: Db,
   party: RelyingParty,
@@ -64,7 +64,7 @@ export async function verifyPasskey(
   const requireUserVerification = needsVerification(use);
   const response = { ...answer, clientExtensionResults: {} };
   const input = { response, ...expected, credential, requireUserVerification };
-  // The library throws for whatever does not match.
+  // The library throws for anything that does not match.
   const result = await verifyAuthenticationResponse(input).catch(() => null);
   if (!result?.verified) return null;
   const { newCounter: to } = result.authenticationInfo;

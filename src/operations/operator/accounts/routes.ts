@@ -28,7 +28,7 @@ const ACCOUNTS = `${OPERATOR_PATH}/accounts`;
 const AccountQuery = Type.Object({ ...pageFields, ...schema.accountFilter });
 const LedgerQuery = Type.Object({ ...pageFields, ...ledgerFilter });
 
-/** The routes for the accounts of the gateway and their credit. */
+/** Registers the routes for the accounts of the gateway and their credit. */
 export function operatorAccountRoutes(app: App, deps: PlatformDeps): void {
   const { pool } = deps;
   const onRequest = requireOperator();

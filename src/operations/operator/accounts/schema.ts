@@ -155,7 +155,7 @@ export const toPerson = ({ createdAt, ...person }: Person) => ({ ...person, crea
 
 type Counts = { readonly pending: number; readonly dead: number };
 
-/** Leaves out the query of the URL, which often contains a token. */
+/** Omits the query of the URL, which often contains a token. */
 export const toWebhook = (endpoint: Endpoint, { pending, dead }: Counts): Static<typeof WebhookOut> => ({
   url: endpoint.url.replace(/\?.*/, '?…'),
   status: endpoint.status,

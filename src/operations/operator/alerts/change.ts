@@ -35,7 +35,10 @@ type NewRule = {
   readonly by: string;
 };
 
-/** Sets when a kind of condition is an alert. Call it in a transaction. Errors: 400 for a threshold that does not fit. */
+/**
+ * Sets the rule by which a kind of condition is an alert. Call it in a transaction. Errors: 400 for a threshold that
+ * does not fit.
+ */
 export async function setRule(tx: Db, { by, ...rule }: NewRule): Promise<void> {
   const has = kindNamed(rule.kind).threshold !== null;
   if (has !== (rule.threshold !== null))

@@ -6,7 +6,9 @@ import type { AttentionKind } from '../attention/kinds.ts';
 import type { Attention, RuleRow, Severity } from '../attention/sql.ts';
 import type { AlertState } from './states.ts';
 
-/** Takes the turn to evaluate, until the transaction ends; false when another process did it less than `everyMs` ago. */
+/**
+ * Takes the turn to evaluate, until the transaction ends; false when another process did it less than `everyMs` ago.
+ */
 export async function claimEvaluation(tx: Db, { everyMs }: { everyMs: number }): Promise<boolean> {
   const claimed = await exec(
     tx,
@@ -174,7 +176,7 @@ export const countOpen = (db: Db): Promise<{ kind: string; state: string; count:
         GROUP BY kind, state ORDER BY kind, state`,
   );
 
-/** Inserts what operators have set for a kind, or changes it. */
+/** Inserts or changes an operator's rule for a kind. */
 export async function insertRule(tx: Db, { kind, enabled, forSeconds, threshold }: RuleRow): Promise<void> {
   await exec(
     tx,
@@ -185,7 +187,7 @@ export async function insertRule(tx: Db, { kind, enabled, forSeconds, threshold 
   );
 }
 
-/** Lists the mail addresses among the names of the administrators of these accounts. */
+/** Lists the email addresses among the names of the administrators of these accounts. */
 export const listOwners = (
   db: Db,
   { accountIds }: { accountIds: readonly number[] },

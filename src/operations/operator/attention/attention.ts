@@ -25,7 +25,10 @@ export type GatewayState = {
 /** The thresholds of the kinds. */
 type Thresholds = ReturnType<typeof thresholdsOf>;
 
-/** Lists what needs attention over all accounts, worst first. It is the one source of the overview and of alerts. */
+/**
+ * Lists everything that needs attention over all accounts, worst first. It is the only source of the overview and of
+ * alerts.
+ */
 export async function listAttention(
   pool: Db,
   { guard, workers, connections, now }: GatewayState,

@@ -5,7 +5,7 @@ type Kind = {
   readonly enabled: boolean;
   /** Time that it must hold before it is an alert, in seconds. */
   readonly forSeconds: number;
-  /** From where on it needs attention, and in which unit; null if there is nothing to set. */
+  /** Threshold from which it needs attention, and its unit; null if there is nothing to set. */
   readonly threshold: { readonly value: number; readonly unit: Unit } | null;
 };
 
@@ -51,5 +51,5 @@ export type AttentionKind = keyof typeof KINDS;
 
 export const KIND_NAMES = Object.keys(KINDS) as readonly AttentionKind[];
 
-/** Returns a kind as one of all, without what makes it different. */
+/** Returns a kind as the common type of all kinds. */
 export const kindNamed = (name: AttentionKind): Kind => KINDS[name];

@@ -8,12 +8,12 @@ export type Rule = {
   readonly enabled: boolean;
   /** Time that it must hold, in seconds. */
   readonly forSeconds: number;
-  /** From where on it needs attention, in `unit`; both null if there is nothing to set. */
+  /** Threshold from which it needs attention, in `unit`; both null if there is nothing to set. */
   readonly threshold: number | null;
   readonly unit: Unit | null;
 };
 
-/** Reads the rules of all kinds: what operators have set, or the default. */
+/** Reads the rules of all kinds: those that operators have set, or the defaults. */
 export async function readRules(db: Db): Promise<Rule[]> {
   const rows = new Map((await listRules(db)).map(({ kind, ...row }) => [kind, row]));
   return KIND_NAMES.map((kind) => {

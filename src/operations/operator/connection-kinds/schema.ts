@@ -59,7 +59,7 @@ export const KindOut = Type.Object({
   secret: Type.Array(SecretOut),
 });
 
-/** Describes a kind of connection: what a form for a new connection asks for. */
+/** Describes a kind of connection: the fields of a form for a new connection. */
 export function toKind(kind: ConnectionKind): Static<typeof KindOut> {
   const { title, settings, secret, callbacks, ...rest } = kindOf({ kind });
   return {
@@ -72,7 +72,7 @@ export function toKind(kind: ConnectionKind): Static<typeof KindOut> {
   };
 }
 
-/** Returns what a connection of this kind shares with all others of its kind. */
+/** Returns the properties that a connection shares with all others of its kind. */
 export const traitsOf = ({
   channel,
   createTemplateClient,

@@ -180,7 +180,7 @@ export function listed(row: ConnectionRow, publicUrl: string): Static<typeof Con
   };
 }
 
-/** Settings of an older version may not pass any more: then nothing is known. */
+/** Returns null limits if the settings of an older version are no longer valid. */
 function limitsOf(row: ConnectionRow): { window: number | null; rateLimit: number | null } {
   try {
     const { window, perSecond } = kindOf(row).limitsOf(row.settings);

@@ -52,7 +52,7 @@ const UnderCostOut = Type.Object({
   cost: amount('Charge of the carrier for it.'),
 });
 
-/** The routes for what the gateway earns. */
+/** Registers the routes for the margins of the gateway. */
 export function operatorMarginRoutes(app: App, { pool }: PlatformDeps): void {
   const onRequest = requireOperator();
 

@@ -90,7 +90,7 @@ const OverviewOut = Type.Object({
   attention: Type.Array(AttentionOut),
 });
 
-/** The route behind the first page of the operator console. */
+/** Registers the route behind the first page of the operator console. */
 export function operatorOverviewRoutes(app: App, { pool, clock }: PlatformDeps): void {
   app.get(`${OPERATOR_PATH}/overview`, {
     onRequest: requireOperator(),

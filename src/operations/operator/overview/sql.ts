@@ -40,7 +40,7 @@ const BUSY_ACCOUNT = columns({
   sent: as<number>('t.sent'),
 });
 
-/** Lists the accounts that sent most in the current hour and the one before. */
+/** Lists the accounts with the most messages in the current hour and the one before. */
 export async function listBusiestAccounts(db: Db, { limit }: { limit: number }): Promise<RowOf<typeof BUSY_ACCOUNT>[]> {
   return many(
     db,

@@ -82,7 +82,7 @@ const DepthQuery = Type.Object({
   connection: connectionField,
 });
 
-/** The routes that show the queues, and that decide about missed schedules. */
+/** Registers the routes that show the queues, and that decide about missed schedules. */
 export function operatorQueueRoutes(app: App, deps: PlatformDeps): void {
   const { pool, clock } = deps;
   const onRequest = requireOperator();

@@ -55,7 +55,7 @@ const PeriodQuery = Type.Object({
   connection: connectionField,
 });
 
-/** The routes that check the stored data against itself, and the state of this machine. */
+/** Registers the routes that check the stored data against itself, and the state of this machine. */
 export function operatorHealthRoutes(app: App, { pool, config, clock }: PlatformDeps): void {
   const onRequest = requireOperator();
 

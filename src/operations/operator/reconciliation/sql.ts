@@ -60,9 +60,10 @@ export async function listBalanceDifferences(db: Db): Promise<Difference[]> {
 }
 
 /**
- * Lists accounts that are served here and whose frozen credit is not the sum of what it is reserved for: waiting messages, messages whose price a
- * receipt may still return, and what is left of the reserves of campaigns. In a campaign with one channel the price of each
- * message is frozen on its own. A combined campaign keeps its reserve, which only earned amounts leave.
+ * Lists accounts that are served here and whose frozen credit is not the sum of its reservations: waiting messages,
+ * messages whose price a receipt may still return, and the rest of the reserves of campaigns. In a campaign with one
+ * channel the price of each message is frozen separately. A combined campaign keeps its reserve, which only earned
+ * amounts leave.
  */
 export async function listFrozenDifferences(db: Db): Promise<Difference[]> {
   return many(

@@ -61,8 +61,8 @@ const ResumeIn = Type.Union([
 ]);
 
 /**
- * The routes that pause and resume sending: after a restore an operator decides whether it resumes, and in an emergency an
- * operator can pause it.
+ * Registers the routes that pause and resume sending: after a restore an operator decides if it resumes, and in an
+ * emergency an operator can pause it.
  */
 export function operatorRestoreGuardRoutes(app: App, deps: PlatformDeps): void {
   const { pool, clock } = deps;

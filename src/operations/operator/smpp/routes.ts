@@ -35,7 +35,7 @@ const Delivering = Type.Object({
 
 const BindQuery = Type.Object({ ...pageFields, accountId: Type.Optional(accountIdField) });
 
-/** The routes that show the binds of customers. */
+/** Registers the routes that show the binds of customers. */
 export function operatorSmppRoutes(app: App, { pool }: PlatformDeps): void {
   const onRequest = requireOperator();
 

@@ -32,7 +32,7 @@ export function UnreadBadge() {
   );
 }
 
-/** Follows the inbox on all other pages, so that the badge is up to date and the user hears of new messages. */
+/** Follows the inbox on all other pages, so that the badge is up to date and the user is notified of new messages. */
 export function InboxWatch() {
   const may = useSession().may({ scope: 'inbox' });
   const isInbox = useRouterState({ select: ({ location }) => location.pathname === '/inbox' });

@@ -113,7 +113,7 @@ const NOTHING: Found = { campaign: null, stored: null };
 
 type ReadyProps = Omit<OpeningProps, 'epoch'> & { readonly found: Found };
 
-/** The editor with the newest of what this browser, the drafts and the campaign hold. */
+/** The editor with the newest state from this browser, the drafts and the campaign. */
 function Ready({ found: { campaign, stored }, id, draft, list, onMove, onReload }: ReadyProps) {
   const { account } = useSession();
   const owner = useOwner();

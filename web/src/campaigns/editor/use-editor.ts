@@ -42,8 +42,8 @@ export function useEditor({ initial, place, isUnsaved, scheduled, onMove }: Edit
   useKeepUnsaved(isUnsaved, () => saving.change(form.getValues()));
 
   /**
-   * Makes the campaign of what is in the form, or changes it, and returns it; null if something is missing or rejected, in
-   * which case the fields show the errors.
+   * Makes a campaign of the form, or changes it, and returns it; null if something is missing or rejected, in which
+   * case the fields show the errors.
    */
   async function save(): Promise<Campaign | null> {
     const draft = form.getValues();
@@ -68,7 +68,7 @@ export function useEditor({ initial, place, isUnsaved, scheduled, onMove }: Edit
 export type EditorState = ReturnType<typeof useEditor>;
 export type DraftForm = EditorState['form'];
 
-/** Sends what this browser has kept of an earlier time and the server does not have, once. */
+/** Sends earlier changes that this browser has kept and the server does not have, once. */
 function useKeepUnsaved(isUnsaved: boolean, change: () => void): void {
   const isDone = useRef(false);
   useEffect(() => {

@@ -23,7 +23,7 @@ type CheckStepProps = {
   readonly onImported: (id: number) => void;
 };
 
-/** The step that shows what an import would do, cures what can be cured, and then imports the file. */
+/** The step that shows the effects of an import, corrects faulty values, and then imports the file. */
 export function CheckStep({ draft, onChange, onBack, onImported }: CheckStepProps) {
   const { t } = useTranslation('contacts');
   const trial = useImport(draft, true);

@@ -45,7 +45,7 @@ export const isVcard = (file: StoredFile): boolean => file.format === 'vcard';
 
 const PREVIEW_ROWS = 3;
 
-/** The request for the preview of a file. It shows how names would be split, whether they are to be or not. */
+/** The request for the preview of a file. It shows the split of names, even if they are not to be split. */
 export const toReadingBody = ({ reading, targets }: Pick<Draft, 'reading' | 'targets'>): ReadingBody => ({
   ...readingOf(reading),
   ...(targets.length > 0 && { mapping: mappingOf(targets) }),

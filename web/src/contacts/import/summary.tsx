@@ -14,7 +14,7 @@ type SummaryProps = { readonly result: Import };
 
 const FIGURES = ['total', 'created', 'updated', 'skipped', 'errors'] as const;
 
-/** The result of an import or a trial run: progress and counts, what was changed, then the rejected rows. */
+/** The result of an import or a trial run: progress and counts, the changes, then the rejected rows. */
 export function Summary({ result }: SummaryProps) {
   const { t } = useTranslation('contacts');
   const { summary, dryRun, fileName } = result;

@@ -30,7 +30,7 @@ export function useReread(draft: Draft, onChange: ChangeDraft) {
       onChange({ reading, edits: {} });
       action.run({ reading, targets: [] });
     },
-    /** Changes what the columns become. */
+    /** Changes the targets of the columns. */
     retarget: (targets: Targets, patch: Partial<Reading> = {}): void => {
       const reading = { ...draft.reading, ...patch };
       onChange({ reading, targets });

@@ -36,7 +36,7 @@ const wordsOf = (text: string): readonly string[] =>
 const hasAll = (name: string, words: readonly string[]): boolean =>
   words.every((word) => ` ${plain(name)}`.includes(` ${word}`));
 
-/** Creates a search for zones, by their own names, or else by what their times are called in a language. */
+/** Creates a search for zones, by their own names, or else by the names of their times in a language. */
 export function createZoneSearch(zones: readonly string[], language: string): (text: string) => readonly string[] {
   // Some hundred milliseconds for all zones: only for users who search for it.
   let called: ReadonlyMap<string, string> | undefined;

@@ -18,9 +18,9 @@ export type DeliverDeps = Ways & {
   readonly publicUrl: string;
 };
 
-/** Longer than the steps of a mail may take: after a crash another process tries again. */
+/** Longer than all steps of a mail may take: after a crash another process tries again. */
 const LEASE_MS = 2 * MINUTE_MS;
-/** A recipient gets at most one message in this time: what happens meanwhile comes together in the next. */
+/** Minimum time between two messages to a recipient: events of this time are combined in the next message. */
 const PAUSE_MS = MINUTE_MS;
 const FIRST_RETRY_MS = 5 * SECOND_MS;
 const MAX_RETRY_MS = 10 * MINUTE_MS;

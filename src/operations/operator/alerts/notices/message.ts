@@ -12,7 +12,7 @@ type Line = {
   readonly severity: Severity;
   /** Subject and state: "Problem: main is down". */
   readonly title: string;
-  /** More, in the words of a carrier or of the program. */
+  /** Details, in the words of a carrier or of the program. */
   readonly detail: string | null;
 };
 
@@ -26,7 +26,7 @@ export type Message = {
   readonly seeUrl: string;
 };
 
-/** More are counted, and not listed: a message is to be read on a phone. */
+/** Maximum number of listed alerts; more are only counted: a message must be readable on a phone. */
 const MAX_LINES = 20;
 
 /** Composes the message for a batch of notices: each alert once, as it stands at the end of the batch. */

@@ -213,7 +213,7 @@ export function sentenceOf(language: Language, kind: AttentionKind, facts: Facts
   });
 }
 
-/** Writes how long something lasted, in its largest unit. */
+/** Writes a duration in its largest unit. */
 export function durationOf(language: Language, ms: number): string {
   const [minutes, hours, days] = TEXTS[language].units;
   const total = Math.max(1, Math.round(ms / 60_000));

@@ -9,7 +9,7 @@ export type TargetKind = (typeof TARGET_KINDS)[number];
 const TARGET = columns({
   id: as<number>('t.id'),
   kind: as<TargetKind>('t.kind'),
-  /** The mail address; of a webhook its origin; empty for owners. */
+  /** The email address; the origin of a webhook; empty for owners. */
   address: as<string>('t.address'),
   /** URL and secret of a webhook, sealed. */
   sealed: as<Buffer | null>('t.sealed'),
@@ -59,7 +59,7 @@ export const updateTarget = (tx: Db, { id, ...target }: TargetChoice & { id: num
         WHERE id = ${id}`,
   );
 
-/** Deletes a recipient with what it has not been told yet; undefined when there is none. */
+/** Deletes a recipient with its unsent notices; undefined when there is none. */
 export const deleteTarget = (
   tx: Db,
   { id }: { id: number },

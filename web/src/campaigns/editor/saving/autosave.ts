@@ -81,7 +81,7 @@ export function createAutosave({ version: known, save, keep, drop, onState }: Op
     },
     /** Returns true if the server does not have everything. */
     isOpen: (): boolean => waiting !== null,
-    /** Ends it: what is under way is completed, and nothing is saved any more. */
+    /** Ends it: saves under way are completed, and nothing more is saved. */
     async stop(): Promise<void> {
       isStopped = true;
       clearTimeout(timer);

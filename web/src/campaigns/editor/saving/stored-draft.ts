@@ -34,7 +34,7 @@ export async function saveDraft({ id, version, campaignId, draft }: Saved): Prom
 export const deleteDraft = (id: string) => ok(api.DELETE(DRAFT, { params: { path: { id } } }));
 
 /**
- * Reads what a draft holds: each value of the form whose type is right; the others come from `base`. So a draft of an
+ * Reads the stored draft: each value of the form whose type is right; the others come from `base`. So a draft of an
  * earlier version of the console can be read by a later one.
  */
 export function readContent(content: Readonly<Record<string, unknown>>, base: Draft): Draft {

@@ -19,7 +19,7 @@ function leave(saving: Autosave): void {
   leaving.add(last);
 }
 
-/** Resolves when editors that were left have saved what they had, or have failed to. */
+/** Resolves when editors that were left have saved their changes, or have failed to. */
 export const untilLeft = (): Promise<unknown> => Promise.allSettled(leaving);
 
 /** Saves the draft of the editor while it is typed. `onBegun` is called with its id at the first change of a new one. */
@@ -69,7 +69,7 @@ export function useAutosave(place: Place, onBegun: (id: string) => void) {
 
   return {
     state,
-    /** False when leaving the page would lose what the server does not have. */
+    /** False when leaving the page would lose changes that the server does not have. */
     isKept: isKept || state === 'saved',
     change(draft: Draft): void {
       const { place: at, saving } = now();
@@ -86,14 +86,14 @@ export function useAutosave(place: Place, onBegun: (id: string) => void) {
     },
     /** Returns the place of the draft. */
     place: (): Place => now().place,
-    /** Removes what is kept, because the campaign has it now; what is typed from here on is kept as changes to it. */
+    /** Removes the stored draft, because the campaign has its content now; later input is kept as changes to it. */
     async settle(campaignId: number): Promise<void> {
       const { place: before, saving } = now();
       await saving.stop();
       current.current = start({ id: crypto.randomUUID(), version: 0, campaignId });
       dropCopy(owner, before.id);
       setState('new');
-      // A draft that stays behind is harmless: its content is what the campaign has.
+      // A draft that stays behind is harmless: its content is that of the campaign.
       if (saving.version() > 0) await deleteDraft(before.id).catch(() => undefined);
       void refresh(queries, ['campaign-drafts']);
     },
