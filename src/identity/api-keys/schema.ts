@@ -15,7 +15,7 @@ const Operation = Type.Enum([...SCOPES], {
 
 export const KeyIn = Type.Object({
   name: Type.Optional(text(200, 'A name to tell keys apart.')),
-  description: Type.Optional(text(1000, 'A description for humans.')),
+  description: Type.Optional(text(1000, 'A description for people.')),
   operations: Type.Optional(
     Type.Array(Operation, {
       minItems: 1,

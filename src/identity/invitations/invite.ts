@@ -49,7 +49,7 @@ export async function invite(
   requireAuthority(author, role);
   const { accountId } = author;
   const email = input.email.trim().toLowerCase();
-  if (!isEmail(email)) throw invalidFields([{ field: 'email', message: 'must be a mail address, in ASCII' }]);
+  if (!isEmail(email)) throw invalidFields([{ field: 'email', message: 'must be an email address, in ASCII' }]);
   if (await findUserByUsername(tx, { username: email })) throw conflict('This username is taken');
   if (await isSingleSignOnRequired(tx, { accountId }))
     throw conflict('People sign in to this account with single sign-on, and need no invitation');

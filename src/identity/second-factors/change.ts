@@ -31,7 +31,7 @@ export type Self = FactorOwner & { readonly username: string };
 /** Returns the calling user. Errors: 403 for a key, and for an operator who is looking at another account. */
 export function selfOf({ kind, accountId, userId, username }: Actor): Self {
   if (kind !== 'user' || userId === null || username === null)
-    throw new AppError('forbidden', { message: 'Only users of the account have second factors in it' });
+    throw new AppError('forbidden', { message: 'Second factors are only for users in their own account' });
   return { accountId, userId, username };
 }
 
@@ -63,7 +63,8 @@ export async function confirmTotp(
   const self = selfOf(actor);
   await lockUser(tx, self);
   const pending = (await findTotpForUpdate(tx, self))?.pendingSecret;
-  if (!pending) throw new AppError('conflict', { message: 'No authenticator app is being added: begin again' });
+  if (!pending)
+    throw new AppError('conflict', { message: 'No enrolment of an authenticator app is pending: begin again' });
   const secret = open(secretKey, pending, secretPlaceOf(self.userId)).toString();
   const step = stepOfCode(secret, code.replaceAll(/\s/g, ''), { at: clock.now(), lastStep: 0 });
   if (step === null)

@@ -192,8 +192,8 @@ function recoveryRoutes(app: App, { pool, answers }: PlatformDeps): void {
       operationId: 'removeSecondFactorsOfUser',
       summary: 'Remove all second factors of another user, who has lost them',
       description:
-        'The sessions of that user end. Make sure first that it is the user who asks: from then on the password alone is ' +
-        'enough. Not for yourself (403).',
+        'The sessions of that user end. Verify first that the request is from the user: afterwards the password ' +
+        'alone is enough. Not for yourself (403).',
       params: schema.FactorId,
       response: Removed,
     },

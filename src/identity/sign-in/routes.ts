@@ -144,7 +144,7 @@ export function stepUpRoutes(app: App, deps: PlatformDeps): void {
     schema: {
       tags,
       operationId: 'beginStepUpPasskey',
-      summary: 'Begin to confirm with a passkey that it is you',
+      summary: 'Start step-up authentication with a passkey',
       response: { 200: BrowserOptions },
     },
     handler: idempotentHandler({ answers }, async (request) => {
@@ -160,7 +160,7 @@ export function stepUpRoutes(app: App, deps: PlatformDeps): void {
     schema: {
       tags,
       operationId: 'stepUp',
-      summary: 'Confirm that it is you',
+      summary: 'Re-authenticate (step-up)',
       description:
         'With the password, a code or a passkey. For the next ten minutes the session may do what otherwise is 403 with ' +
         'the code `step_up_required`: the operations with `x-step-up`. A sign-in counts as well. Users who sign in with ' +

@@ -126,7 +126,7 @@ function faultsOf(settings: Settings, guard: Guard): FieldError[] {
   if (issuer !== null) fault('issuer', issuer);
   if (!settings.scopes.includes('openid')) fault('scopes', 'must contain openid');
   if (settings.defaultRole !== null && settings.emailDomains.length === 0)
-    fault('defaultRole', 'lets everybody in whom the provider knows: allow only some mail domains, or map groups');
+    fault('defaultRole', 'allows everyone whom the provider knows: allow only some mail domains, or map groups');
   if (settings.groupRoles.length > 0 && settings.groupsClaim === null) fault('groupsClaim', 'is needed to map groups');
   if (settings.defaultRole === null && settings.groupRoles.length === 0)
     fault('groupRoles', 'are needed without a default role: otherwise no one can sign in');

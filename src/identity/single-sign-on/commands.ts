@@ -21,7 +21,7 @@ export function registerSingleSignOnCommands(program: Command, context: CommandC
   command
     .command('remove')
     .argument('<account>', 'name or id')
-    .description('remove the settings, also to free a short name or a mail domain; the users stay')
+    .description('remove the settings, for example to free a short name or a mail domain; the users stay')
     .action(async (reference: string) =>
       context.report(
         await change(context, reference, (tx, author) => removeSettings(tx, author)),

@@ -39,7 +39,7 @@ export async function proveDomain({ pool, resolveTexts }: Deps, actor: Actor, do
   });
   if (!values.includes(value))
     throw new AppError('conflict', {
-      message: `${name} has no TXT record with this value: a new record can take an hour to be seen`,
+      message: `${name} has no TXT record with this value: a new record can take an hour to become visible`,
     });
   // Runs with the rights of the program: the proof may be that of another account.
   await transaction(pool, async (tx) => {

@@ -58,7 +58,7 @@ export function singleSignOnRoutes(app: App, deps: SignOnRouteDeps): void {
     schema: {
       tags,
       operationId: 'findSingleSignOn',
-      summary: 'Get the single sign-on of the account',
+      summary: 'Get the single sign-on settings of the account',
       response: { 200: SettingsOut },
     },
     handler: ({ actor }) => show(actor),
@@ -70,11 +70,11 @@ export function singleSignOnRoutes(app: App, deps: SignOnRouteDeps): void {
     schema: {
       tags,
       operationId: 'putSingleSignOn',
-      summary: 'Set the single sign-on of the account (OpenID Connect)',
+      summary: 'Configure single sign-on (OpenID Connect)',
       description:
-        'People are created at their first sign-in, with their verified mail address as the username, and get the role ' +
-        'of their group at each. Nobody can map a group to rights that they lack (403). A short name of another account is ' +
-        '409, and so is `required` before a successful trial.',
+        'People are created at their first sign-in, with their verified email address as the username, and get the ' +
+        'role of their group at each. Callers cannot map a group to rights that they lack (403). A short name of ' +
+        'another account is 409, and so is `required` before a successful trial.',
       body: withExamples(SettingsIn, SETTINGS_EXAMPLE),
       response: { 200: SettingsOut },
     },
@@ -152,7 +152,7 @@ export function signOnStepUpRoutes(app: App, deps: SignOnRouteDeps): void {
     schema: {
       tags: ['Sessions'],
       operationId: 'beginStepUpSingleSignOn',
-      summary: 'Begin to confirm at your company that it is you',
+      summary: 'Start step-up authentication at your company',
       description:
         'For pages of the console: sends a cookie, and the person signs in at the returned URL in the same browser, even ' +
         'if the provider knows them from an earlier sign-in. Afterwards the provider sends them to `/confirmed`, and the ' +
@@ -179,7 +179,7 @@ export function beginSignOnRoutes(app: App, deps: SignOnRouteDeps): void {
     schema: {
       tags,
       operationId: 'findSignInOptions',
-      summary: 'Get which ways to sign in this gateway offers',
+      summary: 'List sign-in methods',
       security: [],
       response: { 200: OptionsOut },
     },

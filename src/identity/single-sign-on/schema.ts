@@ -89,9 +89,9 @@ const TrialOut = Type.Object({
   isCurrent: Type.Boolean({ description: 'True if the settings are still those that were tried.' }),
   problem: orNull(Type.Enum([...PROBLEMS], { type: 'string' })),
   detail: orNull(Type.String()),
-  email: orNull(Type.String({ description: 'The verified mail address.' })),
+  email: orNull(Type.String({ description: 'The verified email address.' })),
   groups: Type.Array(Type.String()),
-  role: Type.Union([Role(), Type.Null()], { description: 'The role that the person would have got.' }),
+  role: Type.Union([Role(), Type.Null()], { description: 'The role that the person would get.' }),
 });
 
 const DOMAIN_EXAMPLE = {
@@ -143,7 +143,7 @@ export const BeginIn = Type.Object({
   company: Type.String({
     minLength: 1,
     maxLength: 254,
-    description: 'The short name of the account, or a mail address of one of its domains.',
+    description: 'The short name of the account, or an email address of one of its domains.',
   }),
   next: Type.Optional(
     Type.String({ maxLength: 2000, description: 'The page of the console to continue with; anything else is /.' }),

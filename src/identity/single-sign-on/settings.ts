@@ -56,9 +56,9 @@ export type Rules = {
 export function roleOf(rules: Rules, { email, groups }: Claims): Role {
   const { groupRoles, defaultRole, emailDomains, provenDomains } = rules;
   if (emailDomains.length > 0) {
-    if (email === null) throw new SignOnFailure('not_allowed', 'the provider confirms no mail address');
+    if (email === null) throw new SignOnFailure('not_allowed', 'the provider confirms no email address');
     if (!emailDomains.includes(domainOf(email)))
-      throw new SignOnFailure('not_allowed', 'the mail address is in none of the allowed domains');
+      throw new SignOnFailure('not_allowed', 'the email address is in none of the allowed domains');
   }
   const ofGroup = groupRoles.find(({ group }) => groups.includes(group))?.role;
   if (ofGroup !== undefined) return ofGroup;

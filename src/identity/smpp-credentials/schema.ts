@@ -70,7 +70,7 @@ export const CredentialIssued = Type.Object({
 
 export const CredentialOut = Type.Object({
   ...SHOWN,
-  lastBoundAt: orNull(instant('UTC. When it last bound.')),
+  lastBoundAt: orNull(instant('Time of its last bind, in UTC.')),
 });
 
 export const CredentialId = Type.Object({ id: id() });

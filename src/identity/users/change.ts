@@ -99,7 +99,7 @@ async function resetPassword(tx: Db, actor: Actor, { id, username }: UserRow, to
   const { password, passwordHash } = to;
   if (id === actor.userId)
     throw new AppError('forbidden', {
-      message: 'Change your own password with PUT /users/me/password, which asks for the current one',
+      message: 'Change your own password with PUT /users/me/password, which requires the current one',
     });
   refuseGuessablePassword('password', { username, password });
   await updatePassword(tx, { accountId: actor.accountId, userId: id, passwordHash });

@@ -50,7 +50,8 @@ export function userRoutes(app: App, { pool, answers, checkPassword }: PlatformD
       operationId: 'createUser',
       summary: 'Create a user',
       description:
-        'The user signs in with a password. Nobody can grant rights that they lack (403). A username that is taken is 409.',
+        'The user signs in with a password. Callers cannot grant rights that they lack (403). A username that is ' +
+        'taken is 409.',
       body: withExamples(UserIn, { username: 'grace@example.com', password: 'correct horse battery', role: 'manager' }),
       response: { 201: UserOut },
     },
@@ -101,7 +102,7 @@ export function userRoutes(app: App, { pool, answers, checkPassword }: PlatformD
       operationId: 'deleteUser',
       summary: 'Remove a user and revoke the keys that they made',
       description:
-        'Nobody can remove a user with rights that they lack (403), and the last admin cannot be removed (409).',
+        'Callers cannot remove a user with rights that they lack (403), and the last admin cannot be removed (409).',
       params: UserId,
       response: { 204: Type.Null({ description: 'Removed' }) },
     },

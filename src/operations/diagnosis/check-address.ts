@@ -18,7 +18,7 @@ export async function checkAddress({ publicUrl }: Pick<Config, 'publicUrl'>, poo
   return {
     name: 'address',
     ok: callers.length === 0,
-    detail: `${publicUrl} can be reached from this machine alone${callers.length === 0 ? '' : `, and callbacks are expected there: ${callers.map(({ name }) => name).join(', ')}`}`,
+    detail: `${publicUrl} can be reached only from this machine${callers.length === 0 ? '' : `, and callbacks are expected there: ${callers.map(({ name }) => name).join(', ')}`}`,
     advice: 'Set PUBLIC_URL to the address that carriers and users reach, then enter the callback URLs again.',
   };
 }

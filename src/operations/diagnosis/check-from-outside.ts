@@ -13,8 +13,9 @@ const OPEN_PATH = '/api/partner-gateway/v1/session/options';
 type Settings = Pick<Config, 'publicUrl' | 'webhooks'>;
 
 const ADVICE =
-  'Check the name, the proxy and the firewall in front of the program. From this machine, PUBLIC_URL has to lead where it leads for others; ' +
-  'a private address is called when WEBHOOK_ALLOW_CIDRS allows it, and a certificate of your own when WEBHOOK_CA_FILE has its authority.';
+  'Check the name, the proxy and the firewall in front of the program. From this machine, PUBLIC_URL must lead to ' +
+  'the same place as for other clients; a private address is called when WEBHOOK_ALLOW_CIDRS allows it, and your ' +
+  'own certificate is accepted when WEBHOOK_CA_FILE has its authority.';
 
 /**
  * Calls PUBLIC_URL as clients do, by its public name and over HTTPS, and checks that this installation responds there:

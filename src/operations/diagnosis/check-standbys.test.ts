@@ -33,7 +33,7 @@ test('two synchronous standbys are well; one is not enough, and none makes commi
   await exec(watcher, sql`CREATE ROLE watcher`);
   await exec(watcher, sql`SET ROLE watcher`);
   expect(await checkStandbys(watcher, replicated.url)).toMatchObject({
-    detail: '2 standbys are connected, and this user may not see whether they are synchronous',
+    detail: '2 standbys are connected, but this user lacks the right to see their synchronous state',
     advice: expect.stringContaining('GRANT pg_monitor'),
   });
   await watcher.end();

@@ -44,7 +44,7 @@ function problemOf(standbys: readonly Standby[], waitingCommits: number): Proble
     };
   if (standbys.some(({ synchronous }) => synchronous === null))
     return {
-      detail: `${standbys.length} standbys are connected, and this user may not see whether they are synchronous`,
+      detail: `${standbys.length} standbys are connected, but this user lacks the right to see their synchronous state`,
       advice: 'Run as a superuser: GRANT pg_monitor TO the user of DATABASE_URL.',
     };
   const synchronous = standbys.filter((standby) => standby.synchronous);

@@ -115,7 +115,8 @@ async function checkRestoreGuard(pool: Pool): Promise<Finding> {
     name: 'sending',
     ok: state !== 'paused',
     detail: state === 'paused' ? `paused: ${reason}` : 'not paused',
-    advice: 'See what is queued with `fence show`, then decide: `fence confirm` sends it, `fence discard` does not.',
+    advice:
+      'See the queued messages with `fence show`, then decide: `fence confirm` sends it, `fence discard` does not.',
   };
 }
 
@@ -158,8 +159,8 @@ async function checkAlerts({ mail }: Config, pool: Pool): Promise<Finding> {
     ok: failing === 0 && !noServer,
     detail: all === 0 ? 'no recipients' : `${all} recipients, of whom ${failing} cannot be reached`,
     advice: noServer
-      ? 'Set SMTP_URL and MAIL_FROM: some are to be told by mail.'
-      : 'See what `alerts test` says. Events wait for three days.',
+      ? 'Set SMTP_URL and MAIL_FROM: some recipients are notified by mail.'
+      : 'See the output of `alerts test`. Notices wait for three days.',
   };
 }
 
@@ -283,7 +284,7 @@ async function checkNotices(pool: Pool): Promise<Finding[]> {
     ok: false,
     detail: `${at.toISOString()} ${text}`,
     advice:
-      'See what the console of the network asks for. This is shown for a week, or until the network takes it back.',
+      'See what the console of the network requires. This is shown for a week, or until the network withdraws it.',
   }));
 }
 

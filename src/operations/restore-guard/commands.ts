@@ -17,7 +17,7 @@ export function registerRestoreGuardCommands(program: Command, context: CommandC
 
   fence
     .command('show')
-    .description('show whether and why sending is paused, and what is queued')
+    .description('show the pause of sending, its reason, and the queued messages')
     .action(async () =>
       context.report(
         await context.withDatabase(async (pool) => ({

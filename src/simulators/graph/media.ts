@@ -118,5 +118,5 @@ function fileFault(mimeType: string, sizeBytes: number): Fault | null {
   const bare = mimeType.split(';', 1)[0]?.trim() ?? '';
   const limit = LIMITS.get(bare) ?? (DOCUMENT_TYPES.test(bare) ? MAX_DOCUMENT_BYTES : null);
   if (limit === null) return { code: 131053, details: `type: ${bare} is not supported` };
-  return sizeBytes === 0 || sizeBytes > limit ? { code: 131053, details: `file: 1 to ${limit} octets` } : null;
+  return sizeBytes === 0 || sizeBytes > limit ? { code: 131053, details: `file: 1 to ${limit} bytes` } : null;
 }

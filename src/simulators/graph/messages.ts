@@ -44,7 +44,7 @@ export type MessageDesk = {
 /** Maximum number of destinations whose rejections are counted; the newest are kept. */
 const MAX_REFUSALS = 10_000;
 
-const SCRIPTED = 'Refused by the script of the simulator.';
+const SCRIPTED = 'Rejected by the script of the simulator.';
 
 type Accepted = { readonly to: string; readonly category: string };
 

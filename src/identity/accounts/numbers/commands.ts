@@ -17,7 +17,7 @@ export function registerNumbersCommand(account: Command, context: CommandContext
     .addOption(
       new Option('--checks <checks>', 'strict rejects lengths that a country does not have').choices(NUMBER_CHECKS),
     )
-    .description('set how the phone numbers of an account are read; without options, show it')
+    .description('set the phone-number rules of an account; without options, show them')
     .action(async (reference: string, { country, checks }: { country?: string; checks?: NumberChecks }) => {
       const defaultCountry = country?.toLowerCase() === NONE ? null : country;
       const rules = context.withDatabase((pool) =>

@@ -16,7 +16,7 @@ export function numberRulesRoutes(app: App, { pool }: PlatformDeps): void {
     schema: {
       tags,
       operationId: 'getNumberRules',
-      summary: 'Get how the phone numbers of the account are read',
+      summary: 'Get the phone-number rules',
       response: { 200: NumberRulesOut },
     },
     handler: async ({ actor }) => actor.numberRules,
@@ -27,7 +27,7 @@ export function numberRulesRoutes(app: App, { pool }: PlatformDeps): void {
     schema: {
       tags,
       operationId: 'putNumberRules',
-      summary: 'Change how the phone numbers of the account are read',
+      summary: 'Change the phone-number rules',
       description:
         'In sends, replies, contacts, imports and campaigns, from the next request on; numbers that are stored stay as they ' +
         'are. Omitted fields are unchanged. For admins, and keys with the scope `keys`.',

@@ -64,7 +64,7 @@ const account = {
 export const AccountOut = Type.Object(account);
 
 const WebhookOut = Type.Object({
-  url: Type.String({ description: 'Without the query, which often contains a token.' }),
+  url: Type.String({ description: 'URL without the query, which often contains a token.' }),
   status: Type.Enum(['active', 'disabled'], { type: 'string' }),
   failingSince: orNull(instant('UTC')),
   disabledReason: orNull(Type.String()),

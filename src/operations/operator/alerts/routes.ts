@@ -87,7 +87,7 @@ function ruleRoutes(app: App, { pool }: AlertRouteDeps): void {
     schema: {
       tags,
       operationId: 'operatorListAlertRules',
-      summary: 'List when each kind of condition is an alert',
+      summary: 'List the alert rules',
       response: { 200: Type.Object({ data: Type.Array(schema.RuleOut) }) },
     },
     handler: async () => ({ data: await readRules(pool) }),
@@ -98,7 +98,7 @@ function ruleRoutes(app: App, { pool }: AlertRouteDeps): void {
     schema: {
       tags,
       operationId: 'operatorSetAlertRule',
-      summary: 'Set when a kind of condition is an alert',
+      summary: 'Change an alert rule',
       params: schema.RuleParams,
       body: withExamples(schema.RuleIn, { enabled: true, forSeconds: 60, threshold: 48 }),
       response: { 204: Done },
@@ -118,7 +118,7 @@ function targetRoutes(app: App, deps: AlertRouteDeps): void {
     schema: {
       tags,
       operationId: 'operatorListAlertTargets',
-      summary: 'List who is notified of alerts',
+      summary: 'List the recipients of alerts',
       response: { 200: schema.TargetsOut },
     },
     handler: async () => ({
@@ -152,7 +152,7 @@ function targetRoutes(app: App, deps: AlertRouteDeps): void {
     schema: {
       tags,
       operationId: 'operatorChangeAlertTarget',
-      summary: 'Change what a recipient is notified of and when',
+      summary: 'Change a recipient of alerts',
       params: IdParams,
       body: withExamples(schema.TargetPatch, {
         severity: 'error',
@@ -191,7 +191,7 @@ function targetRoutes(app: App, deps: AlertRouteDeps): void {
     schema: {
       tags,
       operationId: 'operatorTestAlertTarget',
-      summary: 'Send a test to a recipient of alerts, and say how that went',
+      summary: 'Send a test alert and return the result',
       params: IdParams,
       response: { 200: schema.TriedOut },
     },

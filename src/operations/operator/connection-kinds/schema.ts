@@ -55,7 +55,7 @@ export const KindOut = Type.Object({
   syncsTemplates: SyncsTemplates,
   hasSetup: HasSetup,
   hasCallbacks: Type.Boolean({ description: 'True if the carrier posts to a callback URL.' }),
-  settings: Type.Array(SettingOut, { description: 'In the order in which a form asks for them.' }),
+  settings: Type.Array(SettingOut, { description: 'In the order of a form.' }),
   secret: Type.Array(SecretOut),
 });
 

@@ -49,7 +49,7 @@ function readingRoutes(app: App, { pool, config: { publicUrl } }: PlatformDeps):
     schema: {
       tags,
       operationId: 'operatorListConnections',
-      summary: 'The connections, as all workers together see them',
+      summary: 'List connections with aggregated state',
       querystring: PageQuery,
       response: { 200: PageOf(schema.ConnectionOut) },
     },
@@ -197,7 +197,7 @@ function tryingRoutes(app: App, deps: PlatformDeps): void {
     schema: {
       tags,
       operationId: 'operatorSetUpConnection',
-      summary: 'Set up at the carrier what the connection needs',
+      summary: 'Set up the connection at the carrier',
       description:
         'WhatsApp: subscribes the app to the business account, without which Meta posts nothing, and registers the numbers ' +
         'when a PIN is given. Call it after a connection was added; it may be repeated. 404 for other kinds.',

@@ -73,7 +73,7 @@ const connection = {
   callbackUrl: orNull(
     Type.String({ description: 'The URL to register at the carrier; null when the carrier does not post callbacks.' }),
   ),
-  settings: anything('As docs/carriers.md has them; never a secret.'),
+  settings: anything('As described in docs/carriers.md; never a secret.'),
   createdAt: instant('UTC'),
 };
 export const ConnectionOut = Type.Object(connection);
@@ -85,7 +85,7 @@ export const ConnectionMade = Type.Object({
   }),
 });
 
-const Settings = anything('As docs/carriers.md has them for this kind.');
+const Settings = anything('As described in docs/carriers.md for this kind.');
 const Secret = anything(SECRETS);
 
 export const LinksIn = Type.Object({ kind: KindName, settings: Settings, secret: Secret });
@@ -108,8 +108,8 @@ export const CONNECTION_EXAMPLE: Static<typeof ConnectionIn> = { name: 'acme-sms
 
 export const ConnectionPatch = Type.Object({
   status: Type.Optional(Status),
-  settings: Type.Optional(anything('Those that change; null puts one back to its default.')),
-  secret: Type.Optional(anything('The parts that change.')),
+  settings: Type.Optional(anything('Settings to change; null resets one to its default.')),
+  secret: Type.Optional(anything('Parts of the secret to change.')),
 });
 
 export const ConnectionName = Type.Object({ name: Type.String({ maxLength: 63 }) });

@@ -72,7 +72,7 @@ export function operatorCostRoutes(app: App, deps: PlatformDeps): void {
     schema: {
       tags,
       operationId: 'operatorListCosts',
-      summary: 'List what carriers charge',
+      summary: 'List the charges of carriers',
       description: '`prefix` selects the prefixes that begin with it.',
       querystring: CostQuery,
       response: { 200: PageOf(CostOut) },
@@ -89,7 +89,7 @@ export function operatorCostRoutes(app: App, deps: PlatformDeps): void {
     schema: {
       tags,
       operationId: 'operatorSetCost',
-      summary: 'Set what the carrier of a connection charges for a prefix and network',
+      summary: 'Set the charge of a carrier for a prefix and network',
       body: withExamples(CostIn, { connection: 'acme-smsc', prefix: '423', network: '29505', price: 0.031 }),
       response: { 200: CostOut },
     },
@@ -125,8 +125,8 @@ export function operatorCostRoutes(app: App, deps: PlatformDeps): void {
     schema: {
       tags,
       operationId: 'operatorImportCosts',
-      summary: "Take over a carrier's price list",
-      description: 'All lines are taken or none; a 400 names each invalid line.',
+      summary: "Import a carrier's price list",
+      description: 'All lines are imported or none; a 400 names each invalid line.',
       body: withExamples(ImportIn, {
         connection: 'acme-smsc',
         csv: 'Country,MCC,MNC,Prefix,Price\nLiechtenstein,295,05,423,0.031\nLiechtenstein,,,423,0.034\n',

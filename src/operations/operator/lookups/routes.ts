@@ -61,12 +61,12 @@ export function operatorLookupRoutes(app: App, deps: PlatformDeps): void {
     schema: {
       tags,
       operationId: 'operatorListLookups',
-      summary: 'List the services that know the networks of numbers',
-      description: 'The first is asked, for numbers whose network changes which connection they go to.',
+      summary: 'List number-lookup services',
+      description: 'The first is queried, for numbers whose network affects the choice of a connection.',
       response: {
         200: Type.Object({
           data: Type.Array(LookupOut),
-          presets: Type.Array(Type.String(), { description: 'The services whose protocol is known.' }),
+          presets: Type.Array(Type.String(), { description: 'The supported services.' }),
         }),
       },
     },
@@ -88,8 +88,8 @@ export function operatorLookupRoutes(app: App, deps: PlatformDeps): void {
     schema: {
       tags,
       operationId: 'operatorAddLookup',
-      summary: 'Add a service that knows the networks of numbers',
-      description: 'It is asked for numbers whose network changes which connection they go to.',
+      summary: 'Add a number-lookup service',
+      description: 'It is queried for numbers whose network affects the choice of a connection.',
       body: withExamples(LookupIn, {
         name: 'twilio',
         settings: { preset: 'twilio', account: 'AC00000000000000000000000000000000', price: 0.008 },
@@ -108,7 +108,7 @@ export function operatorLookupRoutes(app: App, deps: PlatformDeps): void {
     schema: {
       tags,
       operationId: 'operatorTestLookup',
-      summary: 'Ask a service for the network of a number',
+      summary: 'Test a number-lookup service with a number',
       description: 'Nothing is stored, and no look-up is counted, but the service may charge for it.',
       params: Type.Object({ name: Name }),
       body: withExamples(TryIn, { phoneNumber: '+4236601234' }),
@@ -128,7 +128,7 @@ export function operatorLookupRoutes(app: App, deps: PlatformDeps): void {
     schema: {
       tags,
       operationId: 'operatorDeleteLookup',
-      summary: 'Delete a service that knows the networks of numbers',
+      summary: 'Delete a number-lookup service',
       params: Type.Object({ name: Name }),
       response: { 204: Done },
     },

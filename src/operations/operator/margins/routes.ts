@@ -61,8 +61,8 @@ export function operatorMarginRoutes(app: App, { pool }: PlatformDeps): void {
     schema: {
       tags,
       operationId: 'operatorListMargins',
-      summary: 'Margins by account, country or connection, the smallest first',
-      description: 'Only messages over connections for which a cost is stated are counted.',
+      summary: 'List margins by account, country or connection, the smallest first',
+      description: 'Counts only messages over connections with known costs.',
       querystring: MarginQuery,
       response: { 200: MarginsOut },
     },

@@ -21,7 +21,7 @@ const figures = {
 const AttentionOut = Type.Object({
   kind: Type.Enum([...KIND_NAMES], {
     type: 'string',
-    description: 'From where on each kind needs attention is listed by `operatorListAlertRules`.',
+    description: 'The thresholds of the kinds are listed by `operatorListAlertRules`.',
   }),
   severity: Type.Enum([...SEVERITIES], { type: 'string' }),
   count: orNull(
@@ -85,7 +85,7 @@ const OverviewOut = Type.Object({
     { description: 'Messages that carriers accepted, by minute: the last 60 minutes, including empty ones.' },
   ),
   top: Type.Array(Type.Object({ accountId: Type.Integer(), account: Type.String(), sent: Type.Integer() }), {
-    description: 'The accounts that sent most in the current hour and the one before.',
+    description: 'The accounts with the most messages in the current hour and the one before.',
   }),
   attention: Type.Array(AttentionOut),
 });
@@ -97,7 +97,7 @@ export function operatorOverviewRoutes(app: App, { pool, clock }: PlatformDeps):
     schema: {
       tags: ['Operator: health'],
       operationId: 'operatorFindOverview',
-      summary: 'Get rates, totals and what needs attention, over all accounts',
+      summary: 'Get rates, totals and attention items of all accounts',
       response: { 200: OverviewOut },
     },
     handler: () => describeGateway(pool, clock.now()),

@@ -18,7 +18,7 @@ const count = (description: string) => Type.Integer({ description });
 const depth = {
   waiting: count('Messages that are due and wait for their carrier.'),
   scheduled: count('Messages scheduled for later.'),
-  missed: count('Messages whose scheduled time passed more than an hour ago: a person decides about them.'),
+  missed: count('Messages whose scheduled time passed more than an hour ago: an operator decides about them.'),
   inFlight: count('Messages that may be with the carrier.'),
   parked: count('Messages of paused campaigns.'),
   oldestSeconds: seconds,
@@ -37,12 +37,12 @@ const WorkerOut = Type.Object({
   host: Type.String(),
   pid: Type.Integer(),
   startedAt: instant('UTC'),
-  seenAt: instant('When the worker last reported; it does so every ten seconds.'),
+  seenAt: instant('Time of the last report of the worker; it reports every ten seconds.'),
   alive: Type.Boolean({ description: 'True if the worker holds its lock in the database.' }),
   tasks: Type.Array(
     Type.Object({
       name: Type.String(),
-      ranAt: orNull(instant('When the last run ended; null before that.')),
+      ranAt: orNull(instant('End of the last run; null before the first.')),
       error: orNull(Type.String({ description: 'Reason why the last run failed.' })),
     }),
   ),

@@ -28,7 +28,7 @@ const status = {
       account: Type.String(),
       messages: Type.Integer(),
       scheduled: Type.Integer({ description: 'Number of the messages that are scheduled for later.' }),
-      oldest: instant('When the oldest message was accepted.'),
+      oldest: instant('Acceptance time of the oldest message.'),
     }),
     { description: 'The messages that would be sent.' },
   ),
@@ -73,7 +73,7 @@ export function operatorRestoreGuardRoutes(app: App, deps: PlatformDeps): void {
     schema: {
       tags,
       operationId: 'operatorFindFence',
-      summary: 'Get whether sending is paused, why, and what is queued',
+      summary: 'Get the restore guard: pause, reason and queued messages',
       response: { 200: StatusOut },
     },
     handler: () => describeStatus(pool),

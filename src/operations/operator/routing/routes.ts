@@ -81,7 +81,7 @@ export function operatorRouteRoutes(app: App, deps: PlatformDeps): void {
       operationId: 'operatorCheckRoute',
       summary: 'List the routes of a number on SMS in the order in which they are tried',
       description:
-        'An empty list means that messages to the number are rejected. Conditions are shown and not checked: ' +
+        'An empty list means that messages to the number are rejected. Conditions are shown but not checked: ' +
         '`explain` does.',
       querystring: CheckQuery,
       response: { 200: Type.Object({ data: Type.Array(RouteOut) }) },

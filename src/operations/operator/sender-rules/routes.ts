@@ -97,7 +97,7 @@ function registeredRoutes(app: App, deps: PlatformDeps): void {
       tags,
       operationId: 'operatorAddRegisteredSender',
       summary: 'Record that a sender is registered for the numbers with a prefix',
-      description: 'It passes there, regardless of the rule. One that is listed already stays.',
+      description: 'It passes there, regardless of the rule. Registering it again changes nothing.',
       body: withExamples(schema.RegisteredIn, { prefix: '65', sender: 'ACME', accountId: 1 }),
       response: { 201: schema.RegisteredOut },
     },

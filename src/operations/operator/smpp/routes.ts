@@ -17,7 +17,7 @@ const BindOut = Type.Object({
   systemId: Type.String(),
   name: Type.String({ description: 'The name of the credential.' }),
   mode: Type.Enum(['transmitter', 'receiver', 'transceiver'], { type: 'string' }),
-  address: Type.String({ description: 'The address that it comes from.' }),
+  address: Type.String({ description: 'The address of the client.' }),
   version: Type.String({ description: 'interface_version, in hexadecimal: 34 is SMPP 3.4.' }),
   boundAt: instant('UTC'),
   window: count('Maximum of outstanding requests, in each direction.'),
@@ -60,7 +60,7 @@ export function operatorSmppRoutes(app: App, { pool }: PlatformDeps): void {
     schema: {
       tags,
       operationId: 'operatorFindDeliveries',
-      summary: 'Count what waits for the receivers of customers',
+      summary: 'Count receipts and inbound messages that wait for receivers',
       response: { 200: Delivering },
     },
     handler: async () => {

@@ -43,7 +43,7 @@ async function post({ poster, secretKey }: Ways, { sealed }: Target, id: string,
 
 async function mail({ mailer }: Pick<Ways, 'mailer'>, to: string, id: string, message: Message): Promise<Told> {
   if (mailer === null) return failed('SMTP_URL is not set');
-  if (!isEmail(to)) return failed('not a mail address');
+  if (!isEmail(to)) return failed('not an email address');
   const failure = await mailer.send(id, { to, subject: `Heliograph: ${message.subject}`, text: toMailText(message) });
   return failure === null ? OK : failed(`the mail server returned ${failure.code}`);
 }

@@ -48,7 +48,7 @@ async function check(guard: Guard, kind: db.TargetKind, address: string): Promis
     kind === 'webhook'
       ? await findUrlFault(guard, address)
       : kind === 'mail' && !isEmail(address.toLowerCase())
-        ? 'must be a mail address'
+        ? 'must be an email address'
         : kind === 'owners' && address !== ''
           ? 'must be empty'
           : null;

@@ -22,12 +22,12 @@ const PolicyName = Type.Enum(['priority', 'least-cost'], {
 const Floor = Type.Number({
   minimum: 0,
   maximum: 1,
-  description: 'The least share of messages that must be delivered within five minutes. Default: 0.8.',
+  description: 'Minimum share of messages that must be delivered within five minutes. Default: 0.8.',
 });
 const MaxReceiptSeconds = Type.Integer({
   minimum: 1,
   maximum: 300,
-  description: 'The most seconds that receipts may take on average; null: any.',
+  description: 'Maximum average seconds until a receipt; null: any.',
 });
 const MinSamples = Type.Integer({
   minimum: 1,
@@ -78,7 +78,7 @@ export function operatorPolicyRoutes(app: App, deps: PlatformDeps): void {
     schema: {
       tags,
       operationId: 'operatorListRoutePolicies',
-      summary: 'List how the routes of prefixes are ordered',
+      summary: 'List route-order policies',
       description: 'Without a policy, routes are ordered by their priority.',
       response: { 200: Type.Object({ data: Type.Array(PolicyOut) }) },
     },
@@ -90,7 +90,7 @@ export function operatorPolicyRoutes(app: App, deps: PlatformDeps): void {
     schema: {
       tags,
       operationId: 'operatorSetRoutePolicy',
-      summary: 'Set how the routes of a prefix are ordered',
+      summary: 'Set the route-order policy of a prefix',
       description: 'Replaces the policy of the same prefix.',
       body: withExamples(PolicyIn, { channel: 'SMS', prefix: '423', policy: 'least-cost', floor: 0.9 }),
       response: { 201: PolicyOut },
