@@ -149,7 +149,7 @@ test('a passkey is the second factor after the password, and confirms a dangerou
   await page.goto(atLocalhost(FACTORS));
   await page.getByRole('button', { name: 'New recovery codes' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'New recovery codes' }).click();
-  const confirming = page.getByRole('dialog', { name: 'Confirm that it is you' });
+  const confirming = page.getByRole('dialog', { name: 'Confirm your identity' });
   await confirming.getByRole('button', { name: 'Use a passkey' }).click();
   await page.getByText('Keep these codes safe').waitFor();
   await page.keyboard.press('Escape');
@@ -167,10 +167,10 @@ test('a dangerous act asks for the password over the page, and what was typed th
   await page.getByRole('textbox', { name: 'Name' }).fill('Typed before');
   await elevenMinutesPass();
   await page.getByRole('button', { name: 'Create API key' }).click();
-  const dialog = page.getByRole('dialog', { name: 'Confirm that it is you' });
+  const dialog = page.getByRole('dialog', { name: 'Confirm your identity' });
   await dialog.getByRole('textbox', { name: 'Password' }).fill('wrong');
   await dialog.getByRole('button', { name: 'Confirm' }).click();
-  await dialog.getByText('This password is not right.').waitFor();
+  await dialog.getByText('This password is wrong.').waitFor();
 
   await page.keyboard.press('Escape');
   await dialog.waitFor({ state: 'detached' });
