@@ -75,7 +75,7 @@ test('an authenticator app is added, and from then on its codes or a recovery co
   await page.getByLabel('Code', { exact: true }).fill('000000');
   expect(await page.getByRole('link', { name: 'Forgotten password?' }).count()).toBe(0);
   await page.getByRole('button', { name: 'Sign in' }).click();
-  await page.getByRole('alert').getByText('This code is not right.', { exact: false }).waitFor();
+  await page.getByRole('alert').getByText('This code is wrong.', { exact: false }).waitFor();
   await forgetUsedCodes();
   await page.getByLabel('Code', { exact: true }).fill(app.generate());
   await page.getByRole('button', { name: 'Sign in' }).click();

@@ -19,7 +19,7 @@ import { placeOf } from './place.ts';
 const STATES = ['open', 'resolved'] as const;
 const FIELDS = { ...listFields(), state: choice(STATES, 'open') };
 
-/** The alerts that are open, or those that were. */
+/** The open alerts, or the resolved ones. */
 export function AlertList() {
   const { t, i18n } = useTranslation('alerts');
   const [search, setSearch] = useUrlState(FIELDS);

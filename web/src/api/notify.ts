@@ -34,5 +34,5 @@ export async function notify({ message, tone, closeLabel, action }: Notice): Pro
 }
 
 const AUTO_CLOSE_MS = 5_000;
-/** Time to find out that it was the wrong one. */
+/** Time to notice a mistake and undo it. */
 const ACTION_CLOSE_MS = 10_000;

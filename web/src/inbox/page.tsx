@@ -21,7 +21,7 @@ import classes from './inbox.module.css';
 import { ListPane } from './list/list-pane.tsx';
 import { onKey, useKeys } from './use-keys.ts';
 
-/** The list is useful before it; it is the larger half of the inbox. */
+/** Loaded lazily: the list is usable before the thread, which is the larger half of the inbox. */
 const ConversationPane = lazyPart(() =>
   import('./conversation-pane.tsx').then((file) => ({ default: file.ConversationPane })),
 );

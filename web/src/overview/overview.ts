@@ -23,7 +23,7 @@ export type Overview = Awaited<ReturnType<NonNullable<ReturnType<typeof overview
 export type Attention = Overview['attention'][number];
 export type RunningCampaign = Overview['campaigns'][number];
 
-/** The figures of some days, and of as many before. */
+/** The figures of a period of days, and of the equally long period before. */
 export const periodQuery = ({ from, to }: Days) =>
   queryOptions({
     queryKey: ['overview', 'period', from, to],

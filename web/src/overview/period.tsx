@@ -16,7 +16,7 @@ import { Traffic } from './traffic.tsx';
 
 const FIELDS = { from: text(), to: text() };
 
-/** The figures of some days, compared with as many before. */
+/** The figures of a period of days, compared with the equally long period before. */
 export function Period() {
   const [search, setSearch] = useUrlState(FIELDS);
   const [now] = useState(() => Date.now());

@@ -7,7 +7,7 @@ import { useFormat } from '../ui/values/format.ts';
 import type { Entry } from './entry.ts';
 
 const MAX_ACCOUNTS = 5;
-/** A single letter is in almost everything. */
+/** Minimum length of a text: a single letter is in almost every name. */
 const MIN_LENGTH = 2;
 
 type Found = {

@@ -11,7 +11,7 @@ type Sighting = { readonly username: string; readonly activity: Activity; readon
 export type LivePresence = { readonly chatId: string; readonly username: string; readonly activity: Activity };
 
 const REPORT_MS = 10_000;
-/** A sighting counts for two reports and a half. */
+/** Validity of a sighting: two and a half report intervals. */
 const COUNTS_MS = 25_000;
 const PAUSE_MS = 5_000;
 

@@ -29,7 +29,7 @@ export function Doctor() {
   );
 }
 
-/** The server names the check of a connection by its kind and name. */
+/** Name of a connection's check: the server uses its kind and name. */
 const CONNECTION = /^(?:smpp|http|whatsapp|rcs) ([^:]+)$/;
 
 function FindingLine({ finding: { name, ok: isGood, detail, advice } }: { readonly finding: Finding }) {
