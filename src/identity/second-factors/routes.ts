@@ -122,7 +122,7 @@ function passkeyRoutes(app: App, deps: PlatformDeps): void {
       tags,
       operationId: 'beginPasskey',
       summary: 'Begin to add a passkey',
-      description: `Returns what \`navigator.credentials.create\` needs, valid for five minutes. ${FOR_USERS}`,
+      description: `Returns the options for \`navigator.credentials.create\`, valid for five minutes. ${FOR_USERS}`,
       response: { 200: BrowserOptions },
     },
     handler: idempotentHandler({ answers }, async (request) => {

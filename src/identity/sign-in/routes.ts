@@ -99,7 +99,7 @@ export function signInRoutes(app: App, deps: PlatformDeps): void {
       operationId: 'beginPasskeySignIn',
       summary: 'Begin to sign in with a passkey',
       description:
-        'Returns what `navigator.credentials.get` needs, valid for five minutes: with a pending token for the passkeys of ' +
+        'Returns the options for `navigator.credentials.get`, valid for five minutes: with a pending token for the passkeys of ' +
         'that user, without one for any passkey on the device.',
       security: [],
       body: withExamples(schema.PasskeyOptionsBody, {}),

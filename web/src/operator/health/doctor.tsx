@@ -29,7 +29,7 @@ export function Doctor() {
   );
 }
 
-/** Name of a connection's check: the server uses its kind and name. */
+/** Matches the name of a connection's check: its kind and name. */
 const CONNECTION = /^(?:smpp|http|whatsapp|rcs) ([^:]+)$/;
 
 function FindingLine({ finding: { name, ok: isGood, detail, advice } }: { readonly finding: Finding }) {
