@@ -190,7 +190,7 @@ describe('while an account is held', () => {
     const author = { keyId: null, userId: null, username: null };
     await expect(insertAuditEntry(a.pool, { ...entry, ...author } as never)).rejects.toMatchObject(AT_WALL);
     expect(await claim(a.pool, cells.mainOfA)).toEqual([]);
-    const held = `account ${accountId} is held on its way to cell 1: its requests are answered 503`;
+    const held = `account ${accountId} is held on its way to cell 1: its requests get 503`;
     expect(await checkMoves(a.pool)).toMatchObject({ ok: false, detail: held });
     await takeBack();
     expect({ rows: await countRows(a), money: await money(a.pool) }).toEqual(before);

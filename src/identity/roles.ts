@@ -7,7 +7,7 @@ export const roleIn = (accountId: number, session: Pick<Session, 'accountId' | '
   accountId === session.accountId ? session.role : 'admin';
 
 /**
- * Throws 403 unless this caller may create, change and remove users of that role. Nobody may grant what they lack
+ * Throws 403 unless this caller may create, change and remove users of that role. Callers cannot grant what they lack
  * themselves, so that a key with few scopes cannot create a user with many.
  */
 export function requireAuthority(caller: Holder, role: Role): void {

@@ -50,7 +50,7 @@ test('without alerts the page says so, and an invalid recipient is refused at it
   const window = await at('/operator/alerts');
   const { page, watch } = window;
   await page.getByText('No open alerts').waitFor();
-  await page.getByText('Nobody is notified of alerts yet.').waitFor();
+  await page.getByText('No one is notified of alerts yet.').waitFor();
   await checkPage(window, 'alerts-empty');
   await page.getByRole('button', { name: 'Add recipient' }).click();
   const dialog = page.getByRole('dialog');

@@ -107,7 +107,7 @@ test('two windows never write over each other: the second is asked, and either v
   await two.page.getByLabel('SMS sender').fill('Second');
   await saved(two.page);
   await one.page.getByLabel('SMS sender').fill('First');
-  await one.page.getByText('Somebody else has changed this draft').waitFor();
+  await one.page.getByText('Someone else has changed this draft').waitFor();
   await one.page.getByRole('button', { name: 'Load the other version' }).click();
   await expect.poll(() => one.page.getByLabel('SMS sender').inputValue()).toBe('Second');
 

@@ -124,7 +124,7 @@ test('while the server is busy a banner says so instead of an error, and the pag
   const { page, context } = await open('/');
   const bringBack = await takeAway(context);
   await page.getByRole('link', { name: 'Contacts', exact: true }).click();
-  await banner(page, 'The server cannot answer right now.').waitFor();
+  await banner(page, 'The server cannot respond right now.').waitFor();
   await page.waitForURL('**/contacts');
   expect(await page.getByRole('alert').count()).toBe(0);
   await bringBack();
@@ -138,7 +138,7 @@ test('a page that is opened while the server is busy waits for it, and then show
   watch.expect(/^answer: 503|Failed to load resource/);
   const bringBack = await takeAway(context);
   await page.goto(site.url('/api-keys'));
-  await banner(page, 'The server cannot answer right now.').waitFor();
+  await banner(page, 'The server cannot respond right now.').waitFor();
   await bringBack();
   await page.getByText('first key').waitFor();
   expect(watch.problems()).toEqual([]);
@@ -153,7 +153,7 @@ test('when the server takes longer than eight seconds to answer, a banner says s
     return route.continue();
   });
   await submit();
-  await banner(page, 'The server is slow to answer.').getByText('1 change is not confirmed yet.').waitFor();
+  await banner(page, 'The server is slow to respond.').getByText('1 change is not confirmed yet.').waitFor();
   expect(answers).toHaveLength(1);
   for (const answer of answers) answer();
   await page.getByRole('link', { name: 'Slow' }).waitFor();

@@ -54,8 +54,8 @@ test('a file with errors is checked and imported without the rejected rows, whic
   await problems.getByText('1 number without a country code').waitFor();
   await problems.getByText('1 duplicate: the first row with the number counts').waitFor();
   const changes = page.getByRole('list', { name: 'Changes made during the import' });
-  await changes.getByText('Email: 1 invalid value is left out, the contact is imported').waitFor();
-  await changes.getByText('no-address → left out').waitFor();
+  await changes.getByText('Email: 1 invalid value is omitted, the contact is imported').waitFor();
+  await changes.getByText('no-address → omitted').waitFor();
   expect(await get('')).toMatchObject({ total: 0 });
   expect(await get('/list')).toMatchObject({ total: 0 });
   await checkPage(window, 'import-check');

@@ -274,7 +274,7 @@ test('canned answers, labels and opening hours are set in the settings of the in
   await page.getByRole('button', { name: 'Edit the label Urgent' }).waitFor();
   await page.getByRole('radio', { name: 'Go to available agents in turn' }).check();
   await page.getByRole('button', { name: 'Add Monday to Friday, 9 to 18' }).click();
-  await page.getByLabel('Automatic answer while closed').fill('We are closed');
+  await page.getByLabel('Automatic reply while closed').fill('We are closed');
   await page.getByRole('button', { name: 'Save settings' }).click();
   await page.getByText('Inbox settings saved').waitFor();
   await page.goto(site.url('/inbox'));

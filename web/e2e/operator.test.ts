@@ -183,7 +183,7 @@ test('an operator whose sign-in is old confirms it over each page, and what was 
   const proven = async (act: () => Promise<void>): Promise<void> => {
     await exec(site.program.pool, sql`UPDATE user_session SET proven_at = now() - interval '11 minutes'`);
     await act();
-    const confirming = page.getByRole('dialog', { name: 'Confirm that it is you' });
+    const confirming = page.getByRole('dialog', { name: 'Confirm your identity' });
     await confirming.getByRole('textbox', { name: 'Password' }).fill(operator.password);
     await confirming.getByRole('button', { name: 'Confirm' }).click();
     await confirming.waitFor({ state: 'detached' });

@@ -75,7 +75,7 @@ test('an authenticator app is added, and from then on its codes or a recovery co
   await page.getByLabel('Code', { exact: true }).fill('000000');
   expect(await page.getByRole('link', { name: 'Forgotten password?' }).count()).toBe(0);
   await page.getByRole('button', { name: 'Sign in' }).click();
-  await page.getByRole('alert').getByText('This code is not right.', { exact: false }).waitFor();
+  await page.getByRole('alert').getByText('This code is wrong.', { exact: false }).waitFor();
   await forgetUsedCodes();
   await page.getByLabel('Code', { exact: true }).fill(app.generate());
   await page.getByRole('button', { name: 'Sign in' }).click();
@@ -149,7 +149,7 @@ test('a passkey is the second factor after the password, and confirms a dangerou
   await page.goto(atLocalhost(FACTORS));
   await page.getByRole('button', { name: 'New recovery codes' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'New recovery codes' }).click();
-  const confirming = page.getByRole('dialog', { name: 'Confirm that it is you' });
+  const confirming = page.getByRole('dialog', { name: 'Confirm your identity' });
   await confirming.getByRole('button', { name: 'Use a passkey' }).click();
   await page.getByText('Keep these codes safe').waitFor();
   await page.keyboard.press('Escape');
@@ -167,10 +167,10 @@ test('a dangerous act asks for the password over the page, and what was typed th
   await page.getByRole('textbox', { name: 'Name' }).fill('Typed before');
   await elevenMinutesPass();
   await page.getByRole('button', { name: 'Create API key' }).click();
-  const dialog = page.getByRole('dialog', { name: 'Confirm that it is you' });
+  const dialog = page.getByRole('dialog', { name: 'Confirm your identity' });
   await dialog.getByRole('textbox', { name: 'Password' }).fill('wrong');
   await dialog.getByRole('button', { name: 'Confirm' }).click();
-  await dialog.getByText('This password is not right.').waitFor();
+  await dialog.getByText('This password is wrong.').waitFor();
 
   await page.keyboard.press('Escape');
   await dialog.waitFor({ state: 'detached' });
@@ -232,7 +232,7 @@ test('who has to add a second factor sees nothing else until it is added', async
   await page.goto(site.url(FACTORS));
   const requireIt = page.getByRole('button', { name: 'Require a second factor' });
   await requireIt.and(page.locator('[aria-disabled="true"]')).hover();
-  await page.getByRole('tooltip').getByText('Add a second factor of your own first').waitFor();
+  await page.getByRole('tooltip').getByText('Add your own second factor first').waitFor();
   await addApp(page);
   await requireIt.and(page.locator(':not([aria-disabled])')).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Require a second factor' }).click();

@@ -80,7 +80,7 @@ test('an admin sets single sign-on up, tries it, and people sign in with their c
     .poll(() => page.getByRole('combobox', { name: 'Role without a group' }).inputValue())
     .toBe('Refuse the sign-in');
   await page.getByRole('button', { name: 'Save' }).click();
-  await page.getByText('Nobody has tried these settings yet.').waitFor();
+  await page.getByText('These settings have not been tried yet.').waitFor();
 
   provider.person = { sub: 'anna', email: 'anna@example.com', email_verified: true, groups: ['staff'] };
   await page.getByRole('button', { name: 'Try it' }).click();
@@ -176,7 +176,7 @@ describe('a person without a password here', () => {
     return window;
   }
 
-  const dialogOf = ({ page }: Window) => page.getByRole('dialog', { name: 'Confirm that it is you' });
+  const dialogOf = ({ page }: Window) => page.getByRole('dialog', { name: 'Confirm your identity' });
   const confirm = (window: Window) => dialogOf(window).getByRole('button', { name: 'Confirm with your company' });
 
   /** Opens the window of the company; it goes there only once it trusts its certificate. */

@@ -8,7 +8,7 @@ const AWAY = columns({
   /** `held`: on its way to the other cell; `moved`: served there. */
   state: as<'held' | 'moved'>('a.away'),
   cell: as<number>('a.cell'),
-  /** How often the account has moved. */
+  /** Number of moves of the account. */
   moves: as<number>('a.moves'),
 });
 /** An account that is not served in this database. */

@@ -9,7 +9,7 @@ import type { AccountGate } from './sql.ts';
 
 /**
  * Throws 503 when the account is moving to another cell, and 403 when it is suspended or the address is not on its
- * allow-list. Call it only after the credentials have proved right, so that a stranger learns nothing.
+ * allow-list. Call it only after the credentials have proved right, so that an unauthenticated client learns nothing.
  */
 export function refuseAtGate({ accountId, accountStatus, allowList, away }: AccountGate, address: string): void {
   if (away) throw new AccountAway([accountId]);
@@ -55,7 +55,10 @@ export function rateOf({ plan, ratePerMinute, ratePerSecond }: RateGate): Rate |
 /** The request limit of each session, whatever the plan: a page makes several requests to display itself. */
 export const SESSION_RATE: Rate = { perMinute: 1200, perSecond: 60 };
 
-/** How many keys of an account can work at their limit: each has its own, and together they have this many. */
+/**
+ * Number of keys of an account that can work at their limit: each key has its own limit, and all keys together this
+ * many times as much.
+ */
 const KEYS_AT_LIMIT = 2;
 /** The same for sessions: each is a person in a browser, who rarely makes a tenth of the requests allowed. */
 const SESSIONS_AT_LIMIT: Readonly<Record<Plan, number>> = { production: 10, trial: 2, unlimited: Infinity };

@@ -5,10 +5,13 @@ import type { Plan } from '../../platform/lib/plan.ts';
 
 export type AccountStatus = 'active' | 'suspended';
 
-/** NOTIFY channel for those who keep a connection of an account open; the payload is its id. */
+/** NOTIFY channel for processes that keep a connection of an account open; the payload is the account id. */
 export const ACCOUNTS_CHANNEL = 'heliograph_accounts';
 
-/** Says, when the transaction commits, that what an account and its credentials for SMPP may do has changed. */
+/**
+ * Notifies listeners, when the transaction commits, that the permissions of an account or of its SMPP credentials have
+ * changed.
+ */
 export const notifyAccountChange = (db: Db, { accountId }: { accountId: number }): Promise<number> =>
   exec(db, sql`SELECT pg_notify(${ACCOUNTS_CHANNEL}, ${String(accountId)})`);
 
@@ -18,7 +21,7 @@ const ACCOUNT = columns({
   status: as<AccountStatus>('status'),
   plan: as<Plan>('plan'),
   createdAt: as<Date>('created_at'),
-  /** Whether it is on its way to another cell (`held`) or has `moved`; null: it is served here. */
+  /** State of a move to another cell: under way (`held`) or `moved`; null: the account is served here. */
   away: as<'held' | 'moved' | null>('away'),
   cell: as<number | null>('cell'),
 });
@@ -28,7 +31,7 @@ export type AccountRow = RowOf<typeof ACCOUNT>;
 export const GATE = columns({
   accountId: as<number>('a.id'),
   accountStatus: as<AccountStatus>('a.status'),
-  /** Whether the account is in another cell, or on its way. */
+  /** True if the account is in another cell, or on its way. */
   away: as<boolean>('a.away IS NOT NULL'),
   plan: as<Plan>('a.plan'),
   /** The channels of the account, as bits. */
@@ -42,7 +45,7 @@ export const GATE = columns({
   defaultCountry: as<string | null>('a.default_country'),
   numberChecks: as<NumberChecks>('a.number_checks'),
 });
-/** What an account allows its callers to do. */
+/** Permissions of an account's callers. */
 export type AccountGate = RowOf<typeof GATE>;
 
 export const insertAccount = (db: Db, input: { name: string; plan: Plan }): Promise<AccountRow> =>
@@ -86,7 +89,8 @@ export const updateAccountPlan = (db: Db, { accountId, plan }: { accountId: numb
 export const lockFirstAccount = (db: Db): Promise<number> => exec(db, sql`SELECT pg_advisory_xact_lock(7305246119)`);
 
 /**
- * Sets the request limit of each key, effective with the next request: null is the plan's, 0 per minute is no limit.
+ * Sets the request limit of each key, effective with the next request: null is the plan's limit, 0 per minute is no
+ * limit.
  */
 export const updateAccountRate = (
   db: Db,

@@ -29,7 +29,7 @@ export type IssuedKey = {
   readonly expiresAt: Date | null;
 };
 
-/** How many keys an account may have. Expired ones count: they are rows, too. */
+/** Maximum number of keys of an account. Expired keys count: they are rows, too. */
 const MAX_KEYS: Readonly<Record<Plan, number>> = { trial: 10, production: 100, unlimited: 1000 };
 
 /**

@@ -5,7 +5,7 @@ import { updateLastUsed } from './sql.ts';
 /** The last use of an id; `writtenAt` is in ms of the monotonic clock. */
 type Use = { at: Date; dirty: boolean; writtenAt: number };
 
-/** Tracks when ids were last used. */
+/** Tracks the times at which ids were last used. */
 export type UsageTracker = {
   /** Records a use. Costs a map lookup; the write happens later, off the request path. */
   used(id: number): void;
@@ -19,15 +19,15 @@ type Move = (db: Db, input: { ids: readonly number[]; times: readonly Date[] }) 
 type UsageOptions = {
   readonly db: Db;
   readonly log: Log;
-  /** Writes the times; those of API keys unless said otherwise. */
+  /** Writes the times; default: those of API keys. */
   readonly move?: Move;
   readonly flushEveryMs?: number;
   readonly minGapMs?: number;
 };
 
 /**
- * Creates a tracker of when keys, or sessions, were last used. It flushes every few seconds and writes each id at most
- * once in `minGapMs`. A crash loses about a minute of it.
+ * Creates a tracker of the last use of keys, or sessions. It flushes every few seconds and writes each id at most once
+ * in `minGapMs`. A crash loses about a minute of it.
  */
 export function trackUsage(options: UsageOptions): UsageTracker {
   const { db, log, move = updateLastUsed, flushEveryMs = 5_000, minGapMs = 60_000 } = options;

@@ -25,8 +25,8 @@ const KeyQuery = Type.Object({
 });
 
 /**
- * Registers the routes for the keys of the caller's account. All need the scope `keys`; a foreign id is
- * answered like an unknown one.
+ * Registers the routes for the keys of the caller's account. All need the scope `keys`; a foreign id gets the same
+ * response as an unknown one.
  */
 export function apiKeyRoutes(app: App, { pool, answers }: PlatformDeps): void {
   const onRequest = requireScope('keys');

@@ -15,7 +15,7 @@ const Operation = Type.Enum([...SCOPES], {
 
 export const KeyIn = Type.Object({
   name: Type.Optional(text(200, 'A name to tell keys apart.')),
-  description: Type.Optional(text(1000, 'A description for humans.')),
+  description: Type.Optional(text(1000, 'A description for people.')),
   operations: Type.Optional(
     Type.Array(Operation, {
       minItems: 1,
@@ -36,8 +36,8 @@ export const RotateIn = Type.Union([
         minimum: 0,
         maximum: MAX_GRACE_SECONDS,
         description:
-          'How long the previous value keeps working; by default it stops working at once. Values of earlier rotations ' +
-          'keep their own grace period.',
+          'Time for which the previous value keeps working; by default it stops immediately. Values of earlier ' +
+          'rotations keep their own grace period.',
       }),
     ),
   }),

@@ -138,7 +138,7 @@ const LIVE_KEY = columns({
   role: as<Role>("coalesce(u.role, 'admin')"),
   operations: as<string[]>('k.operations'),
 });
-/** What authentication needs to know about a key that is valid now. */
+/** Key that is valid now, as authentication needs it. */
 export type LiveKey = RowOf<typeof LIVE_KEY> & AccountGate;
 
 /**

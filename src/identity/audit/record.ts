@@ -30,8 +30,8 @@ export async function recordAudit(tx: Db, author: Author, { action, subject, det
 export const GATEWAY_ACCOUNT_ID = 0;
 
 /**
- * Returns the author for what an operator does to an account. The account's log shows it under the operator's name, by
- * default that of the system user who runs the command.
+ * Returns the author of an operator's changes to an account. The account's log shows the operator's name, by default
+ * that of the system user who runs the command.
  */
 export const operatorAuthor = (accountId: number, by = operatorName()): Author & { readonly kind: 'operator' } => ({
   kind: 'operator',
@@ -41,7 +41,7 @@ export const operatorAuthor = (accountId: number, by = operatorName()): Author &
   username: by,
 });
 
-/** Returns the author for what the program does by itself, because of an event from a network or of the time. */
+/** Returns the author of the program's own changes, because of an event from a network or of the time. */
 export const systemAuthor = (accountId: number): Author => ({
   kind: 'system',
   accountId,

@@ -14,7 +14,7 @@ const AuditQuery = Type.Object({
     Type.Integer({
       minimum: 1,
       maximum: Number.MAX_SAFE_INTEGER,
-      description: 'Only what this user did, or a key that they made.',
+      description: 'Only changes by this user, or by a key that they made.',
     }),
   ),
   action: Type.Optional(
@@ -35,7 +35,7 @@ export function auditRoutes(app: App, { pool }: PlatformDeps): void {
       tags: ['Account'],
       operationId: 'listAuditEntries',
       summary: 'List audit log entries, newest first',
-      description: 'Includes what operators of the gateway did to the account.',
+      description: 'Includes changes by operators of the gateway.',
       querystring: AuditQuery,
       response: { 200: PageOf(AuditOut) },
     },

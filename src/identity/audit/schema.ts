@@ -15,8 +15,8 @@ export const AuditOut = Type.Object({
     userId: orNull(Type.Integer({ description: 'The user, or the user who made the key.' })),
     username: orNull(Type.String()),
   }),
-  action: Type.String({ description: 'What was done, for example `api-key.create`.' }),
-  subject: Type.String({ description: 'What it was done to, for example `api-key:12`.' }),
+  action: Type.String({ description: 'The action, for example `api-key.create`.' }),
+  subject: Type.String({ description: 'Object of the action, for example `api-key:12`.' }),
   detail: Type.Record(Type.String(), Type.Unknown(), { description: 'Details of the change, without secrets.' }),
 });
 

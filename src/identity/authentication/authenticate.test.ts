@@ -232,7 +232,7 @@ test('lastUsedAt is written when the authenticator is closed', async () => {
   expect(Date.now() - (key?.lastUsedAt?.getTime() ?? 0)).toBeLessThan(10_000);
 });
 
-/** The outcome of each of `count` requests at once: 200, or the status of the refusal. */
+/** Returns the outcomes of `count` concurrent requests: 200, or the status of the error. */
 const statuses = async (count: number, request: () => Promise<unknown>): Promise<number[]> => {
   const outcomes = await Promise.allSettled(Array.from({ length: count }, request));
   return outcomes.map((outcome) => (outcome.status === 'fulfilled' ? 200 : outcome.reason.status));

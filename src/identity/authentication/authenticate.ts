@@ -25,7 +25,7 @@ export type Authenticator = {
   readonly authenticate: Authenticate;
   /** Checks the password of a user who signs in. */
   readonly checkPassword: CheckPassword;
-  /** Limits what users and strangers try beyond the password. */
+  /** Limits all attempts other than passwords, by users and by unauthenticated clients. */
   readonly signInLimits: SignInLimits;
   /** The limits of failed attempts, for other ways to sign in. */
   readonly loginLimits: LoginLimits;
@@ -107,8 +107,9 @@ type PasswordDeps = {
 };
 
 /**
- * As `CheckPassword`, with whether the account of the user requires a second factor. A sign-in counts within the limit of
- * the user alone, so that the programs of an account keep nobody out of the console; requests also within `shared`.
+ * `CheckPassword` whose result also states that the account of the user requires a second factor. A sign-in counts
+ * within the limit of the user alone, so that the programs of an account lock no one out of the console; requests also
+ * within `shared`.
  */
 type LoginCheck = (
   ...shown: [...Parameters<CheckPassword>, shared?: (login: Login) => Limit]
@@ -128,7 +129,7 @@ function createLoginCheck({ db, noteNetwork, requests, limits }: PasswordDeps): 
     if (!login.passwordSignsIn)
       throw new AppError('forbidden', { message: 'Passwords do not sign in to this account: use single sign-on' });
     const { passwordHash, hasSecondFactor, needsSecondFactor } = login;
-    // The password alone does not make a network known to belong to a user who has more to show.
+    // A password alone does not make a network known if the user has a second factor to show.
     if (!hasSecondFactor) await noteNetwork(login.userId, network);
     const headers = countRequest(requests, { name: `u${login.userId}`, rate: rateOf(login) }, shared?.(login));
     return { actor: actorOfLogin(login), headers, passwordHash, hasSecondFactor, needsSecondFactor };
@@ -149,7 +150,7 @@ function createBasicCheck(check: LoginCheck): (...shown: Parameters<CheckPasswor
   };
 }
 
-/** How often one network, or one pending sign-in, may begin with a passkey. */
+/** Rate at which one network, or one pending sign-in, may begin with a passkey. */
 const BEGINS: Rate = { perMinute: 60, perSecond: 20 };
 
 type LimitDeps = { readonly requests: RateLimiter; readonly limits: LoginLimits; readonly noteNetwork: NoteNetwork };
@@ -157,7 +158,8 @@ type LimitDeps = { readonly requests: RateLimiter; readonly limits: LoginLimits;
 function createSignInLimits({ requests, limits, noteNetwork }: LimitDeps): SignInLimits {
   return {
     async guess(username, ip, check) {
-      // Only a user who has shown a password or a session gets here, so strangers cannot use up these guesses.
+      // Only a user who has shown a password or a session gets here, so unauthenticated clients cannot use up these
+      // guesses.
       const attempt = { username, network: networkOf(ip), known: true };
       limits.countAttempt(attempt);
       let found: Awaited<ReturnType<typeof check>> | undefined;
@@ -179,7 +181,8 @@ function createSignInLimits({ requests, limits, noteNetwork }: LimitDeps): SignI
 }
 
 /**
- * Whether the table could contain this name. A NUL would fail the query, and with it all other requests in the batch.
+ * Returns true if the table could contain this name. A NUL would fail the query, and with it all other requests in the
+ * batch.
  */
 const isUsername = (name: string): boolean => name.length <= 200 && !name.includes('\0');
 

@@ -19,9 +19,9 @@ export async function findInvited(pool: Pool, { token }: { readonly token: strin
 }
 
 /**
- * Creates the user of an invitation, with the password that the person chose; the link ends. Errors: 400 for a link that
- * is unknown, used, revoked or expired, and for a password that is the username; 403 when the user who invited may no
- * longer grant that role; 409 when the username was taken in the meantime.
+ * Creates the user of an invitation, with the password that the person chose; the link ends. Errors: 400 for a link
+ * that is unknown, used, revoked or expired, and for a password that equals the username; 403 when the inviting user
+ * may no longer grant that role; 409 when the username was taken in the meantime.
  */
 export async function acceptInvitation(
   pool: Pool,

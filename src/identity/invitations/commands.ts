@@ -15,7 +15,7 @@ export function registerInviteCommands(user: Command, context: CommandContext): 
   user
     .command('invite')
     .argument('<account>', 'name or id')
-    .argument('<email>', 'mail address, which becomes the username')
+    .argument('<email>', 'email address, which becomes the username')
     .addOption(new Option('--role <role>', 'role of the user').choices(ROLES).default('viewer'))
     .addOption(new Option('--language <language>', 'language of the mail').choices(LANGUAGES).default('en'))
     .description('invite a person by mail, or print the link if there is no mail server')

@@ -22,7 +22,7 @@ import {
 } from './sql.ts';
 
 export type InviteDeps = { readonly config: Pick<Config, 'mail' | 'publicUrl'>; readonly secretKey: SecretKey };
-/** Who invites: an actor, or an operator with all rights. */
+/** Author of an invitation: an actor, or an operator with all rights. */
 export type Inviter = Author & Holder;
 
 /** An invitation with its link; the link is null when a mail takes it to the person. */
@@ -31,7 +31,7 @@ export type Invited = InvitationRow & { readonly link: string | null };
 const VALID_SECONDS = 7 * 24 * 3600;
 /** A mail that seems lost is often late. */
 const RESEND_AFTER_SECONDS = 300;
-/** An account has fewer people who did not answer yet. */
+/** Maximum number of open invitations of an account. */
 const MAX_OPEN = 200;
 
 /**
@@ -49,7 +49,7 @@ export async function invite(
   requireAuthority(author, role);
   const { accountId } = author;
   const email = input.email.trim().toLowerCase();
-  if (!isEmail(email)) throw invalidFields([{ field: 'email', message: 'must be a mail address, in ASCII' }]);
+  if (!isEmail(email)) throw invalidFields([{ field: 'email', message: 'must be an email address, in ASCII' }]);
   if (await findUserByUsername(tx, { username: email })) throw conflict('This username is taken');
   if (await isSingleSignOnRequired(tx, { accountId }))
     throw conflict('People sign in to this account with single sign-on, and need no invitation');
@@ -110,7 +110,7 @@ type Sending = {
 
 async function send({ config, secretKey }: InviteDeps, tx: Db, sending: Sending): Promise<Invited> {
   const { accountId, invitation, token, language } = sending;
-  // In the fragment, which browsers send to nobody.
+  // In the fragment, which browsers never send.
   const link = `${config.publicUrl}/accept-invitation#${token}`;
   if (config.mail === undefined) return { ...invitation, link };
   const { email, expiresAt } = invitation;

@@ -10,7 +10,7 @@ const TEXTS: Readonly<Record<Language, Texts>> = {
       paragraphs(
         `You were invited to the account “${account}”. To choose a password, open this link within seven days:`,
         link,
-        'Your username is this mail address. If you expected no invitation, do nothing.',
+        'Your username is this email address. If you did not expect an invitation, ignore this mail.',
       ),
   },
   it: {

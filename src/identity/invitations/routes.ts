@@ -39,7 +39,7 @@ export function invitationRoutes(app: App, { config, pool, answers, secretKey }:
     schema: {
       tags,
       operationId: 'listInvitations',
-      summary: 'List invitations that nobody has accepted yet, newest first',
+      summary: 'List invitations not accepted yet, newest first',
       querystring: PageQuery,
       response: { 200: PageOf(InvitationOut) },
     },
@@ -60,9 +60,10 @@ export function invitationRoutes(app: App, { config, pool, answers, secretKey }:
       summary: 'Invite a person to the account',
       description:
         'The person gets a mail with a link, valid for seven days, and chooses a password. Without a mail server ' +
-        '(SMTP_URL), the answer contains the link, for you to pass on. Nobody can grant rights that they lack (403). A ' +
-        'username that is taken, or has an invitation, is 409. An address gets at most 3 mails an hour and 10 a day from ' +
-        'all accounts, and an account sends as many in a day as its plan has: 429 with Retry-After.',
+        '(SMTP_URL), the response contains the link, for you to pass on. Callers cannot grant rights that they ' +
+        'lack (403). A username that is taken, or has an invitation, is 409. An address gets at most 3 mails an ' +
+        'hour and 10 a day from all accounts, and an account sends as many in a day as its plan has: 429 with ' +
+        'Retry-After.',
       body: withExamples(InvitationIn, { email: 'ada@example.com', role: 'manager', language: 'en' }),
       response: { 201: InvitedOut },
     },

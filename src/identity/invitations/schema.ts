@@ -69,7 +69,7 @@ export const toInvitationOut = (row: InvitationRow): Static<typeof InvitationOut
   expiresAt: row.expiresAt.toISOString(),
 });
 
-/** Formats an invitation for the answer that makes it, with its link. */
+/** Formats an invitation for the response that creates it, with its link. */
 export const toInvitedOut = ({ link, ...row }: Invited): Static<typeof InvitedOut> => ({
   ...toInvitationOut(row),
   link,

@@ -6,7 +6,7 @@ const INVITATION = columns({
   id: as<number>('i.id'),
   email: as<string>('i.email'),
   role: as<Role>('i.role'),
-  /** Who invited; null: an operator of the gateway. */
+  /** Username of the inviting user; null: an operator of the gateway. */
   invitedBy: as<string | null>('(SELECT u.username FROM app_user u WHERE u.id = i.invited_by)'),
   createdAt: as<Date>('i.created_at'),
   sentAt: as<Date>('i.sent_at'),
@@ -35,7 +35,7 @@ export const insertInvitation = (db: Db, made: NewInvitation): Promise<Invitatio
         RETURNING ${INVITATION}`,
   );
 
-/** Lists the invitations of an account that nobody has accepted, newest first, also expired ones. */
+/** Lists the invitations of an account that were not accepted, newest first, including expired ones. */
 export const listInvitations = (
   db: Db,
   input: { accountId: number; limit: number; offset: number },
@@ -83,7 +83,7 @@ const OPEN = columns({
   email: as<string>('i.email'),
   role: as<Role>('i.role'),
   invitedBy: as<number | null>('i.invited_by'),
-  /** The role that the user who invited has now; null if nobody of the account did. */
+  /** Current role of the inviting user; null if it was not a user of the account. */
   inviterRole: as<Role | null>('(SELECT u.role FROM app_user u WHERE u.id = i.invited_by)'),
 });
 export type OpenInvitation = RowOf<typeof OPEN>;
@@ -104,7 +104,7 @@ export const deleteAccepted = (db: Db, input: { accountId: number; hash: Buffer 
         WHERE account_id = ${input.accountId} AND token_hash = ${input.hash} AND expires_at > now()`,
   );
 
-/** Whether passwords of the account's users do not sign in, so that nobody can be invited to choose one. */
+/** Returns true if passwords of the account's users do not sign in, so that an invitation to choose one is useless. */
 export async function isSingleSignOnRequired(db: Db, { accountId }: { accountId: number }): Promise<boolean> {
   const { required } = await one<{ required: boolean }>(
     db,

@@ -10,9 +10,9 @@ import { updatePassword } from '../users/sql.ts';
 import { endReset, endResetsOfUser, findReset } from './sql.ts';
 
 /**
- * Sets the password of the user to whom a link belongs, and ends all their sessions and links. Nobody is signed in by
- * this, and second factors stay. Errors: 400 for a link that is unknown, used or expired, and for a password that is the
- * username; the link then stays valid.
+ * Sets the password of the user to whom a link belongs, and ends all their sessions and links. The user is not signed
+ * in by this, and second factors stay. Errors: 400 for a link that is unknown, used or expired, and for a password that
+ * equals the username; the link then stays valid.
  */
 export async function confirmReset(
   pool: Pool,

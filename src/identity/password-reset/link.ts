@@ -7,7 +7,7 @@ const VALID_SECONDS = 3600;
 
 /**
  * Makes a link with which a user may choose a new password: once, within one hour. The token is in the fragment, which
- * browsers send to nobody; only its hash is stored.
+ * browsers never send; only its hash is stored.
  */
 export async function createResetLink(
   tx: Db,

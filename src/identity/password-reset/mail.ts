@@ -8,9 +8,9 @@ const TEXTS: Readonly<Record<Language, Texts>> = {
     subject: 'Choose a new password',
     text: (link, username) =>
       paragraphs(
-        `Somebody asked for a new password of the user ${username}. To choose one, open this link within one hour:`,
+        `A new password was requested for the user ${username}. To choose one, open this link within one hour:`,
         link,
-        'The link works once. If you did not ask for it, do nothing: your password stays as it is.',
+        'The link works once. If you did not request it, ignore this mail: your password is unchanged.',
       ),
   },
   it: {

@@ -34,7 +34,7 @@ afterEach(() => {
 });
 
 let browsers = 0;
-/** Each request comes from a network of its own, unless it names one, so that limits do not meet other tests. */
+/** Sends a request from its own network, unless it names one, so that limits do not affect other tests. */
 async function post(path: string, body: object, more: Record<string, string> = OWN_PAGES) {
   browsers += 1;
   const headers = { 'x-forwarded-for': `198.51.100.${browsers}`, 'x-forwarded-proto': 'https', ...more };
@@ -168,7 +168,7 @@ test('a user gets at most three mails an hour', async () => {
   await request(username);
   const marker = await newUser();
   await request(marker.username);
-  // Requests are answered in their order.
+  // Requests are handled in their order.
   await mails.mailTo(marker.username);
   expect(mails.mails.filter(({ to }) => to.includes(username))).toHaveLength(3);
 });

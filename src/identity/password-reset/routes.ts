@@ -22,11 +22,11 @@ export function passwordResetRoutes(app: App, { config, pool }: PlatformDeps): v
     schema: {
       ...common,
       operationId: 'requestPasswordReset',
-      summary: 'Ask for a mail with a link to a new password',
+      summary: 'Request a mail with a link to a new password',
       description:
-        'For pages of the console, like signing in. The answer is the same, and takes the same time, whether there is ' +
-        'such a user. The username must be a mail address; others ask an administrator. At most three mails an hour for ' +
-        'each address. 409 if the gateway has no mail server.',
+        'For pages of the console, like signing in. The response is the same, and takes the same time, whether ' +
+        'there is such a user. The username must be an email address; other users ask an administrator. At most ' +
+        'three mails an hour for each address. 409 if the gateway has no mail server.',
       body: withExamples(ResetRequestIn, { username: 'grace@example.com', language: 'en' }),
       response: { 202: Type.Null({ description: 'Received' }), ...errors },
     },
@@ -45,7 +45,7 @@ export function passwordResetRoutes(app: App, { config, pool }: PlatformDeps): v
     schema: {
       ...common,
       operationId: 'resetPassword',
-      summary: 'Choose a new password by a link',
+      summary: 'Choose a new password with a link',
       description:
         'The link works once, within one hour (400 otherwise). All sessions of the user end; second factors stay.',
       body: withExamples(ResetIn, { token: TOKEN_EXAMPLE, password: 'staple battery horse' }),

@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import { language } from '../mail-text.ts';
 
 export const ResetRequestIn = Type.Object({
-  username: Type.String({ minLength: 1, maxLength: 200, description: 'The username, which is the mail address.' }),
+  username: Type.String({ minLength: 1, maxLength: 200, description: 'The username, which is the email address.' }),
   language: Type.Optional(language()),
 });
 

@@ -32,7 +32,7 @@ const RESETTABLE = columns({
 });
 export type Resettable = RowOf<typeof RESETTABLE>;
 
-/** Finds a user, of any account that is not suspended, who may reset the password. */
+/** Finds a user who may reset the password, in any account that is not suspended. */
 export const findResettable = (db: Db, { username }: { username: string }): Promise<Resettable | undefined> =>
   maybeOne(
     db,
@@ -60,7 +60,7 @@ export const findReset = (db: Db, { hash }: { hash: Buffer }): Promise<Resettabl
         WHERE r.hash = ${hash} AND r.expires_at > now() AND a.status = 'active'`,
   );
 
-/** Ends a link that has not expired. Returns 0 if somebody used it first. */
+/** Ends a link that has not expired. Returns 0 if it was used in the meantime. */
 export const endReset = (db: Db, { accountId, hash }: { accountId: number; hash: Buffer }): Promise<number> =>
   exec(
     db,

@@ -18,7 +18,7 @@ type Deps = {
   readonly log: Log;
 };
 
-/** Answers requests for a new password by mail, where there is such a user. */
+/** Handles requests for a new password: sends a mail if the user exists. */
 export function passwordResetTasks(deps: Deps): Task[] {
   const old: Task = { name: 'expired password links', work: every(HOUR_MS, () => deleteExpiredResets(deps.pool)) };
   if (deps.config.mail === undefined) return [old];
@@ -26,7 +26,7 @@ export function passwordResetTasks(deps: Deps): Task[] {
   return [{ name: 'password requests', pausable: true, work, wakeOn: { [PASSWORD_RESET_CHANNEL]: always } }, old];
 }
 
-/** Answers the oldest request in one transaction, so that a crash leaves it waiting. Returns whether there was one. */
+/** Handles the oldest request in one transaction, so that a crash leaves it waiting. Returns true if there was one. */
 const answerNextRequest = ({ config, pool, ...deps }: Deps): Promise<boolean> =>
   transaction(pool, async (tx) => {
     const request = await deleteNextResetRequest(tx);

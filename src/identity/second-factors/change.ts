@@ -31,7 +31,7 @@ export type Self = FactorOwner & { readonly username: string };
 /** Returns the calling user. Errors: 403 for a key, and for an operator who is looking at another account. */
 export function selfOf({ kind, accountId, userId, username }: Actor): Self {
   if (kind !== 'user' || userId === null || username === null)
-    throw new AppError('forbidden', { message: 'Only users of the account have second factors in it' });
+    throw new AppError('forbidden', { message: 'Second factors are only for users in their own account' });
   return { accountId, userId, username };
 }
 
@@ -63,7 +63,8 @@ export async function confirmTotp(
   const self = selfOf(actor);
   await lockUser(tx, self);
   const pending = (await findTotpForUpdate(tx, self))?.pendingSecret;
-  if (!pending) throw new AppError('conflict', { message: 'No authenticator app is being added: begin again' });
+  if (!pending)
+    throw new AppError('conflict', { message: 'No enrolment of an authenticator app is pending: begin again' });
   const secret = open(secretKey, pending, secretPlaceOf(self.userId)).toString();
   const step = stepOfCode(secret, code.replaceAll(/\s/g, ''), { at: clock.now(), lastStep: 0 });
   if (step === null)
@@ -104,7 +105,7 @@ async function afterAdding(
   return isFirst ? replaceRecoveryCodes(tx, self) : null;
 }
 
-/** What was proven with the factors of before must not go on: all sessions but the calling one end. */
+/** Ends all sessions but the calling one: they were proven with the earlier factors. */
 const endOthers = (tx: Db, actor: Actor, { userId }: Self): Promise<number> =>
   endSessionsOfUser(tx, actor, {
     userId,
@@ -143,9 +144,9 @@ export async function renewRecoveryCodes(tx: Db, actor: Actor): Promise<string[]
 }
 
 /**
- * Removes all factors of another user of the actor's account, who has lost them, and ends the user's sessions. Call it in
- * a transaction. Errors: 404 for an unknown or foreign id; 403 for oneself, when the actor may not manage that role, and
- * for an operator of the gateway unless the actor is one.
+ * Removes all factors of another user of the actor's account, who has lost them, and ends the user's sessions. Call it
+ * in a transaction. Errors: 404 for an unknown or foreign id; 403 for oneself, when the actor may not manage that role,
+ * and for an operator of the gateway unless the actor is one.
  */
 export async function removeFactorsOf(tx: Db, actor: Actor, { id }: { id: number }): Promise<void> {
   const user = await findUser(tx, { accountId: actor.accountId, id });

@@ -24,7 +24,7 @@ const MAX_WAIT_SECONDS = 3600;
 export const secretPlaceOf = (userId: number): string => `totp_factor.secret/${userId}`;
 
 /**
- * Checks a one-time code or a recovery code of a user and uses it up. Returns which it was, or null if it is wrong; a
+ * Checks a one-time code or a recovery code of a user and uses it up. Returns its kind, or null if it is wrong; a
  * wrong one-time code is counted, so commit the transaction in both cases. With at most 24 tries a day once the wait is
  * an hour, guessing a code would take decades.
  * Errors: 429 while the user has to wait after wrong codes. Recovery codes cannot be guessed and never wait.

@@ -30,8 +30,8 @@ const FOR_USERS = 'Only for users in their own account; keys have no second fact
 const ENDS_OTHERS = 'All other sessions of the user end.';
 
 /**
- * Registers the routes for second factors. Their answers hold secrets, so none is stored under an Idempotency-Key: a
- * repeated request only replaces what the first one began.
+ * Registers the routes for second factors. Their responses contain secrets, so none is stored under an Idempotency-Key:
+ * a repeated request only replaces what the first one began.
  */
 export function secondFactorRoutes(app: App, deps: PlatformDeps): void {
   readRoutes(app, deps);
@@ -71,7 +71,9 @@ function totpRoutes(app: App, deps: PlatformDeps): void {
       tags,
       operationId: 'beginTotp',
       summary: 'Begin to add an authenticator app',
-      description: `Returns a new secret. It counts from \`POST ${OWN}/totp/confirm\` on; until then an earlier app stays valid. ${FOR_USERS}`,
+      description:
+        `Returns a new secret. It counts after \`POST ${OWN}/totp/confirm\`; until then an earlier app stays valid. ` +
+        FOR_USERS,
       response: { 200: schema.TotpBegun },
     },
     handler: idempotentHandler({ answers }, ({ actor }) =>
@@ -120,7 +122,7 @@ function passkeyRoutes(app: App, deps: PlatformDeps): void {
       tags,
       operationId: 'beginPasskey',
       summary: 'Begin to add a passkey',
-      description: `Returns what \`navigator.credentials.create\` needs, valid for five minutes. ${FOR_USERS}`,
+      description: `Returns the options for \`navigator.credentials.create\`, valid for five minutes. ${FOR_USERS}`,
       response: { 200: BrowserOptions },
     },
     handler: idempotentHandler({ answers }, async (request) => {
@@ -190,8 +192,8 @@ function recoveryRoutes(app: App, { pool, answers }: PlatformDeps): void {
       operationId: 'removeSecondFactorsOfUser',
       summary: 'Remove all second factors of another user, who has lost them',
       description:
-        'The sessions of that user end. Make sure first that it is the user who asks: from then on the password alone is ' +
-        'enough. Not for yourself (403).',
+        'The sessions of that user end. Verify first that the request is from the user: afterwards the password ' +
+        'alone is enough. Not for yourself (403).',
       params: schema.FactorId,
       response: Removed,
     },

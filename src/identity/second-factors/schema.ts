@@ -5,7 +5,7 @@ import type { FactorSummary, PasskeyRow } from './sql.ts';
 
 const recoveryCodes = () =>
   Type.Array(Type.String(), {
-    description: 'Each lets the user sign in once in place of a second factor. They cannot be shown again.',
+    description: 'Each lets the user sign in once instead of a second factor. They cannot be shown again.',
   });
 
 const PasskeyOut = Type.Object({
@@ -21,7 +21,7 @@ export const FactorsOut = Type.Object({
   ),
   passkeys: Type.Array(PasskeyOut),
   recoveryCodesLeft: Type.Integer(),
-  required: Type.Boolean({ description: 'Whether the account requires a second factor.' }),
+  required: Type.Boolean({ description: 'True if the account requires a second factor.' }),
 });
 
 export const TotpBegun = Type.Object({

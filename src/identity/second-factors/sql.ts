@@ -5,14 +5,14 @@ import type { Role } from '../../platform/lib/scope.ts';
 import { HAS_SECOND_FACTOR } from '../sessions/sql.ts';
 import { PASSWORD_SIGNS_IN } from '../users/sql.ts';
 
-/** A user, by whom all statements on factors select their rows. */
+/** Key of all statements on factors: a user of an account. */
 export type FactorOwner = { readonly accountId: number; readonly userId: number };
 
 /** Locks a user until the transaction ends, so that changes of the factors and sign-ins come one after the other. */
 export const lockUser = (db: Db, { accountId, userId }: FactorOwner): Promise<number> =>
   exec(db, sql`SELECT FROM app_user WHERE account_id = ${accountId} AND id = ${userId} FOR NO KEY UPDATE`);
 
-/** What a user has, and whether the account requires any of it. */
+/** Factors of a user, and the requirement of the account. */
 export type FactorSummary = {
   totpSince: Date | null;
   recoveryCodes: number;
@@ -156,7 +156,7 @@ const SIGNER = columns({
   username: as<string>('u.username'),
   role: as<Role>('u.role'),
   isOperator: as<boolean>('u.is_operator'),
-  /** Whether the user signs in here, and not only at the provider of the account. */
+  /** True if the user signs in here, and not only at the provider of the account. */
   signsInHere: as<boolean>(PASSWORD_SIGNS_IN),
 });
 /** A passkey with its user, and what the account allows. */
@@ -182,12 +182,12 @@ export const updateSignCount = (db: Db, input: { id: number; from: number; to: n
       WHERE id = ${input.id} AND sign_count = ${input.from}`,
   );
 
-/** What a challenge is for. */
+/** Purpose of a challenge. */
 export type ChallengePurpose = 'register' | 'sign-in' | 'second-step' | 'step-up';
-/** How long a challenge waits for its answer; the browser is given the same time. */
+/** Validity of a challenge; the browser is given the same time. */
 export const CHALLENGE_SECONDS = 300;
 
-/** The user is null where nobody is known yet. */
+/** Challenge for an authenticator. The user is null as long as no user is known. */
 export type Challenge = {
   readonly challenge: Buffer;
   readonly purpose: ChallengePurpose;
@@ -209,7 +209,7 @@ export const deleteChallenge = (db: Db, { challenge, purpose, userId }: Challeng
         AND created_at > now() - make_interval(secs => ${CHALLENGE_SECONDS})`,
   );
 
-/** Deletes up to `limit` challenges that were never answered. */
+/** Deletes up to `limit` expired challenges. */
 export const deleteOldChallenges = (db: Db, { limit }: { limit: number }): Promise<number> =>
   exec(
     db,

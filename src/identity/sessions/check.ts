@@ -19,9 +19,9 @@ type Deps = { readonly db: Db; readonly usage: UsageTracker; readonly requests: 
 
 /**
  * Creates a function that authenticates by a session token, read from the database like keys. The user's own account
- * decides whether the user may enter, whichever account the session is looking at. An invalid token is 401 and counts
- * as no failed attempt: tokens cannot be guessed, and a page left open after the end of its session must not use up the
- * attempts of its network.
+ * decides if the user may enter, whichever account the session is looking at. An invalid token is 401 and does not
+ * count as a failed attempt: tokens cannot be guessed, and a page left open after the end of its session must not use
+ * up the attempts of its network.
  */
 export function createSessionCheck({
   db,

@@ -30,8 +30,8 @@ async function deleteAudited(tx: Db, author: Author, { id, userId }: { id: numbe
 }
 
 /**
- * Ends all sessions of a user of the author's account except `exceptId`, also those that still await a second factor,
- * and records the reason. Returns how many sessions have ended. Call it in a transaction.
+ * Ends all sessions of a user of the author's account except `exceptId`, including those that still await a second
+ * factor, and records the reason. Returns the number of ended sessions. Call it in a transaction.
  */
 export async function endSessionsOfUser(
   tx: Db,
@@ -48,8 +48,8 @@ export async function endSessionsOfUser(
 }
 
 /**
- * Ends all other sessions of the user of this session and returns how many there were. Call it in a transaction of the
- * user's own account.
+ * Ends all other sessions of the user of this session and returns their number. Call it in a transaction of the user's
+ * own account.
  */
 export const endOtherSessions = (tx: Db, { id, accountId, userId, username }: Session): Promise<number> =>
   endSessionsOfUser(

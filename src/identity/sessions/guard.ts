@@ -3,7 +3,7 @@ import fp from 'fastify-plugin';
 import { AppError } from '../../platform/errors.ts';
 import { stepUpError } from './step-up.ts';
 
-/** All that a user may do who has yet to add the second factor that the account requires. */
+/** The only operations open to a user who must still add the second factor that the account requires. */
 export const ENROLMENT_OPERATIONS: ReadonlySet<string> = new Set([
   'findSession',
   'signOut',
@@ -17,9 +17,9 @@ export const ENROLMENT_OPERATIONS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Answers 403 to requests of a session that must prove itself first, with an error code that the console understands:
- * `second_factor_required`, or `step_up_required` on routes with `config.stepUp`. Keys and passwords have scopes instead
- * and are not affected. Register it after `authentication`, next to the routes.
+ * Rejects requests of a session that must prove itself first with 403 and an error code that the console understands:
+ * `second_factor_required`, or `step_up_required` on routes with `config.stepUp`. Keys and passwords have scopes
+ * instead and are not affected. Register it after `authentication`, next to the routes.
  */
 export const sessionGuard = fp(
   (app, _options, ready) => {

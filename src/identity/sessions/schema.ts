@@ -12,7 +12,7 @@ const ENDS = 'UTC. The session ends earlier after 12 hours without a request.';
 const method = () =>
   Type.Enum([...SIGN_IN_METHODS], {
     type: 'string',
-    description: 'How the user signed in: the last factor that was shown.',
+    description: 'The last factor that the user showed to sign in.',
   });
 
 export const SessionOut = Type.Object({
@@ -21,7 +21,7 @@ export const SessionOut = Type.Object({
     username: Type.String(),
     role: Role("The role in the user's own account."),
     isOperator: Type.Boolean({
-      description: 'Whether the user is an operator of the gateway, who may see all accounts.',
+      description: 'True if the user is an operator of the gateway, who may see all accounts.',
     }),
   }),
   account: Type.Object(
@@ -44,8 +44,8 @@ export const SessionOut = Type.Object({
   method: method(),
   mustEnrol: Type.Boolean({
     description:
-      'Whether the account requires a second factor and the user has none: until one is added, everything else is 403 ' +
-      'with the code `second_factor_required`.',
+      'True if the account requires a second factor and the user has none: until one is added, everything else is ' +
+      '403 with the code `second_factor_required`.',
   }),
   createdAt: instant('UTC'),
   expiresAt: instant(ENDS),
@@ -55,13 +55,13 @@ export const AccountIn = Type.Object({
   accountId: Type.Union([Id, Type.Null()], { description: 'The account to switch to; null for your own.' }),
 });
 
-export const OthersEnded = Type.Object({ ended: Type.Integer({ description: 'How many sessions have ended.' }) });
+export const OthersEnded = Type.Object({ ended: Type.Integer({ description: 'Number of sessions that were ended.' }) });
 
 export const SessionParams = Type.Object({ id: Id });
 
 export const sessionFilters = {
   userId: Type.Optional(id('Only sessions of this user.')),
-  all: Type.Boolean({ default: false, description: 'Whether to list the sessions of all users of the account.' }),
+  all: Type.Boolean({ default: false, description: 'True to list the sessions of all users of the account.' }),
 };
 
 export const SessionEntry = Type.Object({
@@ -74,7 +74,7 @@ export const SessionEntry = Type.Object({
   createdAt: instant('UTC'),
   lastSeenAt: instant('UTC, exact to about a minute.'),
   expiresAt: instant(ENDS),
-  current: Type.Boolean({ description: 'Whether it is the session that makes this request.' }),
+  current: Type.Boolean({ description: 'True for the session that makes this request.' }),
 });
 
 /** Formats a session for lists; `currentId` is the session of the caller. */

@@ -13,17 +13,17 @@ const IDLE_SECONDS = 12 * 3600;
 const EXPIRES = sql`s.created_at + make_interval(secs => ${SESSION_SECONDS})`;
 const LIVE = sql`(${EXPIRES} > now() AND s.last_seen_at > now() - make_interval(secs => ${IDLE_SECONDS}))`;
 
-/** How long a session counts as proven after its user has shown a password or a second factor. */
+/** Time for which a session counts as proven after its user has shown a password or a second factor. */
 const PROVEN_SECONDS = 600;
-/** How long a sign-in may wait for its second factor. */
+/** Maximum time that a sign-in waits for its second factor. */
 const PENDING_SECONDS = 300;
 
-/** Whether the user `u` has a second factor. */
+/** True if the user `u` has a second factor. */
 export const HAS_SECOND_FACTOR = sql`(EXISTS (SELECT FROM totp_factor f WHERE f.user_id = u.id AND f.secret IS NOT NULL)
           OR EXISTS (SELECT FROM passkey k WHERE k.user_id = u.id))`;
 /**
- * Whether the account of the session `s` requires a second factor that its user does not have yet. An identity provider
- * answers for its own users.
+ * True if the account of the session `s` requires a second factor that its user does not have yet. An identity provider
+ * is responsible for its own users.
  */
 const MUST_ENROL = sql`(s.method <> 'single-sign-on' AND EXISTS (SELECT FROM app_user u JOIN account a ON a.id = u.account_id
           WHERE u.id = s.user_id AND a.second_factor = 'required' AND NOT ${HAS_SECOND_FACTOR}))`;
@@ -83,7 +83,7 @@ const LIVE_SESSION = columns({
     as<ActingAccount | null>(`CASE WHEN b.id IS NOT NULL THEN json_build_object('accountId', b.id, 'plan', b.plan, 'channels', b.channels,
           'hasOptOuts', b.has_opt_outs, 'defaultCountry', b.default_country, 'numberChecks', b.number_checks) END`),
 });
-/** What authentication needs to know about a live session; the gate is that of the user's own account. */
+/** Live session, as authentication needs it; the gate is that of the user's own account. */
 export type LiveSession = RowOf<typeof LIVE_SESSION> & AccountGate;
 
 /**
@@ -166,7 +166,7 @@ export const deleteSessionsOfUser = (
         AND (${input.exceptId}::bigint IS NULL OR id <> ${input.exceptId}) RETURNING id`,
   );
 
-/** Records that the user of a session has just proven to be there. Returns 0 if the session is gone. */
+/** Records that the user of a session has just proven their presence. Returns 0 if the session is gone. */
 export const updateProven = (db: Db, input: { accountId: number; id: number }): Promise<number> =>
   exec(db, sql`UPDATE user_session SET proven_at = now() WHERE account_id = ${input.accountId} AND id = ${input.id}`);
 

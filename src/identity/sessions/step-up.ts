@@ -5,8 +5,8 @@ import type { Actor, Session } from '../../platform/lib/actor.ts';
 export type Prover = Pick<Actor, 'session'>;
 
 /**
- * Returns 403 with the code `step_up_required` for a session whose user has not proven within the last ten minutes to be
- * there. Keys and passwords have scopes instead: undefined.
+ * Returns 403 with the code `step_up_required` for a session whose user has not proven their presence within the last
+ * ten minutes. Keys and passwords have scopes instead: undefined.
  */
 export const stepUpError = ({ session }: Prover): AppError | undefined =>
   session && !session.isProven ? new AppError('step_up_required') : undefined;

@@ -99,7 +99,7 @@ export function signInRoutes(app: App, deps: PlatformDeps): void {
       operationId: 'beginPasskeySignIn',
       summary: 'Begin to sign in with a passkey',
       description:
-        'Returns what `navigator.credentials.get` needs, valid for five minutes: with a pending token for the passkeys of ' +
+        'Returns the options for `navigator.credentials.get`, valid for five minutes: with a pending token for the passkeys of ' +
         'that user, without one for any passkey on the device.',
       security: [],
       body: withExamples(schema.PasskeyOptionsBody, {}),
@@ -120,7 +120,7 @@ export function signInRoutes(app: App, deps: PlatformDeps): void {
       summary: 'Sign in with a passkey',
       description:
         'With a pending token it is the second factor; without one it stands alone, and the device must have verified its ' +
-        'user. 401: the passkey is unknown or its answer does not fit.',
+        'user. 401: the passkey is unknown or its response does not fit.',
       security: [],
       body: withExamples(schema.PasskeySignInBody, { passkey: schema.PASSKEY_EXAMPLE }),
       response: { 200: SessionOut, ...refusals },
@@ -134,7 +134,7 @@ export function signInRoutes(app: App, deps: PlatformDeps): void {
   });
 }
 
-/** Registers the routes by which a session proves that its user is there. */
+/** Registers the routes by which a session proves that its user is present. */
 export function stepUpRoutes(app: App, deps: PlatformDeps): void {
   const { pool, config, answers } = deps;
   const onRequest = requireCredentials();
@@ -144,7 +144,7 @@ export function stepUpRoutes(app: App, deps: PlatformDeps): void {
     schema: {
       tags,
       operationId: 'beginStepUpPasskey',
-      summary: 'Begin to confirm with a passkey that it is you',
+      summary: 'Start step-up authentication with a passkey',
       response: { 200: BrowserOptions },
     },
     handler: idempotentHandler({ answers }, async (request) => {
@@ -160,7 +160,7 @@ export function stepUpRoutes(app: App, deps: PlatformDeps): void {
     schema: {
       tags,
       operationId: 'stepUp',
-      summary: 'Confirm that it is you',
+      summary: 'Re-authenticate (step-up)',
       description:
         'With the password, a code or a passkey. For the next ten minutes the session may do what otherwise is 403 with ' +
         'the code `step_up_required`: the operations with `x-step-up`. A sign-in counts as well. Users who sign in with ' +

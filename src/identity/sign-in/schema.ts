@@ -12,7 +12,7 @@ export const SignInBody = Type.Object({
   password: Type.String({ minLength: 1, maxLength: 200 }),
 });
 
-const pendingToken = Type.String({ maxLength: 100, description: 'From the answer to `POST /session`.' });
+const pendingToken = Type.String({ maxLength: 100, description: 'From the response to `POST /session`.' });
 
 export const PendingOut = Type.Object(
   {
@@ -21,7 +21,7 @@ export const PendingOut = Type.Object(
         'For the second step alone, within five minutes and for five tries. It gives access to nothing else.',
     }),
     factors: Type.Array(Type.Enum(['totp', 'passkey', 'recovery-code'], { type: 'string' }), {
-      description: 'What the user can sign in with.',
+      description: 'The factors with which the user can sign in.',
     }),
   },
   { description: 'The password was right. A second factor is required.' },

@@ -28,7 +28,7 @@ export type SignInDeps = CodeDeps & {
 /** The browser that signs in. */
 export type Caller = { readonly ip: string; readonly userAgent: string };
 
-/** A session with its new token, and whether its user is an operator of the gateway. */
+/** A session with its new token; `isOperator` is true for an operator of the gateway. */
 export type Begun = SignedIn & { readonly isOperator: boolean; readonly headers?: Readonly<Record<string, string>> };
 
 /** A sign-in that awaits its second factor. */
@@ -72,7 +72,9 @@ async function factorsOf(db: Db, owner: FactorOwner): Promise<Pending['factors']
 
 const ended = (): AppError => new AppError('not_found', { message: 'This sign-in has ended: begin again' });
 
-/** Finds a pending sign-in by its token. Errors: 404 if it has ended, 403 if its account lets nobody in from here. */
+/**
+ * Finds a pending sign-in by its token. Errors: 404 if it has ended, 403 if its account allows no sign-in from here.
+ */
 async function findPending(pool: Pool, token: string, ip: string): Promise<PendingSignIn & { hash: Buffer }> {
   const hash = hashOfToken(token);
   const pending = hash && (await findPendingSignIn(pool, { hash }));
@@ -99,7 +101,10 @@ export async function completeByCode(
   return complete(deps, user, { ...caller, method, hash });
 }
 
-/** Returns what the browser needs for a passkey: of the user of a pending sign-in, or of a user who is not yet known. */
+/**
+ * Returns the options that the browser needs for a passkey: of the user of a pending sign-in, or of a user not yet
+ * known.
+ */
 export async function beginPasskeySignIn(
   { pool, signInLimits }: SignInDeps,
   party: RelyingParty,
@@ -118,8 +123,8 @@ export async function beginPasskeySignIn(
 
 /**
  * Signs in by a passkey, either as the second factor of a pending sign-in or alone, and then only if the authenticator
- * has verified its user. Errors: 401 for a passkey that does not fit, 403 if its account lets nobody in from here, 404
- * when the pending sign-in has ended, 429 for too many failures.
+ * has verified its user. Errors: 401 for a passkey that does not fit, 403 if its account allows no sign-in from here,
+ * 404 when the pending sign-in has ended, 429 for too many failures.
  */
 export async function signInByPasskey(
   deps: SignInDeps,
@@ -154,7 +159,7 @@ async function complete(deps: SignInDeps, user: Completed, { hash, ...input }: C
   return { ...begun, isOperator };
 }
 
-/** What `describeSession` shows of a session that has just begun. */
+/** Formats a session that has just begun like `describeSession`. */
 export const shownOf = ({ session, isOperator }: { session: Session; isOperator: boolean }) => ({
   accountId: session.accountId,
   isOperator,

@@ -8,7 +8,7 @@ import { verifyPasskey } from '../second-factors/passkeys/verify.ts';
 import { updateProven } from '../sessions/sql.ts';
 import type { SignInDeps } from './sign-in.ts';
 
-/** One of the three proofs that the user of a session is there. */
+/** One of the three proofs that the user of a session is present. */
 export type Proof = {
   readonly password?: string | undefined;
   readonly code?: string | undefined;
@@ -16,8 +16,8 @@ export type Proof = {
 };
 
 /**
- * Records for ten minutes that the user of this session is there, who proves it with the password, a code or a passkey.
- * Errors: 400 unless there is exactly one proof, naming it if it is wrong (the session itself is valid, so it is no
+ * Records for ten minutes that the user of this session is present, proven by the password, a code or a passkey.
+ * Errors: 400 unless there is exactly one proof, naming it if it is wrong (the session itself is valid, so it is not a
  * 401); 429 for too many wrong ones, which are counted with those of sign-ins.
  */
 export async function stepUp(

@@ -15,11 +15,11 @@ import { findMember, findUserByName, insertMember, type Member, type SettingsRow
 type Arrival = { readonly settings: SettingsRow; readonly claims: Claims };
 
 /**
- * Returns the user of a person: linked at an earlier sign-in, else the user of the account whose username is the verified
- * mail address, else a new one. The role follows the groups, but the last admin and the admin kept for emergencies stay
- * admins. Rejects with a SignOnFailure for people whom the settings do not let in, and for operators of the gateway, whom
- * the provider of one account must not be able to name. The sessions of people who are refused end, and their password
- * does not sign in until they are let in again.
+ * Returns the user of a person: linked at an earlier sign-in, else the user of the account whose username is the
+ * verified email address, else a new one. The role follows the groups, but the last admin and the admin kept for
+ * emergencies stay admins. Rejects with a SignOnFailure for people whom the settings do not allow, and for operators of
+ * the gateway, whom the provider of one account must not be able to name. For people who are denied, sessions end, and
+ * the password does not sign in until they are allowed again.
  */
 export async function letIn(pool: Pool, arrival: Arrival): Promise<Member> {
   const { settings } = arrival;
@@ -89,7 +89,7 @@ async function create(tx: Db, { settings, claims }: Arrival, role: Role): Promis
   throw new SignOnFailure('not_allowed', 'the username is taken in another account');
 }
 
-/** The usernames to try: the mail address, then one in a namespace of the account. */
+/** The usernames to try: the email address, then one in a namespace of the account. */
 function usernames({ shortName, issuer }: SettingsRow, { email, subject }: Claims): string[] {
   const digest = createHash('sha256')
     .update(JSON.stringify([issuer, subject]))

@@ -8,7 +8,7 @@ import { generateToken } from '../sessions/token.ts';
 import { authorizationUrl, discover } from './provider.ts';
 import { insertState, type SettingsRow } from './sql.ts';
 
-/** How long a begun sign-in, and its cookie, are valid. */
+/** Validity of a begun sign-in and of its cookie. */
 export const STATE_SECONDS = 600;
 
 export type SignOnDeps = {
@@ -24,20 +24,20 @@ export type SignOnDeps = {
 export const redirectUriOf = ({ publicUrl }: Pick<Config, 'publicUrl'>, token: string): string =>
   `${publicUrl}/oauth/single-sign-on/callback/${token}`;
 
-/** Returns the SHA-256 of a secret, which is stored in its place. */
+/** Returns the SHA-256 of a secret, which is stored instead of it. */
 export const hashOf = (secret: string): Buffer => createHash('sha256').update(secret).digest();
 
 /** The context to which the encryption of nonce and verifier is bound. */
 export const secretsContext = (hash: Buffer): string => `single_sign_on_state.secrets ${hash.toString('hex')}`;
 
 export type Begun = {
-  /** Where the person signs in. */
+  /** Address of the provider's sign-in page. */
   readonly authorizeUrl: string;
   /** For a cookie of the browser: the callback requires it from the same browser. */
   readonly browserSecret: string;
 };
 
-/** What a sign-in at the provider is for: to sign in here, to try the settings, or to prove a session. */
+/** Purpose of a sign-in at the provider: to sign in here, to try the settings, or to prove a session. */
 type Purpose = {
   /** The page of the console to continue with, a path. */
   readonly next: string;
@@ -48,7 +48,7 @@ type Purpose = {
 
 /**
  * Begins a sign-in with the provider of an account. Its state is valid for ten minutes, one use and one browser.
- * Rejects with a SignOnFailure when the provider does not answer as it should.
+ * Rejects with a SignOnFailure when the provider does not respond as it should.
  */
 export async function beginSignOn(
   { config, secretKey, outbound }: SignOnDeps,

@@ -10,12 +10,12 @@ import { Type } from 'typebox';
 
 /** The page of the console with the settings and the result of a trial. */
 const SETTINGS_PAGE = '/security/single-sign-on';
-/** The page of the console that ends a step-up in a window of its own. */
+/** Page of the console that ends a step-up in a separate window. */
 const STEP_UP_PAGE = '/confirmed';
 
 /**
- * Registers the route to which providers send people back, each with the token of its account. The state in the query and
- * the cookie of the browser are the credential, once. Whatever happens, the answer leads to a page of the console.
+ * Registers the route to which providers send people back, each with the token of its account. The state in the query
+ * and the cookie of the browser are the credential, once. Every response redirects to a page of the console.
  */
 export function signOnCallbackRoutes(app: App, deps: SignOnRouteDeps): void {
   app.get('/oauth/single-sign-on/callback/:token', {
@@ -26,7 +26,7 @@ export function signOnCallbackRoutes(app: App, deps: SignOnRouteDeps): void {
       summary: 'Finish signing in with a provider',
       description: 'For the browser of the person, which the provider sends here. Leads to a page of the console.',
       params: Type.Object({ token: Type.String({ description: 'The end of the redirect URI of the account.' }) }),
-      response: { 303: Type.Null({ description: 'Signed in, tried or refused.' }) },
+      response: { 303: Type.Null({ description: 'Signed in, tried or denied.' }) },
     },
     handler: async (request, reply) => {
       const { raw, headers, ip, log, params } = request;
@@ -37,7 +37,7 @@ export function signOnCallbackRoutes(app: App, deps: SignOnRouteDeps): void {
       const returned = { parameters, redirectUri: redirectUriOf(deps.config, params.token), ...browser };
       const end = await finishSignOn(deps, returned).catch(refused);
       if ('failure' in end)
-        log.info({ reason: end.failure.message, code: end.failure.problem }, 'a single sign-on was refused');
+        log.info({ reason: end.failure.message, code: end.failure.problem }, 'a single sign-on was denied');
       reply.headers({ 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' });
       const cookies = [browserCookie('', 0)];
       if (end.kind === 'signed in') cookies.push(sessionCookie(end.session.token, SESSION_SECONDS, isSecure(request)));

@@ -90,7 +90,9 @@ export async function removeSettings(tx: Db, author: Author): Promise<void> {
   });
 }
 
-/** Lets passwords of the author's account sign in again. Call it in a transaction. Returns whether they did not. */
+/**
+ * Lets passwords of the author's account sign in again. Call it in a transaction. Returns false if they did already.
+ */
 export async function makeOptional(tx: Db, author: Author): Promise<boolean> {
   const { accountId } = author;
   if ((await updateRequired(tx, { accountId })) === 0) return false;
@@ -124,10 +126,10 @@ function faultsOf(settings: Settings, guard: Guard): FieldError[] {
   if (issuer !== null) fault('issuer', issuer);
   if (!settings.scopes.includes('openid')) fault('scopes', 'must contain openid');
   if (settings.defaultRole !== null && settings.emailDomains.length === 0)
-    fault('defaultRole', 'lets everybody in whom the provider knows: allow only some mail domains, or map groups');
+    fault('defaultRole', 'allows everyone whom the provider knows: allow only some mail domains, or map groups');
   if (settings.groupRoles.length > 0 && settings.groupsClaim === null) fault('groupsClaim', 'is needed to map groups');
   if (settings.defaultRole === null && settings.groupRoles.length === 0)
-    fault('groupRoles', 'are needed without a default role: else nobody is let in');
+    fault('groupRoles', 'are needed without a default role: otherwise no one can sign in');
   if (settings.required && !settings.enabled) fault('required', 'needs single sign-on to be switched on');
   return faults;
 }
@@ -157,7 +159,7 @@ async function requireEmergencyAdmin(tx: Db, accountId: number, id: number | nul
     ]);
 }
 
-/** Whether a trial of the earlier settings says nothing about the new ones. */
+/** Returns true if a trial of the earlier settings is not valid for the new ones. */
 const isOtherTrial = (before: SettingsRow, settings: Settings): boolean =>
   settings.clientSecret !== undefined || JSON.stringify(triedOf(before)) !== JSON.stringify(triedOf(settings));
 

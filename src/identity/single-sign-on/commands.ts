@@ -5,7 +5,7 @@ import { findAccount } from '../accounts/find.ts';
 import { operatorAuthor } from '../audit/record.ts';
 import { makeOptional, removeSettings } from './change.ts';
 
-/** Registers `single-sign-on optional` and `single-sign-on remove`, for accounts that nobody can sign in to. */
+/** Registers `single-sign-on optional` and `single-sign-on remove`, for accounts that no user can sign in to. */
 export function registerSingleSignOnCommands(program: Command, context: CommandContext): void {
   const command = program.command('single-sign-on').description('single sign-on of accounts (OpenID Connect)');
   command
@@ -21,7 +21,7 @@ export function registerSingleSignOnCommands(program: Command, context: CommandC
   command
     .command('remove')
     .argument('<account>', 'name or id')
-    .description('remove the settings, also to free a short name or a mail domain; the users stay')
+    .description('remove the settings, for example to free a short name or a mail domain; the users stay')
     .action(async (reference: string) =>
       context.report(
         await change(context, reference, (tx, author) => removeSettings(tx, author)),

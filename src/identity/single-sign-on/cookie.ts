@@ -1,6 +1,6 @@
 import { readCookie } from '../../platform/lib/cookie.ts';
 
-/** With this prefix, browsers accept the cookie only from this host, over HTTPS (or on the machine itself). */
+/** Name of the cookie. Browsers accept this prefix only from this host, over HTTPS (or on the machine itself). */
 const NAME = '__Host-heliograph-sign-on';
 
 /**

@@ -14,7 +14,7 @@ beforeAll(async () => {
 afterAll(() => stage[Symbol.asyncDispose]());
 
 let domains = 0;
-/** A domain that nobody has named yet: most tests need another one. */
+/** Domain that is not in use yet: most tests need another one. */
 let domain: string;
 beforeEach(async () => {
   domains += 1;

@@ -23,9 +23,9 @@ type Proven = { readonly token: string; readonly provenDomains: string[] };
 type Deps = { readonly pool: Pool; readonly resolveTexts: ResolveTexts };
 
 /**
- * Proves a domain of the actor's account by its record in DNS, and returns it. An account that has proven the domain before keeps it as
- * long as its own record is there, too, and loses it otherwise. Errors: 404 unless the account names the domain, 409
- * without the record or when another account keeps the domain, 502 when no name server answers.
+ * Proves a domain of the actor's account by its record in DNS, and returns it. An account that has proven the domain
+ * before keeps it as long as its own record is there, too, and loses it otherwise. Errors: 404 unless the account names
+ * the domain, 409 without the record or when another account keeps the domain, 502 when no name server responds.
  */
 export async function proveDomain({ pool, resolveTexts }: Deps, actor: Actor, domain: string): Promise<Proven> {
   const settings = await findSettings(tenant(pool, actor), actor);
@@ -33,15 +33,15 @@ export async function proveDomain({ pool, resolveTexts }: Deps, actor: Actor, do
   const { name, value } = recordOf(domain, settings.token);
   const values = await resolveTexts(name).catch((cause: unknown) => {
     throw new AppError('bad_gateway', {
-      message: `No name server answers for ${name}: ${describeFault(cause)}`,
+      message: `No name server responds for ${name}: ${describeFault(cause)}`,
       cause,
     });
   });
   if (!values.includes(value))
     throw new AppError('conflict', {
-      message: `${name} has no TXT record with this value: a new record can take an hour to be seen`,
+      message: `${name} has no TXT record with this value: a new record can take an hour to become visible`,
     });
-  // With the rights of the program: the proof may be that of another account.
+  // Runs with the rights of the program: the proof may be that of another account.
   await transaction(pool, async (tx) => {
     const holder = await findHolderForUpdate(tx, { domain });
     if (holder?.accountId === actor.accountId) return;

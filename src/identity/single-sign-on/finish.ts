@@ -21,7 +21,7 @@ export type FinishDeps = SignOnDeps & { readonly pool: Pool; readonly clock: Clo
 export type Returned = {
   /** The query with which the provider sent the person back. */
   readonly parameters: URLSearchParams;
-  /** Where the person arrived. */
+  /** Address at which the person arrived. */
   readonly redirectUri: string;
   /** The secret in the cookie of the browser. */
   readonly browserSecret: string | undefined;
@@ -37,7 +37,7 @@ export type Finished =
   | { readonly kind: 'not stepped up'; readonly failure: SignOnFailure };
 
 /**
- * Finishes a sign-in that `beginSignOn` began: consumes its state, checks the answer of the provider, and signs the
+ * Finishes a sign-in that `beginSignOn` began: consumes its state, checks the response of the provider, and signs the
  * person in, stores the result of a trial, or proves a session. Rejects with a SignOnFailure.
  */
 export async function finishSignOn(deps: FinishDeps, returned: Returned): Promise<Finished> {
@@ -58,7 +58,7 @@ function refuseSwitchedOff({ enabled }: SettingsRow): void {
   if (!enabled) throw new SignOnFailure('not_allowed', 'single sign-on is switched off');
 }
 
-/** A failure has a page of its own: the browser is signed in already. */
+/** Finishes a step-up. A failure has its own page: the browser is signed in already. */
 async function finishStepUp(
   pool: Pool,
   settings: SettingsRow,
@@ -76,8 +76,9 @@ async function finishStepUp(
 }
 
 /**
- * Whatever is wrong with the response, its state is used up, and nothing is sent to any provider. The redirect URI tells
- * accounts apart: otherwise the provider of one could have a person's code of another sent to itself (RFC 9700 4.4.2.2).
+ * Consumes the state. An invalid response uses it up, too, and nothing is sent to any provider. The redirect URI tells
+ * accounts apart: otherwise the provider of one could have a person's code of another sent to itself (RFC 9700
+ * 4.4.2.2).
  */
 async function consumeState(pool: Pool, { parameters, redirectUri, browserSecret }: Returned) {
   const [given, ...more] = parameters.getAll('state');
@@ -112,7 +113,7 @@ async function askProvider(
   );
 }
 
-/** Stores what a sign-in would have led to; failures of the provider and of the rules are the result of a trial. */
+/** Stores the result of a trial, which may be a failure of the provider or of the rules. */
 async function storeTrial({ pool, clock }: FinishDeps, settings: SettingsRow, asked: () => Promise<Claims>) {
   const { accountId, version } = settings;
   const empty = {

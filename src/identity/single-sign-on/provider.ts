@@ -4,7 +4,7 @@ import type { GuardedFetch } from '../../platform/outbound/fetch.ts';
 import { type Claims, SignOnFailure } from './settings.ts';
 import type { SettingsRow } from './sql.ts';
 
-/** A provider as its discovery document describes it. Read for each sign-in, so that changes of it count at once. */
+/** A provider as its discovery document describes it. Read for each sign-in, so that its changes count immediately. */
 export type Provider = oauth.AuthorizationServer;
 
 type Settings = Pick<SettingsRow, 'clientId' | 'groupsClaim' | 'scopes'>;
@@ -29,7 +29,7 @@ type Challenge = {
   readonly state: string;
   readonly nonce: string;
   readonly challenge: string;
-  /** Whether the person must sign in, even if the provider knows them from an earlier sign-in. */
+  /** True if the person must sign in, even if the provider knows them from an earlier sign-in. */
   readonly isFresh: boolean;
 };
 
@@ -67,7 +67,7 @@ type Answer = {
 
 /**
  * Exchanges the code of a callback for an ID token, and checks issuer, audience, expiry, nonce and the signature by the
- * provider's keys (OpenID Connect Core 1.0, 3.1.3.7). Returns what it says of the person. Rejects with a SignOnFailure.
+ * provider's keys (OpenID Connect Core 1.0, 3.1.3.7). Returns its claims. Rejects with a SignOnFailure.
  */
 export async function readClaims(
   fetch: GuardedFetch,
@@ -155,5 +155,5 @@ function failureOf(error: unknown): unknown {
 /** Codes of errors are short words (RFC 6749 5.2); anything else is not shown. */
 const code = (text: string): string => (/^[a-z_]{1,40}$/.test(text) ? text : 'an unknown error');
 
-/** The status of an answer that was not what the library expected; 0 if the error is about something else. */
+/** Returns the status of a response that the library did not expect; 0 if the error is about something else. */
 const statusIn = ({ cause }: Error): number => (cause instanceof Response ? cause.status : 0);

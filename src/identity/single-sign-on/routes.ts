@@ -58,7 +58,7 @@ export function singleSignOnRoutes(app: App, deps: SignOnRouteDeps): void {
     schema: {
       tags,
       operationId: 'findSingleSignOn',
-      summary: 'Get the single sign-on of the account',
+      summary: 'Get the single sign-on settings of the account',
       response: { 200: SettingsOut },
     },
     handler: ({ actor }) => show(actor),
@@ -70,11 +70,11 @@ export function singleSignOnRoutes(app: App, deps: SignOnRouteDeps): void {
     schema: {
       tags,
       operationId: 'putSingleSignOn',
-      summary: 'Set the single sign-on of the account (OpenID Connect)',
+      summary: 'Configure single sign-on (OpenID Connect)',
       description:
-        'People are created at their first sign-in, with their verified mail address as the username, and get the role ' +
-        'of their group at each. Nobody can map a group to rights that they lack (403). A short name of another account is ' +
-        '409, and so is `required` before a successful trial.',
+        'People are created at their first sign-in, with their verified email address as the username, and get the ' +
+        'role of their group at each. Callers cannot map a group to rights that they lack (403). A short name of ' +
+        'another account is 409, and so is `required` before a successful trial.',
       body: withExamples(SettingsIn, SETTINGS_EXAMPLE),
       response: { 200: SettingsOut },
     },
@@ -106,8 +106,9 @@ export function singleSignOnRoutes(app: App, deps: SignOnRouteDeps): void {
       operationId: 'verifySingleSignOnDomain',
       summary: 'Prove a mail domain by its DNS record',
       description:
-        'Looks for the record that `domains` shows. 404 unless the settings name the domain; 409 without the record, and ' +
-        'while another account has proven the domain and its record is still there; 502 if no name server answers. An ' +
+        'Looks for the record that `domains` shows. 404 unless the settings name the domain; 409 without the ' +
+        'record, and while another account has proven the domain and its record is still there; 502 if no name ' +
+        'server responds. An ' +
         `account may ask ${VERIFICATIONS_PER_MINUTE} times a minute.`,
       params: Type.Object({ domain: Type.String({ maxLength: 253 }) }),
       response: { 200: DomainOut, 404: ref(ErrorOut), 409: ref(ErrorOut), 429: ref(ErrorOut), 502: ref(ErrorOut) },
@@ -128,8 +129,8 @@ export function singleSignOnRoutes(app: App, deps: SignOnRouteDeps): void {
       operationId: 'trySingleSignOn',
       summary: 'Try the stored settings',
       description:
-        'Sign in at the returned URL in the same browser. Nobody is signed in here by it; afterwards `lastTrial` says what ' +
-        'a sign-in would have led to. 502 if the provider does not answer as it should.',
+        'Sign in at the returned URL in the same browser. It starts no session here; afterwards `lastTrial` ' +
+        'contains what a sign-in would have led to. 502 if the provider does not respond as it should.',
       response: { 200: AuthorizeOut, 502: ref(ErrorOut) },
     },
     handler: idempotentHandler({ answers }, async ({ actor }, reply) => {
@@ -151,12 +152,12 @@ export function signOnStepUpRoutes(app: App, deps: SignOnRouteDeps): void {
     schema: {
       tags: ['Sessions'],
       operationId: 'beginStepUpSingleSignOn',
-      summary: 'Begin to confirm at your company that it is you',
+      summary: 'Start step-up authentication at your company',
       description:
         'For pages of the console: sends a cookie, and the person signs in at the returned URL in the same browser, even ' +
         'if the provider knows them from an earlier sign-in. Afterwards the provider sends them to `/confirmed`, and the ' +
         'session may do for ten minutes what a step-up is needed for. Only for sessions (403). 404 if the user does not ' +
-        'sign in with the provider of the account; 502 if it does not answer as it should.',
+        'sign in with the provider of the account; 502 if it does not respond as it should.',
       response: { 200: AuthorizeOut, 404: ref(ErrorOut), 502: ref(ErrorOut) },
     },
     handler: idempotentHandler({ answers: deps.answers }, async ({ actor }, reply) =>
@@ -178,7 +179,7 @@ export function beginSignOnRoutes(app: App, deps: SignOnRouteDeps): void {
     schema: {
       tags,
       operationId: 'findSignInOptions',
-      summary: 'Get which ways to sign in this gateway offers',
+      summary: 'List sign-in methods',
       security: [],
       response: { 200: OptionsOut },
     },
@@ -221,5 +222,5 @@ function giveCookie(reply: FastifyReply, begun: { readonly authorizeUrl: string;
 
 function asBadGateway(error: unknown): never {
   if (!(error instanceof SignOnFailure)) throw error;
-  throw new AppError('bad_gateway', { message: `The provider does not answer as it should: ${error.message}` });
+  throw new AppError('bad_gateway', { message: `The provider does not respond as it should: ${error.message}` });
 }

@@ -10,10 +10,10 @@ const Role = () => Type.Enum([...ROLES], { type: 'string' });
 const fields = {
   shortName: Type.String({
     pattern: '^[a-z0-9][a-z0-9-]{1,39}$',
-    description: 'What people enter on the sign-in page; unique on this gateway.',
+    description: 'Short name that people enter on the sign-in page; unique on this gateway.',
     'x-message': 'must have 2 to 40 lower-case letters, digits and hyphens',
   }),
-  enabled: Type.Boolean({ description: 'Whether people may sign in with the provider. Trials work without it.' }),
+  enabled: Type.Boolean({ description: 'True if people may sign in with the provider. Trials work without it.' }),
   issuer: Type.String({
     minLength: 1,
     maxLength: 500,
@@ -34,7 +34,8 @@ const fields = {
   }),
   defaultRole: Type.Union([Role(), Type.Null()], {
     description:
-      'The role of people in none of the groups whose mail domain is proven; null: they are refused. Needs `emailDomains`.',
+      'The role of people in none of the groups whose mail domain is proven; null: they are denied. Needs ' +
+      '`emailDomains`.',
   }),
   emailDomains: Type.Array(
     Type.String({
@@ -45,13 +46,13 @@ const fields = {
     {
       maxItems: 50,
       description:
-        'Only people with a verified mail address in one of these domains are let in. Once a domain is proven (`domains`), ' +
-        'they may also begin with that address, and get `defaultRole`.',
+        'Only people with a verified email address in one of these domains may sign in. Once a domain is proven ' +
+        '(`domains`), they may also begin with that address, and get `defaultRole`.',
     },
   ),
   required: Type.Boolean({
     description:
-      'Whether passwords of the account no longer sign in, except those of `emergencyUserId` and of operators of the ' +
+      'True if passwords of the account no longer sign in, except those of `emergencyUserId` and of operators of the ' +
       'gateway. Needs a successful trial of these settings.',
   }),
   emergencyUserId: Type.Union([id(), Type.Null()], {
@@ -63,7 +64,7 @@ export const SettingsIn = Type.Object({
   ...fields,
   clientSecret: Type.Optional(
     Type.Union([Type.String({ minLength: 1, maxLength: 1000 }), Type.Null()], {
-      description: 'Null: the provider knows us as a public client. If absent, the stored secret stays.',
+      description: 'Null: the provider knows us as a public client. If omitted, the stored secret is unchanged.',
     }),
   ),
 });
@@ -85,12 +86,12 @@ export const SETTINGS_EXAMPLE: Static<typeof SettingsIn> = {
 
 const TrialOut = Type.Object({
   at: instant('UTC'),
-  isCurrent: Type.Boolean({ description: 'Whether the settings are still those that were tried.' }),
+  isCurrent: Type.Boolean({ description: 'True if the settings are still those that were tried.' }),
   problem: orNull(Type.Enum([...PROBLEMS], { type: 'string' })),
   detail: orNull(Type.String()),
-  email: orNull(Type.String({ description: 'The verified mail address.' })),
+  email: orNull(Type.String({ description: 'The verified email address.' })),
   groups: Type.Array(Type.String()),
-  role: Type.Union([Role(), Type.Null()], { description: 'The role that the person would have got.' }),
+  role: Type.Union([Role(), Type.Null()], { description: 'The role that the person would get.' }),
 });
 
 const DOMAIN_EXAMPLE = {
@@ -106,7 +107,7 @@ const DOMAIN_EXAMPLE = {
 export const DomainOut = Type.Object(
   {
     domain: Type.String(),
-    isProven: Type.Boolean({ description: 'Whether the account has shown that the domain is its own.' }),
+    isProven: Type.Boolean({ description: 'True if the account has shown that the domain is its own.' }),
     record: Type.Object(
       { type: Type.Literal('TXT'), name: Type.String(), value: Type.String() },
       { description: 'The DNS record to create and to keep.' },
@@ -117,7 +118,7 @@ export const DomainOut = Type.Object(
 
 export const SettingsOut = Type.Object({
   redirectUri: Type.String({
-    description: 'The redirect URI to register at the provider. Each account has another one, which stays.',
+    description: 'The redirect URI to register at the provider. Each account has its own, which does not change.',
   }),
   settings: orNull(
     Type.Object({
@@ -130,7 +131,11 @@ export const SettingsOut = Type.Object({
 });
 
 export const AuthorizeOut = Type.Object(
-  { authorizeUrl: Type.String({ description: 'Where the person signs in, within ten minutes, in the same browser.' }) },
+  {
+    authorizeUrl: Type.String({
+      description: 'URL at which the person signs in, within ten minutes, in the same browser.',
+    }),
+  },
   { examples: [{ authorizeUrl: 'https://login.example.com/authorize?client_id=heliograph&response_type=code' }] },
 );
 
@@ -138,7 +143,7 @@ export const BeginIn = Type.Object({
   company: Type.String({
     minLength: 1,
     maxLength: 254,
-    description: 'The short name of the account, or a mail address of one of its domains.',
+    description: 'The short name of the account, or an email address of one of its domains.',
   }),
   next: Type.Optional(
     Type.String({ maxLength: 2000, description: 'The page of the console to continue with; anything else is /.' }),
@@ -146,8 +151,8 @@ export const BeginIn = Type.Object({
 });
 
 export const OptionsOut = Type.Object({
-  singleSignOn: Type.Boolean({ description: 'Whether people of any account sign in with a provider.' }),
-  passwordReset: Type.Boolean({ description: 'Whether the gateway has a mail server for forgotten passwords.' }),
+  singleSignOn: Type.Boolean({ description: 'True if people of any account sign in with a provider.' }),
+  passwordReset: Type.Boolean({ description: 'True if the gateway has a mail server for forgotten passwords.' }),
 });
 
 type DomainsOf = Pick<SettingsRow, 'provenDomains' | 'token'>;

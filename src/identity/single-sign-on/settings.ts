@@ -1,20 +1,20 @@
 import type { Role } from '../../platform/lib/scope.ts';
 
-/** Which role the members of a group get. */
+/** Role that the members of a group get. */
 export type GroupRole = { readonly group: string; readonly role: Role };
 
-/** Why somebody was not signed in. The console has a sentence for each. */
+/** Reasons why a person was not signed in. The console has a sentence for each. */
 export const PROBLEMS = ['expired', 'cancelled', 'unavailable', 'untrusted', 'not_allowed'] as const;
 export type Problem = (typeof PROBLEMS)[number];
 
-/** The result of a trial: what a sign-in with the same answer of the provider would have led to. */
+/** The result of a trial: the outcome that a sign-in with the same response of the provider would have had. */
 export type Trial = {
   readonly at: string;
-  /** Of the settings that were tried. */
+  /** Version of the settings that were tried. */
   readonly version: number;
   /** Null: the person would have been signed in. */
   readonly problem: Problem | null;
-  /** More about the problem, for the admin who tries. */
+  /** More about the problem, for the admin who runs the trial. */
   readonly detail: string | null;
   readonly email: string | null;
   readonly groups: readonly string[];
@@ -31,17 +31,17 @@ export class SignOnFailure extends Error {
   }
 }
 
-/** What the provider says of a person, after all checks of its answer. */
+/** Claims of the provider about a person, after all checks of its response. */
 export type Claims = {
   readonly subject: string;
-  /** In lower case; null unless the provider says that it is verified. */
+  /** In lower case; null unless the provider states that it is verified. */
   readonly email: string | null;
   readonly groups: readonly string[];
-  /** When the person last signed in at the provider; null if it does not say. */
+  /** Time of the person's last sign-in at the provider; null if not stated. */
   readonly authenticatedAt: Date | null;
 };
 
-/** Whom the settings of an account let in. */
+/** Rules of an account for admitting people. */
 export type Rules = {
   readonly groupRoles: readonly GroupRole[];
   readonly defaultRole: Role | null;
@@ -51,14 +51,14 @@ export type Rules = {
 
 /**
  * Returns the role that a person gets: that of the first mapping with one of their groups, else the default, which only
- * people of a proven domain get. Throws a SignOnFailure for people whom the settings do not let in.
+ * people of a proven domain get. Throws a SignOnFailure for people whom the settings do not allow.
  */
 export function roleOf(rules: Rules, { email, groups }: Claims): Role {
   const { groupRoles, defaultRole, emailDomains, provenDomains } = rules;
   if (emailDomains.length > 0) {
-    if (email === null) throw new SignOnFailure('not_allowed', 'the provider confirms no mail address');
+    if (email === null) throw new SignOnFailure('not_allowed', 'the provider confirms no email address');
     if (!emailDomains.includes(domainOf(email)))
-      throw new SignOnFailure('not_allowed', 'the mail address is in none of the allowed domains');
+      throw new SignOnFailure('not_allowed', 'the email address is in none of the allowed domains');
   }
   const ofGroup = groupRoles.find(({ group }) => groups.includes(group))?.role;
   if (ofGroup !== undefined) return ofGroup;
@@ -68,5 +68,5 @@ export function roleOf(rules: Rules, { email, groups }: Claims): Role {
   return defaultRole;
 }
 
-/** Returns the domain of a mail address. */
+/** Returns the domain of an email address. */
 export const domainOf = (email: string): string => email.slice(email.lastIndexOf('@') + 1);

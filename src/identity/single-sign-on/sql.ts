@@ -18,7 +18,7 @@ const SETTINGS = columns({
   groupsClaim: as<string | null>('s.groups_claim'),
   groupRoles: as<GroupRole[]>('s.group_roles'),
   defaultRole: as<Role | null>('s.default_role'),
-  /** The mail domains that the account names, whether they are proven or not. */
+  /** The mail domains that the account names, proven or not. */
   emailDomains: as<string[]>(`ARRAY (SELECT c.domain FROM single_sign_on_claim c
       WHERE c.account_id = s.account_id ORDER BY c.domain)`),
   provenDomains: as<string[]>(`ARRAY (SELECT d.domain FROM single_sign_on_domain d
@@ -63,7 +63,7 @@ export const findSettingsOf = (
         ORDER BY s.account_id LIMIT 1`,
   );
 
-/** Whether people of any account sign in with a provider. */
+/** Returns true if people of any account sign in with a provider. */
 export async function hasSingleSignOn(db: Db): Promise<boolean> {
   const { has } = await one<{ has: boolean }>(db, sql`SELECT EXISTS (SELECT FROM single_sign_on WHERE enabled) AS has`);
   return has;
@@ -88,7 +88,7 @@ export const upsertSettings = (db: Db, made: NewSettings): Promise<number> =>
           emergency_user_id = excluded.emergency_user_id, version = excluded.version`,
   );
 
-/** Whether a statement failed because another account has the short name. Its row cannot be read from here. */
+/** Returns true if a statement failed because another account has the short name. Its row cannot be read from here. */
 export const isTakenName = (error: unknown): boolean =>
   error instanceof pg.DatabaseError && error.constraint === 'single_sign_on_short_name_key';
 
@@ -165,9 +165,9 @@ const STATE = columns({
   isTrial: as<boolean>('is_trial'),
   /** The session that is to be proven; null for a sign-in and a trial. */
   sessionId: as<number | null>('session_id'),
-  /** That of the settings when the sign-in was begun. */
+  /** Version of the settings when the sign-in was begun. */
   version: as<number>('version'),
-  /** Where the response must arrive; null: begun by an earlier version. */
+  /** Address at which the response must arrive; null: begun by an earlier version. */
   redirectUri: as<string | null>('redirect_uri'),
 });
 type NewState = RowOf<typeof STATE>;
@@ -216,7 +216,7 @@ export const findMember = (db: Db, { accountId, issuer, subject }: Person): Prom
           AND u.account_id = ${accountId}`,
   );
 
-/** Whether a user signs in with this provider. */
+/** Returns true if a user signs in with this provider. */
 export async function isMember(db: Db, input: Of & { readonly issuer: string; userId: number }): Promise<boolean> {
   const { accountId, issuer, userId } = input;
   const { has } = await one<{ has: boolean }>(
@@ -234,7 +234,7 @@ export const findUserByName = (
 ): Promise<Member | undefined> =>
   maybeOne(db, sql`SELECT ${MEMBER} FROM app_user u WHERE u.account_id = ${accountId} AND u.username = ${username}`);
 
-/** Records that a person was refused at the latest sign-in, or let in. Returns 0 if nothing changes. */
+/** Records that a person was denied at the latest sign-in, or admitted. Returns 0 if nothing changes. */
 export const updateRefusal = (db: Db, person: Person & { isRefused: boolean }): Promise<number> =>
   exec(
     db,

@@ -9,12 +9,12 @@ import { beginSignOn, type Begun, type SignOnDeps } from './begin.ts';
 import { type Claims, SignOnFailure } from './settings.ts';
 import { findMember, findSettings, isMember, type SettingsRow, type StateRow } from './sql.ts';
 
-/** How far the clock of a provider may be behind ours. */
+/** Maximum lag of a provider's clock behind ours. */
 const CLOCK_TOLERANCE_MS = MINUTE_MS;
 
 /**
  * Begins to prove a session at the provider of its user's own account. Errors: 404 unless the user signs in with that
- * provider. Rejects with a SignOnFailure when the provider does not answer as it should.
+ * provider. Rejects with a SignOnFailure when the provider does not respond as it should.
  */
 export async function beginStepUp(deps: SignOnDeps, pool: Pool, session: Session): Promise<Begun> {
   const { id: sessionId, accountId, userId } = session;
@@ -29,9 +29,9 @@ export async function beginStepUp(deps: SignOnDeps, pool: Pool, session: Session
 type Arrival = { readonly settings: SettingsRow; readonly claims: Claims };
 
 /**
- * Records for ten minutes that the user of the session is there, who has just signed in at the provider. The rules of a
- * sign-in hold, so that the role follows the groups here, too. Rejects with a SignOnFailure for another person, for one
- * whom the settings do not let in, and if the provider says that the person signed in before the step-up began.
+ * Records for ten minutes that the user of the session is present, who has just signed in at the provider. The rules of
+ * a sign-in apply, so that the role follows the groups here, too. Rejects with a SignOnFailure for another person, for
+ * one whom the settings do not allow, and if the provider states that the person signed in before the step-up began.
  */
 export async function proveSession(
   pool: Pool,

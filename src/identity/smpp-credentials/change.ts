@@ -23,8 +23,8 @@ async function found(tx: Db, { accountId }: Author, { id }: Which): Promise<Cred
 }
 
 /**
- * Changes settings of a credential; its binds follow at once, and those that may not be open any more are closed. Call
- * it in a transaction. Errors: 404 for an unknown or foreign id, 400 for an address that is none, and for more requests in
+ * Changes settings of a credential; its binds follow immediately, and those that are no longer allowed are closed. Call
+ * it in a transaction. Errors: 404 for an unknown or foreign id, 400 for an invalid address, and for more requests in
  * flight than an account may have.
  */
 export async function changeCredential(
@@ -60,8 +60,8 @@ export async function rotateCredential(
 }
 
 /**
- * Deletes a credential with what waits for its binds, and closes them. Call it in a transaction. Errors: 404 for an
- * unknown or foreign id.
+ * Deletes a credential with the receipts that wait for its binds, and closes them. Call it in a transaction. Errors:
+ * 404 for an unknown or foreign id.
  */
 export async function removeCredential(tx: Db, author: Author, { id }: Which): Promise<void> {
   const { accountId } = author;

@@ -7,7 +7,7 @@ import { canonicalBlock } from '../../platform/lib/address.ts';
 import { generateSystemId } from './secret.ts';
 import { type CredentialSettings, insertCredential, lockCredentials, sumWindows } from './sql.ts';
 
-/** What is given of the settings; the rest has its default, or stays as it is. */
+/** Settings as given; omitted ones get their default, or are unchanged. */
 export type SettingsInput = { readonly [K in keyof CredentialSettings]?: CredentialSettings[K] | undefined };
 
 const DEFAULTS: CredentialSettings = {
@@ -32,11 +32,11 @@ export type IssuedCredential = CredentialSettings & {
 
 const NAMES = Object.keys(DEFAULTS) as readonly (keyof CredentialSettings)[];
 
-/** Returns the settings that were given, without whatever else is in a body. */
+/** Returns the settings that were given, without any other field of a body. */
 export const givenIn = (input: SettingsInput): Partial<CredentialSettings> =>
   Object.fromEntries(NAMES.filter((name) => input[name] !== undefined).map((name) => [name, input[name]]));
 
-/** Completes settings by others. Errors: 400 naming each address that is none. */
+/** Completes settings by others. Errors: 400 naming each invalid address. */
 export function withSettings(input: SettingsInput, base: CredentialSettings = DEFAULTS): CredentialSettings {
   const settings: CredentialSettings = { ...base, ...givenIn(input) };
   return { ...settings, addresses: readBlocks(settings.addresses) };
@@ -51,7 +51,7 @@ function readBlocks(texts: readonly string[]): string[] {
   return [...new Set(blocks.filter((block) => block !== undefined))];
 }
 
-/** Requests without an answer of all binds of an account: each is work that has begun, or waits in memory. */
+/** Maximum of outstanding requests of all binds of an account: each is work that has begun, or waits in memory. */
 const MAX_WINDOWS = 10_000;
 
 /** Runs a change of credentials. Errors: 400 when binds × window of all of them exceed 10,000 afterwards. */
@@ -66,7 +66,7 @@ export async function withinWindows<T>(tx: Db, { accountId }: Author, change: ()
 
 /**
  * Creates a credential of the author's account with a new system_id and this password (`newSmppPassword`). Call it in a
- * transaction. Errors: 400 for an address that is none, and for more requests in flight than an account may have.
+ * transaction. Errors: 400 for an invalid address, and for more requests in flight than an account may have.
  */
 export async function createCredential(
   tx: Db,
@@ -80,7 +80,7 @@ export async function createCredential(
   const { id, createdAt } = await withinWindows(tx, author, () => insertCredential(tx, row));
   const detail = { systemId, ...settings };
   await recordAudit(tx, author, { action: 'smpp-credential.create', subject: `smpp-credential:${id}`, detail });
-  // Its binds may be refused elsewhere until the others know of it.
+  // Other processes may reject its binds until they know of it.
   await notifyAccountChange(tx, { accountId });
   return { ...settings, id, systemId, password, createdAt };
 }

@@ -23,8 +23,8 @@ const PATH = '/api/partner-gateway/v1/smpp/credentials';
 const tags = ['SMPP'];
 
 /**
- * Registers the routes for the credentials with which the caller's account binds by SMPP. All need the scope `keys`; a
- * foreign id is answered like an unknown one.
+ * Registers the routes for the SMPP credentials of the caller's account. All need the scope `keys`; a foreign id gets
+ * the same response as an unknown one.
  */
 export function smppCredentialRoutes(app: App, { pool, answers }: PlatformDeps): void {
   const onRequest = requireScope('keys');
@@ -36,7 +36,7 @@ export function smppCredentialRoutes(app: App, { pool, answers }: PlatformDeps):
       tags,
       operationId: 'createSmppCredential',
       summary: 'Create a credential for SMPP',
-      description: 'For binds to the SMPP server of the gateway. The password is shown only in this answer.',
+      description: 'For binds to the SMPP server of the gateway. The password is shown only in this response.',
       body: withExamples(Type.Union([CredentialIn, Type.Null()]), { name: 'Kannel', maxBinds: 2, tps: 100 }),
       response: { 201: CredentialIssued },
     },
@@ -76,7 +76,7 @@ export function smppCredentialRoutes(app: App, { pool, answers }: PlatformDeps):
       tags,
       operationId: 'changeSmppCredential',
       summary: 'Change a credential for SMPP',
-      description: 'What is left out stays. Open binds follow at once; those that are not allowed any more are closed.',
+      description: 'Omitted fields are unchanged. Open binds follow immediately; those no longer allowed are closed.',
       params: CredentialId,
       body: withExamples(CredentialIn, { window: 100, senders: ['ACME'] }),
       response: { 200: CredentialOut },
@@ -95,7 +95,7 @@ export function smppCredentialRoutes(app: App, { pool, answers }: PlatformDeps):
       operationId: 'rotateSmppCredential',
       summary: 'Give a credential for SMPP a new password',
       description:
-        'The password is shown only in this answer. Binds that were opened with the previous one are closed.',
+        'The password is shown only in this response. Binds that were opened with the previous one are closed.',
       params: CredentialId,
       response: { 200: CredentialIssued },
     },
@@ -114,7 +114,7 @@ export function smppCredentialRoutes(app: App, { pool, answers }: PlatformDeps):
       tags,
       operationId: 'deleteSmppCredential',
       summary: 'Delete a credential for SMPP',
-      description: 'Its binds are closed at once. Receipts that wait for them are deleted.',
+      description: 'Its binds are closed immediately. Receipts that wait for them are deleted.',
       params: CredentialId,
       response: { 204: Type.Null({ description: 'Deleted' }) },
     },

@@ -4,7 +4,7 @@ import type { IssuedCredential } from './create.ts';
 import { type CredentialRow, type CredentialSettings, ID_FORMATS, SMPP_ALPHABETS } from './sql.ts';
 
 const MAX_ENTRIES = 200;
-/** What the field of an address in SMPP takes. */
+/** Maximum length of an address in SMPP. */
 const MAX_SENDER_LENGTH = 20;
 
 const SETTINGS = {
@@ -18,26 +18,27 @@ const SETTINGS = {
     minimum: 1,
     maximum: 1000,
     description:
-      'Requests without an answer on one bind, in each direction. We read no more than these before we have answered, ' +
-      'and send no more deliver_sm. Default 50. Binds × window of all credentials of an account are at most 10,000.',
+      'Outstanding requests on one bind, in each direction. The server reads no more than these before it responds, ' +
+      'and sends no more deliver_sm. Default 50. Binds × window of all credentials of an account are at most 10,000.',
   }),
   tps: orNull(
     Type.Integer({
       minimum: 1,
       maximum: 100_000,
       description:
-        'Messages a second on all binds together; more are refused with ESME_RTHROTTLED. Never more than an API key of ' +
-        'the account may send requests, and as many where it is null, the default.',
+        'Messages a second on all binds together; more are rejected with ESME_RTHROTTLED. Never more than an API ' +
+        'key of the account may send requests, and as many where it is null, the default.',
     }),
   ),
   addresses: Type.Array(Type.String({ maxLength: 100 }), {
     maxItems: MAX_ENTRIES,
     description:
-      'IPv4 and IPv6 addresses and CIDR blocks that may bind, beside the allow-list of the account. Empty: all.',
+      'IPv4 and IPv6 addresses and CIDR blocks that may bind, in addition to the allow-list of the account. Empty: ' +
+      'all.',
   }),
   senders: Type.Array(Type.String({ minLength: 1, maxLength: MAX_SENDER_LENGTH }), {
     maxItems: MAX_ENTRIES,
-    description: 'Senders that messages may have; others are refused with ESME_RINVSRCADR. Empty: all.',
+    description: 'Senders that messages may have; others are rejected with ESME_RINVSRCADR. Empty: all.',
   }),
   alphabet: Type.Enum([...SMPP_ALPHABETS], {
     type: 'string',
@@ -45,14 +46,14 @@ const SETTINGS = {
   }),
   messageIds: Type.Enum([...ID_FORMATS], {
     type: 'string',
-    description: 'How message ids are written: as a UUID (the default), in 32 hexadecimal digits, or in decimal.',
+    description: 'Format of message ids: a UUID (the default), 32 hexadecimal digits, or decimal.',
   }),
   inbound: Type.Boolean({
-    description: 'Whether its receivers get the inbound messages of the account. Default true.',
+    description: 'True if its receivers get the inbound messages of the account. Default true.',
   }),
 };
 
-/** All settings may be left out. */
+/** Settings, all optional. */
 export const CredentialIn = Type.Partial(Type.Object(SETTINGS));
 
 const SHOWN = {
@@ -69,7 +70,7 @@ export const CredentialIssued = Type.Object({
 
 export const CredentialOut = Type.Object({
   ...SHOWN,
-  lastBoundAt: orNull(instant('UTC. When it last bound.')),
+  lastBoundAt: orNull(instant('Time of its last bind, in UTC.')),
 });
 
 export const CredentialId = Type.Object({ id: id() });

@@ -7,7 +7,7 @@ const SYSTEM_ID_ALPHABET = `${LETTERS}23456789`;
 const PASSWORD_ALPHABET = `${LETTERS}${LETTERS.toUpperCase().replace('L', '')}23456789`;
 
 const SYSTEM_ID_LENGTH = 12;
-/** The most that SMPP 3.4 has room for: 9 octets with the NUL (SMPP 3.4 §5.2.2). */
+/** Maximum length in SMPP 3.4: 9 octets with the NUL (SMPP 3.4 §5.2.2). */
 const PASSWORD_LENGTH = 8;
 
 const randomText = (alphabet: string, length: number): string =>

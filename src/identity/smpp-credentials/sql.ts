@@ -2,11 +2,11 @@ import { type AccountGate, GATE } from '../accounts/sql.ts';
 import { type Db, exec, many, maybeOne, one, sql } from '../../platform/db/query.ts';
 import { as, columns, type RowOf } from '../../platform/db/select.ts';
 
-/** What data_coding 0 means to a customer. */
+/** Meanings of data_coding 0 for a customer. */
 export const SMPP_ALPHABETS = ['gsm', 'latin1', 'ascii', 'utf8'] as const;
 export type SmppAlphabet = (typeof SMPP_ALPHABETS)[number];
 
-/** How message ids are written to a customer. */
+/** Formats of message ids for a customer. */
 export const ID_FORMATS = ['uuid', 'hex', 'decimal'] as const;
 export type IdFormat = (typeof ID_FORMATS)[number];
 
@@ -23,10 +23,10 @@ const SETTINGS = columns({
   senders: as<string[]>('s.allowed_senders'),
   alphabet: as<SmppAlphabet>('s.alphabet'),
   messageIds: as<IdFormat>('s.message_ids'),
-  /** Whether its receivers get the inbound messages of the account. */
+  /** True if its receivers get the inbound messages of the account. */
   inbound: as<boolean>('s.inbound'),
 });
-/** What can be changed about a credential. */
+/** Changeable settings of a credential. */
 export type CredentialSettings = RowOf<typeof SETTINGS>;
 
 const CREDENTIAL = columns({
@@ -124,7 +124,7 @@ const LIVE = columns({
   /** The network from which it last bound. */
   lastNetwork: as<string | null>('s.last_network::text'),
 });
-/** What a bind needs to know about a credential, and what its account allows. */
+/** Credential as a bind needs it, with the permissions of its account. */
 export type LiveCredential = RowOf<typeof LIVE> & CredentialSettings & AccountGate;
 
 /** Finds a credential by its system_id, before the account is known. */
@@ -143,7 +143,7 @@ export const listLiveCredentials = (db: Db, { ids }: { ids: readonly number[] })
       WHERE s.id = ANY (${ids}::bigint[])`,
   );
 
-/** Records that a credential has bound, and from which network. */
+/** Records that a credential has bound, and its network. */
 export const updateLastBound = (db: Db, { accountId, id, network }: Key & { network: string }): Promise<number> =>
   exec(
     db,

@@ -19,7 +19,7 @@ type Input = { readonly currentPassword: string; readonly newPassword: string; r
 export async function changeOwnPassword({ pool, checkPassword }: Deps, actor: Actor, input: Input): Promise<void> {
   const { kind, accountId, userId, username } = actor;
   if (kind !== 'user' || userId === null || username === null)
-    throw new AppError('forbidden', { message: 'Only users of the account have a password in it' });
+    throw new AppError('forbidden', { message: 'Passwords are only for users in their own account' });
   const { currentPassword, newPassword, ip } = input;
   const { passwordHash: from } = await checkPassword({ username, password: currentPassword }, ip).catch(asField);
   refuseGuessablePassword('newPassword', { username, password: newPassword });

@@ -38,8 +38,8 @@ export async function changeUser(tx: Db, actor: Actor, { id, role, newPassword }
 }
 
 /**
- * Removes a user and revokes the keys that the user made, so that nobody who leaves keeps access. A key that is to stay
- * has to be made again by someone who stays. Call it in a transaction. Errors: 404 for an unknown or foreign id, 403
+ * Removes a user and revokes the keys that the user made, so that no one who leaves keeps access. A key that must live
+ * on has to be created again by another user. Call it in a transaction. Errors: 404 for an unknown or foreign id, 403
  * when the actor may not manage that role, 409 for the last admin.
  */
 export async function removeUser(tx: Db, actor: Actor, { id }: { id: number }): Promise<void> {
@@ -78,13 +78,13 @@ async function findChangeableUser(
   const user = await findUser(tx, { accountId, id });
   if (!user) throw new AppError('not_found');
   requireAuthority(actor, user.role);
-  // Whoever has the password of an operator has every account.
+  // The password of an operator opens every account.
   if (user.isOperator && actor.isOperator !== true)
     throw new AppError('forbidden', {
       message: 'This user is an operator of the gateway: only operators may do this',
     });
   if (admins.length === 1 && admins[0]?.id === id)
-    throw new AppError('conflict', { message: 'The account needs an admin: make somebody else an admin first' });
+    throw new AppError('conflict', { message: 'The account needs an admin: make another user an admin first' });
   return user;
 }
 
@@ -99,7 +99,7 @@ async function resetPassword(tx: Db, actor: Actor, { id, username }: UserRow, to
   const { password, passwordHash } = to;
   if (id === actor.userId)
     throw new AppError('forbidden', {
-      message: 'Change your own password with PUT /users/me/password, which asks for the current one',
+      message: 'Change your own password with PUT /users/me/password, which requires the current one',
     });
   refuseGuessablePassword('password', { username, password });
   await updatePassword(tx, { accountId: actor.accountId, userId: id, passwordHash });

@@ -24,7 +24,9 @@ export async function createUserWithRandomPassword(
   throw new Error('no free username found');
 }
 
-/** The usernames to try: the plain name, then with ever longer random suffixes, of 32 bits in the last. */
+/**
+ * Returns the usernames to try: the plain name, then with random suffixes of increasing length, of 32 bits in the last.
+ */
 const usernames = (name: string): string[] => {
   const base = slug(name);
   return [base, ...[2, 3, 4].map((bytes) => `${base}-${randomBytes(bytes).toString('hex')}`)];

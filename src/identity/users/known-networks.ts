@@ -7,9 +7,9 @@ const RECORD_EVERY_MS = 3_600_000;
 const MAX_REMEMBERED = 10_000;
 
 /**
- * Creates a function that records from which network a user has logged in: the first time and then at most once an
- * hour, so that a client that sends its password with every request costs nothing. Resolves when written. A failure is
- * logged; the user only loses priority over unknown networks then.
+ * Creates a function that records the network of a user's login: the first time and then at most once an hour, so that
+ * a client that sends its password with every request costs nothing. Resolves when written. A failure is logged; the
+ * user then only loses priority over unknown networks.
  */
 export function createNetworkRecorder({ db, log }: { db: Db; log: Log }) {
   const noted = new LRUCache<string, Promise<unknown>>({ max: MAX_REMEMBERED, ttl: RECORD_EVERY_MS });

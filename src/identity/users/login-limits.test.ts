@@ -15,7 +15,7 @@ const stranger = (n: number, username = 'ada') => ({ username, network: `10.0.${
 const owner = { username: 'ada', network: '198.51.100.7/32', known: true };
 const SPENT = expect.objectContaining({ code: 'rate_limited', retryAfterSeconds: expect.any(Number) });
 
-/** Makes all attempts at once and returns how many were let through to a hash. */
+/** Makes all attempts at the same time and returns the number that reached a hash. */
 function guess(
   { countAttempt }: Pick<ReturnType<typeof limitsAt>, 'countAttempt'>,
   attempts: readonly Parameters<typeof countAttempt>[0][],
@@ -110,7 +110,7 @@ test('the answer to a wrong password or key says how many failures are left', ()
 test('the headers of failures are the same whether or not the user has logged in from there', () => {
   const limits = limitsAt();
   const { network } = owner;
-  /** Tries until it is refused, and returns the figures of each answer. */
+  /** Tries until it is rejected, and returns the figures of each response. */
   const figures = (attempt: typeof owner, tries: number) =>
     Array.from({ length: tries }, () => {
       limits.pass(1000);

@@ -7,7 +7,7 @@ export type Attempt = {
   readonly username: string;
   /** The caller's network, as written by `networkOf`. */
   readonly network: string;
-  /** Whether this user has logged in from this network before. */
+  /** True if this user has logged in from this network before. */
   readonly known: boolean;
 };
 
@@ -17,8 +17,8 @@ export type Attempt = {
  */
 const RATE_PER_NETWORK: Rate = { perMinute: 60, perSecond: 60 };
 /**
- * Limits the failures for one user from all networks that are new for that user, that is, of all strangers together.
- * `perSecond` bounds by how much several processes may overshoot before they have shared their counts.
+ * Limits the failures for one user from all networks that are new for that user, taken together. `perSecond` bounds by
+ * how much several processes may overshoot before they have shared their counts.
  */
 const RATE_FROM_UNKNOWN_NETWORKS: Rate = { perMinute: 20, perSecond: 5 };
 /** Limits the failures for one user from one network that is known for that user. */
@@ -42,14 +42,14 @@ export type LoginLimits = {
 type Limit = readonly [name: string, rate: Rate];
 
 /**
- * Creates the limits of failed authentication attempts. For each user, strangers share one small limit, however many
- * addresses they have, and also use up that of their network. Neither applies to networks from which the user has
- * logged in before, so that nobody can lock owners out from their own network. Right credentials use up nothing.
- * Unknown usernames get the same answers as known ones: every failure is shown with the limit of the network, and uses it
- * up, so that the headers do not say whether this user has logged in from here.
+ * Creates the limits of failed authentication attempts. For each user, all unknown networks share one small limit,
+ * however many addresses they have, and also use up that of their network. Neither applies to networks from which the
+ * user has logged in before, so that owners cannot be locked out from their own network. Right credentials use up
+ * nothing. Unknown usernames get the same responses as known ones: every failure is shown with the limit of the
+ * network, and uses it up, so that the headers do not reveal that this user has logged in from here.
  *
- * Somebody on the owner's own network (behind one NAT, or a proxy that TRUST_PROXY does not list) can use up its limit,
- * since nothing tells the two apart. API keys keep working: a valid key is accepted whatever the count.
+ * An attacker on the owner's own network (behind one NAT, or a proxy that TRUST_PROXY does not list) can use up its
+ * limit, since nothing tells the two apart. API keys keep working: a valid key is accepted whatever the count.
  */
 export function createLoginLimits(limiter: RateLimiter): LoginLimits {
   const refuseSpent = (attempt: Attempt): void => {
@@ -85,7 +85,7 @@ const limitsOf = ({ username, network, known }: Attempt): Limit[] =>
         [`s${digest(username)}`, RATE_FROM_UNKNOWN_NETWORKS],
       ];
 
-/** A short ASCII name, whatever username a stranger sends. */
+/** Returns a short ASCII name for any username that a client sends. */
 const digest = (...words: string[]): string =>
   createHash('sha256').update(JSON.stringify(words)).digest('base64url').slice(0, 22);
 

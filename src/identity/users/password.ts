@@ -19,7 +19,7 @@ type Making = { readonly cost: Cost; readonly tagLength: number };
 /** Two hashes at a time in the process, for whatever reason: unlimited ones would take every core, and 19 MiB each. */
 const gate = createFairQueue({ size: 2, perAccount: 1, maxWaiting: 100 });
 
-/** Who waits for a hash: an account, a network, or `operator`. Each has one at a time, and all take turns. */
+/** Owner of a pending hash: an account, a network, or `operator`. Each has one at a time, and all take turns. */
 export type Hasher = { readonly by: Turner; readonly urgent?: boolean };
 
 function tagOf(password: string, nonce: Buffer, { cost, tagLength }: Making, { by, urgent = false }: Hasher) {
@@ -56,7 +56,7 @@ export async function hashPassword(password: string, hasher: Hasher): Promise<st
   return phc(COST, nonce, await tagOf(password, nonce, { cost: COST, tagLength: TAG_BYTES }, hasher));
 }
 
-/** Returns whether the password matches this PHC string; the comparison takes constant time. */
+/** Returns true if the password matches this PHC string; the comparison takes constant time. */
 export async function matchesPassword(password: string, stored: string, hasher: Hasher): Promise<boolean> {
   const [, memory, passes, parallelism, salt, hash] = PHC.exec(stored) ?? [];
   if (salt === undefined || hash === undefined) throw new Error('a stored password hash is not argon2id');

@@ -19,7 +19,7 @@ const tags = ['Account'];
 
 /**
  * Registers the routes for the users of the caller's account. All but changing one's own password need the scope
- * `keys`, which admins have; a foreign id is answered like an unknown one.
+ * `keys`, which admins have; a foreign id gets the same response as an unknown one.
  */
 export function userRoutes(app: App, { pool, answers, checkPassword }: PlatformDeps): void {
   const onRequest = requireScope('keys');
@@ -50,7 +50,8 @@ export function userRoutes(app: App, { pool, answers, checkPassword }: PlatformD
       operationId: 'createUser',
       summary: 'Create a user',
       description:
-        'The user signs in with a password. Nobody can grant rights that they lack (403). A username that is taken is 409.',
+        'The user signs in with a password. Callers cannot grant rights that they lack (403). A username that is ' +
+        'taken is 409.',
       body: withExamples(UserIn, { username: 'grace@example.com', password: 'correct horse battery', role: 'manager' }),
       response: { 201: UserOut },
     },
@@ -80,7 +81,7 @@ export function userRoutes(app: App, { pool, answers, checkPassword }: PlatformD
       operationId: 'updateUser',
       summary: "Change a user's role or password",
       description:
-        'Fields that are left out stay as they are. Nobody can change a user with rights that they lack, or grant such ' +
+        'Omitted fields are unchanged. Callers cannot change a user with rights that they lack, or grant such ' +
         'rights (403), and the last admin cannot get another role (409).',
       params: UserId,
       body: withExamples(UserPatch, { role: 'sender' }),
@@ -101,7 +102,7 @@ export function userRoutes(app: App, { pool, answers, checkPassword }: PlatformD
       operationId: 'deleteUser',
       summary: 'Remove a user and revoke the keys that they made',
       description:
-        'Nobody can remove a user with rights that they lack (403), and the last admin cannot be removed (409).',
+        'Callers cannot remove a user with rights that they lack (403), and the last admin cannot be removed (409).',
       params: UserId,
       response: { 204: Type.Null({ description: 'Removed' }) },
     },

@@ -37,7 +37,7 @@ export const UserOut = Type.Object({
   username: Type.String(),
   role: Role,
   isOperator: Type.Boolean({
-    description: 'Whether the user is an operator of the gateway; only operators can change or remove operators.',
+    description: 'True if the user is an operator of the gateway; only operators can change or remove operators.',
   }),
   createdAt: Type.String({ format: 'date-time', description: 'UTC' }),
 });

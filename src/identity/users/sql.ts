@@ -63,8 +63,8 @@ export const deleteUser = (db: Db, input: { accountId: number; id: number }): Pr
   exec(db, sql`DELETE FROM app_user WHERE account_id = ${input.accountId} AND id = ${input.id}`);
 
 /**
- * Whether the password of `app_user u` signs in: where single sign-on is required few passwords do, and where it is
- * enabled not those of people whom it has refused.
+ * True if the password of `app_user u` signs in: where single sign-on is required few passwords do, and where it is
+ * enabled not those of people whom it has denied.
  */
 export const PASSWORD_SIGNS_IN = `NOT EXISTS (SELECT FROM single_sign_on o WHERE o.account_id = u.account_id
           AND NOT u.is_operator AND o.emergency_user_id IS DISTINCT FROM u.id
@@ -85,7 +85,7 @@ const LOGIN = columns({
           WHERE n.user_id = u.id AND n.seen_at > now() - interval '90 days'
           ORDER BY n.seen_at DESC LIMIT 100)`),
 });
-/** What authentication needs to know about a user. */
+/** User, as authentication needs it. */
 export type Login = RowOf<typeof LOGIN> & RowOf<typeof GATE>;
 
 /** Lists the users with these usernames, of all accounts: one query serves all concurrent requests. */
@@ -98,8 +98,8 @@ export const listLogins = (db: Db, input: { usernames: readonly string[] }): Pro
   );
 
 /**
- * Changes the password of a user; the old one stops working at once, on every process. With `from`, it changes nothing
- * and returns 0 if the stored hash is no longer that one.
+ * Changes the password of a user; the old one stops working immediately, on every process. With `from`, it changes
+ * nothing and returns 0 if the stored hash is no longer that one.
  */
 export const updatePassword = (
   db: Db,

@@ -5,14 +5,14 @@ import { matchesPassword, UNMATCHABLE_HASH } from './password.ts';
 export type VerifierOptions = {
   /** Maximum number of callers of each class that a hash is made for or that wait for one; further ones get 503. */
   readonly maxWaiting?: number;
-  /** How long a right password is cached. */
+  /** Time for which a right password is cached. */
   readonly rememberMs?: number;
   readonly maxRemembered?: number;
   /** Replaceable by tests that count hashes. */
   readonly matches?: typeof matchesPassword;
 };
 
-/** Whether the caller's network is one from which the user has logged in before; those callers are served first. */
+/** Class of the caller's network: known if the user has logged in from it before; those callers are served first. */
 export type CallerClass = 'known' | 'stranger';
 
 /** A password to be checked. */
@@ -30,18 +30,18 @@ export type Guess = {
   onHash?(): void;
 };
 
-/** Resolves to whether a password is right. */
+/** Resolves with true if a password is right. */
 export type PasswordVerifier = (guess: Guess) => Promise<boolean>;
 
 /**
  * Creates a verifier that caches right passwords for five minutes, since clients send a Basic password with every
  * request and a hash takes 70 ms. It stores only an HMAC under a key of this process (never the password) with the
  * stored hash that matched. An entry counts only while the stored hash is the same, so that a changed password or a
- * deleted user takes effect at once. Concurrent equal guesses from one network share one hash. Wrong passwords are
+ * deleted user takes effect immediately. Concurrent equal guesses from one network share one hash. Wrong passwords are
  * never cached.
  *
- * Guesses of strangers wait behind those of known callers, networks take turns, and when there are too many, only
- * strangers are rejected.
+ * Guesses of unknown callers wait behind those of known ones, networks take turns, and when there are too many, only
+ * those of unknown callers are rejected.
  */
 export function createPasswordVerifier(options: VerifierOptions = {}): PasswordVerifier {
   const { maxWaiting = 100, matches = matchesPassword } = options;

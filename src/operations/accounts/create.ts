@@ -33,7 +33,7 @@ type AccountInput = {
   readonly ratePerMinute?: number;
   /** Makes the first user of the account an operator of the gateway. */
   readonly operator?: boolean;
-  /** The name of the operator who creates the account; by default that of the system user. */
+  /** Name of the operator who creates the account; default: the system user. */
   readonly by?: string;
 };
 

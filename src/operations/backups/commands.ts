@@ -38,7 +38,7 @@ export function registerBackupCommands(program: Command, context: CommandContext
     .command('prune')
     .description('delete the oldest backups in a folder')
     .requiredOption('--in <folder>', 'folder in which the backups are', toPath)
-    .requiredOption('--keep <number>', 'how many of the newest are kept', toCount)
+    .requiredOption('--keep <number>', 'number of newest backups to keep', toCount)
     .action(async ({ in: folder, keep }: { in: string; keep: number }) => {
       const deleted = await pruneBackups(folder, keep);
       context.report({ deleted }, () => `${deleted.length} backups were deleted from ${folder}.`);

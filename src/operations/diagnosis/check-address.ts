@@ -6,8 +6,9 @@ import { isLocalUrl } from '../../platform/lib/local-url.ts';
 import type { Finding } from './finding.ts';
 
 /**
- * Checks that PUBLIC_URL is not an address of this machine alone when carriers post their callbacks to it. Without such a
- * connection it is a trial's, and nothing is wrong. Connections of the sandbox do not count: it runs on this machine.
+ * Checks that PUBLIC_URL is not an address of this machine alone when carriers post their callbacks to it. Without such
+ * a connection it is a trial's, which is not an error. Connections of the sandbox do not count: it runs on this
+ * machine.
  */
 export async function checkAddress({ publicUrl }: Pick<Config, 'publicUrl'>, pool: Pool): Promise<Finding> {
   if (!isLocalUrl(publicUrl)) return { name: 'address', ok: true, detail: publicUrl };
@@ -17,7 +18,7 @@ export async function checkAddress({ publicUrl }: Pick<Config, 'publicUrl'>, poo
   return {
     name: 'address',
     ok: callers.length === 0,
-    detail: `${publicUrl} can be reached from this machine alone${callers.length === 0 ? '' : `, and callbacks are expected there: ${callers.map(({ name }) => name).join(', ')}`}`,
+    detail: `${publicUrl} can be reached only from this machine${callers.length === 0 ? '' : `, and callbacks are expected there: ${callers.map(({ name }) => name).join(', ')}`}`,
     advice: 'Set PUBLIC_URL to the address that carriers and users reach, then enter the callback URLs again.',
   };
 }

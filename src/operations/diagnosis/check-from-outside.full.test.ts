@@ -56,7 +56,7 @@ test('the address is well when this installation answers there, and not when ano
 
 test('another program, an error, silence and an address without HTTPS are told apart', async () => {
   const strange = await check(await listen((_request, response) => void response.end('hello')));
-  expect(strange).toMatchObject({ ok: false, detail: expect.stringMatching(/is answered by another program$/) });
+  expect(strange).toMatchObject({ ok: false, detail: expect.stringMatching(/reaches another program$/) });
   const broken = await check(await listen((_request, response) => void response.writeHead(502).end()));
   expect(broken).toMatchObject({ ok: false, detail: expect.stringMatching(/HTTP status 502$/) });
   expect((await check('https://127.0.0.1:1')).detail).toMatch(/the connection was refused$/);

@@ -13,13 +13,14 @@ const OPEN_PATH = '/api/partner-gateway/v1/session/options';
 type Settings = Pick<Config, 'publicUrl' | 'webhooks'>;
 
 const ADVICE =
-  'Check the name, the proxy and the firewall in front of the program. From this machine, PUBLIC_URL has to lead where it leads for others; ' +
-  'a private address is called when WEBHOOK_ALLOW_CIDRS allows it, and a certificate of your own when WEBHOOK_CA_FILE has its authority.';
+  'Check the name, the proxy and the firewall in front of the program. From this machine, PUBLIC_URL must lead to ' +
+  'the same place as for other clients; a private address is called when WEBHOOK_ALLOW_CIDRS allows it, and your ' +
+  'own certificate is accepted when WEBHOOK_CA_FILE has its authority.';
 
 /**
- * Calls PUBLIC_URL as others do, by its public name and over HTTPS, and checks that this installation answers there: the
- * program itself, a process of it, or the proxy in front, but not what else has this address. Private and loopback
- * addresses are refused unless WEBHOOK_ALLOW_CIDRS allows them. Settles within 5 s.
+ * Calls PUBLIC_URL as clients do, by its public name and over HTTPS, and checks that this installation responds there:
+ * the program itself, a process of it, or the proxy in front, but nothing else at this address. Private and loopback
+ * addresses are denied unless WEBHOOK_ALLOW_CIDRS allows them. Settles within 5 s.
  */
 export async function checkFromOutside(config: Settings, key: SecretKey): Promise<Finding> {
   const found = await call(config, installationOf(key));
@@ -53,11 +54,11 @@ async function call({ publicUrl, webhooks }: Settings, installation: string): Pr
 }
 
 function judge({ status, headers }: Response, installation: string): Found {
-  if (status !== 200) return { ok: false, detail: `answers with HTTP status ${status}` };
+  if (status !== 200) return { ok: false, detail: `returns HTTP status ${status}` };
   const theirs = headers.get(INSTALLATION_HEADER);
-  if (theirs === installation) return { ok: true, detail: 'is answered by this installation' };
+  if (theirs === installation) return { ok: true, detail: 'reaches this installation' };
   return {
     ok: false,
-    detail: `is answered by ${theirs === null ? 'another program' : 'an installation with another SECRET_KEY'}`,
+    detail: `reaches ${theirs === null ? 'another program' : 'an installation with another SECRET_KEY'}`,
   };
 }

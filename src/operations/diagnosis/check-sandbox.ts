@@ -6,8 +6,8 @@ import { isInUse, listOpenMessages } from '../../simulators/sandbox/sql.ts';
 import type { Finding } from './finding.ts';
 
 /**
- * Checks that the sandbox, beside real carriers, either runs because somebody wants it, or is retired and has no messages
- * left. None where it has nothing to do with real carriers, or is retired whole.
+ * Checks that the sandbox, next to real carriers, either runs because the operator wants it, or is retired and has no
+ * messages left. Returns nothing if it has nothing to do with real carriers, or is retired completely.
  */
 export async function checkSandbox({ sandbox }: Pick<Config, 'sandbox'>, pool: Pool): Promise<Finding[]> {
   if ((await countRealConnections(pool)) === 0) return [];
@@ -20,7 +20,7 @@ export async function checkSandbox({ sandbox }: Pick<Config, 'sandbox'>, pool: P
       name: 'sandbox',
       ok: false,
       detail: `retired, but messages are open there: ${describeOpen(left)}`,
-      advice: '`sandbox retire --end-messages` ends them, `sandbox restore` and a restart deliver them to nobody.',
+      advice: '`sandbox retire --end-messages` ends them, `sandbox restore` and a restart let the sandbox take them.',
     },
   ];
 }

@@ -33,7 +33,7 @@ test('two synchronous standbys are well; one is not enough, and none makes commi
   await exec(watcher, sql`CREATE ROLE watcher`);
   await exec(watcher, sql`SET ROLE watcher`);
   expect(await checkStandbys(watcher, replicated.url)).toMatchObject({
-    detail: '2 standbys are connected, and this user may not see whether they are synchronous',
+    detail: '2 standbys are connected, but this user lacks the right to see their synchronous state',
     advice: expect.stringContaining('GRANT pg_monitor'),
   });
   await watcher.end();
@@ -79,7 +79,7 @@ test('the servers that reports are read from are standbys, close behind, and wha
   const [primary, standby] = replicated.servers.map(({ url }) => url);
   expect(await checkReadStandbys(undefined)).toEqual([]);
   expect(await checkReadStandbys(standby)).toMatchObject([{ ok: true, detail: expect.stringMatching(/ s behind$/) }]);
-  expect(await checkReadStandbys(primary)).toMatchObject([{ ok: false, detail: 'it is no standby' }]);
+  expect(await checkReadStandbys(primary)).toMatchObject([{ ok: false, detail: 'it is not a standby' }]);
   const away = 'postgres://nobody@127.0.0.1:1/none';
   expect(await checkReadStandbys(away)).toMatchObject([
     { ok: false, name: 'reads from 127.0.0.1:1', detail: expect.stringContaining('in DATABASE_URL_READ') },

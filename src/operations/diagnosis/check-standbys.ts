@@ -13,7 +13,10 @@ import { silentLog } from '../../platform/lib/log.ts';
 import type { Finding } from './finding.ts';
 
 const MAX_LAG_SECONDS = 10;
-/** With one synchronous standby, sending stops when it is away; with two of which any one suffices, it goes on. */
+/**
+ * Minimum of synchronous standbys: with one, sending stops when it is away; with two of which any one suffices, it goes
+ * on.
+ */
 const MIN_SYNCHRONOUS = 2;
 
 /**
@@ -37,11 +40,11 @@ function problemOf(standbys: readonly Standby[], waitingCommits: number): Proble
   if (waitingCommits > 0)
     return {
       detail: `${waitingCommits} commits have waited for a standby for 2 s or more`,
-      advice: 'Start a standby again: requests are answered, and messages sent, only after one has confirmed.',
+      advice: 'Start a standby again: responses, and messages, are sent only after one has confirmed.',
     };
   if (standbys.some(({ synchronous }) => synchronous === null))
     return {
-      detail: `${standbys.length} standbys are connected, and this user may not see whether they are synchronous`,
+      detail: `${standbys.length} standbys are connected, but this user lacks the right to see their synchronous state`,
       advice: 'Run as a superuser: GRANT pg_monitor TO the user of DATABASE_URL.',
     };
   const synchronous = standbys.filter((standby) => standby.synchronous);
@@ -75,7 +78,7 @@ async function checkReadStandby(url: string): Promise<Finding> {
     return {
       name,
       ok: isStandby && lagSeconds <= MAX_LAG_SECONDS,
-      detail: isStandby ? `${lagSeconds.toFixed(1)} s behind` : 'it is no standby',
+      detail: isStandby ? `${lagSeconds.toFixed(1)} s behind` : 'it is not a standby',
       advice:
         'Reports are read from the primary meanwhile: correct DATABASE_URL_READ, or see why the standby is behind.',
     };

@@ -84,7 +84,10 @@ async function checkDatabase(pool: Pool): Promise<Finding> {
   };
 }
 
-/** Checks that no pooler lends a session for single transactions: advisory locks and notifications need one of their own. */
+/**
+ * Checks that no pooler lends a session for single transactions: advisory locks and notifications need a session to
+ * themselves.
+ */
 async function checkSessions(pool: Pool): Promise<Finding> {
   const isShared = await sharesSessions(pool);
   return {
@@ -112,7 +115,8 @@ async function checkRestoreGuard(pool: Pool): Promise<Finding> {
     name: 'sending',
     ok: state !== 'paused',
     detail: state === 'paused' ? `paused: ${reason}` : 'not paused',
-    advice: 'See what is queued with `fence show`, then decide: `fence confirm` sends it, `fence discard` does not.',
+    advice:
+      'See the queued messages with `fence show`, then decide: `fence confirm` sends it, `fence discard` does not.',
   };
 }
 
@@ -127,19 +131,19 @@ export async function checkQueue(pool: Pool): Promise<Finding> {
   };
 }
 
-/** Checks that no route sells under what its carrier charges, as far as costs are stated. */
+/** Checks that no route is priced below its carrier's charge, as far as costs are known. */
 async function checkCosts(pool: Pool): Promise<Finding> {
   const [worst, ...others] = await listUnderCost(pool);
   const more = others.length === 0 ? '' : `; ${others.length} more routes`;
   return {
     name: 'prices',
     ok: worst === undefined,
-    detail: worst ? `${describeUnderCost(worst)}${more}` : 'no route sells under a known cost',
+    detail: worst ? `${describeUnderCost(worst)}${more}` : 'no route is priced below a known cost',
     advice: 'Raise the price (`price set`), use another connection (`route add`), or correct the cost (`cost set`).',
   };
 }
 
-/** Says whether the program can send mails. Without a mail server nothing is wrong. */
+/** Reports whether the program can send mails. A missing mail server is not an error. */
 const checkMail = ({ mail }: Config): Finding => ({
   name: 'mail',
   ok: true,
@@ -155,8 +159,8 @@ async function checkAlerts({ mail }: Config, pool: Pool): Promise<Finding> {
     ok: failing === 0 && !noServer,
     detail: all === 0 ? 'no recipients' : `${all} recipients, of whom ${failing} cannot be reached`,
     advice: noServer
-      ? 'Set SMTP_URL and MAIL_FROM: some are to be told by mail.'
-      : 'See what `alerts test` says. Events wait for three days.',
+      ? 'Set SMTP_URL and MAIL_FROM: some recipients are notified by mail.'
+      : 'See the output of `alerts test`. Notices wait for three days.',
   };
 }
 
@@ -184,7 +188,7 @@ async function checkDisk({ dataDir }: Config): Promise<Finding> {
   };
 }
 
-/** Checks a bucket by a file of its own; the folder of files is checked with its disk. */
+/** Checks a bucket by writing a file; the folder of files is checked with its disk. */
 async function checkFiles(config: Config): Promise<Finding> {
   if (config.storage.kind === 'file') return { name: 'files', ok: true, detail: `in ${config.dataDir}` };
   const storage = await openStorage(config);
@@ -252,18 +256,18 @@ async function checkCarriers(pool: Pool): Promise<Finding[]> {
       : connection.status === 'paused'
         ? 'paused'
         : describeLinks(connection),
-    advice: 'Is a worker running? `connection test` connects from here and shows what the carrier answers.',
+    advice: 'Is a worker running? `connection test` connects from here and shows the response of the carrier.',
   }));
 }
 
-/** Asks the carriers of all connections that are up what is missing there; a carrier that is down is a finding already. */
+/** Checks the setup at the carriers of all connections that are up; a carrier that is down is a finding already. */
 async function checkSetups(config: Config, pool: Pool): Promise<Finding[]> {
   const key = await loadSecretKey(config);
   const up = new Set((await listConnectionStatus(pool)).flatMap(({ name, ...seen }) => (seen.up ? [name] : [])));
   const connections = (await listConnections(pool)).filter(({ name, status }) => status === 'active' && up.has(name));
   const checked = await Promise.all(
     connections.map(async (connection) => {
-      // A secret that cannot be read is a finding of its own.
+      // A secret that cannot be read is a separate finding.
       const steps = await checkSetup(connection, key).catch(() => []);
       return steps.map(
         ({ name, ...step }): Finding => ({ name: `${connection.kind} ${connection.name}: ${name}`, ...step }),
@@ -273,14 +277,14 @@ async function checkSetups(config: Config, pool: Pool): Promise<Finding[]> {
   return checked.flat();
 }
 
-/** What networks have reported in the past week about our accounts and senders, if somebody must act. */
+/** Reports of networks about our accounts and senders in the past week that require action. */
 async function checkNotices(pool: Pool): Promise<Finding[]> {
   return (await listSeriousNotices(pool)).map(({ connection, text, at }) => ({
     name: `notice to ${connection}`,
     ok: false,
     detail: `${at.toISOString()} ${text}`,
     advice:
-      'See what the console of the network asks for. This is shown for a week, or until the network takes it back.',
+      'See what the console of the network requires. This is shown for a week, or until the network withdraws it.',
   }));
 }
 

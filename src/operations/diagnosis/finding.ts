@@ -1,6 +1,6 @@
 import type { ConnectionKind } from '../../network/connections/kinds/kinds.ts';
 
-/** What is checked besides connections; the console has a name for each (web/src/operator). */
+/** Checks in addition to those of connections; the console has a name for each (web/src/operator). */
 export const CHECKS = [
   'database',
   'sessions',
@@ -31,7 +31,7 @@ type Name =
   | `notice to ${string}`
   | `reads from ${string}`;
 
-/** The result of one check; `advice` says what to do when it failed. */
+/** The result of one check; `advice` is the remedy for a failed one. */
 export type Finding = {
   readonly name: Name;
   readonly ok: boolean;

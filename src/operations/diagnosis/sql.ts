@@ -21,6 +21,6 @@ const ALERT_TARGETS = columns({
   failing: as<number>('count(failing_since)'),
 });
 
-/** Counts the recipients of alerts, those who are told by mail, and those who could not be told last. */
+/** Counts the recipients of alerts, those notified by mail, and those whose last notification failed. */
 export const countAlertTargets = (db: Db): Promise<RowOf<typeof ALERT_TARGETS>> =>
   one(db, sql`SELECT ${ALERT_TARGETS} FROM alert_target`);

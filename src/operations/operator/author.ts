@@ -1,7 +1,7 @@
 import { type Author, operatorAuthor } from '../../identity/audit/record.ts';
 import type { Actor } from '../../platform/lib/actor.ts';
 
-/** Returns the name under which the audit log records what an operator does in the console. */
+/** Returns the name under which the audit log records an operator's changes in the console. */
 export const operatorNameOf = ({ username }: Pick<Actor, 'username'>): string => username ?? 'operator';
 
 /** Returns the author of an operator's changes to an account. */

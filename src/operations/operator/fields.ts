@@ -4,7 +4,7 @@ import { id } from '../../platform/lib/schema.ts';
 /** The path under which the operator API is served. */
 export const OPERATOR_PATH = '/api/operator/v1';
 
-/** The schema of an amount in currency units, or of what `description` says. */
+/** Returns the schema of an amount, by default in currency units. */
 export const amount = (description = 'Currency units.') => Type.Number({ description });
 
 export const IdParams = Type.Object({ id: id() });

@@ -18,8 +18,8 @@ import { operatorSmppRoutes } from './smpp/routes.ts';
 import { operatorUnknownRoutes } from './unknowns/routes.ts';
 
 /**
- * The routes for the operators of the gateway, which do the same as the commands. Every route requires an operator (403
- * for all others, including API keys), runs with the rights of the program, and records who changed what.
+ * Registers the routes for the operators of the gateway, which do the same as the commands. Every route requires an
+ * operator (403 for all others, including API keys), runs with the rights of the program, and records who changed what.
  */
 export function operatorRoutes(app: App, deps: AlertRouteDeps): void {
   operatorOverviewRoutes(app, deps);

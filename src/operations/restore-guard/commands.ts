@@ -11,13 +11,13 @@ import {
 import { type CommandContext, table } from '../../platform/cli.ts';
 import { confirmQueued, discardQueued } from './decide.ts';
 
-/** `fence show`, `confirm` and `discard`: whether a restored or copied database may send what it has queued. */
+/** `fence show`, `confirm` and `discard`: decide if a restored or copied database may send its queued messages. */
 export function registerRestoreGuardCommands(program: Command, context: CommandContext): void {
   const fence = program.command('fence').description('protects against sending from a restored or copied database');
 
   fence
     .command('show')
-    .description('show whether and why sending is paused, and what is queued')
+    .description('show the pause of sending, its reason, and the queued messages')
     .action(async () =>
       context.report(
         await context.withDatabase(async (pool) => ({

@@ -18,8 +18,8 @@ type Decision = {
 const nameOf = (by: string): string => `the operator ${by}`;
 
 /**
- * Pauses all workers, which notice it at once: nothing is sent until somebody decides. Errors: 409 when sending is already
- * paused.
+ * Pauses all workers, which notice it immediately: nothing is sent until an operator decides. Errors: 409 when sending
+ * is already paused.
  */
 export function pauseSending(pool: Pool, { by, reason }: Decision & { readonly reason: string }): Promise<void> {
   return transaction(pool, async (tx) => {
@@ -29,7 +29,7 @@ export function pauseSending(pool: Pool, { by, reason }: Decision & { readonly r
   });
 }
 
-/** Resumes sending, including what is queued. Errors: 409 when sending is not paused. */
+/** Resumes sending, including queued messages. Errors: 409 when sending is not paused. */
 export function confirmQueued(pool: Pool, { by }: Decision): Promise<void> {
   return transaction(pool, async (tx) => {
     if (!(await db.moveToConfirmed(tx, { by: nameOf(by) }))) throw notPaused();
@@ -47,10 +47,11 @@ const notPaused = (): AppError =>
   new AppError('conflict', { message: 'Sending is not paused: there is nothing to decide' });
 
 /**
- * Withdraws all waiting messages that were accepted before the pause: they end DELETED, their credit is returned, and no
- * fallback to another channel follows. Their campaigns are cancelled, or paused where they are scheduled for later. Then
- * sending resumes with the messages accepted since. Each chunk of the queue takes its own transaction, so the call can be
- * repeated after an interruption. Returns how many messages were withdrawn. Errors: 409 when sending is not paused.
+ * Withdraws all waiting messages that were accepted before the pause: they end DELETED, their credit is returned, and
+ * no fallback to another channel follows. Their campaigns are cancelled, or paused if they are scheduled for later.
+ * Then sending resumes with the messages accepted since. Each chunk of the queue takes its own transaction, so the call
+ * can be repeated after an interruption. Returns the number of withdrawn messages. Errors: 409 when sending is not
+ * paused.
  */
 export async function discardQueued(pool: Pool, { by, now }: Decision & { readonly now: Date }): Promise<number> {
   const { state, since } = await db.findGuardStatus(pool);

@@ -14,10 +14,10 @@ const ROWS_PER_BATCH = 5000;
 type Deps = { readonly pool: Pool; readonly log: Log; readonly now: () => Date };
 
 /**
- * Deletes what is older than `days`. Messages, their states, parts and events, and the log of webhooks go with the
- * partitions of their day. Deleted in batches are what belongs to them elsewhere, what people wrote, the recipients of
- * campaigns, the numbers of pools that recipients keep, and resolved alerts. The audit log, the ledger, the figures, contacts,
- * consent, and what people edit are kept.
+ * Deletes data older than `days`. Messages, their states, parts and events, and the log of webhooks go with the
+ * partitions of their day. Their data in other tables, inbound messages, the recipients of campaigns, the pool numbers
+ * kept for recipients, and resolved alerts are deleted in batches. The audit log, the ledger, the figures, contacts,
+ * consent, and the content that users edit are kept.
  *
  * A day is kept as long as one of its messages is scheduled for later or may still hold credit.
  *

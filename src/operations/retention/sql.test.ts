@@ -236,7 +236,7 @@ async function insertCampaign({ accountId = own, id }: { accountId?: number; id?
   return campaign.id;
 }
 
-/** Which campaigns have rows in a table. */
+/** Lists the campaigns that have rows in a table. */
 const campaignsIn = (table: string): Promise<{ accountId: number; id: number }[]> =>
   many(pool, sql`SELECT DISTINCT account_id AS "accountId", campaign_id AS id FROM ${raw(table)} ORDER BY 1, 2`);
 

@@ -1,12 +1,12 @@
-// What is deleted after RETENTION_DAYS, table by table. This is the one place that deletes rows of all features, because
-// what is kept and for how long is one rule and should be readable in one piece.
+// Statements that delete data after RETENTION_DAYS, table by table. Only this file deletes rows of all features: the
+// retention rule should be readable in one place.
 
 import { type Db, exec, maybeOne, one, type Sql, sql } from '../../platform/db/query.ts';
 import { as, columns, type RowOf } from '../../platform/db/select.ts';
 
 type Old = { readonly before: Date; readonly limit: number };
 
-/** Whether a message with an id in [firstId, endId) is queued, or waits for a deadline of its own. */
+/** Returns true if a message with an id in [firstId, endId) is queued, or waits for its own deadline. */
 export async function hasWaitingMessage(
   db: Db,
   { firstId, endId }: { firstId: string; endId: string },
@@ -29,7 +29,7 @@ export const deleteClientIds = (db: Db, { before, limit }: Old): Promise<number>
         AND created_at < ${before}`,
   );
 
-/** Deletes what is known of lost messages whose ids are all below `beforeId`. */
+/** Deletes the data about lost messages whose ids are all below `beforeId`. */
 export const deleteLostChunks = (db: Db, { beforeId }: { beforeId: string }): Promise<number> =>
   exec(db, sql`DELETE FROM lost_chunk WHERE NOT EXISTS (SELECT FROM unnest(ids) AS id WHERE id >= ${beforeId}::uuid)`);
 
@@ -104,7 +104,7 @@ export async function deleteConversations(
   return gone;
 }
 
-/** Deletes which numbers of pools recipients keep who have not been written to from them since `before`. */
+/** Deletes the pool numbers kept for recipients who were not written to from them since `before`. */
 export const deleteStickySenders = (db: Db, { before, limit }: Old): Promise<number> =>
   exec(
     db,
@@ -152,8 +152,8 @@ export const deleteRecipients = (
   );
 
 /**
- * Deletes how the recipients of a campaign were reached, and the numbers that the client gave, and notes in the goal that
- * the recipients are not listed any more. The figures of the campaign stay.
+ * Deletes the delivery records of a campaign's recipients, and the numbers that the client gave, and notes in the goal
+ * that the recipients are not listed any more. The figures of the campaign stay.
  */
 export const deleteCampaignSteps = (db: Db, { accountId, campaignId }: OldCampaign): Promise<number> => {
   const own = sql`WHERE account_id = ${accountId} AND campaign_id = ${campaignId}`;

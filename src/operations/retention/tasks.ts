@@ -11,7 +11,7 @@ type RetentionDeps = {
   readonly log: Log;
 };
 
-/** The task that deletes what is older than RETENTION_DAYS. */
+/** The task that deletes data older than RETENTION_DAYS. */
 export const retentionTasks = ({ config, ...deps }: RetentionDeps): Task[] => [
   { name: 'retention', pausable: true, work: () => deleteOldData(deps, { days: config.retentionDays }) },
 ];

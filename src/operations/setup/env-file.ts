@@ -11,8 +11,8 @@ export type Settings = Readonly<Record<string, string>>;
 export type EnvFile = { readonly path: string; readonly text: string; readonly settings: Settings };
 
 /**
- * Reads a file of settings, by the rules of systemd; one that does not exist is empty. Errors: 400 when it cannot be read, or
- * when this user could not write it, so that nobody answers questions in vain.
+ * Reads a file of settings, by the rules of systemd; one that does not exist is empty. Errors: 400 when it cannot be
+ * read, or when this user could not write it: better before the questions than after them.
  */
 export async function readEnvFile(path: string): Promise<EnvFile> {
   const text = await readFile(path, 'utf8')
@@ -25,9 +25,10 @@ export async function readEnvFile(path: string): Promise<EnvFile> {
 }
 
 /**
- * Adds settings at the end of the file; what is there stays as it is, comments included. The file is readable by its owner
- * alone (mode 0600); one that exists keeps its group and what the group may, and if root writes it, its owner. It is replaced
- * as a whole, and a symbolic link stays one. Errors: 400 when it cannot be replaced; nothing is left behind then.
+ * Adds settings at the end of the file; its content is unchanged, comments included. The file is readable by its owner
+ * alone (mode 0600); one that exists keeps its group and the group's permissions, and if root writes it, its owner. It
+ * is replaced as a whole, and a symbolic link stays one. Errors: 400 when it cannot be replaced; nothing is left behind
+ * then.
  */
 export async function addSettings({ path, text }: EnvFile, more: Settings): Promise<void> {
   const lines = Object.entries(more).map(([name, value]) => `${name}=${quoted(value)}\n`);
@@ -48,7 +49,10 @@ export async function addSettings({ path, text }: EnvFile, more: Settings): Prom
   }
 }
 
-/** Between single quotes everything stands for itself, but they cannot hold one; between double quotes these are protected. */
+/**
+ * Quotes a value. Between single quotes everything stands for itself, but they cannot contain one; between double
+ * quotes these are escaped.
+ */
 const quoted = (value: string): string =>
   /^[\w@%+=:,./-]*$/.test(value)
     ? value

@@ -13,15 +13,18 @@ import { PLANS } from '../../platform/lib/plan.ts';
 import { channelName } from '../../platform/lib/schema.ts';
 
 const SubscriptionOut = Type.Object({
-  plan: Type.Enum([...PLANS], { type: 'string', description: 'How its traffic is treated, and which limits it has.' }),
+  plan: Type.Enum([...PLANS], {
+    type: 'string',
+    description: 'Plan, which sets the priority of its traffic and its limits.',
+  }),
   channels: Type.Array(channelName(), {
-    description: 'Sends, campaigns and templates on other channels are refused with 403.',
+    description: 'Sends, campaigns and templates on other channels are denied with 403.',
   }),
   contacts: LimitsOut,
   credit: CreditOut,
 });
 
-/** The route that shows what the account may use. */
+/** Registers the route that shows the plan of the account. */
 export function subscriptionRoutes(app: App, { pool }: PlatformDeps): void {
   app.get('/api/partner-gateway/v1/subscription', {
     onRequest: requireScope('money'),

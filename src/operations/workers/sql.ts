@@ -2,7 +2,7 @@ import { type Db, exec, many, raw, sql } from '../../platform/db/query.ts';
 import { as, columns, type RowOf } from '../../platform/db/select.ts';
 import { isOwnerAlive } from '../../platform/db/worker-session.ts';
 
-/** When a task of a worker last ran, and the error of that run. */
+/** Time and error of the last run of a worker's task. */
 export type TaskReport = { readonly name: string; readonly ranAt: string | null; readonly error: string | null };
 
 export type NewWorker = {
@@ -10,9 +10,9 @@ export type NewWorker = {
   readonly host: string;
   readonly pid: number;
   readonly tasks: readonly TaskReport[];
-  /** What its machine has left for the data, in bytes; null: not known. */
+  /** Free space for the data on its machine, in bytes; null: not known. */
   readonly freeBytes: number | null;
-  /** When the TLS certificate of its machine ends; null: it has none. */
+  /** Expiry of the TLS certificate of its machine; null: it has none. */
   readonly certificateEndsAt: Date | null;
 };
 

@@ -7,7 +7,7 @@ import { SECOND_MS } from '../../platform/lib/time.ts';
 import { findCertificateEnd, findFreeBytes } from '../diagnosis/machine.ts';
 import { deleteWorkers, insertWorker } from './sql.ts';
 
-/** A task of a worker and how its last run went. */
+/** A task of a worker and the result of its last run. */
 type TaskState = { readonly name: string; readonly last: LastRun };
 
 type WorkerReportDeps = {
@@ -15,7 +15,7 @@ type WorkerReportDeps = {
   readonly pool: Pool;
   /** The advisory lock key of this worker. */
   readonly owner: number;
-  /** The tasks of this worker and how their last runs went. */
+  /** The tasks of this worker and the results of their last runs. */
   readonly states: () => readonly TaskState[];
 };
 

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { SandboxAnswer } from '../http/server.ts';
 
-/** A regular answer, of any status. */
+/** A regular response, of any status. */
 export type Answer = Extract<SandboxAnswer, object>;
 
 /** The HTTP status of error codes for which it is not 400 (Cloud API, error codes). */
@@ -52,10 +52,10 @@ const TITLES: ReadonlyMap<number, string> = new Map([
 /** Returns the title of an error code. */
 export const titleOf = (code: number): string => TITLES.get(code) ?? 'Error';
 
-/** Why a request is refused. */
+/** Reason for rejecting a request. */
 export type Fault = { readonly code: number; readonly details: string };
 
-/** Creates an error answer in the documented format (Cloud API, error codes). */
+/** Creates an error response in the documented format (Cloud API, error codes). */
 export function faultAnswer({ code, details }: Fault): Answer {
   const error = {
     message: `(#${code}) ${titleOf(code)}`,
@@ -68,8 +68,8 @@ export function faultAnswer({ code, details }: Fault): Answer {
 }
 
 /**
- * Creates the answer to a call whose `appsecret_proof` is missing or wrong (texts as quoted in Yoctol/bottender#271 and
- * facebook/facebook-python-business-sdk#528).
+ * Creates the response to a call whose `appsecret_proof` is missing or wrong (texts as quoted in Yoctol/bottender#271
+ * and facebook/facebook-python-business-sdk#528).
  */
 export const proofFault = (given: boolean): Answer => ({
   status: 400,
@@ -85,7 +85,7 @@ export const proofFault = (given: boolean): Answer => ({
   },
 });
 
-/** Creates the answer for an object that does not exist or does not belong to this token. */
+/** Creates the response for an object that does not exist or does not belong to this token. */
 export const unknownObject = (id: string): Answer => ({
   status: 400,
   body: {
@@ -101,7 +101,7 @@ export const unknownObject = (id: string): Answer => ({
   },
 });
 
-/** Creates an answer with status 200. */
+/** Creates a response with status 200. */
 export const ok = (body: object): Answer => ({ status: 200, body });
 
 const traceId = (): string => `A${randomBytes(17).toString('base64url')}`;

@@ -10,7 +10,7 @@ import type { Samples } from './samples.ts';
 import type { GraphScript } from './script.ts';
 import type { Templates } from './templates.ts';
 
-/** What the API needs. */
+/** Dependencies of the API. */
 export type GraphApiDeps = {
   readonly accessToken: string;
   readonly appSecret: string;
@@ -30,7 +30,7 @@ export type GraphApiDeps = {
   readonly subscription: Subscription;
 };
 
-/** Whether the app is subscribed to the events of the account, and where they go. */
+/** Subscription of the app to the events of the account, with the address for them. */
 export type Subscription = {
   isSubscribed(): boolean;
   set(subscribed: boolean): void;
@@ -45,7 +45,7 @@ export function createApi(deps: GraphApiDeps): (request: SandboxRequest) => Resp
   const byId = new Map(numbers.map((number) => [number.id, number]));
   const unregistered = new Set(numbers.flatMap(({ id, registered = true }) => (registered ? [] : [id])));
 
-  /** Answers a request about the object with this id; `edge` is empty for the object itself. */
+  /** Handles a request about the object with this id; `edge` is empty for the object itself. */
   function onId(id: string, edge: string, request: SandboxRequest): Response {
     const number = byId.get(id);
     if (number) return onNumber(deps, { number, unregistered }, edge, request);
@@ -76,7 +76,7 @@ function isAuthorized({ headers }: SandboxRequest, accessToken: string): boolean
 
 const PROOF = 'appsecret_proof';
 
-/** A proof that was sent must be right, whether the app requires one or not. */
+/** A proof that was sent must be right, even if the app does not require one. */
 function isProven({ query }: SandboxRequest, { accessToken, appSecret, script }: GraphApiDeps): boolean {
   const given = query.get(PROOF);
   return given === null ? !script.requireProof : constantTimeEqual(given, appSecretProof(accessToken, appSecret));

@@ -6,7 +6,7 @@ import type { GraphScript } from './script.ts';
 /** An event to report to the client: one item of a list in `value`, or the complete value of another field. */
 export type Event = {
   readonly entry: EventEntry | null;
-  /** Called once with whether the client answered 200. */
+  /** Called once; `acked` is true if the client returned 200. */
   readonly done?: (acked: boolean) => void;
 } & (
   | {
@@ -32,7 +32,7 @@ export type Events = {
   stop(): Promise<void>;
 };
 
-/** What the callbacks need. */
+/** Options of the callbacks. */
 export type EventsOptions = {
   readonly script: GraphScript;
   readonly ledger: LedgerWriter;

@@ -10,7 +10,7 @@ import { userIdOf } from './statuses.ts';
 export type InboundDraft = {
   /** The person's number; a plus sign is removed. */
   readonly from: string;
-  /** Which of our numbers; defaults to the first one. */
+  /** Our number that receives the message; defaults to the first one. */
   readonly phoneNumberId?: string;
   readonly profileName?: string;
   /** The id; the same id twice simulates a duplicate notification. */
@@ -27,7 +27,7 @@ export type InboundDraft = {
   readonly more?: object;
 };
 
-/** What inbound messages need. */
+/** Dependencies of inbound messages. */
 export type InboundDeps = {
   readonly script: GraphScript;
   readonly ledger: LedgerWriter;

@@ -6,7 +6,7 @@ import {
   type Stamp,
 } from '../http/ledger.ts';
 
-/** One message that reached the simulator, accepted or refused. */
+/** One message that reached the simulator, accepted or rejected. */
 export type MessageEntry = Stamp & {
   readonly kind: 'message';
   readonly phoneNumberId: string;
@@ -17,11 +17,11 @@ export type MessageEntry = Stamp & {
   readonly content: unknown;
   /** The client's own id of the message. */
   readonly opaque: string | null;
-  /** The network's id; null when the message was refused. */
+  /** The network's id; null when the message was rejected. */
   readonly id: string | null;
   /** The error code; 0 when the message was accepted. */
   readonly code: number;
-  /** Whether the request was answered; stays false when the answer was withheld. */
+  /** True if the response was sent; stays false when it was withheld. */
   answered: boolean;
 };
 
@@ -41,7 +41,7 @@ const ZERO_COUNTS = {
   templates: 0,
   acked: 0,
   lost: 0,
-  /** Callback requests that were sent, repetitions included, and those that were answered with 200. */
+  /** Callback requests that were sent, including retries, and those that got a 200. */
   callbacks: 0,
   callbacksAcked: 0,
   /** Bytes of media that were downloaded. */
@@ -50,10 +50,10 @@ const ZERO_COUNTS = {
 type Counter = keyof typeof ZERO_COUNTS;
 
 /**
- * The record of all messages, answers and callbacks of the simulator, with which a proof compares the gateway's data.
+ * The record of all messages, responses and callbacks of the simulator, with which a proof compares the gateway's data.
  */
 export type Ledger = HttpLedger<MessageEntry, EventKind, Counter> & {
-  /** Returns how often each error code refused a message. */
+  /** Returns the number of rejected messages per error code. */
   codes(): Readonly<Record<number, number>>;
 };
 

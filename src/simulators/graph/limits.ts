@@ -53,7 +53,7 @@ export function createLimits(script: GraphScript): Limits {
 export type Windows = {
   /** Opens the window, because the person has written. */
   open(phoneNumberId: string, person: string): void;
-  /** Returns whether free-form messages to the person are allowed. */
+  /** Returns true if free-form messages to the person are allowed. */
   isOpen(phoneNumberId: string, person: string): boolean;
 };
 

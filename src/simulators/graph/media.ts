@@ -11,19 +11,19 @@ export type MediaStore = {
   has(id: string): boolean;
   /** Stores a file as if a person had sent it; returns its id. */
   put(file: MediaFile): string;
-  /** Answers an upload. */
+  /** Handles an upload. */
   upload(request: SandboxRequest): Promise<Answer>;
-  /** Answers with a file's description and a temporary download URL. */
+  /** Returns a file's description and a temporary download URL. */
   show(id: string): Answer;
   remove(id: string): Answer;
-  /** Answers a request for a download URL with the file. */
+  /** Returns the file for a download URL. */
   download(id: string, query: URLSearchParams): Answer;
 };
 
-/** What the media store needs. */
+/** Dependencies of the media store. */
 export type MediaDeps = {
   readonly ledger: LedgerWriter;
-  /** How long a download URL is valid. */
+  /** Validity of a download URL. */
   readonly urlMs: () => number;
   readonly baseUrl: () => string;
 };
@@ -118,5 +118,5 @@ function fileFault(mimeType: string, sizeBytes: number): Fault | null {
   const bare = mimeType.split(';', 1)[0]?.trim() ?? '';
   const limit = LIMITS.get(bare) ?? (DOCUMENT_TYPES.test(bare) ? MAX_DOCUMENT_BYTES : null);
   if (limit === null) return { code: 131053, details: `type: ${bare} is not supported` };
-  return sizeBytes === 0 || sizeBytes > limit ? { code: 131053, details: `file: 1 to ${limit} octets` } : null;
+  return sizeBytes === 0 || sizeBytes > limit ? { code: 131053, details: `file: 1 to ${limit} bytes` } : null;
 }

@@ -23,7 +23,7 @@ export type PhoneNumber = {
   readonly pin?: string;
 };
 
-/** What the message endpoint needs. */
+/** Dependencies of the message endpoint. */
 export type MessageDeps = {
   readonly script: GraphScript;
   readonly ledger: LedgerWriter;
@@ -37,14 +37,14 @@ export type MessageDeps = {
 
 /** The endpoint for messages. */
 export type MessageDesk = {
-  /** Accepts or refuses a message, or marks an inbound message as read. */
+  /** Accepts or rejects a message, or marks an inbound message as read. */
   post(number: PhoneNumber, body: unknown): SandboxAnswer | Promise<SandboxAnswer>;
 };
 
-/** The newest destinations whose refusals are counted. */
+/** Maximum number of destinations whose rejections are counted; the newest are kept. */
 const MAX_REFUSALS = 10_000;
 
-const SCRIPTED = 'Refused by the script of the simulator.';
+const SCRIPTED = 'Rejected by the script of the simulator.';
 
 type Accepted = { readonly to: string; readonly category: string };
 
@@ -65,7 +65,7 @@ export function createMessageDesk(deps: MessageDeps): MessageDesk {
     });
   }
 
-  /** Validates a request in the network's order: format, template, the script's refusals, then the rates. */
+  /** Validates a request in the network's order: format, template, the script's rejections, then the rates. */
   function validate(number: PhoneNumber, body: unknown): Accepted | Fault {
     const frame = frameFault(body);
     if (frame) return frame;

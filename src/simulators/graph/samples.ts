@@ -6,11 +6,11 @@ import { type Answer, type Fault, faultAnswer, unknownObject, ok } from './answe
  * The uploads of sample files for template headers: announced first, then sent (Cloud API, message templates).
  */
 export type Samples = {
-  /** Answers the announcement of a file. */
+  /** Handles the announcement of a file. */
   begin(query: URLSearchParams): Answer;
-  /** Answers the upload of a file, or a GET for how much of it has arrived. */
+  /** Handles the upload of a file, or a GET for its progress. */
   put(id: string, request: SandboxRequest): Answer;
-  /** Returns whether this handle was issued here. */
+  /** Returns true if this handle was issued here. */
   has(handle: string): boolean;
 };
 

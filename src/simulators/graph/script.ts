@@ -8,16 +8,16 @@ export type StatusStep = {
   readonly code?: number;
 };
 
-/** What happens to the messages to one kind of destination. */
+/** Outcome of the messages to one kind of destination. */
 export type Outcome = {
-  /** Refuses messages with this code: always, or `refuseTimes` times before one is accepted. */
+  /** Rejects messages with this code: always, or `refuseTimes` times before one is accepted. */
   readonly refuse?: number;
   readonly refuseTimes?: number;
   /** Accepts messages as held for quality assessment. */
   readonly held?: boolean;
   /** The statuses of the message; by default sent, then delivered. */
   readonly steps?: readonly StatusStep[];
-  /** Sends the first status before the request is answered. */
+  /** Sends the first status before the response to the request. */
   readonly early?: boolean;
   /** Sends each status twice. */
   readonly doubled?: boolean;
@@ -28,20 +28,22 @@ export type Outcome = {
  * `…Share` fields are probabilities from 0 to 1; all randomness is derived from `seed`.
  */
 export type GraphScript = PosterScript & {
-  /** Refuses every message with this code. */
+  /** Rejects every message with this code. */
   refuse: number | null;
-  /** Refuses calls without `appsecret_proof`, like an app whose setting "Require App Secret" is on. */
+  /** Rejects calls without `appsecret_proof`, like an app whose setting "Require App Secret" is on. */
   requireProof: boolean;
-  /** Accepts every message without ever answering. */
+  /** Accepts every message without ever responding. */
   silent: boolean;
   answerDelayMs: number;
-  /** The share of messages that are accepted and never answered. */
+  /** The share of messages that are accepted without a response. */
   dropAnswerShare: number;
   /** Messages per second and number (token bucket, a quarter of a second deep); 0 means no limit. */
   tps: number;
-  /** Messages to one person at once before error 131056; one more is allowed every 6 s. 0 means no limit. */
+  /**
+   * Messages to one person in quick succession before error 131056; one more is allowed every 6 s. 0 means no limit.
+   */
   pairBurst: number;
-  /** How long free-form messages are allowed after a person's last message; 0 means always. */
+  /** Time during which free-form messages are allowed after a person's last message; 0 means always. */
   windowMs: number;
   /** By the last four digits of the destination; every other destination gets `otherwise`. */
   outcomes: Readonly<Record<string, Outcome>>;
@@ -64,7 +66,7 @@ export type GraphScript = PosterScript & {
 
   /** The time until a new template is approved; one with `reject` in its name is rejected. */
   approveAfterMs: number;
-  /** How long a download URL is valid. */
+  /** Validity of a download URL. */
   mediaUrlMs: number;
   seed: number;
 };

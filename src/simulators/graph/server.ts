@@ -29,7 +29,7 @@ export type SandboxGraphOptions = {
   readonly templates?: readonly object[];
   /** The callback URL; without one (null, the default) callbacks are lost. */
   readonly callbackUrl?: string | null;
-  /** Whether the app is subscribed to the account at first: without it, callbacks are lost. Default true. */
+  /** True if the app is subscribed to the account at first: without it, callbacks are lost. Default true. */
   readonly subscribed?: boolean;
   /** `counts` keeps no entries in memory: for benches and long runs. Default `entries`. */
   readonly ledger?: 'entries' | 'counts';
@@ -88,9 +88,9 @@ const MAX_BYTES = 101 * 1024 * 1024;
 const CHALLENGE_MS = 10_000;
 
 /**
- * Starts a simulator of the WhatsApp network for tests, benches and first steps: the Graph API,
- * as strict as the real one, with signed callbacks that are late, duplicated or out of order as the script
- * says, and a ledger of all messages and events. Rejects when the port is not available.
+ * Starts a simulator of the WhatsApp network for tests, benches and first steps: the Graph API, as strict as the real
+ * one, with signed callbacks that are late, duplicated or out of order as the script defines, and a ledger of all
+ * messages and events. Rejects when the port is not available.
  */
 export async function startSandboxGraph(options: SandboxGraphOptions = {}): Promise<SandboxGraph> {
   const { accessToken = 'sandbox-token', appSecret = 'sandbox-secret' } = options;

@@ -13,7 +13,7 @@ export type Taken = {
   readonly to: string;
   readonly opaque: string | null;
   readonly category: string;
-  /** Whether the message is free-form and outside the window, which only a status reports. */
+  /** True if the message is free-form and outside the window, which only a status reports. */
   readonly outOfWindow: boolean;
 };
 
@@ -26,7 +26,7 @@ export type StatusPlanner = {
   stop(): void;
 };
 
-/** What the schedule needs. */
+/** Dependencies of the schedule. */
 export type StatusDeps = {
   readonly script: GraphScript;
   readonly ledger: LedgerWriter;
@@ -38,7 +38,7 @@ type Due = { readonly message: Taken; readonly step: StatusStep };
 
 const RE_ENGAGEMENT: readonly StatusStep[] = [{ status: 'failed', code: 131047, afterMs: 500 }];
 
-/** Creates the schedule that sends the statuses of messages as the script says. */
+/** Creates the schedule that sends the statuses of messages as the script defines. */
 export function createStatusPlanner({ script, ledger, random, events }: StatusDeps): StatusPlanner {
   const timeline = createTimeline<Due>(send);
 

@@ -47,12 +47,12 @@ export type Templates = {
   stop(): void;
 };
 
-/** What the templates need. */
+/** Dependencies of the templates. */
 export type TemplateDeps = {
   readonly script: GraphScript;
   readonly ledger: LedgerWriter;
   readonly events: Events;
-  /** Returns whether a handle belongs to an uploaded sample. */
+  /** Returns true if a handle belongs to an uploaded sample. */
   readonly isSample: (handle: string) => boolean;
 };
 

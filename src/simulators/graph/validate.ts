@@ -10,7 +10,7 @@ const MAX_TEXT_LENGTH = 4096;
 const MAX_CAPTION_LENGTH = 1024;
 const MAX_OPAQUE_LENGTH = 512;
 
-/** The media types, and whether each may have a caption. */
+/** The media types; true if a type may have a caption. */
 const ALLOWS_CAPTION: ReadonlyMap<string, boolean> = new Map([
   ['image', true],
   ['video', true],

@@ -12,7 +12,7 @@ import { createTimeline } from '../smsc/timeline.ts';
 
 /** The behaviour of the simulator: that of the simulated SMSC, as far as it is the same over HTTP. */
 export type HttpSmsScript = SandboxScript & {
-  /** The share of messages that are taken and answered with 503, as by a proxy that lost its server. */
+  /** The share of messages that are accepted although the response is 503, as from a proxy that lost its server. */
   errorShare: number;
 };
 
@@ -29,9 +29,9 @@ export type SandboxHttpSms = {
   readonly script: HttpSmsScript;
   /** Posts receipts to this URL from now on; until then they wait. */
   callTo(url: string): void;
-  /** How many messages were taken without an answer that says so. */
+  /** Number of messages that were accepted without a response that confirms it. */
   withheld(): number;
-  /** How many receipts are not due yet, or wait for the next callback. */
+  /** Number of receipts that are not due yet, or wait for the next callback. */
   scheduled(): number;
   close(): Promise<void>;
 };
@@ -39,7 +39,7 @@ export type SandboxHttpSms = {
 /** The API key that requests must have, and the key that signs callbacks. */
 export const HTTP_SMS_SECRETS = { apiKey: 'the-api-key', signingKey: 'the-signing-key' };
 
-/** What a connection of the kind `http` needs to send to the simulator, besides its `baseUrl`. */
+/** Settings of a connection of the kind `http` to the simulator, in addition to its `baseUrl`. */
 export const HTTP_SMS_PROTOCOL = {
   probePath: '/status',
   request: {
@@ -77,8 +77,8 @@ const MAX_BATCH = 50;
 const FOREIGN_DIGITS = 1e9;
 
 /**
- * Starts a web service that takes SMS as JSON and posts signed receipts, several in one callback. It records a message in
- * its ledger before it answers, and may then keep the answer to itself, or answer with 503. Rejects when the port is not
+ * Starts a web service that takes SMS as JSON and posts signed receipts, several in one callback. It records a message
+ * in its ledger before it responds, and may then withhold the response, or send a 503. Rejects when the port is not
  * available.
  */
 export async function startSandboxHttpSms(options: HttpSmsOptions = {}): Promise<SandboxHttpSms> {
@@ -120,7 +120,7 @@ export async function startSandboxHttpSms(options: HttpSmsOptions = {}): Promise
     add({ entry, receipt: { id, ref, state: stat, error: err, to, from } });
   }
 
-  /** A receipt of a message that nobody sent. */
+  /** Sends a receipt for an unknown message. */
   function reportForeign({ to, from }: Message, { stat, err }: ReceiptStep): void {
     const id = String(1 + Math.floor(random.next() * FOREIGN_DIGITS));
     const entry = ledger.recordDelivery('receipt', () => entryOf({ id: '', receiptId: id, text: stat, to, from }));

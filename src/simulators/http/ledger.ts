@@ -15,7 +15,7 @@ export type EventEntry<Kind extends string> = Stamp & {
   readonly id: string;
   /** The name of the event. */
   readonly what: string;
-  /** How many times a callback with this event was sent. */
+  /** Number of times that a callback with this event was sent. */
   tries: number;
   /** `lost`: given up after the last attempt, or because the queue was full. */
   result: EventResult;
@@ -56,8 +56,8 @@ export type HttpLedgerOptions<Kind extends string, Counter extends string> = {
 };
 
 /**
- * Creates what the ledgers of the HTTP simulators have in common: `writer` with the ordered entries and the counters,
- * `addMessage` to record a message, and `answers`, which counts how often each answer was given.
+ * Creates the common parts of the HTTP simulators' ledgers: `writer` with the ordered entries and the counters,
+ * `addMessage` to record a message, and `answers`, which counts each response.
  */
 export function createHttpLedger<
   Message extends { readonly kind: 'message' },
@@ -100,7 +100,7 @@ export function createHttpLedger<
   };
 
   /**
-   * Counts a message and, unless null, its answer; returns the entry that `build` makes, or null when none are kept.
+   * Counts a message and, unless null, its response; returns the entry that `build` makes, or null when none are kept.
    */
   function addMessage(
     accepted: boolean,

@@ -8,10 +8,10 @@ export type Callback = {
   readonly body: string;
 };
 
-/** How a callback ended. */
+/** Result of a callback. */
 export type CallbackResult = {
   readonly tries: number;
-  /** The HTTP status of the last attempt; 0 without an answer. */
+  /** The HTTP status of the last attempt; 0 without a response. */
   readonly status: number;
   readonly body: Buffer;
   readonly acked: boolean;
@@ -20,8 +20,8 @@ export type CallbackResult = {
 /** A queue of callbacks with repetition. */
 export type Poster = {
   /**
-   * Sends a callback until it is answered with 200 or `callbackMaxTries` is reached. Returns false when the queue is
-   * full: the callback is then lost. `done` is called once, or never when the poster is stopped before.
+   * Sends a callback until it gets a 200 or `callbackMaxTries` is reached. Returns false when the queue is full: the
+   * callback is then lost. `done` is called once, or never when the poster is stopped before.
    */
   push(callback: Callback, done?: (result: CallbackResult) => void): boolean;
   /** Returns the number of callbacks that are waiting or in flight. */
@@ -45,7 +45,7 @@ export type PosterScript = {
   maxWaiting: number;
 };
 
-/** All defaults except `maxWaiting`, which depends on how many events a network puts in one request. */
+/** All defaults except `maxWaiting`, which depends on the number of events that a network puts in one request. */
 export const POSTER_DEFAULTS = {
   callbackConcurrency: 8,
   callbackRetryMs: 1000,

@@ -11,7 +11,7 @@ export type SandboxRequest = {
   readonly body: Buffer;
 };
 
-/** The answer of a simulator to an HTTP request. */
+/** The response of a simulator to an HTTP request. */
 export type SandboxAnswer =
   | {
       readonly status: number;
@@ -19,12 +19,12 @@ export type SandboxAnswer =
       /** Objects are sent as JSON, strings and buffers unchanged. */
       readonly body: object | string | Buffer;
     }
-  /** No answer: the connection stays open. */
+  /** No response: the connection stays open. */
   | 'silent'
   /** The connection is cut. */
   | 'cut';
 
-/** Answers requests; an error becomes a 500. */
+/** Handles requests; an error becomes a 500. */
 export type Handler = (request: SandboxRequest) => SandboxAnswer | Promise<SandboxAnswer>;
 
 /** A running HTTP server of a simulator. */
@@ -49,8 +49,8 @@ export type ServerOptions = {
 };
 
 /**
- * Starts a plain HTTP server for a simulator. Bodies longer than `maxBytes` are answered with 413. Rejects when the
- * port is not available.
+ * Starts a plain HTTP server for a simulator. Bodies longer than `maxBytes` get a 413. Rejects when the port is not
+ * available.
  */
 export async function startServer(options: ServerOptions): Promise<SandboxServer> {
   const { host = '127.0.0.1', port = 0, maxBytes, handle } = options;

@@ -13,7 +13,7 @@ import { faultOfBatch, faultOfFile } from './validate.ts';
  * capabilities).
  */
 export type Agents = {
-  /** Returns an agent's id in the form of the options, whether it was given with or without `@rbm.goog`. */
+  /** Returns an agent's id in the form of the options; it may be given with or without `@rbm.goog`. */
   normalizeId(agentId: string): string;
   /** Returns null when the agent belongs to this account and may write to the number. */
   faultOf(agentId: string, phone: string): Fault | null;

@@ -13,7 +13,7 @@ const STATUSES = {
 /** The name of an error status of Google's APIs. */
 export type ErrorName = keyof typeof STATUSES;
 
-/** Why a request is refused, in the terms of Google's APIs (RBM API, errors). */
+/** Reason for rejecting a request, in the terms of Google's APIs (RBM API, errors). */
 export type Fault = { readonly name: ErrorName; readonly text: string };
 
 const TEXTS: Readonly<Record<ErrorName, string>> = {
@@ -33,11 +33,11 @@ export const faultOf = (name: ErrorName, text: string = TEXTS[name]): Fault => (
 /** Creates a fault for an invalid argument. */
 export const invalid = (text: string): Fault => faultOf('INVALID_ARGUMENT', text);
 
-/** Creates the answer to a refused request, in the format of Google's APIs. */
+/** Creates the response to a rejected request, in the format of Google's APIs. */
 export const refuse = ({ name, text }: Fault): SandboxAnswer => ({
   status: STATUSES[name],
   body: { error: { code: STATUSES[name], message: text, status: name } },
 });
 
-/** Creates an answer with status 200. */
+/** Creates a response with status 200. */
 export const ok = (body: object): SandboxAnswer => ({ status: 200, body });

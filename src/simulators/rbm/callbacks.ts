@@ -19,11 +19,11 @@ export type OutgoingEvent = {
 
 /** The signed callbacks of the simulator. */
 export type Callbacks = {
-  /** Resolves with whether the client answered 200; false at once without a URL, or when the queue is full. */
+  /** Resolves with true if the client returned 200; immediately with false without a URL, or when the queue is full. */
   send(event: OutgoingEvent): Promise<boolean>;
   /**
    * Performs the handshake with a URL and sends the events there from then on. Resolves with false, and changes
-   * nothing, when the answer is not the secret (RBM API, webhooks).
+   * nothing, when the response is not the secret (RBM API, webhooks).
    */
   register(url: string): Promise<boolean>;
   /** Returns the number of callbacks that are not acknowledged yet. */
@@ -33,7 +33,7 @@ export type Callbacks = {
   stop(): Promise<void>;
 };
 
-/** What the callbacks need. */
+/** Options of the callbacks. */
 export type CallbackOptions = {
   readonly script: RbmScript;
   readonly ledger: LedgerWriter;
@@ -76,7 +76,7 @@ export function createCallbacks({ script, ledger, clientToken }: CallbackOptions
 
 const TYPES = { event: 'event', inbound: 'message', launch: 'agent_launch_event' } as const;
 
-/** Wraps an event in its envelope and signs the wrapped octets. */
+/** Wraps an event in its envelope and signs the wrapped bytes. */
 function envelopeOf({ kind, what, agentId, event }: OutgoingEvent, clientToken: string): SealedCallback {
   const data = Buffer.from(JSON.stringify(event));
   const attributes = { type: TYPES[kind], business_id: agentId, product: 'RBM', event_type: what };

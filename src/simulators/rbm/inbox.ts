@@ -23,11 +23,11 @@ export type MessageRequest = {
 
 /** The endpoint that accepts messages. */
 export type Inbox = {
-  /** Accepts or refuses a message (RBM API, authorization, agentMessages and errors). */
+  /** Accepts or rejects a message (RBM API, authorization, agentMessages and errors). */
   create(request: MessageRequest): Promise<SandboxAnswer>;
 };
 
-/** What the endpoint needs. */
+/** Options of the endpoint. */
 export type InboxOptions = {
   readonly script: RbmScript;
   readonly ledger: LedgerWriter;
@@ -38,12 +38,12 @@ export type InboxOptions = {
 
 /** The limit of a complete message as JSON. */
 const MAX_MESSAGE_BYTES = 250_000;
-/** The newest numbers whose refusals are counted. */
+/** Maximum number of numbers whose rejections are counted; the newest are kept. */
 const MAX_REFUSED_NUMBERS = 100_000;
 
 /** Creates the endpoint that accepts messages. */
 export function createInbox({ script, ledger, random, agents, messages }: InboxOptions): Inbox {
-  /** By number: how often a message was refused because of `refuseTimes` since one was accepted. */
+  /** Rejections by number: how often a message was rejected because of `refuseTimes` since one was accepted. */
   const refusals = createRecentMap<number>(() => MAX_REFUSED_NUMBERS);
 
   async function create(request: MessageRequest): Promise<SandboxAnswer> {
@@ -113,7 +113,10 @@ export function createInbox({ script, ledger, random, agents, messages }: InboxO
     return answer(request, outcome, 1);
   }
 
-  /** A repeated id is silently ignored, as at the real network: the answer is that of the first request. */
+  /**
+   * Handles a repeated id, which is silently ignored, as on the real network: the response is that of the first
+   * request.
+   */
   function repeat(known: Taken): SandboxAnswer {
     known.requests += 1;
     ledger.count('repeats');

@@ -6,7 +6,7 @@ import {
   type Stamp,
 } from '../http/ledger.ts';
 
-/** One message that reached the simulator, accepted or refused. */
+/** One message that reached the simulator, accepted or rejected. */
 export type MessageEntry = Stamp & {
   readonly kind: 'message';
   readonly agentId: string;
@@ -19,9 +19,9 @@ export type MessageEntry = Stamp & {
   readonly status: string;
   /** Further requests with the same id, which have no effect. */
   repeats: number;
-  /** Whether the message reached the handset; true at the latest when this was reported. */
+  /** True if the message reached the handset; set at the latest when this was reported. */
   delivered: boolean;
-  /** Whether the message was revoked before it was shown. */
+  /** True if the message was revoked before it was shown. */
   revoked: boolean;
 };
 
@@ -55,10 +55,10 @@ const ZERO_COUNTS = {
 type Counter = keyof typeof ZERO_COUNTS;
 
 /**
- * The record of all messages, answers and callbacks of the simulator, with which a proof compares the gateway's data.
+ * The record of all messages, responses and callbacks of the simulator, with which a proof compares the gateway's data.
  */
 export type Ledger = HttpLedger<MessageEntry, EventKind, Counter> & {
-  /** Returns how often each status answered a message. */
+  /** Returns the number of responses to messages per status. */
   statuses(): Readonly<Record<string, number>>;
 };
 

@@ -36,7 +36,7 @@ export type Messages = {
   stop(): void;
 };
 
-/** What the messages need. */
+/** Dependencies of the messages. */
 export type MessagesOptions = {
   readonly script: RbmScript;
   readonly ledger: LedgerWriter;

@@ -8,15 +8,15 @@ import type { RbmScript } from './script.ts';
 
 /** The access tokens of the simulator. */
 export type OAuth = {
-  /** Answers a request to the token endpoint (RBM API, authorization). */
+  /** Handles a request to the token endpoint (RBM API, authorization). */
   grant(request: SandboxRequest): SandboxAnswer;
-  /** Returns whether an `Authorization` header holds a valid token. */
+  /** Returns true if an `Authorization` header contains a valid token. */
   admits(header: string | undefined): boolean;
   /** Invalidates all tokens. */
   revokeTokens(): void;
 };
 
-/** What the token endpoint needs. */
+/** Options of the token endpoint. */
 export type OAuthOptions = {
   readonly script: RbmScript;
   readonly ledger: LedgerWriter;
@@ -29,7 +29,7 @@ export type OAuthOptions = {
   readonly audience: () => string;
 };
 
-/** How far the clocks may differ. */
+/** Maximum difference between the clocks. */
 const MAX_CLOCK_SKEW_SECONDS = 60;
 /** Maximum valid tokens; beyond it the oldest is dropped. */
 const MAX_TOKENS = 1000;

@@ -25,7 +25,7 @@ export type UserAction = {
 
 /** The people who use the simulated network. */
 export type People = {
-  /** Sends the callback for an action; resolves with whether the client answered 200. */
+  /** Sends the callback for an action; resolves with true if the client returned 200. */
   act(action: UserAction): Promise<boolean>;
   /** Returns a file that a person sent; null when it is unknown. */
   serve(id: string): SandboxAnswer | null;

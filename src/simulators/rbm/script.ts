@@ -22,9 +22,9 @@ export type EventStep = {
   readonly afterMs: number;
 };
 
-/** What happens to the messages to one kind of destination. */
+/** Outcome of the messages to one kind of destination. */
 export type Outcome = {
-  /** Refuses messages with this error: always, or `refuseTimes` times before one is accepted. */
+  /** Rejects messages with this error: always, or `refuseTimes` times before one is accepted. */
   readonly refuse?: ErrorName;
   readonly refuseTimes?: number;
   /** The features of the handset; all by default. */
@@ -34,13 +34,13 @@ export type Outcome = {
    * that is sooner.
    */
   readonly steps?: readonly EventStep[];
-  /** Sends the first event before the request is answered. */
+  /** Sends the first event before the response to the request. */
   readonly early?: boolean;
   /** Sends no events: the client does not learn of a delivery, and the message cannot be revoked any more. */
   readonly unreported?: boolean;
   /** Sends each event twice. */
   readonly doubled?: boolean;
-  /** Withholds the answers to this many requests for one message, although the first request was accepted. */
+  /** Withholds the responses to this many requests for one message, although the first request was accepted. */
   readonly silentTimes?: number;
 };
 
@@ -49,31 +49,30 @@ export type Outcome = {
  * `…Share` fields are probabilities from 0 to 1; all randomness is derived from `seed`.
  */
 export type RbmScript = PosterScript & {
-  /** Refuses every message with this error. */
+  /** Rejects every message with this error. */
   refuse: ErrorName | null;
-  /** Refuses messages without a traffic type, as of agents with several uses. */
+  /** Rejects messages without a traffic type, as of agents with several uses. */
   requireTrafficType: boolean;
-  /** Accepts every message without ever answering. */
+  /** Accepts every message without ever responding. */
   silent: boolean;
   answerDelayMs: number;
-  /** The share of messages that are answered with 429 and not accepted. */
+  /** The share of messages that get a 429 and are not accepted. */
   throttleShare: number;
-  /** The share of messages that are answered with 503 and not accepted. */
+  /** The share of messages that get a 503 and are not accepted. */
   unavailableShare: number;
-  /** The share of messages that are accepted and never answered. */
+  /** The share of messages that are accepted without a response. */
   dropAnswerShare: number;
-  /** The share of messages that are accepted and answered by cutting the connection. */
+  /** The share of messages that are accepted before the connection is cut without a response. */
   cutShare: number;
   /** Messages per second and agent (token bucket, a quarter of a second deep); 0 means no limit. */
   tps: number;
   /**
-   * Answers a revocation with 404 after delivery (`guide`), or always with 200 (`reference`), as Google's documents
-   * differ.
+   * Response to a revocation after delivery: 404 (`guide`), or always 200 (`reference`), as Google's documents differ.
    */
   revoke: 'guide' | 'reference';
-  /** Whether a second revocation of the same message is answered as for an unknown message. */
+  /** True if a second revocation of the same message gets the response for an unknown message. */
   forgetsRevoked: boolean;
-  /** The share of revocations that are performed and not answered. */
+  /** The share of revocations that are performed without a response. */
   dropRevokeShare: number;
   /** The share of messages that are delivered although they were revoked with 200. */
   deliverRevokedShare: number;

@@ -268,7 +268,7 @@ describe('other requests', () => {
 
 type Receiver = { readonly url: string; readonly heard: ReadCallback[]; status: number };
 
-/** A client's address as it should be: it reads what comes and answers 200. */
+/** Starts a well-behaved callback address of a client: it reads every request and returns 200. */
 async function receive(): Promise<Receiver> {
   const receiver = { url: '', heard: [] as ReadCallback[], status: 200 };
   const server = createServer((request, response) => {

@@ -47,11 +47,11 @@ export type SandboxRbm = {
   readonly agents: readonly string[];
   readonly script: RbmScript;
   readonly ledger: Ledger;
-  /** Performs the handshake with a URL and sends events there; resolves with false when the answer was wrong. */
+  /** Performs the handshake with a URL and sends events there; resolves with false when the response was wrong. */
   setCallback(url: string): Promise<boolean>;
-  /** Simulates an action of a person; resolves with whether the client answered 200. */
+  /** Simulates an action of a person; resolves with true if the client returned 200. */
   injectUser(action: UserAction): Promise<boolean>;
-  /** Sends a launch event; resolves with whether the client answered 200. */
+  /** Sends a launch event; resolves with true if the client returned 200. */
   changeLaunch(change: LaunchChange): Promise<boolean>;
   /** Continues with messages that an earlier simulator left open, as if they had just been accepted. */
   resume(owed: readonly OwedMessage[]): void;
@@ -71,9 +71,9 @@ const MAX_BODY_BYTES = (100 << 20) + 1024;
 const REGION = '/v1/regions/sandbox';
 
 /**
- * Starts a simulator of the Google RBM network that is as strict as the real one: tokens, messages,
- * revocation, capabilities, files, testers and signed callbacks. The last four digits of a number decide what happens
- * to its messages (script.ts). Rejects when the port is not available.
+ * Starts a simulator of the Google RBM network that is as strict as the real one: tokens, messages, revocation,
+ * capabilities, files, testers and signed callbacks. The last four digits of a number decide the outcome of its
+ * messages (script.ts). Rejects when the port is not available.
  */
 export async function startSandboxRbm(options: SandboxRbmOptions = {}): Promise<SandboxRbm> {
   const {

@@ -2,10 +2,11 @@ import http, { type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 /**
- * Starts a loopback server for the callbacks: HOST may be an address that is not reachable from here, a certificate is for
- * another name than this machine's, and a proxy on this machine (TRUST_PROXY) must say that its clients use HTTPS, which
- * is said here for the sandbox. For that reason this server accepts nothing but callbacks, and no claim about who sends
- * them. The processes of one program share its port, as they share their address; alone, port 0 chooses one.
+ * Starts a loopback server for the callbacks: HOST may be an address that is not reachable from here, a certificate is
+ * for another name than this machine's, and a proxy on this machine (TRUST_PROXY) must state that its clients use
+ * HTTPS, which is assumed here for the sandbox. For that reason this server accepts nothing but callbacks, and no claim
+ * about who sends them. The processes of one program share its port, as they share their address; alone, port 0 chooses
+ * one.
  */
 export async function startCallbackServer(
   program: RequestListener,

@@ -13,7 +13,7 @@ import { describeOpen, type EndedMessages, endOpenMessages, restoreSandbox, reti
 import { listOpenMessages, notifySandbox, type OpenMessages } from './sql.ts';
 
 const NAMES: Readonly<Record<Channel, string>> = { SMS: SMSC_NAME, WHATSAPP: WHATSAPP_NAME, RCS: RCS_NAME };
-/** With the other fields and JSON escapes the payload stays below the limit of a NOTIFY. */
+/** Maximum length of a text: with the other fields and JSON escapes, the payload stays below the limit of a NOTIFY. */
 const MAX_TEXT_LENGTH = 1600;
 
 type Flags = { channel: 'sms' | 'whatsapp' | 'rcs'; from: string; to: string; text: string };
@@ -41,8 +41,10 @@ export function registerSandboxInbound(sandbox: Command, context: CommandContext
 export function registerSandboxRetirement(sandbox: Command, context: CommandContext): void {
   sandbox
     .command('retire')
-    .description('take the built-in sandbox out of routes, readiness, metrics and doctor, once a real carrier is there')
-    .option('--end-messages', 'end its open messages: those that wait as DELETED, those without a receipt as EXPIRED')
+    .description(
+      'remove the built-in sandbox from routes, readiness, metrics and doctor, once a real carrier is connected',
+    )
+    .option('--end-messages', 'end its open messages: queued ones as DELETED, those without a receipt as EXPIRED')
     .action(async ({ endMessages }: { readonly endMessages?: true }) => {
       if (context.config().sandbox === 'on')
         throw new AppError('conflict', { message: 'SANDBOX=on starts the sandbox again: set it to auto or off first' });
@@ -58,7 +60,7 @@ export function registerSandboxRetirement(sandbox: Command, context: CommandCont
       });
       context.report({ retired: true, ...ended }, ({ withdrawn, givenUp }) =>
         [
-          'The sandbox is retired: nothing leads to it, and readiness, metrics and doctor leave it out.',
+          'The sandbox is retired: nothing leads to it, and readiness, metrics and doctor omit it.',
           ...(withdrawn + givenUp > 0 ? [`${withdrawn} messages were withdrawn, ${givenUp} were given up.`] : []),
           '`sandbox restore` brings it back.',
         ].join('\n'),
@@ -67,7 +69,7 @@ export function registerSandboxRetirement(sandbox: Command, context: CommandCont
 
   sandbox
     .command('restore')
-    .description('bring the built-in sandbox back beside real carriers, from the next start of the command serve on')
+    .description('run the built-in sandbox next to real carriers again, from the next start of serve')
     .action(async () => {
       if (context.config().sandbox === 'off')
         throw new AppError('conflict', {
@@ -77,9 +79,9 @@ export function registerSandboxRetirement(sandbox: Command, context: CommandCont
       const connections = await context.withDatabase((pool) => restoreSandbox(pool, author));
       if (connections.length === 0)
         throw new AppError('not_found', {
-          message: 'There never was a sandbox here: start the program with SANDBOX=on',
+          message: 'The sandbox is not enabled: start the program with SANDBOX=on',
         });
-      context.report({ connections }, () => 'The sandbox runs again from the next start of the command serve on.');
+      context.report({ connections }, () => 'The sandbox runs again from the next start of serve.');
     });
 }
 

@@ -63,7 +63,7 @@ test('the next start keeps the ids, and what an account created at the network b
   expect(await templates(accountId + 1)).toEqual(common);
   expect(await templates(accountId)).toContain('900000000000077 own');
   expect(graph.templates.all().find(({ id }) => id === own.id)).toMatchObject({ name: 'own', status: 'REJECTED' });
-  // What signs is new with each life; the key of the service account takes a second to make.
+  // The signing secrets are new in each life; the key of the service account takes a second to make.
   expect((await secretsOf(WHATSAPP_NAME))['appSecret']).not.toBe(whatsapp['appSecret']);
   expect((await secretsOf(RCS_NAME))['clientToken']).not.toBe(rcs['clientToken']);
   expect((await secretsOf(RCS_NAME))['privateKey']).toBe(rcs['privateKey']);
@@ -91,7 +91,7 @@ test('receipts that an earlier run owed are sent once the callbacks are connecte
   for (const { carrierId } of owed) await expect.poll(() => heard().includes(carrierId)).toBe(true);
 });
 
-/** Proves itself to the networks as the program does, and keeps what they tell: on RCS out of its envelope. */
+/** Authenticates to the networks as the program does, and keeps their reports: on RCS out of its envelope. */
 async function listenAsProgram() {
   const bodies: string[] = [];
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {

@@ -198,7 +198,7 @@ const toDraft = ({ id, name, language, category, status, named, content }: Templ
   parameter_format: named ? 'NAMED' : 'POSITIONAL',
 });
 
-/** Removes the sandbox's number, agent and templates: messages sent with them would wait for ever. */
+/** Removes the sandbox's number, agent and templates: messages sent with them would wait forever. */
 export async function retireSandboxNetworks(pool: Pool): Promise<void> {
   for (const name of [WHATSAPP_NAME, RCS_NAME]) {
     const known = await findConnection(pool, { name });

@@ -9,7 +9,7 @@ import { faultOf, refuse } from '../rbm/answer.ts';
 import * as rbm from '../rbm/script.ts';
 import * as smsc from '../smsc/script.ts';
 
-// The table of docs/api.md is compared with what the scripts of the simulators do, in the words of the table.
+// Compares the table of docs/api.md with the scripts of the simulators, in the words of the table.
 
 const PAGE = readFileSync(new URL('../../../docs/api.md', import.meta.url), 'utf8');
 const SECTION = PAGE.split('### Numbers of the sandbox')[1]?.split('\n#')[0] ?? '';

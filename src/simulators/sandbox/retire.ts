@@ -23,8 +23,9 @@ async function closeSandbox(pool: Pool): Promise<void> {
 }
 
 /**
- * Retires the sandbox whole, unless messages are open on it: nothing leads to it any more, its connections are paused, and
- * readiness, metrics, `doctor` and the lists leave them out. Its receipts that match no message are deleted. Numbers stay assigned, so that it can come back as it was.
+ * Retires the sandbox completely, unless messages are open on it: nothing leads to it any more, its connections are
+ * paused, and readiness, metrics, `doctor` and the lists omit them. Its receipts that match no message are deleted.
+ * Numbers stay assigned, so that it can be restored as it was.
  *
  * @returns the messages that keep it from being retired; none when it is retired, or there is none
  */
@@ -40,14 +41,15 @@ export async function retireSandbox(pool: Pool, author: Author): Promise<db.Open
   });
 }
 
-/** How many messages were ended. */
+/** Numbers of messages that were ended. */
 export type EndedMessages = { readonly withdrawn: number; readonly givenUp: number };
 
 /**
- * Retires the sandbox and ends its open messages: nothing leads to it any more, and it is retired before the first message
- * ends, so that `doctor` and the next start know what was interrupted. Those that wait end DELETED, those of which it owes a
- * receipt end EXPIRED; credit that is frozen returns, and no other channel follows. Those that are being submitted at this
- * moment stay. Each batch takes a transaction of its own, so the call can be repeated after an interruption.
+ * Retires the sandbox and ends its open messages: nothing leads to it any more, and it is retired before the first
+ * message ends, so that `doctor` and the next start know what was interrupted. Queued messages end DELETED, those with
+ * an outstanding receipt end EXPIRED; frozen credit returns, and no other channel follows. Messages that are being
+ * submitted at this moment stay. Each batch takes a separate transaction, so the call can be repeated after an
+ * interruption.
  */
 export async function endOpenMessages(
   pool: Pool,
@@ -72,7 +74,10 @@ async function untilNone(work: () => Promise<number>): Promise<number> {
   return all;
 }
 
-/** As the end of their validity does it: no other channel follows, because somebody may have seen the message in a trial. */
+/**
+ * Ends messages as the end of their validity does: no other channel follows, because someone may have seen the message
+ * in a trial.
+ */
 async function giveUp(pool: Pool, doneAt: Date): Promise<number> {
   const keys = await db.listUnconfirmed(pool, { limit: BATCH_SIZE });
   if (keys.length === 0) return 0;
@@ -87,7 +92,7 @@ async function giveUp(pool: Pool, doneAt: Date): Promise<number> {
 }
 
 /**
- * Lets the sandbox run beside real carriers, from the next start of the command `serve` on, which creates its routes and
+ * Lets the sandbox run next to real carriers, from the next start of the command `serve`, which creates its routes and
  * senders again. Returns the names of its connections; none when there never was a sandbox.
  */
 export function restoreSandbox(pool: Pool, author: Author): Promise<string[]> {
@@ -106,7 +111,7 @@ async function recordEach(tx: Db, author: Author, { connections, ...detail }: Mo
   if (connections.length > 0) await notifyRoutingChange(tx);
 }
 
-/** Says in words which messages are open on the sandbox. */
+/** Describes the open messages of the sandbox in words. */
 export const describeOpen = (open: readonly db.OpenMessages[]): string =>
   open
     .map(({ connection, queued, unconfirmed }) => `${connection}: ${queued} wait, ${unconfirmed} without a receipt`)

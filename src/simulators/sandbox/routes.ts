@@ -9,7 +9,7 @@ export type SocialPage = (
 ) => ReturnType<SandboxSocial['page']> | Promise<ReturnType<SandboxSocial['page']>>;
 
 export type SandboxRouteDeps = {
-  /** Answers the pages of the sandbox's social networks; null without a sandbox. */
+  /** Serves the pages of the sandbox's social networks; null without a sandbox. */
   readonly socialPage: SocialPage | null;
 };
 

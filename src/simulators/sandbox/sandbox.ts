@@ -12,8 +12,8 @@ import { type SandboxSocialNetworks, startSocial } from './social.ts';
 import { isKept, moveFromRetired, SANDBOX_CHANNEL } from './sql.ts';
 
 /**
- * Resolves with whether the sandbox must run: as SANDBOX says or, if it is `auto`, while no real carrier is configured, and
- * beside real carriers once `sandbox restore` has been called.
+ * Resolves with true if the sandbox must run: as SANDBOX states or, if it is `auto`, while no real carrier is
+ * configured, and next to real carriers once `sandbox restore` has been called.
  */
 export async function isSandboxWanted(config: Pick<Config, 'sandbox'>, pool: Pool): Promise<boolean> {
   if (config.sandbox !== 'auto') return config.sandbox === 'on';
@@ -29,7 +29,7 @@ export type Sandbox = {
   close(): Promise<void>;
 };
 
-/** What the sandbox needs. */
+/** Dependencies of the sandbox. */
 export type SandboxDeps = {
   readonly config: Pick<Config, 'social' | 'publicUrl'>;
   readonly pool: Pool;

@@ -45,10 +45,13 @@ export async function startSocial({ pool, secretKey, config }: Deps): Promise<Sa
   return { apps, page: social.page, url: social.url, close: social.close };
 }
 
-/** Whether the settings have an app, if only a part of it: what is missing is named when a profile is connected. */
+/**
+ * Returns true if the settings have an app, even if only a part of it: missing settings are named when a profile is
+ * connected.
+ */
 const isSetUp = ({ clientId, clientSecret, simulated }: SocialApp): boolean =>
   clientId !== '' || clientSecret !== '' || simulated !== null;
 
-/** Deletes the profiles that were connected to the sandbox: nothing answers for them any more. */
+/** Deletes the profiles that were connected to the sandbox: no network serves them any more. */
 export const retireSocial = async (pool: Pool): Promise<void> =>
   void (await deleteSandboxProfiles(pool, { platforms: PLATFORMS }));

@@ -72,8 +72,8 @@ export async function listUnconfirmed(db: Db, { limit }: { limit: number }): Pro
 const NAME = columns({ name: as<string>('name') });
 
 /**
- * Retires the connections of the sandbox, which pauses them: workers stop their links, after the answers to what they have
- * written. Returns those that were not retired.
+ * Retires the connections of the sandbox, which pauses them: workers stop their links, after the responses to what they
+ * have written. Returns those that were not retired.
  */
 export async function moveToRetired(db: Db): Promise<RowOf<typeof NAME>[]> {
   return many(
@@ -84,8 +84,8 @@ export async function moveToRetired(db: Db): Promise<RowOf<typeof NAME>[]> {
 }
 
 /**
- * Keeps the sandbox beside real carriers; returns its connections. Those that were retired are `restored`, and stay paused until
- * it starts: nothing answers at their old ports.
+ * Keeps the sandbox next to real carriers; returns its connections. Those that were retired are `restored`, and stay
+ * paused until it starts: nothing listens on their old ports.
  */
 export async function moveToKept(db: Db): Promise<RowOf<typeof NAME>[]> {
   return many(
@@ -96,14 +96,14 @@ export async function moveToKept(db: Db): Promise<RowOf<typeof NAME>[]> {
   );
 }
 
-/** Whether the sandbox is to run beside real carriers (`moveToKept`). */
+/** Returns true if the sandbox is to run next to real carriers (`moveToKept`). */
 export async function isKept(db: Db): Promise<boolean> {
   return (
     (await maybeOne(db, sql`SELECT FROM connection WHERE sandbox_state IN ('restored', 'kept') LIMIT 1`)) !== undefined
   );
 }
 
-/** Whether there is a sandbox that is neither retired nor to be kept. */
+/** Returns true if there is a sandbox that is neither retired nor to be kept. */
 export async function isInUse(db: Db): Promise<boolean> {
   return (
     (await maybeOne(db, sql`SELECT FROM connection WHERE sandbox AND sandbox_state IS NULL LIMIT 1`)) !== undefined

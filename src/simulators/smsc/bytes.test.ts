@@ -30,7 +30,7 @@ const bind: Pdu = {
   addressRange: '',
 };
 
-/** A socket that keeps what the sandbox sends. */
+/** A socket that keeps the data sent by the sandbox. */
 async function connectRaw(port: number) {
   const socket = net.connect(port, '127.0.0.1').on('error', () => undefined);
   onTestFinished(() => void socket.destroy());
@@ -152,7 +152,7 @@ describe('any octets', () => {
     const messageId = answers[1]?.command === 'submit_sm_resp' ? answers[1].messageId : '';
     const query: Pdu = { ...message, command: 'query_sm', status: 0, sequence: 3, messageId };
     const flood = Buffer.concat(Array.from({ length: 20_000 }, () => encodePdu(query)));
-    // 30 MB of questions: a part of the answers fills what the kernel keeps for both sides.
+    // 30 MB of requests: a part of the responses fills the kernel's buffers of both sides.
     const ROUNDS = 25;
     for (let round = 0; round < ROUNDS; round++) socket.write(flood);
     const honest = await bindLibrary(smsc.port);

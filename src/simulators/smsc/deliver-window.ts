@@ -2,14 +2,14 @@ import type { LedgerWriter } from './ledger.ts';
 import type { Delivery, Outbox } from './outbox.ts';
 import type { SandboxScript } from './script.ts';
 
-/** The deliver_sm of one session that wait for their answer. */
+/** The deliver_sm of one session that wait for their response. */
 export type DeliverWindow = {
-  /** Returns whether another deliver_sm may be sent. */
+  /** Returns true if another deliver_sm may be sent. */
   room(): boolean;
   deliver(delivery: Delivery): void;
-  /** Settles a deliver_sm; returns false when none with this sequence number waits for an answer. */
+  /** Settles a deliver_sm; returns false when none with this sequence number waits for a response. */
   answered(sequence: number, status: number): boolean;
-  /** Returns deliveries without an answer for `retryMs` to the outbox. */
+  /** Returns deliveries without a response for `retryMs` to the outbox. */
   sweep(): void;
   /** Returns the unanswered deliveries, oldest first. */
   open(): Iterable<Delivery>;

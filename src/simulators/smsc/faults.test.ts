@@ -139,7 +139,7 @@ describe('deliver_sm', () => {
     client.answerWith = () => (client.received.length < 3 ? RX_T_APPN : 0);
     await client.submit('351912340000');
     await expect.poll(() => smsc.ledger.deliveries('receipt')).toMatchObject([{ result: 'acked' }]);
-    // On a busy machine an answer may come too late, which is one more try.
+    // On a busy machine a response may come too late, which is one more try.
     const tries = client.received.length;
     expect(tries).toBeGreaterThanOrEqual(3);
     expect(smsc.ledger.deliveries('receipt')).toMatchObject([{ tries }]);

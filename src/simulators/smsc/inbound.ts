@@ -8,9 +8,9 @@ export type InboundMessage = {
   readonly source: string;
   readonly destination: string;
   readonly text: string;
-  /** How a long text is split (default `udh8`); `payload` puts any text in message_payload. */
+  /** Way of splitting a long text (default `udh8`); `payload` puts any text in message_payload. */
   readonly longMode?: LongMode;
-  /** Whether the parts are sent in reverse order. */
+  /** True to send the parts in reverse order. */
   readonly outOfOrder?: boolean;
   /** The concatenation reference; by default the next value of a counter. */
   readonly ref?: number;

@@ -1,4 +1,4 @@
-/** One submit_sm that reached the simulator, accepted or refused. */
+/** One submit_sm that reached the simulator, accepted or rejected. */
 export type SubmitEntry = {
   readonly kind: 'submit';
   /** Position in the ledger, from 1; submits and deliveries share the numbers. */
@@ -16,17 +16,17 @@ export type SubmitEntry = {
   /** The user data as received, header included, in hexadecimal. */
   readonly octets: string;
   readonly concat: { readonly ref: number; readonly total: number; readonly seq: number } | null;
-  /** The message id; null when the submit was refused. */
+  /** The message id; null when the submit was rejected. */
   readonly id: string | null;
   /** The name of the status; `ESME_ROK` when the submit was accepted. */
   readonly status: string;
   /**
-   * Whether the response was written to an open connection; stays false when it was dropped or the connection was cut.
+   * True if the response was written to an open connection; stays false when it was dropped or the connection was cut.
    */
   answered: boolean;
 };
 
-/** How a delivery ended, or `waiting`. */
+/** Result of a delivery, or `waiting`. */
 export type DeliveryResult = 'waiting' | 'acked' | 'refused' | 'lost';
 
 /** One deliver_sm of the simulator: a receipt, or (a part of) an inbound message. */
@@ -43,7 +43,7 @@ export type DeliveryEntry = {
   readonly text: string;
   readonly source: string;
   readonly destination: string;
-  /** How many times it was written to a connection. */
+  /** Number of times that it was written to a connection. */
   tries: number;
   /** `lost`: given up after the last attempt, or because too many deliveries were waiting. */
   result: DeliveryResult;

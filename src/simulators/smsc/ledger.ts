@@ -29,7 +29,7 @@ const ZERO_COUNTS = {
 /** The counters of the simulator. */
 export type Counts = { -readonly [Key in keyof typeof ZERO_COUNTS]: number };
 
-/** What a ledger keeps, and where. */
+/** Content and location of a ledger. */
 export type LedgerOptions = {
   /** `counts` keeps no entries in memory: for benches and long runs. */
   readonly keep: 'entries' | 'counts';
@@ -44,7 +44,7 @@ export type Ledger = {
   submits(): SubmitEntry[];
   deliveries(kind: DeliveryEntry['kind']): DeliveryEntry[];
   counts(): Counts;
-  /** Returns how often each status was the response to a submit, by its name. */
+  /** Returns the number of responses to submits per status, by its name. */
   statuses(): Readonly<Record<string, number>>;
   /** Returns descriptions of the client's first 100 protocol violations; `counts().violations` counts all. */
   violations(): readonly string[];

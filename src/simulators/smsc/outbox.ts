@@ -10,15 +10,15 @@ export type Delivery = {
   /** The encoded PDU; the session that sends it writes the sequence number. */
   frame: Buffer;
   readonly entry: DeliveryEntry | null;
-  /** The number of attempts that ended without an answer or with a temporary refusal. */
+  /** The number of attempts that ended without a response or with a temporary rejection. */
   failures: number;
-  /** Called once with whether the client acknowledged the delivery. */
+  /** Called once; `acked` is true if the client acknowledged the delivery. */
   readonly settled: ((acked: boolean) => void) | null;
 };
 
 /** A session that can receive deliveries. */
 export type Receiver = {
-  /** Returns whether the session's window has room. */
+  /** Returns true if the session's window has room. */
   room(): boolean;
   deliver(delivery: Delivery): void;
 };
@@ -30,7 +30,7 @@ export type Outbox = {
   /** Removes a session. Its `unanswered` deliveries are the first to go to another session. */
   leave(receiver: Receiver, unanswered: Iterable<Delivery>): void;
   add(delivery: Delivery): void;
-  /** Handles the client's answer to a delivery, or null when none came in time. */
+  /** Handles the client's response to a delivery, or null when none came in time. */
   answered(delivery: Delivery, status: number | null): void;
   /** Passes waiting deliveries to the sessions that have room. */
   pump(): void;

@@ -15,7 +15,7 @@ import { createTimeline } from './timeline.ts';
 /** The schedule of receipts. */
 export type ReceiptPlanner = {
   /**
-   * Schedules the receipts of an accepted message; returns true when the first one was sent at once, before the
+   * Schedules the receipts of an accepted message; returns true when the first one was sent immediately, before the
    * response.
    */
   plan(stored: StoredMessage): boolean;

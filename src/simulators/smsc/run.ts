@@ -15,9 +15,9 @@ export type SandboxCommand =
 export type RunOptions = SandboxOptions & {
   /** Stops the simulator. */
   readonly signal: AbortSignal;
-  /** Lines of `SandboxCommand`; each is answered with one line, `{ ok: true, … }` or `{ ok: false, error }`. */
+  /** Lines of `SandboxCommand`; each gets one line in response, `{ ok: true, … }` or `{ ok: false, error }`. */
   readonly input?: Readable;
-  /** Receives `{ ok: true, port }` as the first line, then the answers. */
+  /** Receives `{ ok: true, port }` as the first line, then the responses. */
   readonly output: Writable;
 };
 

@@ -6,9 +6,9 @@ export type StatusName = keyof typeof STATUS;
 /** One receipt of a message: the fields of its text and its message_state parameter. */
 export type ReceiptStep = { readonly stat: string; readonly state: number; readonly err: string };
 
-/** What happens to the messages to one kind of destination. */
+/** Outcome of the messages to one kind of destination. */
 export type Outcome = {
-  /** Refuses messages with this status: always, or `refuseTimes` times before one is accepted. */
+  /** Rejects messages with this status: always, or `refuseTimes` times before one is accepted. */
   readonly refuse?: StatusName;
   readonly refuseTimes?: number;
   /** The receipts in order, each `receiptDelayMs` after the previous one; by default one DELIVRD. */
@@ -31,9 +31,9 @@ export type SandboxScript = {
   password: string | undefined;
   /** Maximum length of a password; SMPP allows 8 characters, many carriers issue longer ones. 0 means no limit. */
   maxPasswordLength: number;
-  /** Refuses every bind with this status; null validates binds. */
+  /** Rejects every bind with this status; null validates binds. */
   bindRefusal: StatusName | null;
-  /** Maximum binds per system_id; one more is answered with ESME_RALYBND. 0 means no limit. */
+  /** Maximum binds per system_id; one more gets ESME_RALYBND. 0 means no limit. */
   maxBinds: number;
   /** The time after which a connection without a bind is closed. */
   bindTimeoutMs: number;
@@ -56,12 +56,12 @@ export type SandboxScript = {
   responseDelayMs: number;
   /** The share of responses that are sent `reorderMs` late. */
   reorderResponseShare: number;
-  /** The share of messages that are accepted and never answered. */
+  /** The share of messages that are accepted without a response. */
   dropResponseShare: number;
   reorderMs: number;
   /** Cuts a connection after this many accepted submits, dropping responses that are not written yet; 0 means never. */
   cutAfter: number;
-  /** Whether numbers may have a leading plus sign. */
+  /** True if numbers may have a leading plus sign. */
   allowPlus: boolean;
 
   /** `hex-padded` has 16 upper-case digits. */
@@ -70,7 +70,9 @@ export type SandboxScript = {
    * The first message id as a number below 2^53; by default the clock in microseconds, so that a restart repeats none.
    */
   firstId: number;
-  /** How a receipt spells the id: like the response, in the other base, in the other case, or with leading zeros. */
+  /**
+   * Spelling of the id in a receipt: like the response, in the other base, in the other case, or with leading zeros.
+   */
   receiptIdBase: 'same' | 'opposite' | 'other-case' | 'zero-padded';
   receiptForm: 'text' | 'tlv' | 'both';
   /** `on` sends receipts to messages whose registered_delivery requests one. */
@@ -92,7 +94,7 @@ export type SandboxScript = {
 
   /** Maximum unanswered deliver_sm per session. */
   deliverWindow: number;
-  /** The time after which a deliver_sm without an answer, or with a temporary refusal, is sent again. */
+  /** The time after which a deliver_sm without a response, or with a temporary rejection, is sent again. */
   retryMs: number;
   /** Maximum attempts per deliver_sm; a cut connection does not count. */
   maxTries: number;

@@ -15,12 +15,12 @@ import type { SandboxScript } from './script.ts';
 /** The kinds of binds. */
 export type BindMode = 'transmitter' | 'receiver' | 'transceiver';
 
-/** What a session needs from the simulator. */
+/** Services of the simulator that a session uses. */
 export type Services = {
   readonly script: SandboxScript;
   readonly ledger: LedgerWriter;
   account(systemId: string): Account;
-  /** Handles a submit; answers it, now or later, with `session.answer`. */
+  /** Handles a submit; responds to it, now or later, with `session.answer`. */
   submit(session: Session, pdu: PduOf<'submit_sm'>): void;
   /** Looks up an accepted message; returns the response. */
   query(systemId: string, pdu: PduOf<'query_sm'>): Pdu;
@@ -44,11 +44,11 @@ export type Session = {
   readonly unanswered: number;
   /** Accepted submits. */
   taken: number;
-  /** Returns whether the session is bound to submit. */
+  /** Returns true if the session is bound to submit. */
   canSubmit(): boolean;
   /** Sends the response to a submit. */
   answer(sequence: number, status: number, messageId: string, entry: SubmitEntry | null): void;
-  /** Removes a submit that will never be answered from `unanswered`. */
+  /** Removes a submit that will never get a response from `unanswered`. */
   forget(): void;
   /** Checks the session's timeouts. */
   sweep(): void;
@@ -56,7 +56,7 @@ export type Session = {
   unbind(): void;
   /** Stops or resumes reading. */
   hold(held: boolean): void;
-  /** Closes the connection at once. */
+  /** Closes the connection immediately. */
   destroy(): void;
 };
 
@@ -199,7 +199,7 @@ export function createSession(id: number, socket: Socket, services: Services): S
     link.end();
   }
 
-  /** Refuses broadcast, submit_multi and other unsupported commands; a response is never answered. */
+  /** Rejects broadcast, submit_multi and other unsupported commands; a response never gets a response. */
   function refuseCommand(pdu: Pdu): void {
     recordViolation(`${pdu.command} is not supported`);
     if (COMMAND[pdu.command] >= RESPONSE_BIT) return;

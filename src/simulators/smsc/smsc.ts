@@ -48,7 +48,8 @@ export type SandboxSmsc = {
   scheduled(): number;
   /**
    * Sends a message from a handset, in parts when it is long. Resolves with the number of parts and of acknowledged
-   * parts when every part was answered or given up. Rejects when `systemId` is not set and no account has bound yet.
+   * parts when every part got its response or was given up. Rejects when `systemId` is not set and no account has bound
+   * yet.
    */
   injectMo(inbound: InboundMessage): Promise<{ readonly parts: number; readonly acked: number }>;
   /**
@@ -75,7 +76,7 @@ export type SandboxSmsc = {
 const SWEEP_MS = { min: 20, max: 250 };
 
 /**
- * Starts a simulated carrier for tests, benches and first steps: an SMPP 3.4 server that behaves as its script says,
+ * Starts a simulated carrier for tests, benches and first steps: an SMPP 3.4 server that behaves as its script defines,
  * validates its client more strictly than most carriers, and keeps a ledger of all submits, responses and deliveries.
  * Rejects when the port is not available.
  */

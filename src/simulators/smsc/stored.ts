@@ -15,7 +15,7 @@ export type StoredMessage = {
   readonly acceptedAt: number;
   /** The current state. */
   current: ReceiptStep;
-  /** When the current state was reached, in milliseconds since the epoch. */
+  /** Time of the last change of state, in milliseconds since the epoch. */
   doneAt: number;
 };
 
@@ -25,7 +25,7 @@ export const ENROUTE: ReceiptStep = { stat: 'ENROUTE', state: 1, err: '000' };
 /** The accepted messages; see `createMessageStore`. */
 export type MessageStore = {
   add(stored: StoredMessage): void;
-  /** Answers a query_sm, cancel_sm or replace_sm of an account. */
+  /** Handles a query_sm, cancel_sm or replace_sm of an account. */
   query(systemId: string, pdu: PduOf<'query_sm'>): Pdu;
   cancel(systemId: string, pdu: PduOf<'cancel_sm'>): Pdu;
   replace(systemId: string, pdu: PduOf<'replace_sm'>): Pdu;

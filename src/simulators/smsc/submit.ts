@@ -42,7 +42,7 @@ const EARLY_GAP_MS = 30;
 const MAX_DESTINATIONS = 10_000;
 
 /**
- * Creates the handler that accepts or refuses submits, records them, answers as the script says, and schedules
+ * Creates the handler that accepts or rejects submits, records them, responds as the script defines, and schedules
  * receipts.
  */
 export function createSubmitDesk({ script, ledger, random, store, receipts, nextId }: SubmitDeps): SubmitDesk {

@@ -89,7 +89,9 @@ function isNumber(address: string, ton: number, script: SandboxScript): boolean 
   return (ton === INTERNATIONAL ? INTERNATIONAL_NUMBER : DIGITS).test(digits);
 }
 
-/** Scheduling is refused, as at several aggregators; a validity must be readable and in the future. */
+/**
+ * Checks the times. Scheduling is rejected, as at several aggregators; a validity must be readable and in the future.
+ */
 function checkTimes({ scheduleTime, validity }: Message): number {
   if (scheduleTime !== '') return STATUS.ESME_RINVSCHED;
   if (validity === '') return STATUS.ESME_ROK;

@@ -1,6 +1,6 @@
 import type { Platform } from '../../platform/lib/social-platform.ts';
 
-/** What a request to a network is for. */
+/** Purpose of a request to a network. */
 export type Purpose = 'authorize' | 'token' | 'revoke' | 'read';
 
 /** The addresses of the networks; `v` stands for the version of the Graph. */
@@ -41,7 +41,7 @@ export type Target = {
   readonly path: string;
 };
 
-/** Finds what is at an address of the networks, `host/path`; undefined if nothing is. */
+/** Finds the network and the purpose of an address, `host/path`; undefined if there is none. */
 export function targetOf(address: string): Target | undefined {
   const [, version] = /^(?:graph|www)\.(?:facebook|instagram)\.com\/v(\d{1,3})\.\d\//.exec(address) ?? [];
   if (version !== undefined && Number(version) < OLDEST_GRAPH) return undefined;

@@ -20,11 +20,11 @@ type Options = {
   readonly redirectUriOf: (platform: Platform) => string;
 };
 
-/** What a configuration of Facebook Login for Business asks for. */
+/** Scopes that a configuration of Facebook Login for Business requests. */
 const CONFIGURED = ['pages_show_list', 'pages_read_engagement', 'business_management'];
 
 const denied = { error: 'access_denied' };
-/** How each network says that the person has cancelled. */
+/** Parameters with which each network reports that the person has cancelled. */
 const CANCELLED: Readonly<Record<Platform, Readonly<Record<string, string>>>> = {
   facebook: { ...denied, error_code: '200', error_reason: 'user_denied', error_description: 'Permissions error' },
   instagram: { ...denied, error_reason: 'user_denied', error_description: 'The user denied your request' },
@@ -33,7 +33,7 @@ const CANCELLED: Readonly<Record<Platform, Readonly<Record<string, string>>>> = 
   tiktok: { ...denied, error_description: 'User cancelled the authorization' },
 };
 
-/** As LinkedIn says it (gitroomhq/postiz-app#1658, n8n-io/n8n#14654). */
+/** Error text of LinkedIn (gitroomhq/postiz-app#1658, n8n-io/n8n#14654). */
 const unapprovedScope = (scope: string) => ({
   error: 'unauthorized_scope_error',
   error_description: `Scope "${scope}" is not authorized for your application`,
@@ -58,7 +58,7 @@ export function createAuthorizing({ script, tokens, clientIdOf, redirectUriOf }:
     return { status: 302, location: back.href + (platform === 'instagram' ? '#_' : '') };
   }
 
-  /** What the network says on a page of its own, without sending the person back. */
+  /** Returns the error that the network shows on its own page, without sending the person back. */
   function faultOf(platform: Platform, query: URLSearchParams): string | null {
     const registered = query.get('redirect_uri') === redirectUriOf(platform);
     if (query.get(idNameOf(platform)) !== clientIdOf(platform) || !registered || query.get('response_type') !== 'code')

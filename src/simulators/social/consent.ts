@@ -8,7 +8,7 @@ const LABELS: Readonly<Record<Platform, string>> = {
   google: 'Google',
   tiktok: 'TikTok',
 };
-/** What belongs to a profile of a network; people of the others have nothing of the kind. */
+/** Kind of object linked to a profile of a network; the other networks have none. */
 const LINKED: Readonly<Partial<Record<Platform, string>>> = {
   facebook: 'Pages',
   linkedin: 'Organisations',
@@ -63,8 +63,8 @@ button{font:inherit;padding:.5rem 1rem;margin:0 .5rem .5rem 0;cursor:pointer}
 code{overflow-wrap:anywhere}`;
 
 /**
- * Makes the consent page, which stands for that of the network and says so. A person grants what is asked for, or a part
- * of it, or refuses; or has the network refuse the app. Facebook renews no access. The page has no scripts.
+ * Makes the consent page, which stands for that of the network and states so. A person grants all or a part of what is
+ * requested, or denies it; or has the network reject the app. Facebook renews no access. The page has no scripts.
  */
 export function consentPage(platform: Platform, query: URLSearchParams, asked: readonly string[]): string {
   const label = LABELS[platform];

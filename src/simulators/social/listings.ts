@@ -1,7 +1,7 @@
 import type { SocialScript } from './script.ts';
 import type { Granted } from './tokens.ts';
 
-/** What a network knows of the caller. */
+/** Caller as a network knows it. */
 type Caller = {
   readonly script: SocialScript;
   readonly granted: Granted;
@@ -13,7 +13,7 @@ type Reply = { readonly status?: number; readonly json: unknown };
 const PAGE = 100;
 const PICTURE = 'https://cdn.sandbox.test/ada.png';
 
-/** Answers a path of the networks' APIs for the holder of a token: people, pages, organisations, locations. */
+/** Handles a path of the networks' APIs for the holder of a token: people, pages, organisations, locations. */
 export function readListing(path: string, query: URLSearchParams, who: Caller): Reply {
   const from = Number(query.get('after') ?? query.get('start') ?? query.get('pageToken') ?? 0);
   const listing = LISTINGS[path];
@@ -44,7 +44,7 @@ const LISTINGS: Readonly<Record<string, (who: Caller, from: number, query: URLSe
     json: { data: scopes.map((permission) => ({ permission, status: 'granted' })) },
   }),
 
-  // Of pages in a business portfolio, it knows nothing (trypostit/trypost#292).
+  // It does not list pages in a business portfolio (trypostit/trypost#292).
   'v/me/accounts': (who, from) => (who.script.portfolio ? { json: { data: [] } } : pages(who, from)),
 
   'v/me/businesses': ({ granted: { scopes } }) =>
@@ -100,7 +100,7 @@ const LISTINGS: Readonly<Record<string, (who: Caller, from: number, query: URLSe
     return { json: { locations, ...(from + PAGE < who.granted.linked && { nextPageToken: String(from + PAGE) }) } };
   },
 
-  // A field of a scope that was not granted makes it refuse the request as a whole (SocialiteProviders/Providers#1198).
+  // A field of a scope that was not granted makes it reject the whole request (SocialiteProviders/Providers#1198).
   'v2/user/info/': ({ granted: { scopes } }, _from, query) => {
     const fields = (query.get('fields') ?? '').split(',');
     const message = 'The user did not authorize the scope required for completing this request.';

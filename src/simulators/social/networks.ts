@@ -34,9 +34,8 @@ const PICTURE = Buffer.from(
 );
 
 /**
- * Creates the five networks, each with its own names, errors and peculiarities: they
- * refuse what the real networks refuse. They were written from the documentation of the networks and from what
- * integrations with them report.
+ * Creates the five networks, each with its own names, errors and peculiarities: they reject what the real networks
+ * reject. They were written from the documentation of the networks and from reports of integrations with them.
  */
 export function createNetworks({ script, key, publicUrl }: NetworksOptions) {
   const tokens = createTokens(key);
@@ -65,7 +64,7 @@ export function createNetworks({ script, key, publicUrl }: NetworksOptions) {
     secrets: tokens.secrets,
     takeBack: tokens.takeBack,
     live: tokens.live,
-    /** Answers a request for `https://<address>`. */
+    /** Handles a request for `https://<address>`. */
     answer(address: string, ask: SocialRequest): Reply {
       if (script.unavailable) return { status: 503 };
       if (address === PICTURE_PATH) return { png: PICTURE };
@@ -79,12 +78,12 @@ export function createNetworks({ script, key, publicUrl }: NetworksOptions) {
   };
 }
 
-/** Whether a call has the proof that a Facebook app may require: the token signed with the app secret. */
+/** Returns true if a call has the proof that a Facebook app may require: the token signed with the app secret. */
 const isProven = (platform: Platform, { bearer, given }: SocialRequest): boolean =>
   platform !== 'facebook' ||
   given.get('appsecret_proof') === createHmac('sha256', secretOf(platform)).update(bearer).digest('hex');
 
-/** As LinkedIn says it (n8n-io/n8n#28600). */
+/** Error text of LinkedIn (n8n-io/n8n#28600). */
 const inactive = (version: string) => ({
   status: 426,
   code: 'NONEXISTENT_VERSION',

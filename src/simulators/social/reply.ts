@@ -10,7 +10,7 @@ export type SocialRequest = {
   readonly linkedinVersion: string;
 };
 
-/** The answer of a simulated network: JSON, a page, a redirect or a picture. */
+/** The response of a simulated network: JSON, a page, a redirect or a picture. */
 export type Reply = {
   readonly status?: number;
   readonly json?: unknown;
@@ -19,7 +19,7 @@ export type Reply = {
   readonly png?: Buffer;
 };
 
-/** How a network refuses an exchange of tokens. */
+/** Returns the response of a network that rejects an exchange of tokens. */
 export function refusalOf(platform: Platform, error: string): Reply {
   if (platform === 'facebook')
     return { status: 400, json: { error: { message: 'Error validating', type: 'OAuthException', code: 190 } } };
@@ -28,7 +28,7 @@ export function refusalOf(platform: Platform, error: string): Reply {
   return { status: platform === 'tiktok' ? 200 : 400, json: { error, error_description: `refused: ${error}` } };
 }
 
-/** How a network refuses a token. */
+/** Returns the response of a network that rejects a token. */
 export function unauthorized(platform: Platform): Reply {
   if (platform === 'facebook' || platform === 'instagram') return refusalOf('facebook', '');
   if (platform === 'tiktok') return { status: 401, json: { error: { code: 'access_token_invalid', message: 'gone' } } };

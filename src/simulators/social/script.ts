@@ -1,6 +1,6 @@
 import type { Platform } from '../../platform/lib/social-platform.ts';
 
-/** What the networks do; may be changed at any time. */
+/** Behaviour of the networks; may be changed at any time. */
 export type SocialScript = {
   /** The scopes that our app may not ask for. */
   unapproved: readonly string[];
@@ -12,9 +12,9 @@ export type SocialScript = {
   oldestVersion: string;
   /** Google has not approved the project. */
   noQuota: boolean;
-  /** Every answer is 503. */
+  /** Every response is a 503. */
   unavailable: boolean;
-  /** The issuer in the authorization response, besides code and state. */
+  /** The issuer in the authorization response, in addition to code and state. */
   iss: string | null;
 };
 
@@ -28,7 +28,7 @@ export const DEFAULT_SCRIPT: SocialScript = {
   iss: null,
 };
 
-/** What a person chooses on the consent page, which a browser sends as parameters of the same URL. */
+/** Choice of a person on the consent page, which a browser sends as parameters of the same URL. */
 export type Choice = {
   readonly decision: 'grant' | 'refuse' | 'unapproved';
   /** The scopes that were left selected. */
@@ -37,7 +37,7 @@ export type Choice = {
   readonly linked: number;
   /** The lifetime of tokens that are not short-lived. */
   readonly lifetimeSeconds: number;
-  /** Whether the tokens can be renewed: LinkedIn allows that only to some apps. */
+  /** True if the tokens can be renewed: LinkedIn allows that only to some apps. */
   readonly renewable: boolean;
 };
 

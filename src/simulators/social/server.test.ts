@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => social.close());
 
-/** Opens the consent page of LinkedIn, with parameters besides the usual ones. */
+/** Opens the consent page of LinkedIn, with parameters in addition to the usual ones. */
 async function openPage(more: Record<string, string> = {}) {
   const query = new URLSearchParams({
     client_id: social.clients.linkedin.clientId,

@@ -16,11 +16,11 @@ export type SandboxSocial = {
   readonly script: SocialScript;
   /** Everything secret that was issued: codes and tokens. */
   readonly secrets: ReadonlySet<string>;
-  /** Answers a request for one of the pages that people see, `host/path`; for other servers that serve them. */
+  /** Serves one of the pages that people see, `host/path`; for other servers that embed them. */
   page(address: string, query: URLSearchParams): SandboxAnswer;
   /** The tokens that are valid now. */
   validTokens(platform: Platform): string[];
-  /** Revokes what the person granted, as in the settings of the network. */
+  /** Revokes the person's grant, as in the settings of the network. */
   revoke(platform: Platform): void;
   close(): Promise<void>;
 };

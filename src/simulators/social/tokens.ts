@@ -7,7 +7,7 @@ import type { Choice } from './script.ts';
 
 export type Kind = 'short' | 'access' | 'refresh' | 'page';
 
-/** What a token stands for. */
+/** Grant that a token stands for. */
 export type Granted = Pick<Choice, 'scopes' | 'linked' | 'lifetimeSeconds' | 'renewable'>;
 type Claims = Granted & { readonly endsAt: number };
 type Token = { readonly platform: Platform; readonly kind: Kind; readonly claims: Claims; live: boolean };
@@ -15,8 +15,8 @@ type Token = { readonly platform: Platform; readonly kind: Kind; readonly claims
 export type Tokens = ReturnType<typeof createTokens>;
 
 /**
- * Issues tokens, and knows which are valid. A token contains what it stands for, signed with `key`: so those of an
- * earlier run with the same key are still valid, and profiles outlive a restart of the sandbox.
+ * Issues tokens, and knows the valid ones. A token contains its grant, signed with `key`: so those of an earlier run
+ * with the same key are still valid, and profiles outlive a restart of the sandbox.
  */
 export function createTokens(key: Buffer) {
   const tokens = new Map<string, Token>();
@@ -66,7 +66,7 @@ export function createTokens(key: Buffer) {
       const isOurs = known?.platform === platform && kinds.includes(known.kind);
       return isOurs && known.live && Date.now() < known.claims.endsAt;
     },
-    /** What a valid token stands for. */
+    /** Returns the grant of a valid token. */
     grantedOf: (text: string): Granted =>
       find(text)?.claims ?? { scopes: [], linked: 0, lifetimeSeconds: 0, renewable: false },
     end(text: string): void {

@@ -32,7 +32,7 @@ export function Frame({ title, children }: { readonly title: string; readonly ch
   );
 }
 
-/** Whether the server refused this field of a request. */
+/** Returns true if the server rejected this field of a request. */
 export const hasFault = (error: unknown, field: 'token' | 'password'): boolean =>
   error instanceof ApiError && error.details.some((fault) => fault.field === field);
 
@@ -53,5 +53,5 @@ export function Problem({ error, ended }: ProblemProps) {
   );
 }
 
-/** The token of the link that was opened: its fragment, which the browser has sent to nobody. */
+/** The token of the link that was opened: its fragment, which the browser never sends. */
 export const tokenOfLink = (): string => window.location.hash.slice(1);

@@ -36,7 +36,7 @@ export function Page() {
   );
 }
 
-/** Says to what the person was invited, or why the link is not valid. */
+/** Subject of the invitation, or the reason why the link is not valid. */
 function Invited({ children }: { readonly children: React.ReactNode }) {
   const { t } = useTranslation('account-links');
   const token = tokenOfLink();

@@ -33,7 +33,7 @@ const EMPTY = {
 type Draft = typeof EMPTY;
 const ADDRESSES = ['logoUrl', 'heroUrl', 'privacyUrl', 'termsUrl'] as const;
 
-/** The body of the request; empty fields are left out. */
+/** The body of the request; empty fields are omitted. */
 function toRequestBody({ displayName, useCase, ...rest }: Draft) {
   const filled = Object.fromEntries(Object.entries(rest).filter(([, value]) => value.trim() !== ''));
   return {

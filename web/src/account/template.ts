@@ -43,9 +43,9 @@ export type Template = Pick<
   readonly channel: TemplateChannel;
   readonly language: string | null;
   readonly category: string | null;
-  /** Why the network rejected or paused it. */
+  /** Reason why the network rejected or paused it. */
   readonly reason: string | null;
-  /** How people react to it, as the network rates it. */
+  /** The network's rating of people's reactions to it. */
   readonly quality: 'GREEN' | 'YELLOW' | 'RED' | 'UNKNOWN' | null;
   readonly content: Content;
 };

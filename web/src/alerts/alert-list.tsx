@@ -19,7 +19,7 @@ import { placeOf } from './place.ts';
 const STATES = ['open', 'resolved'] as const;
 const FIELDS = { ...listFields(), state: choice(STATES, 'open') };
 
-/** The alerts that are open, or those that were. */
+/** The open alerts, or the resolved ones. */
 export function AlertList() {
   const { t, i18n } = useTranslation('alerts');
   const [search, setSearch] = useUrlState(FIELDS);
@@ -62,7 +62,7 @@ export function AlertList() {
 
 const TONES: Readonly<Record<Alert['severity'], Tone>> = { error: 'bad', warning: 'warning', info: 'neutral' };
 
-/** How it stands: its severity while nobody has taken note of it. */
+/** State of an alert: its severity until it is acknowledged. */
 function State({ alert: { state, severity } }: { readonly alert: Alert }) {
   const { t } = useTranslation('alerts');
   if (state === 'resolved') return <StatusBadge tone="good">{t('state.resolved')}</StatusBadge>;

@@ -4,7 +4,7 @@ import { AlertList } from './alert-list.tsx';
 import { Rules } from './rules.tsx';
 import { Targets } from './targets.tsx';
 
-/** The page of alerts: what is the matter, who is notified, and when a condition is an alert. */
+/** The page of alerts: current problems, recipients, and the rules by which a condition is an alert. */
 export function Page() {
   const { t } = useTranslation('alerts');
   return (

@@ -9,7 +9,7 @@ import { setRule } from './rule.ts';
 
 type RuleDialogProps = { readonly rule: Rule; readonly onClose: () => void };
 
-/** Dialog that changes from where on and after how long a condition is an alert. */
+/** Dialog that changes the threshold and the duration from which a condition is an alert. */
 export function RuleDialog({ rule, onClose }: RuleDialogProps) {
   const { t } = useTranslation('alerts');
   return (

@@ -16,7 +16,7 @@ import { setRule } from './rule.ts';
 
 const RuleDialog = lazyPart(() => import('./rule-dialog.tsx').then((file) => ({ default: file.RuleDialog })));
 
-/** When each kind of condition is an alert. */
+/** Rules by which each kind of condition is an alert. */
 export function Rules() {
   const { t } = useTranslation('alerts');
   const [edited, setEdited] = useState<Rule | null>(null);

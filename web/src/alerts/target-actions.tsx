@@ -11,7 +11,7 @@ import { KEYS, OPERATOR, type Target, TARGETS } from './alert.ts';
 
 type ActionsProps = { readonly target: Target; readonly name: string; readonly onEdit: () => void };
 
-/** What can be done with a recipient. */
+/** Actions for a recipient. */
 export function TargetActions({ target, name, onEdit }: ActionsProps) {
   const { t } = useTranslation('alerts');
   const test = useTest(target.id, name);

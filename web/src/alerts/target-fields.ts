@@ -49,7 +49,7 @@ export function fieldsOf(target: Target | null, language: string): Fields {
   };
 }
 
-/** What is sent to change a recipient. */
+/** The body of the request that changes a recipient. */
 export const choiceOf = ({ severity, language, hasQuiet, from, to, timeZone, breaksQuiet }: Fields) => ({
   severity,
   language,
@@ -58,7 +58,7 @@ export const choiceOf = ({ severity, language, hasQuiet, from, to, timeZone, bre
   breaksQuiet,
 });
 
-/** What is sent to add a recipient. */
+/** The body of the request that adds a recipient. */
 export const bodyOf = (fields: Fields) => ({
   kind: fields.kind,
   address: fields.kind === 'owners' ? '' : fields.address.trim(),

@@ -16,7 +16,7 @@ import { TargetActions } from './target-actions.tsx';
 
 const TargetDialog = lazyPart(() => import('./target-dialog.tsx').then((file) => ({ default: file.TargetDialog })));
 
-/** Who is told of alerts. */
+/** Recipients of alerts. */
 export function Targets() {
   const { t } = useTranslation('alerts');
   const [edited, setEdited] = useState<Target | 'new' | null>(null);

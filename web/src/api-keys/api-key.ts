@@ -32,6 +32,6 @@ export const nameOf = ({ name, prefix }: Pick<ApiKey, 'name' | 'prefix'>): strin
 const DAY_MS = 86_400_000;
 const SOON_DAYS = 14;
 
-/** Whether an active key expires within two weeks. */
+/** Returns true if an active key expires within two weeks. */
 export const expiresSoon = ({ status, expiresAt }: Pick<ApiKey, 'status' | 'expiresAt'>): boolean =>
   status === 'active' && expiresAt !== null && Date.parse(expiresAt) - Date.now() < SOON_DAYS * DAY_MS;

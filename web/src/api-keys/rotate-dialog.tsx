@@ -9,7 +9,7 @@ import { SecretOnce } from '../ui/actions/secret-once.tsx';
 import { useLast } from '../ui/use-last.ts';
 import { type ApiKey, KEYS, nameOf } from './api-key.ts';
 
-/** How long the old value may stay valid, in seconds. */
+/** Times for which the old value may stay valid, in seconds. */
 const GRACES = [0, 3600, 86_400, 604_800] as const;
 
 type RotateDialogProps = { readonly apiKey: ApiKey | null; readonly onClose: () => void };

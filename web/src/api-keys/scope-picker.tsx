@@ -14,7 +14,7 @@ type ScopePickerProps = {
   readonly error?: React.ReactNode;
 };
 
-/** The choice of a key's scopes, by area. Scopes that the plan or the role lacks are disabled and say why. */
+/** The choice of a key's scopes, by area. Scopes that the plan or the role lacks are disabled and show the reason. */
 export function ScopePicker(props: ScopePickerProps) {
   const { t } = useTranslation('api-keys');
   return (

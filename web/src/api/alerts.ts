@@ -1,4 +1,4 @@
-/** How a user is told of new messages while they do not look, in this browser. */
+/** Ways of notifying a user of new messages while the window has no focus, in this browser. */
 export type AlertChoice = { readonly desktop: boolean; readonly sound: boolean };
 
 const KEY = 'heliograph-alerts';
@@ -16,7 +16,7 @@ export function readAlertChoice(): AlertChoice {
 
 export const writeAlertChoice = (choice: AlertChoice): void => localStorage.setItem(KEY, JSON.stringify(choice));
 
-/** Asks for the permission to show notifications of the desktop. Resolves with whether they may be shown. */
+/** Asks for the permission to show desktop notifications. Resolves with true if it is granted. */
 export async function mayNotify(): Promise<boolean> {
   if (!('Notification' in window)) return false;
   return (await Notification.requestPermission()) === 'granted';
@@ -24,7 +24,7 @@ export async function mayNotify(): Promise<boolean> {
 
 type Arrived = { readonly title: string; readonly text: string; readonly onOpen: () => void };
 
-/** Tells of a new message as the user has chosen. A window that is looked at shows no notification of the desktop. */
+/** Notifies the user of a new message as they have chosen. No desktop notification while the window has focus. */
 export function alertOf({ title, text, onOpen }: Arrived): void {
   const { desktop, sound } = readAlertChoice();
   if (sound) playTone();

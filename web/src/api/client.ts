@@ -10,8 +10,8 @@ export type { paths as Paths };
 const SAFE = ['GET', 'HEAD'];
 
 /**
- * Like `send`, but where the session has ended, or must prove that its user is there, the user is asked for it
- * over the page, and then the request is sent again. If the user declines, the first answer counts.
+ * Like `send`, but when the session has ended, or must prove that its user is present, the user is asked over the page,
+ * and then the request is sent again. If the user declines, the first response counts.
  */
 async function fetchWithProof(request: Request): Promise<Response> {
   const again = isSignIn(request) ? null : request.clone();
@@ -28,10 +28,10 @@ async function fetchWithProof(request: Request): Promise<Response> {
 const SESSION = '/api/partner-gateway/v1/session';
 const SIGN_IN = [SESSION, `${SESSION}/second-factor`, `${SESSION}/passkey-options`, `${SESSION}/passkey`];
 
-/** Whether a request signs in or out: asking for a sign-in there would go in circles. */
+/** Returns true if a request signs in or out: asking for a sign-in there would go in circles. */
 const isSignIn = ({ url, method }: Request): boolean => method !== 'GET' && SIGN_IN.includes(new URL(url).pathname);
 
-/** Before somebody is signed in, the server keeps no keys: such a request must not be repeated. */
+/** Matches requests before a sign-in, for which the server keeps no keys: they must not be repeated. */
 const WITHOUT_ACCOUNT = /\/v1\/(session|password-reset|invitations\/(open|accept))(\/|$)/;
 
 /**

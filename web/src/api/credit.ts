@@ -10,7 +10,7 @@ const creditQuery = queryOptions({
   refetchInterval: REFRESH_MS,
 });
 
-/** Shows the available credit that another answer brought wherever it is shown, so that no two figures differ. */
+/** Shows the available credit from another response wherever it is displayed, so that no two figures differ. */
 export const updateCredit = (client: QueryClient, availableCredit: number): unknown =>
   client.setQueryData(creditQuery.queryKey, (known) => known && { ...known, availableCredit });
 

@@ -1,4 +1,4 @@
-/** How the keys of drafts in the browser's storage begin. */
+/** Prefix of the keys of drafts in the browser's storage. */
 export const DRAFTS_KEY = 'heliograph-draft:';
 
 /** Forgets all drafts of this browser: others may use it after the user has signed out. */

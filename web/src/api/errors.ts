@@ -4,7 +4,7 @@ export type FieldFault = { readonly field: string; readonly message: string };
 /** A request that failed. `status` is 0 if the server could not be reached. */
 export class ApiError extends Error {
   readonly status: number;
-  /** Names an error to which the console answers by something else than a message, such as `step_up_required`. */
+  /** Code of an error that the console handles otherwise than by a message, such as `step_up_required`. */
   readonly code: string | undefined;
   /** The ID under which the server's log has the request. */
   readonly requestId: string | undefined;
@@ -30,7 +30,7 @@ export class ApiError extends Error {
   }
 }
 
-/** Whether the error means that nobody is signed in or the session has ended. */
+/** Returns true if the error means that the user is signed out or the session has ended. */
 export const isSignedOut = (error: unknown): boolean => error instanceof ApiError && error.status === 401;
 
 const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>

@@ -13,9 +13,9 @@ export type Option = { readonly value: string; readonly label: string };
 export type TemplateOption = Option & {
   /** The names of its values: `1`, `header.1`, `first_name`. */
   readonly placeholders: readonly string[];
-  /** What fills them in campaigns, in the same order: the name of a contact field, with `|` and a default value. */
+  /** Values for them in campaigns, in the same order: the name of a contact field, with `|` and a default value. */
   readonly variables: readonly string[];
-  /** Whether the header needs a file that the template itself does not provide. */
+  /** True if the header needs a file that the template itself does not provide. */
   readonly wantsFile: boolean;
   /** The labels of its buttons. */
   readonly buttons: readonly string[];

@@ -37,8 +37,8 @@ function Acting({ message, label, onClick, attributes }: NoticeAction & { readon
 }
 
 /**
- * The area where `notify` shows notifications. They leave at once, because one that fades out would still take clicks and
- * keys, and undo what is no longer the last action.
+ * The area where `notify` shows notifications. They disappear without a fade, because one that fades out would still
+ * take clicks and keys, and undo what is no longer the last action.
  */
 export function NotificationArea() {
   return <Notifications position="bottom-right" limit={4} transitionDuration={0} />;

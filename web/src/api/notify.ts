@@ -5,13 +5,13 @@ export type Notice = {
   readonly message: string;
   readonly tone: 'good' | 'bad';
   readonly closeLabel: string;
-  /** What the user can still do, such as to undo it. The next notification with an action replaces this one. */
+  /** Follow-up action for the user, such as undo. The next notification with an action replaces this one. */
   readonly action?: NoticeAction;
 };
 
 let withLastAction = '';
 
-/** Removes the notification with an action, if one is shown: what it offers is no longer about the last thing done. */
+/** Removes the notification with an action, if one is shown: its offer no longer concerns the last action. */
 export async function withdrawAction(): Promise<void> {
   if (withLastAction === '') return;
   const { hideNotification } = await import('./notifications.tsx');
@@ -34,5 +34,5 @@ export async function notify({ message, tone, closeLabel, action }: Notice): Pro
 }
 
 const AUTO_CLOSE_MS = 5_000;
-/** Time to find out that it was the wrong one. */
+/** Time to notice a mistake and undo it. */
 const ACTION_CLOSE_MS = 10_000;

@@ -3,7 +3,7 @@ import type {
   PublicKeyCredentialRequestOptionsJSON,
 } from '@simplewebauthn/browser';
 
-/** Why the browser did not use or make a passkey. */
+/** Reason why the browser did not use or make a passkey. */
 export type PasskeyFault = 'cancelled' | 'exists' | 'failed';
 
 /** A passkey that the browser did not use or make, in most cases because the user closed its dialog. */
@@ -18,22 +18,22 @@ export class PasskeyError extends Error {
 }
 
 /**
- * Whether passkeys can be used on this page: the browser knows them, and the page has a host name (they do not work
- * with a bare IP address) and was sent over HTTPS or from this machine.
+ * Returns true if passkeys can be used on this page: the browser knows them, and the page has a host name (they do not
+ * work with a bare IP address) and was sent over HTTPS or from this machine.
  */
 export const canUsePasskeys = (): boolean =>
   'PublicKeyCredential' in globalThis && isSecureContext && !/^[\d.]+$|^\[/.test(location.hostname);
 
-/** Asks the user to use a passkey, with what the server gave for it; resolves with the answer for the server. */
+/** Asks the user to use a passkey, with the options of the server; resolves with the response for the server. */
 export async function answerWithPasskey(options: object) {
   const { startAuthentication } = await import('@simplewebauthn/browser');
-  // The server passes on what WebAuthn defines; our API does not describe its members.
+  // The server passes on members defined by WebAuthn; our API does not describe them.
   const optionsJSON = options as PublicKeyCredentialRequestOptionsJSON;
   const { id, rawId, response } = await startAuthentication({ optionsJSON }).catch(fail);
   return { id, rawId, type: 'public-key' as const, response };
 }
 
-/** Asks the user to make a passkey, with what the server gave for it; resolves with the answer for the server. */
+/** Asks the user to make a passkey, with the options of the server; resolves with the response for the server. */
 export async function makePasskeyWith(options: object) {
   const { startRegistration } = await import('@simplewebauthn/browser');
   const optionsJSON = options as PublicKeyCredentialCreationOptionsJSON;

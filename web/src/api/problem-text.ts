@@ -10,7 +10,7 @@ export function useProblemText(withId = true): (error: unknown) => string {
     if (!(error instanceof ApiError)) return t('problem.unexpected');
     if (error.status === 0) return t(NO_ANSWER[error.code ?? ''] ?? 'problem.unreachable');
     const waitSeconds = Math.ceil(error.retryAfterSeconds ?? 1);
-    // A longer wait is not that of a rate: the server's message says what for.
+    // A longer wait is not that of a rate: the server's message gives the reason.
     if (error.status === 429 && waitSeconds <= 60) return t('problem.tooFast', { count: waitSeconds });
     const message = error.details.length > 0 ? faults(error) : error.message;
     return error.status >= 500 && withId
@@ -19,7 +19,7 @@ export function useProblemText(withId = true): (error: unknown) => string {
   };
 }
 
-/** What is known about a change without an answer. */
+/** Known outcomes of a change without a response. */
 const NO_ANSWER: Readonly<Record<string, string>> = {
   unconfirmed: 'problem.unconfirmed',
   notSent: 'problem.notSent',

@@ -1,17 +1,17 @@
 import { ApiError } from './errors.ts';
 
-/** What the server asks of the user before it answers: to sign in again, or to confirm that it is still the same user. */
+/** Proof that the server requires of the user: to sign in again, or to confirm that it is still the same user. */
 export type Proof = 'sign-in' | 'step-up';
 
-/** Asks the user; resolves to whether the proof was given. */
+/** Asks the user; resolves with true if the proof was given. */
 type Asker = (proof: Proof) => Promise<boolean>;
 
 let asker: Asker | null = null;
 const asked = new Map<Proof, Promise<boolean>>();
 
 /**
- * Sets who asks the user while somebody is signed in; returns a function that ends it. Without one, nobody is asked and
- * errors stay errors, as on the sign-in page.
+ * Sets the function that asks a signed-in user for proof; returns a function that unsets it. Without one, errors stay
+ * errors, as on the sign-in page.
  */
 export function askWith(next: Asker): () => void {
   asker = next;
@@ -20,14 +20,14 @@ export function askWith(next: Asker): () => void {
   };
 }
 
-/** The proof that the answer to a request asks for; null for all other errors. */
+/** Returns the proof that a response requires; null for all other errors. */
 export function proofFor(error: unknown): Proof | null {
   if (!(error instanceof ApiError)) return null;
   if (error.status === 401) return 'sign-in';
   return error.code === 'step_up_required' ? 'step-up' : null;
 }
 
-/** Asks the user for a proof, once for all requests that wait for it. Resolves to whether to send them again. */
+/** Asks the user for a proof, once for all requests that wait for it. Resolves with true to send them again. */
 export function userProves(proof: Proof): Promise<boolean> {
   const running = asked.get(proof);
   if (running) return running;

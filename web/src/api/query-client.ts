@@ -6,7 +6,7 @@ const RETRIES = 2;
 /** Data younger than this is shown again without a request. */
 const FRESH_MS = 5_000;
 
-/** Whether to retry: only when the server could not be reached or could not do its work. */
+/** Returns true if a retry makes sense: only when the server could not be reached or could not do its work. */
 const isWorthRetrying = (failures: number, error: unknown): boolean =>
   failures < RETRIES && error instanceof ApiError && isOutageStatus(error.status);
 
@@ -27,13 +27,13 @@ export function createQueryClient(onSignedOut: () => void): QueryClient {
     }),
     defaultOptions: {
       queries: { retry: isWorthRetrying, staleTime: FRESH_MS },
-      // `send` holds them while the server is away, and says which were not confirmed.
+      // `send` holds them while the server is away, and reports which were not confirmed.
       mutations: { retry: false, networkMode: 'always' },
     },
   });
 }
 
-/** Pauses all queries while the server cannot be reached, and refetches what is shown when it is back. */
+/** Pauses all queries while the server cannot be reached, and refetches visible data when it is back. */
 export function pauseWhileAway(queries: QueryClient): void {
   followNetwork();
   onlineManager.setEventListener((setOnline) => followConnection(() => setOnline(isReachable())));

@@ -2,7 +2,7 @@ import { QueryClient, QueryObserver } from '@tanstack/react-query';
 import { expect, test } from 'vitest';
 import { refresh } from './refresh.ts';
 
-/** A visible list whose loads are answered by the test, one after the other. */
+/** A visible list for whose loads the test returns the responses, one after the other. */
 function openList() {
   const queries = new QueryClient({ defaultOptions: { queries: { retry: false } } });
   const loads: PromiseWithResolvers<string>[] = [];

@@ -15,7 +15,7 @@ const fetchSession = () => ok(api.GET('/api/partner-gateway/v1/session'));
 /** Refetched after a minute, because roles, plans and operator rights may change while a page is open. */
 export const sessionQuery = queryOptions({ queryKey: ['session'], queryFn: fetchSession, staleTime: 60_000 });
 
-/** Why something is not allowed, as a key under `ui:why`; null if it is allowed. */
+/** Reason why something is not allowed, as a key under `ui:why`; null if it is allowed. */
 export type Refusal = 'scope' | 'plan' | 'readOnly' | 'operator' | null;
 /** The permission that a page or a button requires. `write`: it changes something; without a scope, in any area. */
 export type Need = {
@@ -27,7 +27,7 @@ export type Need = {
 
 const CHANNELS: readonly string[] = ['SMS', 'WHATSAPP', 'RCS'];
 
-/** Predicts the server's refusal for display only; the server enforces permissions itself. */
+/** Predicts the server's denial for display only; the server enforces permissions itself. */
 function refusalOf(session: Session, need: Need): Refusal {
   const { scope } = need;
   if (need.operator && !session.user.isOperator) return 'operator';
@@ -44,7 +44,7 @@ export function useSession() {
   return {
     ...data,
     isOperator: data.user.isOperator,
-    /** Whether an operator is in another account than their own. */
+    /** True if an operator is in another account than their own. */
     isElsewhere: data.account.id !== data.ownAccountId,
     refusal: (need: Need): Refusal => refusalOf(data, need),
     may: (need: Need): boolean => refusalOf(data, need) === null,

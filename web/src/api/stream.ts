@@ -6,9 +6,9 @@ export type StreamState = 'connecting' | 'live' | 'lost';
 
 /**
  * Follows server-sent events while the component is mounted. After an interruption the browser reconnects and sends
- * `Last-Event-ID`, so that no event is missed. If it gives up (the server was down or refused), the stream is opened
- * again after a delay; since events may have been missed then, a `reload` event asks for everything to be refetched,
- * like the server's own `reload`.
+ * `Last-Event-ID`, so that no event is missed. If it gives up (the server was down or returned an error), the stream is
+ * opened again after a delay; since events may have been missed then, a `reload` event asks for everything to be
+ * refetched, like the server's own `reload`.
  */
 export function useStream(url: string, events: readonly string[], onEvent: (event: StreamEvent) => void): StreamState {
   const [state, setState] = useState<StreamState>('connecting');

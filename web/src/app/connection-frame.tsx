@@ -10,7 +10,7 @@ import classes from './connection-frame.module.css';
 const ICONS: Readonly<Record<Fault, LucideIcon>> = { offline: WifiOff, away: CloudOff, busy: ServerOff, slow: Timer };
 const BACK_MS = 4_000;
 
-/** The frame of all pages: above them, a banner says when the server cannot be reached, and when it is back. */
+/** The frame of all pages: a banner above them reports that the server cannot be reached, or is back. */
 export function ConnectionFrame() {
   const { ref, height } = useElementSize();
   return (
@@ -43,7 +43,7 @@ function Banner() {
 
 const WAITING = { offline: 'waiting', away: 'waiting', busy: 'waiting', slow: 'unconfirmed' } as const;
 
-/** True for some seconds after an outage. Slow answers are none: nothing has to come back. */
+/** True for some seconds after an outage. Slow responses do not count: nothing has to come back. */
 function useIsBack(fault: Fault | null): boolean {
   const [before, setBefore] = useState(fault);
   const [isBack, setIsBack] = useState(false);
@@ -59,7 +59,7 @@ function useIsBack(fault: Fault | null): boolean {
   return isBack;
 }
 
-/** Asks before the window is closed, because what waits would be lost. */
+/** Asks before the window is closed, because waiting changes would be lost. */
 function useStayWhile(isWaiting: boolean): void {
   useEffect(() => {
     if (!isWaiting) return;

@@ -22,7 +22,7 @@ type Parts = { readonly pages: readonly PageEntry[]; readonly texts: i18n; reado
 
 const root = createRootRoute({ component: ConnectionFrame });
 
-/** The pages behind links in mails, for people who are not signed in. */
+/** The pages behind links in mails, for people who are signed out. */
 const LINKS = [
   { path: '/forgotten-password', load: () => import('../account-links/forgotten-page.tsx') },
   { path: '/reset-password', load: () => import('../account-links/reset-page.tsx') },

@@ -64,17 +64,17 @@ const TONES: Readonly<Partial<Record<State, 'running' | 'done' | 'failed' | 'pau
 /** The color of a progress bar for a campaign in its state. */
 export const toneOf = (campaign: Campaign) => TONES[stateOf(campaign)] ?? 'running';
 
-/** Whether the campaign is not confirmed yet, so that everything can still be changed. */
+/** Returns true if the campaign is not confirmed yet, so that everything can still be changed. */
 export const isEditable = ({ confirmedAt }: Pick<Campaign, 'confirmedAt'>): boolean => confirmedAt === null;
 
-/** Whether the campaign has not started, so that it can be deleted and its credit returns. */
+/** Returns true if the campaign has not started, so that it can be deleted and its credit returns. */
 export const isDeletable = ({ status }: Pick<Campaign, 'status'>): boolean => status < STATUS.SENDING;
 
 export const isSending = ({ status }: Pick<Campaign, 'status'>): boolean => status === STATUS.SENDING;
 
 /**
- * Whether the campaign has ended. A cancelled campaign stays at status 2 until all messages at carriers have a final
- * status.
+ * Returns true if the campaign has ended. A cancelled campaign stays at status 2 until all messages at carriers have a
+ * final status.
  */
 export const isFinished = ({ status }: Pick<Campaign, 'status'>): boolean => status > STATUS.SENDING;
 

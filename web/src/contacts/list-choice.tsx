@@ -16,7 +16,7 @@ type ListChoiceFieldProps = {
   readonly none: string;
   readonly value: ListChoice;
   readonly onChange: (value: ListChoice) => void;
-  /** Whether a new list can be created here. */
+  /** True if a new list can be created here. */
   readonly canBeNew?: boolean;
 };
 

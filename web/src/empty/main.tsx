@@ -1,4 +1,5 @@
-// An empty page of Mantine: what the bench `first-load` compares the pages of the console with. It is not in the build.
+// An empty page of Mantine, with which the bench `first-load` compares the pages of the console. It is not in the
+// build.
 import '@mantine/core/styles.layer.css';
 import { MantineProvider, Title } from '@mantine/core';
 import { createRoot } from 'react-dom/client';

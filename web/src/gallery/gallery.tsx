@@ -7,7 +7,7 @@ import { Messages } from './messages.tsx';
 import { Notes } from './notes.tsx';
 import { Values } from './values.tsx';
 
-/** What web/src/ui offers, in its states, for people who work on the console. It is not part of the build. */
+/** Components of web/src/ui in their states, for developers of the console. Not part of the build. */
 export function Gallery() {
   return (
     <Stack p="lg" maw={1200} mx="auto">

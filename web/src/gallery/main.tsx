@@ -13,7 +13,7 @@ import { contrastVariables } from '../app/palette.ts';
 import { theme } from '../app/theme.ts';
 import { Gallery } from './gallery.tsx';
 
-/** Someone who may send but not change contacts, so that guarded buttons show both their states. */
+/** Session of a user who may send but not change contacts, so that guarded buttons show both their states. */
 const SESSION: Session = {
   user: { id: 1, username: 'gallery', role: 'sender', isOperator: false },
   account: { id: 1, name: 'Gallery', plan: 'trial', channels: ['SMS', 'WHATSAPP'], currency: 'EUR', status: 'active' },

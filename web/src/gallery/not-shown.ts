@@ -1,4 +1,4 @@
-/** The components of web/src/ui that have no place of their own in the gallery, and why. */
+/** The components of web/src/ui without a section in the gallery, and the reasons. */
 export const NOT_SHOWN: Readonly<Record<string, string>> = {
   'actions/actions-menu-list.tsx': 'The list of `ActionsMenu`, which loads it with the first click.',
   'chart/chart-drawing.tsx': 'The drawing of `Chart`, which loads it.',

@@ -10,9 +10,9 @@ import { Steps } from '../ui/stepper.tsx';
 import { TableSkeleton } from '../ui/table/table-skeleton.tsx';
 
 const REFUSED = new ApiError({ status: 422, message: 'The name is taken.', requestId: '0196f3c2' });
-const AWAY = new ApiError({ status: 503, message: 'The server cannot answer right now.' });
+const AWAY = new ApiError({ status: 503, message: 'The server cannot respond right now.' });
 
-/** What is shown instead of data: nothing yet, an error, a placeholder; and steps. */
+/** Components shown instead of data: nothing yet, an error, a placeholder; and steps. */
 export function Notes() {
   const [step, setStep] = useState('text');
   return (

@@ -75,7 +75,7 @@ function Back() {
   );
 }
 
-/** What is done with a conversation: icons with keys, on a phone a menu. */
+/** Actions for a conversation: icons with keys, on a phone a menu. */
 function Actions({ conversation }: Pick<HeaderProps, 'conversation'>) {
   const { t } = useTranslation('inbox');
   const isPhone = useIsPhone();

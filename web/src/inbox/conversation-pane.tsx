@@ -22,7 +22,7 @@ import { Messages } from './thread/messages.tsx';
 type ConversationPaneProps = {
   readonly chatId: string;
   readonly pollMs: number | false;
-  /** Whether the contact details are shown beside the conversation; otherwise a button opens them. */
+  /** True if the contact details are shown next to the conversation; otherwise a button opens them. */
   readonly isWide: boolean;
 };
 
@@ -79,7 +79,7 @@ export function ConversationPane({ chatId, pollMs, isWide }: ConversationPanePro
   );
 }
 
-/** Whether the conversation does not exist: a malformed ID is answered 400, an unknown one 404. */
+/** Returns true if the conversation does not exist: a malformed ID gets a 400, an unknown one a 404. */
 const isUnknown = (error: unknown): boolean =>
   error instanceof ApiError && (error.status === 404 || error.status === 400);
 

@@ -32,7 +32,7 @@ export type Search = {
 
 const PAGE_SIZE = 30;
 
-/** Lists conversations, newest first. `userId` is the user that `me` stands for. */
+/** Lists conversations, newest first. `userId` is the user for `me`. */
 export const listConversations = (
   { show, channel, assignee, label, q }: Search,
   { page, userId, signal }: { readonly page: number; readonly userId: number; readonly signal: AbortSignal },

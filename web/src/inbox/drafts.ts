@@ -46,7 +46,7 @@ function readDraft(key: string): Draft {
 const isDraft = (stored: unknown): stored is Draft =>
   typeof stored === 'object' && stored !== null && typeof Reflect.get(stored, 'text') === 'string';
 
-/** A full or forbidden storage costs the draft its reload, nothing else. */
+/** Stores a draft. In a full or forbidden storage, it does not survive a reload. */
 function writeDraft(key: string, draft: Draft): void {
   try {
     if (draft.text === '' && draft.media === null) localStorage.removeItem(key);

@@ -21,7 +21,7 @@ import classes from './inbox.module.css';
 import { ListPane } from './list/list-pane.tsx';
 import { onKey, useKeys } from './use-keys.ts';
 
-/** The list is useful before it; it is the larger half of the inbox. */
+/** Loaded lazily: the list is usable before the thread, which is the larger half of the inbox. */
 const ConversationPane = lazyPart(() =>
   import('./conversation-pane.tsx').then((file) => ({ default: file.ConversationPane })),
 );
@@ -38,7 +38,7 @@ const NewConversation = lazyPart(() =>
 /** The dialogs of the inbox's tools, loaded when first opened. */
 type Sheet = 'keys' | 'alerts';
 
-/** Wide enough for the contact details beside the conversation. */
+/** Media query for windows wide enough for the contact details next to the conversation. */
 const WIDE = '(min-width: 80em)';
 
 /** The inbox: list, conversation and contact details; one at a time on a phone. */

@@ -1,7 +1,10 @@
 import { useLocalStorage } from '@mantine/hooks';
 import { useEffect, useEffectEvent, useRef } from 'react';
 
-/** Attributes that mark the rows of the list (with the id of the conversation), the reply field, and what a key does. */
+/**
+ * Attributes that mark the rows of the list (with the id of the conversation), the reply field, and the action of a
+ * key.
+ */
 export const ROW = 'data-row';
 export const ANSWER = 'data-answer';
 const KEY = 'data-key';
@@ -29,7 +32,7 @@ export const KEY_SHEET = [
   { keys: ['?'], name: 'sheet' },
 ] as const;
 
-/** Whether single letters are shortcuts, in this browser. */
+/** True if single letters are shortcuts, in this browser. */
 export const useKeysOn = () => useLocalStorage({ key: 'heliograph-keys', defaultValue: true });
 
 /**
@@ -58,7 +61,7 @@ export function useKeys(onSheet: () => void) {
   return ref;
 }
 
-/** Does what a key stands for; false if it stands for nothing here. */
+/** Runs the action of a key; false if it has none here. */
 function act(panes: HTMLElement, target: HTMLElement, key: string): boolean {
   const step = STEPS[key];
   if (step !== undefined && (key.length === 1 || target.hasAttribute(ROW))) {

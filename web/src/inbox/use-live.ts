@@ -50,7 +50,7 @@ export function changeThread(queries: QueryClient, chatId: string, change: (thre
   queries.setQueryData<Thread>(threadKey(chatId), (thread) => thread && change(thread));
 }
 
-/** Updates a conversation in all cached lists and where it is open. Its position in a list is decided by the server. */
+/** Updates a conversation in all cached lists and in its open page. Its position in a list is decided by the server. */
 function updateCachedConversation(queries: QueryClient, conversation: Conversation): void {
   const isIt = ({ chatId }: Conversation): boolean => chatId === conversation.chatId;
   queries.setQueryData(['inbox', 'one', conversation.chatId], conversation);

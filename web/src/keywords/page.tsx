@@ -17,7 +17,7 @@ const FIELDS = listFields();
 
 type Open = { readonly what: 'add' } | { readonly what: 'change' | 'delete'; readonly rule: Rule } | null;
 
-/** The page of what is done with inbound messages by their keywords. */
+/** The page of the rules for inbound messages by keyword. */
 export function Page() {
   const { t } = useTranslation('keywords');
   const [open, setOpen] = useState<Open>(null);

@@ -1,7 +1,7 @@
 import { api, ok } from '../api/client.ts';
 import type { Need } from '../api/session.ts';
 
-/** The permission that changes to rules require, besides that of the inbox. */
+/** The permission that changes to rules require, in addition to that of the inbox. */
 export const NEED: Need = { scope: 'webhooks', write: true };
 
 export const RULES = '/api/partner-gateway/v1/keyword-rules';

@@ -18,8 +18,8 @@ export const revokeLinks = (id: number) => ok(api.POST(`${MEDIA}/{id}/revoke-lin
 type Use = { readonly channel: 'WHATSAPP' | 'RCS' | 'SMS'; readonly usable: boolean; readonly why: string };
 
 /**
- * The channels on which a file can be sent, as supported by the networks (4, and rcs, 2). A
- * text key says how, or why not.
+ * The channels on which a file can be sent, as supported by the networks (4, and rcs, 2). A text key explains how, or
+ * why not.
  */
 export const usesOf = ({ mimeType }: Pick<Media, 'mimeType'>): readonly Use[] => [
   mimeType === 'image/gif'

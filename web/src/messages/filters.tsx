@@ -5,7 +5,7 @@ import { CHANNELS, type Filters, RANGES, SOURCES, STATUSES } from './message.ts'
 
 const NONE: Filters = { q: '', channel: '', status: '', source: '', campaign: '', days: '7' };
 
-/** Whether a filter is set. The time range does not count, because there is always one. */
+/** Returns true if a filter is set. The time range does not count, because there is always one. */
 export const isFiltered = ({ q, channel, status, source, campaign }: Filters): boolean =>
   [q, channel, status, source, campaign].some((value) => value !== '');
 

@@ -101,5 +101,5 @@ export type Message = NonNullable<Awaited<ReturnType<NonNullable<ReturnType<type
 export type Timeline = Awaited<ReturnType<NonNullable<ReturnType<typeof timelineQuery>['queryFn']>>>;
 export type TimelineEvent = Timeline['events'][number];
 
-/** Whether the message has no final status yet, so that the page polls. */
+/** Returns true if the message has no final status yet, so that the page polls. */
 export const isPending = (status: string): boolean => status === 'ACCEPTED' || status === 'UNKNOWN';

@@ -26,7 +26,7 @@ const PLACES: Readonly<Record<Attention['kind'], (item: Attention) => string>> =
   template_rejected: () => '/account',
 };
 
-/** What needs attention, most severe first; nothing if there is nothing. */
+/** Items that need attention, most severe first; empty if there are none. */
 export function NeedsAttention({ items }: { readonly items: readonly Attention[] }) {
   const { t } = useTranslation('overview');
   if (items.length === 0) return null;

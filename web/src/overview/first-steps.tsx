@@ -21,8 +21,8 @@ const STEPS: readonly Step[] = [
 ];
 
 /**
- * The steps of setting up, each ticked when it is done, until all are done or the user hides them. What only others may
- * do is shown as long as it is missing.
+ * The steps of setting up, each ticked when it is done, until all are done or the user hides them. Steps reserved for
+ * other users are shown as long as they are open.
  */
 export function FirstSteps() {
   const { t } = useTranslation('overview');

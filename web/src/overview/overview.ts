@@ -23,7 +23,7 @@ export type Overview = Awaited<ReturnType<NonNullable<ReturnType<typeof overview
 export type Attention = Overview['attention'][number];
 export type RunningCampaign = Overview['campaigns'][number];
 
-/** The figures of some days, and of as many before. */
+/** The figures of a period of days, and of the equally long period before. */
 export const periodQuery = ({ from, to }: Days) =>
   queryOptions({
     queryKey: ['overview', 'period', from, to],
@@ -38,7 +38,7 @@ export const periodQuery = ({ from, to }: Days) =>
 
 export type Period = Awaited<ReturnType<NonNullable<ReturnType<typeof periodQuery>['queryFn']>>>;
 
-/** Which steps of setting up are done. */
+/** Setup steps with their state. */
 export const firstStepsQuery = queryOptions({
   queryKey: ['overview', 'first-steps'],
   queryFn: ({ signal }) => ok(api.GET('/api/partner-gateway/v1/overview/first-steps', { signal })),

@@ -18,7 +18,7 @@ const FIELDS = { hours: choice(RANGES, '24') };
 
 const LazyPeriod = lazyPart(() => import('./period.tsx').then((file) => ({ default: file.Period })));
 
-/** The overview page: figures, traffic by channel, campaigns, and what needs attention. */
+/** The overview page: figures, traffic by channel, campaigns, and items that need attention. */
 export function Page() {
   const { t } = useTranslation('overview');
   const [search, setSearch] = useUrlState(FIELDS);

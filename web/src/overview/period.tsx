@@ -16,7 +16,7 @@ import { Traffic } from './traffic.tsx';
 
 const FIELDS = { from: text(), to: text() };
 
-/** The figures of some days, compared with as many before. */
+/** The figures of a period of days, compared with the equally long period before. */
 export function Period() {
   const [search, setSearch] = useUrlState(FIELDS);
   const [now] = useState(() => Date.now());
@@ -116,7 +116,7 @@ const writeShare = (format: Format, share: number | null): string => (share === 
 
 type ChangeProps = { readonly now: number; readonly before: number; readonly format: Format };
 
-/** What it was before, and by how much it has changed. */
+/** The earlier value, and the change since then. */
 function Change({ now, before, format }: ChangeProps) {
   const { t } = useTranslation('overview');
   const value = format.number(before);

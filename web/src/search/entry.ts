@@ -16,7 +16,7 @@ export type Entry = {
 /** Lower-case letters without accents, so that `citta` finds "Città". */
 const plain = (text: string): string => text.normalize('NFD').replace(/\p{M}/gu, '').toLowerCase();
 
-/** Whether each word of a text begins a word of a title, as `imp con` does with "Import contacts". */
+/** Returns true if each word of a text begins a word of a title, as `imp con` does with "Import contacts". */
 export function isMatch(title: string, text: string): boolean {
   const words = plain(title).split(/[^\p{L}\p{N}]+/u);
   const wanted = plain(text)

@@ -39,7 +39,7 @@ function Finder({ places, onClose }: Pick<SearchDialogProps, 'places' | 'onClose
   const named = places.filter(({ title }) => isMatch(title, typed));
   const lists = useLists(typed.trim());
   const { entries: found, isSearching, isOld, error } = useFound(settled);
-  // What was found by an earlier text stays only if it fits this one: Enter must not open something else.
+  // Results for an earlier text stay only if they fit this one: Enter must not open something else.
   const isCurrent = settled === typed.trim() && !isOld;
   const fitting = found.filter(({ title }) => isCurrent || isMatch(title, typed));
   const entries = GROUPS.flatMap((group) => [...fitting, ...named, ...lists].filter((entry) => entry.group === group));

@@ -7,18 +7,18 @@ import { useFormat } from '../ui/values/format.ts';
 import type { Entry } from './entry.ts';
 
 const MAX_ACCOUNTS = 5;
-/** A single letter is in almost everything. */
+/** Minimum length of a text: a single letter is in almost every name. */
 const MIN_LENGTH = 2;
 
 type Found = {
   readonly entries: readonly Entry[];
   readonly isSearching: boolean;
-  /** Whether entries are still those of the text before. */
+  /** True if the entries are still those of the previous text. */
   readonly isOld: boolean;
   readonly error: unknown;
 };
 
-/** What the server finds by a text: a message, contacts, campaigns, and for operators accounts. */
+/** Results of the server for a text: a message, contacts, campaigns, and for operators accounts. */
 export function useFound(text: string): Found {
   const { may, isOperator } = useSession();
   const isLong = text.length >= MIN_LENGTH;

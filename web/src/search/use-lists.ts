@@ -3,7 +3,7 @@ import { useTranslation } from 'react-i18next';
 import { useSession } from '../api/session.ts';
 import type { Entry } from './entry.ts';
 
-/** Fewer digits are part of too many numbers. */
+/** A number worth a search: fewer digits are part of too many numbers. */
 const NUMBER = /^[+\d][\d ().\-/]{2,29}$/;
 
 /** The thorough searches of contacts and messages, for a text of which the results here are only the first. */

@@ -28,7 +28,7 @@ export function Page() {
   const mayAll = useSession().may({ scope: 'keys' });
   const shown: Tab = mayAll || OWN_TABS.includes(tab) ? tab : 'sessions';
   const navigate = useNavigate();
-  // Each tab has filters of its own.
+  // Each tab has its own filters.
   const open = (next: string | null): void =>
     void navigate({ to: '.', search: next === null || next === 'sessions' ? {} : { tab: next } });
   return (
@@ -55,7 +55,7 @@ function Content({ tab }: { readonly tab: Tab }) {
   return tab === 'audit' ? <AuditLog /> : <SessionList />;
 }
 
-/** A tab that the user may not open stays focusable and says why. */
+/** A tab that the user may not open stays focusable and shows the reason. */
 function TabName({ tab, isRefused }: { readonly tab: Tab; readonly isRefused: boolean }) {
   const { t } = useTranslation('security');
   const name = t(`tab.${tab}`);

@@ -13,7 +13,7 @@ export type RcsBody = BodyOf<'/api/message-server/rcs/send'>;
 
 const orNone = (text: string): string | undefined => (text === '' ? undefined : text);
 
-/** The preview request for what is filled in so far. Placeholders without a value keep their names. */
+/** The preview request for the input so far. Placeholders without a value keep their names. */
 export function previewOf(channel: Channel, draft: Draft, placeholders: readonly string[]): PreviewBody {
   const destination = orNone(numberOf(draft));
   if (channel === 'SMS') return { channel, destination, sender: orNone(draft.smsSender), text: orNone(draft.text) };

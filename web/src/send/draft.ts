@@ -78,7 +78,7 @@ export const repliesOf = ({ replies }: Pick<Draft, 'replies'>): readonly string[
     .map((line) => line.trim())
     .filter((line) => line !== '');
 
-/** Whether the text is written in the form's text field. */
+/** Returns true if the text is written in the form's text field. */
 export const hasText = (channel: Channel, draft: Draft): boolean =>
   channel === 'SMS' || draft[channel].kind !== 'template';
 

@@ -39,10 +39,10 @@ function outcomeOf({ messageId, results }: Answer): Outcome {
   return { accepted: false, reasons: Object.values(results).flatMap(({ reasons }: Refusable) => reasons) };
 }
 
-/** Whether a message has no final status yet. */
+/** Returns true if a message has no final status yet. */
 const isPending = (status: string): boolean => status === 'ACCEPTED' || status === 'UNKNOWN';
 
-/** Whether a message has ended without being delivered. */
+/** Returns true if a message has ended without being delivered. */
 export const hasFailed = (status: string): boolean =>
   !isPending(status) && status !== 'DELIVERED' && status !== 'DELETED';
 

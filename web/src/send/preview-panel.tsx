@@ -20,7 +20,7 @@ type PreviewPanelProps = {
   readonly preview: Preview | undefined;
 };
 
-/** The preview of the message, its price, and what prevents sending it. */
+/** The preview of the message, its price, and the reasons that prevent sending it. */
 export function PreviewPanel({ errors, ...shown }: PreviewPanelProps & { readonly errors: FormErrors }) {
   const { channel, draft, preview } = shown;
   const { t } = useTranslation('send');

@@ -15,7 +15,7 @@ export type Sent = {
   readonly messageId: string;
   readonly channel: Channel;
   readonly destination: string;
-  /** Whether a fallback message may follow. */
+  /** True if a fallback message may follow. */
   readonly hasFallback: boolean;
 };
 

@@ -1,11 +1,11 @@
 import { api, ok } from '../api/client.ts';
 
-/** Why a step-up at the company has failed: a key under `stepUp.problem`. */
+/** Reason why a step-up at the company has failed: a key under `stepUp.problem`. */
 export type StepUpProblem = string;
 
 const PROBLEMS = ['expired', 'cancelled', 'unavailable', 'untrusted', 'not_allowed'];
 
-/** Returns the problem that a URL names, if it is one of ours: anybody can write a URL. */
+/** Returns the problem that a URL names, if it is one of ours: anyone can write a URL. */
 export const knownProblem = (text: unknown): StepUpProblem | null =>
   typeof text === 'string' && PROBLEMS.includes(text) ? text : null;
 
@@ -16,7 +16,7 @@ export async function beginCompanyStepUp(): Promise<string> {
 }
 
 // The window at the company cannot reach the one that opened it: the policy of our pages separates them
-// (cross-origin-opener-policy). Only pages of this origin hear the channel.
+// (cross-origin-opener-policy). Only pages of this origin can listen on the channel.
 const CHANNEL = 'heliograph-step-up';
 
 /** Announces the end of a step-up to the pages that wait for one; null: it has succeeded. */

@@ -6,12 +6,12 @@ import { useAction } from '../api/action.ts';
 import { useProblemText } from '../api/problem-text.ts';
 import { beginCompanyStepUp, onStepUp, type StepUpProblem } from './company-step-up.ts';
 
-/** Opens an empty window at once: later, browsers would take it for a pop-up that nobody asked for. */
+/** Opens an empty window immediately: later, browsers would block it as an unsolicited pop-up. */
 const openWindow = (): Window | null => window.open('', '_blank', 'popup,width=520,height=700');
 
 /**
- * Confirms with the user's company that it is still the same user, in a window of its own, so that what is typed on the
- * page stays. Where the browser blocks the window, there is a link to a new tab.
+ * Confirms with the user's company that it is still the same user, in a separate window, so that input on the page
+ * stays. If the browser blocks the window, there is a link to a new tab.
  */
 export function ConfirmWithCompany({ onConfirmed }: { readonly onConfirmed: () => void }) {
   const { t } = useTranslation('sign-in');

@@ -5,8 +5,8 @@ import { useTranslation } from 'react-i18next';
 import { announceStepUp, knownProblem } from './company-step-up.ts';
 
 /**
- * The page on which a step-up at the company ends, in a window of its own. It announces that to the page that waits, and
- * closes the window; where the browser does not let it, and after a problem, the text stays.
+ * The page on which a step-up at the company ends, in a separate window. It announces that to the page that waits, and
+ * closes the window; if the browser does not let it, and after a problem, the text stays.
  */
 export function Page() {
   const { t } = useTranslation('sign-in');

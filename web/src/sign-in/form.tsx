@@ -7,7 +7,7 @@ import type { Pending } from './requests.ts';
 
 type SignInFormProps = {
   readonly onSignedIn: (session: Session) => void;
-  /** The user who has to sign in again; anybody else may, too. */
+  /** The user who has to sign in again; any other user may, too. */
   readonly username?: string;
   /** Shown below the first step, and not below the second. */
   readonly below?: ReactNode;

@@ -13,7 +13,10 @@ import { TextLink } from '../ui/link.tsx';
 
 const PROBLEMS = ['expired', 'cancelled', 'unavailable', 'untrusted', 'not_allowed'];
 
-/** The ways to sign in beside the password, as far as the gateway offers them, and why the last one failed. */
+/**
+ * The sign-in methods other than the password, as far as the gateway offers them, and the reason why the last one
+ * failed.
+ */
 export function OtherWays() {
   const { t } = useTranslation('sign-in');
   const { data } = useQuery({
@@ -34,7 +37,7 @@ export function OtherWays() {
   );
 }
 
-/** Why the provider's answer led to no sign-in: one of a fixed set, since anybody can write the URL. */
+/** Reason why the provider's response led to no sign-in: one of a fixed set, since anyone can write the URL. */
 function CompanyProblem() {
   const { t } = useTranslation('sign-in');
   const { problem }: { problem?: unknown } = useSearch({ strict: false });

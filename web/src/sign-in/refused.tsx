@@ -2,7 +2,7 @@ import { Alert } from '@mantine/core';
 import { useProblemText } from '../api/problem-text.ts';
 import { ApiError } from '../api/errors.ts';
 
-/** Says why a sign-in was refused; `wrong` is the text for what was wrong itself. */
+/** Reason why a sign-in was denied; `wrong` is the text for wrong input. */
 export function Refused({ error, wrong }: { readonly error: unknown; readonly wrong: string }) {
   const problemText = useProblemText();
   if (error === null) return null;

@@ -9,8 +9,8 @@ import { SignInForm } from './form.tsx';
 type SignInAgainProps = { readonly opened: boolean; readonly onSettled: (given: boolean) => void };
 
 /**
- * Asks a user whose session has ended to sign in again, over the page and what is typed there. Another user who signs in
- * instead gets the page anew, with nothing of the first one.
+ * Asks a user whose session has ended to sign in again, over the page and its input. Another user who signs in instead
+ * gets a fresh page, with nothing of the first one.
  */
 export function SignInAgain({ opened, onSettled }: SignInAgainProps) {
   const { t } = useTranslation('sign-in');
@@ -38,8 +38,8 @@ export function SignInAgain({ opened, onSettled }: SignInAgainProps) {
 }
 
 /**
- * Returns the session in the account that was shown before: an operator's new session begins in their own, and what
- * waits to be sent again was meant for the other one. Returns null for another user.
+ * Returns the session in the account that was shown before: an operator's new session begins in their own, and waiting
+ * requests were meant for the other one. Returns null for another user.
  */
 async function inSameAccount(before: Session, session: Session): Promise<Session | null> {
   if (session.user.id !== before.user.id || session.mustEnrol) return null;

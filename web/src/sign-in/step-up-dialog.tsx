@@ -14,7 +14,7 @@ import { stepUp, stepUpWithPasskey } from './requests.ts';
 
 type StepUpDialogProps = { readonly opened: boolean; readonly onSettled: (given: boolean) => void };
 
-/** Asks the user to confirm who they are, over the page, before something is done that needs it. */
+/** Asks users to confirm who they are, over the page, before an action that requires it. */
 export function StepUpDialog({ opened, onSettled }: StepUpDialogProps) {
   const { t } = useTranslation('sign-in');
   return (
@@ -128,7 +128,7 @@ function OrPasskey({ busy, error, onClick }: OrPasskeyProps) {
   );
 }
 
-/** Returns a function that says what was wrong with a password or a code. */
+/** Returns a function that describes the error of a password or a code. */
 function useFault(way: Way): (error: unknown) => string {
   const { t } = useTranslation('sign-in');
   const problemText = useProblemText();

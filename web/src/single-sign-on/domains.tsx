@@ -10,7 +10,7 @@ import { Facts } from '../ui/values/facts.tsx';
 import { StatusBadge } from '../ui/values/status-badge.tsx';
 import { type Domain, NEED, PATH, settingsQuery, type Stored } from './settings.ts';
 
-/** The mail domains of the stored settings: which are proven, and how the others are. */
+/** The mail domains of the stored settings, with the state of their proof and the records for the others. */
 export function DomainsSection({ settings }: { readonly settings: NonNullable<Stored> }) {
   const { t } = useTranslation('single-sign-on');
   return (

@@ -4,13 +4,13 @@ import { useTranslation } from 'react-i18next';
 import { GuardedIcon } from '../ui/actions/guarded-button.tsx';
 import { NEED, ROLES, type SettingsFormApi } from './settings.ts';
 
-/** Which group gets which role, in the order in which they count. */
+/** Roles of groups, in the order in which they count. */
 export function GroupRoles({ form, isNew }: { readonly form: SettingsFormApi; readonly isNew: boolean }) {
   const { t } = useTranslation('single-sign-on');
   const { groupRoles } = form.values;
   const { error } = form.getInputProps('groupRoles');
   const add = (): void => {
-    // Who names groups mostly wants nobody else in. A role that somebody chose, or that is stored, stays.
+    // Admins who name groups mostly want no other people in. A chosen or stored role stays.
     if (isNew && groupRoles.length === 0 && !form.isTouched('defaultRole')) form.setFieldValue('defaultRole', '');
     form.insertListItem('groupRoles', { group: '', role: 'viewer' });
   };

@@ -13,10 +13,10 @@ import { Copied, DomainsSection } from './domains.tsx';
 import { settingsQuery, type Stored } from './settings.ts';
 import { TrialSection } from './trial.tsx';
 
-// With its fields, the page would be larger than the first load of a page may be.
+// Loaded lazily: with the fields, the page would exceed the size limit of a first load.
 const SettingsForm = lazyPart(() => import('./form.tsx').then((file) => ({ default: file.SettingsForm })));
 
-/** The form begins again when what it shows has changed. A proof of a domain leaves what was typed. */
+/** The form starts over when its stored values have changed. A proof of a domain keeps the input. */
 const keyOf = (stored: Stored): string => JSON.stringify({ ...stored, domains: null });
 
 /** The page with the single sign-on of the account. */

@@ -59,7 +59,9 @@ export function draftOf(stored: Stored): Draft {
   return { ...rest, clientSecret: '', groupsClaim: groupsClaim ?? '', defaultRole: defaultRole ?? '' };
 }
 
-/** Stores what a form has. Without a new secret the stored one stays; without any, the client is a public one. */
+/**
+ * Stores the values of the form. Without a new secret the stored one stays; without any, the client is a public one.
+ */
 export function putSettings(
   { clientSecret, groupsClaim, defaultRole, ...rest }: Draft,
   { hasSecret }: { readonly hasSecret: boolean },

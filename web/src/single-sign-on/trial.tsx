@@ -9,7 +9,7 @@ import { Facts } from '../ui/values/facts.tsx';
 import { StatusBadge } from '../ui/values/status-badge.tsx';
 import { NEED, PATH, type Stored, type Trial } from './settings.ts';
 
-/** Lets an admin try the stored settings, and shows what the last trial led to. */
+/** Lets an admin try the stored settings, and shows the result of the last trial. */
 export function TrialSection({ settings }: { readonly settings: NonNullable<Stored> }) {
   const { t } = useTranslation('single-sign-on');
   const begin = useAction({

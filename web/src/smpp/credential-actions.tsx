@@ -3,7 +3,7 @@ import { useTranslation } from 'react-i18next';
 import { GuardedIcon } from '../ui/actions/guarded-button.tsx';
 import { type Credential, nameOf, NEED } from './credential.ts';
 
-/** What can be done with one credential. */
+/** Actions for one credential. */
 export type CredentialAction = 'change' | 'rotate' | 'delete';
 
 type CredentialActionsProps = {

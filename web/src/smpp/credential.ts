@@ -24,7 +24,7 @@ export type Settings = {
   readonly name: string;
   readonly maxBinds: number;
   readonly window: number;
-  /** '' for no limit of its own. */
+  /** '' for no separate limit. */
   readonly tps: number | '';
   readonly addresses: string;
   readonly senders: string;

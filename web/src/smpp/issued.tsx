@@ -7,7 +7,7 @@ type IssuedProps = {
   readonly onClose: () => void;
 };
 
-/** What a client binds with: the password is shown only here. */
+/** Credentials with which a client binds: the password is shown only here. */
 export function Issued({ credential: { systemId, password }, onClose }: IssuedProps) {
   const { t } = useTranslation('smpp');
   return (

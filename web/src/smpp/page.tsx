@@ -20,7 +20,7 @@ const FIELDS = listFields();
 /** The open dialog and the credential it is about. */
 type Open = { readonly what: 'create' } | { readonly what: CredentialAction; readonly credential: Credential } | null;
 
-/** The page of the credentials with which programs bind by SMPP. */
+/** The page of the credentials with which programs bind over SMPP. */
 export function Page() {
   const { t } = useTranslation('smpp');
   const [open, setOpen] = useState<Open>(null);

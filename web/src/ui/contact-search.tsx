@@ -25,7 +25,7 @@ type ContactSearchProps = {
   /** The numbers that are already chosen. */
   readonly chosen: readonly string[];
   readonly onChoose: (contact: FoundContact) => void;
-  /** Whether the button of each contact adds it to the chosen ones or chooses it. */
+  /** Effect of the button of each contact: add it to the chosen ones, or choose it. */
   readonly kind?: 'add' | 'choose';
 };
 

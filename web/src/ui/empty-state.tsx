@@ -5,9 +5,9 @@ import { HelpLink, type HelpTarget } from './help-link.tsx';
 
 type EmptyStateProps = {
   readonly icon: LucideIcon;
-  /** What is missing: "No campaigns yet". */
+  /** Name of the missing items: "No campaigns yet". */
   readonly title: string;
-  /** What it is for, and how to create it. */
+  /** Purpose of the missing item, and how to create it. */
   readonly text?: string;
   /** The section of the documentation that explains the first step. */
   readonly help?: HelpTarget;

@@ -8,7 +8,7 @@ import { useProblemText } from '../api/problem-text.ts';
 
 type ErrorStateProps = { readonly error: unknown; readonly onRetry?: () => void };
 
-/** How long after a failure of the server to try again. */
+/** Delay of the next try after a server error. */
 const AGAIN_MS = 10_000;
 
 /**

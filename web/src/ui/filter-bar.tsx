@@ -8,7 +8,7 @@ import { SavedViews } from './saved-views/saved-views.tsx';
 type FilterBarProps = {
   /** The filters. */
   readonly children: ReactNode;
-  /** Whether a filter is set; then the button that clears all filters is shown. */
+  /** True if a filter is set; then the button that clears all filters is shown. */
   readonly isFiltered?: boolean;
   readonly onClear?: () => void;
 };
@@ -35,7 +35,7 @@ type SearchFieldProps = {
   readonly label: string;
   readonly value: string;
   readonly onChange: (text: string) => void;
-  /** Whether the field takes the full width. */
+  /** True if the field takes the full width. */
   readonly wide?: boolean;
   /** The key that focuses the field, where a page has such keys. */
   readonly shortcut?: string;

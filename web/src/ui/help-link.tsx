@@ -4,7 +4,7 @@ import { useTranslation } from 'react-i18next';
 /** A page of the documentation and a heading of it: `concepts#campaigns`. A test finds those that do not exist. */
 export type HelpTarget = `${string}#${string}`;
 
-/** A link to a section of the documentation that the program serves at /help, in a window of its own. */
+/** A link to a section of the documentation that the program serves at /help, in a separate window. */
 export function HelpLink({ help }: { readonly help: HelpTarget }) {
   const { t } = useTranslation('ui');
   return (

@@ -6,11 +6,11 @@ import { useIsPhone } from './use-is-phone.ts';
 export type Step = {
   readonly id: string;
   readonly label: string;
-  /** A note below the label, such as what was chosen. */
+  /** A note below the label, such as the choice made. */
   readonly note?: string;
-  /** Whether the step has an error. */
+  /** True if the step has an error. */
   readonly hasFault?: boolean;
-  /** Whether something is missing in it: then it is not ticked once it is behind. */
+  /** True if the step is incomplete: then it is not ticked once it is passed. */
   readonly isLacking?: boolean;
   readonly content: ReactNode;
 };

@@ -72,7 +72,7 @@ function readOne(field: UrlField<UrlValue>, raw: unknown): UrlValue {
 const readAll = <F extends Fields>(fields: F, raw: Readonly<Record<string, unknown>>): Values<F> =>
   Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, readOne(field, raw[name])])) as Values<F>;
 
-/** The new query parameters. Defaults are left out, and parameters of other parts of the page are kept. */
+/** The new query parameters. Defaults are omitted, and parameters of other parts of the page are kept. */
 function toSearch(fields: Fields, all: Readonly<Record<string, unknown>>): Record<string, string> {
   const texts = Object.entries(all).map(([name, value]) => [name, textOf(value) ?? ''] as const);
   return Object.fromEntries(texts.filter(([name, given]) => given !== (textOf(fields[name]?.fallback) ?? '')));

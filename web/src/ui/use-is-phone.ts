@@ -2,5 +2,8 @@ import { useMediaQuery } from '@mantine/hooks';
 
 const PHONE = '(max-width: 48em)';
 
-/** Whether the window is narrow: lists are then cards, dialogs are full-screen, and panes are shown one at a time. */
+/**
+ * Returns true if the window is narrow: lists are then cards, dialogs are full-screen, and panes are shown one at a
+ * time.
+ */
 export const useIsPhone = (): boolean => useMediaQuery(PHONE, undefined, { getInitialValueInEffect: false }) ?? false;

@@ -1,4 +1,4 @@
-/** What the window title consists of: the page, and how many conversations are unread. */
+/** Parts of the window title: the page, and the number of unread conversations. */
 let page = '';
 let unread = 0;
 

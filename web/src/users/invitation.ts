@@ -12,5 +12,5 @@ export const invitationsQuery = queryOptions({
   },
 });
 
-/** An invitation that nobody has accepted yet. */
+/** An invitation that was not accepted yet. */
 export type Invitation = Awaited<ReturnType<NonNullable<typeof invitationsQuery.queryFn>>>[number];

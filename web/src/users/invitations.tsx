@@ -18,7 +18,7 @@ import { type Invitation, invitationsQuery, INVITATIONS } from './invitation.ts'
 import { NEED } from './user.ts';
 import { toLanguage } from '../api/languages.ts';
 
-/** The invitations that nobody has accepted yet, and the button that makes another one. */
+/** The invitations that were not accepted yet, and the button that makes another one. */
 export function Invitations() {
   const { t, i18n } = useTranslation('users');
   const [isInviting, setIsInviting] = useState(false);

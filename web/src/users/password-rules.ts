@@ -1,7 +1,7 @@
 import { useTranslation } from 'react-i18next';
 import { MIN_PASSWORD_LENGTH } from './user.ts';
 
-/** Returns a function that says what is wrong with a password; null if nothing is. */
+/** Returns a function that describes the fault of a password; null if there is none. */
 export function usePasswordFault(): (password: string, username: string) => string | null {
   const { t } = useTranslation('users');
   return (password, username) => {

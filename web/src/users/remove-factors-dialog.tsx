@@ -8,7 +8,7 @@ import { type User, USERS } from './user.ts';
 
 type RemoveFactorsProps = { readonly user: User | null; readonly onClose: () => void };
 
-/** Confirms that all second factors of a user who has lost them are removed; null closes the dialog. */
+/** Confirms the removal of all second factors of a user who has lost them; null closes the dialog. */
 export function RemoveFactorsDialog({ user, onClose }: RemoveFactorsProps) {
   const { t } = useTranslation('users');
   const username = useLast(user)?.username ?? '';

@@ -27,7 +27,7 @@ function Change({ user, onClose }: { readonly user: User; readonly onClose: () =
   const [role, setRole] = useState(user.role);
   const change = useAction({
     run: () => ok(api.PUT(`${USERS}/{id}`, { params: { path: { id: user.id } }, body: { role } })),
-    // The user's own role decides what the console offers.
+    // The user's own role decides the features of the console.
     refresh: [['users'], ['session'], ['audit']],
     done: t('role.done', { username: user.username, role: t(`role.${role}`) }),
     onDone: onClose,

@@ -7,7 +7,7 @@ import { useIsSelf, useLockReason } from './user-rules.ts';
 export type What = 'role' | 'password' | 'factors' | 'remove';
 type UserActionsProps = { readonly user: User; readonly onOpen: (what: What) => void };
 
-/** The actions for one user; unavailable ones say why. */
+/** The actions for one user; unavailable ones show the reason. */
 export function UserActions({ user, onOpen }: UserActionsProps) {
   const { t } = useTranslation('users');
   const { username } = user;

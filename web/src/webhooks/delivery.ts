@@ -21,7 +21,7 @@ type Search = ListSearch & {
 const HOUR_MS = 3_600_000;
 const UUID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i;
 
-/** Whether the text is a complete message ID; an incomplete one is not used as a filter. */
+/** Returns true if the text is a complete message ID; an incomplete one is not used as a filter. */
 export const isMessageId = (text: string): boolean => UUID.test(text.trim());
 
 export function listDeliveries({ page, limit, status, kind, period, message }: Search, signal: AbortSignal) {

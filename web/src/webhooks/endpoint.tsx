@@ -64,7 +64,7 @@ function WebhookFacts({ webhook }: { readonly webhook: Webhook }) {
   );
 }
 
-/** What is wrong with the webhook and how to fix it; nothing if it is working. */
+/** Trouble of the webhook and its remedy; nothing if it is working. */
 function Trouble({ webhook }: Pick<EndpointProps, 'webhook'>) {
   const { t } = useTranslation('webhooks');
   const format = useFormat();

@@ -10,7 +10,7 @@ import { FORM_A, NEED } from './webhook.ts';
 type ReplayButtonProps = {
   readonly delivery: Pick<Delivery, 'id' | 'eventType' | 'statusCode'>;
   readonly isRegistered: boolean;
-  /** Whether to show a button with text (in the panel) or only an icon (in a row). */
+  /** True to show a button with text (in the panel), false for only an icon (in a row). */
   readonly isWide?: boolean;
 };
 

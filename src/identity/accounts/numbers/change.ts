@@ -5,9 +5,9 @@ import { isPhoneCountry } from '../../../platform/lib/phone/phone-details.ts';
 import type { NumberChecks, NumberRules } from '../../../platform/lib/phone/number-rules.ts';
 import { findNumberRules, updateNumberRules } from './sql.ts';
 
-/** New rules; those that are left out stay as they are. */
+/** New rules; omitted fields are unchanged. */
 export type NumberRulesPatch = {
-  /** Two letters of ISO 3166-1 in any case; null: numbers without a country code are refused. */
+  /** Two letters of ISO 3166-1 in any case; null: numbers without a country code are rejected. */
   readonly defaultCountry?: string | null | undefined;
   readonly numberChecks?: NumberChecks | undefined;
 };

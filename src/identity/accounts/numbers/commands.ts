@@ -15,9 +15,9 @@ export function registerNumbersCommand(account: Command, context: CommandContext
     .argument('<account>', 'name or id')
     .option('--country <country>', `two letters (ISO 3166-1), or "${NONE}" to require a country code`)
     .addOption(
-      new Option('--checks <checks>', 'strict refuses lengths that a country does not have').choices(NUMBER_CHECKS),
+      new Option('--checks <checks>', 'strict rejects lengths that a country does not have').choices(NUMBER_CHECKS),
     )
-    .description('set how the phone numbers of an account are read; without options, show it')
+    .description('set the phone-number rules of an account; without options, show them')
     .action(async (reference: string, { country, checks }: { country?: string; checks?: NumberChecks }) => {
       const defaultCountry = country?.toLowerCase() === NONE ? null : country;
       const rules = context.withDatabase((pool) =>
@@ -37,6 +37,6 @@ const describeRules = ({ defaultCountry, numberChecks }: NumberRules): string =>
       ? 'Numbers need their country code.'
       : `Numbers without a country code are numbers of ${defaultCountry}.`,
     numberChecks === 'strict'
-      ? 'Lengths that a country does not have are refused.'
+      ? 'Lengths that a country does not have are rejected.'
       : 'Any length from 7 to 15 digits is accepted.',
   ].join('\n');

@@ -9,14 +9,14 @@ import { NumberRulesIn, NumberRulesOut } from './schema.ts';
 const PATH = '/api/partner-gateway/v1/account/numbers';
 const tags = ['Account'];
 
-/** Registers the routes for how the phone numbers of the account are read. */
+/** Registers the routes for the phone-number rules of the account. */
 export function numberRulesRoutes(app: App, { pool }: PlatformDeps): void {
   app.get(PATH, {
     onRequest: requireAnyScope([...CHANNELS, 'contacts', 'campaigns', 'keys'], 'read'),
     schema: {
       tags,
       operationId: 'getNumberRules',
-      summary: 'Get how the phone numbers of the account are read',
+      summary: 'Get the phone-number rules',
       response: { 200: NumberRulesOut },
     },
     handler: async ({ actor }) => actor.numberRules,
@@ -27,10 +27,10 @@ export function numberRulesRoutes(app: App, { pool }: PlatformDeps): void {
     schema: {
       tags,
       operationId: 'putNumberRules',
-      summary: 'Change how the phone numbers of the account are read',
+      summary: 'Change the phone-number rules',
       description:
         'In sends, replies, contacts, imports and campaigns, from the next request on; numbers that are stored stay as they ' +
-        'are. Fields that are left out stay. For admins, and keys with the scope `keys`.',
+        'are. Omitted fields are unchanged. For admins, and keys with the scope `keys`.',
       body: withExamples(NumberRulesIn, { defaultCountry: 'IT', numberChecks: 'strict' }),
       response: { 200: NumberRulesOut },
     },

@@ -5,7 +5,7 @@ import { orNull } from '../../../platform/lib/schema.ts';
 export const numberChecks = Type.Enum([...NUMBER_CHECKS], {
   type: 'string',
   description:
-    'How phone numbers are checked: `strict` refuses lengths that their country does not have, `lenient` accepts any ' +
+    'Check of phone numbers: `strict` rejects lengths that their country does not have, `lenient` accepts any ' +
     'number of 7 to 15 digits with a country code that exists.',
 });
 
@@ -13,7 +13,7 @@ const defaultCountry = orNull(
   Type.String({
     maxLength: 2,
     description:
-      'The country of numbers without a country code, as two letters of ISO 3166-1. Null: such numbers are refused.',
+      'The country of numbers without a country code, as two letters of ISO 3166-1. Null: such numbers are rejected.',
   }),
 );
 

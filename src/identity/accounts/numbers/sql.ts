@@ -7,11 +7,11 @@ const NUMBER_RULES = columns({
   numberChecks: as<NumberChecks>('number_checks'),
 });
 
-/** Finds how the phone numbers that an account uses are read. */
+/** Finds the phone-number rules of an account. */
 export const findNumberRules = (db: Db, { accountId }: { accountId: number }): Promise<NumberRules | undefined> =>
   maybeOne(db, sql`SELECT ${NUMBER_RULES} FROM account WHERE id = ${accountId}`);
 
-/** Sets how the phone numbers of an account are read, effective with its next request. Returns 0 if it is the same. */
+/** Sets the phone-number rules of an account, effective with its next request. Returns 0 if they are the same. */
 export const updateNumberRules = (
   db: Db,
   { accountId, defaultCountry, numberChecks }: { accountId: number } & NumberRules,

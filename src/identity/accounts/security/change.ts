@@ -24,8 +24,8 @@ export type AllowListInput = {
 
 /**
  * Replaces the allow-list of the actor's account and returns it in canonical form, without duplicates. Call it in a
- * transaction, which also commits the audit entry.
- * Errors: 400 naming every entry that is not an address or block, or when the caller's own address would be refused.
+ * transaction, which also commits the audit entry. Errors: 400 naming every entry that is not an address or block, or
+ * when the caller's own address would be denied.
  */
 export async function changeAllowList(tx: Db, actor: Actor, input: AllowListInput): Promise<AllowList> {
   const { enforced, force, ip } = input;
@@ -48,7 +48,7 @@ export async function changeSecondFactorPolicy(
   const { accountId, kind, userId } = actor;
   const found = await findSecondFactorPolicy(tx, { accountId, userId });
   if (secondFactor === 'required' && kind === 'user' && !found?.hasOwn)
-    throw new AppError('conflict', { message: 'Add a second factor of your own first: you would need it at once' });
+    throw new AppError('conflict', { message: 'Add your own second factor first: you would need it immediately' });
   if ((await updateSecondFactorPolicy(tx, { accountId, secondFactor })) === 0) return;
   const detail = { secondFactor };
   await recordAudit(tx, actor, { action: 'account.second-factor', subject: `account:${accountId}`, detail });

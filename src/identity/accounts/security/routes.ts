@@ -42,7 +42,7 @@ export function securityRoutes(app: App, { pool }: PlatformDeps): void {
       description:
         'The addresses from which the account may be used, effective with the next request. An IPv4-mapped IPv6 address ' +
         'counts as its IPv4 address. Behind a proxy, the address is the one that the trusted proxies saw. A list that does ' +
-        'not contain your own address is 400 unless `force` is true. `secondFactor` stays as it is if it is left out; ' +
+        'not contain your own address is 400 unless `force` is true. `secondFactor` is unchanged if it is omitted; ' +
         'requiring a second factor that you do not have yourself is 409.',
       body: withExamples(SecurityIn, { ipAllowList: ['127.0.0.1', '::1', '203.0.113.0/24'], enforced: false }),
       response: { 200: SecurityOut },

@@ -5,13 +5,13 @@ const MAX_BLOCKS = 200;
 /** The longest notation of an address with its mask, and room for spaces. */
 const MAX_LENGTH = 100;
 
-const enforced = Type.Boolean({ description: 'Whether requests from other addresses are rejected (403).' });
+const enforced = Type.Boolean({ description: 'True if requests from other addresses are rejected (403).' });
 
 const secondFactor = () =>
   Type.Enum([...SECOND_FACTOR_POLICIES], {
     type: 'string',
     description:
-      'Whether users of the account need a second factor. Where it is required, users without one can only add one, and ' +
+      'Requirement of a second factor for users. If `required`, users without one can only add one, and ' +
       'passwords are not accepted with Basic. API keys are not affected.',
   });
 

@@ -17,11 +17,11 @@ export const findAllowList = (db: Db, { accountId }: { accountId: number }): Pro
       FROM account WHERE id = ${accountId}`,
   );
 
-/** Whether the users of an account need a second factor. */
+/** Policies for the second factors of an account's users. */
 export const SECOND_FACTOR_POLICIES = ['optional', 'required'] as const;
 export type SecondFactorPolicy = (typeof SECOND_FACTOR_POLICIES)[number];
 
-/** Finds the policy of an account on second factors, and whether this user, if any, has one. */
+/** Finds the policy of an account on second factors; `hasOwn` is true if this user, if any, has one. */
 export const findSecondFactorPolicy = (
   db: Db,
   input: { accountId: number; userId: number | null },
@@ -34,7 +34,7 @@ export const findSecondFactorPolicy = (
       FROM account a WHERE a.id = ${input.accountId}`,
   );
 
-/** Sets the policy on second factors. Returns 1, or 0 if it is this one already. */
+/** Sets the policy on second factors. Returns 1, or 0 if it is unchanged. */
 export const updateSecondFactorPolicy = (
   db: Db,
   input: { accountId: number; secondFactor: SecondFactorPolicy },

@@ -5,7 +5,7 @@ import { type Challenge, deleteChallenge, insertChallenge } from '../sql.ts';
 
 const CHALLENGE_BYTES = 32;
 
-/** Stores a new challenge and returns it. It can be answered once, within five minutes, from any process. */
+/** Stores a new challenge and returns it. It can be used once, within five minutes, from any process. */
 export async function newChallenge(db: Db, about: Omit<Challenge, 'challenge'>): Promise<Buffer<ArrayBuffer>> {
   const challenge = Buffer.from(randomBytes(CHALLENGE_BYTES));
   await insertChallenge(db, { ...about, challenge });
@@ -14,7 +14,7 @@ export async function newChallenge(db: Db, about: Omit<Challenge, 'challenge'>):
 
 /**
  * Uses up the challenge that the browser signed and returns it in Base64url. Returns undefined if it is not one of ours
- * for this purpose and user, was answered before, or is too old.
+ * for this purpose and user, was used before, or is too old.
  */
 export async function takeChallenge(
   db: Db,

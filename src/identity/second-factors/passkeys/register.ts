@@ -13,8 +13,8 @@ const ALGORITHMS = [-8, -7, -257];
 type Registrant = FactorOwner & { readonly username: string };
 
 /**
- * Returns what the browser needs to make a passkey for this user, which can also sign in without a password. `existing`
- * are the passkeys that the user has: their authenticators offer no second one.
+ * Returns the options with which a browser makes a passkey for this user, which can also sign in without a password.
+ * `existing` are the passkeys that the user has: their authenticators offer no second one.
  */
 export async function registrationOptions(
   db: Db,
@@ -40,8 +40,8 @@ export async function registrationOptions(
 }
 
 /**
- * Checks the browser's answer to `registrationOptions`. Errors: 400 unless it answers a challenge of this user that was
- * not used before, on a page of ours, with a key that was made with the user verified.
+ * Checks the browser's response to `registrationOptions`. Errors: 400 unless it is for an unused challenge of this
+ * user, on a page of ours, with a key that was made with the user verified.
  */
 export async function verifyRegistration(
   db: Db,

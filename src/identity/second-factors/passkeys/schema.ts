@@ -13,7 +13,7 @@ const answerOf = <T extends Type.TSchema>(response: T, description: string) =>
     { description: `${description} Other members are ignored.` },
   );
 
-/** What a browser returns for a passkey that it has made (WebAuthn, RegistrationResponseJSON). */
+/** Response of a browser that has made a passkey (WebAuthn, RegistrationResponseJSON). */
 export const RegistrationBody = answerOf(
   Type.Object({
     clientDataJSON: base64url(4000),
@@ -23,7 +23,7 @@ export const RegistrationBody = answerOf(
   'The `RegistrationResponseJSON` of the browser.',
 );
 
-/** What a browser returns for a passkey that it has used (WebAuthn, AuthenticationResponseJSON). */
+/** Response of a browser that has used a passkey (WebAuthn, AuthenticationResponseJSON). */
 export const PasskeyBody = answerOf(
   Type.Object({
     clientDataJSON: base64url(4000),
@@ -37,7 +37,7 @@ export const PasskeyBody = answerOf(
 export type RegistrationAnswer = Static<typeof RegistrationBody>;
 export type PasskeyAnswer = Static<typeof PasskeyBody>;
 
-/** What the browser is given; its members are defined by WebAuthn, so no schema of ours lists them. */
+/** Options for the browser; their members are defined by WebAuthn, so no schema of ours lists them. */
 export const BrowserOptions = Type.Unsafe<object>({
   type: 'object',
   additionalProperties: true,

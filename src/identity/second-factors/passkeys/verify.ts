@@ -12,13 +12,16 @@ import { newChallenge, takeChallenge } from './challenge.ts';
 import type { RelyingParty } from './relying-party.ts';
 import type { PasskeyAnswer } from './schema.ts';
 
-/** What a passkey is used for, and by which user; null where the passkey itself says who it is. */
+/** Purpose and user of a passkey response; the user is null if the passkey itself identifies them. */
 export type Use = Omit<Challenge, 'challenge'>;
 
-/** Whether the authenticator must have verified its user, as by a PIN or a finger: without a password it is all there is. */
+/**
+ * Returns true if the authenticator must have verified its user, for example by a PIN or a finger: without a password
+ * the passkey is the only proof.
+ */
 const needsVerification = ({ purpose }: Use): boolean => purpose === 'sign-in';
 
-/** Returns what the browser needs to use a passkey: one of these, or without any, one that the user chooses. */
+/** Returns the options with which a browser uses a passkey: one of these, or without any, one that the user chooses. */
 export async function passkeyOptions(
   db: Db,
   party: RelyingParty,
@@ -38,9 +41,9 @@ export async function passkeyOptions(
 }
 
 /**
- * Checks the browser's answer to `passkeyOptions` and returns the passkey with its user. Returns null unless it answers
- * a challenge for this use that was not used before, on a page of ours, signed by a passkey of this user whose counter
- * has not gone back.
+ * Checks the browser's response to `passkeyOptions` and returns the passkey with its user. Returns null unless it is
+ * for an unused challenge for this use, on a page of ours, signed by a passkey of this user whose counter has not gone
+ * back.
  */
 export async function verifyPasskey(
   db: Db,
@@ -61,7 +64,7 @@ export async function verifyPasskey(
   const requireUserVerification = needsVerification(use);
   const response = { ...answer, clientExtensionResults: {} };
   const input = { response, ...expected, credential, requireUserVerification };
-  // The library throws for whatever does not match.
+  // The library throws for anything that does not match.
   const result = await verifyAuthenticationResponse(input).catch(() => null);
   if (!result?.verified) return null;
   const { newCounter: to } = result.authenticationInfo;

@@ -28,7 +28,7 @@ const ACCOUNTS = `${OPERATOR_PATH}/accounts`;
 const AccountQuery = Type.Object({ ...pageFields, ...schema.accountFilter });
 const LedgerQuery = Type.Object({ ...pageFields, ...ledgerFilter });
 
-/** The routes for the accounts of the gateway and their credit. */
+/** Registers the routes for the accounts of the gateway and their credit. */
 export function operatorAccountRoutes(app: App, deps: PlatformDeps): void {
   const { pool } = deps;
   const onRequest = requireOperator();
@@ -92,7 +92,7 @@ export function operatorAccountRoutes(app: App, deps: PlatformDeps): void {
       tags,
       operationId: 'operatorChangeAccount',
       summary: 'Change an account, effective with its next request',
-      description: 'Fields that are left out keep their values.',
+      description: 'Omitted fields are unchanged.',
       params: IdParams,
       body: withExamples(schema.AccountPatch, { plan: 'production', ratePerMinute: 600, defaultCountry: 'IT' }),
       response: { 200: schema.AccountDetails },

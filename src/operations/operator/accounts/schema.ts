@@ -12,13 +12,13 @@ import { type AccountRow, type Person, SORTS } from './sql.ts';
 
 const Status = Type.Enum(['active', 'suspended'], {
   type: 'string',
-  description: 'All requests of a suspended account are refused with 403.',
+  description: 'All requests of a suspended account are denied with 403.',
 });
 const Plan = Type.Enum([...PLANS], { type: 'string' });
 const Name = Type.String({ minLength: 1, maxLength: 200 });
 const Channels = Type.Array(channelName(), {
   maxItems: 3,
-  description: 'Sends and campaigns on other channels are refused with 403.',
+  description: 'Sends and campaigns on other channels are denied with 403.',
 });
 const MAX_RATE = 999_999_999;
 const perMinute = Type.Integer({
@@ -46,7 +46,7 @@ const account = {
   credit: amount('The sum of available and frozen credit.'),
   availableCredit: amount(),
   frozenCredit: amount('Reserved for messages whose outcome is open.'),
-  unlimited: Type.Boolean({ description: 'Whether the account pays after use: its available credit may be negative.' }),
+  unlimited: Type.Boolean({ description: 'True if the account pays after use: its available credit may be negative.' }),
   ratePerMinute: orNull(
     Type.Integer({ description: 'Requests per minute for each key; 0: no limit, null: the limit of the plan.' }),
   ),
@@ -64,7 +64,7 @@ const account = {
 export const AccountOut = Type.Object(account);
 
 const WebhookOut = Type.Object({
-  url: Type.String({ description: 'Without the query, which often contains a token.' }),
+  url: Type.String({ description: 'URL without the query, which often contains a token.' }),
   status: Type.Enum(['active', 'disabled'], { type: 'string' }),
   failingSince: orNull(instant('UTC')),
   disabledReason: orNull(Type.String()),
@@ -90,7 +90,7 @@ export const AccountDetails = Type.Object({
     }),
   ),
   webhook: orNull(WebhookOut),
-  ledgerAgrees: Type.Boolean({ description: 'Whether the balance matches the ledger.' }),
+  ledgerAgrees: Type.Boolean({ description: 'True if the balance matches the ledger.' }),
 });
 
 export const AccountIn = Type.Object({
@@ -155,7 +155,7 @@ export const toPerson = ({ createdAt, ...person }: Person) => ({ ...person, crea
 
 type Counts = { readonly pending: number; readonly dead: number };
 
-/** Leaves out the query of the URL, which often contains a token. */
+/** Omits the query of the URL, which often contains a token. */
 export const toWebhook = (endpoint: Endpoint, { pending, dead }: Counts): Static<typeof WebhookOut> => ({
   url: endpoint.url.replace(/\?.*/, '?…'),
   status: endpoint.status,

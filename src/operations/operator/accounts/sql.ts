@@ -23,7 +23,7 @@ const ACCOUNT = columns({
   ),
   contacts: as<number>('coalesce((SELECT k.contacts FROM contact_book k WHERE k.account_id = p.id), 0)'),
   users: as<number>('(SELECT count(*) FROM app_user u WHERE u.account_id = p.id)'),
-  /** This and the following three come from the roll-ups of the last 24 hours and of the current hour. */
+  /** This and the following three are from the roll-ups of the last 24 hours and of the current hour. */
   sent: as<number>('t.sent'),
   delivered: as<number>('t.delivered'),
   failed: as<number>('t.failed'),

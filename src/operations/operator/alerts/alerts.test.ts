@@ -102,7 +102,7 @@ const pass = (minutes: number) =>
           seen_at = CASE state WHEN 'pending' THEN seen_at ELSE seen_at - make_interval(mins => ${minutes}) END,
           told_at = told_at - make_interval(mins => ${minutes})`,
   );
-/** What waits may be told now, although somebody was told a moment ago. */
+/** Makes waiting notices due now, although one was sent a moment ago. */
 const pause = () => exec(pool, sql`UPDATE alert_target SET due_at = now()`);
 const up = (isUp: boolean) =>
   exec(
@@ -205,7 +205,7 @@ test('a warning that becomes a problem is announced again, also when it was ackn
   );
   await evaluate();
   expect((await open()).toSorted()).toEqual(['connection_down firing', 'webhook_failing firing']);
-  // The failing webhook is a warning: this recipient is told of problems only.
+  // The failing webhook is a warning: this recipient is notified of problems only.
   expect(await waiting()).toEqual(['fired']);
 });
 

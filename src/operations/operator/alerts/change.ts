@@ -5,8 +5,8 @@ import { type AttentionKind, kindNamed } from '../attention/kinds.ts';
 import { findAlert, insertRule, moveToAcknowledged } from './sql.ts';
 
 /**
- * Notes that a person has taken note of an alert: nobody is reminded of it any more. Call it in a transaction. Errors: 404,
- * 409 when it was acknowledged or resolved before.
+ * Acknowledges an alert, which stops its reminders. Call it in a transaction. Errors: 404, 409 when it was acknowledged
+ * or resolved before.
  */
 export async function acknowledgeAlert(
   tx: Db,
@@ -35,7 +35,10 @@ type NewRule = {
   readonly by: string;
 };
 
-/** Sets when a kind of condition is an alert. Call it in a transaction. Errors: 400 for a threshold that does not fit. */
+/**
+ * Sets the rule by which a kind of condition is an alert. Call it in a transaction. Errors: 400 for a threshold that
+ * does not fit.
+ */
 export async function setRule(tx: Db, { by, ...rule }: NewRule): Promise<void> {
   const has = kindNamed(rule.kind).threshold !== null;
   if (has !== (rule.threshold !== null))

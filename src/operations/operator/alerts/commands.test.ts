@@ -23,7 +23,7 @@ test('alerts list fails while a problem is open, and not once alerts ack has ack
     sql`INSERT INTO alert (kind, place, severity, told_severity, subject, subject_id, count, accounts, since, state, fired_at)
         VALUES ('connection_down', '1', 'error', 'error', 'main', 1, 200, 2, now(), 'firing', now())`,
   );
-  // A command that finds a problem has an answer, and the exit code 1.
+  // A command that finds a problem prints it, and exits with code 1.
   const { code, stdout } = await run('alerts', 'list');
   expect(code).toBe(1);
   const answer: { id: number }[] = JSON.parse(stdout);

@@ -15,12 +15,12 @@ const MAX_LISTED = 1000;
 
 /** `alerts list`, `ack` and `test`. */
 export function registerAlertCommands(program: Command, context: CommandContext): void {
-  const alerts = program.command('alerts').description('what needs attention, and who is notified');
+  const alerts = program.command('alerts').description('open alerts and their recipients');
 
   alerts
     .command('list')
     .option('--all', 'resolved ones too')
-    .description('list the open alerts; the exit code is 1 when one is a problem that nobody has acknowledged')
+    .description('list the open alerts; the exit code is 1 if a problem is unacknowledged')
     .action(async ({ all }: { all?: true }) => {
       const listed = await context.withDatabase((pool) => listSome(pool, all === true));
       const isFine = !listed.some(({ state, severity }) => state === 'firing' && severity === 'error');
@@ -30,7 +30,7 @@ export function registerAlertCommands(program: Command, context: CommandContext)
   alerts
     .command('ack')
     .argument('<id>', 'id of the alert', Number)
-    .description('acknowledge an alert: nobody is reminded of it any more')
+    .description('acknowledge an alert, which stops its reminders')
     .action(async (id: number) => {
       const acknowledge = { id, by: operatorName() };
       await context.withDatabase((pool) => transaction(pool, (tx) => acknowledgeAlert(tx, acknowledge)));
@@ -39,7 +39,7 @@ export function registerAlertCommands(program: Command, context: CommandContext)
 
   alerts
     .command('test')
-    .description('send a test to all recipients of alerts, and show how that went')
+    .description('send a test to all recipients of alerts, and show the results')
     .action(async () => {
       const config = context.config();
       const deps = { config, secretKey: await loadSecretKey(config), outbound: await createOutbound(config) };
@@ -73,7 +73,7 @@ async function listSome(db: Db, all: boolean): Promise<Listed[]> {
 
 const showAlerts = (alerts: readonly Listed[]): string =>
   alerts.length === 0
-    ? 'There are no alerts.'
+    ? 'No open alerts.'
     : table(
         ['id', 'state', 'severity', 'since', 'what', 'detail'],
         alerts.map(({ id, state, severity, since, title, detail }) => [
@@ -90,7 +90,7 @@ type Tried = { readonly kind: string; readonly address: string; readonly ok: boo
 
 const showTried = (tried: readonly Tried[]): string =>
   tried.length === 0
-    ? 'Nobody is notified: add recipients on the page Alerts of the console.'
+    ? 'No one is notified: add recipients on the page Alerts of the console.'
     : tried
         .map(({ kind, address, ok, detail }) => `${ok ? 'ok  ' : 'BAD '} ${kind} ${address}${ok ? '' : `: ${detail}`}`)
         .join('\n');

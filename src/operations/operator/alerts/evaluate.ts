@@ -18,8 +18,8 @@ const RESOLVED_AFTER_SECONDS = 120;
 const REMINDED_EVERY_SECONDS = 4 * 3600;
 
 /**
- * Evaluates all conditions, unless another process did so less than `everyMs` ago, and moves the alerts: in one transaction
- * with the notices for its recipients. Returns whether it was this process's turn.
+ * Evaluates all conditions, unless another process did so less than `everyMs` ago, and moves the alerts: in one
+ * transaction with the notices for its recipients. Returns true if it was this process's turn.
  */
 export function evaluateAlerts(
   pool: Pool,
@@ -49,7 +49,7 @@ async function readAttention(tx: Db, now: Date): Promise<Attention[]> {
   return listAttention(tx, { guard, workers, connections, now });
 }
 
-/** Names what each condition is about; the first of several about the same stands for all. */
+/** Names the subject of each condition; the first of several about the same subject stands for all. */
 function placed(seen: readonly Attention[]): db.Seen[] {
   const byPlace = new Map<string, db.Seen>();
   for (const attention of seen) {

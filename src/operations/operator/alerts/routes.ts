@@ -34,7 +34,7 @@ const STATES: Readonly<Record<'open' | 'firing' | 'resolved', readonly AlertStat
   resolved: ['resolved'],
 };
 
-/** The routes for alerts: what needs attention for long enough, when that is, and who is notified. */
+/** Registers the routes for alerts: conditions that have lasted, the rules for that, and the recipients. */
 export function operatorAlertRoutes(app: App, deps: AlertRouteDeps): void {
   listRoutes(app, deps);
   ruleRoutes(app, deps);
@@ -50,7 +50,7 @@ function listRoutes(app: App, deps: AlertRouteDeps): void {
       operationId: 'operatorListAlerts',
       summary: 'List alerts',
       description:
-        'Those of which nobody has taken note come first, then problems, then the newest. Resolved ones are kept for ' +
+        'Unacknowledged alerts come first, then problems, then the newest. Resolved ones are kept for ' +
         'RETENTION_DAYS.',
       querystring: Type.Object({ ...pageFields, ...schema.alertFilter }),
       response: { 200: PageOf(schema.AlertOut) },
@@ -70,7 +70,7 @@ function listRoutes(app: App, deps: AlertRouteDeps): void {
       tags,
       operationId: 'operatorAcknowledgeAlert',
       summary: 'Acknowledge an alert',
-      description: 'Nobody is reminded of it any more. It stays open until its condition no longer holds.',
+      description: 'Stops its reminders. It stays open until its condition no longer holds.',
       params: IdParams,
       response: { 204: Done },
     },
@@ -87,7 +87,7 @@ function ruleRoutes(app: App, { pool }: AlertRouteDeps): void {
     schema: {
       tags,
       operationId: 'operatorListAlertRules',
-      summary: 'List when each kind of condition is an alert',
+      summary: 'List the alert rules',
       response: { 200: Type.Object({ data: Type.Array(schema.RuleOut) }) },
     },
     handler: async () => ({ data: await readRules(pool) }),
@@ -98,7 +98,7 @@ function ruleRoutes(app: App, { pool }: AlertRouteDeps): void {
     schema: {
       tags,
       operationId: 'operatorSetAlertRule',
-      summary: 'Set when a kind of condition is an alert',
+      summary: 'Change an alert rule',
       params: schema.RuleParams,
       body: withExamples(schema.RuleIn, { enabled: true, forSeconds: 60, threshold: 48 }),
       response: { 204: Done },
@@ -118,7 +118,7 @@ function targetRoutes(app: App, deps: AlertRouteDeps): void {
     schema: {
       tags,
       operationId: 'operatorListAlertTargets',
-      summary: 'List who is notified of alerts',
+      summary: 'List the recipients of alerts',
       response: { 200: schema.TargetsOut },
     },
     handler: async () => ({
@@ -152,7 +152,7 @@ function targetRoutes(app: App, deps: AlertRouteDeps): void {
     schema: {
       tags,
       operationId: 'operatorChangeAlertTarget',
-      summary: 'Change what a recipient is notified of and when',
+      summary: 'Change a recipient of alerts',
       params: IdParams,
       body: withExamples(schema.TargetPatch, {
         severity: 'error',
@@ -191,7 +191,7 @@ function targetRoutes(app: App, deps: AlertRouteDeps): void {
     schema: {
       tags,
       operationId: 'operatorTestAlertTarget',
-      summary: 'Send a test to a recipient of alerts, and say how that went',
+      summary: 'Send a test alert and return the result',
       params: IdParams,
       response: { 200: schema.TriedOut },
     },

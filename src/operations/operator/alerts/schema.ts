@@ -14,12 +14,12 @@ const KindName = Type.Enum([...KIND_NAMES], { type: 'string' });
 const SeverityName = Type.Enum([...SEVERITIES], { type: 'string' });
 const LanguageName = (description: string) => Type.Enum([...LANGUAGES], { type: 'string', default: 'en', description });
 
-/** Which alerts are listed. */
+/** Filter for listing alerts. */
 export const alertFilter = {
   state: Type.Enum(['open', 'firing', 'resolved'], {
     type: 'string',
     default: 'open',
-    description: '`open`: firing or acknowledged. `firing`: nobody has taken note yet.',
+    description: '`open`: firing or acknowledged. `firing`: not acknowledged yet.',
   }),
   language: LanguageName('The language of `title`.'),
 };
@@ -29,11 +29,11 @@ export const AlertOut = Type.Object({
   kind: KindName,
   state: Type.Enum([...ALERT_STATES], { type: 'string' }),
   severity: SeverityName,
-  title: Type.String({ description: 'What is the matter, in one sentence without a full stop.' }),
-  detail: orNull(Type.String({ description: 'More, in the words of a carrier or of the program.' })),
+  title: Type.String({ description: 'The condition, in one sentence without a full stop.' }),
+  detail: orNull(Type.String({ description: 'Details, in the words of a carrier or of the program.' })),
   subject: orNull(Type.String({ description: 'The name of the connection, the account or the machine.' })),
   subjectId: orNull(Type.Integer({ description: 'The id of the connection or of the account.' })),
-  since: instant('Since when it has been so.'),
+  since: instant('Time since which the condition has held.'),
   firedAt: orNull(instant('UTC')),
   acknowledgedAt: orNull(instant('UTC')),
   acknowledgedBy: orNull(Type.String()),
@@ -58,17 +58,17 @@ export const toAlertOut = (language: Language, alert: Alert): Static<typeof Aler
 });
 
 const rule = {
-  enabled: Type.Boolean({ description: 'Whether recipients are notified, and the alert is listed.' }),
+  enabled: Type.Boolean({ description: 'True if recipients are notified, and the alert is listed.' }),
   forSeconds: Type.Integer({
     minimum: 0,
     maximum: 86_400,
-    description: 'How long the condition must hold.',
+    description: 'Time for which the condition must hold.',
   }),
   threshold: orNull(
     Type.Number({
       exclusiveMinimum: 0,
       maximum: 1_000_000,
-      description: 'From where on it needs attention, in `unit`. It also applies to the overview.',
+      description: 'Threshold from which it needs attention, in `unit`. It also applies to the overview.',
     }),
   ),
 };
@@ -99,7 +99,7 @@ const choice = {
     ),
   ),
   timeZone: Type.String({ maxLength: 64, description: 'A time zone of the IANA database, such as Europe/Rome.' }),
-  breaksQuiet: Type.Boolean({ description: 'Whether problems are sent in quiet times too.' }),
+  breaksQuiet: Type.Boolean({ description: 'True if problems are sent in quiet times too.' }),
 };
 
 const Kind = Type.Enum([...TARGET_KINDS], {
@@ -113,7 +113,7 @@ export const TargetIn = Type.Object({
   kind: Kind,
   address: Type.String({
     maxLength: 2048,
-    description: 'The mail address, or the URL of the webhook as for accounts; empty for `owners`.',
+    description: 'The email address, or the URL of the webhook as for accounts; empty for `owners`.',
   }),
   ...choice,
 });
@@ -127,9 +127,9 @@ export const TargetMade = Type.Object({
 export const TargetOut = Type.Object({
   id: Type.Integer(),
   kind: Kind,
-  address: Type.String({ description: 'Of a webhook only the origin, because the path may be a secret.' }),
+  address: Type.String({ description: 'For a webhook only the origin, because the path may be a secret.' }),
   ...choice,
-  waiting: Type.Integer({ description: 'How many notices wait to be sent to it.' }),
+  waiting: Type.Integer({ description: 'Number of notices that wait to be sent to it.' }),
   failingSince: orNull(instant('The first failure since the last success.')),
   lastError: orNull(Type.String()),
   createdAt: instant('UTC'),
@@ -137,12 +137,12 @@ export const TargetOut = Type.Object({
 
 export const TargetsOut = Type.Object({
   data: Type.Array(TargetOut),
-  canMail: Type.Boolean({ description: 'Whether the program has a mail server (SMTP_URL).' }),
+  canMail: Type.Boolean({ description: 'True if the program has a mail server (SMTP_URL).' }),
 });
 
 export const TriedOut = Type.Object({
   ok: Type.Boolean(),
-  detail: orNull(Type.String({ description: 'Why the recipient could not be notified.' })),
+  detail: orNull(Type.String({ description: 'Reason why the recipient could not be notified.' })),
 });
 
 /** A recipient as the interface writes it. */
@@ -164,7 +164,7 @@ export const toTargetOut = (target: Target): Static<typeof TargetOut> => ({
 const quietOf = ({ quietFrom, quietTo }: Target) =>
   quietFrom === null || quietTo === null ? null : { from: clockOf(quietFrom), to: clockOf(quietTo) };
 
-/** What operators decide about a recipient, as the database has it. */
+/** Converts an operator's choice about a recipient to the form of the database. */
 export const toChoice = ({ quiet, ...rest }: Static<typeof TargetPatch>): TargetChoice => ({
   severity: rest.severity,
   language: rest.language,

@@ -6,7 +6,9 @@ import type { AttentionKind } from '../attention/kinds.ts';
 import type { Attention, RuleRow, Severity } from '../attention/sql.ts';
 import type { AlertState } from './states.ts';
 
-/** Takes the turn to evaluate, until the transaction ends; false when another process did it less than `everyMs` ago. */
+/**
+ * Takes the turn to evaluate, until the transaction ends; false when another process did it less than `everyMs` ago.
+ */
 export async function claimEvaluation(tx: Db, { everyMs }: { everyMs: number }): Promise<boolean> {
   const claimed = await exec(
     tx,
@@ -17,7 +19,7 @@ export async function claimEvaluation(tx: Db, { everyMs }: { everyMs: number }):
   return claimed === 1;
 }
 
-/** When the conditions were last evaluated. */
+/** Finds the time of the last evaluation of the conditions. */
 export const findEvaluation = (db: Db): Promise<{ at: Date }> =>
   one(db, sql`SELECT evaluated_at AS at FROM alert_evaluation`);
 
@@ -65,7 +67,10 @@ export const deletePassed = (tx: Db): Promise<number> =>
 const idsOf = async (tx: Db, query: Sql): Promise<number[]> =>
   (await many<{ id: number }>(tx, query)).map(({ id }) => id);
 
-/** Moves pending alerts to firing whose condition has held as long as the rule of their kind says. Returns their ids. */
+/**
+ * Moves pending alerts to firing whose condition has held as long as the rule of their kind requires. Returns their
+ * ids.
+ */
 export const moveToFiring = async (
   tx: Db,
   { rules }: { rules: readonly Pick<RuleRow, 'kind' | 'forSeconds'>[] },
@@ -99,7 +104,7 @@ export const moveToResolved = (tx: Db, { afterSeconds }: { afterSeconds: number 
         RETURNING id`,
   );
 
-/** Marks problems that nobody has acknowledged for this long as told again. Returns their ids. */
+/** Marks problems that were not acknowledged for this long as reminded. Returns their ids. */
 export const updateReminded = (tx: Db, { everySeconds }: { everySeconds: number }): Promise<number[]> =>
   idsOf(
     tx,
@@ -146,7 +151,7 @@ export const findAlert = (db: Db, { id }: { id: number }): Promise<Alert | undef
 
 type Filter = { readonly states: readonly AlertState[] };
 
-/** Lists a page of the alerts in these states: those of which nobody has taken note first, then problems, then the newest. */
+/** Lists a page of the alerts in these states: unacknowledged ones first, then problems, then the newest. */
 export const listAlerts = (
   db: Db,
   { states, limit, offset }: Filter & { limit: number; offset: number },
@@ -171,7 +176,7 @@ export const countOpen = (db: Db): Promise<{ kind: string; state: string; count:
         GROUP BY kind, state ORDER BY kind, state`,
   );
 
-/** Inserts what operators have set for a kind, or changes it. */
+/** Inserts or changes an operator's rule for a kind. */
 export async function insertRule(tx: Db, { kind, enabled, forSeconds, threshold }: RuleRow): Promise<void> {
   await exec(
     tx,
@@ -182,7 +187,7 @@ export async function insertRule(tx: Db, { kind, enabled, forSeconds, threshold 
   );
 }
 
-/** Lists the mail addresses among the names of the administrators of these accounts. */
+/** Lists the email addresses among the names of the administrators of these accounts. */
 export const listOwners = (
   db: Db,
   { accountIds }: { accountIds: readonly number[] },

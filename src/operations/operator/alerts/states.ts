@@ -1,11 +1,11 @@
 /**
  * The states of an alert: pending until its condition has held long enough, then firing, acknowledged once a person has
- * taken note, and resolved when the condition no longer holds. A resolved alert stays as it is: the same condition later
- * is another alert.
+ * confirmed it, and resolved when the condition no longer holds. A resolved alert is final: the same condition later is
+ * another alert.
  */
 export const ALERT_STATES = ['pending', 'firing', 'acknowledged', 'resolved'] as const;
 export type AlertState = (typeof ALERT_STATES)[number];
 
-/** What recipients are told of an alert. */
+/** Events of an alert that recipients are notified of. */
 export const ALERT_EVENTS = ['fired', 'reminder', 'resolved'] as const;
 export type AlertEvent = (typeof ALERT_EVENTS)[number];

@@ -21,8 +21,8 @@ type AlertTaskDeps = {
 const MAX_RETRY_MS = 30 * SECOND_MS;
 
 /**
- * Evaluates the conditions every 15 seconds, in one process at a time, and tells the recipients. Not pausable: that sending
- * is paused is one of the conditions. Processes without a worker run them too, so that somebody says that no worker runs.
+ * Evaluates the conditions every 15 seconds, in one process at a time, and notifies the recipients. Not pausable: that
+ * sending is paused is one of the conditions. Processes without a worker run them too, to report that no worker runs.
  */
 export function alertTasks({ config, outbound: { poster }, ...deps }: AlertTaskDeps): Task[] {
   const mailer = config.mail ? createMailer(config.mail) : null;

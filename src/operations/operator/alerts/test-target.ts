@@ -19,8 +19,8 @@ type Deps = {
 type Tried = { readonly ok: boolean; readonly detail: string | null };
 
 /**
- * Sends a test to a recipient at once, whatever the hour, without a repetition. Administrators of accounts get none: for
- * them it says only whether mails can be sent. Errors: 404.
+ * Sends a test to a recipient immediately, even in quiet hours, without retries. Administrators of accounts get none:
+ * for them it only checks that mails can be sent. Errors: 404.
  */
 export async function testTarget(
   { config, pool, secretKey, outbound: { poster } }: Deps,

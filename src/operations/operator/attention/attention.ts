@@ -14,7 +14,7 @@ import { readRules, thresholdsOf } from './rules.ts';
 import * as db from './sql.ts';
 import { type Attention, SEVERITIES } from './sql.ts';
 
-/** What callers have read already. */
+/** State that callers have read already. */
 export type GatewayState = {
   readonly guard: GuardStatus;
   readonly workers: readonly WorkerRow[];
@@ -25,7 +25,10 @@ export type GatewayState = {
 /** The thresholds of the kinds. */
 type Thresholds = ReturnType<typeof thresholdsOf>;
 
-/** Lists what needs attention over all accounts, worst first. It is the one source of the overview and of alerts. */
+/**
+ * Lists everything that needs attention over all accounts, worst first. It is the only source of the overview and of
+ * alerts.
+ */
 export async function listAttention(
   pool: Db,
   { guard, workers, connections, now }: GatewayState,
@@ -98,7 +101,7 @@ async function concernsOfAccounts(pool: Db, from: Thresholds): Promise<Attention
   ];
 }
 
-/** One line for each connection whose routes sell under cost, with the largest loss. */
+/** One line for each connection whose routes are priced below cost, with the largest loss. */
 async function concernsOfCosts(pool: Db): Promise<Attention[]> {
   const byConnection = Map.groupBy(await listUnderCost(pool), ({ connection }) => connection);
   return [...byConnection].map(([subject, routes]) =>

@@ -1,7 +1,7 @@
 import type { AttentionKind } from './kinds.ts';
 import type { Attention } from './sql.ts';
 
-/** Makes an item that needs attention: a problem, of which nothing else is known, except for `fields`. */
+/** Makes an item that needs attention: a problem without other facts, except for `fields`. */
 export const concern = (kind: AttentionKind, fields: Partial<Omit<Attention, 'kind'>>): Attention => ({
   kind,
   severity: 'error',

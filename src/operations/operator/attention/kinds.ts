@@ -1,11 +1,11 @@
-/** What may need attention, and how it becomes an alert unless operators have set something else. */
+/** Kind of condition that may need attention, with the default rule by which it becomes an alert. */
 type Kind = {
-  /** What its subject is. */
+  /** Kind of its subject. */
   readonly of: 'gateway' | 'connection' | 'account' | 'machine';
   readonly enabled: boolean;
-  /** How long it must hold before it is an alert, in seconds. */
+  /** Time that it must hold before it is an alert, in seconds. */
   readonly forSeconds: number;
-  /** From where on it needs attention, and in which unit; null if there is nothing to set. */
+  /** Threshold from which it needs attention, and its unit; null if there is nothing to set. */
   readonly threshold: { readonly value: number; readonly unit: Unit } | null;
 };
 
@@ -21,8 +21,8 @@ const kind = (
 const from = (value: number, unit: Unit) => ({ value, unit });
 
 /**
- * All kinds, in the order of the console. Carriers reconnect within seconds and workers are restarted, so these conditions
- * must hold for two minutes or one; those that are measured over a longer time count at once.
+ * All kinds, in the order of the console. Carriers reconnect within seconds and workers are restarted, so these
+ * conditions must hold for two minutes or one; those that are measured over a longer time count immediately.
  */
 export const KINDS = {
   sending_paused: kind('gateway', 0),
@@ -51,5 +51,5 @@ export type AttentionKind = keyof typeof KINDS;
 
 export const KIND_NAMES = Object.keys(KINDS) as readonly AttentionKind[];
 
-/** Returns a kind as one of all, without what makes it different. */
+/** Returns a kind as the common type of all kinds. */
 export const kindNamed = (name: AttentionKind): Kind => KINDS[name];

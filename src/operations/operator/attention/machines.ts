@@ -3,7 +3,7 @@ import type { WorkerRow } from '../../workers/sql.ts';
 import { concern } from './concern.ts';
 import type { Attention } from './sql.ts';
 
-/** Reports that no worker runs, or that some have died and none was started since in their place. */
+/** Reports that no worker runs, or that some have died and were not replaced. */
 export function concernsOfWorkers(workers: readonly WorkerRow[]): Attention[] {
   const living = workers.filter(({ alive }) => alive);
   const dead = workers.filter(({ alive }) => !alive).toSorted((a, b) => a.seenAt.getTime() - b.seenAt.getTime());

@@ -2,18 +2,18 @@ import type { Db } from '../../../platform/db/query.ts';
 import { type AttentionKind, KIND_NAMES, kindNamed, type Unit } from './kinds.ts';
 import { listRules } from './sql.ts';
 
-/** When a kind of condition is an alert. */
+/** Rule by which a kind of condition is an alert. */
 export type Rule = {
   readonly kind: AttentionKind;
   readonly enabled: boolean;
-  /** How long it must hold, in seconds. */
+  /** Time that it must hold, in seconds. */
   readonly forSeconds: number;
-  /** From where on it needs attention, in `unit`; both null if there is nothing to set. */
+  /** Threshold from which it needs attention, in `unit`; both null if there is nothing to set. */
   readonly threshold: number | null;
   readonly unit: Unit | null;
 };
 
-/** Reads the rules of all kinds: what operators have set, or the default. */
+/** Reads the rules of all kinds: those that operators have set, or the defaults. */
 export async function readRules(db: Db): Promise<Rule[]> {
   const rows = new Map((await listRules(db)).map(({ kind, ...row }) => [kind, row]));
   return KIND_NAMES.map((kind) => {

@@ -9,11 +9,14 @@ export type Severity = (typeof SEVERITIES)[number];
 export type Attention = {
   readonly kind: AttentionKind;
   readonly severity: Severity;
-  /** How many messages, receipts or credentials; a percentage of `delivery_falling`, MiB of `disk_low`, days until an expiry. */
+  /**
+   * Number of messages, receipts or credentials; a percentage of `delivery_falling`, MiB of `disk_low`, days until an
+   * expiry.
+   */
   readonly count: number | null;
-  /** How many accounts have messages that wait. */
+  /** Number of accounts that have waiting messages. */
   readonly accounts: number | null;
-  /** What `count` is compared with: the percentage of the week before, or the days until the first credential expires. */
+  /** Reference value of `count`: the percentage of the week before, or the days until the first credential expires. */
   readonly compared: number | null;
   readonly subject: string | null;
   readonly subjectId: number | null;
@@ -31,7 +34,7 @@ const RULE = columns({
 });
 export type RuleRow = RowOf<typeof RULE>;
 
-/** Lists what operators have set in place of the defaults of `KINDS`. */
+/** Lists the rules that operators have set instead of the defaults of `KINDS`. */
 export async function listRules(db: Db): Promise<RuleRow[]> {
   return many(db, sql`SELECT ${RULE} FROM alert_rule r`);
 }
@@ -78,7 +81,7 @@ export async function listLowCredit(db: Db, { hours }: { hours: number }): Promi
   );
 }
 
-/** Fewer messages say nothing about a share. */
+/** Minimum of messages for a meaningful share. */
 const MIN_RECENT = 30;
 const MIN_BEFORE = 100;
 const percent = (delivered: string, messages: string): string => `round(100.0 * ${delivered} / ${messages})::int`;
@@ -92,7 +95,7 @@ const FALLING = columns({
 
 /**
  * Lists connections that have delivered a smaller share of the sampled messages in the last hour than in the seven days
- * before it, by at least `points` percentage points. A message is judged five minutes after its carrier has answered.
+ * before it, by at least `points` percentage points. A message is judged five minutes after its carrier's response.
  */
 export async function listFallingDelivery(db: Db, { points }: { points: number }): Promise<RowOf<typeof FALLING>[]> {
   const recent = sql`slot > now() - interval '1 hour'`;

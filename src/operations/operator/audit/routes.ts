@@ -20,7 +20,7 @@ const AuditQuery = Type.Object({
 
 const idAt = (at: string | undefined): string | null => (at ? firstIdAt(new Date(at)) : null);
 
-/** The route for the audit log of the gateway and of each account. */
+/** Registers the route for the audit log of the gateway and of each account. */
 export function operatorAuditRoutes(app: App, { pool }: PlatformDeps): void {
   app.get(`${OPERATOR_PATH}/audit`, {
     onRequest: requireOperator(),

@@ -5,7 +5,7 @@ import { requireOperator } from '../../../platform/http/auth.ts';
 import { OPERATOR_PATH } from '../fields.ts';
 import { KindOut, toKind } from './schema.ts';
 
-/** Registers the list of the kinds of connections: what a form for a new connection asks for. */
+/** Registers the list of the kinds of connections, with the fields of a form for a new connection. */
 export function kindRoutes(app: App): void {
   app.get(`${OPERATOR_PATH}/connection-kinds`, {
     onRequest: requireOperator(),

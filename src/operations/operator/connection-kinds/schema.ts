@@ -7,15 +7,15 @@ export const KindName = Type.Enum([...CONNECTION_KINDS], { type: 'string' });
 
 export const RoutedBy = Type.Enum(['prefix', 'sender'], {
   type: 'string',
-  description: 'How messages find a connection: by the prefix of their destination (routes), or by their sender.',
+  description: 'Choice of a connection for messages: by the prefix of their destination (routes), or by their sender.',
 });
 
 export const SyncsTemplates = Type.Boolean({
-  description: 'Whether the carrier has message templates of its own, which are synced.',
+  description: 'True if the carrier has its own message templates, which are synced.',
 });
 
 export const HasSetup = Type.Boolean({
-  description: 'Whether something has to be set up at the carrier besides: `POST /connections/{name}/setup` does it.',
+  description: 'True if the carrier needs a setup, too: `POST /connections/{name}/setup` does it.',
 });
 
 const SettingOut = Type.Object({
@@ -30,7 +30,7 @@ const SettingOut = Type.Object({
   }),
   description: Type.String(),
   required: Type.Boolean(),
-  default: Type.Unknown({ description: 'What applies when the setting is left out; null when there is none.' }),
+  default: Type.Unknown({ description: 'Value that applies when the setting is omitted; null when there is none.' }),
   options: Type.Array(Type.Union([Type.String(), Type.Number()]), {
     description: 'The values of a `choice`; empty otherwise.',
   }),
@@ -43,7 +43,7 @@ const SecretOut = Type.Object({
   name: Type.String(),
   type: Type.Enum(['text', 'json'], { type: 'string', description: '`json`: a JSON object, such as a key file.' }),
   description: Type.String(),
-  generated: Type.Boolean({ description: 'Generated when it is left out; the carrier must be given it.' }),
+  generated: Type.Boolean({ description: 'True if it is generated when omitted; the carrier must be given it.' }),
   optional: Type.Boolean({ description: 'Some connections have none.' }),
 });
 
@@ -54,12 +54,12 @@ export const KindOut = Type.Object({
   routedBy: RoutedBy,
   syncsTemplates: SyncsTemplates,
   hasSetup: HasSetup,
-  hasCallbacks: Type.Boolean({ description: 'Whether the carrier posts to a callback URL.' }),
-  settings: Type.Array(SettingOut, { description: 'In the order in which a form asks for them.' }),
+  hasCallbacks: Type.Boolean({ description: 'True if the carrier posts to a callback URL.' }),
+  settings: Type.Array(SettingOut, { description: 'In the order of a form.' }),
   secret: Type.Array(SecretOut),
 });
 
-/** Describes a kind of connection: what a form for a new connection asks for. */
+/** Describes a kind of connection: the fields of a form for a new connection. */
 export function toKind(kind: ConnectionKind): Static<typeof KindOut> {
   const { title, settings, secret, callbacks, ...rest } = kindOf({ kind });
   return {
@@ -72,7 +72,7 @@ export function toKind(kind: ConnectionKind): Static<typeof KindOut> {
   };
 }
 
-/** Returns what a connection of this kind shares with all others of its kind. */
+/** Returns the properties that a connection shares with all others of its kind. */
 export const traitsOf = ({
   channel,
   createTemplateClient,

@@ -24,7 +24,10 @@ import { withExamples } from '../../../platform/http/schema.ts';
 const tags = ['Operator: connections'];
 const CONNECTIONS = `${OPERATOR_PATH}/connections`;
 
-/** The links to carriers: what they do, and what they are. Running programs follow every change at once. */
+/**
+ * Registers the routes for the links to carriers: their state and their settings. Running programs follow every change
+ * immediately.
+ */
 export function operatorConnectionRoutes(app: App, deps: PlatformDeps): void {
   kindRoutes(app);
   readingRoutes(app, deps);
@@ -46,7 +49,7 @@ function readingRoutes(app: App, { pool, config: { publicUrl } }: PlatformDeps):
     schema: {
       tags,
       operationId: 'operatorListConnections',
-      summary: 'The connections, as all workers together see them',
+      summary: 'List connections with aggregated state',
       querystring: PageQuery,
       response: { 200: PageOf(schema.ConnectionOut) },
     },
@@ -74,7 +77,7 @@ function readingRoutes(app: App, { pool, config: { publicUrl } }: PlatformDeps):
     schema: {
       tags,
       operationId: 'operatorListConnectionMinutes',
-      summary: 'What a carrier answered, by the minute',
+      summary: 'List the responses of a carrier by minute',
       description: 'The last 60 minutes, empty ones too. Workers add to them every ten seconds.',
       params: schema.ConnectionName,
       response: { 200: schema.MinutesOut },
@@ -100,7 +103,8 @@ function changingRoutes(app: App, deps: PlatformDeps): void {
       operationId: 'operatorAddConnection',
       summary: 'Add a connection to a carrier',
       description:
-        'Workers connect at once. On SMS it then needs a route, elsewhere a sender; on WhatsApp, also `POST …/setup`.',
+        'Workers connect immediately. On SMS it then needs a route, elsewhere a sender; on WhatsApp, also `POST ' +
+        '…/setup`.',
       body: withExamples(schema.ConnectionIn, schema.CONNECTION_EXAMPLE),
       response: { 201: schema.ConnectionMade },
     },
@@ -116,7 +120,7 @@ function changingRoutes(app: App, deps: PlatformDeps): void {
       tags,
       operationId: 'operatorChangeConnection',
       summary: 'Pause, resume or change a connection',
-      description: 'What is left out stays as it is. With other settings workers connect again.',
+      description: 'Omitted fields are unchanged. With other settings workers connect again.',
       params: schema.ConnectionName,
       body: withExamples(schema.ConnectionPatch, { status: 'paused', settings: { tps: 50 } }),
       response: { 200: schema.ConnectionOut },
@@ -146,8 +150,9 @@ function changingRoutes(app: App, deps: PlatformDeps): void {
 }
 
 const TRYING =
-  'Connects once, from the machine that answers: looks up the name, opens a connection, signs in as the program would. ' +
-  'No message is sent. By HTTP, then shows what a message would be sent as, and an answer. Takes up to 30 seconds.';
+  'Connects once, from the machine that handles the request: resolves the name, opens a connection, signs in as ' +
+  'the program would. No message is sent. Over HTTP, also shows the request for a message, and a response. Takes ' +
+  'up to 30 seconds.';
 
 function tryingRoutes(app: App, deps: PlatformDeps): void {
   const { pool, secretKey, config } = deps;
@@ -158,7 +163,7 @@ function tryingRoutes(app: App, deps: PlatformDeps): void {
     schema: {
       tags,
       operationId: 'operatorTestSettings',
-      summary: 'Try settings before they are stored',
+      summary: 'Test settings without storing them',
       description: TRYING,
       body: withExamples(schema.LinksIn, schema.LINKS_EXAMPLE),
       response: { 200: schema.TriedOut },
@@ -176,7 +181,7 @@ function tryingRoutes(app: App, deps: PlatformDeps): void {
     schema: {
       tags,
       operationId: 'operatorTestConnection',
-      summary: 'Try a connection',
+      summary: 'Test a connection',
       description: `${TRYING} On WhatsApp, then asks Meta whether the app is subscribed and the numbers are registered.`,
       params: schema.ConnectionName,
       response: { 200: schema.TriedOut },
@@ -192,7 +197,7 @@ function tryingRoutes(app: App, deps: PlatformDeps): void {
     schema: {
       tags,
       operationId: 'operatorSetUpConnection',
-      summary: 'Set up at the carrier what the connection needs',
+      summary: 'Set up the connection at the carrier',
       description:
         'WhatsApp: subscribes the app to the business account, without which Meta posts nothing, and registers the numbers ' +
         'when a PIN is given. Call it after a connection was added; it may be repeated. 404 for other kinds.',
@@ -212,7 +217,7 @@ function tryingRoutes(app: App, deps: PlatformDeps): void {
     schema: {
       tags,
       operationId: 'operatorSyncTemplates',
-      summary: 'Ask WhatsApp now which templates and numbers there are',
+      summary: 'Sync templates and numbers from WhatsApp',
       description: 'A running program does so every ten minutes.',
       params: schema.ConnectionName,
       response: { 200: schema.SyncOut },

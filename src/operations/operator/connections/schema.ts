@@ -16,8 +16,8 @@ const anything = (description: string) => Type.Record(Type.String(), Type.Unknow
 export const CountsOut = Type.Object({
   accepted: count('Messages that the carrier took.'),
   refused: count(),
-  retried: count('Times that it answered "later".'),
-  unknown: count('Messages that it never answered.'),
+  retried: count('Messages that it asked to send again later.'),
+  unknown: count('Messages without a response.'),
 });
 
 const connection = {
@@ -29,49 +29,51 @@ const connection = {
   syncsTemplates: SyncsTemplates,
   hasSetup: HasSetup,
   status: Status,
-  sandbox: Type.Boolean({ description: 'To the sandbox carrier of this program.' }),
+  sandbox: Type.Boolean({ description: 'True if it connects to the built-in sandbox.' }),
   up: Type.Boolean({ description: 'A worker can submit over it.' }),
-  downSince: orNull(instant('Since when no worker can, though it is not paused.')),
+  downSince: orNull(instant('Time since which no worker can, though it is not paused.')),
   bindsUp: count('Links of all workers together that can submit.'),
   bindsWanted: count(),
-  workers: count('That run it.'),
-  inFlight: count('Messages without an answer, ten seconds ago at most.'),
-  window: orNull(count('How many of them there may be at a time, over all links of one worker.')),
+  workers: count('Number of workers that run it.'),
+  inFlight: count('Messages without a response, ten seconds ago at most.'),
+  window: orNull(count('Maximum of them at a time, over all links of one worker.')),
   rateLimit: orNull(amount('Messages (SMS: parts) a second that were agreed; null: no limit.')),
   perSecond: amount('Messages that the carrier took a second, of the last ten seconds.'),
   lastHour: CountsOut,
-  fault: orNull(Type.String({ description: "Needs a person: the carrier's own words." })),
+  fault: orNull(Type.String({ description: "Error that requires action, in the carrier's own words." })),
   lastError: orNull(
     Type.String({
       description:
-        'The later of: why a link last could not be made or was lost, until all links are up again; its last answer to a ' +
-        'message that it did not take, numbers masked.',
+        'The later of: the reason why a link last failed or was lost, until all links are up again; its last ' +
+        'response to a message that it did not take, numbers masked.',
     }),
   ),
   lastErrorAt: orNull(instant('UTC')),
   notices: Type.Array(
     Type.Object({
       text: Type.String({ description: "In the network's own words." }),
-      serious: Type.Boolean({ description: 'Somebody must act; a newer notice of the same matter takes it back.' }),
+      serious: Type.Boolean({
+        description: 'True if action is required; superseded by a newer notice on the same subject.',
+      }),
       at: instant('UTC'),
     }),
     {
       description:
-        'What the network has reported about the account and its senders in the last 30 days, the newest of each matter.',
+        'Reports of the network about the account and its senders in the last 30 days, the newest on each subject.',
     },
   ),
   queued: count('Messages that wait for it.'),
-  oldestSeconds: amount('How long the oldest that is due has waited.'),
-  waitingAccounts: count('How many accounts they are of.'),
-  unknowns: count('Messages whose outcome nobody knows.'),
+  oldestSeconds: amount('Age of the oldest due message.'),
+  waitingAccounts: count('Number of accounts with waiting messages.'),
+  unknowns: count('Messages with an unknown outcome.'),
   unmatchedReceipts: count('Receipts that fit no message, or several.'),
-  routes: count('That lead to it.'),
+  routes: count('Number of routes that use it.'),
   senders: count('Numbers and agents that send over it.'),
-  numbers: count('Whose inbound messages come over it.'),
+  numbers: count('Numbers whose inbound messages come over it.'),
   callbackUrl: orNull(
     Type.String({ description: 'The URL to register at the carrier; null when the carrier does not post callbacks.' }),
   ),
-  settings: anything('As docs/carriers.md has them; never a secret.'),
+  settings: anything('As described in docs/carriers.md; never a secret.'),
   createdAt: instant('UTC'),
 };
 export const ConnectionOut = Type.Object(connection);
@@ -79,11 +81,11 @@ export const ConnectionOut = Type.Object(connection);
 export const ConnectionMade = Type.Object({
   ...connection,
   tokens: Type.Record(Type.String(), Type.String(), {
-    description: `What the carrier must be given besides: ${TOKENS}.`,
+    description: `Secrets that the carrier must be given, too: ${TOKENS}.`,
   }),
 });
 
-const Settings = anything('As docs/carriers.md has them for this kind.');
+const Settings = anything('As described in docs/carriers.md for this kind.');
 const Secret = anything(SECRETS);
 
 export const LinksIn = Type.Object({ kind: KindName, settings: Settings, secret: Secret });
@@ -106,8 +108,8 @@ export const CONNECTION_EXAMPLE: Static<typeof ConnectionIn> = { name: 'acme-sms
 
 export const ConnectionPatch = Type.Object({
   status: Type.Optional(Status),
-  settings: Type.Optional(anything('Those that change; null puts one back to its default.')),
-  secret: Type.Optional(anything('The parts that change.')),
+  settings: Type.Optional(anything('Settings to change; null resets one to its default.')),
+  secret: Type.Optional(anything('Parts of the secret to change.')),
 });
 
 export const ConnectionName = Type.Object({ name: Type.String({ maxLength: 63 }) });
@@ -118,16 +120,17 @@ export const MinutesOut = Type.Object({
 
 export const TriedOut = Type.Object({
   ok: Type.Boolean(),
-  detail: Type.String({ description: 'What went wrong, in the words of the carrier where it said any.' }),
+  detail: Type.String({ description: 'Description of the error, in the words of the carrier if it gave any.' }),
   steps: Type.Array(
     Type.Object({
       name: Type.Enum(['resolve', 'connect', 'bind', 'exchange', 'subscribe', 'register'], {
         type: 'string',
         description:
-          'Look up the name, open a connection to the port, sign in as the program would; by HTTP, a request and an answer; of stored connections to WhatsApp, ' +
-          'whether the app is subscribed to the account, and the numbers are registered.',
+          'Resolve the name, open a connection to the port, sign in as the program would; over HTTP, a request and ' +
+          'a response; for stored connections to WhatsApp, whether the app is subscribed to the account, and the ' +
+          'numbers are registered.',
       }),
-      ok: orNull(Type.Boolean({ description: 'Null: it did not come to that.' })),
+      ok: orNull(Type.Boolean({ description: 'Null if the step was not reached.' })),
       detail: Type.String(),
       durationMs: Type.Integer(),
     }),
@@ -150,15 +153,15 @@ export const SetupOut = Type.Object({
     Type.Object({
       name: Type.Enum(['subscribe', 'register'], { type: 'string' }),
       ok: Type.Boolean(),
-      detail: Type.String({ description: 'What is there, or what is missing and how to get it.' }),
+      detail: Type.String({ description: 'The existing setup, or the missing one and how to get it.' }),
     }),
   ),
 });
 
 export const SyncOut = Type.Object({
   ok: Type.Boolean(),
-  templates: orNull(Type.Integer({ description: 'How many the network has.' })),
-  detail: orNull(Type.String({ description: 'Why the network could not be asked.' })),
+  templates: orNull(Type.Integer({ description: 'Number of templates at the network.' })),
+  detail: orNull(Type.String({ description: 'Reason why the network could not be queried.' })),
 });
 
 /** A connection as the interface writes it. */
@@ -177,7 +180,7 @@ export function listed(row: ConnectionRow, publicUrl: string): Static<typeof Con
   };
 }
 
-/** Settings of an older version may not pass any more: then nothing is known. */
+/** Returns null limits if the settings of an older version are no longer valid. */
 function limitsOf(row: ConnectionRow): { window: number | null; rateLimit: number | null } {
   try {
     const { window, perSecond } = kindOf(row).limitsOf(row.settings);

@@ -28,7 +28,7 @@ export type ConnectionRow = {
   notices: { text: string; serious: boolean; at: string }[];
   queued: number;
   oldestSeconds: number;
-  /** How many accounts have messages that wait for it. */
+  /** Number of accounts with messages that wait for it. */
   waitingAccounts: number;
   unknowns: number;
   unmatchedReceipts: number;
@@ -37,7 +37,7 @@ export type ConnectionRow = {
   numbers: number;
 } & Counts;
 
-/** By connection `c.id`: what live workers saw of it within the last minute. */
+/** State by connection `c.id`, as live workers saw it within the last minute. */
 const SEEN = sql`
   SELECT coalesce(bool_or(s.up), false) AS up, coalesce(sum(s.binds_up), 0)::int AS "bindsUp",
          coalesce(sum(s.binds_wanted), 0)::int AS "bindsWanted", count(s.worker)::int AS workers,
@@ -59,7 +59,7 @@ const QUEUE = sql`
            AND (NOT q.scheduled OR q.available_at > now() - ${MISSED_AFTER}))), 0)::float8 AS "oldestSeconds"
   FROM dispatch_chunk q WHERE q.connection_id = c.id`;
 
-/** By connection `c.id`: what its carrier has reported in the last 30 days, the newest first. */
+/** Reports of the carrier by connection `c.id` in the last 30 days, the newest first. */
 const NOTICES = sql`
   (SELECT coalesce(json_agg(json_build_object('text', n.text, 'serious', n.serious, 'at', n.at)
                             ORDER BY n.at DESC, n.subject), '[]')

@@ -31,7 +31,7 @@ const CostOut = Type.Object({
     description: 'Leading digits without the plus sign; the longest matching prefix decides. Empty: all numbers.',
   }),
   network: orNull(NetworkField),
-  price: amount('What the carrier charges, in currency units: per part on SMS, per message on other channels.'),
+  price: amount('Charge of the carrier, in currency units: per part on SMS, per message on other channels.'),
 });
 
 const CostIn = Type.Object({
@@ -51,7 +51,7 @@ const ImportIn = Type.Object({
   }),
   replace: Type.Optional(
     Type.Boolean({
-      description: 'Whether costs of the connection that are not in the list are removed. Default: false.',
+      description: 'True to remove costs of the connection that are not in the list. Default: false.',
     }),
   ),
 });
@@ -62,7 +62,7 @@ const ImportOut = Type.Object({
 
 const CostQuery = Type.Object({ ...pageFields, connection: connectionField, prefix: Type.Optional(PrefixField) });
 
-/** The routes for what carriers charge. Running programs follow every change at once. */
+/** Registers the routes for the charges of carriers. Running programs follow every change immediately. */
 export function operatorCostRoutes(app: App, deps: PlatformDeps): void {
   const { pool } = deps;
   const onRequest = requireOperator();
@@ -72,7 +72,7 @@ export function operatorCostRoutes(app: App, deps: PlatformDeps): void {
     schema: {
       tags,
       operationId: 'operatorListCosts',
-      summary: 'List what carriers charge',
+      summary: 'List the charges of carriers',
       description: '`prefix` selects the prefixes that begin with it.',
       querystring: CostQuery,
       response: { 200: PageOf(CostOut) },
@@ -89,7 +89,7 @@ export function operatorCostRoutes(app: App, deps: PlatformDeps): void {
     schema: {
       tags,
       operationId: 'operatorSetCost',
-      summary: 'Set what the carrier of a connection charges for a prefix and network',
+      summary: 'Set the charge of a carrier for a prefix and network',
       body: withExamples(CostIn, { connection: 'acme-smsc', prefix: '423', network: '29505', price: 0.031 }),
       response: { 200: CostOut },
     },
@@ -125,8 +125,8 @@ export function operatorCostRoutes(app: App, deps: PlatformDeps): void {
     schema: {
       tags,
       operationId: 'operatorImportCosts',
-      summary: "Take over a carrier's price list",
-      description: 'All lines are taken or none; a 400 names each invalid line.',
+      summary: "Import a carrier's price list",
+      description: 'All lines are imported or none; a 400 names each invalid line.',
       body: withExamples(ImportIn, {
         connection: 'acme-smsc',
         csv: 'Country,MCC,MNC,Prefix,Price\nLiechtenstein,295,05,423,0.031\nLiechtenstein,,,423,0.034\n',

@@ -41,7 +41,7 @@ export async function findCost(db: Db, { id }: { id: number }): Promise<CostRow 
   return maybeOne(db, sql`SELECT ${COST} FROM ${COSTS} WHERE k.id = ${id}`);
 }
 
-/** Finds the cost that is stored for exactly this place. */
+/** Finds the cost that is stored for exactly this key. */
 export async function findCostAt(
   db: Db,
   { connection, prefix, network }: { connection: string; prefix: string; network: string | null },

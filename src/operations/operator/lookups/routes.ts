@@ -28,7 +28,7 @@ const LookupOut = Type.Object({
   settings: Settings,
   answered: Type.Integer({ description: 'Look-ups of the last 30 days.' }),
   failed: Type.Integer(),
-  cost: amount('What they cost, in currency units.'),
+  cost: amount('Their cost, in currency units.'),
 });
 
 const LookupIn = Type.Object({
@@ -41,7 +41,7 @@ const Tried = Type.Object({
   ok: Type.Boolean(),
   network: orNull(Type.String({ description: 'MCC and MNC; null if the service knows none.' })),
   ported: orNull(Type.Boolean()),
-  reason: orNull(Type.String({ description: 'Why the look-up failed.' })),
+  reason: orNull(Type.String({ description: 'Reason why the look-up failed.' })),
 });
 
 const TryIn = Type.Object({
@@ -51,7 +51,7 @@ const TryIn = Type.Object({
   }),
 });
 
-/** The routes for services that know the networks of numbers. Running programs follow every change at once. */
+/** Registers the routes for number-lookup services. Running programs follow every change immediately. */
 export function operatorLookupRoutes(app: App, deps: PlatformDeps): void {
   const { pool, secretKey, config } = deps;
   const onRequest = requireOperator();
@@ -61,12 +61,12 @@ export function operatorLookupRoutes(app: App, deps: PlatformDeps): void {
     schema: {
       tags,
       operationId: 'operatorListLookups',
-      summary: 'List the services that know the networks of numbers',
-      description: 'The first is asked, for numbers whose network changes which connection they go to.',
+      summary: 'List number-lookup services',
+      description: 'The first is queried, for numbers whose network affects the choice of a connection.',
       response: {
         200: Type.Object({
           data: Type.Array(LookupOut),
-          presets: Type.Array(Type.String(), { description: 'The services whose protocol is known.' }),
+          presets: Type.Array(Type.String(), { description: 'The supported services.' }),
         }),
       },
     },
@@ -88,8 +88,8 @@ export function operatorLookupRoutes(app: App, deps: PlatformDeps): void {
     schema: {
       tags,
       operationId: 'operatorAddLookup',
-      summary: 'Add a service that knows the networks of numbers',
-      description: 'It is asked for numbers whose network changes which connection they go to.',
+      summary: 'Add a number-lookup service',
+      description: 'It is queried for numbers whose network affects the choice of a connection.',
       body: withExamples(LookupIn, {
         name: 'twilio',
         settings: { preset: 'twilio', account: 'AC00000000000000000000000000000000', price: 0.008 },
@@ -108,7 +108,7 @@ export function operatorLookupRoutes(app: App, deps: PlatformDeps): void {
     schema: {
       tags,
       operationId: 'operatorTestLookup',
-      summary: 'Ask a service for the network of a number',
+      summary: 'Test a number-lookup service with a number',
       description: 'Nothing is stored, and no look-up is counted, but the service may charge for it.',
       params: Type.Object({ name: Name }),
       body: withExamples(TryIn, { phoneNumber: '+4236601234' }),
@@ -128,7 +128,7 @@ export function operatorLookupRoutes(app: App, deps: PlatformDeps): void {
     schema: {
       tags,
       operationId: 'operatorDeleteLookup',
-      summary: 'Delete a service that knows the networks of numbers',
+      summary: 'Delete a number-lookup service',
       params: Type.Object({ name: Name }),
       response: { 204: Done },
     },

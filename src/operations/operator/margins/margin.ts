@@ -5,11 +5,11 @@ import type { Margin } from './sql.ts';
 
 /** The fields of a margin in responses. */
 export const marginFigures = {
-  messages: Type.Integer({ description: 'Messages that the carrier took, or may have taken.' }),
-  units: Type.Integer({ description: 'What carriers count them as: parts on SMS.' }),
-  uncosted: Type.Integer({ description: 'Of `messages`: those whose cost was not known when they were sent.' }),
-  earned: amount('What they earned so far, in currency units; refundable prices are earned with the delivery.'),
-  cost: amount('What carriers charged for them, in currency units, at the costs that were valid then.'),
+  messages: Type.Integer({ description: 'Messages that the carrier accepted, or may have accepted.' }),
+  units: Type.Integer({ description: 'Units by which carriers count them: parts on SMS.' }),
+  uncosted: Type.Integer({ description: 'Those of `messages` whose cost was not known when they were sent.' }),
+  earned: amount('Revenue of them so far, in currency units; refundable prices are earned with the delivery.'),
+  cost: amount('Charges of carriers for them, in currency units, at the costs that were valid then.'),
   margin: amount('`earned` less `cost`.'),
 };
 

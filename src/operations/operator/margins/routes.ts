@@ -44,15 +44,15 @@ const UnderCostOut = Type.Object({
   connection: Type.String(),
   routePrefix: Type.String({ description: 'The prefix of the route.' }),
   conditions: orNull(
-    Type.String({ description: 'Which of the messages to these numbers the route takes; null if it takes all.' }),
+    Type.String({ description: 'The messages to these numbers that the route takes; null if it takes all.' }),
   ),
   prefix: Type.String({ description: 'The numbers of the route with the largest loss.' }),
   network: orNull(Type.String({ description: 'MCC and MNC, if the loss is that of one network.' })),
   price: amount('The selling price of a part.'),
-  cost: amount('What the carrier charges for it.'),
+  cost: amount('Charge of the carrier for it.'),
 });
 
-/** The routes for what the gateway earns. */
+/** Registers the routes for the margins of the gateway. */
 export function operatorMarginRoutes(app: App, { pool }: PlatformDeps): void {
   const onRequest = requireOperator();
 
@@ -61,8 +61,8 @@ export function operatorMarginRoutes(app: App, { pool }: PlatformDeps): void {
     schema: {
       tags,
       operationId: 'operatorListMargins',
-      summary: 'Margins by account, country or connection, the smallest first',
-      description: 'Only messages over connections for which a cost is stated are counted.',
+      summary: 'List margins by account, country or connection, the smallest first',
+      description: 'Counts only messages over connections with known costs.',
       querystring: MarginQuery,
       response: { 200: MarginsOut },
     },
@@ -81,7 +81,7 @@ export function operatorMarginRoutes(app: App, { pool }: PlatformDeps): void {
     schema: {
       tags,
       operationId: 'operatorListRoutesUnderCost',
-      summary: 'List the routes that sell under cost',
+      summary: 'List the routes priced below cost',
       response: { 200: Type.Object({ data: Type.Array(UnderCostOut) }) },
     },
     handler: async () => ({ data: (await listUnderCost(pool)).map(toUnderCostOut) }),

@@ -1,7 +1,7 @@
 import { type Db, many, one, type Sql, sql } from '../../../platform/db/query.ts';
 import { as, columns, type RowOf } from '../../../platform/db/select.ts';
 
-/** By what margins are summed up. */
+/** Groupings of margins. */
 export const GROUPINGS = ['account', 'country', 'connection'] as const;
 export type Grouping = (typeof GROUPINGS)[number];
 

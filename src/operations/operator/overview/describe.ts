@@ -19,8 +19,8 @@ const MAX_CONNECTIONS = 1000;
 const MINUTES = 60;
 
 /**
- * Describes the rates and totals of all accounts and what needs attention, from roll-ups and from what workers report every
- * ten seconds.
+ * Describes the rates and totals of all accounts and the items that need attention, from roll-ups and from the reports
+ * of workers every ten seconds.
  */
 export async function describeGateway(pool: Db, now: Date) {
   const [guard, workers] = [await findGuardStatus(pool), await listWorkers(pool)];

@@ -21,7 +21,7 @@ const figures = {
 const AttentionOut = Type.Object({
   kind: Type.Enum([...KIND_NAMES], {
     type: 'string',
-    description: 'From where on each kind needs attention is listed by `operatorListAlertRules`.',
+    description: 'The thresholds of the kinds are listed by `operatorListAlertRules`.',
   }),
   severity: Type.Enum([...SEVERITIES], { type: 'string' }),
   count: orNull(
@@ -52,7 +52,7 @@ const OverviewOut = Type.Object({
   accounts: Type.Object({ total: Type.Integer(), active: Type.Integer(), suspended: Type.Integer() }),
   last24h: Type.Object(figures, { description: 'Messages of the last 24 hours and of the current hour.' }),
   channels: Type.Array(Type.Object({ channel: channelName(), ...figures })),
-  margin: Type.Object(marginFigures, { description: 'Of today and the six days before, in UTC.' }),
+  margin: Type.Object(marginFigures, { description: 'Figures of today and the six days before, in UTC.' }),
   credit: Type.Array(Type.Object({ currency: Type.String(), available: amount(), frozen: amount() })),
   queue: Type.Object({
     waiting: Type.Integer(),
@@ -85,19 +85,19 @@ const OverviewOut = Type.Object({
     { description: 'Messages that carriers accepted, by minute: the last 60 minutes, including empty ones.' },
   ),
   top: Type.Array(Type.Object({ accountId: Type.Integer(), account: Type.String(), sent: Type.Integer() }), {
-    description: 'The accounts that sent most in the current hour and the one before.',
+    description: 'The accounts with the most messages in the current hour and the one before.',
   }),
   attention: Type.Array(AttentionOut),
 });
 
-/** The route behind the first page of the operator console. */
+/** Registers the route behind the first page of the operator console. */
 export function operatorOverviewRoutes(app: App, { pool, clock }: PlatformDeps): void {
   app.get(`${OPERATOR_PATH}/overview`, {
     onRequest: requireOperator(),
     schema: {
       tags: ['Operator: health'],
       operationId: 'operatorFindOverview',
-      summary: 'Get rates, totals and what needs attention, over all accounts',
+      summary: 'Get rates, totals and attention items of all accounts',
       response: { 200: OverviewOut },
     },
     handler: () => describeGateway(pool, clock.now()),

@@ -40,7 +40,7 @@ const BUSY_ACCOUNT = columns({
   sent: as<number>('t.sent'),
 });
 
-/** Lists the accounts that sent most in the current hour and the one before. */
+/** Lists the accounts with the most messages in the current hour and the one before. */
 export async function listBusiestAccounts(db: Db, { limit }: { limit: number }): Promise<RowOf<typeof BUSY_ACCOUNT>[]> {
   return many(
     db,
@@ -80,7 +80,9 @@ const KIND_MINUTE = columns({
 });
 export type KindMinute = RowOf<typeof KIND_MINUTE>;
 
-/** Lists what carriers answered in the last 60 minutes, by minute and kind of connection. Empty minutes are missing. */
+/**
+ * Lists the responses of carriers in the last 60 minutes, by minute and kind of connection. Empty minutes are missing.
+ */
 export async function listMinutesByKind(db: Db): Promise<KindMinute[]> {
   return many(
     db,

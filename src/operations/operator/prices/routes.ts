@@ -22,7 +22,7 @@ const PriceOut = Type.Object({
     description: 'Leading digits without the plus sign; the longest matching prefix decides. Empty: all numbers.',
   }),
   price: amount('Currency units: per part on SMS, per message on other channels.'),
-  refundUndelivered: Type.Boolean({ description: 'Whether the price is refunded when the message is not delivered.' }),
+  refundUndelivered: Type.Boolean({ description: 'True if the price is refunded when the message is not delivered.' }),
 });
 
 const PriceIn = Type.Object({
@@ -39,7 +39,7 @@ const PriceQuery = Type.Object({
 });
 const CheckQuery = Type.Object({ channel: channelName(), number: NumberField });
 
-/** The routes for the price list. Running programs follow every change at once. */
+/** Registers the routes for the price list. Running programs follow every change immediately. */
 export function operatorPriceRoutes(app: App, { pool }: PlatformDeps): void {
   const onRequest = requireOperator();
 
@@ -82,7 +82,7 @@ export function operatorPriceRoutes(app: App, { pool }: PlatformDeps): void {
       tags,
       operationId: 'operatorDeletePrice',
       summary: 'Delete a price',
-      description: 'Messages without a price are refused.',
+      description: 'Messages without a price are rejected.',
       params: IdParams,
       response: { 204: Done },
     },

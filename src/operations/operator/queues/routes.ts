@@ -18,7 +18,7 @@ const count = (description: string) => Type.Integer({ description });
 const depth = {
   waiting: count('Messages that are due and wait for their carrier.'),
   scheduled: count('Messages scheduled for later.'),
-  missed: count('Messages whose scheduled time passed more than an hour ago: a person decides about them.'),
+  missed: count('Messages whose scheduled time passed more than an hour ago: an operator decides about them.'),
   inFlight: count('Messages that may be with the carrier.'),
   parked: count('Messages of paused campaigns.'),
   oldestSeconds: seconds,
@@ -37,13 +37,13 @@ const WorkerOut = Type.Object({
   host: Type.String(),
   pid: Type.Integer(),
   startedAt: instant('UTC'),
-  seenAt: instant('When the worker last reported; it does so every ten seconds.'),
-  alive: Type.Boolean({ description: 'Whether the worker holds its lock in the database.' }),
+  seenAt: instant('Time of the last report of the worker; it reports every ten seconds.'),
+  alive: Type.Boolean({ description: 'True if the worker holds its lock in the database.' }),
   tasks: Type.Array(
     Type.Object({
       name: Type.String(),
-      ranAt: orNull(instant('When the last run ended; null before that.')),
-      error: orNull(Type.String({ description: 'Why the last run failed.' })),
+      ranAt: orNull(instant('End of the last run; null before the first.')),
+      error: orNull(Type.String({ description: 'Reason why the last run failed.' })),
     }),
   ),
 });
@@ -82,7 +82,7 @@ const DepthQuery = Type.Object({
   connection: connectionField,
 });
 
-/** The routes that show the queues, and that decide about missed schedules. */
+/** Registers the routes that show the queues, and that decide about missed schedules. */
 export function operatorQueueRoutes(app: App, deps: PlatformDeps): void {
   const { pool, clock } = deps;
   const onRequest = requireOperator();

@@ -66,7 +66,7 @@ export type Backlog = { name: string; waiting: number; oldestSeconds: number | n
 
 const since = (at: Sql): Sql => sql`extract(epoch FROM now() - ${at})::float8`;
 
-/** Lists what waits in the queue of each background process, as far as it is due. */
+/** Lists the due work in the queue of each background process. */
 export async function listBacklogs(db: Db): Promise<Backlog[]> {
   return many(
     db,

@@ -20,7 +20,10 @@ type Verdict = Pick<Check, 'ok' | 'detail' | 'data'>;
 
 /** The checks read whole tables and must not slow down sending. */
 const MAX_SECONDS = 20;
-/** Younger receipts do not count: a receipt may overtake the answer to its submit, and is then parked for a moment. */
+/**
+ * Minimum age of parked receipts that count: a receipt may overtake the response to its submit, and is then parked for
+ * a moment.
+ */
 const MIN_PARKED_MS = HOUR_MS;
 
 /**

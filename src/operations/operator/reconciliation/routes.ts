@@ -38,11 +38,16 @@ const FindingOut = Type.Object({
   name: Type.String(),
   ok: Type.Boolean(),
   detail: Type.String(),
-  advice: orNull(Type.String({ description: 'What to do when the check failed.' })),
+  advice: orNull(Type.String({ description: 'Remedy for a failed check.' })),
 });
 
 const HoursQuery = Type.Object({
-  hours: Type.Integer({ minimum: 1, maximum: 168, default: 24, description: 'How many full hours are compared.' }),
+  hours: Type.Integer({
+    minimum: 1,
+    maximum: 168,
+    default: 24,
+    description: 'Number of full hours that are compared.',
+  }),
 });
 const PeriodQuery = Type.Object({
   from: Type.Optional(instantField('The start, inclusive. Default: a day before `to`.')),
@@ -50,7 +55,7 @@ const PeriodQuery = Type.Object({
   connection: connectionField,
 });
 
-/** The routes that check the stored data against itself, and the state of this machine. */
+/** Registers the routes that check the stored data against itself, and the state of this machine. */
 export function operatorHealthRoutes(app: App, { pool, config, clock }: PlatformDeps): void {
   const onRequest = requireOperator();
 

@@ -3,7 +3,7 @@ import { isServedHere } from '../../../identity/accounts/away.ts';
 import { type Db, many, sql } from '../../../platform/db/query.ts';
 import { as, columns, type RowOf } from '../../../platform/db/select.ts';
 
-/** How many differences a check lists at most. */
+/** Maximum number of differences that a check lists. */
 export const MAX_LISTED = 20;
 
 const BOOK_TOTALS = columns({
@@ -29,7 +29,7 @@ export async function listBookTotals(db: Db): Promise<BookTotals[]> {
 
 export type Difference = {
   accountId: number;
-  /** What is compared, as in the response. */
+  /** Subject of the comparison, as in the response. */
   of: string;
   expected: number;
   found: number;
@@ -60,9 +60,10 @@ export async function listBalanceDifferences(db: Db): Promise<Difference[]> {
 }
 
 /**
- * Lists accounts that are served here and whose frozen credit is not the sum of what it is reserved for: waiting messages, messages whose price a
- * receipt may still return, and what is left of the reserves of campaigns. In a campaign with one channel the price of each
- * message is frozen on its own. A combined campaign keeps its reserve, which only earned amounts leave.
+ * Lists accounts that are served here and whose frozen credit is not the sum of its reservations: waiting messages,
+ * messages whose price a receipt may still return, and the rest of the reserves of campaigns. In a campaign with one
+ * channel the price of each message is frozen separately. A combined campaign keeps its reserve, which only earned
+ * amounts leave.
  */
 export async function listFrozenDifferences(db: Db): Promise<Difference[]> {
   return many(

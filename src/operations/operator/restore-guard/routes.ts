@@ -19,7 +19,7 @@ const status = {
       'While sending is paused, nothing is sent and no timer ends a message. Requests are accepted and queued.',
   }),
   state: Type.Enum(['new', 'open', 'paused', 'confirmed'], { type: 'string' }),
-  reason: orNull(Type.String({ description: 'Why sending is paused, or was paused last.' })),
+  reason: orNull(Type.String({ description: 'Reason of the current or the last pause.' })),
   since: instant('UTC'),
   decidedBy: orNull(Type.String()),
   queued: Type.Array(
@@ -27,8 +27,8 @@ const status = {
       accountId: Type.Integer(),
       account: Type.String(),
       messages: Type.Integer(),
-      scheduled: Type.Integer({ description: 'How many of the messages are scheduled for later.' }),
-      oldest: instant('When the oldest message was accepted.'),
+      scheduled: Type.Integer({ description: 'Number of the messages that are scheduled for later.' }),
+      oldest: instant('Acceptance time of the oldest message.'),
     }),
     { description: 'The messages that would be sent.' },
   ),
@@ -61,8 +61,8 @@ const ResumeIn = Type.Union([
 ]);
 
 /**
- * The routes that pause and resume sending: after a restore an operator decides whether it resumes, and in an emergency an
- * operator can pause it.
+ * Registers the routes that pause and resume sending: after a restore an operator decides if it resumes, and in an
+ * emergency an operator can pause it.
  */
 export function operatorRestoreGuardRoutes(app: App, deps: PlatformDeps): void {
   const { pool, clock } = deps;
@@ -73,7 +73,7 @@ export function operatorRestoreGuardRoutes(app: App, deps: PlatformDeps): void {
     schema: {
       tags,
       operationId: 'operatorFindFence',
-      summary: 'Get whether sending is paused, why, and what is queued',
+      summary: 'Get the restore guard: pause, reason and queued messages',
       response: { 200: StatusOut },
     },
     handler: () => describeStatus(pool),
@@ -86,8 +86,8 @@ export function operatorRestoreGuardRoutes(app: App, deps: PlatformDeps): void {
       operationId: 'operatorPauseSending',
       summary: 'Pause sending until an operator resumes it',
       description:
-        'All workers stop at once. Messages that a carrier already has are not affected. Responds with 409 when sending is ' +
-        'already paused.',
+        'All workers stop immediately. Messages that a carrier already has are not affected. Responds with 409 ' +
+        'when sending is already paused.',
       body: withExamples(PauseIn, { reason: 'The carrier is being replaced' }),
       response: { 200: StatusOut },
     },

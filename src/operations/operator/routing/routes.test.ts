@@ -91,7 +91,7 @@ test('a condition that is not valid is refused, naming its field', async () => {
   expect(JSON.stringify(refused.body)).toContain('Rome is not a time zone');
 });
 
-/** The entry of the timeline that says where a message to this sender's numbers waits. */
+/** Finds the timeline entry with the queue in which a message to this sender's numbers waits. */
 async function queuedEntry(message: object): Promise<{ connection: string; text: string } | undefined> {
   const { messageId } = await program.client.send({ phoneNumber: '+393611234567', message: 'Hello', ...message });
   const { body } = await program.client.request('GET', `/api/partner-gateway/v1/messages/${messageId}/timeline`);

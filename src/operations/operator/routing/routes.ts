@@ -20,7 +20,7 @@ const ROUTES = `${OPERATOR_PATH}/routes`;
 
 const RouteQuery = Type.Object({ ...pageFields, channel: Type.Optional(channelName()), connection: connectionField });
 
-/** The routes for the routing of numbers to connections. Running programs follow every change at once. */
+/** Registers the routes for the routing of numbers to connections. Running programs follow every change immediately. */
 export function operatorRouteRoutes(app: App, deps: PlatformDeps): void {
   const { pool } = deps;
   const onRequest = requireOperator();
@@ -81,7 +81,8 @@ export function operatorRouteRoutes(app: App, deps: PlatformDeps): void {
       operationId: 'operatorCheckRoute',
       summary: 'List the routes of a number on SMS in the order in which they are tried',
       description:
-        'An empty list means that messages to the number are refused. Conditions are shown and not checked: `explain` does.',
+        'An empty list means that messages to the number are rejected. Conditions are shown but not checked: ' +
+        '`explain` does.',
       querystring: CheckQuery,
       response: { 200: Type.Object({ data: Type.Array(RouteOut) }) },
     },

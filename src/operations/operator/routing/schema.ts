@@ -4,7 +4,7 @@ import { amount, NumberField, PrefixField } from '../fields.ts';
 
 const OnUnknown = Type.Enum(['hold', 'resubmit'], {
   type: 'string',
-  description: 'What to do with a single send whose submit got no answer: wait for a receipt, or send it once more.',
+  description: 'Action for a single send whose submit got no response: wait for a receipt, or send it once more.',
 });
 
 const Time = (description: string) =>
@@ -21,7 +21,7 @@ const Hours = Type.Object(
       description: 'The days on which the hours begin, in order: 1 is Monday, 7 Sunday.',
     }),
   },
-  { description: 'When the message is sent, by the clock of a time zone.' },
+  { description: 'Time at which the message is sent, in a time zone.' },
 );
 
 const NetworkField = Type.String({
@@ -90,13 +90,13 @@ export const ExplainQuery = Type.Object({
   accountId: Type.Optional(id('The account that sends.')),
   sender: Type.Optional(SenderField),
   network: Type.Optional(NetworkField),
-  at: Type.Optional(instant('When it is sent; now by default.')),
+  at: Type.Optional(instant('Time of sending; default: now.')),
 });
 
 export const ExplainOut = Type.Object({
-  prefix: orNull(Type.String({ description: 'The prefix that decides; null: the message would be refused.' })),
+  prefix: orNull(Type.String({ description: 'The prefix that decides; null: the message would be rejected.' })),
   policyId: orNull(Type.Integer({ description: 'The policy that orders the routes; null: they go by priority.' })),
-  reason: orNull(Type.String({ description: 'In words why the first route is used.' })),
+  reason: orNull(Type.String({ description: 'Explanation in words why the first route is used.' })),
   data: Type.Array(
     Type.Object({
       ...facts,
@@ -105,11 +105,11 @@ export const ExplainOut = Type.Object({
         Type.Enum(['network', 'account', 'sender', 'hours', 'prefix', 'sandbox'], { type: 'string' }),
         {
           description:
-            'Why it is not used: a condition that is not met; `prefix`: another prefix decides; `sandbox`: it leads to ' +
-            'the sandbox and the best route to a real carrier, or the other way round.',
+            'Reason why it is not used: a condition that is not met; `prefix`: another prefix decides; `sandbox`: ' +
+            'it leads to the sandbox and the best route to a real carrier, or the other way round.',
         },
       ),
-      cost: orNull(amount('What the carrier charges for a part; null: no cost is set.')),
+      cost: orNull(amount('Charge of the carrier for a part; null: no cost is set.')),
       standing: orNull(
         Type.Enum(['good', 'trial', 'below'], {
           type: 'string',
@@ -118,10 +118,10 @@ export const ExplainOut = Type.Object({
         }),
       ),
       samples: Type.Integer({
-        description: 'Messages over this connection to this country that were looked at lately.',
+        description: 'Recent sample of messages over this connection to this country.',
       }),
       delivered: orNull(Type.Number({ description: 'The share of them that was delivered within five minutes.' })),
-      receiptSeconds: orNull(Type.Number({ description: 'How long their receipts took on average.' })),
+      receiptSeconds: orNull(Type.Number({ description: 'Average time until their receipts.' })),
     }),
     { description: 'The routes that begin like the number: first those that are used, in their order.' },
   ),

@@ -17,7 +17,7 @@ const ROUTE = columns({
   hours: as<Route['hours']>('r.hours'),
   /** The place among the routes of the same prefix, from 1. */
   order: as<number>(sql`row_number() OVER (PARTITION BY r.channel, r.prefix ORDER BY ${RANK})::int`),
-  /** Whether a worker has the connection up. */
+  /** True if a worker has the connection up. */
   connectionUp: as<boolean>(`c.status = 'active' AND EXISTS (
            SELECT FROM connection_status s
            WHERE s.connection_id = c.id AND s.up AND s.updated_at > now() - interval '1 minute')`),

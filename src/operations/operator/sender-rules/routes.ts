@@ -20,7 +20,10 @@ const POOLS = `${OPERATOR_PATH}/number-pools`;
 
 const listOf = <T extends Type.TSchema>(item: T) => ({ 200: Type.Object({ data: Type.Array(item) }) });
 
-/** The routes for which senders SMS may have in a country, and for pools of numbers. Running programs follow at once. */
+/**
+ * Registers the routes for the SMS senders allowed in a country, and for pools of numbers. Running programs follow
+ * immediately.
+ */
 export function operatorSenderRuleRoutes(app: App, deps: PlatformDeps): void {
   ruleRoutes(app, deps);
   registeredRoutes(app, deps);
@@ -94,7 +97,7 @@ function registeredRoutes(app: App, deps: PlatformDeps): void {
       tags,
       operationId: 'operatorAddRegisteredSender',
       summary: 'Record that a sender is registered for the numbers with a prefix',
-      description: 'It passes there, whatever the rule says. One that is listed already stays.',
+      description: 'It passes there, regardless of the rule. Registering it again changes nothing.',
       body: withExamples(schema.RegisteredIn, { prefix: '65', sender: 'ACME', accountId: 1 }),
       response: { 201: schema.RegisteredOut },
     },
@@ -157,7 +160,7 @@ function poolRoutes(app: App, deps: PlatformDeps): void {
     schema: {
       tags,
       operationId: 'operatorDeleteNumberPool',
-      summary: 'Delete a pool: messages from it are refused',
+      summary: 'Delete a pool: messages from it are rejected',
       params: IdParams,
       response: { 204: Done },
     },

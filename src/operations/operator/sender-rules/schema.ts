@@ -7,7 +7,7 @@ const Prefix = Type.String({ description: 'Leading digits without the plus sign.
 
 const Policy = Type.Enum([...ALPHANUMERIC_POLICIES], {
   type: 'string',
-  description: 'What happens to senders with letters that are not registered for the numbers.',
+  description: 'Treatment of senders with letters that are not registered for the numbers.',
 });
 
 export const RuleOut = Type.Object({
@@ -16,10 +16,10 @@ export const RuleOut = Type.Object({
   alphanumeric: Policy,
   replacement: orNull(
     Type.String({
-      description: 'A sender or `pool:NAME`, in place of those that do not pass. Null: they are refused.',
+      description: 'A sender or `pool:NAME`, instead of those that do not pass. Null: they are rejected.',
     }),
   ),
-  registeredOnly: Type.Boolean({ description: 'Whether numbers too pass only if they are registered.' }),
+  registeredOnly: Type.Boolean({ description: 'True if numbers, too, pass only if they are registered.' }),
 });
 
 export const RuleIn = Type.Object({
@@ -61,7 +61,9 @@ export const PoolIn = Type.Object({
 });
 export const PoolNumberIn = Type.Object({ number: Type.String({ maxLength: 17 }) });
 export const PoolNumberOut = Type.Object({
-  kept: Type.Integer({ description: 'How many recipients keep another number, because they were written to from it.' }),
+  kept: Type.Integer({
+    description: 'Number of recipients who keep another number, because they were written to from it.',
+  }),
 });
 
 export const toRegistered = ({ ownerId: accountId, ...rest }: RegisteredSender) => ({ ...rest, accountId });

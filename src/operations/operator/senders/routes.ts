@@ -21,7 +21,9 @@ const SenderQuery = Type.Object({ ...pageFields, ...schema.senderFilter });
 const NumbersQuery = Type.Object({ ...pageFields, ...schema.numberFilter });
 const TemplateQuery = Type.Object({ ...pageFields, ...schema.templateFilter });
 
-/** The routes for senders, inbound numbers and templates. Running programs follow every change at once. */
+/**
+ * Registers the routes for senders, inbound numbers and templates. Running programs follow every change immediately.
+ */
 export function operatorSenderRoutes(app: App, deps: PlatformDeps): void {
   senderRoutes(app, deps);
   numberRoutes(app, deps);

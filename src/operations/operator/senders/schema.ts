@@ -33,7 +33,7 @@ export const SenderOut = Type.Object({
   connection: orNull(Type.String()),
   ...owner,
   details: Type.Record(Type.String(), Type.Unknown(), {
-    description: 'What the network reports about the sender, or what the account gave with its request.',
+    description: 'Data from the network about the sender, or from the account with its request.',
   }),
   createdAt: instant('UTC'),
 });

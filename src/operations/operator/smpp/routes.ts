@@ -17,14 +17,14 @@ const BindOut = Type.Object({
   systemId: Type.String(),
   name: Type.String({ description: 'The name of the credential.' }),
   mode: Type.Enum(['transmitter', 'receiver', 'transceiver'], { type: 'string' }),
-  address: Type.String({ description: 'The address that it comes from.' }),
+  address: Type.String({ description: 'The address of the client.' }),
   version: Type.String({ description: 'interface_version, in hexadecimal: 34 is SMPP 3.4.' }),
   boundAt: instant('UTC'),
-  window: count('Requests without an answer that it may have, in each direction.'),
+  window: count('Maximum of outstanding requests, in each direction.'),
   submits: count('Messages that it has submitted, as reported within ten seconds.'),
   perSecond: count('Messages a second, in the ten seconds before the report.'),
-  throttled: count('Requests that were refused with ESME_RTHROTTLED.'),
-  unanswered: count('deliver_sm that it had not answered.'),
+  throttled: count('Requests that were rejected with ESME_RTHROTTLED.'),
+  unanswered: count('deliver_sm without a response from it.'),
   waiting: count('Receipts that wait for any bind of its credential.'),
 });
 
@@ -35,7 +35,7 @@ const Delivering = Type.Object({
 
 const BindQuery = Type.Object({ ...pageFields, accountId: Type.Optional(accountIdField) });
 
-/** The routes that show the binds of customers. */
+/** Registers the routes that show the binds of customers. */
 export function operatorSmppRoutes(app: App, { pool }: PlatformDeps): void {
   const onRequest = requireOperator();
 
@@ -60,7 +60,7 @@ export function operatorSmppRoutes(app: App, { pool }: PlatformDeps): void {
     schema: {
       tags,
       operationId: 'operatorFindDeliveries',
-      summary: 'Count what waits for the receivers of customers',
+      summary: 'Count receipts and inbound messages that wait for receivers',
       response: { 200: Delivering },
     },
     handler: async () => {

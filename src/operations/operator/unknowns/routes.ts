@@ -38,7 +38,7 @@ const SettleIn = Type.Object({
   as: Type.Enum([...VERDICTS], {
     type: 'string',
     description:
-      'What the carrier says. `not-sent` queues the messages again; every other value is their final status.',
+      "The carrier's information. `not-sent` queues the messages again; every other value is their final status.",
   }),
 });
 
@@ -48,12 +48,12 @@ const SettleOut = Type.Object({
     Type.Object({
       messageId: Type.String(),
       settled: Type.Boolean(),
-      message: orNull(Type.String({ description: 'Why the message was not settled.' })),
+      message: orNull(Type.String({ description: 'Reason why the message was not settled.' })),
     }),
   ),
 });
 
-/** The routes for unknown outcomes: messages that were written to a carrier and never answered. */
+/** Registers the routes for unknown outcomes: messages that were written to a carrier and got no response. */
 export function operatorUnknownRoutes(app: App, deps: PlatformDeps): void {
   const { pool, clock } = deps;
   const onRequest = requireOperator();

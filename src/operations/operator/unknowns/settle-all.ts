@@ -5,7 +5,7 @@ import { AppError } from '../../../platform/errors.ts';
 export type SettleResult = {
   readonly messageId: string;
   readonly settled: boolean;
-  /** Why the message was not settled. */
+  /** Reason why the message was not settled. */
   readonly message: string | null;
 };
 
@@ -16,7 +16,9 @@ type Settling = {
   readonly now: Date;
 };
 
-/** Settles unknown outcomes one by one, each in its own transaction, so that a refused one does not affect the others. */
+/**
+ * Settles unknown outcomes one by one, each in its own transaction, so that a rejected one does not affect the others.
+ */
 export async function settleAll(pool: Pool, { messageIds, as, by, now }: Settling): Promise<SettleResult[]> {
   const results: SettleResult[] = [];
   for (const messageId of new Set(messageIds))

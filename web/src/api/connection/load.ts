@@ -2,7 +2,7 @@ import { isReachable, saySlow, untilBack } from './monitor.ts';
 
 /**
  * Loads a part of the console, such as `() => import('./page.tsx')`. While the server cannot be reached it waits, and
- * loads it when the server is back. Rejects if the server answers and the part is still missing, as after an upgrade.
+ * loads it when the server is back. Rejects if the server responds and the part is still missing, as after an upgrade.
  */
 export async function loadPart<T>(load: () => Promise<T>): Promise<T> {
   // Not even tried: browsers may remember that a module could not be loaded, until the page is reloaded.

@@ -1,21 +1,21 @@
 import { useSyncExternalStore } from 'react';
 
-/** What is wrong between this page and the server: no network, no answer, 503, or an answer that takes long. */
+/** Trouble between this page and the server: no network, no response, 503, or a slow response. */
 export type Fault = 'offline' | 'away' | 'busy' | 'slow';
 
-/** `changes`: how many requests that change something wait, for the server to come back or for its answer. */
+/** `changes`: number of requests with changes that wait for the server to come back or for its response. */
 export type Connection = { readonly fault: Fault | null; readonly changes: number };
 
 type Outage = 'away' | 'busy';
 
-/** A request that has had no answer for so long is said to be slow. */
+/** Time without a response after which a request counts as slow. */
 const SLOW_MS = 8_000;
 const PROBE_TIMEOUT_MS = 10_000;
 /** The pauses between probes; the last one repeats. */
 const PAUSES_MS = [1_000, 2_000, 3_000, 5_000];
-/** Answers of a proxy without a server behind it, or of a server without a database. */
+/** Statuses of a proxy without a server behind it, or of a server without a database. */
 const OUTAGES: readonly number[] = [502, 503, 504];
-/** Needs the database, and is answered to everybody, with 401 at worst. */
+/** Path that needs the database and always gets a response, with 401 at worst. */
 const PROBE = '/api/partner-gateway/v1/session';
 
 let outage: Outage | null = null;
@@ -44,17 +44,17 @@ export function followConnection(listener: () => void): () => void {
   return () => void listeners.delete(listener);
 }
 
-/** Whether the server answers as far as is known; a slow answer is one. */
+/** Returns true if the server responds as far as is known, even slowly. */
 export const isReachable = (): boolean => outage === null;
 
 export const useConnection = (): Connection => useSyncExternalStore(followConnection, () => shown);
 
-/** Whether a status says that the server cannot do its work right now; 0 stands for no answer. */
+/** Returns true if a status means that the server cannot do its work right now; 0 stands for no response. */
 export const isOutageStatus = (status: number): boolean => status === 0 || OUTAGES.includes(status);
 
 /**
- * Call it after a request without an answer, or with a status of `isOutageStatus`. Asks the server for its state until
- * it answers. Resolves with whether there was an outage: false if it answered at once. Never rejects.
+ * Call it after a request without a response, or with a status of `isOutageStatus`. Polls the server for its state
+ * until it responds. Resolves with true if there was an outage, with false if it responded immediately. Never rejects.
  */
 export function untilBack(): Promise<boolean> {
   watching ??= watchOutage().finally(() => {
@@ -102,7 +102,7 @@ export function followNetwork(): void {
   if (!navigator.onLine) void untilBack();
 }
 
-/** Passes a result on, and says so while it takes longer than eight seconds. */
+/** Passes a result on, and reports a slow connection while it takes longer than eight seconds. */
 export async function saySlow<T>(work: Promise<T>): Promise<T> {
   let isSlow = false;
   const timer = setTimeout(() => {
@@ -120,7 +120,7 @@ export async function saySlow<T>(work: Promise<T>): Promise<T> {
   }
 }
 
-/** The same for a request that changes something, which counts as waiting until its answer is there. */
+/** Same as `saySlow` for a request that changes something, which counts as waiting until its response arrives. */
 export async function sayWaiting<T>(work: Promise<T>): Promise<T> {
   changes += 1;
   changed();

@@ -2,9 +2,12 @@ import { ApiError } from '../errors.ts';
 import { followConnection, isOutageStatus, isReachable, saySlow, sayWaiting, untilBack } from './monitor.ts';
 
 const SAFE = ['GET', 'HEAD'];
-/** A read without an answer for so long is given up, and asked again. */
+/** Time without a response after which a read is aborted and repeated. */
 const READ_TIMEOUT_MS = 60_000;
-/** A change that could not be sent, or was not answered, for so long is reported as failed: nobody expects it later. */
+/**
+ * Time after which a change that could not be sent, or got no response, is reported as failed: the user no longer
+ * expects it.
+ */
 const HOLD_MS = 10 * 60_000;
 const MAX_REPEATS = 20;
 
@@ -12,10 +15,10 @@ const MAX_REPEATS = 20;
  * Like `fetch`, across interruptions:
  * - A read that fails is the caller's to repeat.
  * - A change waits while the server is known to be away, and is sent when it is back.
- * - A POST with an Idempotency-Key whose answer was lost is sent again with the same key, so that it takes effect once.
- * - Other changes are sent once. If the answer is lost, nobody knows whether they took effect (`unconfirmed`).
+ * - A POST with an Idempotency-Key whose response was lost is sent again with the same key, so that it takes effect once.
+ * - Other changes are sent once. If the response is lost, they may or may not have taken effect (`unconfirmed`).
  *
- * Rejects with an ApiError of status 0 if there was no answer.
+ * Rejects with an ApiError of status 0 if there was no response.
  */
 export function send(request: Request): Promise<Response> {
   if (SAFE.includes(request.method)) return saySlow(read(request));
@@ -59,7 +62,7 @@ async function changeWithKey(request: Request): Promise<Response> {
     const mayRepeat = turn < MAX_REPEATS && Date.now() < until;
     if (answer instanceof Response && !needsRepeat(answer)) return answer;
     const wasAway = await atMost(untilBack(), until);
-    // The first loss of a connection is worth a repetition although the server answers others.
+    // The first loss of a connection is worth a retry although the server responds to other requests.
     const isWorthIt = wasAway || (answer instanceof Response ? isInProgress(answer) : turn === 0 || answer.isOver);
     if (mayRepeat && isWorthIt) continue;
     if (answer instanceof Response) return answer;
@@ -72,10 +75,10 @@ const needsRepeat = (answer: Response): boolean => isOutageStatus(answer.status)
 /** The server still works on the first request with this key: 409 with a time to wait. */
 const isInProgress = ({ status, headers }: Response): boolean => status === 409 && headers.has('retry-after');
 
-/** `isOver`: it was given up, because an outage during which it had no answer has ended. */
+/** `isOver`: it was given up, because an outage during which it had no response has ended. */
 type Lost = { readonly cause: unknown; readonly isOver: boolean };
 
-/** Sends it once. It is also lost when it had no answer before an outage that is over. */
+/** Sends it once. It is also lost when it had no response before an outage that is over. */
 async function tryOnce(request: Request): Promise<Response | Lost> {
   const giveUp = new AbortController();
   let wasAway = !isReachable();

@@ -9,11 +9,11 @@ import { ButtonLink } from '../../ui/link.tsx';
 const REFRESH_MS = 15_000;
 const MAX_SHOWN = 99;
 
-/** How many alerts nobody has taken note of, with a link to them, which operators may open. */
+/** The number of unacknowledged alerts, with a link to them, which operators may open. */
 export function AlertBell() {
   const { t } = useTranslation('app');
   const { data } = useQuery({
-    // Below the key of the page, so that an acknowledgement there counts at once.
+    // Below the key of the page, so that an acknowledgement there counts immediately.
     queryKey: ['alerts', 'bell'],
     queryFn: ({ signal }) =>
       ok(api.GET('/api/operator/v1/alerts', { params: { query: { state: 'firing', limit: 1 } }, signal })),

@@ -4,7 +4,7 @@ import { useTranslation } from 'react-i18next';
 import { useSession } from '../../api/session.ts';
 import { useSwitchAccount } from './switch-account.ts';
 
-/** Tells an operator that they are in another account. */
+/** Banner for an operator who is in another account. */
 export function ElsewhereBanner() {
   const { t } = useTranslation('app');
   const { account, isElsewhere } = useSession();

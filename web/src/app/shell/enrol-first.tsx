@@ -6,7 +6,7 @@ const Enrol = lazyPart(() =>
   import('../../security/factors/enrol-page.tsx').then((file) => ({ default: file.EnrolPage })),
 );
 
-/** In place of every page, for a user who has yet to add the second factor that the account requires. */
+/** Shown instead of every page to a user who has yet to add the second factor that the account requires. */
 export const EnrolFirst = ({ onDone }: { readonly onDone: () => void }) => (
   <Suspense fallback={<PageSkeleton />}>
     <Enrol onDone={onDone} />

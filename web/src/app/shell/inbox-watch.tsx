@@ -13,11 +13,11 @@ import { setUnreadTitle } from '../../ui/window-title.ts';
 import { useLeader } from './use-leader.ts';
 
 const STREAM = '/api/partner-gateway/v1/inbox/conversations/stream';
-/** With `ready`, what arrived between the first count and the opening of the stream is counted. */
+/** Events that change the count; `ready` covers messages between the first count and the opening of the stream. */
 const EVENTS = ['ready', 'reload', 'message', 'conversation'] as const;
 const REFRESH_MS = 1_000;
 
-/** The number of unread conversations beside the link to the inbox, and in the window title of every page. */
+/** The number of unread conversations next to the link to the inbox, and in the window title of every page. */
 export function UnreadBadge() {
   const { t } = useTranslation('app');
   const may = useSession().may({ scope: 'inbox' });
@@ -32,7 +32,7 @@ export function UnreadBadge() {
   );
 }
 
-/** Follows the inbox on all other pages, so that the badge is up to date and the user hears of new messages. */
+/** Follows the inbox on all other pages, so that the badge is up to date and the user is notified of new messages. */
 export function InboxWatch() {
   const may = useSession().may({ scope: 'inbox' });
   const isInbox = useRouterState({ select: ({ location }) => location.pathname === '/inbox' });

@@ -63,7 +63,7 @@ function NavSection({ group, pages }: { readonly group: NavGroup; readonly pages
   );
 }
 
-/** One navigation link; if the user may not see the page, it is disabled and says why. */
+/** One navigation link; if the user may not see the page, it is disabled and shows the reason. */
 function NavItem({ page: { path, nav, need } }: { readonly page: PageEntry }) {
   const { t } = useTranslation('app');
   const refusal = useSession().refusal(need ?? {});

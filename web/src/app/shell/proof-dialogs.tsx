@@ -36,7 +36,7 @@ export function ProofDialogs() {
     waiting[proof]?.(given);
     setWaiting((before) => ({ ...before, [proof]: undefined }));
   };
-  // Dialogs of the page below close on Escape as well, and with them what is typed there would be lost.
+  // Dialogs of the page below close on Escape as well, and their input would be lost.
   const onEscape = useEffectEvent((event: KeyboardEvent) => {
     const isOpen = waiting['sign-in'] !== undefined || waiting['step-up'] !== undefined;
     if (event.key !== 'Escape' || !isOpen) return;

@@ -1,9 +1,9 @@
 import { useEffect, useState } from 'react';
 
 /**
- * Whether this tab is the one that works for all tabs of the console in this browser: one at a time, and another when it is
- * closed. Browsers open six connections to a server (HTTP/1.1), so tabs cannot hold one each for ever. Without a secure
- * context, where there are no locks, each tab works for itself.
+ * Returns true if this tab is the one that works for all tabs of the console in this browser: one at a time, and
+ * another when it is closed. Browsers open six connections to a server (HTTP/1.1), so each tab cannot hold its own for
+ * good. Without a secure context, where there are no locks, each tab works for itself.
  */
 export function useLeader(name: string): boolean {
   const [isLeader, setLeader] = useState(!('locks' in navigator));

@@ -22,7 +22,7 @@ const FIELDS = { a: whole(), b: whole() };
 const MAX_CHOICES = 200;
 const POLL_MS = 10_000;
 
-/** The page that shows the results of two campaigns beside each other (`?a=` and `?b=`). */
+/** The page that shows the results of two campaigns side by side (`?a=` and `?b=`). */
 export function Page() {
   const { t } = useTranslation('campaigns');
   const [{ a, b }, setSearch] = useUrlState(FIELDS);

@@ -63,7 +63,7 @@ export function Figures({ campaign }: { readonly campaign: Campaign }) {
   );
 }
 
-/** What the campaign cost against its estimate, and each delivery, once it has ended. */
+/** Cost of the campaign compared with its estimate, and of each delivery, once it has ended. */
 function CostNote({ campaign }: { readonly campaign: Campaign }) {
   const { t } = useTranslation('campaigns');
   const format = useFormat();

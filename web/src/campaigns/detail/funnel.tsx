@@ -14,7 +14,7 @@ type FunnelStep = CampaignFunnel['steps'][number];
 
 const POLL_MS = 2000;
 
-/** The results by channel: how many recipients were reached on each, and how many moved on to the next. */
+/** The results by channel: the number of recipients reached on each, and of those who moved on to the next. */
 export function Funnel({ campaign }: { readonly campaign: Campaign }) {
   const { t } = useTranslation('campaigns');
   const { data, error, refetch } = useFunnel(campaign, POLL_MS);

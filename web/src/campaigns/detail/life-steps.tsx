@@ -9,7 +9,7 @@ import classes from './life-steps.module.css';
 type StepState = 'done' | 'current' | 'paused' | 'bad' | 'todo';
 type LifeStep = { readonly id: string; readonly state: StepState; readonly at: string | null };
 
-/** The steps of a campaign's life cycle (specification), and how far this one has come. */
+/** The steps of a campaign's life cycle (specification), and the progress of this one. */
 export function LifeSteps({ campaign }: { readonly campaign: Campaign }) {
   const { t } = useTranslation('campaigns');
   return (
@@ -59,7 +59,7 @@ function stepsOf(campaign: Campaign): readonly LifeStep[] {
     ...(scheduledDate === null
       ? []
       : [{ id: 'scheduled', state: scheduledState(campaign), at: confirmedAt && toIso(scheduledDate) }]),
-    // When it was paused is not recorded.
+    // The time of the pause is not recorded.
     state === 'PAUSED'
       ? { id: 'paused', state: 'paused', at: null }
       : { id: 'sending', state: sendingState(campaign), at: startedAt },

@@ -20,7 +20,7 @@ type Unit = 'hour' | 'day';
 
 type OverTimeProps = { readonly campaign: Campaign; readonly results: ResultsQuery };
 
-/** A chart of what became known when, by the minute while it runs; of older campaigns the figures by hour. */
+/** A chart of the results over time, by the minute while it runs; for older campaigns the figures by hour. */
 export function OverTime({ campaign, results: { data, error, refetch } }: OverTimeProps) {
   const { t } = useTranslation('campaigns');
   if (data === undefined)

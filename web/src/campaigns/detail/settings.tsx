@@ -39,7 +39,7 @@ export function Settings({ campaign }: SettingsProps) {
   );
 }
 
-/** How long each channel but the last is waited for; the server's defaults are not shown. */
+/** Waiting times of all channels but the last; the server's defaults are not shown. */
 function useWaits({ fallback }: Campaign, chain: readonly Channel[]): readonly Fact[] {
   const { t } = useTranslation('campaigns');
   const format = useFormat();

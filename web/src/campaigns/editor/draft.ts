@@ -16,7 +16,7 @@ export const FAILURES = [
 ] as const;
 export type Failure = (typeof FAILURES)[number];
 
-/** What the RCS messages are for, as Google classifies them. */
+/** Purposes of RCS messages, as Google classifies them. */
 export const TRAFFIC_TYPES = [
   'AUTHENTICATION',
   'TRANSACTION',
@@ -250,7 +250,10 @@ export function groupFaults(faults: readonly FieldFault[]): { byField: Record<st
 
 type FaultText = (key: 'required' | 'pastTime') => string;
 
-/** What each step still lacks, as numbers of fields. A campaign needs somebody to go to, although it can be saved without. */
+/**
+ * Returns the number of fields that each step still lacks. A campaign needs a recipient, although it can be saved
+ * without.
+ */
 export function lackingOf(draft: Draft, now: Date): Readonly<Record<StepId, number>> {
   const lacking = { channels: 0, recipients: 0, text: 0, time: 0, review: 0 };
   for (const field of Object.keys(missingOf(draft, now, (key) => key))) {

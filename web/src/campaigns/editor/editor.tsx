@@ -83,7 +83,7 @@ function reloadTheirs({ saving }: EditorState, onReload: () => void): void {
   onReload();
 }
 
-/** Says that the campaign is scheduled as it was, until the changes are applied. */
+/** Notes that the campaign is scheduled as it was, until the changes are applied. */
 function ScheduledNote({ editor: { scheduled } }: { readonly editor: EditorState }) {
   const { t } = useTranslation('campaigns');
   const format = useFormat();
@@ -101,7 +101,7 @@ type ChangesNoteProps = {
   readonly onDiscarded: () => void;
 };
 
-/** Says that the editor shows changes that the campaign does not have yet, and offers to discard them. */
+/** Notes that the editor shows changes that the campaign does not have yet, and offers to discard them. */
 function ChangesNote({ changes, editor, onDiscarded }: ChangesNoteProps) {
   const { t } = useTranslation('campaigns');
   const format = useFormat();

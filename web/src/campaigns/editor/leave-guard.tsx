@@ -3,8 +3,8 @@ import { useTranslation } from 'react-i18next';
 import { ConfirmDialog } from '../../ui/dialog/confirm-dialog.tsx';
 
 /**
- * Asks before the user leaves what neither the server has nor this browser can keep. Changing the step does not count as
- * leaving.
+ * Asks before the user leaves input that neither the server nor this browser can keep. Changing the step does not count
+ * as leaving.
  */
 export function LeaveGuard({ isDirty }: { readonly isDirty: boolean }) {
   const { t } = useTranslation('campaigns');

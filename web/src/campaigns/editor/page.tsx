@@ -21,8 +21,9 @@ import { useOwner } from './saving/use-owner.ts';
 const FIELDS = { id: whole(), draft: text(), list: whole() };
 
 /**
- * The page that creates a campaign, to a list (`?list=`) or any people, changes one that has not started (`?id=`), or goes on with a draft (`?draft=`). The
- * editor changes the address itself when it begins a draft or makes a campaign of it; any other change opens it anew.
+ * The page that creates a campaign, to a list (`?list=`) or any people, changes one that has not started (`?id=`), or
+ * continues a draft (`?draft=`). The editor changes the address itself when it begins a draft or makes a campaign of
+ * it; any other change opens it again.
  */
 export function Page() {
   const [{ id, draft, list }, setSearch] = useUrlState(FIELDS);
@@ -40,7 +41,7 @@ export function Page() {
 }
 
 type OpeningProps = {
-  /** How often the editor was opened: what was read for an earlier opening is not used again. */
+  /** Number of times that the editor was opened: data read for an earlier opening is not used again. */
   readonly epoch: number;
   readonly id: number;
   readonly draft: string;
@@ -50,7 +51,7 @@ type OpeningProps = {
   readonly onReload: () => void;
 };
 
-/** What the server has: the campaign, and what is being written about it. */
+/** State of the server: the campaign, and the stored draft of it. */
 type Found = { readonly campaign: Campaign | null; readonly stored: Awaited<ReturnType<typeof findDraft>> | null };
 
 async function findBoth(id: number, draft: string, signal: AbortSignal): Promise<Found> {
@@ -112,7 +113,7 @@ const NOTHING: Found = { campaign: null, stored: null };
 
 type ReadyProps = Omit<OpeningProps, 'epoch'> & { readonly found: Found };
 
-/** The editor with the newest of what this browser, the drafts and the campaign hold. */
+/** The editor with the newest state from this browser, the drafts and the campaign. */
 function Ready({ found: { campaign, stored }, id, draft, list, onMove, onReload }: ReadyProps) {
   const { account } = useSession();
   const owner = useOwner();

@@ -6,7 +6,7 @@ import { MAX_OFFSET } from './preview.ts';
 type PagerProps = {
   readonly offset: number;
   readonly pageSize: number;
-  /** Whether there are more behind this page. The server lists no further than `MAX_OFFSET`. */
+  /** True if there are more behind this page. The server lists no further than `MAX_OFFSET`. */
   readonly hasMore: boolean;
   readonly onChange: (offset: number) => void;
 } & Pick<GroupProps, 'justify'>;

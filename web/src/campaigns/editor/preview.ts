@@ -19,7 +19,7 @@ export type Preview = Awaited<ReturnType<typeof preview>>;
 export type Sample = Preview['data'][number];
 export type SampleStep = Sample['steps'][number];
 
-/** What the draft would send to some of its recipients, updated shortly after each change. Nothing is stored. */
+/** Messages of the draft to some of its recipients, updated shortly after each change. Nothing is stored. */
 export function usePreview(draft: Draft, range: Range) {
   const content = contentOf(draft);
   const body = { ...content, destinations: content.destinations.slice(0, MAX_NUMBERS), ...range };

@@ -17,11 +17,11 @@ const FIELDS = { step: choice(STEPS, 'channels') };
 export type EditorInput = {
   readonly initial: Draft;
   readonly place: Place;
-  /** Whether `initial` holds what the server does not have. */
+  /** True if `initial` contains changes that the server does not have. */
   readonly isUnsaved: boolean;
   /** The campaign that is changed, if it is scheduled already: it stays as it is until the changes are applied. */
   readonly scheduled: Campaign | null;
-  /** Called when the editor holds another campaign (0: none) or another draft ('': none) than the address says. */
+  /** Called when the editor holds another campaign (0: none) or another draft ('': none) than the address states. */
   readonly onMove: (id: number, draft: string) => void;
 };
 
@@ -42,8 +42,8 @@ export function useEditor({ initial, place, isUnsaved, scheduled, onMove }: Edit
   useKeepUnsaved(isUnsaved, () => saving.change(form.getValues()));
 
   /**
-   * Makes the campaign of what is in the form, or changes it, and returns it; null if something is missing or rejected, in
-   * which case the fields show the errors.
+   * Makes a campaign of the form, or changes it, and returns it; null if something is missing or rejected, in which
+   * case the fields show the errors.
    */
   async function save(): Promise<Campaign | null> {
     const draft = form.getValues();
@@ -55,7 +55,7 @@ export function useEditor({ initial, place, isUnsaved, scheduled, onMove }: Edit
       form.clearErrors();
       await saving.settle(campaign.id);
       onMove(campaign.id, '');
-      // What was typed meanwhile is a change to the campaign.
+      // Anything typed meanwhile is a change to the campaign.
       if (JSON.stringify(form.getValues()) !== JSON.stringify(draft)) saving.change(form.getValues());
       return campaign;
     } catch (error) {
@@ -68,7 +68,7 @@ export function useEditor({ initial, place, isUnsaved, scheduled, onMove }: Edit
 export type EditorState = ReturnType<typeof useEditor>;
 export type DraftForm = EditorState['form'];
 
-/** Sends what this browser has kept of an earlier time and the server does not have, once. */
+/** Sends earlier changes that this browser has kept and the server does not have, once. */
 function useKeepUnsaved(isUnsaved: boolean, change: () => void): void {
   const isDone = useRef(false);
   useEffect(() => {

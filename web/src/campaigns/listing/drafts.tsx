@@ -16,7 +16,7 @@ import { listCopies } from '../editor/saving/local-copy.ts';
 import { useOwner } from '../editor/saving/use-owner.ts';
 import { deleteDraft, type DraftEntry, listDrafts } from '../editor/saving/stored-draft.ts';
 
-/** What is being written in the editor and is no campaign yet, or not applied to one: each can be continued. */
+/** Drafts in the editor that are not campaigns yet, or not applied to one: each can be continued. */
 export function Drafts() {
   const { t } = useTranslation('campaigns');
   const { may } = useSession();

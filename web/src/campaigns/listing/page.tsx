@@ -15,7 +15,7 @@ import { DeleteDialog } from '../delete-dialog.tsx';
 import { Filters, isFiltered, LIST_FIELDS, NO_FILTERS, queryOf } from './filters.tsx';
 import { RowMenu } from './row-menu.tsx';
 
-/** Most accounts have none, and whether there are some is known only later. */
+/** Most accounts have none, and the number is known only later. */
 const Drafts = lazyPart(() => import('./drafts.tsx').then((file) => ({ default: file.Drafts })));
 
 /** Poll interval while a campaign is being sent. */

@@ -1,4 +1,4 @@
-/** What a campaign costs at most, and what that is made up of. Amounts are null for users who may not see them. */
+/** Maximum price of a campaign, and its parts. Amounts are null for users who may not see them. */
 export type Price = {
   readonly currency: string;
   readonly price: number | null;

@@ -6,7 +6,7 @@ import type { Campaign } from '../campaign.ts';
 
 const REASONS = ['invalid', 'unsupported', 'optedOut', 'text', 'noRoute', 'noPrice', 'duplicate'] as const;
 
-/** The reasons for skipped recipients, with counts; reasons without recipients are left out. */
+/** The reasons for skipped recipients, with counts; reasons without recipients are omitted. */
 export function SkipReasons({ skipped }: Pick<Campaign, 'skipped'>) {
   const { t } = useTranslation('campaigns');
   const format = useFormat();

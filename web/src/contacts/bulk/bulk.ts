@@ -11,8 +11,7 @@ export type Target = {
   /** The number of selected contacts. */
   readonly count: number;
   /**
-   * Whether everything in the account or list is selected except `selection.ids`; the server then needs no list of
-   * IDs.
+   * True if everything in the account or list is selected except `selection.ids`; the server then needs no list of IDs.
    */
   readonly isWhole: boolean;
 };

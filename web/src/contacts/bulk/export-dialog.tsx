@@ -80,7 +80,7 @@ function Requested({ onClose }: { readonly onClose: () => void }) {
   );
 }
 
-/** Whether the selection is the whole account or list, which an export can name without IDs. */
+/** Returns true if the selection is the whole account or list, which an export can name without IDs. */
 const needsNoIds = ({ isWhole, selection }: Target): boolean => isWhole && selection.ids.size === 0;
 
 type Work = {

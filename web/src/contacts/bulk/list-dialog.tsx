@@ -13,7 +13,7 @@ import { idOfChoice, isComplete, ListChoiceField, NO_LIST } from '../list-choice
 
 type BulkListDialogProps = {
   readonly target: Target;
-  /** What to do with the contacts; null if the dialog is closed. */
+  /** Action for the contacts; null if the dialog is closed. */
   readonly what: 'add' | 'remove' | null;
   /** The list whose page this is; contacts are removed from it. */
   readonly listId: number | undefined;
@@ -85,8 +85,8 @@ const BATCH_SIZE = 10_000;
 const MEMBERS = `${CONTACTS}/list/contacts` as const;
 
 /**
- * Adds the contacts and returns how many were not in the list before. All contacts of the account are added by one
- * request.
+ * Adds the contacts and returns the number of those that were not in the list before. All contacts of the account are
+ * added by one request.
  */
 async function addAll({ target, list, onProgress }: Work): Promise<number> {
   const listIds = [list];
@@ -102,7 +102,7 @@ async function addAll({ target, list, onProgress }: Work): Promise<number> {
   });
 }
 
-/** Removes the contacts and returns how many were in the list. */
+/** Removes the contacts and returns the number of those that were in the list. */
 async function removeAll({ target, list, onProgress }: Work): Promise<number> {
   const listIds = [list];
   return inBatches(await idsOf(target, onProgress), {

@@ -15,7 +15,7 @@ const listOptOuts = (id: number, signal: AbortSignal) =>
   ok(api.GET(`${CONTACTS}/{id}/opt-outs`, { params: { path: { id } }, signal }));
 type OptOut = Awaited<ReturnType<typeof listOptOuts>>[number];
 
-/** The contact's consent per channel; for opt-outs, since when and who recorded them. */
+/** The contact's consent per channel; for opt-outs, the time and the user who recorded them. */
 export function Consent({ contact }: { readonly contact: Contact }) {
   const { t } = useTranslation('contacts');
   const optOuts = useQuery({

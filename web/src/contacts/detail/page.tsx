@@ -52,7 +52,7 @@ export function Page() {
   return <Loaded contact={contact.data} fields={fields.data} />;
 }
 
-/** Whether there is no such contact, or its ID is none. */
+/** Returns true if there is no such contact, or its ID is malformed. */
 const isNotFound = (error: unknown): boolean =>
   error instanceof ApiError && (error.status === 404 || error.status === 400);
 

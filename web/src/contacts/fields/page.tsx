@@ -55,7 +55,7 @@ function FieldTable({ create, onOpen }: FieldTableProps) {
   const [search, setSearch] = useUrlState(FIELDS);
   const { page, limit } = search;
   const columns = useColumns();
-  // The server returns all fields at once; they are paged here.
+  // The server returns all fields in one response; they are paged here.
   const pageOf = useCallback(
     (fields: readonly CustomField[]): ListPage<CustomField> => ({
       data: fields.slice(page * limit, (page + 1) * limit),

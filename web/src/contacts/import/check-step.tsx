@@ -23,7 +23,7 @@ type CheckStepProps = {
   readonly onImported: (id: number) => void;
 };
 
-/** The step that shows what an import would do, cures what can be cured, and then imports the file. */
+/** The step that shows the effects of an import, corrects faulty values, and then imports the file. */
 export function CheckStep({ draft, onChange, onBack, onImported }: CheckStepProps) {
   const { t } = useTranslation('contacts');
   const trial = useImport(draft, true);
@@ -36,7 +36,7 @@ export function CheckStep({ draft, onChange, onBack, onImported }: CheckStepProp
   });
   const { run } = trial;
   const request = JSON.stringify(toImportBody(draft));
-  // Only what changes the answer is a reason to check again: a large file takes minutes.
+  // Only settings that change the result are a reason to check again: a large file takes minutes.
   useEffect(() => run(null), [run, request]);
   const id = draft.file?.uploadId ?? 0;
   const error = trial.error ?? start.error;
@@ -72,7 +72,7 @@ function useImport(draft: Draft, dryRun: boolean) {
   });
 }
 
-/** How much of the file the server has read. */
+/** Progress of the server's reading of the file. */
 function ReadingProgress({ id, label }: { readonly id: number; readonly label: string }) {
   const { t } = useTranslation('contacts');
   const format = useFormat();

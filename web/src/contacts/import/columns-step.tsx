@@ -80,7 +80,7 @@ type NamesChoiceProps = {
   readonly onChoose: (names: NameOrder) => void;
 };
 
-/** Whether a column of whole names is split, with the first names as they would be then. */
+/** Choice of splitting a column of whole names, with the resulting first names. */
 function NamesChoice({ draft: { reading }, preview, onChoose }: NamesChoiceProps) {
   const { t } = useTranslation('contacts');
   return (

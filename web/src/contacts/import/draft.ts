@@ -3,7 +3,7 @@ import type { ListChoice } from '../list-choice.tsx';
 
 export type NameOrder = NonNullable<ImportBody['names']>;
 
-/** How the file is read. What is left out is detected by the server. */
+/** Options for reading the file. Omitted ones are detected by the server. */
 export type Reading = Pick<ImportBody, 'encoding' | 'delimiter'> & {
   readonly hasHead?: boolean;
   /** The country of numbers without a country code; null: they are rejected. */
@@ -45,7 +45,7 @@ export const isVcard = (file: StoredFile): boolean => file.format === 'vcard';
 
 const PREVIEW_ROWS = 3;
 
-/** The request for the preview of a file. It shows how names would be split, whether they are to be or not. */
+/** The request for the preview of a file. It shows the split of names, even if they are not to be split. */
 export const toReadingBody = ({ reading, targets }: Pick<Draft, 'reading' | 'targets'>): ReadingBody => ({
   ...readingOf(reading),
   ...(targets.length > 0 && { mapping: mappingOf(targets) }),
@@ -53,7 +53,10 @@ export const toReadingBody = ({ reading, targets }: Pick<Draft, 'reading' | 'tar
   limit: PREVIEW_ROWS,
 });
 
-/** The request that checks or imports the file. vCards say how they are read, but for the country, which is the account's. */
+/**
+ * The request that checks or imports the file. vCards define how they are read, except for the country, which is the
+ * account's.
+ */
 export function toImportBody({ preview, targets, reading, cures, edits }: Draft): ImportBody {
   const table = preview !== null && {
     ...readingOf(reading),
@@ -76,7 +79,7 @@ const readingOf = ({ encoding, delimiter, hasHead, country }: Reading) => ({
 const mappingOf = (targets: Targets): Record<string, string | null> =>
   Object.fromEntries(targets.map((target, at) => [String(at + 1), target]));
 
-/** How names are read unless the user says otherwise: a column of whole names is split where no other has the parts. */
+/** Default for reading names: a column of whole names is split if no other column has the parts. */
 export const namesFor = (targets: Targets): NameOrder =>
   targets.includes('fullName') && !targets.includes('firstName') && !targets.includes('lastName')
     ? 'firstLast'

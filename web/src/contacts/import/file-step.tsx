@@ -61,7 +61,7 @@ export function FileStep({ draft, onChange, onNext }: FileStepProps) {
 
 type Sent = { readonly file: StoredFile; readonly preview: FilePreview | null };
 
-/** Sends the file and previews it; the country is the one that its numbers seem to be of. */
+/** Sends the file and previews it; the country is guessed from its numbers. */
 function useSending(onChange: ChangeDraft) {
   const [share, setShare] = useState(0);
   // Another file may be chosen while one is on its way: the last one counts.

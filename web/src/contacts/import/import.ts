@@ -25,7 +25,7 @@ type Body<P extends keyof Paths> = Paths[P] extends {
 }
   ? B
   : never;
-/** How faulty values are made usable, as the server takes it. */
+/** Corrections of faulty values, as the server takes them. */
 export type ImportBody = Body<`${typeof UPLOAD}/import`>;
 export type ReadingBody = Body<`${typeof UPLOAD}/columns`>;
 
@@ -38,7 +38,7 @@ export const sendFile = (file: File, onSent: (share: number) => void): Promise<S
 
 let last: Promise<unknown> = Promise.resolve();
 
-/** One after the other: the server works on two files of an account at a time, and refuses a third. */
+/** Runs one upload after the other: the server works on two files of an account at a time, and rejects a third. */
 function inTurn<T>(run: () => Promise<T>): Promise<T> {
   const next = last.then(run);
   last = next.catch(() => undefined);
@@ -55,7 +55,7 @@ export const importFile = (id: number, body: ImportBody): Promise<Import> =>
 
 const PROGRESS_MS = 500;
 
-/** How much of the file the server has read for a check or an import in progress. */
+/** Progress of the server's reading of the file, for a check or an import under way. */
 export const progressQuery = (id: number, isOn: boolean) => ({
   queryKey: ['contact-uploads', id],
   queryFn: ({ signal }: { signal: AbortSignal }): Promise<StoredFile> =>

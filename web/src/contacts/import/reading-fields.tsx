@@ -31,7 +31,9 @@ type ReadingFieldsProps = {
   readonly onChange: ChangeDraft;
 };
 
-/** How the file is read: the country of its numbers, its delimiter and encoding, and its first rows with these. */
+/**
+ * Options for reading the file: the country of its numbers, its delimiter and encoding, and its first rows with these.
+ */
 export function ReadingFields({ draft, preview, onChange }: ReadingFieldsProps) {
   const { t } = useTranslation('contacts');
   const countries = useCountries();

@@ -14,7 +14,7 @@ type SummaryProps = { readonly result: Import };
 
 const FIGURES = ['total', 'created', 'updated', 'skipped', 'errors'] as const;
 
-/** The result of an import or a trial run: progress and counts, what was changed, then the rejected rows. */
+/** The result of an import or a trial run: progress and counts, the changes, then the rejected rows. */
 export function Summary({ result }: SummaryProps) {
   const { t } = useTranslation('contacts');
   const { summary, dryRun, fileName } = result;
@@ -36,7 +36,7 @@ export function Summary({ result }: SummaryProps) {
   );
 }
 
-/** Why an import or a trial run did not come to its end. */
+/** Reason why an import or a trial run did not finish. */
 export function Failure({ result: { status, dryRun, failureReason } }: SummaryProps) {
   const { t } = useTranslation('contacts');
   if (status !== 'FAILED') return null;
@@ -47,7 +47,7 @@ export function Failure({ result: { status, dryRun, failureReason } }: SummaryPr
   );
 }
 
-/** How many rows were created, updated and rejected. */
+/** Numbers of rows created, updated and rejected. */
 export function Figures({ result: { summary } }: SummaryProps) {
   const { t } = useTranslation('contacts');
   return (

@@ -5,8 +5,8 @@ import { type FilePreview, previewFile, type Targets } from './import.ts';
 type Reread = { readonly reading: Reading; readonly targets: Targets };
 
 /**
- * Reads the file in another way, and shows how it begins then. Where it has other columns, their fields are suggested
- * anew; corrected rows are kept only as long as the rows are the same.
+ * Reads the file with other options, and shows its beginning. If its columns differ, their fields are suggested again;
+ * corrected rows are kept only as long as the rows are the same.
  */
 export function useReread(draft: Draft, onChange: ChangeDraft) {
   const action = useAction<Reread, FilePreview | null>({
@@ -30,7 +30,7 @@ export function useReread(draft: Draft, onChange: ChangeDraft) {
       onChange({ reading, edits: {} });
       action.run({ reading, targets: [] });
     },
-    /** Changes what the columns become. */
+    /** Changes the targets of the columns. */
     retarget: (targets: Targets, patch: Partial<Reading> = {}): void => {
       const reading = { ...draft.reading, ...patch };
       onChange({ reading, targets });

@@ -109,8 +109,8 @@ type RowsProps = {
 /** Row heights in pixels; rows have two lines on a phone. */
 const ROW_HEIGHTS = { phone: 60, desktop: 44 };
 /**
- * The height of the pane, minus what the page has above and below it. On a phone it fills the screen once scrolled
- * to.
+ * The height of the pane: the window minus the parts of the page above and below it. On a phone it fills the screen
+ * once scrolled to.
  */
 const HEIGHTS = { all: 'calc(100dvh - 292px)', list: 'calc(100dvh - 352px)', phone: 'calc(100dvh - 140px)' };
 

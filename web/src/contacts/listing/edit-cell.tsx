@@ -18,11 +18,11 @@ type EditCellProps = {
   /** Options to choose from, instead of free text. */
   readonly options?: readonly Option[];
   readonly save: (next: string) => Promise<unknown>;
-  /** Whether the user may edit; otherwise only the value is shown. */
+  /** True if the user may edit; otherwise only the value is shown. */
   readonly canEdit: boolean;
   /** The value as displayed. */
   readonly children: ReactNode;
-  /** Whether the value is a link; then a pencil next to it starts editing. */
+  /** True if the value is a link; then a pencil next to it starts editing. */
   readonly isLink?: boolean;
 };
 

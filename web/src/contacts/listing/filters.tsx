@@ -16,7 +16,7 @@ const MoreFilters = lazyPart(() => import('./more-filters.tsx').then((file) => (
 type FiltersProps = {
   readonly search: Search;
   readonly onSearch: SetSearch;
-  /** Whether to show the list filter; the page of one list has none. */
+  /** True to show the list filter; the page of one list has none. */
   readonly hasLists: boolean;
 };
 

@@ -13,9 +13,11 @@ export function calledAnswers(text: string, answers: readonly CannedAnswer[]): r
   return [...beginning, ...within].slice(0, MAX_SHOWN);
 }
 
-/** What a canned answer may say about the contact and the agent; undefined is not known. */
+/** Values for the placeholders of a canned answer about the contact and the agent; undefined if not known. */
 export type CannedValues = Readonly<Record<'firstName' | 'lastName' | 'fullName' | 'agent', string | undefined>>;
 
-/** The text of a canned answer for a person. What is not known stays as it is written, so that the agent sees it. */
+/**
+ * The text of a canned answer for a person. Unknown placeholders stay as they are written, so that the agent sees them.
+ */
 export const fillCanned = (text: string, values: CannedValues): string =>
   fillPlaceholders(text, (name) => (name in values ? values[name as keyof CannedValues] : undefined));

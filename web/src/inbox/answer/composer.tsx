@@ -64,7 +64,7 @@ export function Composer({ conversation }: ComposerProps) {
 type Mode = 'reply' | 'note';
 type ModeButtonProps = { readonly name: Mode; readonly mode: Mode; readonly onChoose: (mode: Mode) => void };
 
-/** Chooses what is written: a reply, or a note that only colleagues see. */
+/** Choice of the kind of text: a reply, or a note that only colleagues see. */
 function ModeButton({ name, mode, onChoose }: ModeButtonProps) {
   const { t } = useTranslation('inbox');
   const isChosen = name === mode;
@@ -83,7 +83,8 @@ function ModeButton({ name, mode, onChoose }: ModeButtonProps) {
 }
 
 /**
- * Whether the WhatsApp window is closed: free-form replies are allowed for 24 hours after the person's last message.
+ * Returns true if the WhatsApp window is closed: free-form replies are allowed for 24 hours after the person's last
+ * message.
  */
 function useIsClosed({ channel, windowExpiresAt }: Conversation): boolean {
   const now = useNow(1_000);

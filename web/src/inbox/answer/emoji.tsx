@@ -4,7 +4,7 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import classes from '../inbox.module.css';
 
-/** Those that customers are answered with; all others are typed with the keyboard of the system. */
+/** Emoji common in replies to customers; all others are typed with the keyboard of the system. */
 const EMOJI = (
   '🙂 😊 😀 😃 😉 😍 🤩 😅 😂 🤔 😐 😕 😢 😮 🙏 👍 👎 👌 👏 💪 🤝 👋 ✅ ❌ ' +
   '⚠️ ℹ️ ❓ ❗ ⏰ 📅 📦 🚚 📍 📞 📧 💬 🔔 🔗 📎 📷 🎁 🎉 ⭐ 🔥 ❤️ 💙 💚 🌞'

@@ -72,7 +72,7 @@ export function ReplyField({ conversation, ref, value, busy, onChange, onSend, o
   );
 }
 
-/** Whether a key sends the reply; not while an input method is composing a character. */
+/** Returns true if a key sends the reply; not while an input method is composing a character. */
 const sendsOn = ({ key, shiftKey, nativeEvent }: KeyboardEvent): boolean =>
   key === 'Enter' && !shiftKey && !nativeEvent.isComposing;
 

@@ -18,7 +18,7 @@ const TYPING_MS = 300;
 type TemplateFormProps = {
   /** The conversation, or the recipient of a new one. */
   readonly target: Pick<Reply, 'chatId' | 'channel' | 'destination' | 'channelIdentity'>;
-  /** Why the template cannot be sent yet, as a sentence. */
+  /** Reason why the template cannot be sent yet, as a sentence. */
   readonly disabledReason?: string | undefined;
   readonly onSent: (chatId: string) => void;
 };

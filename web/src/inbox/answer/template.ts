@@ -15,7 +15,7 @@ export type Template = Awaited<ReturnType<typeof listTemplates>>['data'][number]
 
 const HEADERS_WITH_FILE: readonly unknown[] = ['IMAGE', 'VIDEO', 'DOCUMENT'];
 
-/** Whether the header is a file, for which each message can give a link. */
+/** Returns true if the header is a file, for which each message can give a link. */
 export const needsHeaderLink = ({ components }: Template): boolean =>
   components.some((component) => {
     const { type, format }: { type?: unknown; format?: unknown } = component;

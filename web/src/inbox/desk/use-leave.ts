@@ -12,7 +12,7 @@ const LISTS = [
   ['inbox', 'unread'],
 ];
 
-/** The conversation that was left last: only that is undone, in whatever order the answers come. */
+/** The conversation that was left last: only that is undone, in whatever order the responses arrive. */
 let lastLeft = '';
 
 /**
@@ -40,7 +40,7 @@ export function useLeave(chatId: string) {
   };
   const archive = useAction({ run: archiveConversation, refresh, onDone: () => offerUndo(t('archived')) });
   const snooze = useAction({ run: snoozeConversation, refresh, onDone: () => offerUndo(t('snooze.done')) });
-  /** At once, so that a key that is pressed again means the next conversation and not this one. */
+  /** Opens the next conversation without waiting, so that a key pressed again means the next conversation and not this one. */
   const openNext = (): void => {
     lastLeft = chatId;
     void withdrawAction();

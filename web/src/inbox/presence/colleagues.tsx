@@ -5,7 +5,7 @@ import { useFormat } from '../../ui/values/format.ts';
 import classes from '../inbox.module.css';
 import { useColleagues } from './presence.ts';
 
-/** Who else types in a conversation or looks at it, so that two do not answer at once. */
+/** Colleagues who type in a conversation or look at it, so that two do not reply at the same time. */
 export function Colleagues({ chatId }: { readonly chatId: string }) {
   const { t } = useTranslation('inbox');
   const { list } = useFormat();

@@ -6,19 +6,19 @@ import { DraftsContext } from '../drafts.ts';
 import { NEED } from '../conversation.ts';
 import { type Activity, reportPresence } from '../desk/tools.ts';
 
-/** Somebody else in a conversation. `at` is when this browser heard of it. */
+/** Presence of another user in a conversation. `at` is when this browser was notified. */
 type Sighting = { readonly username: string; readonly activity: Activity; readonly at: number };
 export type LivePresence = { readonly chatId: string; readonly username: string; readonly activity: Activity };
 
 const REPORT_MS = 10_000;
-/** A sighting counts for two reports and a half. */
+/** Validity of a sighting: two and a half report intervals. */
 const COUNTS_MS = 25_000;
 const PAUSE_MS = 5_000;
 
 const keyOf = (chatId: string) => ['presence', chatId] as const;
 const NOBODY: readonly Sighting[] = [];
 
-/** Stores what the stream tells about somebody in a conversation. */
+/** Stores an event of the stream about a user in a conversation. */
 export function storePresence(queries: QueryClient, { chatId, username, activity }: LivePresence): void {
   queries.setQueryData<readonly Sighting[]>(keyOf(chatId), (before = NOBODY) => [
     ...before.filter((one) => one.username !== username),
@@ -34,7 +34,9 @@ export function useColleagues(chatId: string): readonly Sighting[] {
   return data.filter(({ username, at }) => username !== user.username && now.getTime() - at < COUNTS_MS);
 }
 
-/** Tells colleagues that the user looks at a conversation, or types in it, while it is open in a visible window. */
+/**
+ * Reports to colleagues that the user looks at a conversation, or types in it, while it is open in a visible window.
+ */
 export function useReportPresence(chatId: string): void {
   const drafts = use(DraftsContext);
   const mayWrite = useSession().may(NEED);

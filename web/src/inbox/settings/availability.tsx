@@ -10,7 +10,7 @@ import { INBOX } from '../desk/tools.ts';
 
 const KEY = ['inbox-availability'];
 
-/** Says whether the user takes new conversations; only where they are assigned in turn. */
+/** Switch for taking new conversations; only if they are assigned in turn. */
 export function AvailabilitySwitch() {
   const { t } = useTranslation('inbox');
   const session = useSession();

@@ -13,7 +13,7 @@ import { settingsQuery } from './settings.ts';
 
 const RulesForm = lazyPart(() => import('./rules-form.tsx').then((file) => ({ default: file.RulesForm })));
 
-/** The page of what the agents of an account share: canned answers, labels, assignment and opening hours. */
+/** The page of settings that the agents of an account share: canned answers, labels, assignment and opening hours. */
 export function Page() {
   const { t } = useTranslation('inbox');
   const settings = useQuery(settingsQuery);

@@ -25,7 +25,7 @@ const toBody = ({ assignment, closedAnswer, timeZone, hours }: Values): Settings
   openHours: fromRows(hours),
 });
 
-/** The form for assignment, opening hours and the automatic answer while the account is closed. */
+/** The form for assignment, opening hours and the automatic reply while the account is closed. */
 export function RulesForm({ settings }: { readonly settings: Settings }) {
   const { t } = useTranslation('inbox');
   const isNew = settings.openHours.length === 0;

@@ -3,7 +3,7 @@ import { api, ok } from '../../api/client.ts';
 import type { Need } from '../../api/session.ts';
 import { INBOX } from '../desk/tools.ts';
 
-/** The permission that changing opening hours and assignment requires, besides that of the inbox. */
+/** The permission that changing opening hours and assignment requires, in addition to that of the inbox. */
 export const RULES_NEED: Need = { scope: 'webhooks', write: true };
 
 const findSettings = (signal: AbortSignal) => ok(api.GET(`${INBOX}/settings`, { signal }));

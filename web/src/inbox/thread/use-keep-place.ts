@@ -4,8 +4,8 @@ import { useLayoutEffect, useRef } from 'react';
 const NEAR_PX = 40;
 
 /**
- * For a thread rendered with column-reverse, whose scroll position counts from the end: a user who has scrolled up
- * keeps their place when a message is appended. `newest` and `count` identify the content of the thread.
+ * Keeps the place in a thread rendered with column-reverse, whose scroll position counts from the end: a user who has
+ * scrolled up keeps their place when a message is appended. `newest` and `count` identify the content of the thread.
  */
 export function useKeepPlace(newest: string | undefined, count: number) {
   const ref = useRef<HTMLDivElement>(null);

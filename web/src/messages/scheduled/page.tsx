@@ -18,7 +18,7 @@ import { FIELDS, listScheduled, type Scheduled } from './scheduled.ts';
 
 type Open = { readonly what: 'move' | 'cancel'; readonly message: Scheduled } | null;
 
-/** The list disappears from under the reader when times come: it is read again this often. */
+/** Poll interval of the list: messages disappear from it when they are due. */
 const POLL_MS = 15_000;
 
 /** The page of the messages that wait for the time at which they are to be sent. */

@@ -14,7 +14,7 @@ type Values = {
   readonly name: string;
   readonly plan: AccountDetails['plan'];
   readonly channels: AccountDetails['channels'];
-  /** '' means no value of its own: the plan's applies. */
+  /** '' means that the plan's value applies. */
   readonly ratePerMinute: number | string;
   readonly ratePerSecond: number | string;
   readonly contactLimits: { readonly planLimit: number | string; readonly extraLimit: number | string };

@@ -17,7 +17,7 @@ import { useBindColumns } from './columns.tsx';
 
 const FIELDS = listFields();
 
-/** The page of the customers who are bound by SMPP. */
+/** The page of the customers who are bound over SMPP. */
 export function Page() {
   const { t } = useTranslation('operator');
   const [search, setSearch] = useUrlState(FIELDS);

@@ -10,7 +10,7 @@ import { OPERATOR } from '../shared/need.ts';
 import { CONNECTIONS } from './connection.ts';
 import { Line } from './step-line.tsx';
 
-/** Sets up at the carrier what the connection needs: subscribes the app, and registers the numbers with a PIN. */
+/** Sets up the connection at the carrier: subscribes the app, and registers the numbers with a PIN. */
 export function CarrierSetup({ name }: { readonly name: string }) {
   const { t } = useTranslation('operator');
   const [pin, setPin] = useState('');

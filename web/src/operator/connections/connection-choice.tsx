@@ -5,7 +5,7 @@ import { useTranslation } from 'react-i18next';
 import { ChoiceFilter, FilterBar } from '../../ui/filter-bar.tsx';
 import { type Connection, connectionsQuery } from './connection.ts';
 
-/** Which connections are offered; all by default. */
+/** Selection of the connections offered; all by default. */
 type ConnectionSelection = {
   readonly routedBy?: Connection['routedBy'];
   readonly channel?: Connection['channel'];
@@ -58,7 +58,7 @@ export function ConnectionFilter({ value, onChange, ...selection }: ConnectionFi
   );
 }
 
-/** The filter by connection as a bar of its own. */
+/** The filter by connection as a separate bar. */
 export const ConnectionFilterBar = (props: ConnectionFilterProps) => (
   <FilterBar isFiltered={props.value !== ''} onClear={() => props.onChange('')}>
     <ConnectionFilter {...props} />

@@ -10,7 +10,7 @@ export const listConnections = (query: Page, signal: AbortSignal) =>
   ok(api.GET(CONNECTIONS, { params: { query }, signal }));
 export type Connection = Awaited<ReturnType<typeof listConnections>>['data'][number];
 
-/** The queries to refetch after a change of a connection or of what uses it. */
+/** The queries to refetch after a change of a connection or of its users. */
 export const CONNECTION_KEYS = [
   ['operator', 'connections'],
   ['operator', 'overview'],

@@ -6,7 +6,7 @@ export type Field = {
   /** `list`: texts with commas or spaces between them; `object`: a JSON object; `key`: the text of a JSON file. */
   readonly type: 'text' | 'number' | 'boolean' | 'choice' | 'list' | 'object' | 'secret' | 'key';
   readonly options: readonly (string | number)[];
-  /** What applies when the field is empty; undefined when there is nothing. */
+  /** Value that applies when the field is empty; undefined when there is none. */
   readonly fallback?: unknown;
   readonly isRequired: boolean;
   readonly maxLength?: number | undefined;
@@ -72,7 +72,7 @@ export function textOf(value: unknown): string {
   return typeof value === 'string' || typeof value === 'number' ? String(value) : '';
 }
 
-/** With the members in one order: that of the database is another one than that of the default. */
+/** Sorts the members of objects: the database orders them differently from the default. */
 function sorted(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sorted);
   if (typeof value !== 'object' || value === null) return value;
@@ -80,7 +80,7 @@ function sorted(value: unknown): unknown {
   return Object.fromEntries(members.map(([name, member]) => [name, sorted(member)]));
 }
 
-/** The values to send: empty fields are left out, or `null` (reset to the default) if they had a value `before`. */
+/** The values to send: empty fields are omitted, or `null` (reset to the default) if they had a value `before`. */
 export function filledOf(fields: readonly Field[], values: Values, before?: Values): Record<string, unknown> {
   const changed = fields.filter(({ name }) => before === undefined || before[name] !== values[name]);
   const read = changed.map((field): [string, unknown] => [field.name, readOne(field, values[field.name] ?? '')]);

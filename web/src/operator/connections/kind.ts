@@ -8,7 +8,7 @@ export const kindsQuery = queryOptions({
   staleTime: Number.POSITIVE_INFINITY,
 });
 
-/** A kind of connections: what its form asks for, and how its messages are routed. */
+/** A kind of connections: the fields of its form, and the routing of its messages. */
 export type Kind = Awaited<ReturnType<NonNullable<typeof kindsQuery.queryFn>>>['data'][number];
 export type KindName = Kind['kind'];
 

@@ -13,13 +13,13 @@ export function useSettingText() {
     if (type === 'boolean') return t(value === true ? 'yes' : 'no');
     if (type === 'choice') return serverText(`settingOption.${name}.${String(value)}`, String(value));
     if (Array.isArray(value)) return value.join(', ');
-    // With blanks, at which a long one can wrap.
+    // Indented, since a long value can wrap at the blanks.
     if (type === 'object') return JSON.stringify(value, null, 1);
     return typeof value === 'number' && name !== 'port' ? format.number(value) : String(value);
   };
 }
 
-/** Returns a function that finds the label and the hint of a field: our own texts, or else what the server says. */
+/** Returns a function that finds the label and the hint of a field: our own texts, or else those of the server. */
 export function useFieldTexts() {
   const serverText = useServerText();
   return ({ kind }: Kind, { name, description }: Field) => ({

@@ -26,7 +26,7 @@ type Form = UseFormReturnType<LinkValues>;
 type LinkProps = {
   readonly form: Form;
   readonly kind: Kind;
-  /** Whether a secret is already stored; empty secret fields then leave it unchanged. */
+  /** True if a secret is already stored; empty secret fields then leave it unchanged. */
   readonly isKept?: boolean;
 };
 

@@ -12,7 +12,7 @@ import { COST_KEYS, COSTS } from './cost.ts';
 
 type AddProps = { readonly onClose: () => void };
 
-/** Dialog that sets what the carrier of a connection charges; an existing cost is replaced. */
+/** Dialog that sets a charge of the carrier of a connection; an existing cost is replaced. */
 export function AddDialog({ onClose }: AddProps) {
   const { t } = useTranslation('operator');
   return (

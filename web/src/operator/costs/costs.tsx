@@ -20,7 +20,7 @@ const ImportDialog = lazyPart(() => import('./import-dialog.tsx').then((file) =>
 
 const FIELDS = { ...listFields(), connection: text(), prefix: text() };
 
-/** What carriers charge, beside the selling prices. */
+/** Charges of carriers next to the selling prices. */
 export function Costs() {
   const { t } = useTranslation('operator');
   const [open, setOpen] = useState<'add' | 'import' | null>(null);

@@ -10,7 +10,7 @@ import { COST_KEYS, COSTS } from './cost.ts';
 
 type ImportProps = { readonly onClose: () => void };
 
-/** Dialog that takes over the price list of a carrier, from a CSV file. */
+/** Dialog that imports the price list of a carrier, from a CSV file. */
 export function ImportDialog({ onClose }: ImportProps) {
   const { t } = useTranslation('operator');
   return (

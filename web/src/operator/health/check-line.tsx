@@ -5,7 +5,7 @@ import { StatusBadge } from '../../ui/values/status-badge.tsx';
 
 type CheckLineProps = {
   readonly name: ReactNode;
-  /** Whether the check passed; null if unknown. */
+  /** True if the check passed; null if unknown. */
   readonly ok: boolean | null;
   readonly detail: string;
   /** A short note on the right, such as the duration. */

@@ -23,7 +23,7 @@ type ChecksProps<T> = {
   readonly options?: ReactNode;
   /** A note next to the button. */
   readonly note?: (data: T) => ReactNode;
-  /** Whether each check passed; null where that is not known. */
+  /** Results of the checks: true if passed; null if not known. */
   readonly resultsOf: (data: T) => readonly (boolean | null)[];
   /** Renders one element per check. */
   readonly children: (data: T) => ReactNode;

@@ -25,7 +25,7 @@ const COLUMNS = [
 ] as const;
 type Name = (typeof COLUMNS)[number];
 
-/** What a check found to differ, or the sums behind it, as a table. */
+/** Differences that a check found, or the sums behind it, as a table. */
 export function Differences({ rows }: { readonly rows: readonly Row[] }) {
   const { t } = useTranslation('operator');
   const shown = COLUMNS.filter((name) => rows.some((row) => name in row));

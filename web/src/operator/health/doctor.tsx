@@ -10,7 +10,7 @@ import { Checks } from './checks.tsx';
 const runDoctor = (signal: AbortSignal) => ok(api.GET('/api/operator/v1/doctor', { signal }));
 type Finding = Awaited<ReturnType<typeof runDoctor>>['findings'][number];
 
-/** The doctor's checks of database, disk, clock, secrets and carriers, on the server that answers the request. */
+/** The doctor's checks of database, disk, clock, secrets and carriers, on the server that handles the request. */
 export function Doctor() {
   const { t } = useTranslation('operator');
   const query = useQuery({
@@ -29,7 +29,7 @@ export function Doctor() {
   );
 }
 
-/** The server names the check of a connection by its kind and name. */
+/** Matches the name of a connection's check: its kind and name. */
 const CONNECTION = /^(?:smpp|http|whatsapp|rcs) ([^:]+)$/;
 
 function FindingLine({ finding: { name, ok: isGood, detail, advice } }: { readonly finding: Finding }) {

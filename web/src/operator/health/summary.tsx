@@ -2,7 +2,7 @@ import { Group, Text } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import { StatusBadge } from '../../ui/values/status-badge.tsx';
 
-/** Says in one sentence how the checks went. One that took too long counts as no problem. */
+/** Summary of the checks in one sentence. One that took too long does not count as a problem. */
 export function Summary({ results }: { readonly results: readonly (boolean | null)[] }) {
   const { t } = useTranslation('operator');
   const bad = results.filter((isGood) => isGood === false).length;

@@ -102,7 +102,7 @@ function useEntryColumns(): readonly Column<Entry>[] {
   );
 }
 
-/** What an entry is about, from its subject and details. */
+/** Subject of an entry, from its subject and details. */
 function Subject({ entry: { action, subject, detail } }: { readonly entry: Entry }) {
   const { t } = useTranslation('operator');
   const priceName = usePriceName();

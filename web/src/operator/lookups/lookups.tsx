@@ -16,7 +16,7 @@ import { TestIcon } from './test-icon.tsx';
 
 const AddDialog = lazyPart(() => import('./add-dialog.tsx').then((file) => ({ default: file.AddDialog })));
 
-/** The services that know the networks of numbers, with what they did in the last 30 days. */
+/** The number-lookup services, with their work of the last 30 days. */
 export function Lookups() {
   const { t } = useTranslation('operator');
   const [isAdding, setIsAdding] = useState(false);

@@ -20,7 +20,7 @@ const FIELDS = { by: choice(GROUPINGS, 'connection') };
 const listMargins = (by: Grouping, signal: AbortSignal) => ok(api.GET(MARGINS, { params: { query: { by } }, signal }));
 type Margins = Awaited<ReturnType<typeof listMargins>>;
 
-/** What messages of the last 30 days earned and cost, and the routes that sell under cost. */
+/** Revenue and cost of the messages of the last 30 days, and the routes priced below cost. */
 export function Margins() {
   const { t } = useTranslation('operator');
   const [{ by }, setSearch] = useUrlState(FIELDS);

@@ -4,7 +4,7 @@ import { useTranslation } from 'react-i18next';
 import { api, ok } from '../../api/client.ts';
 import { useFormat } from '../../ui/values/format.ts';
 
-/** The routes that sell under cost, with the numbers of the largest loss; nothing if there are none. */
+/** The routes priced below cost, with the numbers of the largest loss; nothing if there are none. */
 export function UnderCost() {
   const { t } = useTranslation('operator');
   const format = useFormat();

@@ -31,7 +31,7 @@ function destinationOf({ kind, subject, subjectId }: Attention): Destination | n
   return subject === null ? null : { to: `/operator/connections/${encodeURIComponent(subject)}` };
 }
 
-/** What needs the operator's attention across all accounts, most severe first. */
+/** Items of all accounts that need the operator's attention, most severe first. */
 export function AttentionList({ attention }: { readonly attention: readonly Attention[] }) {
   const { t } = useTranslation('operator');
   const shown = attention.filter(({ kind }) => kind !== 'sending_paused');
@@ -56,7 +56,7 @@ export function AttentionList({ attention }: { readonly attention: readonly Atte
   );
 }
 
-/** Whether the item says how many messages wait. The text of a stuck queue contains that. */
+/** Returns true if the item shows the number of waiting messages. The text of a stuck queue contains it. */
 const isWaiting = ({ kind, count, accounts }: Attention): boolean =>
   kind !== 'queue_stuck' && accounts !== null && accounts > 0 && (count ?? 0) > 0;
 

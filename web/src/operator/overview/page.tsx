@@ -14,7 +14,7 @@ import { PauseButton } from './pause-button.tsx';
 import { Top } from './top.tsx';
 import { Traffic } from './traffic.tsx';
 
-/** The gateway page: the state of the whole gateway, and what needs attention. */
+/** The gateway page: the state of the whole gateway, and the items that need attention. */
 export function Page() {
   const { t } = useTranslation('operator');
   const { data, error, refetch } = useQuery(overviewQuery);

@@ -11,7 +11,7 @@ const TABS = ['prices', 'costs', 'margins'] as const;
 const FIELDS = { tab: choice(TABS, 'prices'), page: whole() };
 const PANELS = { prices: Prices, costs: Costs, margins: Margins };
 
-/** The page of what messages cost: the selling prices, and what carriers charge. */
+/** The page of the selling prices and the charges of carriers. */
 export function Page() {
   const { t } = useTranslation('operator');
   const [{ tab }, setSearch] = useUrlState(FIELDS);

@@ -15,7 +15,7 @@ import { policiesQuery, type Policy } from './policy.ts';
 
 const AddDialog = lazyPart(() => import('./add-dialog.tsx').then((file) => ({ default: file.AddDialog })));
 
-/** How the routes of prefixes are ordered, where it is not only by priority. */
+/** Policies for the order of a prefix's routes, if it is not only by priority. */
 export function Policies() {
   const { t } = useTranslation('operator');
   const [isAdding, setIsAdding] = useState(false);

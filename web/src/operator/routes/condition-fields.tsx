@@ -17,7 +17,7 @@ import { useDayName } from './conditions.tsx';
 import { TimeZoneField } from '../../ui/time-zone/time-zone-field.tsx';
 import type { NewRoute } from './new-route.ts';
 
-/** The fields of what few routes need: a share of the traffic, and for which messages the route is. */
+/** The fields that few routes need: a share of the traffic, and the kinds of messages for the route. */
 export function ConditionFields({ form }: { readonly form: UseFormReturnType<NewRoute> }) {
   const { t } = useTranslation('operator');
   const dayName = useDayName();

@@ -7,7 +7,7 @@ type Listed = { readonly page: number; readonly limit: number; readonly connecti
 export const listRoutes = (query: Listed, signal: AbortSignal) => ok(api.GET(ROUTES, { params: { query }, signal }));
 export type Route = Awaited<ReturnType<typeof listRoutes>>['data'][number];
 
-/** A message whose way is asked for; account and sender may be empty. */
+/** A message whose route is looked up; account and sender may be empty. */
 export type Asked = { readonly number: string; readonly account: string; readonly sender: string };
 
 export const explainQuery = ({ number, account, sender }: Asked) =>

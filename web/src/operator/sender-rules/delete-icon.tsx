@@ -11,7 +11,7 @@ import { type POOLS, type REGISTERED, type RULES, SENDER_RULE_KEYS } from './sen
 type DeleteProps = {
   readonly path: typeof RULES | typeof REGISTERED | typeof POOLS;
   readonly id: number;
-  /** What is deleted, as people call it. */
+  /** Name of the deleted item in the user's terms. */
   readonly of: string;
 };
 

@@ -20,7 +20,7 @@ import {
   type SenderRule,
 } from './sender-rule.ts';
 
-/** Which senders SMS may have in a country: the rules, and the senders that were registered there. */
+/** SMS senders allowed in a country: the rules, and the senders that were registered there. */
 export function SenderRules() {
   return (
     <Stack gap="lg">

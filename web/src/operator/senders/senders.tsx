@@ -94,7 +94,7 @@ function Name({ sender: { name, identity } }: { readonly sender: Sender }) {
   );
 }
 
-/** The account that something belongs to, or "All accounts". */
+/** The account of an item, or "All accounts". */
 export function Owner({
   owner: { accountId, account },
 }: {

@@ -6,7 +6,7 @@ export type PlainColumn<T> = {
   readonly header: string;
   readonly cell: (row: T) => ReactNode;
   readonly align?: 'right';
-  /** Whether the column is hidden on narrow windows. */
+  /** True if the column is hidden on narrow windows. */
   readonly wideOnly?: boolean;
 };
 

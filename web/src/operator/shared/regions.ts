@@ -1,4 +1,4 @@
-/** The calling codes of ITU-T E.164 with their main region. Code 1 is left out, because many countries share it. */
+/** The calling codes of ITU-T E.164 with their main region. Code 1 is excluded, because many countries share it. */
 const CODES = [
   'RU7 EG20 ZA27 GR30 NL31 BE32 FR33 ES34 HU36 IT39 RO40 CH41 AT43 GB44 DK45 SE46 NO47 PL48 DE49 PE51 MX52 CU53',
   'AR54 BR55 CL56 CO57 VE58 MY60 AU61 ID62 PH63 NZ64 SG65 TH66 JP81 KR82 VN84 CN86 TR90 IN91 PK92 AF93 LK94 MM95',

@@ -1,6 +1,6 @@
 import { useTranslation } from 'react-i18next';
 
-/** Says how many messages of how many accounts wait. */
+/** Numbers of waiting messages and of their accounts. */
 export function Waiting({ count, accounts }: { readonly count: number; readonly accounts: number }) {
   const { t } = useTranslation('operator');
   return <>{t('attention.waiting', { count, accounts: t('attention.accounts', { count: accounts }) })}</>;

@@ -13,7 +13,7 @@ export function addressCountOf(block: string): number | null {
 const numberOf = (address: string): number => address.split('.').reduce((sum, part) => sum * 256 + Number(part), 0);
 
 /**
- * Whether the block is known to include the address. Decided for IPv4 and for single addresses only; the server
+ * Returns true if the block is known to include the address. Decided for IPv4 and for single addresses only; the server
  * decides the rest.
  */
 export function includesAddress(block: string, address: string): boolean {

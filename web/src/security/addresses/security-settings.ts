@@ -17,8 +17,8 @@ export const settingsQuery = queryOptions({
 export type AllowListChange = { readonly ipAllowList: string[]; readonly enforced: boolean };
 
 /**
- * Whether the server rejected the list because it lacks the user's own address. The error is then on the list itself,
- * not on an entry.
+ * Returns true if the server rejected the list because it lacks the user's own address. The error is then on the list
+ * itself, not on an entry.
  */
 const locksOut = (error: unknown): boolean =>
   error instanceof ApiError && error.details.some(({ field }) => field === 'ipAllowList');

@@ -43,7 +43,7 @@ function What({ entry: { action, detail } }: { readonly entry: Entry }) {
   );
 }
 
-/** Who made a change: a user, an API key with its creator, a gateway operator, or the system. */
+/** Author of a change: a user, an API key with its creator, a gateway operator, or the system. */
 export function Who({ actor: { kind, keyId, username } }: Pick<Entry, 'actor'>) {
   const { t } = useTranslation('security');
   if (kind === 'system') return t('audit.kind.system');

@@ -8,7 +8,7 @@ const PATHS: Readonly<Record<string, string>> = {
   'contact-list': '/lists',
 };
 
-/** What an entry is about: the kind, the ID, and a link if it has a page. */
+/** Subject of an entry: the kind, the ID, and a link if it has a page. */
 export function Subject({ subject }: { readonly subject: string }) {
   const words = useAuditText();
   const at = subject.indexOf(':');

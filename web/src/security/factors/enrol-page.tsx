@@ -4,12 +4,12 @@ import { sessionQuery } from '../../api/session.ts';
 import { Page } from '../../ui/page.tsx';
 import { OwnFactors } from './own-factors.tsx';
 
-/** Shown in place of all pages until the user has added the second factor that the account requires. */
+/** Shown instead of all pages until the user has added the second factor that the account requires. */
 export function EnrolPage({ onDone }: { readonly onDone: () => void }) {
   const { t } = useTranslation('security');
   const queries = useQueryClient();
   const finish = async (): Promise<void> => {
-    // Until now every other request was refused.
+    // Until now every other request was denied.
     await queries.refetchQueries({ queryKey: sessionQuery.queryKey });
     onDone();
     await queries.invalidateQueries();

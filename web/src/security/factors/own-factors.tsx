@@ -15,7 +15,7 @@ import { TotpDialog } from './totp-dialog.tsx';
 
 type OwnFactorsProps = { readonly onAdded?: () => void };
 
-/** The second factors of the user: what there is, and the ways to add and remove them. */
+/** The second factors of the user, and the ways to add and remove them. */
 export function OwnFactors({ onAdded }: OwnFactorsProps) {
   const query = useQuery(factorsQuery);
   if (query.data !== undefined) return <Loaded factors={query.data} onAdded={onAdded} />;

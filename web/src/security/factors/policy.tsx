@@ -12,7 +12,7 @@ import { StatusBadge } from '../../ui/values/status-badge.tsx';
 import { NEED, settingsQuery } from '../addresses/security-settings.ts';
 import { factorsQuery } from './factors.ts';
 
-/** Whether the account requires a second factor of its users; for those who may change it. */
+/** Policy of the account on second factors; for users who may change it. */
 export function Policy() {
   const { t } = useTranslation('security');
   const [isAsking, setAsking] = useState(false);
@@ -62,7 +62,9 @@ export function Policy() {
   );
 }
 
-/** Whether the user has no second factor and would be the first to lose access. An operator elsewhere would not. */
+/**
+ * Returns true if the user has no second factor and would be the first to lose access; false for an operator elsewhere.
+ */
 function useLacksOwn(): boolean {
   const { isElsewhere } = useSession();
   const { data } = useQuery({ ...factorsQuery, enabled: !isElsewhere });

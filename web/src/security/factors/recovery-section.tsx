@@ -8,7 +8,7 @@ import { Section } from '../../ui/section.tsx';
 import { AFFECTED, renewRecoveryCodes } from './factors.ts';
 import { RecoveryCodes } from './recovery-codes.tsx';
 
-/** How many recovery codes are left, and a button that makes new ones. */
+/** The number of recovery codes left, and a button that makes new ones. */
 export function RecoverySection({ left }: { readonly left: number }) {
   const { t } = useTranslation('security');
   const [isAsking, setAsking] = useState(false);

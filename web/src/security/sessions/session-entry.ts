@@ -12,7 +12,7 @@ export type Entry = Awaited<ReturnType<typeof listSessions>>['data'][number];
 
 export const endSession = (id: number) => ok(api.DELETE(`${SESSIONS}/{id}`, { params: { path: { id } } }));
 
-/** Ends the user's other sessions and returns how many. */
+/** Ends the user's other sessions and returns their number. */
 export async function endOthers(): Promise<number> {
   return (await ok(api.DELETE(SESSIONS))).ended;
 }

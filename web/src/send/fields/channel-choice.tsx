@@ -5,7 +5,7 @@ import { type Channel, CHANNELS } from '../draft.ts';
 
 type ChannelChoiceProps = { readonly channel: Channel; readonly onChange: (channel: Channel) => void };
 
-/** The choice of the channel; channels that the user may not use are disabled and say why. */
+/** The choice of the channel; channels that the user may not use are disabled and show the reason. */
 export function ChannelChoice({ channel, onChange }: ChannelChoiceProps) {
   const { t } = useTranslation('send');
   const { refusal } = useSession();

@@ -12,7 +12,7 @@ type GuardProps = {
   readonly onClick?: MouseEventHandler<HTMLButtonElement>;
 };
 
-/** A button that is disabled for users without the permission and says why on hover and focus. */
+/** A button that is disabled for users without the permission and shows the reason on hover and focus. */
 export function GuardedButton({
   need,
   reason: because,
@@ -47,7 +47,9 @@ export function GuardedIcon({
   );
 }
 
-/** Why the action is not available, as a sentence; undefined if it is. For menu items and switches. */
+/**
+ * Returns the reason why the action is not available, as a sentence; undefined if it is. For menu items and switches.
+ */
 export function useDisabledReason(need: Need = {}, otherReason?: string | false): string | undefined {
   const { t } = useTranslation('ui');
   const refusal = useSession().refusal({ write: true, ...need });

@@ -4,9 +4,9 @@ export type MenuAction = {
   readonly label: string;
   readonly icon?: ReactNode;
   readonly onClick: () => void;
-  /** Why the action is not available (`useDisabledReason`); it is then disabled and shows the reason. */
+  /** Reason why the action is not available (`useDisabledReason`); it is then disabled and shows the reason. */
   readonly reason?: string | undefined;
   readonly danger?: boolean;
-  /** Whether a divider precedes the item. */
+  /** True if a divider precedes the item. */
   readonly apart?: boolean;
 };

@@ -4,10 +4,10 @@ import { useTranslation } from 'react-i18next';
 import { CopyButton } from './copy-button.tsx';
 
 type SecretOnceProps = {
-  /** What the secret is: "API key". */
+  /** Name of the secret: "API key". */
   readonly label: string;
   readonly secret: string;
-  /** Where to use the secret, or when the old one expires. */
+  /** Use of the secret, or expiry of the old one. */
   readonly note?: string;
 };
 

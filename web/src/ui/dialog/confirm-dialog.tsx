@@ -8,7 +8,7 @@ type ConfirmDialogProps = {
   readonly onClose: () => void;
   /** A question that names the item: "Revoke “Shop”?" */
   readonly title: string;
-  /** What will happen, and whether it can be undone. */
+  /** Consequences of the action, and the note if it cannot be undone. */
   readonly children: ReactNode;
   /** The label of the button: "Revoke key". */
   readonly action: string;

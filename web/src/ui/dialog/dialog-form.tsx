@@ -14,7 +14,7 @@ type DialogButtonsProps = {
 
 type DialogFormProps = DialogButtonsProps & {
   readonly onSubmit: (event: FormEvent<HTMLFormElement>) => void;
-  /** Whether field validation is left to the form and the server rather than the browser. */
+  /** True if field validation is left to the form and the server rather than the browser. */
   readonly noValidate?: boolean;
   /** The fields. */
   readonly children: ReactNode;

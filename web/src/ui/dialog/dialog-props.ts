@@ -6,7 +6,7 @@ export type DialogProps = {
   readonly title: string;
   /** `sm` to `xl`, or a width. */
   readonly size?: string;
-  /** True: only what is in it closes it, not Escape, a click beside it or a close button. */
+  /** True: only its own controls close it, not Escape, a click next to it or a close button. */
   readonly locked?: boolean;
   /** True: it lies over every other dialog, also one that opened after it was first shown. */
   readonly onTop?: boolean;

@@ -15,7 +15,7 @@ const isView = (given: unknown): given is View =>
   given.search !== null &&
   Object.values(given.search).every((value) => typeof value === 'string');
 
-/** Reads stored views; what something else has written there is left out. */
+/** Reads stored views; entries in another format are ignored. */
 export function readViews(stored: unknown): readonly View[] {
   return Array.isArray(stored) ? stored.filter(isView) : [];
 }
@@ -25,8 +25,8 @@ export const withView = (views: readonly View[], view: View): readonly View[] =>
   [...views.filter(({ name }) => name !== view.name), view].toSorted((a, b) => a.name.localeCompare(b.name));
 
 /**
- * The views of the current page, kept in this browser for each user and account: the lists of two accounts have other
- * contents. The number of the page is no part of a view.
+ * The views of the current page, kept in this browser for each user and account: the lists of two accounts have
+ * different contents. The page number is not part of a view.
  */
 export function useViews() {
   const { account, user } = useSession();

@@ -14,11 +14,11 @@ export type Column<T> = {
   readonly id: string;
   readonly header: string;
   readonly cell: (row: T) => ReactNode;
-  /** Whether the server can sort by it; its header is then a button that sets `sort` in the URL to `id` or `-id`. */
+  /** True if the server can sort by it; its header is then a button that sets `sort` in the URL to `id` or `-id`. */
   readonly sortable?: boolean;
   /** `right` for numbers. */
   readonly align?: 'right';
-  /** Whether the column is hidden by default. */
+  /** True if the column is hidden by default. */
   readonly hidden?: boolean;
   /** On a phone: the `title` of the card (one column), a `line` with its header (default), or `none`. */
   readonly phone?: 'title' | 'line' | 'none';

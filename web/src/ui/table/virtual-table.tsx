@@ -47,7 +47,7 @@ const HEAD_HEIGHT_PX = 43;
 /**
  * A list of any length in a scrolling pane: only visible rows are rendered, and pages of 100 rows are fetched as they
  * come into view. Column widths are shares of the total, from `width` (default 160); on a phone, columns with `phone:
- * 'none'` are left out.
+ * 'none'` are omitted.
  */
 export function VirtualTable<T extends object>(props: VirtualTableProps<T>) {
   const { queryKey, fetchPage, empty, columns } = props;

@@ -9,7 +9,7 @@ type TimeZoneFieldProps = Pick<SelectProps, 'label' | 'value' | 'onChange' | 'er
 
 const optionsOf = (zones: readonly string[]) => zones.map((zone) => ({ value: zone, label: labelOf(zone) }));
 
-/** A field for a time zone, found by its city, or by what its time is called in the language of the console. */
+/** A field for a time zone, found by its city, or by the name of its time in the language of the console. */
 export function TimeZoneField(props: TimeZoneFieldProps) {
   const { t, i18n } = useTranslation('ui');
   const { value } = props;

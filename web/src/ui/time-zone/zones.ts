@@ -8,7 +8,7 @@ export const zonesFrom = (first: string, chosen: string | null = null): readonly
   ...new Set([first, 'UTC', ...Intl.supportedValuesOf('timeZone'), ...(chosen ? [chosen] : [])]),
 ];
 
-/** How a zone is shown: `America/New York`. */
+/** Label of a zone: `America/New York`. */
 export const labelOf = (zone: string): string => zone.replaceAll('_', ' ');
 
 /** The distance of a zone from UTC at a time: `UTC+01:00`. */
@@ -32,13 +32,13 @@ const wordsOf = (text: string): readonly string[] =>
     .split(/\s+/)
     .filter((part) => part !== '');
 
-/** Whether each word begins a word of a name. */
+/** Returns true if each word begins a word of a name. */
 const hasAll = (name: string, words: readonly string[]): boolean =>
   words.every((word) => ` ${plain(name)}`.includes(` ${word}`));
 
-/** Creates a search for zones, by their own names, or else by what their times are called in a language. */
+/** Creates a search for zones, by their own names, or else by the names of their times in a language. */
 export function createZoneSearch(zones: readonly string[], language: string): (text: string) => readonly string[] {
-  // Some hundred milliseconds for all zones: only for those who search for it.
+  // Some hundred milliseconds for all zones: only for users who search for it.
   let called: ReadonlyMap<string, string> | undefined;
   const inJanuary = new Date(Date.UTC(new Date().getUTCFullYear(), 0, 15));
   const namesOfTimes = () =>

@@ -38,7 +38,7 @@ function createFormat(language: string) {
     percent: (share: number, digits = 1) =>
       new Intl.NumberFormat(language, { style: 'percent', maximumFractionDigits: digits }).format(share),
     /**
-     * What a count is of a total. It is 100 % only when nothing is missing, and 0 % only when there is nothing: 999 of
+     * Share of a count in a total. It is 100 % only when nothing is missing, and 0 % only when there is nothing: 999 of
      * 1,000,000 missing is not "100 %".
      */
     share: (count: number, total: number) => writeShare(language, count, total),

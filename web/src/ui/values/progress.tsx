@@ -12,7 +12,7 @@ type JobProgressProps = {
   /** The estimated time left, in seconds; null or undefined if unknown. */
   readonly secondsLeft?: number | null | undefined;
   readonly tone?: 'running' | 'done' | 'failed' | 'paused';
-  /** Whether to hide the text above the bar, for tables. */
+  /** True to hide the text above the bar, for tables. */
   readonly compact?: boolean;
 };
 

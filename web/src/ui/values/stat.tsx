@@ -6,7 +6,7 @@ type StatProps = {
   readonly label: string;
   /** The figure: `<Num />`, `<Money />` or `<Percent />`; undefined while loading. */
   readonly value: ReactNode;
-  /** A note, such as what the figure is measured against. */
+  /** A note, such as the reference value of the figure. */
   readonly note?: ReactNode;
   readonly icon?: LucideIcon;
 };

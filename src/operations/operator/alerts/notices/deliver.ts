@@ -18,16 +18,16 @@ export type DeliverDeps = Ways & {
   readonly publicUrl: string;
 };
 
-/** Longer than the steps of a mail may take: after a crash another process tries again. */
+/** Longer than all steps of a mail may take: after a crash another process tries again. */
 const LEASE_MS = 2 * MINUTE_MS;
-/** A recipient gets at most one message in this time: what happens meanwhile comes together in the next. */
+/** Minimum time between two messages to a recipient: events of this time are combined in the next message. */
 const PAUSE_MS = MINUTE_MS;
 const FIRST_RETRY_MS = 5 * SECOND_MS;
 const MAX_RETRY_MS = 10 * MINUTE_MS;
 
 /**
- * Tells the recipient that has waited longest everything that it has to be told, in one message. What fails is tried again,
- * ever more slowly, for three days. Returns false when nobody had to be told anything now.
+ * Sends all due notices of the longest-waiting recipient as one message. Failures are retried with increasing delay for
+ * three days. Returns false when no notice was due.
  */
 export async function deliverNext(deps: DeliverDeps): Promise<boolean> {
   const claimed = await claimBatch(deps);

@@ -10,26 +10,26 @@ type Line = {
   readonly kind: string;
   readonly state: 'firing' | 'resolved';
   readonly severity: Severity;
-  /** What it is and how it stands: "Problem: main is down". */
+  /** Subject and state: "Problem: main is down". */
   readonly title: string;
-  /** More, in the words of a carrier or of the program. */
+  /** Details, in the words of a carrier or of the program. */
   readonly detail: string | null;
 };
 
-/** What one recipient is told at once. */
+/** One message to a recipient. */
 export type Message = {
   readonly subject: string;
   readonly lines: readonly Line[];
-  /** Said below the lines: how many more there are. */
+  /** Line below the others that states how many more there are. */
   readonly more: string | null;
   readonly seeLabel: string;
   readonly seeUrl: string;
 };
 
-/** More are counted, and not listed: a message is to be read on a phone. */
+/** Maximum number of listed alerts; more are only counted: a message must be readable on a phone. */
 const MAX_LINES = 20;
 
-/** Composes what a recipient is told of a batch: each alert once, as it stands at the end of the batch. */
+/** Composes the message for a batch of notices: each alert once, as it stands at the end of the batch. */
 export function composeMessage(language: Language, batch: readonly Notice[], seeUrl: string): Message {
   const texts = textsOf(language);
   const last = new Map(batch.map((notice) => [notice.id, notice]));

@@ -18,8 +18,8 @@ type Deps = Pick<Ways, 'mailer' | 'secretKey'> & {
 };
 
 /**
- * Queues a mail about the alerts of each account for its administrators whose name is a mail address: all of them in one
- * transaction, so that a repetition after a failure tells nobody twice what was queued.
+ * Queues a mail about the alerts of each account for its administrators whose name is an email address: all of them in
+ * one transaction, so that a repetition after a failure queues no mail twice.
  */
 export async function sendToOwners(
   { pool, mailer, secretKey, log, publicUrl, now }: Deps,

@@ -15,15 +15,15 @@ export type Ways = {
   readonly secretKey: SecretKey;
 };
 
-/** Whether a recipient was told; if not, why. */
+/** Result of notifying a recipient, with the reason of a failure. */
 export type Told = { readonly ok: true } | { readonly ok: false; readonly reason: string };
 
 const OK: Told = { ok: true };
 const failed = (reason: string): Told => ({ ok: false, reason });
 
 /**
- * Tells a recipient, by mail or by a signed POST. The same `id` gives the same Message-ID and the same `webhook-id`, by
- * which receivers recognise what came twice. Never rejects.
+ * Notifies a recipient, by mail or by a signed POST. The same `id` gives the same Message-ID and the same `webhook-id`,
+ * by which receivers recognise duplicates. Never rejects.
  */
 export function sendMessage(ways: Ways, target: Target, id: string, message: Message): Promise<Told> {
   return target.kind === 'webhook' ? post(ways, target, id, message) : mail(ways, target.address, id, message);
@@ -43,7 +43,7 @@ async function post({ poster, secretKey }: Ways, { sealed }: Target, id: string,
 
 async function mail({ mailer }: Pick<Ways, 'mailer'>, to: string, id: string, message: Message): Promise<Told> {
   if (mailer === null) return failed('SMTP_URL is not set');
-  if (!isEmail(to)) return failed('not a mail address');
+  if (!isEmail(to)) return failed('not an email address');
   const failure = await mailer.send(id, { to, subject: `Heliograph: ${message.subject}`, text: toMailText(message) });
-  return failure === null ? OK : failed(`the mail server answered ${failure.code}`);
+  return failure === null ? OK : failed(`the mail server returned ${failure.code}`);
 }

@@ -6,12 +6,12 @@ import { SEVERITIES } from '../../attention/sql.ts';
 import { ALERT_COLUMNS } from '../sql.ts';
 import type { AlertEvent } from '../states.ts';
 
-/** The kinds that concern one account, whose administrators are told if operators want that. */
+/** The kinds that concern one account, whose administrators are notified if operators want that. */
 const OF_ACCOUNTS = KIND_NAMES.filter((kind) => kindNamed(kind).of === 'account');
 
 /**
- * Inserts what each recipient has to be told about these alerts, by severity. The end of an alert is told to those who
- * could be told of its beginning.
+ * Inserts the notices of these alerts for each recipient, by severity. Only recipients that could be notified of the
+ * beginning of an alert are notified of its end.
  */
 export async function insertNotices(
   tx: Db,
@@ -30,13 +30,12 @@ export async function insertNotices(
   );
 }
 
-/** Deletes what could not be told for three days. */
+/** Deletes notices that could not be sent for three days. */
 export const deleteOldNotices = (tx: Db): Promise<number> =>
   exec(tx, sql`DELETE FROM alert_notice WHERE created_at < now() - interval '3 days'`);
 
 /**
- * Puts what a target has to be told into a batch, unless one is under way already: with `onlyProblems` nothing but
- * problems.
+ * Puts the notices of a target into a batch, unless one is under way already: with `onlyProblems` nothing but problems.
  */
 export async function updateBatch(
   tx: Db,
@@ -54,7 +53,7 @@ export async function updateBatch(
 const NOTICE = columns({ batch: as<string>('n.batch'), event: as<AlertEvent>('n.event') });
 export type Notice = RowOf<typeof NOTICE> & RowOf<typeof ALERT_COLUMNS>;
 
-/** Lists the batch that a target has to be told, oldest first. */
+/** Lists the notices of a target's batch, oldest first. */
 export const listBatch = (db: Db, { targetId }: { targetId: number }): Promise<Notice[]> =>
   many<Notice>(
     db,
@@ -62,10 +61,10 @@ export const listBatch = (db: Db, { targetId }: { targetId: number }): Promise<N
         WHERE n.target_id = ${targetId} AND n.batch IS NOT NULL ORDER BY n.id`,
   );
 
-/** Deletes a batch that was told. */
+/** Deletes a batch that was sent. */
 export const deleteBatch = (tx: Db, { targetId, batch }: { targetId: number; batch: string }): Promise<number> =>
   exec(tx, sql`DELETE FROM alert_notice WHERE target_id = ${targetId} AND batch = ${batch}::uuid`);
 
-/** Counts what waits to be told. */
+/** Counts the waiting notices. */
 export const countNotices = async (db: Db): Promise<number> =>
   (await one<{ total: number }>(db, sql`SELECT count(*) AS total FROM alert_notice`)).total;

@@ -3,7 +3,7 @@ import type { AttentionKind } from '../../attention/kinds.ts';
 import type { Severity } from '../../attention/sql.ts';
 import type { Alert } from '../sql.ts';
 
-/** What a sentence about an alert is made of. */
+/** Facts for a sentence about an alert. */
 export type Facts = Pick<Alert, 'subject' | 'count' | 'accounts' | 'compared'>;
 
 type Sentence = (facts: Facts & { readonly n: Numbers }) => string;
@@ -47,7 +47,7 @@ const EN: Texts['kinds'] = {
   certificate_expiring: ({ subject, n }) => `The TLS certificate of ${subject} expires in ${n.count('day', 'days')}`,
   token_expiring: ({ subject, compared, n }) =>
     `${n.count('credential', 'credentials')} of ${subject} will expire, the first in ${compared} days`,
-  sold_under_cost: ({ subject, n }) => `${n.count('route', 'routes')} over ${subject} sell under cost`,
+  sold_under_cost: ({ subject, n }) => `${n.count('route', 'routes')} over ${subject} priced below cost`,
   agents_requested: ({ n }) => `${n.count('RCS agent waits', 'RCS agents wait')} to be registered`,
 };
 
@@ -202,7 +202,7 @@ const TEXTS: Readonly<Record<Language, Texts>> = {
 /** Returns the texts of a language around the sentences. */
 export const textsOf = (language: Language): Omit<Texts, 'kinds'> => TEXTS[language];
 
-/** Says in one sentence without a full stop what is the matter. */
+/** Describes an alert in one sentence without a full stop. */
 export function sentenceOf(language: Language, kind: AttentionKind, facts: Facts): string {
   const format = new Intl.NumberFormat(language);
   const numbered = (value: number | null) => (one: string, other: string) =>
@@ -213,7 +213,7 @@ export function sentenceOf(language: Language, kind: AttentionKind, facts: Facts
   });
 }
 
-/** Writes how long something lasted, in its largest unit. */
+/** Writes a duration in its largest unit. */
 export function durationOf(language: Language, ms: number): string {
   const [minutes, hours, days] = TEXTS[language].units;
   const total = Math.max(1, Math.round(ms / 60_000));

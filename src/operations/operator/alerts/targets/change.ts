@@ -10,12 +10,12 @@ import type { Guard } from '../../../../platform/outbound/guard.ts';
 import { sealHook } from './seal.ts';
 import * as db from './sql.ts';
 
-/** A mail server and receivers of webhooks bear only so many. */
+/** Maximum number of recipients: a mail server and receivers of webhooks bear only so many. */
 const MAX_TARGETS = 20;
 
 export type NewTarget = db.TargetChoice & {
   readonly kind: db.TargetKind;
-  /** The mail address, or the URL of the webhook; empty for owners. */
+  /** The email address, or the URL of the webhook; empty for owners. */
   readonly address: string;
   readonly by: string;
 };
@@ -48,7 +48,7 @@ async function check(guard: Guard, kind: db.TargetKind, address: string): Promis
     kind === 'webhook'
       ? await findUrlFault(guard, address)
       : kind === 'mail' && !isEmail(address.toLowerCase())
-        ? 'must be a mail address'
+        ? 'must be an email address'
         : kind === 'owners' && address !== ''
           ? 'must be empty'
           : null;
@@ -65,10 +65,10 @@ async function checkRoom(tx: Db, kind: db.TargetKind): Promise<void> {
   if (targets.length >= MAX_TARGETS)
     throw new AppError('conflict', { message: `There are ${MAX_TARGETS} recipients already` });
   if (kind === 'owners' && targets.some((target) => target.kind === 'owners'))
-    throw new AppError('conflict', { message: 'The administrators of accounts are told already' });
+    throw new AppError('conflict', { message: 'The administrators of accounts are already notified' });
 }
 
-/** Changes what a recipient is told and when. Call it in a transaction. Errors: 400, 404. */
+/** Changes the content and times of a recipient's notices. Call it in a transaction. Errors: 400, 404. */
 export async function changeTarget(
   tx: Db,
   { id, by, ...choice }: db.TargetChoice & { readonly id: number; readonly by: string },
@@ -79,7 +79,7 @@ export async function changeTarget(
   await record(tx, { by, action: 'alert-target.change', subject: named(found.kind, found.address) });
 }
 
-/** Removes a recipient with what it has not been told yet. Call it in a transaction. Errors: 404. */
+/** Removes a recipient with its unsent notices. Call it in a transaction. Errors: 404. */
 export async function removeTarget(tx: Db, { id, by }: { readonly id: number; readonly by: string }): Promise<void> {
   const removed = await db.deleteTarget(tx, { id });
   if (!removed) throw noTarget();

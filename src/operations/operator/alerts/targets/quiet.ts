@@ -1,7 +1,7 @@
 import { localTimeOf } from '../../../../platform/lib/local-time.ts';
 import type { Target } from './sql.ts';
 
-/** Returns whether a recipient is to be left alone at this instant. The hours may go over midnight. */
+/** Returns true if a recipient is in its quiet hours at this instant. The hours may go over midnight. */
 export function isQuiet(
   { quietFrom, quietTo, timeZone }: Pick<Target, 'quietFrom' | 'quietTo' | 'timeZone'>,
   at: Date,

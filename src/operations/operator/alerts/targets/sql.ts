@@ -9,9 +9,9 @@ export type TargetKind = (typeof TARGET_KINDS)[number];
 const TARGET = columns({
   id: as<number>('t.id'),
   kind: as<TargetKind>('t.kind'),
-  /** The mail address; of a webhook its origin; empty for owners. */
+  /** The email address; the origin of a webhook; empty for owners. */
   address: as<string>('t.address'),
-  /** Of a webhook: URL and secret, sealed. */
+  /** URL and secret of a webhook, sealed. */
   sealed: as<Buffer | null>('t.sealed'),
   severity: as<Severity>('t.severity'),
   language: as<Language>('t.language'),
@@ -35,7 +35,7 @@ export const listTargets = (db: Db): Promise<Target[]> =>
 export const findTarget = (db: Db, { id }: { id: number }): Promise<Target | undefined> =>
   maybeOne(db, sql`SELECT ${TARGET} FROM alert_target t WHERE t.id = ${id}`);
 
-/** What operators decide about a recipient. */
+/** Settings of a recipient that operators choose. */
 export type TargetChoice = Pick<Target, 'severity' | 'language' | 'quietFrom' | 'quietTo' | 'timeZone' | 'breaksQuiet'>;
 type NewTarget = TargetChoice & Pick<Target, 'kind' | 'address' | 'sealed'>;
 
@@ -49,7 +49,7 @@ export async function insertTarget(tx: Db, target: NewTarget): Promise<{ id: num
   );
 }
 
-/** Changes what operators decide about a recipient; returns 0 when there is none. What waits is told at once. */
+/** Changes the settings of a recipient; returns 0 when there is none. Waiting notices become due immediately. */
 export const updateTarget = (tx: Db, { id, ...target }: TargetChoice & { id: number }): Promise<number> =>
   exec(
     tx,
@@ -59,7 +59,7 @@ export const updateTarget = (tx: Db, { id, ...target }: TargetChoice & { id: num
         WHERE id = ${id}`,
   );
 
-/** Deletes a recipient with what it has not been told yet; undefined when there is none. */
+/** Deletes a recipient with its unsent notices; undefined when there is none. */
 export const deleteTarget = (
   tx: Db,
   { id }: { id: number },
@@ -67,13 +67,13 @@ export const deleteTarget = (
   maybeOne(tx, sql`DELETE FROM alert_target WHERE id = ${id} RETURNING kind, address`);
 
 const DUE = columns({
-  /** Whether a problem is among what it has to be told. */
+  /** True if its waiting notices include a problem. */
   urgent: as<boolean>(`EXISTS (SELECT FROM alert_notice n JOIN alert a ON a.id = n.alert_id
                                WHERE n.target_id = t.id AND a.told_severity = 'error')`),
 });
 export type DueTarget = Target & RowOf<typeof DUE>;
 
-/** Locks the recipients that have something to be told and may be told now, until the transaction ends; others skip them. */
+/** Locks the recipients that have notices due now, until the transaction ends; others skip them. */
 export const lockDueTargets = (tx: Db): Promise<DueTarget[]> =>
   many<DueTarget>(
     tx,
@@ -82,7 +82,7 @@ export const lockDueTargets = (tx: Db): Promise<DueTarget[]> =>
         ORDER BY t.due_at, t.id FOR UPDATE OF t SKIP LOCKED`,
   );
 
-/** Marks a recipient as being told: nobody else tries for `leaseMs`. */
+/** Leases a recipient for `leaseMs`: no other process notifies it. */
 export const updateTried = (tx: Db, { id, leaseMs }: { id: number; leaseMs: number }): Promise<number> =>
   exec(
     tx,
@@ -90,7 +90,7 @@ export const updateTried = (tx: Db, { id, leaseMs }: { id: number; leaseMs: numb
         WHERE id = ${id}`,
   );
 
-/** Marks a recipient as told; it is told the next time after `pauseMs` at the earliest. */
+/** Marks a recipient as notified; the next notice follows after `pauseMs` at the earliest. */
 export const updateTold = (tx: Db, { id, pauseMs }: { id: number; pauseMs: number }): Promise<number> =>
   exec(
     tx,
@@ -99,7 +99,7 @@ export const updateTold = (tx: Db, { id, pauseMs }: { id: number; pauseMs: numbe
         WHERE id = ${id}`,
   );
 
-/** Notes why a recipient could not be told; it is tried again after `delayMs`. */
+/** Records why a recipient could not be notified; it is tried again after `delayMs`. */
 export const updateFailed = (
   tx: Db,
   { id, delayMs, error }: { id: number; delayMs: number; error: string },

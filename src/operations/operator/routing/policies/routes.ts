@@ -22,24 +22,28 @@ const PolicyName = Type.Enum(['priority', 'least-cost'], {
 const Floor = Type.Number({
   minimum: 0,
   maximum: 1,
-  description: 'The least share of messages that must be delivered within five minutes. Default: 0.8.',
+  description: 'Minimum share of messages that must be delivered within five minutes. Default: 0.8.',
 });
 const MaxReceiptSeconds = Type.Integer({
   minimum: 1,
   maximum: 300,
-  description: 'The most seconds that receipts may take on average; null: any.',
+  description: 'Maximum average seconds until a receipt; null: any.',
 });
 const MinSamples = Type.Integer({
   minimum: 1,
   maximum: 1_000_000,
-  description: 'With fewer samples in a country a connection is on trial. Default: 50.',
+  description: 'Minimum of samples in a country; with fewer, a connection is on trial. Default: 50.',
 });
 const Explore = Type.Number({
   minimum: 0,
   maximum: 0.5,
   description: 'The share of messages for connections on trial or below the floor. Default: 0.05.',
 });
-const Hours = Type.Integer({ minimum: 1, maximum: 48, description: 'How many hours back samples count. Default: 3.' });
+const Hours = Type.Integer({
+  minimum: 1,
+  maximum: 48,
+  description: 'Age up to which samples count, in hours. Default: 3.',
+});
 
 const PolicyOut = Type.Object({
   id: Type.Integer(),
@@ -64,7 +68,7 @@ const PolicyIn = Type.Object({
   hours: Type.Optional(Hours),
 });
 
-/** The routes for how the routes of a prefix are ordered. Running programs follow every change at once. */
+/** Registers the routes for the order of a prefix's routes. Running programs follow every change immediately. */
 export function operatorPolicyRoutes(app: App, deps: PlatformDeps): void {
   const { pool } = deps;
   const onRequest = requireOperator();
@@ -74,7 +78,7 @@ export function operatorPolicyRoutes(app: App, deps: PlatformDeps): void {
     schema: {
       tags,
       operationId: 'operatorListRoutePolicies',
-      summary: 'List how the routes of prefixes are ordered',
+      summary: 'List route-order policies',
       description: 'Without a policy, routes are ordered by their priority.',
       response: { 200: Type.Object({ data: Type.Array(PolicyOut) }) },
     },
@@ -86,7 +90,7 @@ export function operatorPolicyRoutes(app: App, deps: PlatformDeps): void {
     schema: {
       tags,
       operationId: 'operatorSetRoutePolicy',
-      summary: 'Set how the routes of a prefix are ordered',
+      summary: 'Set the route-order policy of a prefix',
       description: 'Replaces the policy of the same prefix.',
       body: withExamples(PolicyIn, { channel: 'SMS', prefix: '423', policy: 'least-cost', floor: 0.9 }),
       response: { 201: PolicyOut },

@@ -8,7 +8,7 @@ import { changeLanguage } from '../../i18n.ts';
 
 type Opener = { readonly name: string; readonly to: string; readonly icon: LucideIcon; readonly need: Need };
 
-/** Actions that begin on a page of their own. */
+/** Actions that begin on a separate page. */
 const OPENERS: readonly Opener[] = [
   { name: 'send', to: '/send', icon: Send, need: { write: true } },
   { name: 'campaign', to: '/campaigns/editor', icon: Megaphone, need: { scope: 'campaigns', write: true } },
@@ -16,7 +16,7 @@ const OPENERS: readonly Opener[] = [
   { name: 'connection', to: '/operator/connections/new', icon: Cable, need: { operator: true } },
 ];
 
-/** What the user may begin or change from the search, on any page. */
+/** Actions that the user may begin or settings they may change from the search, on any page. */
 export function useActions(): readonly Entry[] {
   const { t, i18n } = useTranslation('search');
   const { may } = useSession();

@@ -1,4 +1,4 @@
-/** What can be done about a failure, as keys under `advice`. */
+/** Remedies for a failure, as keys under `advice`. */
 type Advice =
   | 'notTried'
   | 'tooLate'
@@ -17,7 +17,7 @@ type Advice =
 
 type Reason = { readonly channel: string; readonly status: string; readonly code: string };
 
-/** Codes that say more than the status: those of the WhatsApp Cloud API by Meta's list, and our own. */
+/** Codes that are more specific than the status: those of the WhatsApp Cloud API by Meta's list, and our own. */
 const BY_CODE: Readonly<Record<string, Advice>> = {
   NOT_TRIED: 'notTried',
   VALIDITY_ENDED: 'tooLate',
@@ -51,6 +51,6 @@ const BY_STATUS: Readonly<Record<string, Advice>> = {
   CONVERSATION_CLOSED: 'window',
 };
 
-/** What to do about a reason of failure: by its code where that says more, otherwise by its status. */
+/** Returns the remedy for a reason of failure: by its code if that is more specific, otherwise by its status. */
 export const adviceOf = ({ channel, status, code }: Reason): Advice =>
   (channel === 'WHATSAPP' || !/^\d+$/.test(code) ? BY_CODE[code] : undefined) ?? BY_STATUS[status] ?? 'other';

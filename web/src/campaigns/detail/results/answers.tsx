@@ -14,7 +14,7 @@ const POLL_MS = 2000;
 
 type AnswersProps = { readonly campaign: Campaign; readonly results: ResultsQuery };
 
-/** How far the recipients came: from those who were chosen to those who answered, by person and not by message. */
+/** Stages that the recipients reached, from chosen to replied, counted by person and not by message. */
 export function Answers({ campaign, results: { data, error, refetch } }: AnswersProps) {
   const { t } = useTranslation('campaigns');
   const funnel = useFunnel(campaign, POLL_MS);
@@ -84,8 +84,8 @@ function Stages({ campaign, results, funnel }: StagesProps) {
 type Stage = { readonly id: string; readonly count: number };
 
 /**
- * The people at each stage. Only networks that report it know who has read a message; of those who answer or opt out, the
- * first seven days count.
+ * The people at each stage. Only networks that report it know who has read a message; replies and opt-outs count for
+ * the first seven days.
  */
 export function stagesOf(
   { totalSuccess, totalSkipped }: Pick<Campaign, 'totalSuccess' | 'totalSkipped'>,

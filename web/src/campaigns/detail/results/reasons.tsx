@@ -19,7 +19,9 @@ type Reason = CampaignResults['reasons'][number];
 
 type ReasonsProps = { readonly campaign: Campaign; readonly results: ResultsQuery };
 
-/** Why messages failed, grouped, each with what can be done about it; and a new campaign for those who were not reached. */
+/**
+ * Reasons why messages failed, grouped, each with its remedy; and a new campaign for the people who were not reached.
+ */
 export function Reasons({ campaign, results: { data } }: ReasonsProps) {
   const { t } = useTranslation('campaigns');
   const reasons = data?.reasons ?? [];
@@ -96,7 +98,7 @@ function ReasonGroup({ reasons, campaignId }: GroupProps) {
   );
 }
 
-/** Makes a draft for those whom the campaign did not reach, and opens it. */
+/** Makes a draft for the people whom the campaign did not reach, and opens it. */
 function Again({ campaign: { id, name } }: { readonly campaign: Campaign }) {
   const { t } = useTranslation('campaigns');
   const navigate = useNavigate();

@@ -22,7 +22,7 @@ export const useFunnel = ({ id, status, cancelled }: Campaign, pollMs: number) =
     refetchInterval: isSending({ status }) && !cancelled ? pollMs : false,
   });
 
-/** Reasons of failure, answers, and figures by the minute; refetched while the campaign is being sent. */
+/** Reasons of failure, replies, and figures by the minute; refetched while the campaign is being sent. */
 export const useResults = ({ id, status }: Campaign) =>
   useQuery({
     queryKey: ['campaign', id, 'results', status],

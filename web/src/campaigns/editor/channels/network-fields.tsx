@@ -57,7 +57,7 @@ export function NetworkFields({ channel, form }: NetworkFieldsProps) {
   );
 }
 
-/** Which contact field fills each placeholder of the chosen template. It is set with the template. */
+/** Contact fields for the placeholders of the chosen template. They are set with the template. */
 function Filling({ template }: { readonly template: TemplateOption | undefined }) {
   const { t } = useTranslation('campaigns');
   if (template === undefined || template.placeholders.length === 0) return null;

@@ -67,7 +67,7 @@ function Modes({ form }: { readonly form: DraftForm }) {
   );
 }
 
-/** A sending mode; one that the account may not use is disabled and says why. */
+/** A sending mode; one that the account may not use is disabled and shows the reason. */
 function Mode({ mode }: { readonly mode: SendingMode }) {
   const { t } = useTranslation('campaigns');
   const { refusal } = useSession();

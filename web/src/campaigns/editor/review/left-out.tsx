@@ -18,7 +18,7 @@ import { Pager } from '../pager.tsx';
 import type { Sample } from '../preview.ts';
 import type { Review } from './use-review.ts';
 
-/** The reasons for which people are left out, by their names in the review and in the preview. */
+/** The reasons for which people are excluded, by their names in the review and in the preview. */
 const REASONS = {
   invalid: 'invalid',
   unsupported: 'unsupported',
@@ -31,7 +31,7 @@ type Reason = keyof typeof REASONS;
 
 const isReason = (word: string): word is Reason => word in REASONS;
 
-/** Who gets nothing and why, each reason with a list of the people. */
+/** Excluded people by reason, each with a list of them. */
 export function LeftOut({ review: { skipped }, draft }: { readonly review: Review; readonly draft: Draft }) {
   const { t } = useTranslation('campaigns');
   const format = useFormat();

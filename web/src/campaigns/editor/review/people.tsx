@@ -12,14 +12,14 @@ import { type Sample, usePreview } from '../preview.ts';
 import classes from './people.module.css';
 
 const SHOWN = 3;
-/** How many are asked for, so that there are three who get a message. */
+/** Number of recipients requested, so that at least three of them get a message. */
 const ASKED = 20;
 
-/** Those who get a message first: who is left out is listed with the reason in another place. */
+/** Sorts people who get a message first: excluded ones are listed elsewhere with the reason. */
 const choose = (samples: readonly Sample[]): readonly Sample[] =>
   [...samples.filter(({ skip }) => skip === null), ...samples.filter(({ skip }) => skip !== null)].slice(0, SHOWN);
 
-/** What three of the recipients would read, on each channel. */
+/** Messages to three of the recipients, on each channel. */
 export function People({ draft }: { readonly draft: Draft }) {
   const { t } = useTranslation('campaigns');
   const { data, error, refetch } = usePreview(draft, { limit: ASKED, offset: 0 });

@@ -18,11 +18,11 @@ import type { ChannelPlan, Review } from './use-review.ts';
 type PlanProps = {
   readonly review: Review;
   readonly draft: Draft;
-  /** What is reserved for the campaign already. */
+  /** Amount already reserved for the campaign. */
   readonly reserved: number;
 };
 
-/** How many people are reached and what that costs, in all and channel by channel, in the order in which they are tried. */
+/** Number of people reached and the cost of that, in total and by channel, in the order in which they are tried. */
 export function Plan({ review, draft, reserved }: PlanProps) {
   const { t } = useTranslation('campaigns');
   const { channels, currency, total, totalSkipped, expectedPrice, maxPrice } = review;

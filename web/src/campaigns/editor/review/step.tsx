@@ -17,8 +17,8 @@ import { type Review, useReview, useUnmet } from './use-review.ts';
 import type { EditorState } from '../use-editor.ts';
 
 /**
- * The review step: what is sent to whom, when and from whom, channel by channel, what it costs, what is open, a test, and
- * the confirmation. Nothing is saved by looking at it.
+ * The review step: content, recipients, time and senders, channel by channel, the cost, open points, a test, and the
+ * confirmation. Opening it saves nothing.
  */
 export function ReviewStep({ editor }: { readonly editor: EditorState }) {
   const { t } = useTranslation('campaigns');

@@ -16,7 +16,7 @@ import { cityOf } from '../time-zone.ts';
 
 type SummaryProps = { readonly draft: Draft; readonly goTo: (step: StepId) => void };
 
-/** What the campaign is: its name, senders, recipients and time, each with a way to its step. */
+/** Summary of the campaign: its name, senders, recipients and time, each with a link to its step. */
 export function Summary({ draft, goTo }: SummaryProps) {
   const { t } = useTranslation('campaigns');
   const chain = chainOf(draft.sendingMode);

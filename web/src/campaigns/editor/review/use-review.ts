@@ -14,7 +14,7 @@ const reviewContent = (body: ReturnType<typeof contentOf>, signal: AbortSignal) 
 export type Review = Awaited<ReturnType<typeof reviewContent>>;
 export type ChannelPlan = Review['channels'][number];
 
-/** Whom the draft would reach and what it would cost, counted for all recipients. Nothing is stored. */
+/** Recipients and cost of the draft, counted for all recipients. Nothing is stored. */
 export function useReview(draft: Draft) {
   const content = contentOf(draft);
   return useQuery({

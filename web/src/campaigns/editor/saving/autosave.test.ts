@@ -10,7 +10,7 @@ afterEach(() => void vi.useRealTimers());
 const named = (name: string): Draft => ({ ...newDraft(['SMS']), name });
 const failed = (status: number): ApiError => new ApiError({ status, message: '' });
 
-/** A server that answers as it is told, and an autosave on it. */
+/** A server that returns the given responses, and an autosave on it. */
 function stage(answers: readonly (number | ApiError)[] = []) {
   const [saved, kept, states]: [string[], string[], SaveState[]] = [[], [], []];
   const left = [...answers];

@@ -2,8 +2,8 @@ import { ApiError } from '../../../api/errors.ts';
 import type { Draft } from '../draft.ts';
 
 /**
- * `saved`: the server has everything. `waiting`: the server cannot be reached or answers with an error; it is tried again.
- * `conflict`: somebody else has changed the draft. `gone`: somebody has deleted it, or the campaign has another draft.
+ * `saved`: the server has everything. `waiting`: the server cannot be reached or returns an error; it is tried again.
+ * `conflict`: another user has changed the draft. `gone`: a user has deleted it, or the campaign has another draft.
  */
 export type SaveState = 'new' | 'saved' | 'saving' | 'waiting' | 'conflict' | 'gone';
 
@@ -23,8 +23,8 @@ const PAUSE_MS = 700;
 const AGAIN_MS = 4000;
 
 /**
- * Saves a draft while it is typed: a moment after the last change, one request at a time, and again until the server has
- * it. Every change is kept in the browser at once.
+ * Saves a draft while it is typed: a moment after the last change, one request at a time, and again until the server
+ * has it. Every change is kept in the browser immediately.
  */
 export function createAutosave({ version: known, save, keep, drop, onState }: Options) {
   let version = known;
@@ -72,16 +72,16 @@ export function createAutosave({ version: known, save, keep, drop, onState }: Op
       keep(draft, version);
       plan(PAUSE_MS);
     },
-    /** Saves at once what waits: before the page is left, or when the network is back. */
+    /** Saves waiting changes immediately: before the page is left, or when the network is back. */
     flush: run,
-    /** Saves over what somebody else has written. */
+    /** Overwrites the version of another user. */
     overwrite(current: number): Promise<void> {
       version = current;
       return run();
     },
-    /** Whether the server does not have everything. */
+    /** Returns true if the server does not have everything. */
     isOpen: (): boolean => waiting !== null,
-    /** Ends it: what is under way is completed, and nothing is saved any more. */
+    /** Ends it: saves under way are completed, and nothing more is saved. */
     async stop(): Promise<void> {
       isStopped = true;
       clearTimeout(timer);

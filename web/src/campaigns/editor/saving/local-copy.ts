@@ -1,4 +1,4 @@
-/** What this browser keeps of a draft until the server has it: it survives a crash, a reload and a lost network. */
+/** Copy of a draft in this browser until the server has it: it survives a crash, a reload and a lost network. */
 type LocalCopy = {
   /** The version on the server that it changes. */
   readonly version: number;
@@ -6,7 +6,10 @@ type LocalCopy = {
   readonly content: Readonly<Record<string, unknown>>;
 };
 
-/** Copies are kept by user and account, so that nobody sees what somebody else has typed in the same browser. */
+/**
+ * Returns the key of a copy. Copies are kept by user and account, so that no user sees another's input in the same
+ * browser.
+ */
 const keyOf = (owner: string, id: string): string => `campaign-draft/${owner}/${id}`;
 
 /** Keeps a copy. Returns false where the browser has no room or forbids it: then leaving the page would lose it. */
@@ -15,7 +18,7 @@ export function keepCopy(owner: string, id: string, copy: LocalCopy): boolean {
     localStorage.setItem(keyOf(owner, id), JSON.stringify(copy));
     return true;
   } catch {
-    // The browser says only here that its storage is full or switched off.
+    // Only this error shows that the browser's storage is full or switched off.
     return false;
   }
 }
@@ -26,7 +29,7 @@ export function readCopy(owner: string, id: string): LocalCopy | null {
     const copy: unknown = JSON.parse(localStorage.getItem(keyOf(owner, id)) ?? 'null');
     return isCopy(copy) ? copy : null;
   } catch {
-    // What cannot be read cannot be used either; the server's version counts.
+    // An unreadable copy is useless; the server's version counts.
     return null;
   }
 }

@@ -4,7 +4,7 @@ import { useTranslation } from 'react-i18next';
 import { deleteDraft, findDraft, listDrafts } from './stored-draft.ts';
 import type { SavingState } from './use-autosave.ts';
 
-/** Whether everything that was typed is saved, in words. */
+/** State of saving, in words. */
 export function SaveStatus({ saving: { state } }: { readonly saving: SavingState }) {
   const { t } = useTranslation('campaigns');
   const Sign = state === 'saved' ? CircleCheck : CloudOff;
@@ -20,7 +20,7 @@ export function SaveStatus({ saving: { state } }: { readonly saving: SavingState
 
 type ConflictProps = { readonly saving: SavingState; readonly onReload: () => void };
 
-/** Asks what to do when somebody else has changed or deleted the draft meanwhile. */
+/** Asks what to do when another user has changed or deleted the draft meanwhile. */
 export function Conflict({ saving, onReload }: ConflictProps) {
   const { t } = useTranslation('campaigns');
   const { state } = saving;

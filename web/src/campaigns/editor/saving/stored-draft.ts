@@ -20,7 +20,7 @@ type Saved = {
   readonly draft: Draft;
 };
 
-/** Saves a draft and returns its new version. The same request again is answered like the first. */
+/** Saves a draft and returns its new version. The same request again gets the same response. */
 export async function saveDraft({ id, version, campaignId, draft }: Saved): Promise<number> {
   const body = {
     version,
@@ -34,7 +34,7 @@ export async function saveDraft({ id, version, campaignId, draft }: Saved): Prom
 export const deleteDraft = (id: string) => ok(api.DELETE(DRAFT, { params: { path: { id } } }));
 
 /**
- * Reads what a draft holds: each value of the form whose type is right; the others come from `base`. So a draft of an
+ * Reads the stored draft: each value of the form whose type is right; the others come from `base`. So a draft of an
  * earlier version of the console can be read by a later one.
  */
 export function readContent(content: Readonly<Record<string, unknown>>, base: Draft): Draft {
@@ -42,10 +42,10 @@ export function readContent(content: Readonly<Record<string, unknown>>, base: Dr
   return { ...base, ...Object.fromEntries(known.map(([key]) => [key, content[key]])) };
 }
 
-/** What stands for a missing number in the fields that may have none. */
+/** Values for a missing number in fields that may be empty. */
 const MISSING: Readonly<Record<string, '' | null>> = { rate: '', maxWait: null };
 
-/** Whether a value may stand in a field instead of its usual one. */
+/** Returns true if a value may stand in a field instead of its usual one. */
 function isAlike(key: string, given: unknown, usual: unknown): boolean {
   if (key in MISSING) return typeof given === 'number' || given === MISSING[key];
   return Array.isArray(usual) ? Array.isArray(given) : typeof given === typeof usual;

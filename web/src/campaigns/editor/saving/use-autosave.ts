@@ -8,10 +8,10 @@ import { dropCopy, keepCopy } from './local-copy.ts';
 import { deleteDraft, saveDraft } from './stored-draft.ts';
 import { useOwner } from './use-owner.ts';
 
-/** Where a draft is kept: its id, the version that the server has of it (0: none), and its campaign (0: none). */
+/** Place of a draft: its id, the server's version of it (0: none), and its campaign (0: none). */
 export type Place = { readonly id: string; readonly version: number; readonly campaignId: number };
 
-/** What editors that were left are still saving. */
+/** Saves still under way of editors that were left. */
 const leaving = new Set<Promise<unknown>>();
 
 function leave(saving: Autosave): void {
@@ -19,7 +19,7 @@ function leave(saving: Autosave): void {
   leaving.add(last);
 }
 
-/** Resolves when editors that were left have saved what they had, or have failed to. */
+/** Resolves when editors that were left have saved their changes, or have failed to. */
 export const untilLeft = (): Promise<unknown> => Promise.allSettled(leaving);
 
 /** Saves the draft of the editor while it is typed. `onBegun` is called with its id at the first change of a new one. */
@@ -62,14 +62,14 @@ export function useAutosave(place: Place, onBegun: (id: string) => void) {
     return () => {
       forget();
       document.removeEventListener('visibilitychange', hide);
-      // The page is left by a link: one more request goes out, and the copy stays until it is answered.
+      // The page is left by a link: one more request goes out, and the copy stays until its response.
       if (current.current) leave(current.current.saving);
     };
   }, []);
 
   return {
     state,
-    /** False when leaving the page would lose what the server does not have. */
+    /** False when leaving the page would lose changes that the server does not have. */
     isKept: isKept || state === 'saved',
     change(draft: Draft): void {
       const { place: at, saving } = now();
@@ -78,22 +78,22 @@ export function useAutosave(place: Place, onBegun: (id: string) => void) {
     },
     flush: (): Promise<void> => now().saving.flush(),
     overwrite: (version: number): Promise<void> => now().saving.overwrite(version),
-    /** Gives up what the server does not have, because somebody else's version is to be used. */
+    /** Discards changes that the server does not have, because another user's version is to be used. */
     forget(): void {
       const { place: at, saving } = now();
       void saving.stop();
       dropCopy(owner, at.id);
     },
-    /** Where it is kept. */
+    /** Returns the place of the draft. */
     place: (): Place => now().place,
-    /** Removes what is kept, because the campaign has it now; what is typed from here on is kept as changes to it. */
+    /** Removes the stored draft, because the campaign has its content now; later input is kept as changes to it. */
     async settle(campaignId: number): Promise<void> {
       const { place: before, saving } = now();
       await saving.stop();
       current.current = start({ id: crypto.randomUUID(), version: 0, campaignId });
       dropCopy(owner, before.id);
       setState('new');
-      // A draft that stays behind is harmless: its content is what the campaign has.
+      // A draft that stays behind is harmless: its content is that of the campaign.
       if (saving.version() > 0) await deleteDraft(before.id).catch(() => undefined);
       void refresh(queries, ['campaign-drafts']);
     },

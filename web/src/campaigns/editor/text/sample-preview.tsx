@@ -20,7 +20,7 @@ type SamplePreviewProps = {
   readonly onMove: (at: number) => void;
 };
 
-/** What one recipient would read on each channel, starting with SMS. */
+/** Messages to one recipient on each channel, starting with SMS. */
 export function SamplePreview({ draft, preview: { data, error, refetch }, at, onMove }: SamplePreviewProps) {
   const { t } = useTranslation('campaigns');
   const chain = chainOf(draft.sendingMode);
@@ -103,7 +103,7 @@ type AboutProps = {
   readonly draft: Draft;
 };
 
-/** What to write when there is no text yet: on SMS it is typed, elsewhere it comes from a template. */
+/** Returns the note shown as long as there is no text: on SMS it is typed, elsewhere it comes from a template. */
 const emptyOf = (channel: Channel): string => (channel === 'SMS' ? 'text.empty' : 'text.emptyTemplate');
 
 /** The fields that this channel's text uses and the recipient does not have. */

@@ -9,7 +9,7 @@ import { SamplePreview } from './sample-preview.tsx';
 import { TextEditor } from './text-editor.tsx';
 import type { DraftForm } from '../use-editor.ts';
 
-/** The step for the SMS text with contact fields, beside a preview for each recipient. */
+/** The step for the SMS text with contact fields, next to a preview for each recipient. */
 export function TextStep({ form }: { readonly form: DraftForm }) {
   const { t } = useTranslation('campaigns');
   const [at, setAt] = useState(0);

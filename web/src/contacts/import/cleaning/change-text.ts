@@ -10,7 +10,7 @@ export function useFieldName(): (field: string) => string {
   return (field) => t(`import.field.${field}`, field.replace(/^customFields\./, ''));
 }
 
-/** Returns functions that say what a cure does: as a button, and as what was done. */
+/** Returns functions that describe a cure: as a button, and as a finished action. */
 export function useChangeText() {
   const { t, i18n } = useTranslation('contacts');
   const format = useFormat();

@@ -5,7 +5,7 @@ import classes from './cleaning.module.css';
 import { useChangeText } from './change-text.ts';
 import { Samples } from './samples.tsx';
 
-/** What the import changes in the values of the file, with the first of them. */
+/** Changes that the import makes to the values of the file, with the first of them. */
 export function Changes({ changes }: { readonly changes: readonly Change[] }) {
   const { t } = useTranslation('contacts');
   const text = useChangeText();

@@ -21,7 +21,7 @@ type RowEditorProps = {
 /** More rows than this are not corrected one by one; the next ones come after these were checked. */
 const SHOWN_ROWS = 20;
 
-/** The first rows with a fault, whose faulty value can be written anew; they are checked again together. */
+/** The first rows with a fault, whose faulty value can be corrected; they are checked again together. */
 export function RowEditor({ importId, group, at, edits, onSave }: RowEditorProps) {
   const { t } = useTranslation('contacts');
   const format = useFormat();

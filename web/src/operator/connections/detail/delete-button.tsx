@@ -10,7 +10,7 @@ import { GuardedButton } from '../../../ui/actions/guarded-button.tsx';
 import { OPERATOR } from '../../shared/need.ts';
 import { type Connection, CONNECTION_KEYS, CONNECTIONS } from '../connection.ts';
 
-/** Button that deletes a connection, or lists what still uses it. */
+/** Button that deletes a connection, or lists the items that still use it. */
 export function DeleteButton({ connection }: { readonly connection: Connection }) {
   const { t } = useTranslation('operator');
   const [isAsking, asking] = useDisclosure();

@@ -113,7 +113,7 @@ function EditButton({ connection, kind }: { readonly connection: Connection; rea
   );
 }
 
-/** Why the connection is down or what waits while it is paused, or the carrier's last rejection. */
+/** Reason why the connection is down, the messages that wait while it is paused, or the carrier's last rejection. */
 function Trouble({ connection }: { readonly connection: Connection }) {
   const { fault, lastError, lastErrorAt, up, status, queued, waitingAccounts } = connection;
   const { t } = useTranslation('operator');
@@ -151,7 +151,7 @@ function Trouble({ connection }: { readonly connection: Connection }) {
   );
 }
 
-/** What the network has reported about our account and its senders. */
+/** Reports of the network about our account and its senders. */
 function Notices({ connection: { notices } }: { readonly connection: Connection }) {
   const { t } = useTranslation('operator');
   const format = useFormat();

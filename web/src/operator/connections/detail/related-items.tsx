@@ -5,7 +5,7 @@ import { useFormat } from '../../../ui/values/format.ts';
 import { Section } from '../../../ui/section.tsx';
 import type { Connection } from '../connection.ts';
 
-/** What is related to the connection, each with a link to its page. */
+/** Items related to the connection, each with a link to its page. */
 export function RelatedItems({ connection }: { readonly connection: Connection }) {
   const { t } = useTranslation('operator');
   const format = useFormat();

@@ -9,7 +9,7 @@ import type { Connection } from '../connection.ts';
 
 type AddedProps = { readonly connection: Connection & { readonly tokens: Readonly<Record<string, string>> } };
 
-/** Shown after a connection was added: what to enter at the carrier, and the next steps. */
+/** Shown after a connection was added: values to enter at the carrier, and the next steps. */
 export function AddedPanel({ connection: { name, kind, routedBy, callbackUrl, tokens, hasSetup } }: AddedProps) {
   const { t } = useTranslation('operator');
   return (
