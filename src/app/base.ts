@@ -105,7 +105,8 @@ export async function missSandbox({ config, pool, log }: Base): Promise<null> {
 }
 
 /**
- * Creates the demo account on a first start, and gives it the numbers of the sandbox. Its credentials are saved before they are shown, so a crash does not lose them.
+ * Creates the demo account on a first start, and gives it the numbers of the sandbox. Its credentials are saved before
+ * they are shown, so a crash does not lose them.
  */
 export async function createDemo({ config, pool }: Base, sandbox: Sandbox | null): Promise<NewAccount | undefined> {
   const demo = await createDemoAccount(pool);
