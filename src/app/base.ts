@@ -70,7 +70,10 @@ export async function openBase(
   };
 }
 
-/** Not awaited: messages are sent without files, and an unreachable store must not delay the start. */
+/**
+ * Warns if files cannot be stored. Not awaited: messages are sent without files, and an unreachable store must not
+ * delay the start.
+ */
 async function warnOfStorage(storage: Storage, log: AppLog): Promise<void> {
   const fault = await findStorageFault(storage);
   if (fault !== undefined)
