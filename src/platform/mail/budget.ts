@@ -36,7 +36,11 @@ type Counted = { readonly accountId: number; readonly kind: MailKind; readonly t
  * Counts a mail against the budgets of its account and its recipient, whose rows stay locked until the transaction ends;
  * null if both had room. The account comes first: one whose own budget is used up cannot use up that of a recipient.
  */
-export async function takeBudget(tx: Db, secretKey: SecretKey, mail: Counted): Promise<UsedUp | null> {
+export async function takeBudget(
+  tx: Db,
+  secretKey: SecretKey,
+  mail: Counted,
+): Promise<UsedUp | null> {
   const { accountId, kind, to } = mail;
   const plan = await findPlan(tx, { accountId });
   const subject = (text: string): Buffer =>
