@@ -70,7 +70,10 @@ export async function openBase(
   };
 }
 
-/** Not awaited: messages are sent without files, and an unreachable store must not delay the start. */
+/**
+ * Warns if files cannot be stored. Not awaited: messages are sent without files, and an unreachable store must not
+ * delay the start.
+ */
 async function warnOfStorage(storage: Storage, log: AppLog): Promise<void> {
   const fault = await findStorageFault(storage);
   if (fault !== undefined)
@@ -105,7 +108,8 @@ export async function missSandbox({ config, pool, log }: Base): Promise<null> {
 }
 
 /**
- * Creates the demo account on a first start, and gives it the numbers of the sandbox. Its credentials are saved before they are shown, so a crash does not lose them.
+ * Creates the demo account on a first start, and gives it the numbers of the sandbox. Its credentials are saved before
+ * they are shown, so a crash does not lose them.
  */
 export async function createDemo({ config, pool }: Base, sandbox: Sandbox | null): Promise<NewAccount | undefined> {
   const demo = await createDemoAccount(pool);

@@ -10,7 +10,9 @@ import type { PlatformDeps } from '../platform/http/app.ts';
 import type { HealthDeps } from '../platform/http/health.ts';
 import type { SandboxRouteDeps } from '../simulators/sandbox/routes.ts';
 
-/** Everything that the routes of the program need: the combined dependencies that the rooms declare for their routes. */
+/**
+ * Everything that the routes of the program need: the combined dependencies that the rooms declare for their routes.
+ */
 export type ApiDeps = PlatformDeps &
   HealthDeps &
   CallbackDeps &

@@ -13,13 +13,15 @@ export type TaskRunner = {
   /** Returns the started tasks with the results of their last runs. */
   states(): readonly { readonly name: string; readonly last: LastRun }[];
   /**
-   * Interrupts the tasks, waits for the runs in progress, and closes the tasks in reverse order. Rejects at the end with
-   * the first failure, if there was one.
+   * Interrupts the tasks, waits for the runs in progress, and closes the tasks in reverse order. Rejects at the end
+   * with the first failure, if there was one.
    */
   stop(): Promise<void>;
 };
 
-/** Creates a runner that runs each task in its own loop. While `paused` returns true, pausable tasks check every second. */
+/**
+ * Creates a runner that runs each task in its own loop. While `paused` returns true, pausable tasks check every second.
+ */
 export function createTaskRunner(
   tasks: readonly Task[],
   { paused, log }: { readonly paused: () => boolean; readonly log: Log },

@@ -54,8 +54,8 @@ export type Program = {
   /** The origin at which the API listens; null without the API. */
   readonly address: string | null;
   /**
-   * The origin at which a process without the API serves health and metrics (WORKER_PORT); null without that setting, and
-   * with the API, which serves them itself.
+   * The origin at which a process without the API serves health and metrics (WORKER_PORT); null without that setting,
+   * and with the API, which serves them itself.
    */
   readonly health: string | null;
   /** The demo account, if this start created it. */

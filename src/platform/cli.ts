@@ -20,7 +20,10 @@ import { createSecretReader, type SecretReader, type SecretSource } from './secr
 export type CommandContext = {
   /** Returns the validated configuration. It is only read on demand, so that `--help` works with an invalid one. */
   config(): Config;
-  /** The settings that `config` reads: those of the environment and, where it has none, of the file in HELIOGRAPH_ENV_FILE. */
+  /**
+   * The settings that `config` reads: those of the environment and, where it has none, of the file in
+   * HELIOGRAPH_ENV_FILE.
+   */
   settings(): Readonly<Record<string, string | undefined>>;
   /** Declares that this command creates the file in HELIOGRAPH_ENV_FILE: it may be missing. */
   createsEnvFile(command: Command): void;
@@ -48,7 +51,9 @@ export type CommandContext = {
    * machine; `what` names the address, as in "The callback URL". Prints nothing if the output is JSON.
    */
   warnIfLocal(what: string): void;
-  /** Reads the secrets of this command; one on the command line is warned about on stderr, unless the output is JSON. */
+  /**
+   * Reads the secrets of this command; one on the command line is warned about on stderr, unless the output is JSON.
+   */
   readonly secrets: SecretReader;
 };
 

@@ -224,7 +224,7 @@ const REFUSED: [env: Record<string, string>, sentence: string][] = [
   [{ SANDBOX: 'yes' }, 'SANDBOX must be one of auto, on, off'],
   [{ LOG_LEVEL: 'verbose' }, 'LOG_LEVEL must be one of'],
   [{ PUBLIC_URL: 'sms.example.com' }, 'PUBLIC_URL must be a URL'],
-  [{ DATABASE_URL: 'postgres://u:p@host/db\nhidden' }, 'DATABASE_URL must be a URL in one line'],
+  [{ DATABASE_URL: 'postgres://u:p@host/db\nhidden' }, 'DATABASE_URL must be a single-line URL'],
   [{ PUBLIC_URL: 'https://me:hidden@sms.example.com' }, 'PUBLIC_URL must be a URL without user and password'],
   [{ PUBLIC_URL: 'https://sms.example.com/?token=1' }, 'PUBLIC_URL must be a URL without spaces, query and fragment'],
   [{ RETENTION_DAYS: '0' }, 'RETENTION_DAYS must be'],

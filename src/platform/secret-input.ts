@@ -24,8 +24,9 @@ export type SecretReader = {
     options?: { readonly required: boolean; readonly mayAsk?: boolean },
   ): Promise<string | undefined>;
   /**
-   * Returns the secret of a pair `NAME=VALUE`: of the file PATH for `@PATH`, of standard input or the prompt for `-`, and
-   * otherwise VALUE itself. Line breaks and errors as with `ofOption`; an empty VALUE on the command line is returned.
+   * Returns the secret of a pair `NAME=VALUE`: of the file PATH for `@PATH`, of standard input or the prompt for `-`,
+   * and otherwise VALUE itself. Line breaks and errors as with `ofOption`; an empty VALUE on the command line is
+   * returned.
    */
   ofPair(name: string, value: string): Promise<string>;
 };
@@ -47,7 +48,9 @@ type Terminal = {
   warn(line: string): void;
 };
 
-/** Adds the three forms of an option that takes a secret, the safe ones first: `--NAME-file`, `--NAME-stdin`, `--NAME`. */
+/**
+ * Adds the three forms of an option that takes a secret, the safe ones first: `--NAME-file`, `--NAME-stdin`, `--NAME`.
+ */
 export function addSecretOption(command: Command, flag: SecretFlag, description: string): void {
   command
     .option(`${flag}-file <path>`, `${description}: read it from this file`)

@@ -45,11 +45,11 @@ test('each destination has its own result, and an invalid one does not stop the 
   expect(results.map(({ statusCode }) => statusCode)).toEqual([200, 400, 400, 200, 400, 400, 400, 400]);
   expect(results.map(({ reason }) => reason)).toEqual([
     undefined,
-    'the number is not a phone number: write it with + and the country code',
+    'the number is not a valid phone number: write it with + and the country code',
     'the number begins with a country code that does not exist',
     undefined,
-    'the number is not a phone number: write it with + and the country code',
-    'the number is not a phone number: write it with + and the country code',
+    'the number is not a valid phone number: write it with + and the country code',
+    'the number is not a valid phone number: write it with + and the country code',
     'the text needs too many parts',
     'the text is empty',
   ]);

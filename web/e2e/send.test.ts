@@ -62,7 +62,7 @@ test('missing and invalid values are shown at their field, and nothing is sent',
   await page.getByText('The message cannot be sent yet').waitFor();
   watch.expect('400');
   await page.getByRole('button', { name: 'Send', exact: true }).click();
-  await page.getByText(/^is not a phone number/).waitFor();
+  await page.getByText(/^is not a valid phone number/).waitFor();
   await page.getByText(/^must be 1 to 11 letters/).waitFor();
   await checkPage(window, 'send-faults');
   expect(await sentList(page).count()).toBe(0);

@@ -209,7 +209,7 @@ describe('a person without a password here', () => {
     const window = await atNewKey();
     provider.person = { ...person, sub: 'carla', email: 'carla@example.com' };
     const popup = await openCompany(window);
-    const text = 'You signed in to your company as somebody else';
+    const text = 'You signed in to your company as another user';
     await popup.getByRole('alert').getByText(text).waitFor();
     await dialogOf(window).getByRole('alert').getByText(text).waitFor();
     await checkPage({ page: popup, watch: window.watch }, 'confirmed-problem');

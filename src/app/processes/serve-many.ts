@@ -14,9 +14,9 @@ export type ManyProcesses = Program & Pick<Members, 'pids' | 'failed'>;
 const OWN_POOL = 4;
 
 /**
- * Starts the program in `count` processes, each with the API and a worker, and supervises them from this one: it runs the
- * built-in PostgreSQL, brings the schema up to date and runs the sandbox, and does none of their work. Restarts a process
- * that ends (docs/decisions/0033-several-processes-at-one-address.md).
+ * Starts the program in `count` processes, each with the API and a worker, and supervises them from this one: it runs
+ * the built-in PostgreSQL, brings the schema up to date and runs the sandbox, and does none of their work. Restarts a
+ * process that ends (docs/decisions/0033-several-processes-at-one-address.md).
  */
 export const serveMany = (config: Config, count: number, stopping: Stopping): Promise<ManyProcesses> =>
   startWith(stopping, (closers) => open(config, count, { closers, stopping }));

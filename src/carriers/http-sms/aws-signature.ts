@@ -18,9 +18,9 @@ function scopeOf(host: string): Scope {
 
 /**
  * Signs a request without a query for AWS, at the time `now` in ms (Signature Version 4,
- * docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html): adds `x-amz-date` and `authorization`,
- * which covers method, path, all headers and the body, and is valid for five minutes. The host names service and region,
- * unless they are `named`.
+ * docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html): adds `x-amz-date` and
+ * `authorization`, which covers method, path, all headers and the body, and is valid for five minutes. The host names
+ * service and region, unless they are `named`.
  */
 export function signForAws(request: HttpRequest, { id, secret }: AwsKey, now: number, named?: Scope): HttpRequest {
   const { host } = new URL(request.origin);

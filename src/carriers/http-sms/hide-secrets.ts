@@ -1,8 +1,8 @@
 import type { HttpSmsSecrets } from './settings.ts';
 
 /**
- * Creates a function that replaces each secret in a text by its name, in every form in which a request can have it. Carriers
- * repeat requests in their errors, and errors are shown to accounts.
+ * Creates a function that replaces each secret in a text by its name, in every form in which a request can have it.
+ * Carriers repeat requests in their errors, and errors are shown to accounts.
  */
 export function createHider(
   secrets: HttpSmsSecrets,

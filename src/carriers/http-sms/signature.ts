@@ -92,7 +92,7 @@ function withOtherPort(url: string): string[] {
   return [`${scheme}${host}:${scheme === 'https://' ? 443 : 80}${rest}`];
 }
 
-/** More than any rotation of keys leaves valid at a time. */
+/** Maximum signatures checked, more than any rotation of keys leaves valid at a time. */
 const MAX_SIGNATURES = 5;
 
 function keyOf({ key, keyEncoding }: Verify, secrets: HttpSmsSecrets): Buffer {

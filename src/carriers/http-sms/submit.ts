@@ -95,7 +95,10 @@ const MAX_WAIT_MS = 30_000;
 
 type RetryVerdict = Exclude<Verdict, { act: 'accepted' | 'refused' }>;
 
-/** Only an error of this message counts as an attempt; the others concern the link or our account. */
+/**
+ * Returns the outcome `retry`. Only an error of this message counts as an attempt; the others concern the link or our
+ * account.
+ */
 function retry(verdict: RetryVerdict, { gate, throttle, timing }: SubmitDeps): Outcome {
   const { act, text } = verdict;
   if (act === 'not-written') return { kind: 'retry', afterMs: 0, counts: false, code: 'NOT_SENT', text };

@@ -82,5 +82,5 @@ function compileAnswer({ network, mcc, mnc, ported, portedIs = ['true'] }: Looku
   };
 }
 
-/** Some services write the network code as a number, without its leading zero. */
+/** Joins MCC and MNC. Some services write the network code as a number, without its leading zero. */
 const networkOf = (mcc: string, mnc: string): string => (mnc === '' ? '' : `${mcc}${mnc.padStart(2, '0')}`);

@@ -8,7 +8,8 @@ type LookupProtocol = { readonly baseUrl: string; readonly request: object; read
 
 /** The protocols of well-known lookup services, as publicly documented in November 2026. */
 export const LOOKUP_PRESETS: Readonly<Record<LookupPresetName, LookupProtocol>> = {
-  // Lookup v2 with Line Type Intelligence (twilio.com/docs/lookup/v2-api/line-type-intelligence). The account is the SID.
+  // Lookup v2 with Line Type Intelligence (twilio.com/docs/lookup/v2-api/line-type-intelligence). The account is the
+  // SID.
   twilio: {
     baseUrl: 'https://lookups.twilio.com',
     request: {

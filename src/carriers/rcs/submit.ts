@@ -88,7 +88,10 @@ function finalOutcome(verdict: Extract<Verdict, { act: 'accepted' | 'refuse' }>,
 
 type RetryVerdict = Exclude<Verdict, { act: 'accepted' | 'refuse' }>;
 
-/** Only errors of this message count as attempts; the others concern the network or our account. */
+/**
+ * Returns the outcome `retry`. Only errors of this message count as attempts; the others concern the network or our
+ * account.
+ */
 function retryOutcome(
   { act, code, text }: RetryVerdict,
   { sender }: Submission,

@@ -1,4 +1,6 @@
-/** Enough for the messages that can be in flight at a time; the oldest destination is removed first. */
+/**
+ * Number of destinations kept, enough for the messages that can be in flight at a time; the oldest is removed first.
+ */
 const MAX_DESTINATIONS = 10_000;
 
 /**

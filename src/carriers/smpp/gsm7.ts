@@ -30,7 +30,9 @@ const EXTENSION: ReadonlyMap<number, string> = new Map([
 const ABSENT = 0xffff;
 const EXTENDED = 0x100;
 
-/** Codes by UTF-16 unit: the septet, the septet + 0x100 when it follows an escape, or ABSENT. One lookup per character. */
+/**
+ * Codes by UTF-16 unit: the septet, the septet + 0x100 when it follows an escape, or ABSENT. One lookup per character.
+ */
 const CODES = buildCodes();
 
 function buildCodes(): Uint16Array {

@@ -236,8 +236,8 @@ export function spellings(id: string): string[] {
 }
 
 /**
- * Returns true if an id consists of these digits. Longer texts are not ids, and the time to convert them would grow with the
- * square of their length.
+ * Returns true if an id consists of these digits. Longer texts are not ids, and the time to convert them would grow
+ * with the square of their length.
  */
 function isNumber(id: string, digits: RegExp): boolean {
   return id.length <= MAX_ID_LENGTH && digits.test(id);

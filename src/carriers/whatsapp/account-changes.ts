@@ -22,8 +22,8 @@ const shorten = (text: string, maxLength: number): string =>
   text.replaceAll('\0', '').slice(0, maxLength).toWellFormed();
 
 /**
- * Reads a change of the account or of one of its numbers; null for a field about something else. The text is that of the
- * network: `account_update: {"event":"ACCOUNT_RESTRICTION", …}`.
+ * Reads a change of the account or of one of its numbers; null for a field about something else. The text is that of
+ * the network: `account_update: {"event":"ACCOUNT_RESTRICTION", …}`.
  */
 export function readAccountChange(field: string, value: unknown): Notice | null {
   if (!ACCOUNT_FIELDS.has(field)) return null;

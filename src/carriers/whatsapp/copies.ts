@@ -8,7 +8,10 @@ import { uploadMedia } from './media.ts';
 
 /** The copies of our files at the network; see `createCopies`. */
 export type Copies = {
-  /** Returns the network's id of a file for messages of this number, which is uploaded if necessary; null without one. Never rejects. */
+  /**
+   * Returns the network's id of a file for messages of this number, which is uploaded if necessary; null without one.
+   * Never rejects.
+   */
   idOf(phoneNumberId: string, file: OwnFile): Promise<string | null>;
   /** Forgets a copy that the network did not accept in a message. */
   forget(phoneNumberId: string, file: OwnFile, networkId: string): Promise<void>;
@@ -27,8 +30,8 @@ const REMEMBER_MS = 3_600_000;
 const RETRY_MS = 60_000;
 
 /**
- * Creates the store of copies. A file is uploaded once for each number and sent by its id from then on, so that the network
- * does not have to reach us, and does not fetch the file for every message.
+ * Creates the store of copies. A file is uploaded once for each number and sent by its id from then on, so that the
+ * network does not have to reach us, and does not fetch the file for every message.
  */
 export function createCopies(client: GraphClient, log: Log): Copies {
   const known = new LRUCache<string, { readonly id: Promise<string | null> }>({

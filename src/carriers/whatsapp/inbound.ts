@@ -9,10 +9,9 @@ type InboundContent = { readonly type: InboundType; readonly text: string; reado
 const MAX_TEXT_LENGTH = 16_384;
 
 /**
- * Reads one inbound message (Cloud API, webhooks); null without a sender or an id. The source is the
- * number in digits, or the business-scoped user id of a person who shows no number. `metadata` names the
- * number that it was sent to. `raw` is the item itself, which also holds the quoted message, the advertisement that led to
- * it, or an order.
+ * Reads one inbound message (Cloud API, webhooks); null without a sender or an id. The source is the number in digits,
+ * or the business-scoped user id of a person who shows no number. `metadata` names the number that it was sent to.
+ * `raw` is the item itself, which also holds the quoted message, the advertisement that led to it, or an order.
  */
 export function readInbound(item: unknown, metadata: unknown, contacts: readonly unknown[]): Inbound | null {
   const id = getText(item, 'id');

@@ -105,7 +105,7 @@ describe('a mail domain is proven by its record in DNS', () => {
   test('only if a name server answers', async () => {
     await putOther({ emailDomains: [`${domain}.silent.example`] });
     const { status, body } = await stage.verify(`${domain}.silent.example`, other.apiKey);
-    expect([status, body.message]).toEqual([502, expect.stringContaining('No name server answers')]);
+    expect([status, body.message]).toEqual([502, expect.stringContaining('No name server responds')]);
   });
 
   test('at most ten times a minute', async () => {

@@ -227,7 +227,7 @@ describe('the test', () => {
     expect((await call('POST', `${A}/test`)).body).toMatchObject({
       acknowledged: false,
       status: null,
-      error: 'the connection was closed before the answer was complete',
+      error: 'the connection was closed before the response was complete',
     });
   });
 });

@@ -75,9 +75,9 @@ test('what is below the path of PUBLIC_URL is called, as in all links', async ()
 
 test('an answer that never ends, one that is no HTTP, and a missing file of authorities are named as such', async () => {
   const endless = await check(await listen((_request, response) => void response.writeHead(200).write('x')));
-  expect(endless.detail).toMatch(/cannot be reached: the answer did not come in time$/);
+  expect(endless.detail).toMatch(/cannot be reached: the response did not arrive in time$/);
   const odd = await check(await listen((_request, response) => void response.writeHead(999).end()));
-  expect(odd.detail).toMatch(/cannot be reached: the answer is not valid HTTP$/);
+  expect(odd.detail).toMatch(/cannot be reached: the response is not valid HTTP$/);
   const { publicUrl, webhooks } = await settings(await listenAs(KEY));
   const lacking = await checkFromOutside({ publicUrl, webhooks: { ...webhooks, caFile: '/none/ca.pem' } }, KEY);
   expect(lacking).toMatchObject({ ok: false, advice: 'WEBHOOK_CA_FILE /none/ca.pem cannot be read: correct it.' });

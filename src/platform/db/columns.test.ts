@@ -49,7 +49,9 @@ const read = (rows: readonly Row[]): Promise<Record<string, unknown>[]> =>
     })} AS u`,
   );
 
-/** A row as it comes back: UTF-8 has no unpaired surrogates, and the driver returns bytes as a Buffer and parses JSON. */
+/**
+ * A row as it comes back: UTF-8 has no unpaired surrogates, and the driver returns bytes as a Buffer and parses JSON.
+ */
 const asRead = (row: Row): Record<string, unknown> => ({
   ...row,
   name: row.name?.toWellFormed() ?? null,

@@ -6,9 +6,9 @@ import type { Db, Statement } from './query.ts';
 /** Statements that are collected and then sent as one transaction. */
 export type Pipeline = Db & {
   /**
-   * Sends the collected statements; a later one is rejected. Resolves when they are committed, and after the promises of
-   * all of them. Rejects with the first error: then nothing is stored, and the other statements are rejected as well.
-   * After an error that is not PostgreSQL's own the state of the connection is unknown.
+   * Sends the collected statements; a later one is rejected. Resolves when they are committed, and after the promises
+   * of all of them. Rejects with the first error: then nothing is stored, and the other statements are rejected as
+   * well. After an error that is not PostgreSQL's own the state of the connection is unknown.
    */
   send(client: PoolClient): Promise<void>;
 };

@@ -104,7 +104,10 @@ export function createPool(connectionString: string, { max, applicationName, log
   return pool;
 }
 
-/** Returns a class of sessions, as the pool wants it, that connect to the server that accepted writes last, and follow it. */
+/**
+ * Returns a class of sessions, as the pool wants it, that connect to the server that accepted writes last, and follow
+ * it.
+ */
 function sessionOf(servers: Servers): typeof pg.Client {
   return class extends pg.Client {
     constructor(config?: string | pg.ClientConfig) {

@@ -39,8 +39,8 @@ const WATCH_MS = 5000;
 const START_MS = 30_000;
 
 /**
- * The servers of each DATABASE_URL of this process. They are shared, because all sessions of a process must agree on which
- * server is the primary.
+ * The servers of each DATABASE_URL of this process. They are shared, because all sessions of a process must agree on
+ * which server is the primary.
  */
 const known = new Map<string, Servers>();
 

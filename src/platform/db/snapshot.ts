@@ -19,7 +19,7 @@ export type Snapshot = {
   close(): Promise<void>;
 };
 
-/** Longer than any file should take: a stuck query must not hold back vacuum forever. */
+/** Time limit of a query, longer than any file should take: a stuck one must not hold back vacuum forever. */
 const STATEMENT_TIMEOUT_MINUTES = 60;
 const SETTINGS = { statement_timeout: `${STATEMENT_TIMEOUT_MINUTES}min`, timezone: 'UTC', jit: 'off' };
 

@@ -9,7 +9,9 @@ import { refuseInTransaction, transaction } from './transaction.ts';
 /** The account whose rows are accessed; an actor is one. */
 type Tenant = { readonly accountId: number };
 
-/** The share of a pool that works for accounts. The rest is for batches of single sends, sign-ins and background work. */
+/**
+ * The share of a pool that works for accounts. The rest is for batches of single sends, sign-ins and background work.
+ */
 const SHARE_OF_ACCOUNTS = 0.6;
 /**
  * Number of accounts that find connections at the same time, however much each of them asks for, if the pool is large
@@ -42,8 +44,8 @@ export function inTurn<T>(pool: Pool, { accountId }: Tenant, work: () => Promise
 
 /**
  * Returns the database with the rights of one account: every query runs as `heliograph_tenant` under row-level security
- * (the policies of db/migrations), in its own transaction and one round trip. A statement that lacks the condition on the
- * account can neither read nor write rows of other accounts (docs/decisions/0010-two-walls.md).
+ * (the policies of db/migrations), in its own transaction and one round trip. A statement that lacks the condition on
+ * the account can neither read nor write rows of other accounts (docs/decisions/0010-two-walls.md).
  *
  * Use it for everything done on behalf of a caller: routes and the operations behind them. Batches across accounts use
  * the pool.

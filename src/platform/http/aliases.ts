@@ -9,7 +9,8 @@ const ALIASES: readonly (readonly [alias: string, prefix: string])[] = [
 const CONVERSATIONS: readonly [string, string] = [`${PG}/conversations`, `${PG}/inbox/conversations`];
 
 /**
- * Longer than any path of a route: a client's own ID has up to 255 characters, each of up to twelve when it is escaped.
+ * Limit above the path of any route: a client's own ID has up to 255 characters, each of up to twelve when it is
+ * escaped.
  */
 const MAX_PATH_LENGTH = 8 * 1024;
 /** A path without a route. */

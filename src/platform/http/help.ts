@@ -18,8 +18,8 @@ reference is at <a href="/docs">/docs</a>.</p></html>
 const UNKNOWN = '<!doctype html><html lang="en"><meta charset="utf-8"><title>Not found</title><h1>Page not found</h1>';
 
 /**
- * Only our own files, and no inline script. The generator colours code by style attributes, hence `unsafe-inline` only
- * for these; icons in its style sheet are data URLs.
+ * Headers of the pages: only our own files are allowed, and no inline script. The generator colours code by style
+ * attributes, hence `unsafe-inline` only for these; icons in its style sheet are data URLs.
  */
 const HEADERS = {
   'content-security-policy': [

@@ -94,7 +94,7 @@ const keyReused = (): AppError =>
 const secretOfAnother = (): AppError =>
   new AppError('conflict', {
     message:
-      'This Idempotency-Key was already used by another user or API key of the account, and the answer holds a secret, ' +
+      'This Idempotency-Key was already used by another user or API key of the account, and the response holds a secret, ' +
       'which is not shown again: use another Idempotency-Key',
   });
 

@@ -6,9 +6,9 @@ import type { Metrics } from '../metrics.ts';
 import type { App } from './app.ts';
 import { routeOf } from './request-id.ts';
 
-/** Longer holds are reported: everything else waits for that long. */
+/** Minimum length of a reported hold: everything else waits for that long. */
 const LONG_MS = 50;
-/** There is at most one report in this time. */
+/** Minimum interval between two reports. */
 const REPORT_EVERY_MS = 60_000;
 
 type Deps = { readonly log: Pick<AppLog, 'warn'>; readonly metrics: Pick<Metrics, 'registry'> };

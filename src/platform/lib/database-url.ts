@@ -1,6 +1,6 @@
 /**
- * Splits a URL of PostgreSQL with several hosts, as libpq writes them (`postgres://user@a:5432,b:5432/name`), into one URL
- * for each host, in order. Any other text is returned as it is.
+ * Splits a URL of PostgreSQL with several hosts, as libpq writes them (`postgres://user@a:5432,b:5432/name`), into one
+ * URL for each host, in order. Any other text is returned as it is.
  */
 export function splitHosts(url: string): string[] {
   const scheme = url.indexOf('://');
@@ -41,7 +41,9 @@ export type DatabaseTls = {
   readonly checks: 'nothing' | 'authority' | 'authority and name';
   /** True if TLS begins immediately, without asking the server first (PostgreSQL 17 and newer). */
   readonly isDirect: boolean;
-  /** The file with the authorities that may have signed the certificate; `system` for those that this machine trusts. */
+  /**
+   * The file with the authorities that may have signed the certificate; `system` for those that this machine trusts.
+   */
   readonly sslrootcert: string | undefined;
   readonly sslcert: string | undefined;
   readonly sslkey: string | undefined;

@@ -27,8 +27,8 @@ function formatOf(zone: string): Intl.DateTimeFormat {
 }
 
 /**
- * Returns the local time of an instant in a time zone of the IANA database, with its summer time. Throws a RangeError for an
- * unknown zone (`isTimeZone`).
+ * Returns the local time of an instant in a time zone of the IANA database, with its summer time. Throws a RangeError
+ * for an unknown zone (`isTimeZone`).
  */
 export function localTimeOf(zone: string, at: Date): LocalTime {
   let [minute, weekday] = [0, 0];

@@ -16,8 +16,8 @@ export const MAX_PLACEHOLDER_NAME_LENGTH = 64;
 
 /**
  * Splits a text at its placeholders: `{{name}}` and, with `defaults`, also `{{name|default}}`. A name contains neither
- * braces nor a `|`; a default contains anything but `}}`. All other braces are text. The parts, joined in their order as
- * they are written, are the text. The time is proportional to the length of the text, whatever it contains.
+ * braces nor a `|`; a default contains anything but `}}`. All other braces are text. The parts, joined in their order
+ * as they are written, are the text. The time is proportional to the length of the text, whatever it contains.
  */
 export function splitPlaceholders(text: string, { defaults }: { readonly defaults: boolean }): TextPart[] {
   const parts: TextPart[] = [];
@@ -77,8 +77,8 @@ export function placeholderNames(text: string): string[] {
 }
 
 /**
- * Replaces the placeholders `{{name}}` of a text by their values. One without a value stays as it is written. Values are
- * data: braces in them are not replaced again.
+ * Replaces the placeholders `{{name}}` of a text by their values. One without a value stays as it is written. Values
+ * are data: braces in them are not replaced again.
  */
 export function fillPlaceholders(text: string, valueOf: (name: string) => string | undefined): string {
   const fill = (part: Placeholder): string => (isNamed(part) ? valueOf(part.name) : undefined) ?? part.whole;

@@ -50,7 +50,7 @@ export function databaseUrl(value: string): string {
   const example = 'postgres://user:password@host:5432/database, with several hosts as host1:5432,host2:5432';
   if (value === '') return value;
   // A parser drops line breaks, and joins the text of two lines: perhaps two secrets.
-  if (/\p{Cc}/u.test(value)) return must('a URL in one line');
+  if (/\p{Cc}/u.test(value)) return must('a single-line URL');
   if (!splitHosts(value).every(isUrl)) return must(`a URL such as ${example}`);
   readTls(value);
   return value;
@@ -116,7 +116,9 @@ export function tlvTags(value: string): readonly number[] {
   const wrong = names.find((_, i) => tags[i] === 0 || OWN_TLV_TAGS.has(tags[i] ?? 0));
   return wrong === undefined
     ? [...new Set(tags)]
-    : must(`comma-separated tags such as 0x1401, of parameters that the gateway leaves alone; "${wrong}" is none`);
+    : must(
+        `comma-separated tags such as 0x1401, of parameters that the gateway does not use itself; "${wrong}" is not one`,
+      );
 }
 
 /** Parses OAuth scopes, separated by commas or spaces: the required ones of the network must be among them. */
@@ -125,7 +127,7 @@ export const scopesOf =
   (value: string): readonly string[] => {
     const scopes = [...new Set(value.split(/[\s,]+/).filter((scope) => scope !== ''))];
     const wrong = scopes.find((scope) => !/^[\x21\x23-\x5b\x5d-\x7e]{1,200}$/.test(scope));
-    if (wrong !== undefined) return must(`comma-separated scopes; "${wrong}" is none`);
+    if (wrong !== undefined) return must(`comma-separated scopes; "${wrong}" is not one`);
     const missing = missingScopes(platform, scopes);
     return missing.length === 0 ? scopes : must(`scopes that include ${missing.join(' and ')}`);
   };
@@ -140,7 +142,7 @@ export const matching =
 export const mailAddress = (value: string): string =>
   value.length <= 254 && /^[^\s<>@,;:"()]{1,64}@[^\s<>@,;:"()]{1,253}$/.test(value)
     ? value
-    : must('a mail address such as messages@example.com');
+    : must('an email address such as messages@example.com');
 
 /** Decodes a 256-bit key in hex or base64url; an empty text is undefined. */
 export function secretKey(value: string): Buffer | undefined {

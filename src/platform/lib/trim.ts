@@ -1,6 +1,6 @@
 /**
- * Removes all of one character from the end of a text. The expression `/\/+$/` does the same in quadratic time: it tries
- * every slash of a run that is not at the end.
+ * Removes all of one character from the end of a text. The expression `/\/+$/` does the same in quadratic time: it
+ * tries every slash of a run that is not at the end.
  */
 export function trimCharacterEnd(text: string, character: string): string {
   let end = text.length;

@@ -11,8 +11,8 @@ import type { Mail } from './transport.ts';
 export type NewMail = Mail & { readonly kind: MailKind; readonly accountId: number; readonly expiresAt: Date };
 
 const REFUSED: Readonly<Record<UsedUp['of'], string>> = {
-  recipient: 'This address has received all the mails that it may for now: try again later',
-  account: 'The account has sent all the mails that it may in a day: try again later',
+  recipient: 'This address has reached its email limit: try again later',
+  account: 'The account has reached its daily email limit: try again later',
 };
 
 /**

@@ -23,7 +23,7 @@ type Deps = {
   readonly log: Log;
 };
 
-/** Longer than the steps of one mail may take: after a crash another worker sends it again. */
+/** Lease of a mail, longer than its steps may take: after a crash another worker sends it again. */
 const LEASE_MS = 2 * MINUTE_MS;
 const FIRST_RETRY_MS = 5 * SECOND_MS;
 const MAX_RETRY_MS = 10 * MINUTE_MS;

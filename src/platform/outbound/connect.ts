@@ -77,7 +77,7 @@ function limitAnswerSize(socket: Socket, maxBytes: number): Socket {
       if (socket.bytesWritten !== written) [bytes, written] = [0, socket.bytesWritten];
       bytes += chunk?.length ?? 0;
       if (bytes <= maxBytes) return chunk;
-      socket.destroy(Object.assign(new Error('the answer is too long'), { code: ANSWER_TOO_LONG }));
+      socket.destroy(Object.assign(new Error('the response is too long'), { code: ANSWER_TOO_LONG }));
       return null;
     },
   });

@@ -3,23 +3,23 @@ import { ADDRESS_REFUSED } from './guard.ts';
 
 const MESSAGES: Readonly<Record<string, string>> = {
   [ADDRESS_REFUSED]: 'the host has a non-public address',
-  [ANSWER_TOO_LONG]: 'the answer is too long',
+  [ANSWER_TOO_LONG]: 'the response is too long',
   ENOTFOUND: 'the host does not resolve',
   ENODATA: 'the host does not resolve',
   EAI_AGAIN: 'the host does not resolve',
   ESERVFAIL: 'the host does not resolve: its name server failed',
-  ETIMEOUT: 'the host does not resolve: its name server did not answer',
-  ECANCELLED: 'the host does not resolve: its name server did not answer',
+  ETIMEOUT: 'the host does not resolve: its name server did not respond',
+  ECANCELLED: 'the host does not resolve: its name server did not respond',
   ECONNREFUSED: 'the connection was refused',
   ECONNRESET: 'the connection was reset',
   EPIPE: 'the connection was reset',
   ETIMEDOUT: 'the connection timed out',
-  TimeoutError: 'the answer did not come in time',
+  TimeoutError: 'the response did not arrive in time',
   // A status that no response can have.
-  RangeError: 'the answer is not valid HTTP',
+  RangeError: 'the response is not valid HTTP',
   UND_ERR_CONNECT_TIMEOUT: 'the connection timed out',
-  UND_ERR_SOCKET: 'the connection was closed before the answer was complete',
-  UND_ERR_HEADERS_OVERFLOW: 'the headers of the answer are too long',
+  UND_ERR_SOCKET: 'the connection was closed before the response was complete',
+  UND_ERR_HEADERS_OVERFLOW: 'the headers of the response are too long',
   ENETUNREACH: 'the address cannot be reached',
   EHOSTUNREACH: 'the address cannot be reached',
   EADDRNOTAVAIL: 'the address cannot be reached',
@@ -37,7 +37,7 @@ export function describeFault(error: unknown): string {
   // A host with several addresses fails with one error for each of them.
   const first: unknown = error instanceof AggregateError ? error.errors[0] : error;
   if (!(first instanceof Error)) return 'the request failed';
-  if (first.name === 'HTTPParserError') return 'the answer is not valid HTTP';
+  if (first.name === 'HTTPParserError') return 'the response is not valid HTTP';
   const code = 'code' in first && typeof first.code === 'string' ? first.code : first.name;
   const words = MESSAGES[code];
   if (words !== undefined) return words;

@@ -99,11 +99,11 @@ describe('a bad receiver', () => {
   );
 
   test.each([
-    ['header bomb', 'the headers of the answer are too long'],
+    ['header bomb', 'the headers of the response are too long'],
     ['interim answers', 'too many interim answers'],
-    ['chunk extensions', 'the answer is too long'],
-    ['close', 'the connection was closed before the answer was complete'],
-    ['garbage', 'the answer is not valid HTTP'],
+    ['chunk extensions', 'the response is too long'],
+    ['close', 'the connection was closed before the response was complete'],
+    ['garbage', 'the response is not valid HTTP'],
   ] as const)('with %s fails with the reason in words', async (manner, reason) => {
     receiver.answer({ manner });
     expect(await poster.post(request())).toEqual(failed(reason));
@@ -117,7 +117,7 @@ describe('a bad receiver', () => {
     expect(await own.post({ ...request(), url: `${other.url}/good` })).toEqual(answered(200));
     await other.received(2);
     await other[Symbol.asyncDispose]();
-    expect(await bad).toEqual(failed('the connection was closed before the answer was complete'));
+    expect(await bad).toEqual(failed('the connection was closed before the response was complete'));
   });
 });
 

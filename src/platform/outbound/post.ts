@@ -37,7 +37,7 @@ export type Poster = {
 /** Covers everything: resolving, connecting, writing, and the whole response. */
 const DEADLINE_MS = 5000;
 const MAX_BODY_BYTES = 16 * 1024;
-/** Enough to see why a server rejects a request; the rest of a body is counted and discarded. */
+/** Kept bytes of a body, enough to see why a server rejects a request; the rest is counted and discarded. */
 const KEPT_BODY_BYTES = 1024;
 const MAX_HEADER_BYTES = 16 * 1024;
 /** Maximum responses with status 1xx: servers send 100 and 103 at most once. Each costs as much as a final response. */

@@ -57,7 +57,7 @@ export const createResolveTexts =
     }
   };
 
-/** Each call has its own resolver, which can be cancelled independently. */
+/** Queries DNS. Each call has its own resolver, which can be cancelled independently. */
 async function askDns<T>({ servers = [] }: Options, ask: (resolver: Resolver) => Promise<T>): Promise<T> {
   const resolver = new Resolver({ timeout: 1000, tries: 2 });
   if (servers.length > 0) resolver.setServers(servers);

@@ -43,7 +43,7 @@ const MAX_REFUSED_NUMBERS = 100_000;
 
 /** Creates the endpoint that accepts messages. */
 export function createInbox({ script, ledger, random, agents, messages }: InboxOptions): Inbox {
-  /** Rejections by number: how often a message was rejected because of `refuseTimes` since one was accepted. */
+  /** Rejections by number: messages rejected because of `refuseTimes` since one was accepted. */
   const refusals = createRecentMap<number>(() => MAX_REFUSED_NUMBERS);
 
   async function create(request: MessageRequest): Promise<SandboxAnswer> {

@@ -30,7 +30,7 @@ export const listFields = (sort = '', limit = 25) => ({ page: whole(), limit: wh
 
 /**
  * The state of a page in its URL, so that it can be bookmarked, shared and navigated. Default values and values that
- * cannot be parsed are left out. A change of anything but `page` returns to the first page.
+ * cannot be parsed are omitted. A change of anything but `page` returns to the first page.
  *
  *     const [search, setSearch] = useUrlState(FIELDS); // FIELDS outside of the component
  *     setSearch({ status: 'sent' });

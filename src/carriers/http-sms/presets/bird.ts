@@ -1,10 +1,11 @@
 import { definePreset } from '../preset.ts';
 
 /**
- * Bird Channels API (docs.bird.com/api/channels-api, and …/notifications-api/api-reference/webhooks/verifying-a-webhook, in November 2026). The base URL has
- * the workspace and the channel, which is the sender: `https://api.bird.com/workspaces/…/channels/…`. Statuses and inbound
- * messages need webhook subscriptions (`sms.outbound`, `sms.inbound`) with the callback URL and the signing key. Bird repeats
- * a callback for eight hours with its first time.
+ * Bird Channels API (docs.bird.com/api/channels-api, and
+ * …/notifications-api/api-reference/webhooks/verifying-a-webhook, in November 2026). The base URL has the workspace and
+ * the channel, which is the sender: `https://api.bird.com/workspaces/…/channels/…`. Statuses and inbound messages need
+ * webhook subscriptions (`sms.outbound`, `sms.inbound`) with the callback URL and the signing key. Bird repeats a
+ * callback for eight hours with its first time.
  */
 export const bird = definePreset({
   needs: ['baseUrl', 'apiKey', 'signingKey'],

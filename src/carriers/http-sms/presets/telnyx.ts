@@ -1,9 +1,10 @@
 import { definePreset } from '../preset.ts';
 
 /**
- * Telnyx Messaging API v2 (developers.telnyx.com/api-reference/messages, …/docs/messaging/messages/receiving-webhooks and
- * …/error-codes, in November 2026; telnyx-node 7.24). The account, which senders with letters need, is the messaging profile id. The signing key is the public key
- * of the account there. Inbound messages need the callback URL at the messaging profile.
+ * Telnyx Messaging API v2 (developers.telnyx.com/api-reference/messages, …/docs/messaging/messages/receiving-webhooks
+ * and …/error-codes, in November 2026; telnyx-node 7.24). The account, which senders with letters need, is the
+ * messaging profile id. The signing key is the public key of the account there. Inbound messages need the callback URL
+ * at the messaging profile.
  */
 export const telnyx = definePreset({
   baseUrl: 'https://api.telnyx.com',

@@ -1,9 +1,10 @@
 import { definePreset } from '../preset.ts';
 
 /**
- * Twilio Programmable Messaging, API 2010-04-01 (twilio.com/docs/messaging/api/message-resource, twilio.com/docs/api/errors,
- * in November 2026; twilio-oai of April 2026, and twilio-node 6.2.0). The account is the account SID, the API key its auth token, which signs the callbacks, too. Inbound
- * messages need the callback URL at the number or the messaging service there.
+ * Twilio Programmable Messaging, API 2010-04-01 (twilio.com/docs/messaging/api/message-resource,
+ * twilio.com/docs/api/errors, in November 2026; twilio-oai of April 2026, and twilio-node 6.2.0). The account is the
+ * account SID, the API key its auth token, which signs the callbacks, too. Inbound messages need the callback URL at
+ * the number or the messaging service there.
  */
 export const twilio = definePreset({
   baseUrl: 'https://api.twilio.com',

@@ -1,9 +1,10 @@
 import { definePreset } from '../preset.ts';
 
 /**
- * Vonage SMS API (developer.vonage.com/api/sms, developer.vonage.com/api-errors/sms, in November 2026). The account is the API
- * key, the API key here its secret. Callbacks prove their origin by the token in their URL, because Vonage signs them only on
- * request. Inbound messages need the callback URL with the token at the number there; GET and POST both work.
+ * Vonage SMS API (developer.vonage.com/api/sms, developer.vonage.com/api-errors/sms, in November 2026). The account is
+ * the API key, the API key here its secret. Callbacks prove their origin by the token in their URL, because Vonage
+ * signs them only on request. Inbound messages need the callback URL with the token at the number there; GET and POST
+ * both work.
  */
 export const vonage = definePreset({
   baseUrl: 'https://rest.nexmo.com',

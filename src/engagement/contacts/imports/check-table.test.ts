@@ -162,7 +162,7 @@ test('removeHead decides whether the first row is a header, whatever it looks li
   const mapping = { 1: 'phoneNumber' };
   expect((await check([head, ['+393331234567', '1']], { removeHead: true, mapping })).checked).toHaveLength(1);
   expect(await faultsOf([['phone'], ['+393331234567']], { removeHead: false, mapping })).toEqual([
-    expect.stringContaining('is not a phone number'),
+    expect.stringContaining('is not a valid phone number'),
     'good',
   ]);
 });

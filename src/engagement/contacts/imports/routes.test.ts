@@ -192,7 +192,7 @@ test('the rejected rows are a CSV file that can be corrected and sent again, and
   const { status, headers, body } = await client.request('GET', `${PATH}/imports/${importId}/rejects`);
   expect([status, headers.get('content-type')]).toEqual([200, 'text/csv; charset=utf-8']);
   expect(headers.get('content-disposition')).toBe(`attachment; filename="rejects-${importId}.csv"`);
-  const notANumber = 'phoneNumber is not a phone number: write it with + and the country code';
+  const notANumber = 'phoneNumber is not a valid phone number: write it with + and the country code';
   const missing = 'phoneNumber is missing: imported contacts are identified by their numbers';
   expect(body).toBe(
     [

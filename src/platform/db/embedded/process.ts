@@ -45,7 +45,7 @@ const RETRY_MS = 10_000;
 /** Failure of a port taken between choice and use, or of processes of a killed server that have not ended yet. */
 const TRANSIENT_FAILURE =
   /Address already in use|pre-existing shared memory block|lock file "postmaster.pid" already exists/;
-/** Some network and shared folders support no sockets. */
+/** Error of network and shared folders that support no sockets. */
 const NO_SOCKETS = /could not create any Unix-domain sockets/;
 const MAX_LOG_BYTES = 10_000_000;
 

@@ -1,4 +1,7 @@
-/** Longer names are not typing errors, and comparing them would cost more than it is worth. */
+/**
+ * Maximum length of a compared name: longer ones are not typing errors, and comparing them would cost more than it is
+ * worth.
+ */
 const MAX_LENGTH = 64;
 
 /**

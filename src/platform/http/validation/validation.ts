@@ -18,8 +18,8 @@ const FORGIVEN: readonly (string | undefined)[] = ['body', 'querystring'];
  */
 const MAX_VALUES_FOR_FULL_LIST = 2_000;
 /**
- * A corrected word may decide which branch of a union is meant, which may have further words to correct. Of a large body
- * only the first fault is known, and corrected, each time.
+ * A corrected word may decide which branch of a union is meant, which may have further words to correct. Of a large
+ * body only the first fault is known, and corrected, each time.
  */
 const MAX_CORRECTIONS = 10;
 /** Maximum number of faults in one response. */

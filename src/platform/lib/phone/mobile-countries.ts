@@ -1,6 +1,6 @@
 /**
- * Calling codes, each with the mobile country codes whose networks have its numbers (ITU-T E.212 and E.164). Codes of no
- * country, such as 901, are missing.
+ * Calling codes, each with the mobile country codes whose networks have its numbers (ITU-T E.212 and E.164). Codes of
+ * no country, such as 901, are missing.
  */
 const MOBILE_COUNTRIES = `
   1:302,310,311,312,313,314,315,316,330,332,338,342,344,346,348,350,352,354,356,358,360,362,364,365,366,370,374,376,534,535,544

@@ -20,7 +20,7 @@ export const DEFAULT_NUMBER_RULES: NumberRules = { defaultCountry: null, numberC
 
 /** Errors of a phone number. Clients see these texts after the name of its field. */
 export const NUMBER_FAULTS = {
-  not_a_number: 'is not a phone number: write it with + and the country code',
+  not_a_number: 'is not a valid phone number: write it with + and the country code',
   no_country_code: 'has no country code: write it with + and the country code',
   unknown_country_code: 'begins with a country code that does not exist',
   impossible_length: 'is too short or too long for its country',

@@ -42,7 +42,8 @@ test.each([
   expect(read(text, rules(country))).toBe(e164);
 });
 
-// The findings of a conformance test: as international numbers, these would have reached France, Switzerland and Brazil.
+// The findings of a conformance test: as international numbers, these would have reached France, Switzerland and
+// Brazil.
 test.each(['3331234567', '4155551234', '5551234567', '393331234567'])(
   'without a default country, %s is refused and not sent to another one',
   (text) => {

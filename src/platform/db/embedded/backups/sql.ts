@@ -18,8 +18,8 @@ export async function startBackup(session: Db): Promise<void> {
 }
 
 /**
- * Ends the backup of this session. Returns the content of its file `backup_label`, and the last WAL segment that it needs,
- * which is complete.
+ * Ends the backup of this session. Returns the content of its file `backup_label`, and the last WAL segment that it
+ * needs, which is complete.
  */
 export const stopBackup = (session: Db): Promise<{ label: string; lastSegment: string }> =>
   one(
