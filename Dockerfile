@@ -50,5 +50,5 @@ fetch(origin + '/health/live').then((answer) => process.exit(answer.ok ? 0 : 1),
 # Operator commands: docker compose exec gateway heliograph connection list
 # Young objects in 8 MB: 30 MB less at the peak of a bulk send than by default, at the same rate. Old objects are collected
 # when the heap reaches 2.5 times its live size, not 4 times: 100 MB less at the peak of a campaign.
-ENTRYPOINT ["node", "--max-semi-space-size=8", "--heap-growing-percent=150", "src/app/main.ts"]
+ENTRYPOINT ["node", "--max-semi-space-size=8", "--heap-growing-percent=150", "src/main.ts"]
 CMD ["serve"]

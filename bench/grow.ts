@@ -1,8 +1,7 @@
-import { ensurePartitions } from '../src/platform/db/partitions.ts';
-import { createPastDayIndexer } from '../src/platform/db/past-day-indexes.ts';
-import { DAY_MS } from '../src/platform/lib/time.ts';
+import { createPastDayIndexer, ensurePartitions } from '../src/core/db/partitions.ts';
+import { DAY_MS } from '../src/core/time.ts';
 import { startGateway } from './lib/backend.ts';
-import { type Costs, costFigures, countCosts, cpuMicrosOf, memoryFigures } from './lib/costs.ts';
+import { costFigures, type Costs, countCosts, cpuMicrosOf, memoryFigures } from './lib/costs.ts';
 import { fillHistory } from './lib/fill-history.ts';
 import type { Report } from './lib/report.ts';
 import { openStage, sendBulk, type Stage } from './lib/stage.ts';

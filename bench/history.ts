@@ -1,13 +1,12 @@
-import { randomInt } from 'node:crypto';
-import type pg from 'pg';
-import { ensurePartitions } from '../src/platform/db/partitions.ts';
-import { createPastDayIndexer } from '../src/platform/db/past-day-indexes.ts';
-import { createPool } from '../src/platform/db/pool.ts';
-import { silentLog } from '../src/platform/lib/log.ts';
+import { createPastDayIndexer, ensurePartitions } from '../src/core/db/partitions.ts';
+import { createPool } from '../src/core/db/pool.ts';
+import { silentLog } from '../src/core/log.ts';
+import { DAY_MS } from '../src/core/time.ts';
 import { type Backend, openBackend } from './lib/backend.ts';
 import type { Report } from './lib/report.ts';
 import { p99, timeFigures } from './lib/times.ts';
-import { DAY_MS } from '../src/platform/lib/time.ts';
+import { randomInt } from 'node:crypto';
+import type pg from 'pg';
 
 const MESSAGES = Number(process.argv[3] ?? 10_000_000);
 const READS = Number(process.argv[4] ?? 100);
@@ -15,7 +14,7 @@ const WARM_UP = 10;
 const SMALL_FACTOR = 100;
 /**
  * Not lower, because all of the day that is written to is read for what it does not have
- * (src/platform/db/past-day-indexes.ts).
+ * (src/core/db/partitions.ts).
  */
 const TARGET = 5;
 const DAYS = 30;

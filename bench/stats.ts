@@ -1,11 +1,11 @@
-import type pg from 'pg';
-import { createPool } from '../src/platform/db/pool.ts';
-import { silentLog } from '../src/platform/lib/log.ts';
-import { UNITS } from '../src/reporting/stats/sql.ts';
-import { foldTraffic } from '../src/messaging/traffic/folding/fold.ts';
+import { createPool } from '../src/core/db/pool.ts';
+import { silentLog } from '../src/core/log.ts';
+import { foldTraffic } from '../src/messages/traffic.ts';
+import { UNITS } from '../src/stats/stats-store.ts';
 import { type Backend, openBackend } from './lib/backend.ts';
 import type { Report } from './lib/report.ts';
-import { p99, allTimeFigures } from './lib/times.ts';
+import { allTimeFigures, p99 } from './lib/times.ts';
+import type pg from 'pg';
 
 const CAMPAIGNS = 500;
 /** The hours that one campaign sends in; each hour is counted in all of its eight rows. */

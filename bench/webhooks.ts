@@ -1,19 +1,19 @@
-import { insertMessages } from '../src/messaging/messages/new/sql.ts';
+import { transaction } from '../src/core/db/transaction.ts';
+import { STATUS } from '../src/core/message-state.ts';
+import { insertMessages } from '../src/messages/new-messages.ts';
+import { createAccount } from '../src/operate/account-commands.ts';
+import { bodyOf } from '../src/webhooks/events.ts';
+import { publishEvents } from '../src/webhooks/outbox.ts';
 import { TEST_CERT } from '../test/support/http/certificate.ts';
-import { setTimeout as delay } from 'node:timers/promises';
-import { Agent } from 'undici';
-import { createAccount } from '../src/operations/accounts/create.ts';
-import { transaction } from '../src/platform/db/transaction.ts';
-import { STATUS } from '../src/messaging/states.ts';
 import { newMessage } from '../test/support/queue.ts';
-import { bodyOf } from '../src/messaging/webhooks/delivery/payload.ts';
-import { publishEvents } from '../src/messaging/webhooks/publish.ts';
 import { type Costs, countCosts, memoryFigures, ownCpuMicros } from './lib/costs.ts';
 import type { Report } from './lib/report.ts';
 import { type Stage, until } from './lib/stage.ts';
 import { destinationOf } from './lib/traffic.ts';
 import type { Counts, ReceiverProcess } from './lib/webhook-receiver.ts';
 import { openWebhookStage } from './lib/webhook-stage.ts';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Agent } from 'undici';
 
 const EVENTS = Number(process.argv[3] ?? 50_000);
 const WARM_UP = Math.min(EVENTS, 20_000);

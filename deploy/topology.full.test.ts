@@ -1,11 +1,9 @@
-import tls from 'node:tls';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Pool } from 'pg';
-import { createAccount } from '../src/operations/accounts/create.ts';
-import { createPool } from '../src/platform/db/pool.ts';
-import { silentLog } from '../src/platform/lib/log.ts';
-import type { SandboxSmsc } from '../src/simulators/smsc/smsc.ts';
+import { createPool } from '../src/core/db/pool.ts';
+import { silentLog } from '../src/core/log.ts';
+import { createAccount } from '../src/operate/account-commands.ts';
+import type { SandboxSmsc } from '../src/sandbox/smsc.ts';
 import { type Client, createClient } from '../test/support/client.ts';
+import { removeDataDir } from '../test/support/data-dir.ts';
 import { type Nginx, nginxIsMissing, startNginx } from '../test/support/deployment/nginx.ts';
 import { makeMp4 } from '../test/support/files/mp4.ts';
 import { TEST_CERT } from '../test/support/http/certificate.ts';
@@ -16,8 +14,10 @@ import { startCarrier } from '../test/support/program.ts';
 import { type Replicated, startReplicated } from '../test/support/replication.ts';
 import { type ServeProcess, startServeProcess } from '../test/support/serve-process.ts';
 import { temporaryFolder } from '../test/support/temporary-folder.ts';
-import { removeDataDir } from '../test/support/data-dir.ts';
 import { until } from '../test/support/until.ts';
+import tls from 'node:tls';
+import type { Pool } from 'pg';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 // The topology of deploy/compose/ha.yaml with plain processes: nginx with the configuration of this repository, two api,
 // two worker, a primary with two synchronous standbys. The tests follow one another: each takes something away.

@@ -1,12 +1,12 @@
+import { CAMPAIGN } from '../src/campaigns/store.ts';
+import { firstIdAt } from '../src/core/ids.ts';
+import { isFinal, STATUS } from '../src/core/message-state.ts';
+import { DAY_MS } from '../src/core/time.ts';
+import { testDatabase } from '../test/support/database.ts';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ClientBase } from 'pg';
 import { expect, test } from 'vitest';
-import { CAMPAIGN } from '../src/engagement/campaigns/states.ts';
-import { firstIdAt } from '../src/platform/lib/ids.ts';
-import { DAY_MS } from '../src/platform/lib/time.ts';
-import { isFinal, STATUS } from '../src/messaging/states.ts';
-import { testDatabase } from '../test/support/database.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 const PAGE = await readFile(join(ROOT, 'docs/data-model.md'), 'utf8');

@@ -10,12 +10,12 @@ CARRIER_PORT=${CARRIER_PORT:-2775}
 call() { curl -sS --fail-with-body -w '\n' -H "X-API-Key: $API_KEY" -H 'Content-Type: application/json' "$@"; }
 pick() { node -p "JSON.parse(require('fs').readFileSync(0))$1"; } # pick .id: one value of a response
 cd "$(dirname "$0")/.."
-operate() { node_modules/.bin/node src/app/main.ts "$@"; } # like npm run -s heliograph --
+operate() { node_modules/.bin/node src/main.ts "$@"; } # like npm run -s heliograph --
 NAME=example-$$
 FOLDER=$(mktemp -d)
 
 echo '== A carrier, which logs what it accepts.'
-node_modules/.bin/node src/app/main.ts sandbox --port "$CARRIER_PORT" --system-id user1 --password secret12 \
+node_modules/.bin/node src/main.ts sandbox --port "$CARRIER_PORT" --system-id user1 --password secret12 \
   --ledger "$FOLDER/ledger" >"$FOLDER/log" 2>&1 &
 CARRIER=$!
 clean_up() {

@@ -1,3 +1,9 @@
+import { assignSandboxNumbers } from '../src/sandbox/sandbox-store.ts';
+import { TEST_CERT, TEST_KEY } from '../test/support/http/certificate.ts';
+import { freePort } from '../test/support/http/free-port.ts';
+import { startTestProgram, type TestProgram } from '../test/support/program.ts';
+import { temporaryFolder } from '../test/support/temporary-folder.ts';
+import { until } from '../test/support/until.ts';
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
@@ -5,12 +11,6 @@ import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { assignSandboxNumbers } from '../src/simulators/sandbox/sandbox.ts';
-import { TEST_CERT, TEST_KEY } from '../test/support/http/certificate.ts';
-import { freePort } from '../test/support/http/free-port.ts';
-import { startTestProgram, type TestProgram } from '../test/support/program.ts';
-import { temporaryFolder } from '../test/support/temporary-folder.ts';
-import { until } from '../test/support/until.ts';
 
 /** Each operator command starts a process, and other tests run at the same time. */
 /** `15-operator.sh` starts ten processes one after the other: 15 s on an idle machine, minutes on a crowded one. */

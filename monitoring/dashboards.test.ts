@@ -1,3 +1,12 @@
+import { exec, sql } from '../src/core/db/query.ts';
+import { newId } from '../src/core/ids.ts';
+import { insertUnknowns } from '../src/messages/end.ts';
+import { insertUnmatched } from '../src/messages/receipt-store.ts';
+import { startTestProgram, type TestProgram } from '../test/support/program.ts';
+import { readMetrics, readPromql } from '../test/support/promql.ts';
+import { queueMessages } from '../test/support/queue.ts';
+import { receipt } from '../test/support/receipts.ts';
+import { until } from '../test/support/until.ts';
 import { once } from 'node:events';
 import { globSync, readFileSync } from 'node:fs';
 import { connect } from 'node:net';
@@ -5,15 +14,6 @@ import { basename, join } from 'node:path';
 import type { PoolClient } from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { exec, sql } from '../src/platform/db/query.ts';
-import { insertUnknowns } from '../src/messaging/messages/unknown/sql.ts';
-import { insertUnmatched } from '../src/messaging/receipts/sql.ts';
-import { newId } from '../src/platform/lib/ids.ts';
-import { startTestProgram, type TestProgram } from '../test/support/program.ts';
-import { readMetrics, readPromql } from '../test/support/promql.ts';
-import { queueMessages } from '../test/support/queue.ts';
-import { receipt } from '../test/support/receipts.ts';
-import { until } from '../test/support/until.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 const read = (file: string): string => readFileSync(join(ROOT, file), 'utf8');

@@ -1,6 +1,3 @@
-import { mkdir } from 'node:fs/promises';
-import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { p99 } from '../bench/lib/times.ts';
 import { type Client, createClient, SEND } from '../test/support/client.ts';
 import { freePort } from '../test/support/free-port.ts';
@@ -12,6 +9,9 @@ import { destinationOf, exportStatuses, listEverUnknown, listUnknownOutcomes, un
 import { type Process, startProcess } from './lib/processes.ts';
 import { type Findings, judge, type Mode, type Proof, type Run } from './lib/proof.ts';
 import { type Account, openStage, type Stage } from './lib/stage.ts';
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 
 type Size = { readonly losses: number; readonly phaseMs: number };
 
@@ -31,7 +31,7 @@ const REFUSED_WITHIN_MS = 3000;
 const SLOWER = 5;
 const FAST_ENOUGH_MS = 500;
 const STALL_TIMEOUT_MS = 60_000;
-const MAIN = new URL('../src/app/main.ts', import.meta.url);
+const MAIN = new URL('../src/main.ts', import.meta.url);
 
 export const cellLost: Proof = {
   promise: 'When a cell is lost as a whole, the accounts of the others notice nothing, and its own come back complete.',

@@ -1,10 +1,7 @@
-import { setTimeout as delay } from 'node:timers/promises';
-import { join } from 'node:path';
-import { firstIdAt } from '../src/platform/lib/ids.ts';
-import { silentLog } from '../src/platform/lib/log.ts';
-import { startEmbedded } from '../src/platform/db/embedded/embedded.ts';
-import { reconcile } from '../src/operations/operator/reconciliation/reconcile.ts';
-import { listFigureDifferences } from '../src/operations/operator/reconciliation/sql.ts';
+import { startEmbedded } from '../src/core/db/embedded.ts';
+import { firstIdAt } from '../src/core/ids.ts';
+import { silentLog } from '../src/core/log.ts';
+import { listFigureDifferences, reconcile } from '../src/operate/reconciliation.ts';
 import { createClient } from '../test/support/client.ts';
 import { until } from '../test/support/until.ts';
 import type { Ledger } from './lib/carrier.ts';
@@ -18,6 +15,8 @@ import { between, type Findings, judge, type Mode, oneOf, type Proof, type Run }
 import { type Account, openStage, type Stage } from './lib/stage.ts';
 import { startTraffic, sumOf } from './lib/traffic.ts';
 import { startWebhookReceiver, type WebhookReceiver } from './lib/webhook-receiver.ts';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 
 type Size = { readonly seconds: number; readonly apis: number; readonly workers: number };
 

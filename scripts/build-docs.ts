@@ -1,7 +1,7 @@
 // Builds the site of the documentation into help/dist, from the Markdown of the repository, if that has changed since the
 // last build: `npm run build:docs`, and the build of a package or an image. It fails if a link leads to a page that does not
 // exist, and leaves the existing site alone where the development packages are missing. The program serves the site at /help
-// (src/platform/http/help.ts).
+// (src/core/http/pages.ts).
 //
 // For a web server of your own, `npm run build:docs -- --to FOLDER --base /0.3/ --version 0.2=https://docs.example.com/0.2/`
 // builds it into a new folder, for the path `--base`. Its menu of versions also leads to these addresses.

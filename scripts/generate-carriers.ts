@@ -1,11 +1,20 @@
 // Writes docs/carriers.md from the kinds of connections (src/network/connections/kinds) and their settings
 // (src/carriers/*/settings.ts); --check fails if the file is out of date.
-import { VARIABLES } from '../src/carriers/http-sms/check.ts';
-import { PRESET_NAMES, type PresetName, PRESETS } from '../src/carriers/http-sms/presets.ts';
-import { Answer, Inbound, OUTCOMES, Poll, Receipts, Request, Rule, Verify } from '../src/carriers/http-sms/protocol.ts';
-import { settingOption } from '../src/network/connections/adding/options.ts';
-import { CONNECTION_KINDS, type ConnectionKind, kindOf } from '../src/network/connections/kinds/kinds.ts';
-import { type SettingField, settingFields } from '../src/network/connections/kinds/setting-fields.ts';
+import { PRESET_NAMES, type PresetName, PRESETS } from '../src/channels/http-sms/presets/presets.ts';
+import {
+  Answer,
+  Inbound,
+  OUTCOMES,
+  Poll,
+  Receipts,
+  Request,
+  Rule,
+  VARIABLES,
+  Verify,
+} from '../src/channels/http-sms/protocol.ts';
+import { settingOption } from '../src/routing/connection-commands.ts';
+import { type SettingField, settingFields } from '../src/routing/kind.ts';
+import { CONNECTION_KINDS, type ConnectionKind, kindOf } from '../src/routing/kinds.ts';
 import { checkOrWrite } from './generated-file.ts';
 
 const httpIntroduction = (): string => `\`\`\`sh norun

@@ -1,5 +1,5 @@
-// Writes docs/configuration.md from src/platform/setting-table.ts; --check fails if the file is out of date.
+// Writes docs/configuration.md from src/core/settings.ts; --check fails if the file is out of date.
+import { configurationMarkdown } from '../src/core/config.ts';
 import { checkOrWrite } from './generated-file.ts';
-import { configurationMarkdown } from '../src/platform/config.ts';
 
 await checkOrWrite(new URL('../docs/configuration.md', import.meta.url), configurationMarkdown());

@@ -1,8 +1,8 @@
-// Writes docs/errors.md from the table of errors (src/platform/errors.ts), with the cause of each error and what to do;
+// Writes docs/errors.md from the table of errors (src/core/errors.ts), with the cause of each error and what to do;
 // --check fails if the file is out of date. An error without a cause and a cure does not compile.
-import { STATUS_CODES } from 'node:http';
-import { ERRORS, type ErrorCode } from '../src/platform/errors.ts';
+import { type ErrorCode, ERRORS } from '../src/core/errors.ts';
 import { checkOrWrite } from './generated-file.ts';
+import { STATUS_CODES } from 'node:http';
 
 type Help = readonly [cause: string, cure: string];
 
@@ -114,7 +114,7 @@ const SECTIONS = [...Map.groupBy(ROWS, ({ status }) => status)].map(
 
 const TEXT = `# Errors and status codes
 
-This page is generated (\`node scripts/generate-errors.ts\`) from \`src/platform/errors.ts\`.
+This page is generated (\`node scripts/generate-errors.ts\`) from \`src/core/errors.ts\`.
 
 The API responds with these HTTP status codes. The message is the general one; most errors replace it with one that names
 the object or the field. [The body of an error](api.md#errors) also has \`requestId\`: name it when you report an error.

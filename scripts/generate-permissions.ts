@@ -1,8 +1,8 @@
 // Writes docs/permissions.md, which scope, which roles and which step-up each operation needs, from docs/openapi.json and
 // the table of rights; --check fails if the file is out of date.
-import { readFile } from 'node:fs/promises';
-import { RIGHTS, ROLES, SCOPES } from '../src/platform/lib/scope.ts';
+import { RIGHTS, ROLES, SCOPES } from '../src/core/actor.ts';
 import { checkOrWrite } from './generated-file.ts';
+import { readFile } from 'node:fs/promises';
 
 type Operation = {
   readonly operationId: string;
@@ -21,7 +21,7 @@ type Row = Operation & { readonly method: string; readonly path: string };
 
 const HEAD = `# Permissions
 
-This page is generated from the table in \`src/platform/lib/scope.ts\` and from [openapi.json](openapi.json)
+This page is generated from the table in \`src/core/actor.ts\` and from [openapi.json](openapi.json)
 (\`node scripts/generate-permissions.ts\`), where each operation has them as \`x-scope\`, \`x-roles\` and \`x-step-up\`.
 
 A user has a role, and the role has scopes: some to read, some to write. An API key has some of the scopes of the user

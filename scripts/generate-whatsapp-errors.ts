@@ -1,5 +1,5 @@
 // Writes docs/runbooks/whatsapp-errors.md from the table of errors of the Graph API
-// (src/carriers/whatsapp/error-table.ts); --check fails if the file is out of date.
+// (src/channels/whatsapp/error-table.ts); --check fails if the file is out of date.
 import {
   type ErrorClass,
   KNOWN_ERRORS,
@@ -7,7 +7,7 @@ import {
   PERMISSION_ERRORS,
   PROOF_ERROR,
   UNKNOWN_OBJECT,
-} from '../src/carriers/whatsapp/error-table.ts';
+} from '../src/channels/whatsapp/error-table.ts';
 import { checkOrWrite } from './generated-file.ts';
 
 function effectOf(errorClass: ErrorClass): string {
@@ -45,7 +45,7 @@ const ROWS = [
 
 const TEXT = `# WhatsApp error codes
 
-This page is generated (\`node scripts/generate-whatsapp-errors.ts\`) from \`src/carriers/whatsapp/error-table.ts\`.
+This page is generated (\`node scripts/generate-whatsapp-errors.ts\`) from \`src/channels/whatsapp/error-table.ts\`.
 
 The timeline of a message shows Meta's code and text, and \`connection list\` the fault of a connection. \`NAME\` stands for
 the name of the connection. A message that Meta accepted first and reports as failed later ends with the status of its

@@ -1,24 +1,24 @@
 // Takes the screenshots in docs/images; run by hand after the console has changed (npm run screenshots). Uses a real
 // program on a database of its own with the sandbox carriers, an account full of samples, and the browser of the tests.
-import { execFile } from 'node:child_process';
-import { mkdir } from 'node:fs/promises';
-import { join } from 'node:path';
-import { promisify } from 'node:util';
-import type { Browser, Page } from 'playwright-core';
-import sharp from 'sharp';
-import { createAccount, type NewAccount } from '../src/operations/accounts/create.ts';
-import { loadConfig } from '../src/platform/config.ts';
-import { startEmbedded } from '../src/platform/db/embedded/embedded.ts';
-import { createPool } from '../src/platform/db/pool.ts';
-import { silentLog } from '../src/platform/lib/log.ts';
-import { assignSandboxNumbers } from '../src/simulators/sandbox/sandbox.ts';
-import { startProgram } from '../src/app/serve.ts';
+import { loadConfig } from '../src/core/config.ts';
+import { startEmbedded } from '../src/core/db/embedded.ts';
+import { createPool } from '../src/core/db/pool.ts';
+import { silentLog } from '../src/core/log.ts';
+import { createAccount, type NewAccount } from '../src/operate/account-commands.ts';
+import { assignSandboxNumbers } from '../src/sandbox/sandbox-store.ts';
+import { startProgram } from '../src/serve.ts';
 import { createClient } from '../test/support/client.ts';
 import { removeDataDir } from '../test/support/data-dir.ts';
 import { temporaryFolder } from '../test/support/temporary-folder.ts';
 import { launchBrowser } from '../web/e2e/browser.ts';
 import { settle } from '../web/e2e/settle.ts';
 import { fillAccount, type Sample } from './sample-data.ts';
+import { execFile } from 'node:child_process';
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import type { Browser, Page } from 'playwright-core';
+import sharp from 'sharp';
 
 const IMAGES = join(import.meta.dirname, '../docs/images');
 const VIEWPORT = { width: 1280, height: 800 };

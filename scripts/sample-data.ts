@@ -1,8 +1,8 @@
 // The contents of the screenshots: an account with contacts, campaigns, messages and conversations, made through the
 // public API.
-import { exec, type Db, sql } from '../src/platform/db/query.ts';
-import { bitOf, type Channel, CHANNELS } from '../src/platform/lib/channel.ts';
-import { notifySandbox } from '../src/simulators/sandbox/sql.ts';
+import { bitOf, type Channel, CHANNELS } from '../src/core/channels.ts';
+import { type Db, exec, sql } from '../src/core/db/query.ts';
+import { notifySandbox } from '../src/sandbox/sandbox-store.ts';
 import type { Client } from '../test/support/client.ts';
 import { until } from '../test/support/until.ts';
 

@@ -1,6 +1,6 @@
-import { CURRENT_SCHEMA } from '../src/platform/db/current-schema.ts';
-import { type Db, many, type Sql, sql } from '../src/platform/db/query.ts';
-import { TENANT_ROLE } from '../src/platform/db/tenant-role.ts';
+import { CURRENT_SCHEMA } from '../src/core/db/migrate.ts';
+import { type Db, many, sql, type Sql } from '../src/core/db/query.ts';
+import { TENANT_ROLE } from '../src/core/db/transaction.ts';
 
 /**
  * Lists what is wrong with the tables of the current schema, one sentence each; nothing when all is well.

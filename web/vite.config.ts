@@ -2,7 +2,7 @@ import react from '@vitejs/plugin-react';
 import { defineConfig } from 'vite';
 import { mantineStyles } from './mantine-styles.ts';
 
-/** The server puts a fresh nonce in its place with each page (src/platform/http/console.ts). */
+/** The server puts a fresh nonce in its place with each page (src/core/http/pages.ts). */
 const NONCE = 'CSP_NONCE';
 
 /** A group of what the entry itself imports: every page has it. */

@@ -1,7 +1,7 @@
-import { startSandboxGraph } from '../../src/simulators/graph/server.ts';
-import { startSandboxRbm } from '../../src/simulators/rbm/server.ts';
-import { startSandboxHttpSms } from '../../src/simulators/http-sms/server.ts';
-import { WHATSAPP_TEMPLATES } from '../../src/simulators/sandbox/templates.ts';
+import { startSandboxGraph } from '../../src/sandbox/graph-server.ts';
+import { startSandboxHttpSms } from '../../src/sandbox/http-sms-server.ts';
+import { startSandboxRbm } from '../../src/sandbox/rbm-server.ts';
+import { WHATSAPP_TEMPLATES } from '../../src/sandbox/sandbox.ts';
 
 /**
  * The sandbox's WhatsApp and RCS networks, and a web service for SMS, in a process of their own. They take messages as fast as they can and send no

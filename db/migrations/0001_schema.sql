@@ -1,5 +1,5 @@
 -- The whole schema of an installation. In the schema that search_path begins with; the role heliograph_tenant, pg_trgm and
--- uuidv7 are there already (src/platform/db/migrate.ts). Partitions of days are created by the program.
+-- uuidv7 are there already (src/core/db/migrate.ts). Partitions of days are created by the program.
 
 CREATE TABLE account (
   id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,

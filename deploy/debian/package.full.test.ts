@@ -116,7 +116,7 @@ function expectInstalled(before: Before): void {
   const state = statSync(STATE);
   // One that was there keeps its mode: PostgreSQL may run in it for root, as another user.
   expect([state.mode & 0o777, state.uid]).toEqual([before.state ? before.state.mode & 0o777 : 0o700, idOf('-u')]);
-  const program = statSync(join(HOME, 'src/app/main.ts'));
+  const program = statSync(join(HOME, 'src/main.ts'));
   expect([program.mode & 0o777, program.uid]).toEqual([0o644, 0]);
   expect(globSync('{src,deploy}/**/*.test.ts', { cwd: HOME })).toEqual([]);
   expect(existsSync(join(HOME, 'node_modules/vitest'))).toBe(false);

@@ -1,7 +1,5 @@
-import type { Pool } from 'pg';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createPool } from '../../src/platform/db/pool.ts';
-import { silentLog } from '../../src/platform/lib/log.ts';
+import { createPool } from '../../src/core/db/pool.ts';
+import { silentLog } from '../../src/core/log.ts';
 import {
   type Container,
   type Containers,
@@ -10,6 +8,8 @@ import {
   type Run,
 } from '../../test/support/deployment/postgres-containers.ts';
 import { until } from '../../test/support/until.ts';
+import type { Pool } from 'pg';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 // start.sh and primary.sh as deploy/compose/ha.yaml runs them. The tests follow one another, as docs/deployment.md tells it.
 

@@ -1,15 +1,8 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { createHmac } from 'node:crypto';
-import { once } from 'node:events';
-import { writeFile } from 'node:fs/promises';
-import { request } from 'node:https';
-import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { operatorAuthor } from '../../src/identity/audit/record.ts';
-import { setRate } from '../../src/identity/accounts/security/change.ts';
-import { insertNumber } from '../../src/messaging/inbound/sql.ts';
-import { isRecord } from '../../src/platform/lib/is-record.ts';
-import { transaction } from '../../src/platform/db/transaction.ts';
+import { operatorAuthor } from '../../src/accounts/audit.ts';
+import { setRate } from '../../src/accounts/security.ts';
+import { transaction } from '../../src/core/db/transaction.ts';
+import { isRecord } from '../../src/core/schema.ts';
+import { insertNumber } from '../../src/messages/inbound-store.ts';
 import { TEST_CERT, TEST_KEY } from '../../test/support/http/certificate.ts';
 import { freePort } from '../../test/support/http/free-port.ts';
 import { type Received, type Receiver, startReceiver } from '../../test/support/http/receiver.ts';
@@ -17,6 +10,13 @@ import { startTestProgram, type TestProgram } from '../../test/support/program.t
 import { listTaken } from '../../test/support/taken.ts';
 import { temporaryFolder } from '../../test/support/temporary-folder.ts';
 import { until } from '../../test/support/until.ts';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { createHmac } from 'node:crypto';
+import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
+import { request } from 'node:https';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 
 // What programs with Twilio's SDK ask of the bridge, and what the SDK reads in its answers, as seen with twilio-node 6.2.0.
 

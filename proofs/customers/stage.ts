@@ -1,11 +1,11 @@
+import { operatorAuthor } from '../../src/accounts/audit.ts';
 import {
   createCredential,
   type IssuedCredential,
+  newSmppPassword,
   type SettingsInput,
-} from '../../src/identity/smpp-credentials/create.ts';
-import { newSmppPassword } from '../../src/identity/smpp-credentials/secret.ts';
-import { operatorAuthor } from '../../src/identity/audit/record.ts';
-import { transaction } from '../../src/platform/db/transaction.ts';
+} from '../../src/accounts/smpp-credentials.ts';
+import { transaction } from '../../src/core/db/transaction.ts';
 import { freePort } from '../../test/support/free-port.ts';
 import { type Crew, startProcesses } from '../lib/kills.ts';
 import type { Process } from '../lib/processes.ts';

@@ -1,4 +1,4 @@
-import type { SandboxRbm } from '../../src/simulators/rbm/server.ts';
+import type { SandboxRbm } from '../../src/sandbox/rbm-server.ts';
 import { takenByDestination } from '../lib/carrier.ts';
 import { listEverUnknown } from '../lib/messages.ts';
 import type { Run } from '../lib/proof.ts';

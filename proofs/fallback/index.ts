@@ -1,10 +1,10 @@
-import { RCS_TEMPLATES } from '../../src/simulators/sandbox/templates.ts';
+import { RCS_TEMPLATES } from '../../src/sandbox/sandbox.ts';
 import { findCampaignProgress, sendCampaign } from '../lib/campaigns.ts';
-import { AFTER_MS, AFTER_SECONDS, AGENT } from './network.ts';
-import { openRace } from './race.ts';
 import type { PollResult } from '../lib/poll.ts';
 import type { Findings, Mode, Proof, Run } from '../lib/proof.ts';
 import type { Stage } from '../lib/stage.ts';
+import { AFTER_MS, AFTER_SECONDS, AGENT } from './network.ts';
+import { openRace } from './race.ts';
 
 type Size = { readonly recipients: number; readonly kills: number };
 

@@ -1,12 +1,12 @@
-import { notifyRoutingChange } from '../../src/network/connections/sql.ts';
-import { startSandboxRbm, type SandboxRbm } from '../../src/simulators/rbm/server.ts';
-import type { Outcome } from '../../src/simulators/rbm/script.ts';
-import { loadConfig } from '../../src/platform/config.ts';
-import { createConnection } from '../../src/network/connections/save.ts';
-import { RCS_TEMPLATES } from '../../src/simulators/sandbox/templates.ts';
-import { loadSecretKey } from '../../src/platform/secret-key.ts';
-import { assignSender } from '../../src/network/assignments/assign.ts';
-import { insertTemplate } from '../../src/network/templates/sql.ts';
+import { loadConfig } from '../../src/core/config.ts';
+import { loadSecretKey } from '../../src/core/secrets.ts';
+import { notifyRoutingChange } from '../../src/routing/connection-store.ts';
+import { createConnection } from '../../src/routing/connections.ts';
+import type { Outcome } from '../../src/sandbox/rbm-script.ts';
+import { type SandboxRbm, startSandboxRbm } from '../../src/sandbox/rbm-server.ts';
+import { RCS_TEMPLATES } from '../../src/sandbox/sandbox.ts';
+import { assignSender } from '../../src/templates/assignments.ts';
+import { insertTemplate } from '../../src/templates/store.ts';
 import type { Run } from '../lib/proof.ts';
 import type { Stage } from '../lib/stage.ts';
 

@@ -1,12 +1,12 @@
-import { notifyRoutingChange } from '../../src/network/connections/sql.ts';
-import { generateKeyPairSync } from 'node:crypto';
-import { signatureOf as signRcs } from '../../src/carriers/rcs/signature.ts';
-import { signatureOf as signWhatsapp } from '../../src/carriers/whatsapp/signature.ts';
-import { loadConfig } from '../../src/platform/config.ts';
-import { createConnection } from '../../src/network/connections/save.ts';
-import { loadSecretKey } from '../../src/platform/secret-key.ts';
-import { assignSender } from '../../src/network/assignments/assign.ts';
+import { signatureOf as signRcs } from '../../src/channels/rcs/callbacks.ts';
+import { signatureOf as signWhatsapp } from '../../src/channels/whatsapp/client.ts';
+import { loadConfig } from '../../src/core/config.ts';
+import { loadSecretKey } from '../../src/core/secrets.ts';
+import { notifyRoutingChange } from '../../src/routing/connection-store.ts';
+import { createConnection } from '../../src/routing/connections.ts';
+import { assignSender } from '../../src/templates/assignments.ts';
 import type { Stage } from '../lib/stage.ts';
+import { generateKeyPairSync } from 'node:crypto';
 
 /** A callback request as a network sends it. */
 export type Callback = {

@@ -1,14 +1,14 @@
-import { createAccount } from '../../src/operations/accounts/create.ts';
-import { createConnection } from '../../src/network/connections/save.ts';
-import { notifyRoutingChange } from '../../src/network/connections/sql.ts';
-import { insertRoute } from '../../src/network/routing/sql.ts';
-import { loadConfig } from '../../src/platform/config.ts';
-import { loadSecretKey } from '../../src/platform/secret-key.ts';
+import { loadConfig } from '../../src/core/config.ts';
+import { loadSecretKey } from '../../src/core/secrets.ts';
+import { createAccount } from '../../src/operate/account-commands.ts';
+import { notifyRoutingChange } from '../../src/routing/connection-store.ts';
+import { createConnection } from '../../src/routing/connections.ts';
+import { insertRoute } from '../../src/routing/routes.ts';
 import { until } from '../../test/support/until.ts';
-import { openNetworks } from './callback-networks.ts';
 import type { Stage } from '../lib/stage.ts';
 import type { Attack, CallbackEnd, Tenant } from './attack.ts';
 import { PEER_PREFIX } from './attacks/carriers.ts';
+import { openNetworks } from './callback-networks.ts';
 import type { GroundFacts } from './process.ts';
 
 const CREDIT_MICROS = 1_000_000_000_000;

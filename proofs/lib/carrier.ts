@@ -1,14 +1,12 @@
-import { join } from 'node:path';
-import type { DeliveryEntry, SubmitEntry } from '../../src/simulators/smsc/ledger-entries.ts';
-import { readLedgerFile } from '../../src/simulators/smsc/ledger-file.ts';
-import type { InboundMessage } from '../../src/simulators/smsc/inbound.ts';
-import type { Counts } from '../../src/simulators/smsc/ledger.ts';
-import type { SandboxCommand } from '../../src/simulators/smsc/run.ts';
-import type { SandboxScript } from '../../src/simulators/smsc/script.ts';
-import { HTTP_SMS_PROTOCOL, HTTP_SMS_SECRETS, type HttpSmsScript } from '../../src/simulators/http-sms/server.ts';
+import { HTTP_SMS_PROTOCOL, HTTP_SMS_SECRETS, type HttpSmsScript } from '../../src/sandbox/http-sms-server.ts';
+import { type Counts, type DeliveryEntry, readLedgerFile, type SubmitEntry } from '../../src/sandbox/smsc-ledger.ts';
+import type { SandboxScript } from '../../src/sandbox/smsc-script.ts';
+import type { InboundMessage } from '../../src/sandbox/smsc-submit.ts';
+import type { SandboxCommand } from '../../src/sandbox/smsc.ts';
 import type { HttpCarrierCommand } from './http-carrier-process.ts';
 import { startProcess } from './processes.ts';
 import type { Run } from './proof.ts';
+import { join } from 'node:path';
 
 /** How a run reaches its carrier: the kind of the connection. */
 export type Way = 'smpp' | 'http';

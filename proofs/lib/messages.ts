@@ -1,5 +1,5 @@
+import { CAMPAIGN } from '../../src/campaigns/store.ts';
 import type { Client } from '../../test/support/client.ts';
-import { CAMPAIGN } from '../../src/engagement/campaigns/states.ts';
 import { type PollResult, pollUntilDone } from './poll.ts';
 import type { Stage } from './stage.ts';
 

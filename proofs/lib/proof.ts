@@ -1,4 +1,4 @@
-import type { Random } from '../../src/simulators/smsc/random.ts';
+import type { Random } from '../../src/sandbox/smsc-script.ts';
 
 /** `tiny` takes seconds and runs in the tests; `quick` takes minutes for all proofs together; `full` takes hours. */
 export type Mode = 'tiny' | 'quick' | 'full';

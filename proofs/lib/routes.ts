@@ -1,5 +1,5 @@
-import { buildApi } from '../../src/app/api.ts';
-import type { App } from '../../src/platform/http/app.ts';
+import { buildApi } from '../../src/api.ts';
+import type { App } from '../../src/core/http/app.ts';
 import { apiDeps } from '../../test/support/http/api.ts';
 
 /** A JSON Schema, as far as the proofs read it. */

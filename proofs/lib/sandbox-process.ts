@@ -1,6 +1,6 @@
 // Runs a sandbox carrier as a process of its own: `node proofs/lib/sandbox-process.ts '<SandboxOptions as JSON>'`. It
-// is controlled by lines of JSON on stdin (src/simulators/smsc/run.ts).
-import { runSandbox } from '../../src/simulators/smsc/run.ts';
+// is controlled by lines of JSON on stdin (src/sandbox/smsc.ts).
+import { runSandbox } from '../../src/sandbox/smsc.ts';
 
 const stop = new AbortController();
 process.once('SIGTERM', () => stop.abort());

@@ -1,23 +1,21 @@
-import { join } from 'node:path';
-import type { Pool } from 'pg';
-import { createAccount, type NewAccount } from '../../src/operations/accounts/create.ts';
-import { loadConfig } from '../../src/platform/config.ts';
-import { createConnection } from '../../src/network/connections/save.ts';
-import { ensureCell } from '../../src/platform/db/cell.ts';
-import { attachEmbedded } from '../../src/platform/db/embedded/embedded.ts';
-import { migrate, MIGRATIONS_DIR } from '../../src/platform/db/migrate.ts';
-import { createPool } from '../../src/platform/db/pool.ts';
-import { waitForPrimary } from '../../src/platform/db/servers.ts';
-import type { Plan } from '../../src/platform/lib/plan.ts';
-import { silentLog } from '../../src/platform/lib/log.ts';
-import { insertPrice, type Price } from '../../src/money/pricing/sql.ts';
-import { insertRoute } from '../../src/network/routing/sql.ts';
-import { loadSecretKey } from '../../src/platform/secret-key.ts';
+import type { Plan } from '../../src/core/actor.ts';
+import { loadConfig } from '../../src/core/config.ts';
+import { attachEmbedded } from '../../src/core/db/embedded.ts';
+import { ensureCell, migrate, MIGRATIONS_DIR } from '../../src/core/db/migrate.ts';
+import { createPool, waitForPrimary } from '../../src/core/db/pool.ts';
+import { silentLog } from '../../src/core/log.ts';
+import { loadSecretKey } from '../../src/core/secrets.ts';
+import { insertPrice, type Price } from '../../src/money/prices.ts';
+import { createAccount, type NewAccount } from '../../src/operate/account-commands.ts';
+import { createConnection } from '../../src/routing/connections.ts';
+import { insertRoute } from '../../src/routing/routes.ts';
 import { type Client, createClient } from '../../test/support/client.ts';
 import { until } from '../../test/support/until.ts';
 import { type CarrierLink, type CarrierProcess, type CarrierScript, startCarrier, type Way } from './carrier.ts';
 import { type Process, startProcess } from './processes.ts';
 import type { Run } from './proof.ts';
+import { join } from 'node:path';
+import type { Pool } from 'pg';
 
 export type StageOptions = {
   /** `api` leaves the carriers to separate worker processes; `serve` runs everything in one process. */
@@ -59,7 +57,7 @@ export type Stage = AsyncDisposable & {
   startGateway(environment?: Readonly<Record<string, string>>): Promise<{ process: Process; client: Client }>;
 };
 
-const MAIN = new URL('../../src/app/main.ts', import.meta.url);
+const MAIN = new URL('../../src/main.ts', import.meta.url);
 
 /**
  * Starts everything that one run needs: the carrier, a database with a route to the carrier, and the gateway. Disposing

@@ -1,14 +1,13 @@
+import { openDirectory } from '../../src/cells/directory.ts';
+import { attachEmbedded } from '../../src/core/db/embedded.ts';
+import { ensureCell, migrate, MIGRATIONS_DIR } from '../../src/core/db/migrate.ts';
+import { createPool } from '../../src/core/db/pool.ts';
+import { silentLog } from '../../src/core/log.ts';
+import type { Run } from '../lib/proof.ts';
+import { openStage, type Stage, type StageOptions } from '../lib/stage.ts';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Pool } from 'pg';
-import { ensureCell } from '../../src/platform/db/cell.ts';
-import { attachEmbedded } from '../../src/platform/db/embedded/embedded.ts';
-import { migrate, MIGRATIONS_DIR } from '../../src/platform/db/migrate.ts';
-import { createPool } from '../../src/platform/db/pool.ts';
-import { silentLog } from '../../src/platform/lib/log.ts';
-import { openDirectory } from '../../src/cells/directory.ts';
-import type { Run } from '../lib/proof.ts';
-import { openStage, type Stage, type StageOptions } from '../lib/stage.ts';
 
 /** Two cells, each with a database server, a carrier and processes of its own, and the directory in front of them. */
 export type Cells = AsyncDisposable & { readonly stages: readonly [Stage, Stage]; readonly directory: Pool };

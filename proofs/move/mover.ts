@@ -1,11 +1,11 @@
+import { between, oneOf, type Run } from '../lib/proof.ts';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { between, oneOf, type Run } from '../lib/proof.ts';
 
-const MAIN = fileURLToPath(new URL('../../src/app/main.ts', import.meta.url));
+const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 
 /** After which of its steps a move is killed. */
 const STEPS = ['holding', 'copying', 'switching'] as const;

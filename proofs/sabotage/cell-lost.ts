@@ -1,6 +1,6 @@
 import { sabotage } from './replace.ts';
 
-const file = 'src/cells/callers.ts';
+const file = 'src/cells/directory.ts';
 // So that nobody is sent to the wrong cell.
 sabotage([
   { file, find: "caller.kind === 'hash' ? await firstNumber(asked) : undefined", put: 'undefined' },

@@ -3,7 +3,7 @@ import { sabotage } from './replace.ts';
 // PostgreSQL answers a commit before it is on disk: it may forget an intent to send that the carrier has seen.
 sabotage([
   {
-    file: 'src/platform/db/embedded/settings.ts',
+    file: 'src/core/db/embedded-settings.ts',
     find: 'synchronous_commit: durable',
     put: "synchronous_commit: 'off'",
   },

@@ -1,6 +1,6 @@
 import { sabotage } from './replace.ts';
 
-const file = 'src/network/dispatch/sql.ts';
+const file = 'src/dispatch/store.ts';
 // One queue for all messages, without priorities, and without turns of the accounts.
 sabotage([
   { file, find: 'priority: smallint,', put: 'priority: smallint(() => 1),' },

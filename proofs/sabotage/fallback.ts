@@ -1,6 +1,6 @@
 import { sabotage } from './replace.ts';
 
-const file = 'src/engagement/campaigns/fallback/timeouts.ts';
+const file = 'src/campaigns/fallback.ts';
 sabotage([
   { file, find: "channel === 'RCS' && connectionId !== null", put: 'connectionId === 0' },
   { file, find: "(channel === 'RCS' ? [] : [id])", put: "(channel === '' ? [] : [id])" },

@@ -3,7 +3,7 @@ import { sabotage } from './replace.ts';
 // Three repetitions that all match blanks take cubic time on `{{` and many blanks.
 sabotage([
   {
-    file: 'src/messaging/sending/read-send.ts',
+    file: 'src/messages/read-send.ts',
     find: 'fillPlaceholders(text, (name) => values.get(name));',
     put: 'text.replace(/\\{\\{\\s*([^{}|]+?)\\s*\\}\\}/g, (whole, name: string) => values.get(name) ?? whole);',
   },

@@ -1,6 +1,6 @@
 import { sabotage } from './replace.ts';
 
-const file = 'src/money/credit/sql.ts';
+const file = 'src/money/credit.ts';
 // The value that was readBody may be out of date by the time the new one is written.
 sabotage([
   {

@@ -3,7 +3,7 @@ import { sabotage } from './replace.ts';
 // The second copy is sent as if it were the first.
 sabotage([
   {
-    file: 'src/messaging/messages/settle-outcomes.ts',
+    file: 'src/messages/settle.ts',
     find: 'possibleDuplicate: resubmit,',
     put: 'possibleDuplicate: false,',
   },

@@ -1,6 +1,6 @@
 import { sabotage } from './replace.ts';
 
-const file = 'src/messaging/messages/settle-outcomes.ts';
+const file = 'src/messages/settle.ts';
 // As a map does from which nothing is ever deleted.
 sabotage([
   {

@@ -1,6 +1,6 @@
 import { sabotage } from './replace.ts';
 
-const file = 'src/platform/outbound/connect.ts';
+const file = 'src/core/outbound.ts';
 sabotage([
   {
     file,

@@ -5,13 +5,13 @@ import { sabotage } from './replace.ts';
 // a provider is attributed by its state alone.
 sabotage([
   {
-    file: 'src/messaging/tracking/sql.ts',
+    file: 'src/messages/status.ts',
     find: 'WHERE m.account_id = ${accountId} AND m.id = ANY(${plainArray(ids)}::uuid[])`',
     put: 'WHERE m.id = ANY(${plainArray(ids)}::uuid[])`',
   },
   asOwner,
   {
-    file: 'src/identity/single-sign-on/finish.ts',
+    file: 'src/accounts/single-sign-on-flow.ts',
     find: 'state.redirectUri === redirectUri &&',
     put: '',
   },

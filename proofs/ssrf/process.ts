@@ -1,15 +1,14 @@
 // Posts to every target of the corpus with the program's own poster: `node proofs/ssrf/process.ts <port> <stride>`,
 // where tripwires listen at the port. Prints that it is ready, and then what it saw. Nothing leaves this machine.
-import { createHash } from 'node:crypto';
+import { createPoster, type Poster, type PostResult } from '../../src/core/outbound-post.ts';
+import { createGuard, createResolve } from '../../src/core/outbound.ts';
+import { findUrlFault } from '../../src/webhooks/endpoints.ts';
 import { TEST_CERT } from '../../test/support/http/certificate.ts';
 import { startNameServer } from '../../test/support/http/name-server.ts';
 import { startReceiver } from '../../test/support/http/receiver.ts';
-import { findUrlFault } from '../../src/messaging/webhooks/check-url.ts';
-import { createGuard } from '../../src/platform/outbound/guard.ts';
-import { createPoster, type Poster, type PostResult } from '../../src/platform/outbound/post.ts';
-import { createResolve } from '../../src/platform/outbound/resolve.ts';
 import { readCorpus } from './corpus.ts';
 import { spyOnDialling } from './spy.ts';
+import { createHash } from 'node:crypto';
 
 const CONCURRENCY = 100;
 

@@ -1,11 +1,11 @@
-import type { Pool } from 'pg';
-import { startSandboxGraph } from '../../src/simulators/graph/server.ts';
-import { loadConfig } from '../../src/platform/config.ts';
-import { createConnection } from '../../src/network/connections/save.ts';
-import { findConnection } from '../../src/network/connections/sql.ts';
-import { loadSecretKey } from '../../src/platform/secret-key.ts';
-import { assignSender } from '../../src/network/assignments/assign.ts';
+import { loadConfig } from '../../src/core/config.ts';
+import { loadSecretKey } from '../../src/core/secrets.ts';
+import { findConnection } from '../../src/routing/connection-store.ts';
+import { createConnection } from '../../src/routing/connections.ts';
+import { startSandboxGraph } from '../../src/sandbox/graph-server.ts';
+import { assignSender } from '../../src/templates/assignments.ts';
 import type { Stage } from '../lib/stage.ts';
+import type { Pool } from 'pg';
 
 /** The part of a party that is needed here. */
 type Owner = { readonly accountId: number; readonly token: string };

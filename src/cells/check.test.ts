@@ -1,12 +1,11 @@
-import { beforeAll, expect, test } from 'vitest';
 import { commandsOn } from '../../test/support/command.ts';
 import { testDatabase } from '../../test/support/database.ts';
-import { insertConnection } from '../network/connections/sql.ts';
-import { createAccount } from '../operations/accounts/create.ts';
-import { exec, sql } from '../platform/db/query.ts';
-import { createSecretKey, seal } from '../platform/lib/secret-box.ts';
-import { listObstacles } from './check.ts';
-import { registerCellCommands } from './commands.ts';
+import { exec, sql } from '../core/db/query.ts';
+import { createSecretKey, seal } from '../core/secrets.ts';
+import { createAccount } from '../operate/account-commands.ts';
+import { insertConnection } from '../routing/connection-store.ts';
+import { listObstacles, registerCellCommands } from './move.ts';
+import { beforeAll, expect, test } from 'vitest';
 
 const [first, second] = [testDatabase(), testDatabase()];
 const secretKey = createSecretKey(Buffer.alloc(32, 1));

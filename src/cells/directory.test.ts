@@ -1,16 +1,14 @@
-import { createHash, randomBytes } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
-import type { Pool } from 'pg';
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { testDatabase } from '../../test/support/database.ts';
 import { until } from '../../test/support/until.ts';
-import { generateKeyValue } from '../identity/api-keys/key.ts';
-import { ensureCell } from '../platform/db/cell.ts';
-import { exec, one, sql } from '../platform/db/query.ts';
-import { silentLog } from '../platform/lib/log.ts';
-import { createAccount, type NewAccount } from '../operations/accounts/create.ts';
-import { type Caller, type Cells, createCells } from './callers.ts';
+import { generateKeyValue } from '../accounts/api-keys.ts';
+import { ensureCell } from '../core/db/migrate.ts';
+import { exec, one, sql } from '../core/db/query.ts';
+import { silentLog } from '../core/log.ts';
+import { createAccount, type NewAccount } from '../operate/account-commands.ts';
 import {
+  type Caller,
+  type Cells,
+  createCells,
   createDirectory,
   type Directory,
   followPlacements,
@@ -18,6 +16,10 @@ import {
   openDirectory,
   updateCell,
 } from './directory.ts';
+import { createHash, randomBytes } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import type { Pool } from 'pg';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 
 const own = testDatabase({ empty: true });
 const [first, second] = [testDatabase(), testDatabase()];

@@ -1,20 +1,31 @@
-import type { Client, Pool } from 'pg';
-import { type Away, listAway } from '../identity/accounts/away.ts';
-import { createPartitions, listEndedDays } from '../platform/db/partitions.ts';
-import { type Db, exec, maybeOne, one, raw, sql } from '../platform/db/query.ts';
-import { setStatementTimeoutMinutes, transaction } from '../platform/db/transaction.ts';
-import { AppError } from '../platform/errors.ts';
+import { type Away, findAccount, listAway } from '../accounts/accounts.ts';
+import type { CommandContext } from '../core/cli.ts';
+import type { Config } from '../core/config.ts';
+import { createPartitions, listEndedDays } from '../core/db/partitions.ts';
+import { type Db, exec, many, maybeOne, one, raw, sql, type Sql } from '../core/db/query.ts';
+import { setStatementTimeoutMinutes, transaction } from '../core/db/transaction.ts';
+import { AppError } from '../core/errors.ts';
+import { silentLog } from '../core/log.ts';
+import { loadSecretKey, type SecretKey } from '../core/secrets.ts';
+import { listConnections } from '../routing/connection-store.ts';
+import { secretOf } from '../routing/connections.ts';
+import { ALL_ROUTES } from '../routing/routes.ts';
 import {
   type Cell,
   type ConnectionIds,
   copyTable,
   deleteAccountRows,
   findMoney,
+  hold,
   isCopied,
   listTables,
+  openCell,
+  release,
+  resume,
 } from './copy.ts';
-import { updateCell } from './directory.ts';
-import { hold, release, resume } from './hold.ts';
+import { openDirectory, updateCell } from './directory.ts';
+import type { Command } from 'commander';
+import type { Client, Pool } from 'pg';
 
 /** The two cells of a move, and the directory in front of them. */
 type Ends<C> = { readonly source: C; readonly target: C; readonly directory: Pool };
@@ -26,7 +37,7 @@ type Move = Ends<Cell> & {
 };
 
 /** `heldMs` is how long the account was not served; null when an earlier run of the command had ended its service. */
-export type Moved = { readonly rows: number; readonly heldMs: number | null };
+type Moved = { readonly rows: number; readonly heldMs: number | null };
 
 const conflict = (message: string): AppError => new AppError('conflict', { message });
 
@@ -162,4 +173,164 @@ export async function clearMoved({ source, target }: Omit<Ends<Pool>, 'directory
     await setStatementTimeoutMinutes(tx, 60);
     await deleteAccountRows(tx, await listTables(tx), accountId);
   });
+}
+
+/**
+ * Returns the id in the target of each connection of the source, by kind and name; those that the target lacks are
+ * omitted.
+ */
+export async function matchConnections(source: Db, target: Db): Promise<ConnectionIds> {
+  const list = (db: Db) =>
+    many<{ id: number; name: string }>(db, sql`SELECT id, kind || ' ' || name AS name FROM connection`);
+  const [here, there] = await Promise.all([list(source), list(target)]);
+  const ids = new Map(there.map(({ id, name }) => [name, id]));
+  return new Map(here.flatMap(({ id, name }) => (ids.has(name) ? [[id, ids.get(name) ?? 0] as const] : [])));
+}
+
+/** Data that must be the same in two cells between which accounts move, as lines. */
+const COMPARED: Readonly<Record<string, Sql>> = {
+  migrations: sql`SELECT name || ' ' || left(sha256, 8) AS line FROM schema_migration`,
+  connections: sql`SELECT kind || ' ' || name AS line FROM connection`,
+  routes: sql`SELECT concat_ws(' ', r.channel, coalesce(nullif(r.prefix, ''), '*'), c.name, r.priority, r.on_unknown,
+      'weight ' || r.weight, 'network ' || r.network, 'account ' || r.owner_id, 'sender ' || r.sender, r.hours) AS line
+    FROM ${ALL_ROUTES} AS r JOIN connection c ON c.id = r.connection_id`,
+  prices: sql`SELECT concat_ws(' ', channel, coalesce(nullif(prefix, ''), '*'), unit_micros, refund_undelivered) AS line
+    FROM price`,
+  'senders of all accounts': sql`SELECT channel || ' ' || identity AS line FROM sender WHERE owner_id IS NULL`,
+  'templates of all accounts': sql`SELECT concat_ws(' ', channel, id, left(md5(content::text), 8)) AS line
+    FROM template WHERE owner_id IS NULL`,
+};
+const TARGET_MAY_HAVE_MORE = /^connections|of all accounts$/;
+
+/**
+ * Lists the differences between the settings of two cells that prevent accounts from moving from one to the other, one
+ * sentence each.
+ */
+async function listDifferences(source: Db, target: Db): Promise<string[]> {
+  const named = (some: readonly string[]): string => (some.length === 0 ? 'none' : some.slice(0, 5).join('; '));
+  const read = async (db: Db, lines: Sql): Promise<Set<string>> =>
+    new Set((await many<{ line: string }>(db, lines)).map(({ line }) => line));
+  const sentences = Object.entries(COMPARED).map(async ([what, lines]) => {
+    const [here, there] = await Promise.all([read(source, lines), read(target, lines)]);
+    const less = [...here.difference(there)];
+    const more = TARGET_MAY_HAVE_MORE.test(what) ? [] : [...there.difference(here)];
+    if (less.length + more.length === 0) return [];
+    return [`The ${what} differ. Only in the source: ${named(less)}. Only in the target: ${named(more)}.`];
+  });
+  return (await Promise.all(sentences)).flat();
+}
+
+type Wanted = Readonly<{ source: Db; target: Db; accountId: number; secretKey: SecretKey; filesAreThere: boolean }>;
+
+/**
+ * Lists the obstacles to remove before an account can move, one sentence each; names that are taken fail the copy.
+ * `filesAreThere`: the files of the account are where the target finds them.
+ */
+export async function listObstacles({ source, target, accountId, ...wanted }: Wanted): Promise<string[]> {
+  const operators = await many<{ username: string }>(
+    source,
+    sql`SELECT username FROM app_user WHERE account_id = ${accountId} AND is_operator ORDER BY username`,
+  );
+  const { files } = await one<{ files: number }>(
+    source,
+    sql`SELECT (SELECT count(*) FROM media WHERE account_id = ${accountId})
+             + (SELECT count(*) FROM export WHERE account_id = ${accountId} AND file_key IS NOT NULL) AS files`,
+  );
+  return [
+    ...operators.map(
+      ({ username }) => `${username} is an operator of the source: remove that role, or use another account.`,
+    ),
+    ...(await listDifferences(source, target)),
+    ...((await isOpenedBy(target, wanted.secretKey)) ? [] : ['The target has another SECRET_KEY.']),
+    ...(files === 0 || wanted.filesAreThere
+      ? []
+      : [
+          `The account has ${files} files in a folder of this cell: copy them to that of the target, and add --files-are-copied.`,
+        ]),
+  ];
+}
+
+async function isOpenedBy(target: Db, key: SecretKey): Promise<boolean> {
+  const [connection] = await listConnections(target);
+  try {
+    if (connection) secretOf(connection, key);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+type Options = {
+  readonly to?: number | undefined;
+  readonly dryRun?: true;
+  readonly clear?: true;
+  readonly filesAreCopied?: true;
+};
+
+/** `cell move`. Run it with the settings of the cell that the account leaves. */
+export function registerCellCommands(program: Command, context: CommandContext): void {
+  program
+    .command('cell')
+    .description('several installations behind one proxy')
+    .command('move')
+    .argument('<account>', 'name or id')
+    .option('--to <cell>', 'number of the cell to move to', Number)
+    .option('--dry-run', 'only list the obstacles')
+    .option('--files-are-copied', 'the files of the account are in the storage of the other cell')
+    .option('--clear', 'delete the rows that a moved account has left here, after three days')
+    .description('move an account to another cell while it is held; run it again to continue')
+    .action(async (reference: string, options: Options) => {
+      const config = context.config();
+      if (options.dryRun && options.clear)
+        throw new AppError('invalid', { message: '--dry-run and --clear cannot be used together' });
+      await context.withDatabase(async (pool) => {
+        const account = await findAccount(pool, { reference });
+        await run(context, config, account, { to: (await findAway(pool, account.id))?.cell, ...options });
+      });
+    });
+}
+
+type Account = { readonly id: number; readonly name: string };
+
+async function run(context: CommandContext, config: Config, { id, name }: Account, options: Options): Promise<void> {
+  const { databases, directoryUrl } = config.cells;
+  const { to = config.cell } = options;
+  const refuse = (message: string): never => {
+    throw new AppError('invalid', { message });
+  };
+  if (to === config.cell) refuse('--to must name another cell');
+  await using opened = new AsyncDisposableStack();
+  const open = async (number: number, url: string | undefined): Promise<Cell> => {
+    const known = url ?? refuse(`The database of cell ${number} must have a URL, in DATABASE_URL or CELL_DATABASES`);
+    return opened.use(await openCell(number, known, silentLog));
+  };
+  const known = directoryUrl ?? refuse('DIRECTORY_URL must be set: the directory records moved accounts');
+  const directory = opened.adopt(await openDirectory(known, silentLog), (pool) => pool.end());
+  const [source, target] = [await open(config.cell, config.databaseUrl), await open(to, databases.get(to))];
+  const ends = { source: source.pool, target: target.pool, directory };
+  if (options.clear) {
+    await clearMoved(ends, id);
+    return context.report(
+      { accountId: id, cleared: true },
+      () => `Cell ${config.cell} has no rows of ${name} any more.`,
+    );
+  }
+  const secretKey = await loadSecretKey(config);
+  const filesAreThere = options.filesAreCopied === true || config.storage.kind !== 'file';
+  const isUnderWay = (await findAway(source.pool, id)) !== undefined;
+  const obstacles = isUnderWay ? [] : await listObstacles({ ...ends, accountId: id, secretKey, filesAreThere });
+  if (options.dryRun)
+    return context.report(
+      { accountId: id, obstacles },
+      () => ['Obstacles:', ...(obstacles.length > 0 ? obstacles : ['nothing'])].join('\n'),
+      obstacles.length === 0,
+    );
+  if (obstacles.length > 0) throw new AppError('conflict', { message: obstacles.join('\n') });
+  const ids = await matchConnections(source.pool, target.pool);
+  const moved = await moveAccount({ source, target, directory, accountId: id, ids, onStep: context.progress });
+  context.report({ accountId: id, cell: to, ...moved }, ({ rows, heldMs }) =>
+    heldMs === null
+      ? `The account ${name} is served in cell ${to}.`
+      : `The account ${name} is served in cell ${to}: ${rows} rows copied, held for ${heldMs} ms.`,
+  );
 }

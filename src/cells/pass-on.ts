@@ -1,20 +1,17 @@
-import type { Pool } from 'pg';
-import { type Away, listAway } from '../identity/accounts/away.ts';
-import { type OnInbound, receivePassedOn } from '../messaging/inbound/receive.ts';
-import { insertPassedReceipts, notifyReceipts } from '../messaging/receipts/sql.ts';
-import { plainArray } from '../platform/db/array.ts';
-import { rowsOf, uuid } from '../platform/db/columns.ts';
-import type { Config } from '../platform/config.ts';
-import { type Db, exec, many, sql } from '../platform/db/query.ts';
-import { as, columns, type RowOf } from '../platform/db/select.ts';
-import { transaction } from '../platform/db/transaction.ts';
-import { every, type Task } from '../platform/lib/background/task.ts';
-import type { Log } from '../platform/lib/log.ts';
-import { DAY_MS, SECOND_MS } from '../platform/lib/time.ts';
-import { matchConnections } from './check.ts';
+import { type Away, listAway } from '../accounts/accounts.ts';
+import { every, type Task } from '../core/background.ts';
+import type { Config } from '../core/config.ts';
+import { rowsOf, uuid } from '../core/db/columns.ts';
+import { as, columns, type Db, exec, many, plainArray, type RowOf, sql } from '../core/db/query.ts';
+import { transaction } from '../core/db/transaction.ts';
+import type { Log } from '../core/log.ts';
+import { DAY_MS, SECOND_MS } from '../core/time.ts';
+import { type OnInbound, receivePassedOn } from '../messages/inbound.ts';
+import { insertPassedReceipts, notifyReceipts } from '../messages/receipt-store.ts';
 import { type Cell, type ConnectionIds, openCell } from './copy.ts';
 import { openDirectory } from './directory.ts';
-import { settle } from './move.ts';
+import { matchConnections, settle } from './move.ts';
+import type { Pool } from 'pg';
 
 const MAX_ROWS = 500;
 

@@ -1,9 +1,9 @@
+import { temporaryFolder } from '../../test/support/temporary-folder.ts';
+import { openTemporaryFile } from '../core/storage.ts';
+import { inspectFile } from './decoder.ts';
 import { type FileHandle, readdir, readFile } from 'node:fs/promises';
 import sharp from 'sharp';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { temporaryFolder } from '../../test/support/temporary-folder.ts';
-import { openTemporaryFile } from '../platform/storage/temporary-file.ts';
-import { inspectFile } from './inspect-file.ts';
 
 const [A, B] = [1, 2];
 const NO_CLAIM = { fileName: '', contentType: 'application/octet-stream' };

@@ -1,23 +1,16 @@
+import { testDatabase } from '../../test/support/database.ts';
+import { temporaryFolder } from '../../test/support/temporary-folder.ts';
+import { operatorAuthor } from '../accounts/audit.ts';
+import { exec, many, one, sql } from '../core/db/query.ts';
+import { createSecretKey } from '../core/secrets.ts';
+import { createLinkSigner, createLocalStorage, removeDueFiles, type Storage } from '../core/storage.ts';
+import { createAccount } from '../operate/account-commands.ts';
+import type { Inspected } from './decoder.ts';
+import { addMedia, listMediaLinks, mediaForSend, storeInbound, storeUpload } from './media.ts';
+import { createMediaLinks, findByMediaKey, removeOldInbound } from './store.ts';
 import { rm } from 'node:fs/promises';
 import { buffer } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createAccount } from '../operations/accounts/create.ts';
-import { operatorAuthor } from '../identity/audit/record.ts';
-import { exec, many, one, sql } from '../platform/db/query.ts';
-import { createSecretKey } from '../platform/lib/secret-box.ts';
-import { createLocalStorage } from '../platform/storage/local.ts';
-import { removeDueFiles } from '../platform/storage/removals.ts';
-import { createLinkSigner } from '../platform/storage/signed-links.ts';
-import type { Storage } from '../platform/storage/storage.ts';
-import { testDatabase } from '../../test/support/database.ts';
-import { temporaryFolder } from '../../test/support/temporary-folder.ts';
-import { addMedia, storeUpload } from './add.ts';
-import { listMediaLinks, mediaForSend } from './for-send.ts';
-import type { Inspected } from './inspect-file.ts';
-import { createMediaLinks } from './links.ts';
-import { removeOldInbound } from './remove.ts';
-import { findByMediaKey } from './sql.ts';
-import { storeInbound } from './store-inbound.ts';
 
 const { pool } = testDatabase();
 

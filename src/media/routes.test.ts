@@ -1,16 +1,16 @@
+import type { Answer, Client } from '../../test/support/client.ts';
+import { makeMp4 } from '../../test/support/files/mp4.ts';
+import { formOf } from '../../test/support/http/form.ts';
+import { startTestProgram, type TestProgram } from '../../test/support/program.ts';
+import { until } from '../../test/support/until.ts';
+import { exec, many, maybeOne, sql } from '../core/db/query.ts';
+import { createSecretKey } from '../core/secrets.ts';
+import { createLinkSigner } from '../core/storage.ts';
+import { createAccount } from '../operate/account-commands.ts';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import sharp from 'sharp';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createAccount } from '../operations/accounts/create.ts';
-import { exec, many, maybeOne, sql } from '../platform/db/query.ts';
-import { createSecretKey } from '../platform/lib/secret-box.ts';
-import { createLinkSigner } from '../platform/storage/signed-links.ts';
-import type { Answer, Client } from '../../test/support/client.ts';
-import { formOf } from '../../test/support/http/form.ts';
-import { makeMp4 } from '../../test/support/files/mp4.ts';
-import { startTestProgram, type TestProgram } from '../../test/support/program.ts';
-import { until } from '../../test/support/until.ts';
 
 const PG = '/api/partner-gateway/v1';
 const MEDIA = `${PG}/media`;

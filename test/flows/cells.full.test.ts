@@ -1,14 +1,14 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { startDirectory } from '../../src/app/directory.ts';
-import { hold, release } from '../../src/cells/hold.ts';
-import { transaction } from '../../src/platform/db/transaction.ts';
-import { createAccount } from '../../src/operations/accounts/create.ts';
-import { loadConfig } from '../../src/platform/config.ts';
+import { startDirectory } from '../../src/base.ts';
+import { hold, release } from '../../src/cells/copy.ts';
+import { loadConfig } from '../../src/core/config.ts';
+import { transaction } from '../../src/core/db/transaction.ts';
+import { createAccount } from '../../src/operate/account-commands.ts';
 import { BULK, type Client, createClient, SEND } from '../support/client.ts';
 import { testDatabase } from '../support/database.ts';
 import { OWN_PAGES, SESSION } from '../support/http/session-stage.ts';
 import { nginxIsMissing, type RunningNginx, startNginx } from '../support/nginx.ts';
 import { startTestProgram, type TestProgram } from '../support/program.ts';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 const BEHIND_PROXY = { TRUST_PROXY: '127.0.0.1' };
 const STREAM = '/api/partner-gateway/v1/inbox/conversations/stream';

@@ -1,12 +1,12 @@
-import { expect, test } from 'vitest';
-import { findConnection } from '../../src/network/connections/sql.ts';
-import { insertNumber, listInboundMessages } from '../../src/messaging/inbound/sql.ts';
-import { listOptOutsOf } from '../../src/messaging/consent/sql.ts';
+import { listOptOutsOf } from '../../src/messages/consent.ts';
+import { insertNumber, listInboundMessages } from '../../src/messages/inbound-store.ts';
+import { findConnection } from '../../src/routing/connection-store.ts';
 import { connectGraph } from '../support/networks.ts';
 import { runOperatorCommand } from '../support/operator.ts';
 import { startTestProgram, type TestProgram } from '../support/program.ts';
 import { until } from '../support/until.ts';
 import { startWorkerProcess } from '../support/worker-process.ts';
+import { expect, test } from 'vitest';
 
 const MS = '/api/message-server';
 const NUMBER = '+393331234567';

@@ -1,11 +1,11 @@
-import { expect, test } from 'vitest';
-import { exec, many, sql } from '../../src/platform/db/query.ts';
+import { exec, many, sql } from '../../src/core/db/query.ts';
 import { connectGraph } from '../support/networks.ts';
 import { startTestProgram, type TestProgram } from '../support/program.ts';
+import { reset } from '../support/reset.ts';
 import { listTaken } from '../support/taken.ts';
 import { until } from '../support/until.ts';
 import { startWorkerProcess } from '../support/worker-process.ts';
-import { reset } from '../support/reset.ts';
+import { expect, test } from 'vitest';
 
 const text = { type: 'TEXT', text: 'Hello' };
 const fallbackSms = { body: 'Hello by SMS' };

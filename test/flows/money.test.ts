@@ -1,12 +1,12 @@
-import { parse } from 'csv-parse/sync';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createAccount, type NewAccount } from '../../src/operations/accounts/create.ts';
-import { HOUR_MS } from '../../src/platform/lib/time.ts';
-import { type Client } from '../support/client.ts';
+import { HOUR_MS } from '../../src/core/time.ts';
+import { createAccount, type NewAccount } from '../../src/operate/account-commands.ts';
+import type { Client } from '../support/client.ts';
 import { readBooks } from '../support/money.ts';
 import { runOperatorCommand } from '../support/operator.ts';
 import { startTestProgram, type TestProgram } from '../support/program.ts';
 import { until } from '../support/until.ts';
+import { parse } from 'csv-parse/sync';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 let program: TestProgram;
 beforeAll(async () => {

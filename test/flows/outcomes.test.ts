@@ -1,15 +1,15 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createAccount } from '../../src/operations/accounts/create.ts';
-import type { ReceiptState } from '../../src/carriers/events.ts';
-import { DAY_MS } from '../../src/platform/lib/time.ts';
-import { exec, many, sql } from '../../src/platform/db/query.ts';
-import { insertReceiptBatches } from '../../src/messaging/receipts/sql.ts';
+import type { ReceiptState } from '../../src/channels/carrier.ts';
+import { exec, many, sql } from '../../src/core/db/query.ts';
+import { DAY_MS } from '../../src/core/time.ts';
+import { insertReceiptBatches } from '../../src/messages/receipt-store.ts';
+import { createAccount } from '../../src/operate/account-commands.ts';
 import type { Client } from '../support/client.ts';
 import { runOperatorCommand } from '../support/operator.ts';
-import { receipt } from '../support/receipts.ts';
 import { startTestProgram, type TestProgram } from '../support/program.ts';
+import { receipt } from '../support/receipts.ts';
 import { listTaken } from '../support/taken.ts';
 import { until } from '../support/until.ts';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 const MESSAGES = '/api/partner-gateway/v1/messages';
 const LATER = new Date(Date.now() + 7 * DAY_MS).toISOString();

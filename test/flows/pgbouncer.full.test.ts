@@ -1,16 +1,16 @@
-import { expect, inject, test } from 'vitest';
-import { registerDoctorCommand } from '../../src/app/doctor.ts';
-import { startProgram } from '../../src/app/serve.ts';
-import { loadConfig } from '../../src/platform/config.ts';
-import { createPool } from '../../src/platform/db/pool.ts';
-import { exec, one, sql } from '../../src/platform/db/query.ts';
-import { openWorkerSession } from '../../src/platform/db/worker-session.ts';
-import { silentLog } from '../../src/platform/lib/log.ts';
+import { loadConfig } from '../../src/core/config.ts';
+import { createPool } from '../../src/core/db/pool.ts';
+import { exec, one, sql } from '../../src/core/db/query.ts';
+import { openWorkerSession } from '../../src/core/db/worker-session.ts';
+import { silentLog } from '../../src/core/log.ts';
+import { registerDoctorCommand } from '../../src/probes.ts';
+import { startProgram } from '../../src/serve.ts';
 import { commandsOn } from '../support/command.ts';
 import { pgbouncerIsMissing, startPgbouncer } from '../support/pgbouncer.ts';
 import { startTestProgram } from '../support/program.ts';
 import { listTaken } from '../support/taken.ts';
 import { until } from '../support/until.ts';
+import { expect, inject, test } from 'vitest';
 
 const missing = pgbouncerIsMissing();
 

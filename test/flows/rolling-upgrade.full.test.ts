@@ -1,9 +1,6 @@
-import { cp, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { expect, test } from 'vitest';
-import { insertNumber } from '../../src/messaging/inbound/sql.ts';
-import { MIGRATIONS_DIR, migrate } from '../../src/platform/db/migrate.ts';
-import { silentLog } from '../../src/platform/lib/log.ts';
+import { migrate, MIGRATIONS_DIR } from '../../src/core/db/migrate.ts';
+import { silentLog } from '../../src/core/log.ts';
+import { insertNumber } from '../../src/messages/inbound-store.ts';
 import { createAndConfirm, mobileNumbers, untilEnded } from '../support/campaigns/campaign.ts';
 import { type Client, createClient } from '../support/client.ts';
 import { removeDataDir } from '../support/data-dir.ts';
@@ -14,6 +11,9 @@ import { startTestProgram, type TestProgram } from '../support/program.ts';
 import { type ServeProcess, startServeProcess } from '../support/serve-process.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { until } from '../support/until.ts';
+import { cp, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
 
 const PG = '/api/partner-gateway/v1';
 const NUMBER = '4400';

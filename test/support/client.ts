@@ -1,9 +1,9 @@
+import type { StatusName } from '../../src/core/message-state.ts';
+import { BulkOut, MessageServerOut, SendOut } from '../../src/messages/send-schema.ts';
+import { StatusRecord } from '../../src/messages/status.ts';
+import { until } from './until.ts';
 import type { Static, TSchema } from 'typebox';
 import { Value } from 'typebox/value';
-import { BulkOut, MessageServerOut, SendOut } from '../../src/messaging/sending/schema.ts';
-import type { StatusName } from '../../src/messaging/states.ts';
-import { StatusRecord } from '../../src/messaging/tracking/schema.ts';
-import { until } from './until.ts';
 
 export type Answer = { readonly status: number; readonly headers: Headers; readonly body: unknown };
 

@@ -1,4 +1,4 @@
-import { type CommandGroup, runCommand } from '../../src/platform/cli.ts';
+import { type CommandGroup, runCommand } from '../../src/core/cli.ts';
 import type { TestDatabase } from './database.ts';
 
 /** The exit code and the output of a command; `answer` is the JSON document on stdout. */

@@ -1,14 +1,13 @@
-import { type Db, exec, sql } from '../../src/platform/db/query.ts';
-import type { Actor } from '../../src/platform/lib/actor.ts';
-import { CHANNELS } from '../../src/platform/lib/channel.ts';
-import { DEFAULT_NUMBER_RULES } from '../../src/platform/lib/phone/number-rules.ts';
-import { SCOPES } from '../../src/platform/lib/scope.ts';
-import { type Draft, newDraft } from '../../src/messaging/sending/draft.ts';
-import type { Lookups } from '../../src/messaging/sending/prepare.ts';
-import { NO_WAY } from '../../src/network/routing/choice/plan.ts';
-import type { FindRoute } from '../../src/network/routing/router.ts';
-import { NO_NETWORKS } from '../../src/network/number-lookups/finder.ts';
-import { NO_SENDER_RULES } from '../../src/network/sender-rules/rules.ts';
+import { type Actor, SCOPES } from '../../src/core/actor.ts';
+import { CHANNELS } from '../../src/core/channels.ts';
+import { type Db, exec, sql } from '../../src/core/db/query.ts';
+import { DEFAULT_NUMBER_RULES } from '../../src/core/phone.ts';
+import type { Lookups } from '../../src/messages/prepare.ts';
+import { type Draft, newDraft } from '../../src/messages/read-send.ts';
+import { NO_WAY } from '../../src/routing/choice.ts';
+import { NO_NETWORKS } from '../../src/routing/number-lookups.ts';
+import type { FindRoute } from '../../src/routing/router.ts';
+import { NO_SENDER_RULES } from '../../src/routing/sender-rules.ts';
 
 /** Returns a single SMS that passes every check. */
 export const draft = (more: Partial<Draft> = {}): Draft =>

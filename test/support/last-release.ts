@@ -33,5 +33,5 @@ export async function unpackProgram(commit: string, folder: string): Promise<str
   });
   execFileSync('tar', ['-x', '-C', folder], { input: archive });
   await symlink(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
-  return join(folder, 'src/app/main.ts');
+  return join(folder, 'src/main.ts');
 }

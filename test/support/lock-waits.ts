@@ -1,4 +1,4 @@
-import { type Db, one, sql } from '../../src/platform/db/query.ts';
+import { type Db, one, sql } from '../../src/core/db/query.ts';
 
 /**
  * Counts the statements on this database that wait for a lock, an advisory one included, and that begin with `like`. Test

@@ -11,7 +11,7 @@ export type LostAnswers = AsyncDisposable & {
 const EXECUTE = Buffer.from('45000000090000000000', 'hex');
 const SYNC = Buffer.from('5300000004', 'hex');
 
-/** Whether these octets hold a COMMIT, or two statements and a Sync behind them (src/platform/db/pipeline.ts). */
+/** Whether these octets hold a COMMIT, or two statements and a Sync behind them (src/core/db/pipeline.ts). */
 function endsTransaction(octets: Buffer): boolean {
   const first = octets.indexOf(EXECUTE);
   const second = octets.indexOf(EXECUTE, first + EXECUTE.length);

@@ -1,6 +1,6 @@
+import { type Book, listBookTotals } from '../../src/money/credit.ts';
+import { createAccount } from '../../src/operate/account-commands.ts';
 import type { Pool } from 'pg';
-import { createAccount } from '../../src/operations/accounts/create.ts';
-import { type Book, listBookTotals } from '../../src/money/credit/sql.ts';
 
 export type Books = Readonly<Record<Book, number>>;
 

@@ -1,9 +1,9 @@
-import { type SandboxGraph, type SandboxGraphOptions, startSandboxGraph } from '../../src/simulators/graph/server.ts';
-import { type SandboxRbm, startSandboxRbm } from '../../src/simulators/rbm/server.ts';
-import { loadConfig } from '../../src/platform/config.ts';
-import { createConnection } from '../../src/network/connections/save.ts';
-import { loadSecretKey } from '../../src/platform/secret-key.ts';
-import { assignSender } from '../../src/network/assignments/assign.ts';
+import { loadConfig } from '../../src/core/config.ts';
+import { loadSecretKey } from '../../src/core/secrets.ts';
+import { createConnection } from '../../src/routing/connections.ts';
+import { type SandboxGraph, type SandboxGraphOptions, startSandboxGraph } from '../../src/sandbox/graph-server.ts';
+import { type SandboxRbm, startSandboxRbm } from '../../src/sandbox/rbm-server.ts';
+import { assignSender } from '../../src/templates/assignments.ts';
 import type { TestProgram } from './program.ts';
 
 /** A WhatsApp network of one test, with the id of the program's connection to it. */

@@ -1,4 +1,4 @@
-import { firstIdAt, newId } from '../../src/platform/lib/ids.ts';
+import { firstIdAt, newId } from '../../src/core/ids.ts';
 
 export const MINUTE = 60_000;
 

@@ -1,14 +1,13 @@
-import { COMMANDS } from '../../src/app/commands.ts';
-import { runCommand } from '../../src/platform/cli.ts';
-import type { TestProgram } from './program.ts';
-import { PASSWORD } from './program.ts';
+import { COMMANDS } from '../../src/commands.ts';
+import { runCommand } from '../../src/core/cli.ts';
+import { PASSWORD, type TestProgram } from './program.ts';
 
 type Environment = Pick<TestProgram, 'environment'>;
 export type OperatorResult = { readonly code: number; readonly answer: unknown; readonly stderr: string };
 
 /**
  * Runs an operator command with --json against the database of a running program. It runs in this process, because a
- * process of its own takes a second of CPU time; `src/platform/cli.test.ts` runs commands as an operator does.
+ * process of its own takes a second of CPU time; `src/core/cli.test.ts` runs commands as an operator does.
  */
 export async function runOperatorCommand(
   { environment }: Environment,

@@ -1,17 +1,17 @@
-import { notifyRoutingChange } from '../../src/network/connections/sql.ts';
-import type { Pool } from 'pg';
-import { createAccount, type NewAccount } from '../../src/operations/accounts/create.ts';
-import { type SandboxOptions, type SandboxSmsc, startSandboxSmsc } from '../../src/simulators/smsc/smsc.ts';
-import { loadConfig } from '../../src/platform/config.ts';
-import { ensureCell } from '../../src/platform/db/cell.ts';
-import { createConnection } from '../../src/network/connections/save.ts';
-import { insertRoute } from '../../src/network/routing/sql.ts';
-import { loadSecretKey } from '../../src/platform/secret-key.ts';
-import { type Program, type Roles, startProgram } from '../../src/app/serve.ts';
+import { loadConfig } from '../../src/core/config.ts';
+import { ensureCell } from '../../src/core/db/migrate.ts';
+import { loadSecretKey } from '../../src/core/secrets.ts';
+import { createAccount, type NewAccount } from '../../src/operate/account-commands.ts';
+import { notifyRoutingChange } from '../../src/routing/connection-store.ts';
+import { createConnection } from '../../src/routing/connections.ts';
+import { insertRoute } from '../../src/routing/routes.ts';
+import { type SandboxOptions, type SandboxSmsc, startSandboxSmsc } from '../../src/sandbox/smsc.ts';
+import { type Program, type Roles, startProgram } from '../../src/serve.ts';
 import { type Client, createClient } from './client.ts';
 import { removeDataDir } from './data-dir.ts';
 import { createTestDatabase, type TestDatabase } from './database.ts';
 import { temporaryFolder } from './temporary-folder.ts';
+import type { Pool } from 'pg';
 
 /** A sandbox carrier with the connection to it and its route. */
 export type CarrierOptions = {

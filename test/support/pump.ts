@@ -1,11 +1,11 @@
+import { silentLog } from '../../src/core/log.ts';
+import { type Pump, type PumpDeps, startPump } from '../../src/dispatch/pump.ts';
+import { loadJobs } from '../../src/messages/load.ts';
+import { settleOutcomes } from '../../src/messages/settle.ts';
+import type { ScriptedCarrier } from './carriers/scripted-carrier.ts';
 import { randomInt } from 'node:crypto';
 import type { Pool } from 'pg';
 import { onTestFinished } from 'vitest';
-import { type Pump, type PumpDeps, startPump } from '../../src/network/dispatch/pump.ts';
-import { silentLog } from '../../src/platform/lib/log.ts';
-import { settleOutcomes } from '../../src/messaging/messages/settle-outcomes.ts';
-import { loadJobs } from '../../src/messaging/messages/load.ts';
-import type { ScriptedCarrier } from './carriers/scripted-carrier.ts';
 
 /** Runs a pump of connection 1 that sends to this carrier, until the test ends. */
 export function pumpOn(pool: Pool, carrier: ScriptedCarrier, more: Partial<PumpDeps> = {}): Pump {

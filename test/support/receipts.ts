@@ -1,4 +1,4 @@
-import type { Receipt } from '../../src/carriers/events.ts';
+import type { Receipt } from '../../src/channels/carrier.ts';
 
 /** Returns a receipt for this carrier id; DELIVERED unless another status is given. */
 export const receipt = (carrierId: string, more: Partial<Receipt> = {}): Receipt => ({

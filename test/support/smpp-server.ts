@@ -1,32 +1,31 @@
+import { ACCOUNTS_CHANNEL } from '../../src/accounts/accounts.ts';
+import { operatorAuthor } from '../../src/accounts/audit.ts';
+import { createLoginLimits, hashed } from '../../src/accounts/password.ts';
+import {
+  createCredential,
+  generateSmppPassword,
+  type IssuedCredential,
+  type SettingsInput,
+} from '../../src/accounts/smpp-credentials.ts';
+import { transaction } from '../../src/core/db/transaction.ts';
+import { openWorkerSession } from '../../src/core/db/worker-session.ts';
+import { createRateLimiter } from '../../src/core/limits.ts';
+import { silentLog } from '../../src/core/log.ts';
+import { systemClock } from '../../src/core/time.ts';
+import { createWaker } from '../../src/dispatch/pump.ts';
+import { type Accept, createAccept } from '../../src/messages/accept.ts';
+import { createRecentMessages } from '../../src/messages/new-messages.ts';
+import { type SmppServer, type SmppServerOptions, startSmppServer } from '../../src/smpp-server/server.ts';
+import { createFrameReader } from '../../src/smpp/link.ts';
+import { decodePdu, type Pdu } from '../../src/smpp/pdu.ts';
+import { SMPP_CHANNEL } from '../../src/webhooks/smpp-outbox.ts';
+import { bindLibrary, type LibraryClient, type LibraryPdu } from './carriers/smpp-library-client.ts';
+import type { TestDatabase } from './database.ts';
+import { freeOver } from './drafts.ts';
 import { once } from 'node:events';
 import net from 'node:net';
 import type { Pool } from 'pg';
 import { onTestFinished } from 'vitest';
-import { decodePdu, type Pdu } from '../../src/carriers/smpp/pdu.ts';
-import { createFrameReader } from '../../src/carriers/smpp/frames.ts';
-import { ACCOUNTS_CHANNEL } from '../../src/identity/accounts/sql.ts';
-import { operatorAuthor } from '../../src/identity/audit/record.ts';
-import {
-  createCredential,
-  type IssuedCredential,
-  type SettingsInput,
-} from '../../src/identity/smpp-credentials/create.ts';
-import { createLoginLimits } from '../../src/identity/users/login-limits.ts';
-import { type Accept, createAccept } from '../../src/messaging/sending/accept.ts';
-import { createRecentMessages } from '../../src/messaging/messages/new/recent.ts';
-import { SMPP_CHANNEL } from '../../src/messaging/smpp-outbox/sql.ts';
-import { type SmppServer, type SmppServerOptions, startSmppServer } from '../../src/messaging/smpp-server/server.ts';
-import { createWaker } from '../../src/network/dispatch/wake.ts';
-import { generateSmppPassword } from '../../src/identity/smpp-credentials/secret.ts';
-import { hashed } from '../../src/identity/users/password.ts';
-import { transaction } from '../../src/platform/db/transaction.ts';
-import { openWorkerSession } from '../../src/platform/db/worker-session.ts';
-import { systemClock } from '../../src/platform/lib/clock.ts';
-import { createRateLimiter } from '../../src/platform/lib/limits/rate-limit.ts';
-import { silentLog } from '../../src/platform/lib/log.ts';
-import { bindLibrary, type LibraryClient, type LibraryPdu } from './carriers/smpp-library-client.ts';
-import type { TestDatabase } from './database.ts';
-import { freeOver } from './drafts.ts';
 
 /** An accept that stores messages to Portugal and Italy, which cost nothing, and sends none of them. */
 export const storingAccept = (pool: Pool): Accept =>

@@ -1,8 +1,8 @@
-import { startEmbedded } from '../../src/platform/db/embedded/embedded.ts';
-import { MIGRATIONS_DIR, migrate } from '../../src/platform/db/migrate.ts';
-import { ensurePartitions } from '../../src/platform/db/partitions.ts';
-import { createPool } from '../../src/platform/db/pool.ts';
-import { silentLog } from '../../src/platform/lib/log.ts';
+import { startEmbedded } from '../../src/core/db/embedded.ts';
+import { migrate, MIGRATIONS_DIR } from '../../src/core/db/migrate.ts';
+import { ensurePartitions } from '../../src/core/db/partitions.ts';
+import { createPool } from '../../src/core/db/pool.ts';
+import { silentLog } from '../../src/core/log.ts';
 import { databaseUrl, runOn, TEMPLATE } from './cluster.ts';
 import { removeDataDir } from './data-dir.ts';
 import { binariesOf, type OtherVersion } from './other-versions.ts';

@@ -1,13 +1,13 @@
-import type { Pool } from 'pg';
 import { type Cell, openCell } from '../../src/cells/copy.ts';
 import { openDirectory } from '../../src/cells/directory.ts';
 import { cellTasks } from '../../src/cells/pass-on.ts';
-import { receiveIntoInbox } from '../../src/engagement/inbox/receive-inbound.ts';
-import { insertConnection } from '../../src/network/connections/sql.ts';
-import { ensureCell } from '../../src/platform/db/cell.ts';
-import { ensurePartitions } from '../../src/platform/db/partitions.ts';
-import { silentLog } from '../../src/platform/lib/log.ts';
+import { ensureCell } from '../../src/core/db/migrate.ts';
+import { ensurePartitions } from '../../src/core/db/partitions.ts';
+import { silentLog } from '../../src/core/log.ts';
+import { receiveIntoInbox } from '../../src/inbox/receive.ts';
+import { insertConnection } from '../../src/routing/connection-store.ts';
 import { createTestDatabase } from './database.ts';
+import type { Pool } from 'pg';
 
 /** Two cells, a database each, with the ids of the connection `main` in both, and the directory. */
 export type TwoCells = AsyncDisposable & {

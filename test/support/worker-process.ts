@@ -1,9 +1,9 @@
+import type { TestProgram } from './program.ts';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import type { TestProgram } from './program.ts';
 
-const MAIN = fileURLToPath(new URL('../../src/app/main.ts', import.meta.url));
+const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 
 /** A `worker` in a process of its own, on the database of a test program. */
 export type WorkerProcess = {

@@ -1,16 +1,16 @@
+import { generatePassword, hashed } from '../../src/accounts/password.ts';
+import { createUserWithRandomPassword } from '../../src/accounts/users.ts';
+import type { Role } from '../../src/core/actor.ts';
+import { transaction } from '../../src/core/db/transaction.ts';
+import { createAccount } from '../../src/operate/account-commands.ts';
+import { assignSandboxNumbers } from '../../src/sandbox/sandbox-store.ts';
+import { startTestProgram, type TestProgram } from '../../test/support/program.ts';
+import { launchBrowser } from './browser.ts';
+import { createWindows, type Window, type WindowOptions } from './windows.ts';
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Page } from 'playwright-core';
-import { createAccount } from '../../src/operations/accounts/create.ts';
-import { transaction } from '../../src/platform/db/transaction.ts';
-import type { Role } from '../../src/platform/lib/scope.ts';
-import { assignSandboxNumbers } from '../../src/simulators/sandbox/sandbox.ts';
-import { startTestProgram, type TestProgram } from '../../test/support/program.ts';
-import { createUserWithRandomPassword } from '../../src/identity/users/create.ts';
-import { generatePassword, hashed } from '../../src/identity/users/password.ts';
-import { launchBrowser } from './browser.ts';
-import { createWindows, type Window, type WindowOptions } from './windows.ts';
 
 const BUILD = join(import.meta.dirname, '../../scripts/build-console.ts');
 const SESSION = '/api/partner-gateway/v1/session';

@@ -1,18 +1,18 @@
+import packageJson from '../../package.json' with { type: 'json' };
+import { loadConfig } from '../../src/core/config.ts';
+import type { App } from '../../src/core/http/app.ts';
+import { helpRoutes } from '../../src/core/http/pages.ts';
+import { createServer } from '../../src/core/http/server.ts';
+import { apiDeps } from '../../test/support/http/api.ts';
+import { temporaryFolder } from '../../test/support/temporary-folder.ts';
+import { launchBrowser } from './browser.ts';
 import { execFile } from 'node:child_process';
-import type { AddressInfo } from 'node:net';
 import { readFile } from 'node:fs/promises';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { loadConfig } from '../../src/platform/config.ts';
-import type { App } from '../../src/platform/http/app.ts';
-import { helpRoutes } from '../../src/platform/http/help.ts';
-import { createServer } from '../../src/platform/http/server.ts';
-import packageJson from '../../package.json' with { type: 'json' };
-import { temporaryFolder } from '../../test/support/temporary-folder.ts';
-import { apiDeps } from '../../test/support/http/api.ts';
-import { launchBrowser } from './browser.ts';
 
 const BUILD = join(import.meta.dirname, '../../scripts/build-docs.ts');
 

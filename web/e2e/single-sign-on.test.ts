@@ -1,8 +1,4 @@
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { exec, sql } from '../../src/platform/db/query.ts';
+import { exec, sql } from '../../src/core/db/query.ts';
 import { TEST_CERT } from '../../test/support/http/certificate.ts';
 import { freePort } from '../../test/support/http/free-port.ts';
 import { type NameServer, startNameServer } from '../../test/support/http/name-server.ts';
@@ -12,6 +8,10 @@ import { temporaryFolder } from '../../test/support/temporary-folder.ts';
 import { checkPage } from './check-page.ts';
 import { openSite, type Site } from './harness.ts';
 import type { Window } from './windows.ts';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 let site: Site;
 let provider: TestProvider;

@@ -1,5 +1,5 @@
-import { signatureOf as signRcs } from '../../../src/carriers/rcs/signature.ts';
-import { signatureOf as signWhatsapp } from '../../../src/carriers/whatsapp/signature.ts';
+import { signatureOf as signRcs } from '../../../src/channels/rcs/callbacks.ts';
+import { signatureOf as signWhatsapp } from '../../../src/channels/whatsapp/client.ts';
 import { type Attack, type CallbackEnd, type Ground, MEANS, withinLine } from '../attack.ts';
 import { requestsAt, type Wire } from '../requests.ts';
 

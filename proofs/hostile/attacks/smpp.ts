@@ -1,10 +1,9 @@
-import net from 'node:net';
-import { EMPTY_MESSAGE, encodePdu, type Pdu } from '../../../src/carriers/smpp/pdu.ts';
-import { NO_TLVS } from '../../../src/carriers/smpp/tlv.ts';
-import type { Bind } from '../../../src/carriers/smpp/bodies.ts';
+import { type Bind, EMPTY_MESSAGE, encodePdu, type Pdu } from '../../../src/smpp/pdu.ts';
+import { NO_TLVS } from '../../../src/smpp/wire.ts';
 import { type Attack, type Ground, MEANS, type Strike, withinLine } from '../attack.ts';
 import { ask, everyTick, fieldOf, PG, withKey } from '../requests.ts';
-import { socketsOf, type SocketPlan } from '../sockets.ts';
+import { type SocketPlan, socketsOf } from '../sockets.ts';
+import net from 'node:net';
 
 /** The body of a bind. */
 const bindBody = (systemId: string, password: string): Bind => ({

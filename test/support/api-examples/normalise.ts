@@ -1,4 +1,4 @@
-import { isRecord } from '../../../src/platform/lib/is-record.ts';
+import { isRecord } from '../../../src/core/schema.ts';
 
 /** The moment at which all recorded requests were sent. */
 const NOW = Date.parse('2027-01-15T09:30:00.000Z');

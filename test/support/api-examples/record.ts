@@ -1,5 +1,5 @@
-import type { RecordedExample } from '../../../src/platform/http/openapi-examples.ts';
-import { isRecord } from '../../../src/platform/lib/is-record.ts';
+import type { RecordedExample } from '../../../src/core/http/openapi.ts';
+import { isRecord } from '../../../src/core/schema.ts';
 import type { Played } from './play.ts';
 
 /** The longest text that an example shows: of the metrics, for instance, only the first lines. */

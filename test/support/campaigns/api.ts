@@ -1,25 +1,25 @@
-import type { Pool } from 'pg';
-import { createAuthenticator } from '../../../src/identity/authentication/authenticate.ts';
-import { createAccount, type NewAccount } from '../../../src/operations/accounts/create.ts';
-import { campaignRoutes } from '../../../src/engagement/campaigns/routes.ts';
-import { contactRoutes } from '../../../src/engagement/contacts/routes.ts';
-import { insertConnection } from '../../../src/network/connections/sql.ts';
-import { createWaker } from '../../../src/network/dispatch/wake.ts';
-import { createAnswerStore } from '../../../src/platform/idempotency/answers.ts';
-import type { Clock } from '../../../src/platform/lib/clock.ts';
-import { silentLog } from '../../../src/platform/lib/log.ts';
-import type { Scope } from '../../../src/platform/lib/scope.ts';
-import { createSecretKey } from '../../../src/platform/lib/secret-box.ts';
-import { listRoutes } from '../../../src/engagement/contacts/lists/routes.ts';
-import { createAccept } from '../../../src/messaging/sending/accept.ts';
-import { createPriceList } from '../../../src/money/pricing/price-list.ts';
-import { createRouter } from '../../../src/network/routing/router.ts';
-import { insertRoute } from '../../../src/network/routing/sql.ts';
-import { apiDeps } from '../http/api.ts';
+import { createAuthenticator } from '../../../src/accounts/authenticate.ts';
+import { campaignRoutes } from '../../../src/campaigns/routes.ts';
+import { listRoutes } from '../../../src/contacts/list-routes.ts';
+import { contactRoutes } from '../../../src/contacts/routes.ts';
+import type { Scope } from '../../../src/core/actor.ts';
+import { createAnswerStore } from '../../../src/core/idempotency.ts';
+import { silentLog } from '../../../src/core/log.ts';
+import { createSecretKey } from '../../../src/core/secrets.ts';
+import type { Clock } from '../../../src/core/time.ts';
+import { createWaker } from '../../../src/dispatch/pump.ts';
+import { createAccept } from '../../../src/messages/accept.ts';
+import { createPriceList } from '../../../src/money/prices.ts';
+import { createAccount, type NewAccount } from '../../../src/operate/account-commands.ts';
+import { insertConnection } from '../../../src/routing/connection-store.ts';
+import { NO_NETWORKS } from '../../../src/routing/number-lookups.ts';
+import { createRouter } from '../../../src/routing/router.ts';
+import { insertRoute } from '../../../src/routing/routes.ts';
+import { NO_SENDER_RULES } from '../../../src/routing/sender-rules.ts';
 import { createTestDatabase } from '../database.ts';
+import { apiDeps } from '../http/api.ts';
 import { type Method, newKey, PG, serveRoutes } from '../http/routes.ts';
-import { NO_NETWORKS } from '../../../src/network/number-lookups/finder.ts';
-import { NO_SENDER_RULES } from '../../../src/network/sender-rules/rules.ts';
+import type { Pool } from 'pg';
 
 /**
  * Serves the routes of campaigns, lists and contacts on a database of their own, with a route for every number and no

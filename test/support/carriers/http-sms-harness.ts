@@ -1,14 +1,17 @@
-import { expect, onTestFinished, test } from 'vitest';
-import type { Carrier, Submission } from '../../../src/carriers/carrier.ts';
-import { compileCallbacks, type HttpSmsCallback } from '../../../src/carriers/http-sms/callbacks.ts';
-import { createHttpSmsCarrier } from '../../../src/carriers/http-sms/carrier.ts';
-import type { PresetName } from '../../../src/carriers/http-sms/presets.ts';
-import { parseHttpSmsSecrets, parseHttpSmsSettings, resolveSettings } from '../../../src/carriers/http-sms/settings.ts';
-import type { CallbackRequest } from '../../../src/carriers/http-sms/signature.ts';
-import type { Timing } from '../../../src/carriers/http-sms/submit.ts';
-import { type SandboxAnswer, type SandboxRequest, startServer } from '../../../src/simulators/http/server.ts';
+import type { Carrier, Submission } from '../../../src/channels/carrier.ts';
+import {
+  type CallbackRequest,
+  compileCallbacks,
+  type HttpSmsCallback,
+} from '../../../src/channels/http-sms/callbacks.ts';
+import { createHttpSmsCarrier } from '../../../src/channels/http-sms/carrier.ts';
+import type { PresetName } from '../../../src/channels/http-sms/presets/presets.ts';
+import { parseHttpSmsSecrets, parseHttpSmsSettings, resolveSettings } from '../../../src/channels/http-sms/settings.ts';
+import type { Timing } from '../../../src/channels/http-sms/submit.ts';
+import { type SandboxAnswer, type SandboxRequest, startServer } from '../../../src/sandbox/http-server.ts';
 import { carrierConformance, type ConformancePeer } from './conformance.ts';
 import { createTestHost, submission, until } from './smpp-harness.ts';
+import { expect, onTestFinished, test } from 'vitest';
 
 /** Delays that are short enough for tests, in the proportions of the carrier's. */
 export const FAST: Timing = { laterMs: 50, resendMs: 10, refusedMs: 60, probeBaseMs: 10, probeMaxMs: 100 };

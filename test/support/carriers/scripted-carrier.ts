@@ -1,5 +1,4 @@
-import type { Carrier, Submission } from '../../../src/carriers/carrier.ts';
-import type { Outcome } from '../../../src/carriers/outcome.ts';
+import type { Carrier, Outcome, Submission } from '../../../src/channels/carrier.ts';
 
 /** Decides the outcome of a submission; `time` is 1 for the first submission of the message. */
 export type Script = (submission: Submission, time: number) => Outcome | Promise<Outcome>;

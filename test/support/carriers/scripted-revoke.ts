@@ -1,4 +1,4 @@
-import type { Revoke, RevocableMessage } from '../../../src/messaging/fallback/ends.ts';
+import type { RevocableMessage, Revoke } from '../../../src/messages/fallback.ts';
 
 /** Networks that revoke messages as the test decides. */
 export type ScriptedRevoke = Revoke & {

@@ -1,11 +1,9 @@
+import type { Carrier, CarrierHost, Inbound, Outcome, Receipt, Submission } from '../../../src/channels/carrier.ts';
+import { createSmppCarrier } from '../../../src/channels/smpp/carrier.ts';
+import type { Timing } from '../../../src/channels/smpp/session.ts';
+import { parseSmppSettings } from '../../../src/channels/smpp/settings.ts';
+import { type Script, type ScriptedPeer, startScriptedPeer } from './smpp-scripted-peer.ts';
 import { onTestFinished, vi } from 'vitest';
-import type { Carrier, CarrierHost, Submission } from '../../../src/carriers/carrier.ts';
-import type { Inbound, Receipt } from '../../../src/carriers/events.ts';
-import type { Outcome } from '../../../src/carriers/outcome.ts';
-import { createSmppCarrier } from '../../../src/carriers/smpp/carrier.ts';
-import { type ScriptedPeer, type Script, startScriptedPeer } from './smpp-scripted-peer.ts';
-import type { Timing } from '../../../src/carriers/smpp/session.ts';
-import { parseSmppSettings } from '../../../src/carriers/smpp/settings.ts';
 
 export type TestHost = CarrierHost & {
   readonly receipts: Receipt[];

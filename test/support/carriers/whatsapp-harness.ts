@@ -1,20 +1,15 @@
-import { type SandboxAnswer, startServer } from '../../../src/simulators/http/server.ts';
-import { onTestFinished } from 'vitest';
-import type { Carrier, Submission } from '../../../src/carriers/carrier.ts';
-import {
-  type SandboxGraph,
-  type SandboxGraphOptions,
-  startSandboxGraph,
-} from '../../../src/simulators/graph/server.ts';
-import { createTestHost, submission, type TestHost, until } from './smpp-harness.ts';
-import { createWhatsappCarrier } from '../../../src/carriers/whatsapp/carrier.ts';
+import type { Carrier, Submission } from '../../../src/channels/carrier.ts';
+import { createWhatsappCarrier, type Timing } from '../../../src/channels/whatsapp/carrier.ts';
 import {
   parseWhatsappSecrets,
   parseWhatsappSettings,
   type WhatsappSecrets,
   type WhatsappSettings,
-} from '../../../src/carriers/whatsapp/settings.ts';
-import type { Timing } from '../../../src/carriers/whatsapp/submit.ts';
+} from '../../../src/channels/whatsapp/settings.ts';
+import { type SandboxGraph, type SandboxGraphOptions, startSandboxGraph } from '../../../src/sandbox/graph-server.ts';
+import { type SandboxAnswer, startServer } from '../../../src/sandbox/http-server.ts';
+import { createTestHost, submission, type TestHost, until } from './smpp-harness.ts';
+import { onTestFinished } from 'vitest';
 
 /** Delays that are short enough for tests, in the proportions of the carrier's. */
 export const FAST: Timing = {

@@ -1,18 +1,17 @@
-import { execFile, spawn, spawnSync } from 'node:child_process';
-import { randomInt } from 'node:crypto';
-import { once } from 'node:events';
-import { chmod, chown, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { readdirSync } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
-import { promisify } from 'node:util';
-import pg from 'pg';
-import { findBinaries } from '../../../src/platform/db/embedded/binaries.ts';
-import { findServerUser, type ServerUser } from '../../../src/platform/db/embedded/user.ts';
+import { findBinaries, findServerUser, type ServerUser } from '../../../src/core/db/embedded-settings.ts';
 import { freePort } from '../free-port.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { loadComposeFile, ROOT, type Service } from './compose-file.ts';
 import { startVersionProxy } from './version-proxy.ts';
+import { execFile, spawn, spawnSync } from 'node:child_process';
+import { randomInt } from 'node:crypto';
+import { once } from 'node:events';
+import { readdirSync } from 'node:fs';
+import { chmod, chown, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import pg from 'pg';
 
 const run = promisify(execFile);
 

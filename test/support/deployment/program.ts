@@ -1,8 +1,8 @@
+import { COMMANDS } from '../../../src/commands.ts';
+import { runCommand } from '../../../src/core/cli.ts';
+import { type Config, loadConfig } from '../../../src/core/config.ts';
+import { KEYS } from '../../../src/core/settings.ts';
 import { readFileSync } from 'node:fs';
-import { COMMANDS } from '../../../src/app/commands.ts';
-import { runCommand } from '../../../src/platform/cli.ts';
-import { type Config, loadConfig } from '../../../src/platform/config.ts';
-import { KEYS } from '../../../src/platform/setting-table.ts';
 
 // What files of deployment say about the program, compared with the program.
 

@@ -1,4 +1,4 @@
-import { createRandom } from '../../../src/simulators/smsc/random.ts';
+import { createRandom } from '../../../src/sandbox/smsc-script.ts';
 
 const FIRST = ['Anna', 'Luca', 'Giulia', 'Niccolò', 'Chloé', 'Renée', 'Marco', 'Sofia', 'Matteo', 'Zoë'];
 const LAST = ['Rossi', 'Bianchi', 'De Luca', 'D’Amico', 'Müller', 'Esposito', 'Lo Presti', 'García'];

@@ -1,18 +1,17 @@
+import type { ApiDeps } from '../../../src/api.ts';
+import { loadConfig } from '../../../src/core/config.ts';
+import { createReports } from '../../../src/core/db/reports.ts';
+import { AppError } from '../../../src/core/errors.ts';
+import { createLog, silentLog } from '../../../src/core/log.ts';
+import { createMetrics } from '../../../src/core/metrics.ts';
+import { createGuard } from '../../../src/core/outbound.ts';
+import { createSecretKey } from '../../../src/core/secrets.ts';
+import { createLinkSigner } from '../../../src/core/storage.ts';
+import { systemClock } from '../../../src/core/time.ts';
+import { NO_WAY } from '../../../src/routing/choice.ts';
+import { NO_NETWORKS } from '../../../src/routing/number-lookups.ts';
+import { NO_SENDER_RULES } from '../../../src/routing/sender-rules.ts';
 import pg from 'pg';
-import { NO_WAY } from '../../../src/network/routing/choice/plan.ts';
-import { loadConfig } from '../../../src/platform/config.ts';
-import { createReports } from '../../../src/platform/db/reports.ts';
-import { AppError } from '../../../src/platform/errors.ts';
-import type { ApiDeps } from '../../../src/app/deps.ts';
-import { systemClock } from '../../../src/platform/lib/clock.ts';
-import { silentLog } from '../../../src/platform/lib/log.ts';
-import { createSecretKey } from '../../../src/platform/lib/secret-box.ts';
-import { createLog } from '../../../src/platform/log.ts';
-import { createMetrics } from '../../../src/platform/metrics.ts';
-import { createLinkSigner } from '../../../src/platform/storage/signed-links.ts';
-import { createGuard } from '../../../src/platform/outbound/guard.ts';
-import { NO_NETWORKS } from '../../../src/network/number-lookups/finder.ts';
-import { NO_SENDER_RULES } from '../../../src/network/sender-rules/rules.ts';
 
 const refuse = () => Promise.reject(new AppError('unauthenticated'));
 

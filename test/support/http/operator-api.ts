@@ -1,4 +1,4 @@
-import { createAccount } from '../../../src/operations/accounts/create.ts';
+import { createAccount } from '../../../src/operate/account-commands.ts';
 import type { Answer, RequestOptions } from '../client.ts';
 import type { TestProgram } from '../program.ts';
 

@@ -1,18 +1,18 @@
-import type { Pool } from 'pg';
-import { createAuthenticator } from '../../../src/identity/authentication/authenticate.ts';
-import { createAccount, type NewAccount } from '../../../src/operations/accounts/create.ts';
-import { createKey } from '../../../src/identity/api-keys/create.ts';
-import { operatorAuthor } from '../../../src/identity/audit/record.ts';
-import { transaction } from '../../../src/platform/db/transaction.ts';
-import { authentication } from '../../../src/platform/http/auth.ts';
-import type { ApiDeps } from '../../../src/app/deps.ts';
-import type { App } from '../../../src/platform/http/app.ts';
-import { acceptIdempotencyKeys } from '../../../src/platform/http/idempotency.ts';
-import { createServer } from '../../../src/platform/http/server.ts';
-import { silentLog } from '../../../src/platform/lib/log.ts';
-import { type Scope, SCOPES } from '../../../src/platform/lib/scope.ts';
-import { apiDeps } from './api.ts';
+import { createKey } from '../../../src/accounts/api-keys.ts';
+import { operatorAuthor } from '../../../src/accounts/audit.ts';
+import { createAuthenticator } from '../../../src/accounts/authenticate.ts';
+import type { ApiDeps } from '../../../src/api.ts';
+import { type Scope, SCOPES } from '../../../src/core/actor.ts';
+import { transaction } from '../../../src/core/db/transaction.ts';
+import type { App } from '../../../src/core/http/app.ts';
+import { authentication } from '../../../src/core/http/auth.ts';
+import { acceptIdempotencyKeys } from '../../../src/core/http/idempotency.ts';
+import { createServer } from '../../../src/core/http/server.ts';
+import { silentLog } from '../../../src/core/log.ts';
+import { createAccount, type NewAccount } from '../../../src/operate/account-commands.ts';
 import { createTestDatabase } from '../database.ts';
+import { apiDeps } from './api.ts';
+import type { Pool } from 'pg';
 
 export const PG = '/api/partner-gateway/v1';
 

@@ -1,15 +1,14 @@
-import type { Pool } from 'pg';
-import { silentLog } from '../../../src/platform/lib/log.ts';
-import { createSecretKey } from '../../../src/platform/lib/secret-box.ts';
-import { openWorkerSession, type WorkerSession } from '../../../src/platform/db/worker-session.ts';
-import { type Deliveries, startDeliveries } from '../../../src/messaging/webhooks/delivery/deliver.ts';
-import { createGuard } from '../../../src/platform/outbound/guard.ts';
-import { createPoster } from '../../../src/platform/outbound/post.ts';
-import { sealSecret } from '../../../src/messaging/webhooks/secrets.ts';
-import { makeSecret } from '../../../src/messaging/webhooks/sign.ts';
-import { insertEndpoint } from '../../../src/messaging/webhooks/sql.ts';
-import { TEST_CERT } from './certificate.ts';
+import { openWorkerSession, type WorkerSession } from '../../../src/core/db/worker-session.ts';
+import { silentLog } from '../../../src/core/log.ts';
+import { createPoster } from '../../../src/core/outbound-post.ts';
+import { createGuard } from '../../../src/core/outbound.ts';
+import { createSecretKey } from '../../../src/core/secrets.ts';
+import { type Deliveries, startDeliveries } from '../../../src/webhooks/deliver.ts';
+import { insertEndpoint, sealSecret } from '../../../src/webhooks/endpoints.ts';
+import { makeSecret } from '../../../src/webhooks/send.ts';
 import type { TestDatabase } from '../database.ts';
+import { TEST_CERT } from './certificate.ts';
+import type { Pool } from 'pg';
 
 /** The key that encrypts the webhook secrets of tests. */
 const WEBHOOK_KEY = createSecretKey(Buffer.alloc(32, 7));

@@ -1,8 +1,6 @@
-import type { Submission } from '../../../src/carriers/carrier.ts';
-import type { Receipt } from '../../../src/carriers/events.ts';
-import type { Outcome } from '../../../src/carriers/outcome.ts';
-import { createSmppCarrier } from '../../../src/carriers/smpp/carrier.ts';
-import { parseSmppSettings } from '../../../src/carriers/smpp/settings.ts';
+import type { Outcome, Receipt, Submission } from '../../../src/channels/carrier.ts';
+import { createSmppCarrier } from '../../../src/channels/smpp/carrier.ts';
+import { parseSmppSettings } from '../../../src/channels/smpp/settings.ts';
 import { until } from '../until.ts';
 import { type Checks, ensure, Skipped } from './checks.ts';
 import { COMMAND, type Relay, startRelay } from './relay.ts';

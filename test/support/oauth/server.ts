@@ -1,7 +1,6 @@
-import type { Platform } from '../../../src/platform/lib/social-platform.ts';
-import { writeChoice } from '../../../src/simulators/social/consent.ts';
-import type { SocialScript } from '../../../src/simulators/social/script.ts';
-import { type SandboxSocial, startSandboxSocial } from '../../../src/simulators/social/server.ts';
+import type { Platform } from '../../../src/core/channels.ts';
+import type { SocialScript } from '../../../src/sandbox/social-script.ts';
+import { type SandboxSocial, startSandboxSocial, writeChoice } from '../../../src/sandbox/social-server.ts';
 
 /** The PUBLIC_URL that the program is given, to which the networks redirect. Nothing listens there. */
 const PUBLIC_URL = 'http://gateway.test';

@@ -1,6 +1,6 @@
 /**
  * The nonce for styles created at run time; the server writes a new one into each page
- * (src/platform/http/console.ts).
+ * (src/core/http/pages.ts).
  */
 export const styleNonce = (): string =>
   document.querySelector<HTMLMetaElement>('meta[property="csp-nonce"]')?.nonce ?? '';

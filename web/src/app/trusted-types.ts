@@ -1,5 +1,5 @@
 /**
- * The content security policy (src/platform/http/console.ts) forbids scripts to write plain strings to `innerHTML`
+ * The content security policy (src/core/http/pages.ts) forbids scripts to write plain strings to `innerHTML`
  * and the like. In our code only Mantine does so, for its style sheets. This policy therefore lets strings without an
  * angle bracket pass and rejects markup from any source.
  */

@@ -4,7 +4,7 @@ import { useTranslation } from 'react-i18next';
 import classes from './role-table.module.css';
 import { type Role, ROLES } from './user.ts';
 
-/** The permissions of the roles, a summary of the table in src/platform/lib/scope.ts. */
+/** The permissions of the roles, a summary of the table in src/core/actor.ts. */
 const RIGHTS: readonly { readonly id: string; readonly roles: readonly Role[] }[] = [
   { id: 'read', roles: ROLES },
   { id: 'send', roles: ['sender', 'manager', 'admin'] },

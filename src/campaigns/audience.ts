@@ -1,0 +1,441 @@
+import { bitOf, type Channel } from '../core/channels.ts';
+import { bigint, boolean, rowsOf, text } from '../core/db/columns.ts';
+import {
+  as,
+  columns,
+  constant,
+  type Db,
+  join,
+  many,
+  plainArray,
+  raw,
+  type RowOf,
+  sql,
+  type Sql,
+  textArray,
+} from '../core/db/query.ts';
+import { MAX_PARTS } from '../messages/prepare.ts';
+import type { Price } from '../money/prices.ts';
+import { routedPrefixes } from '../routing/routes.ts';
+import { countParts } from '../smpp/text.ts';
+import { fixedText, leastText, type Piece, renderSql } from './texts.ts';
+
+/** The channels of each sending mode, in the order in which they are tried for a recipient. */
+const CHAINS = {
+  SMS: ['SMS'],
+  RCS: ['RCS'],
+  WHATSAPP: ['WHATSAPP'],
+  RCS_SMS: ['RCS', 'SMS'],
+  WHATSAPP_SMS: ['WHATSAPP', 'SMS'],
+  WHATSAPP_RCS: ['WHATSAPP', 'RCS'],
+  WHATSAPP_RCS_SMS: ['WHATSAPP', 'RCS', 'SMS'],
+} as const satisfies Readonly<Record<string, readonly Channel[]>>;
+
+export type SendingMode = keyof typeof CHAINS;
+export const SENDING_MODES = Object.keys(CHAINS) as readonly SendingMode[];
+
+/** Returns the channels of a mode, in the order in which they are tried. */
+export const chainOf = (mode: SendingMode): readonly Channel[] => CHAINS[mode];
+
+/** Returns true if a mode has several channels: a recipient who is not reached on one is tried on the next. */
+export const isCombined = (mode: SendingMode): boolean => CHAINS[mode].length > 1;
+
+/** Returns the channels of a mode as the set of bits that columns store. */
+const bitsOf = (mode: SendingMode): number => CHAINS[mode].reduce((bits, channel) => bits | bitOf(channel), 0);
+
+/** Number of messages of a channel to a country with the same number of parts, and their maximum cost. */
+type BreakdownLine = {
+  readonly channel: Channel;
+  /** ISO 3166-1 alpha-2; '' for numbers that belong to no country. */
+  readonly country: string;
+  readonly parts: number;
+  readonly count: number;
+  /** The price of a part on SMS, of a message on other channels. */
+  readonly unitMicros: number;
+  readonly priceMicros: number;
+};
+
+/** Recipients that a campaign would reach and their cost, as the column `goal` stores it. */
+export type Goal = {
+  /** Distinct numbers to which something is sent. */
+  readonly total: number;
+  /** Distinct numbers to which nothing is sent. */
+  readonly skippedTotal: number;
+  /** Number of skipped recipients for each reason. `duplicate`: the same number in another list, or given again. */
+  readonly skipped: Readonly<Record<SkipReason | 'duplicate', number>>;
+  /**
+   * Number of skipped entries that do not become recipients: contacts without a number, and texts that are not a number
+   * at all.
+   */
+  readonly unlisted: number;
+  readonly breakdown: readonly BreakdownLine[];
+  /** The price list that was used: it stays in force for the campaign. */
+  readonly prices: readonly PlanPrice[];
+};
+
+/** Number of entries in the lists or numbers of a campaign, before duplicates and unreadable numbers are excluded. */
+export type AudienceSize = {
+  /** The contacts of all lists together, or the numbers as they were given. */
+  readonly named: number;
+  /** Number of entries that are not a number at all. */
+  readonly unreadable: number;
+};
+
+type Sums = Omit<Goal, 'prices'> & { readonly estimatedMicros: number };
+
+/** Adds up the counts of one pass. The estimate is the sum of the breakdown, exact to the micro-unit. */
+export function sumGoal(rows: readonly GoalRow[], mode: SendingMode, { named, unreadable }: AudienceSize): Sums {
+  const countOf = (fits: (row: GoalRow) => boolean): number =>
+    rows.reduce((sum, row) => sum + (fits(row) ? row.count : 0), 0);
+  const skip = (reason: SkipReason): number => countOf((row) => row.reason === reason);
+  const distinct = countOf(() => true);
+  const breakdown = breakDown(rows, mode);
+  return {
+    total: countOf((row) => row.reason === null),
+    skippedTotal: countOf((row) => row.reason !== null) + unreadable,
+    skipped: {
+      invalid: skip('invalid') + unreadable,
+      unsupported: skip('unsupported'),
+      opted_out: skip('opted_out'),
+      text: skip('text'),
+      no_route: skip('no_route'),
+      no_price: skip('no_price'),
+      duplicate: Math.max(0, named - unreadable - distinct),
+    },
+    unlisted: countOf((row) => row.numberless) + unreadable,
+    breakdown,
+    estimatedMicros: breakdown.reduce((sum, line) => sum + line.priceMicros, 0),
+  };
+}
+
+/** Breaks the estimate down. A recipient of a combined mode counts for each channel that its reserve pays for. */
+function breakDown(rows: readonly GoalRow[], mode: SendingMode): BreakdownLine[] {
+  const lines = new Map<string, BreakdownLine>();
+  for (const row of rows.filter(({ reason }) => reason === null))
+    for (const [i, channel] of chainOf(mode).entries()) {
+      const unitMicros = row.unitMicros[i] ?? null;
+      const share = row.shareMicros[i] ?? 0;
+      if (unitMicros === null || !(row.channels & bitOf(channel)) || (share === 0 && unitMicros > 0)) continue;
+      const parts = channel === 'SMS' ? row.parts : 1;
+      const key = `${channel}/${row.country}/${parts}/${unitMicros}`;
+      const known = lines.get(key);
+      const count = (known?.count ?? 0) + row.count;
+      lines.set(key, {
+        channel,
+        country: row.country,
+        parts,
+        count,
+        unitMicros,
+        priceMicros: count * unitMicros * parts,
+      });
+    }
+  return [...lines.values()];
+}
+
+/** Reasons why nothing is sent to a candidate, in the order in which they are checked. */
+export const SKIP_REASONS = ['invalid', 'unsupported', 'opted_out', 'text', 'no_route', 'no_price'] as const;
+export type SkipReason = (typeof SKIP_REASONS)[number];
+
+/** Recipients and content of a campaign, as far as they decide who gets a message and at which price. */
+export type Plan = {
+  readonly accountId: number;
+  readonly campaignId: number;
+  readonly mode: SendingMode;
+  /** The lists of the campaign; null: its numbers. */
+  readonly listIds: readonly number[] | null;
+  /** Contacts or numbers of a campaign that is not saved, instead of lists and numbers of the campaign. */
+  readonly named?: { readonly contactIds: readonly number[] } | { readonly numbers: NamedNumbers } | undefined;
+  /** The text of the SMS; null: the mode has no SMS. */
+  readonly pieces: readonly Piece[] | null;
+  /**
+   * Method of finding the next candidates of the lists: along all numbers of the account (true), or by sorting the
+   * members each time (false), which is less work for short lists in a large account.
+   */
+  readonly walk: boolean;
+  /** The prices in force: the current list for a goal, that of the confirmation for a confirmed campaign. */
+  readonly prices: readonly PlanPrice[];
+};
+
+/** Valid numbers, each once and sorted, with the data of their numbering plans. */
+type NamedNumbers = {
+  readonly numbers: readonly string[];
+  readonly countries: readonly string[];
+  readonly channels: readonly number[];
+};
+
+export type PlanPrice = Pick<Price, 'channel' | 'prefix' | 'unitMicros' | 'refundUndelivered'>;
+
+/** A range of candidates: up to `limit` of those whose number comes after `after` (null: from the first). */
+export type RecipientRange = { readonly after: string | null; readonly limit: number };
+
+/** The septets of a text of one part. */
+const ONE_PART = 160;
+
+/**
+ * A SELECT of `country, destination, contact_id, channels, sms_parts, reserve_micros, skip_reason`: the recipients of a
+ * campaign. It gives one row per number, in the order of the numbers, including those that get nothing (`channels` 0,
+ * with the reason). `channels` are the bits of the channels that may be tried: in the mode, supported, not opted out
+ * of, with a route and a price. `reserve_micros` is the maximum that trying them in turn can cost. No rows: there are
+ * no candidates after the start of the range.
+ */
+export const recipientsSql = (plan: Plan, range: RecipientRange | null): Sql => sql`
+  WITH price_list AS MATERIALIZED (${priceList(plan)}),
+       candidate AS MATERIALIZED (${candidates(plan, range)}), ${tariff(plan)}
+  SELECT c.country, c.destination, c.contact_id, f.channels, c.parts AS sms_parts, f.reserve AS reserve_micros,
+         f.reason AS skip_reason
+  FROM candidate c JOIN tariff t ON t.prefix = c.prefix ${findingSql(plan)}
+  ORDER BY c.destination`;
+
+const GOAL_ROW = columns({
+  country: as<string>('c.country'),
+  parts: as<number>('c.parts'),
+  channels: as<number>('f.channels'),
+  reason: as<SkipReason | null>('f.reason'),
+  /** Contacts without any number. */
+  numberless: as<boolean>('c.numberless'),
+  count: as<number>('sum(c.count)::bigint'),
+  /** The unit price of each channel, in the order of the mode. */
+  unitMicros: as<(number | null)[]>('f.units'),
+  /** The reserve of one recipient for each channel, in the order of the mode. */
+  shareMicros: as<number[]>('f.shares'),
+  /**
+   * True if the price of the channel is returned when nothing is delivered; for each channel, in the order of the mode.
+   */
+  refunds: as<(boolean | null)[]>('f.refunds'),
+});
+
+/** Number of candidates that agree in everything that decides their price. */
+export type GoalRow = RowOf<typeof GOAL_ROW>;
+
+/** Counts all candidates of a campaign in one pass, grouped by what decides their price. */
+export const listGoalRows = (db: Db, plan: Plan): Promise<GoalRow[]> =>
+  many(
+    db,
+    sql`WITH price_list AS MATERIALIZED (${priceList(plan)}),
+        candidate AS MATERIALIZED (
+          SELECT country, prefix, parts, able, reason, destination IS NULL AS numberless, count(*) AS count
+          FROM (${candidates(plan, null)}) AS q GROUP BY country, prefix, parts, able, reason, numberless),
+        ${tariff(plan)}
+        SELECT ${GOAL_ROW}
+        FROM candidate c JOIN tariff t ON t.prefix = c.prefix ${findingSql(plan)}
+        GROUP BY c.country, c.parts, f.channels, f.reason, c.numberless, f.units, f.shares, f.refunds
+        ORDER BY c.country, c.parts, f.channels`,
+  );
+
+/**
+ * A SELECT of `country, destination, prefix, contact_id, parts, able, reason`. `prefix`: the first digits of the
+ * number, as many as any price or route distinguishes. `able`: the bits of the mode's channels that are supported and
+ * not opted out of. `parts` 0: the text is empty.
+ */
+function candidates(plan: Plan, range: RecipientRange | null): Sql {
+  const chain = chainOf(plan.mode);
+  const supported = sql`(c.channels & ${bitsOf(plan.mode)}::int)`;
+  const refused = join(
+    chain.map((channel) => sql`CASE WHEN ${of('o', channel)}.channel IS NULL THEN 0 ELSE ${bit(channel)} END`),
+    ' | ',
+  );
+  return sql`
+    SELECT c.country, c.destination, coalesce(left(c.destination, 1 + ${maxPrefixLength(plan)}), '') AS prefix,
+           c.contact_id, ${partsSql(plan)} AS parts, ${supported} & ~(${refused}) AS able,
+           CASE WHEN c.destination IS NULL OR NOT c.is_valid THEN 'invalid' WHEN ${supported} = 0 THEN 'unsupported'
+                WHEN ${supported} & ~(${refused}) = 0 THEN 'opted_out' END AS reason
+    FROM (${sourceOf(plan, range)}) AS c
+    ${join(
+      chain.map((channel) => optOutsOf(plan.accountId, channel, range)),
+      ' ',
+    )}`;
+}
+
+/** The bit of a channel, as part of the text: as a parameter it would have no type. */
+const bit = (channel: Channel): Sql => constant(bitOf(channel));
+/** The alias or column name of a channel. */
+const of = (name: string, channel: Channel): Sql => raw(`${name}${channel.toLowerCase()}`);
+
+const CONTACT = sql`c.id AS contact_id, c.full_name, c.first_name, c.last_name, c.gender, c.email, c.custom_fields`;
+
+function sourceOf(plan: Plan, range: RecipientRange | null): Sql {
+  const { accountId, listIds, named } = plan;
+  if (named && 'contactIds' in named)
+    return sql`${contacts(accountId)} AND c.id = ANY(${plainArray(named.contactIds)}::bigint[])`;
+  if (named || listIds === null) return numbers(plan, range);
+  return sql`${contacts(accountId)} AND ${isMember(plan, listIds, range)}`;
+}
+
+/**
+ * Candidates from numbers, in byte order, in which `numbers` is sorted; other columns of numbers have the usual
+ * collation.
+ */
+function numbers(plan: Plan, range: RecipientRange | null): Sql {
+  const { accountId } = plan;
+  const next = range ? sql`AND u.number > ${range.after ?? ''} ORDER BY u.number LIMIT ${range.limit}` : sql``;
+  return sql`
+    SELECT n.number AS destination, n.country, coalesce(c.is_valid, true) AS is_valid,
+           coalesce(c.channels & c.allowed_channels, n.channels) AS channels, ${CONTACT}
+    FROM (SELECT u.number COLLATE "default" AS number, u.country, u.channels
+          FROM ${numbersOf(plan)} ${next}) AS n
+    LEFT JOIN contact c ON c.account_id = ${accountId} AND c.phone_number = n.number`;
+}
+
+/** Builds the part after FROM: the rows `u` of the numbers, and a WHERE clause. */
+function numbersOf({ accountId, campaignId, named }: Plan): Sql {
+  if (!named || !('numbers' in named))
+    return sql`campaign k, unnest(k.numbers, k.number_countries, k.number_channels) AS u (number, country, channels)
+          WHERE k.account_id = ${accountId} AND k.id = ${campaignId}`;
+  const { numbers: all, countries, channels } = named.numbers;
+  return sql`unnest(${plainArray(all)}::text[] COLLATE "C", ${textArray(countries)}::text[],
+            ${plainArray(channels)}::smallint[]) AS u (number, country, channels) WHERE true`;
+}
+
+const contacts = (accountId: number): Sql => sql`
+    SELECT c.phone_number AS destination, coalesce(c.country, '') AS country, c.is_valid,
+      c.channels & c.allowed_channels AS channels, ${CONTACT}
+    FROM contact c WHERE c.account_id = ${accountId}`;
+
+/**
+ * A condition, and for a range its order and limit: the contact is a member of the lists. For the whole pass, the
+ * planner chooses the plan. For a range, the plan must be the same each time, whatever the statistics: a plan that
+ * sorts a million members for every 5,000 of them takes a hundred times as long.
+ */
+function isMember({ accountId, walk }: Plan, listIds: readonly number[], range: RecipientRange | null): Sql {
+  const inLists = sql`m.account_id = ${accountId} AND m.list_id = ANY(${plainArray(listIds)}::bigint[])`;
+  if (!range) return sql`c.id IN (SELECT m.contact_id FROM contact_list_member m WHERE ${inLists})`;
+  const next = sql`c.phone_number > ${range.after ?? ''}`;
+  const limit = sql`ORDER BY c.phone_number LIMIT ${range.limit}`;
+  return walk
+    ? sql`${next} AND (SELECT true FROM contact_list_member m WHERE ${inLists} AND m.contact_id = c.id LIMIT 1) ${limit}`
+    : sql`${next} AND c.id = ANY(ARRAY(SELECT m.contact_id FROM contact_list_member m WHERE ${inLists})) ${limit}`;
+}
+
+function partsSql({ pieces }: Plan): Sql {
+  if (pieces === null) return sql`1`;
+  const fixed = fixedText(pieces);
+  if (fixed !== null) return constant(fixed === '' ? 0 : countParts(fixed).parts);
+  const on = { contact: sql`c`, destination: sql`c.destination` };
+  const counted = sql`coalesce(sms_parts(nullif(${renderSql(pieces, on)}, '')), 0)`;
+  const { alphabet, units } = countParts(leastText(pieces));
+  if (alphabet !== 'gsm7' || units === 0) return counted;
+  // Nearly all recipients fill a short text with plain letters: checking only these takes a third of the time.
+  const filled = renderSql(
+    pieces.filter((piece) => 'field' in piece),
+    on,
+  );
+  return sql`CASE WHEN ${filled} ~ '^[ -Z_a-z]*$' AND length(${filled}) <= ${constant(ONE_PART - units)} THEN 1
+                  ELSE ${counted} END`;
+}
+
+/**
+ * Joins the opt-outs of a channel; for a range only those after its start: a merge of a million would begin at the
+ * first.
+ */
+const optOutsOf = (accountId: number, channel: Channel, range: RecipientRange | null): Sql => {
+  const o = of('o', channel);
+  return sql`LEFT JOIN opt_out ${o} ON ${o}.account_id = ${accountId} AND ${o}.phone_number = c.destination
+             AND ${o}.channel = ${channel} ${range ? sql`AND ${o}.phone_number > ${range.after ?? ''}` : sql``}`;
+};
+
+/** An expression: the number of digits that decide price and route. */
+const maxPrefixLength = (plan: Plan): Sql => sql`
+  (SELECT coalesce(max(length(p.prefix)), 0)
+   FROM (SELECT prefix, channel FROM price_list UNION ALL
+         SELECT prefix, channel FROM ${routedPrefixes(plan)} AS r) AS p
+   WHERE p.channel = ANY(${plainArray(chainOf(plan.mode))}::text[]))`;
+
+const priceList = ({ prices }: Plan): Sql =>
+  sql`SELECT u.channel, u.prefix, u.unit_micros, u.refund_undelivered FROM ${rowsOf(prices, {
+    channel: text((p) => p.channel),
+    prefix: text((p) => p.prefix),
+    unit_micros: bigint((p) => p.unitMicros),
+    refund_undelivered: boolean((p) => p.refundUndelivered),
+  })} AS u`;
+
+/**
+ * The table `tariff`: `unit`, `refund` and `routed` of each prefix and channel. Channels other than SMS need no route:
+ * their messages go to the connection of their sender.
+ */
+function tariff(plan: Plan): Sql {
+  const chain = chainOf(plan.mode);
+  const tariffs = chain.map(
+    (channel) => sql`${of('s', channel)}.unit_micros AS ${of('unit', channel)},
+      ${of('s', channel)}.refund_undelivered AS ${of('refund', channel)}, ${routed(plan, channel)} AS ${of('routed', channel)}`,
+  );
+  return sql`tariff AS MATERIALIZED (
+    SELECT p.prefix, ${join(tariffs)} FROM (SELECT DISTINCT prefix FROM candidate) AS p
+    ${join(
+      chain.map((channel) => sql`LEFT JOIN LATERAL (${priceOf(channel)}) AS ${of('s', channel)} ON true`),
+      ' ',
+    )})`;
+}
+
+const priceOf = (channel: Channel): Sql => sql`
+  SELECT r.unit_micros, r.refund_undelivered FROM price_list r
+  WHERE r.channel = ${channel} AND starts_with(substr(p.prefix, 2), r.prefix) ORDER BY length(r.prefix) DESC LIMIT 1`;
+
+const routed = (plan: Plan, channel: Channel): Sql =>
+  channel === 'SMS'
+    ? sql`EXISTS (SELECT FROM ${routedPrefixes(plan)} AS w
+                   WHERE w.channel = 'SMS' AND starts_with(substr(p.prefix, 2), w.prefix))`
+    : sql`true`;
+
+/**
+ * Joins the row `f` (`channels`, `reserve`, `reason`, `units`, `shares`, `refunds`) to candidate `c` and tariff `t`.
+ *
+ * The maximum that a chain can cost is its most expensive path: up to some channel, with the price of that channel and
+ * of those before it whose price is not returned when nothing is delivered. `shares` splits it among the channels.
+ */
+function findingSql({ mode }: Plan): Sql {
+  const chain = chainOf(mode);
+  const each = (make: (channel: Channel, earlier: readonly Channel[]) => Sql): Sql[] =>
+    chain.map((channel, i) => make(channel, chain.slice(0, i)));
+  const column = (alias: Sql, name: string): Sql[] => chain.map((channel) => sql`${alias}.${of(name, channel)}`);
+  const sum = (items: readonly Sql[]): Sql => join([...items], ' + ');
+  return sql`
+    CROSS JOIN LATERAL (SELECT ${join(each((channel) => sql`${costOf(channel)} AS ${of('cost', channel)}`))}) AS a
+    CROSS JOIN LATERAL (SELECT ${join(each((channel, earlier) => sql`${wayTo(channel, earlier)} AS ${of('way', channel)}`))}) AS b
+    CROSS JOIN LATERAL (SELECT greatest(${join(column(sql`b`, 'way'))}) AS way) AS best
+    CROSS JOIN LATERAL (SELECT ${join(
+      each((channel, earlier) => sql`${shareOf(channel, earlier)} AS ${of('share', channel)}`),
+    )}) AS d
+    CROSS JOIN LATERAL (
+      SELECT (${sum(each((channel) => sql`CASE WHEN a.${of('cost', channel)} IS NULL THEN 0 ELSE ${bit(channel)} END`))})::smallint AS channels,
+             coalesce(best.way, 0) AS reserve, ${reasonOf(chain)} AS reason,
+             ARRAY[${join(column(sql`t`, 'unit'))}]::bigint[] AS units,
+             ARRAY[${join(column(sql`d`, 'share'))}]::bigint[] AS shares,
+             ARRAY[${join(column(sql`t`, 'refund'))}]::boolean[] AS refunds) AS f`;
+}
+
+/** The cost of the path to this channel: its price, and the prices before it that are not returned. */
+const wayTo = (channel: Channel, earlier: readonly Channel[]): Sql =>
+  join(
+    [
+      sql`a.${of('cost', channel)}`,
+      ...earlier.map((e) => sql`CASE WHEN t.${of('refund', e)} THEN 0 ELSE coalesce(a.${of('cost', e)}, 0) END`),
+    ],
+    ' + ',
+  );
+
+/** The cost of one message on this channel; null when none can be sent. */
+const costOf = (channel: Channel): Sql =>
+  channel === 'SMS'
+    ? sql`CASE WHEN ${isAble(channel)} AND t.${of('routed', channel)} AND ${isSendable}
+            THEN t.${of('unit', channel)} * c.parts END`
+    : sql`CASE WHEN ${isAble(channel)} THEN t.${of('unit', channel)} END`;
+
+const isAble = (channel: Channel): Sql => sql`c.reason IS NULL AND c.able & ${bit(channel)} <> 0`;
+const isSendable = sql`c.parts BETWEEN 1 AND ${constant(MAX_PARTS)}`;
+
+/**
+ * The price of a channel if the most expensive path ends at it, or passes it without its price being returned; else 0.
+ */
+function shareOf(channel: Channel, earlier: readonly Channel[]): Sql {
+  const passed = earlier.map((e) => sql`b.${of('way', e)} IS NOT DISTINCT FROM best.way`);
+  const ended = passed.length === 0 ? sql`false` : join(passed, ' OR ');
+  return sql`CASE WHEN a.${of('cost', channel)} IS NULL OR ${ended} THEN 0
+    WHEN b.${of('way', channel)} = best.way OR NOT t.${of('refund', channel)} THEN a.${of('cost', channel)} ELSE 0 END`;
+}
+
+/** The reason why no channel can be tried: the first one that the account can change. */
+function reasonOf(chain: readonly Channel[]): Sql {
+  const priced = chain.map((channel) => sql`(${isAble(channel)} AND t.${of('unit', channel)} IS NOT NULL)`);
+  return sql`CASE WHEN c.reason IS NOT NULL THEN c.reason WHEN best.way IS NOT NULL THEN NULL
+    WHEN NOT (${isSendable}) THEN 'text' WHEN ${join(priced, ' OR ')} THEN 'no_route' ELSE 'no_price' END`;
+}

@@ -1,0 +1,250 @@
+import { bitOf, type Channel } from '../core/channels.ts';
+import { prefixTable } from '../core/phone.ts';
+import { localTimeOf, MINUTE_MS } from '../core/time.ts';
+import { priceOf, type UnitPrice } from '../money/prices.ts';
+import { type NetworkOf, NO_NETWORK } from '../routing/number-lookups.ts';
+import { type FindSticky, findStickySenders, NO_STICKY } from '../routing/sender-rules.ts';
+import { countParts } from '../smpp/text.ts';
+import type { StoredContent } from '../templates/content.ts';
+import { chainOf, isCombined } from './audience.ts';
+import type { Candidate } from './production-store.ts';
+import type { RunningCampaign, Step } from './run.ts';
+import type { QuietHours } from './store.ts';
+
+/** A message that can be created. */
+export type Choice = {
+  readonly country: string;
+  readonly destination: string;
+  readonly contactId: number | null;
+  readonly channel: Channel;
+  readonly sender: string;
+  /** The sender of the campaign, if a rule or a pool has replaced it by `sender`. */
+  readonly askedSender: string | null;
+  readonly body: string;
+  readonly content: StoredContent | null;
+  readonly parts: number;
+  readonly priceMicros: number;
+  readonly refundUndelivered: boolean;
+  /** Best first. */
+  readonly connectionIds: readonly number[];
+  /** Reason for choosing this connection; null if it follows from the prefix or the sender alone. */
+  readonly routeReason: string | null;
+  /** The reserve of the recipient. */
+  readonly reserveMicros: number;
+  /** The maximum cost of this message and those on the channels after it. */
+  readonly maxMicros: number;
+};
+
+/** Reason why a recipient who was included at the confirmation can no longer be sent a message. */
+export type Obstacle = 'contact_deleted' | 'opted_out' | 'text_changed' | 'sender_not_allowed' | 'no_route';
+
+/** Data about the numbers of candidates. */
+type Known = { readonly findSticky: FindSticky; readonly networkOf: NetworkOf };
+
+/** `known` must have been found for the candidate (`findKnownOf`). */
+export type Choose = (candidate: Candidate, known: Known) => Choice | Obstacle;
+
+/**
+ * Makes a function that finds, for each candidate, the first channel of the mode on which a message can be created now.
+ * Its price is that of the price list at the confirmation and never exceeds the recipient's reserve: a text that has
+ * become longer because its contact was edited is therefore not sent.
+ */
+export function createChooser({ campaign, tables }: Pick<Step, 'campaign' | 'tables'>): Choose {
+  const channels = chainOf(campaign.sendingMode).map((channel) => ({ channel, bit: bitOf(channel) }));
+  const findPrice = createPricing(campaign);
+  const findMaxCost = createMaxCost(campaign);
+  const traffic = { accountId: campaign.accountId, at: null, salt: campaign.id };
+  return (candidate, known) => {
+    if (candidate.contactDeleted) return 'contact_deleted';
+    if (candidate.channels !== 0 && candidate.willingChannels === 0) return 'opted_out';
+    let obstacle: Obstacle = 'no_route';
+    for (const { channel, bit } of channels) {
+      if ((candidate.willingChannels & bit) === 0) continue;
+      const choice = choose(candidate, channel, known);
+      if (typeof choice !== 'string') return choice;
+      obstacle = choice;
+    }
+    return obstacle;
+  };
+
+  function chooseSender(sender: string, destination: string, findSticky: FindSticky) {
+    return tables.senderRules.choose({ accountId: campaign.accountId, destination, sender }, findSticky);
+  }
+
+  function choose(candidate: Candidate, channel: Channel, { findSticky, networkOf }: Known): Choice | Obstacle {
+    const { country, destination, contactId, smsParts, reserveMicros, text } = candidate;
+    const isSms = channel === 'SMS';
+    const parts = isSms && text ? countParts(text).parts : 1;
+    if (isSms && (!text || parts > smsParts)) return 'text_changed';
+    const asked = senderOf(campaign, channel);
+    const chosen = isSms ? chooseSender(asked, destination, findSticky) : { sender: asked };
+    if ('fault' in chosen) return 'sender_not_allowed';
+    const { sender } = chosen;
+    const way = tables.findRoute(channel, destination, {
+      ...traffic,
+      sender,
+      network: isSms ? networkOf(destination) : null,
+      key: destination,
+    });
+    const { connectionIds, reason: routeReason } = way;
+    if (connectionIds.length === 0) return 'no_route';
+    const price = findPrice(channel, destination, parts, candidate);
+    return {
+      country,
+      destination,
+      contactId,
+      channel,
+      sender,
+      askedSender: sender === asked ? null : asked,
+      body: isSms ? (text ?? '') : '',
+      content: contentOf(campaign, channel, candidate),
+      parts,
+      ...price,
+      connectionIds,
+      routeReason,
+      reserveMicros,
+      maxMicros: findMaxCost(candidate, { ...price, channel }),
+    };
+  }
+}
+
+/**
+ * Looks up the candidates who keep the pool number that they know, and the networks of their numbers as far as they are
+ * known; the others are looked up in the background, so that a campaign does not wait.
+ */
+export async function findKnownOf({ tx, campaign, tables }: Step, candidates: readonly Candidate[]): Promise<Known> {
+  const { accountId, smsSender } = campaign;
+  if (smsSender === null) return { findSticky: NO_STICKY, networkOf: NO_NETWORK };
+  const numbers = candidates.map(({ destination }) => destination);
+  const asked = numbers.map((destination) => ({ accountId, destination, sender: smsSender }));
+  const findSticky = await findStickySenders(tx, tables.senderRules, asked);
+  const { networks } = tables;
+  if (!networks.isNeeded()) return { findSticky, networkOf: NO_NETWORK };
+  const reached = candidates.filter((one) => !one.contactDeleted && (one.willingChannels & bitOf('SMS')) !== 0);
+  const to = reached.map(({ destination }) => destination);
+  return { findSticky, networkOf: await networks.find(to, { accountId, wait: false }) };
+}
+
+const senderOf = (campaign: RunningCampaign, channel: Channel): string =>
+  (channel === 'SMS' ? campaign.smsSender : channel === 'RCS' ? campaign.rcsAgentId : campaign.whatsappPhoneNumberId) ??
+  '';
+
+function contentOf(campaign: RunningCampaign, channel: Channel, candidate: Candidate): StoredContent | null {
+  if (channel === 'SMS') return null;
+  const [template, values] =
+    channel === 'RCS'
+      ? [campaign.rcsTemplateId, candidate.rcsValues]
+      : [campaign.whatsappTemplateId, candidate.whatsappValues];
+  const trafficType = channel === 'RCS' ? campaign.rcsTrafficType : null;
+  return { template: template ?? '', channel, values: values ?? {}, ...(trafficType !== null && { trafficType }) };
+}
+
+type MessagePrice = { readonly priceMicros: number; readonly refundUndelivered: boolean };
+
+/** The fields that decide the price of the messages to a recipient. */
+type Priced = Pick<Candidate, 'destination' | 'channels' | 'smsParts' | 'reserveMicros'>;
+
+/**
+ * Makes a function that returns the maximum cost of a message and those on the channels after it: another channel is
+ * tried only after a failure, which returns the price of the message if that is refundable.
+ */
+export function createMaxCost(campaign: Pick<RunningCampaign, 'prices' | 'sendingMode'>) {
+  const chain = chainOf(campaign.sendingMode);
+  const findPrice = createPricing(campaign);
+  return (to: Priced, message: MessagePrice & { readonly channel: Channel }): number => {
+    const later = chain.slice(chain.indexOf(message.channel) + 1).filter((channel) => to.channels & bitOf(channel));
+    const next = later.map((channel) => findPrice(channel, to.destination, channel === 'SMS' ? to.smsParts : 1, to));
+    return [message, ...next].reduceRight(
+      (rest, { priceMicros, refundUndelivered }) =>
+        Math.max(priceMicros, refundUndelivered ? rest : priceMicros + rest),
+      0,
+    );
+  };
+}
+
+/** Makes a function that prices messages by the price list that was in force when the campaign was confirmed. */
+function createPricing({ prices, sendingMode }: Pick<RunningCampaign, 'prices' | 'sendingMode'>) {
+  const rows = prices.map(({ channel, prefix, ...value }) => ({ group: channel, prefix, value }));
+  const table = prefixTable<UnitPrice>(rows);
+  const combined = isCombined(sendingMode);
+  return (channel: Channel, destination: string, parts: number, to: Priced): MessagePrice => {
+    const { smsParts, reserveMicros } = to;
+    const price = table.find(channel, destination);
+    const refundUndelivered = price?.refundUndelivered ?? true;
+    // With one channel, the reserve is exactly the price.
+    if (!combined) return { refundUndelivered, priceMicros: Math.floor((reserveMicros * parts) / (smsParts || 1)) };
+    return { refundUndelivered, priceMicros: Math.min(price ? priceOf(channel, price, parts) : 0, reserveMicros) };
+  };
+}
+
+const DAY_MINUTES = 24 * 60;
+const STEP_MINUTES = 60;
+/**
+ * Number of steps that are tried for a country whose zones are never all awake at the same time, before its first zone
+ * alone decides.
+ */
+const MAX_STEPS = 100;
+
+/**
+ * Returns the ms from an instant on during which nothing may be sent to numbers of a country; 0 when sending is
+ * allowed. A country with several time zones is quiet while any of them is: the number does not show in which one a
+ * person lives.
+ */
+export function quietMs(hours: QuietHours | null, country: string, at: Date): number {
+  if (hours === null || 'off' in hours) return 0;
+  const window = { from: minutesOf(hours.from), to: minutesOf(hours.to) };
+  const zones = zonesOf(country);
+  return awakeAfterMs(window, zones, at) ?? awakeAfterMs(window, zones.slice(0, 1), at) ?? 0;
+}
+
+type Window = { readonly from: number; readonly to: number };
+
+/**
+ * Returns the ms until no zone is inside the window any more; null when that does not happen within `MAX_STEPS`. Goes
+ * in steps of at most an hour, because clocks are changed at night.
+ */
+function awakeAfterMs(window: Window, zones: readonly string[], at: Date): number | null {
+  let waitMs = 0;
+  for (let step = 0; step < MAX_STEPS; step++) {
+    const time = new Date(at.getTime() + waitMs);
+    const minutes = Math.max(0, ...zones.map((zone) => minutesToEnd(window, localTimeOf(zone, time).minute)));
+    if (minutes === 0) return waitMs;
+    // The window ends at a full minute.
+    waitMs += Math.min(minutes, STEP_MINUTES) * MINUTE_MS - (time.getTime() % MINUTE_MS);
+  }
+  return null;
+}
+
+/** Minutes until the window ends; 0 outside of it. The window may span midnight. */
+function minutesToEnd({ from, to }: Window, minute: number): number {
+  const inside = from <= to ? minute >= from && minute < to : minute >= from || minute < to;
+  return inside ? (to - minute + DAY_MINUTES) % DAY_MINUTES : 0;
+}
+
+function minutesOf(time: string): number {
+  const [hour = 0, minute = 0] = time.split(':').map(Number);
+  return hour * 60 + minute;
+}
+
+/**
+ * Returns the IANA time zones of a country (ISO 3166-1 alpha-2), as the CLDR data of the runtime lists them; none for a
+ * number that belongs to no country ('').
+ */
+function zonesOf(country: string): readonly string[] {
+  const known = ZONES.get(country);
+  if (known) return known;
+  const zones = country === '' ? [] : zonesOfRegion(country);
+  ZONES.set(country, zones);
+  return zones;
+}
+
+/** The zones of countries that were looked up, at most some 250. */
+const ZONES = new Map<string, readonly string[]>();
+
+/** A method of the standard (ECMA-402, Intl.Locale Info) that the compiler's library does not declare yet. */
+type LocaleInfo = Intl.Locale & { getTimeZones?(): string[] | undefined };
+
+function zonesOfRegion(country: string): readonly string[] {
+  const locale: LocaleInfo = new Intl.Locale(`und-${country}`);
+  return locale.getTimeZones?.() ?? [];
+}

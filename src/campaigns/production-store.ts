@@ -1,0 +1,283 @@
+import { listFields } from '../contacts/fields.ts';
+import {
+  bigint,
+  endsOf,
+  input,
+  insertRows,
+  int,
+  rowsOf,
+  smallint,
+  text,
+  timestamptz,
+  uuids,
+} from '../core/db/columns.ts';
+import {
+  as,
+  columns,
+  type Db,
+  exec,
+  many,
+  one,
+  onePlan,
+  plainArray,
+  raw,
+  type RowOf,
+  sql,
+  type Sql,
+} from '../core/db/query.ts';
+import { listTemplateVariables } from '../templates/store.ts';
+import { chainOf } from './audience.ts';
+import type { Job, Step } from './run.ts';
+import { type CustomField, parseText, type Piece, renderSql, valuesSql } from './texts.ts';
+
+/** Loads the content that a campaign sends on each channel of its mode. */
+export async function loadTexts({ tx, campaign }: Pick<Step, 'tx' | 'campaign'>): Promise<Texts> {
+  const { accountId, sendingMode, hasOptOuts } = campaign;
+  const chain = chainOf(sendingMode);
+  const customFields = await listFields(tx, { accountId });
+  // A template that was deleted needs no variables: its messages are rejected when they are sent.
+  const variables = async (channel: 'RCS' | 'WHATSAPP', templateId: string | null): Promise<string[] | null> =>
+    chain.includes(channel)
+      ? ((await listTemplateVariables(tx, { accountId, channel, templateId: templateId ?? '' })) ?? [])
+      : null;
+  return {
+    hasOptOuts,
+    sms: chain.includes('SMS') ? parseText(campaign.smsBody ?? '', customFields).pieces : null,
+    rcs: await variables('RCS', campaign.rcsTemplateId),
+    whatsapp: await variables('WHATSAPP', campaign.whatsappTemplateId),
+    customFields,
+  };
+}
+
+const LANE = columns({
+  country: as<string>('country'),
+  /** The last number for which a message was created; '' when there is none yet. */
+  fedTo: as<string>('fed_to'),
+});
+
+/** The recipients of one country, whose messages are created in the order of their numbers. */
+export type CountryProgress = RowOf<typeof LANE>;
+
+/** Lists the lanes of a campaign that still have recipients without a message, in the order of their countries. */
+export async function listOpenCountries(db: Db, { accountId, campaignId }: Job): Promise<CountryProgress[]> {
+  return many(
+    db,
+    sql`SELECT ${LANE} FROM campaign_lane
+        WHERE account_id = ${accountId} AND campaign_id = ${campaignId} AND NOT done ORDER BY country`,
+  );
+}
+
+/** Records the number up to which the messages of a lane were created, and whether the lane is done. */
+export async function updateCountryProgress(
+  db: Db,
+  { accountId, campaignId }: Job,
+  { country, fedTo, done }: CountryProgress & { done: boolean },
+): Promise<void> {
+  await exec(
+    db,
+    sql`UPDATE campaign_lane SET fed_to = ${fedTo}, done = ${done}
+        WHERE account_id = ${accountId} AND campaign_id = ${campaignId} AND country = ${country}`,
+  );
+}
+
+/** Closes all lanes of a campaign: recipients who have no message yet get none. */
+export async function moveCountriesToDone(db: Db, { accountId, campaignId }: Job): Promise<void> {
+  await exec(
+    db,
+    sql`WITH lanes AS (UPDATE campaign_lane SET done = true
+                       WHERE account_id = ${accountId} AND campaign_id = ${campaignId} AND NOT done)
+        UPDATE campaign_run SET expanded = true WHERE account_id = ${accountId} AND campaign_id = ${campaignId}`,
+  );
+}
+
+/**
+ * Content for each recipient: the pieces of the text and the variables of the templates. Null for channels that are not
+ * part of the mode.
+ */
+export type Texts = {
+  /** True if the account has opt-outs; without any, looking up each number is skipped. */
+  readonly hasOptOuts: boolean;
+  readonly sms: readonly Piece[] | null;
+  readonly rcs: readonly string[] | null;
+  readonly whatsapp: readonly string[] | null;
+  readonly customFields: readonly CustomField[];
+};
+
+const CANDIDATE = columns({
+  /** The position in the source, from 0. */
+  place: as<number>('x.n'),
+  country: as<string>('x.country'),
+  destination: as<string>('x.destination'),
+  contactId: as<number | null>('x.contact_id'),
+  /** Bits of the channels that may be tried. */
+  channels: as<number>('x.channels'),
+  /** Bits of those `channels` from which the number has not opted out since. */
+  willingChannels: as<number>('x.channels & ~x.refused'),
+  smsParts: as<number>('x.sms_parts'),
+  reserveMicros: as<number>('x.reserve_micros'),
+  /** The text of the SMS; null when the mode has no SMS. */
+  text: as<string | null>('x.body'),
+  rcsValues: as<Record<string, string> | null>('x.rcs'),
+  whatsappValues: as<Record<string, string> | null>('x.whatsapp'),
+  contactDeleted: as<boolean>('x.gone'),
+});
+
+/** A recipient for whom a message may be created. */
+export type Candidate = RowOf<typeof CANDIDATE>;
+
+/** A SELECT of the next recipients of a lane, without those who were skipped. */
+export const nextRecipientsSql = ({ accountId, campaignId }: Job, lane: CountryProgress, limit: number): Sql => sql`
+  SELECT 0 AS n, q.* FROM (
+    SELECT r.country, r.destination, r.contact_id, r.channels, r.sms_parts, r.reserve_micros FROM campaign_recipient r
+    WHERE r.account_id = ${accountId} AND r.campaign_id = ${campaignId} AND r.country = ${lane.country}
+      AND r.destination > ${lane.fedTo} AND r.skip_reason IS NULL
+    ORDER BY r.destination LIMIT ${limit}) AS q`;
+
+/**
+ * A SELECT of recipients by their numbers, each limited to some channels. The country of a number is found by trying
+ * all lanes. Recipients are looked up one by one: as long as there are no statistics of a campaign's recipients, the
+ * planner assumes that they are few, and would read all of them.
+ */
+export const recipientsByNumberSql = (
+  { accountId, campaignId }: Job,
+  wanted: readonly { readonly destination: string; readonly channels: number }[],
+): Sql => sql`
+  SELECT u.n, r.country, r.destination, r.contact_id, r.channels & u.channels AS channels, r.sms_parts, r.reserve_micros
+  FROM ${rowsOf(wanted, {
+    destination: text((w) => w.destination),
+    channels: smallint((w) => w.channels),
+    n: int((_, i) => i),
+  })} AS u
+  CROSS JOIN (SELECT country FROM campaign_lane WHERE account_id = ${accountId} AND campaign_id = ${campaignId}) AS l
+  CROSS JOIN LATERAL (
+    SELECT * FROM campaign_recipient q WHERE q.account_id = ${accountId} AND q.campaign_id = ${campaignId}
+      AND q.country = l.country AND q.destination = u.destination OFFSET 0) AS r`;
+
+/** An expression: the bits of the channels from which a number has opted out. */
+const optedOutChannelsSql = (accountId: number): Sql => sql`coalesce((
+  SELECT bit_or(CASE o.channel WHEN 'SMS' THEN 1 WHEN 'RCS' THEN 2 ELSE 4 END) FROM opt_out o
+  WHERE o.account_id = ${accountId} AND o.phone_number = r.destination COLLATE "default"), 0)`;
+
+/**
+ * Lists the recipients of `source` (one of the SELECTs above) with what would be sent to them now, in the order of the
+ * source. Contacts are looked up one by one: a hash of a million contacts for the next thousand recipients is slower,
+ * whatever the statistics.
+ */
+export async function listCandidates(
+  db: Db,
+  { accountId, texts, source }: { accountId: number; texts: Texts; source: Sql },
+): Promise<Candidate[]> {
+  const on = { contact: sql`c`, destination: sql`r.destination` };
+  const values = (entries: readonly string[] | null): Sql =>
+    entries === null ? sql`NULL::jsonb` : valuesSql(entries, texts.customFields, on);
+  return many(
+    db,
+    sql`SELECT ${CANDIDATE} FROM (
+          SELECT r.*, ${texts.sms === null ? sql`NULL::text` : renderSql(texts.sms, on)} AS body,
+                 ${values(texts.rcs)} AS rcs, ${values(texts.whatsapp)} AS whatsapp,
+                 r.contact_id IS NOT NULL AND c.id IS NULL AS gone,
+                 ${texts.hasOptOuts ? optedOutChannelsSql(accountId) : raw('0')} AS refused
+          FROM (${source}) AS r
+          LEFT JOIN LATERAL (
+            SELECT * FROM contact p WHERE p.account_id = ${accountId} AND p.id = r.contact_id OFFSET 0) AS c ON true
+          OFFSET 0) AS x
+        ORDER BY x.n, x.country, x.destination`,
+  );
+}
+
+/** Marks recipients of a country as skipped, because no message can be created for them any more. */
+export async function moveRecipientsToSkipped(
+  db: Db,
+  { accountId, campaignId }: Job,
+  { country, destinations, reason }: { country: string; destinations: readonly string[]; reason: string },
+): Promise<void> {
+  await exec(
+    db,
+    sql`UPDATE campaign_recipient SET skip_reason = ${reason}, channels = 0, reserve_micros = 0
+        WHERE account_id = ${accountId} AND campaign_id = ${campaignId} AND country = ${country}
+          AND destination = ANY(${plainArray(destinations)}::text[])`,
+  );
+}
+
+const QUEUE_DEPTH = columns({
+  connectionId: as<number>('c.id'),
+  /** The parts that the connection sends per second; null: no limit. */
+  tps: as<number | null>("(c.settings ->> 'tps')::float8"),
+  /** The messages of the campaign that wait there. */
+  waiting: as<number>('coalesce(q.waiting, 0)::bigint'),
+});
+
+/** Rate of a connection, and number of messages of a campaign that wait at it. */
+export type QueueDepth = RowOf<typeof QUEUE_DEPTH>;
+
+export async function listQueueDepths(db: Db, { campaignId }: { campaignId: number }): Promise<QueueDepth[]> {
+  return many(
+    db,
+    sql`SELECT ${QUEUE_DEPTH} FROM connection c
+        LEFT JOIN (SELECT connection_id, sum(size - intent) AS waiting FROM dispatch_chunk
+                   WHERE campaign_id = ${campaignId} GROUP BY connection_id) AS q ON q.connection_id = c.id`,
+  );
+}
+
+/**
+ * The last batches that count for a campaign's rate: more than one second ever has, unless there are hundreds of lanes.
+ */
+const RECENT_BATCHES = raw('300');
+
+/** Counts the recipients whose first message was created within the last second. */
+export async function countRecentRecipients(db: Db, { accountId, campaignId }: Job): Promise<number> {
+  const { count } = await one<{ count: number }>(
+    db,
+    sql`SELECT coalesce(sum(cardinality(message_ids)), 0)::bigint AS count
+        FROM (SELECT message_ids, created_at, hop FROM campaign_batch
+              WHERE account_id = ${accountId} AND campaign_id = ${campaignId} ORDER BY id DESC LIMIT ${RECENT_BATCHES}) AS b
+        WHERE b.hop = 0 AND b.created_at > now() - interval '1 second'`,
+  );
+  return count;
+}
+
+export type NewBatch = {
+  /** The position of the channel in a recipient's attempts, from 0. */
+  readonly hop: number;
+  /** The bit of the channel. */
+  readonly channel: number;
+  readonly country: string;
+  readonly firstDestination: string;
+  readonly lastDestination: string;
+  readonly messageIds: readonly string[];
+  /** Earliest end of the time of its messages on their channel; null: there is no other channel. */
+  readonly dueAt: Date | null;
+};
+
+/** Records the created messages, in batches of one channel and country. The batches keep their order. */
+export async function insertBatches(
+  db: Db,
+  { accountId, campaignId }: Job,
+  batches: readonly NewBatch[],
+): Promise<void> {
+  const lists = batches.map((batch) => batch.messageIds);
+  const ends = endsOf(lists);
+  const rows = batches.map((batch, n) => ({ ...batch, size: batch.messageIds.length, last: ends[n] ?? 0, n }));
+  const inserted = insertRows(
+    'campaign_batch',
+    rows,
+    {
+      hop: smallint,
+      channel: smallint,
+      country: text,
+      firstDestination: text,
+      lastDestination: text,
+      messageIds: null,
+      dueAt: timestamptz,
+      size: input(int),
+      last: input(int),
+      n: input(bigint),
+    },
+    {
+      account_id: sql`${accountId}::bigint`,
+      campaign_id: sql`${campaignId}::bigint`,
+      message_ids: sql`(${uuids(lists)})[u.last - u.size + 1:u.last]`,
+    },
+  );
+  await exec(db, onePlan(sql`${inserted} ORDER BY u.n`));
+}

@@ -1,0 +1,111 @@
+import type { FieldRow } from '../contacts/fields.ts';
+import { join, sql, type Sql } from '../core/db/query.ts';
+import { splitPlaceholders } from '../core/schema.ts';
+
+/** The placeholders for which every contact has a field. */
+export const STANDARD_FIELDS = ['fullName', 'firstName', 'lastName', 'name', 'gender', 'phoneNumber', 'email'] as const;
+export type StandardField = (typeof STANDARD_FIELDS)[number];
+
+/** A field of a contact: a standard field, a custom field by its id, or null if no such field is known. */
+export type Field = StandardField | { readonly customId: number } | null;
+
+/** A piece of fixed text, or the value of a field for each recipient; `fallback` if that value is empty. */
+export type Piece = { readonly text: string } | { readonly field: Field; readonly fallback: string };
+
+export type CustomField = Pick<FieldRow, 'id' | 'name'>;
+
+/**
+ * Splits a text at its placeholders, `{{field}}` and `{{field|default}}`. A default may contain anything but `}}`;
+ * blanks around both are ignored. Names are case-insensitive, as everywhere with contacts. `unknown` has the names of
+ * fields that do not exist, each once; if such a text is used anyway, they are replaced by their default. Braces that
+ * are not a placeholder stay as they are. Values are data: they are not searched for placeholders again.
+ */
+export function parseText(
+  text: string,
+  customFields: readonly CustomField[],
+): { readonly pieces: readonly Piece[]; readonly unknown: readonly string[] } {
+  const fields = fieldsByName(customFields);
+  const pieces: Piece[] = [];
+  const unknown = new Set<string>();
+  for (const part of splitPlaceholders(text, { defaults: true })) {
+    if (typeof part === 'string') {
+      pieces.push({ text: part });
+      continue;
+    }
+    const field = fields.get(part.name.toLowerCase()) ?? null;
+    if (field === null) unknown.add(part.name);
+    pieces.push({ field, fallback: part.fallback });
+  }
+  return { pieces, unknown: [...unknown] };
+}
+
+function fieldsByName(customFields: readonly CustomField[]): Map<string, Field> {
+  const standard = STANDARD_FIELDS.map((field) => [field.toLowerCase(), field] as const);
+  const custom = customFields.map(({ id, name }) => [name.toLowerCase(), { customId: id }] as const);
+  return new Map<string, Field>([...custom, ...standard]);
+}
+
+/** Returns the text if it is the same for all recipients; null if it has placeholders. */
+export const fixedText = (pieces: readonly Piece[]): string | null =>
+  pieces.every((piece) => 'text' in piece) ? pieces.map((piece) => ('text' in piece ? piece.text : '')).join('') : null;
+
+/** Returns the shortest text that any recipient can get: every field is empty and has no default. */
+export const leastText = (pieces: readonly Piece[]): string =>
+  pieces.map((piece) => ('text' in piece ? piece.text : '')).join('');
+
+/** Returns true if a text needs the contact: the number is known without it. */
+export const readsContact = (pieces: readonly Piece[]): boolean =>
+  pieces.some((piece) => 'field' in piece && piece.field !== null && piece.field !== 'phoneNumber');
+
+/** Location of the values of a recipient in a statement. */
+type RecipientSql = {
+  /** The alias of `contact`. It may be an outer join, for numbers that are not a contact. */
+  readonly contact: Sql;
+  /** The number in E.164 format. */
+  readonly destination: Sql;
+};
+
+/**
+ * Makes an SQL expression of the text for one recipient. This is the only way in which texts are filled in, so that the
+ * priced, previewed and sent texts are the same. The expression is never null.
+ */
+export const renderSql = (pieces: readonly Piece[], on: RecipientSql): Sql =>
+  pieces.length === 0
+    ? sql`''::text`
+    : sql`(${join(
+        pieces.map((piece) => pieceSql(piece, on)),
+        ' || ',
+      )})`;
+
+const pieceSql = (piece: Piece, on: RecipientSql): Sql =>
+  'text' in piece
+    ? sql`${piece.text}::text`
+    : sql`coalesce(nullif(${fieldSql(piece.field, on)}, ''), ${piece.fallback}::text)`;
+
+function fieldSql(field: Field, on: RecipientSql): Sql {
+  if (field === null) return sql`NULL::text`;
+  if (typeof field === 'string') return STANDARD[field](on);
+  return sql`${on.contact}.custom_fields ->> ${String(field.customId)}::text`;
+}
+
+const STANDARD: Readonly<Record<StandardField, (on: RecipientSql) => Sql>> = {
+  fullName: ({ contact }) => sql`${contact}.full_name`,
+  firstName: ({ contact }) => sql`${contact}.first_name`,
+  lastName: ({ contact }) => sql`${contact}.last_name`,
+  name: ({ contact, destination }) => sql`coalesce(nullif(${contact}.full_name, ''), ${destination})`,
+  gender: ({ contact }) => sql`${contact}.gender`,
+  phoneNumber: ({ destination }) => sql`${destination}`,
+  email: ({ contact }) => sql`${contact}.email`,
+};
+
+/**
+ * Makes an SQL expression of the values that one recipient has for the variables of a template: a jsonb object with the
+ * value of each entry under exactly that entry. An entry has the form of a placeholder without its braces: `firstName`
+ * or `firstName|friend`.
+ */
+export const valuesSql = (entries: readonly string[], customFields: readonly CustomField[], on: RecipientSql): Sql =>
+  entries.length === 0
+    ? sql`'{}'::jsonb`
+    : sql`jsonb_build_object(${join(
+        entries.map((entry) => sql`${entry}::text, ${renderSql(parseText(`{{${entry}}}`, customFields).pieces, on)}`),
+      )})`;

@@ -1,0 +1,363 @@
+import { constantTimeEqual } from '../../core/secrets.ts';
+import type { Inbound, InboundMedia, InboundType, Notice, Receipt, ReceiptState } from '../carrier.ts';
+import { getList, getMember, getText } from '../settings.ts';
+import { isSigned, readGraphError, statusOfFailure } from './client.ts';
+import { readQualityChange, readTemplateChange, type TemplateChange } from './templates.ts';
+
+/** The content of one callback request, in its order; any list may be empty. */
+export type WhatsappCallback = {
+  readonly receipts: readonly Receipt[];
+  readonly inbounds: readonly Inbound[];
+  readonly templateChanges: readonly TemplateChange[];
+  /** Changes of the account or its numbers. */
+  readonly notices: readonly Notice[];
+  readonly other: readonly OtherChange[];
+};
+
+/**
+ * A change that only deserves a log entry: a field that is not handled (one that begins with `template` or
+ * `message_template` means that templates have changed), a change of another business account or number, or one in an
+ * unknown format.
+ */
+type OtherChange = {
+  readonly field: string;
+  readonly wabaId: string;
+  readonly phoneNumberId: string | null;
+  readonly why: 'field' | 'foreign' | 'unreadable';
+};
+
+/** A callback request with the data needed to verify it. */
+export type CallbackRequest = {
+  /** The bytes as received, which the signature covers. */
+  readonly rawBody: Uint8Array;
+  /** The value of the header `X-Hub-Signature-256`. */
+  readonly signature: string | undefined;
+  readonly appSecret: string;
+  /** The owner of these callbacks; changes of other accounts and numbers are not read. */
+  readonly wabaId: string;
+  readonly phoneNumberIds: readonly string[];
+};
+
+/** The result of reading a callback request. */
+type ReadCallback =
+  /** The signature is missing or does not match this body and secret. */
+  | { readonly kind: 'forbidden' }
+  /** Correctly signed, but not a WhatsApp notification. */
+  | { readonly kind: 'malformed' }
+  | { readonly kind: 'ok'; readonly callback: WhatsappCallback };
+
+/**
+ * Handles the network's check of a callback URL: returns the challenge to respond with, or null if the verify token is
+ * not ours (Cloud API, webhooks).
+ */
+export function verifyChallenge(query: Readonly<Record<string, unknown>>, verifyToken: string): string | null {
+  const { 'hub.mode': mode, 'hub.verify_token': token, 'hub.challenge': challenge } = query;
+  if (mode !== 'subscribe' || typeof token !== 'string' || typeof challenge !== 'string') return null;
+  return constantTimeEqual(token, verifyToken) ? challenge : null;
+}
+
+/**
+ * Reads a notification (Cloud API, message templates and webhooks). The signature is verified on the raw bytes before
+ * anything is read. Never throws: unreadable changes are listed in `other`.
+ */
+export function readWhatsappCallback(request: CallbackRequest): ReadCallback {
+  if (!isSigned(request.rawBody, request.signature, request.appSecret)) return { kind: 'forbidden' };
+  const json = parseExactly(Buffer.from(request.rawBody).toString('utf8'));
+  if (getMember(json, 'object') !== 'whatsapp_business_account') return { kind: 'malformed' };
+  const found: Found = { receipts: [], inbounds: [], templateChanges: [], notices: [], other: [] };
+  for (const entry of getList(json, 'entry')) readEntry(entry, request, found);
+  return { kind: 'ok', callback: found };
+}
+
+type Found = {
+  readonly receipts: Receipt[];
+  readonly inbounds: Inbound[];
+  readonly templateChanges: TemplateChange[];
+  readonly notices: Notice[];
+  readonly other: OtherChange[];
+};
+type Owner = Pick<CallbackRequest, 'wabaId' | 'phoneNumberIds'>;
+
+/**
+ * Template ids arrive as numbers, and may be too long for a double. Only requests that contain one pay for parsing
+ * every number with its source text.
+ */
+function parseExactly(text: string): unknown {
+  try {
+    if (!text.includes('"message_template_id"')) return JSON.parse(text);
+    return JSON.parse(text, exactIds);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Node passes the third argument, which the types of ES do not define yet. */
+function exactIds(key: string, value: unknown, context?: { readonly source?: string }): unknown {
+  return key === 'message_template_id' && typeof value === 'number' ? (context?.source ?? String(value)) : value;
+}
+
+function readEntry(entry: unknown, owner: Owner, found: Found): void {
+  const wabaId = getText(entry, 'id');
+  for (const change of getList(entry, 'changes')) {
+    const field = getText(change, 'field');
+    const value = getMember(change, 'value');
+    if (wabaId !== owner.wabaId) found.other.push({ field, wabaId, phoneNumberId: null, why: 'foreign' });
+    else if (field === 'messages') readMessages(value, wabaId, owner, found);
+    else if (TEMPLATE_FIELDS.has(field)) readTemplate(field, value, wabaId, found);
+    else readOther(field, value, wabaId, found);
+  }
+}
+
+const TEMPLATE_FIELDS: ReadonlyMap<string, (value: unknown) => TemplateChange | null> = new Map([
+  ['message_template_status_update', readTemplateChange],
+  ['message_template_quality_update', readQualityChange],
+]);
+
+function readTemplate(field: string, value: unknown, wabaId: string, found: Found): void {
+  const change = TEMPLATE_FIELDS.get(field)?.(value);
+  if (change) found.templateChanges.push(change);
+  else found.other.push({ field, wabaId, phoneNumberId: null, why: 'unreadable' });
+}
+
+function readOther(field: string, value: unknown, wabaId: string, found: Found): void {
+  const notice = readAccountChange(field, value);
+  if (notice) found.notices.push(notice);
+  else found.other.push({ field, wabaId, phoneNumberId: null, why: 'field' });
+}
+
+function readMessages(value: unknown, wabaId: string, owner: Owner, found: Found): void {
+  const metadata = getMember(value, 'metadata');
+  const phoneNumberId = getText(metadata, 'phone_number_id');
+  const skip = (field: string, why: OtherChange['why']): void =>
+    void found.other.push({ field, wabaId, phoneNumberId, why });
+  if (!owner.phoneNumberIds.includes(phoneNumberId)) return skip('messages', 'foreign');
+  for (const item of getList(value, 'statuses')) {
+    const receipt = readStatus(item, phoneNumberId);
+    if (receipt) found.receipts.push(receipt);
+    else skip('statuses', 'unreadable');
+  }
+  for (const item of getList(value, 'messages')) {
+    const inbound = readInbound(item, metadata, getList(value, 'contacts'));
+    if (inbound) found.inbounds.push(inbound);
+    else skip('messages', 'unreadable');
+  }
+  if (getList(value, 'errors').length > 0) skip('errors', 'field');
+}
+
+/** The type of a message, its readable text, and its file. */
+type InboundContent = { readonly type: InboundType; readonly text: string; readonly media?: InboundMedia | null };
+
+/** The network allows 4,096 characters; longer texts are cut here. */
+const MAX_TEXT_LENGTH = 16_384;
+
+/**
+ * Reads one inbound message (Cloud API, webhooks); null without a sender or an id. The source is the number in digits,
+ * or the business-scoped user id of a person who shows no number. `metadata` names the number that it was sent to.
+ * `raw` is the item itself, which also holds the quoted message, the advertisement that led to it, or an order.
+ */
+function readInbound(item: unknown, metadata: unknown, contacts: readonly unknown[]): Inbound | null {
+  const id = getText(item, 'id');
+  const userId = getText(item, 'from_user_id') || getText(item, 'user_id') || userIdIn(contacts);
+  const source = getText(item, 'from') || userId;
+  if (id === '' || source === '') return null;
+  const { type, text, media = null } = readContent(item);
+  return {
+    source,
+    destination: getText(metadata, 'phone_number_id'),
+    text: text.slice(0, MAX_TEXT_LENGTH).toWellFormed(),
+    concat: null,
+    raw: Buffer.from(JSON.stringify(item)),
+    rich: {
+      channel: 'WHATSAPP',
+      id,
+      messageType: type,
+      at: readEpochSeconds(item, 'timestamp'),
+      profileName: profileNameOf(source, contacts),
+      ownNumber: digitsOf(getText(metadata, 'display_phone_number')),
+      media,
+    },
+  };
+}
+
+/** Graph writes numbers for people: +351 900 000 001. */
+const digitsOf = (number: string): string | null => number.replace(/\D/g, '') || null;
+
+/** Returns the user id of the sender. Without a number in the item, the only contact of the request is its sender. */
+const userIdIn = (contacts: readonly unknown[]): string =>
+  contacts.length === 1 ? getText(contacts[0], 'user_id') : '';
+
+function profileNameOf(source: string, contacts: readonly unknown[]): string | null {
+  const own = contacts.find((contact) => [getText(contact, 'wa_id'), getText(contact, 'user_id')].includes(source));
+  return getText(getMember(own, 'profile'), 'name') || null;
+}
+
+const FILE_TYPES: ReadonlyMap<string, InboundType> = new Map([
+  ['image', 'IMAGE'],
+  ['video', 'VIDEO'],
+  ['audio', 'AUDIO'],
+  ['document', 'DOCUMENT'],
+  ['sticker', 'STICKER'],
+]);
+
+function readContent(item: unknown): InboundContent {
+  const type = getText(item, 'type');
+  const content = getMember(item, type);
+  const file = FILE_TYPES.get(type);
+  if (file) return { type: file, text: getText(content, 'caption'), media: mediaOf(content) };
+  switch (type) {
+    case 'text':
+      return { type: 'TEXT', text: getText(content, 'body') };
+    case 'location':
+      return { type: 'LOCATION', text: locationText(content) };
+    case 'contacts':
+      return { type: 'CONTACTS', text: getList(item, 'contacts').map(contactText).join('\n') };
+    case 'reaction':
+      return { type: 'REACTION', text: getText(content, 'emoji') };
+    case 'button':
+      return { type: 'BUTTON', text: getText(content, 'text') || getText(content, 'payload') };
+    case 'interactive':
+      return { type: 'BUTTON', text: replyText(content) };
+    default:
+      return { type: 'OTHER', text: otherText(type, item) };
+  }
+}
+
+function mediaOf(content: unknown): InboundMedia | null {
+  const id = getText(content, 'id');
+  if (id === '') return null;
+  // Newer payloads also contain a URL that needs our token; a fresh one can be requested by the id.
+  return {
+    id,
+    url: null,
+    mimeType: getText(content, 'mime_type') || null,
+    fileName: getText(content, 'filename') || null,
+  };
+}
+
+function locationText(content: unknown): string {
+  const [latitude, longitude] = [getMember(content, 'latitude'), getMember(content, 'longitude')];
+  const place = typeof latitude === 'number' && typeof longitude === 'number' ? `${latitude}, ${longitude}` : '';
+  return joinParts([getText(content, 'name'), getText(content, 'address'), place]);
+}
+
+function contactText(card: unknown): string {
+  const phones = getList(card, 'phones').map((phone) => getText(phone, 'phone'));
+  return joinParts([getText(getMember(card, 'name'), 'formatted_name'), ...phones]);
+}
+
+/**
+ * Returns the text of a pressed button, a chosen list row, or the replies in a flow, which are JSON in the flow's own
+ * format.
+ */
+function replyText(content: unknown): string {
+  const reply = getMember(content, getText(content, 'type'));
+  return getText(reply, 'title') || joinParts([getText(reply, 'body'), getText(reply, 'response_json')]);
+}
+
+/** The readable text of an order, a system notice, or a message type that the network does not pass on. */
+function otherText(type: string, item: unknown): string {
+  if (type === 'order') return orderText(getMember(item, 'order'));
+  const [error] = getList(item, 'errors');
+  return getText(getMember(item, type), 'body') || getText(error, 'title');
+}
+
+function orderText(order: unknown): string {
+  const products = getList(order, 'product_items').map((product) => {
+    const quantity = getMember(product, 'quantity');
+    return `${typeof quantity === 'number' ? quantity : 1} × ${getText(product, 'product_retailer_id')}`;
+  });
+  return joinParts([getText(order, 'text'), ...products]);
+}
+
+const joinParts = (parts: readonly string[]): string => parts.filter((part) => part !== '').join(', ');
+
+/** States by status. `sent` only means that the network has the message; an unknown status leads to UNKNOWN. */
+const STATES: ReadonlyMap<string, ReceiptState> = new Map([
+  ['sent', 'ACCEPTED'],
+  ['delivered', 'DELIVERED'],
+  ['read', 'READ'],
+  ['played', 'READ'],
+]);
+
+const MAX_RAW_LENGTH = 4000;
+
+/**
+ * Reads one status of a message (Cloud API, webhooks); null without an id.
+ *
+ * Its ids are the network's, followed by our own where present, which we sent as `biz_opaque_callback_data`: a message
+ * whose submit got no response is known only by that one. If the status shows no number, the destination is the
+ * business-scoped user id.
+ */
+function readStatus(item: unknown, phoneNumberId: string): Receipt | null {
+  const id = getText(item, 'id');
+  const status = getText(item, 'status');
+  if (id === '') return null;
+  const ours = getText(item, 'biz_opaque_callback_data');
+  const errors = getList(item, 'errors').flatMap((error) => readGraphError(error) ?? []);
+  const code = errors[0]?.code ?? null;
+  return {
+    carrierIds: ours === '' ? [id] : [id, ours],
+    state: status === 'failed' ? statusOfFailure(code) : (STATES.get(status) ?? 'UNKNOWN'),
+    doneAt: readEpochSeconds(item, 'timestamp'),
+    errorCode: code === null ? null : String(code),
+    destination: getText(item, 'recipient_id') || getText(item, 'recipient_user_id'),
+    sender: phoneNumberId,
+    raw: errors.length > 0 ? errorsText(errors) : JSON.stringify(item).slice(0, MAX_RAW_LENGTH).toWellFormed(),
+  };
+}
+
+/** Failures are shown to people, so they get the network's text instead of its JSON. */
+const errorsText = (errors: readonly { readonly code: number; readonly text: string }[]): string =>
+  errors
+    .map(({ code, text }) => `${code} ${text}`)
+    .join('; ')
+    .slice(0, MAX_RAW_LENGTH)
+    .toWellFormed();
+
+/** The year 2200, far below the latest instant that PostgreSQL and JavaScript both support. */
+const LATEST_SECONDS = 7_258_118_400;
+
+/** Reads a member with seconds since the epoch, as a string of digits; null for anything else. */
+function readEpochSeconds(item: unknown, name: string): Date | null {
+  const written = getText(item, name);
+  const seconds = /^\d{1,10}$/.test(written) ? Number(written) : Number.NaN;
+  return seconds <= LATEST_SECONDS ? new Date(seconds * 1000) : null;
+}
+
+/** Fields about the account and its numbers, for the operator; the API itself rejects whatever they forbid. */
+const ACCOUNT_FIELDS: ReadonlySet<string> = new Set([
+  'account_update',
+  'account_alerts',
+  'account_review_update',
+  'business_capability_update',
+  'phone_number_quality_update',
+  'phone_number_name_update',
+  'security',
+]);
+
+/** Events, decisions and severities that require the operator to act; `UNFLAGGED` and `UPGRADE` are not among them. */
+const SERIOUS =
+  /^(FLAGGED|DOWNGRADE|REJECTED|CRITICAL|DISABLED_UPDATE|ACCOUNT_(RESTRICTION|VIOLATION|DELETED|OFFBOARDED)|PARTNER_REMOVED)$/;
+
+const MAX_LENGTH = 1000;
+
+const shorten = (text: string, maxLength: number): string =>
+  text.replaceAll('\0', '').slice(0, maxLength).toWellFormed();
+
+/**
+ * Reads a change of the account or of one of its numbers; null for a field about something else. The text is that of
+ * the network: `account_update: {"event":"ACCOUNT_RESTRICTION", …}`.
+ */
+function readAccountChange(field: string, value: unknown): Notice | null {
+  if (!ACCOUNT_FIELDS.has(field)) return null;
+  const event = getText(value, 'event') || getText(value, 'decision') || getText(value, 'alert_severity');
+  const about = getText(value, 'display_phone_number') || getText(value, 'alert_type');
+  // Events of the account do not replace one another: a restriction is shown next to the review of something else.
+  const kind = field === 'account_update' ? event : about;
+  const isReinstated = getText(getMember(value, 'ban_info'), 'waba_ban_state') === 'REINSTATE';
+  return {
+    subject: shorten(`${field} ${kind}`.trim(), 200),
+    text: shorten(`${field}: ${JSON.stringify(value ?? null)}`, MAX_LENGTH),
+    serious: SERIOUS.test(event) && !isReinstated,
+  };
+}

@@ -1,0 +1,238 @@
+import { type Author, recordAudit } from '../accounts/audit.ts';
+import { bitOf, type Channel } from '../core/channels.ts';
+import type { Db } from '../core/db/query.ts';
+import { setStatementTimeoutMinutes } from '../core/db/transaction.ts';
+import { AppError } from '../core/errors.ts';
+import { setOptOuts } from '../messages/consent.ts';
+import { createField, listFields } from './fields.ts';
+import { claimBook, limitReached, limitsOf, updateContactCount } from './limits.ts';
+import { addToLists, listUnknownContacts, removeFromAllLists, updateNameKeys } from './list-members.ts';
+import { createList } from './lists.ts';
+import { readContact } from './read.ts';
+import type { ContactPatch } from './schema.ts';
+import * as db from './store.ts';
+import {
+  type ChannelUpdate,
+  findContact,
+  insertContacts,
+  insertLastContacts,
+  type LastContact,
+  listIdsByNumber,
+  type NewContact,
+  updateChannels,
+  updateContact,
+} from './store.ts';
+import type { Static } from 'typebox';
+
+/**
+ * Creates a contact and returns its id. Call it in a transaction. Errors: 400 naming the faulty fields (a number or an
+ * email address is required), 403 when the contact limit is reached, 409 naming the contact that has the number.
+ */
+export async function createContact(tx: Db, actor: Author, input: Static<typeof ContactPatch>): Promise<number> {
+  const { accountId } = actor;
+  const book = await claimBook(tx, { accountId, to: 'create' });
+  const fields = await listFields(tx, { accountId });
+  const row = readContact(input, { rules: book, fields }, null);
+  await refuseTakenNumber(tx, accountId, row.phoneNumber, null);
+  const limits = limitsOf(book);
+  if (limits.remaining === 0) throw limitReached(limits);
+  const [written] = await insertContacts(tx, { accountId, rows: [row] });
+  if (!written) throw new Error('the contact was not written');
+  await updateContactCount(tx, { accountId, by: 1 });
+  if (row.phoneNumber !== null && input.optedOut)
+    await setOptOuts(tx, actor, { phoneNumber: row.phoneNumber, channels: input.optedOut, source: 'API' });
+  return written.id;
+}
+
+/**
+ * Rejects a number that a contact other than `id` has. The caller has claimed the book, so that the result stays valid.
+ * Errors: 409.
+ */
+async function refuseTakenNumber(tx: Db, accountId: number, number: string | null, id: number | null): Promise<void> {
+  if (number === null) return;
+  const [taken] = await listIdsByNumber(tx, { accountId, numbers: [number] });
+  if (!taken || taken.id === id) return;
+  throw new AppError('conflict', {
+    message: `The number belongs to contact ${taken.id}`,
+    details: [{ field: 'phoneNumber', message: `belongs to contact ${taken.id}` }],
+  });
+}
+
+/**
+ * Changes the fields of a contact that `input` has. A new number has the opt-outs of that number. Call it in a
+ * transaction.
+ * Errors: 400 naming the faulty fields, 404, 409 when another contact has the number.
+ */
+export async function changeContact(
+  tx: Db,
+  actor: Author,
+  id: number,
+  input: Static<typeof ContactPatch>,
+): Promise<void> {
+  const { accountId } = actor;
+  const rules = await claimBook(tx, { accountId, to: 'change' });
+  const current = await findContact(tx, { accountId, id });
+  if (!current) throw new AppError('not_found');
+  const row = readContact(input, { rules, fields: await listFields(tx, { accountId }) }, current);
+  await refuseTakenNumber(tx, accountId, row.phoneNumber, id);
+  await updateContact(tx, { accountId, id, row });
+  await updateNameKeys(tx, { accountId, contactIds: [id] });
+  if (row.phoneNumber !== null && input.optedOut)
+    await setOptOuts(tx, actor, { phoneNumber: row.phoneNumber, channels: input.optedOut, source: 'API' });
+}
+
+/**
+ * A contact to create, or to change if the number is a contact already. `describePhone` makes the fields of the number.
+ */
+export type UpsertRow = NewContact & { readonly phoneNumber: string };
+
+export type Upserted =
+  | { readonly kind: 'created' | 'updated'; readonly id: number }
+  /** The contact limit is reached. */
+  | { readonly kind: 'limit' };
+
+/**
+ * Creates or changes contacts by their numbers, in one statement: 1,000 to 10,000 rows are a good batch. Values of a
+ * row replace those of an existing contact, null leaves them as they are. If the contact limit does not allow all of
+ * them, the first ones are created and the others are returned as `limit`; the limit does not affect changes. Returns
+ * the outcome of each row, in order.
+ *
+ * Call it in a transaction: it locks the account's contacts (`claimBook`) until the end. No number may occur twice in
+ * one call.
+ */
+export async function upsertContacts(tx: Db, actor: Author, rows: readonly UpsertRow[]): Promise<Upserted[]> {
+  if (rows.length === 0) return [];
+  const { accountId } = actor;
+  const { remaining } = limitsOf(await claimBook(tx, { accountId, to: 'change' }));
+  const admitted = remaining === null ? rows : await admit(tx, accountId, rows, remaining);
+  const written = admitted.length > 0 ? await insertContacts(tx, { accountId, rows: admitted }) : [];
+  const created = written.filter((contact) => contact.created).length;
+  if (created > 0) await updateContactCount(tx, { accountId, by: created });
+  const changed = written.flatMap((contact) => (contact.created ? [] : [contact.id]));
+  if (changed.length > 0) await updateNameKeys(tx, { accountId, contactIds: changed });
+  const byNumber = new Map(written.map((contact) => [contact.phoneNumber, contact]));
+  return rows.map(({ phoneNumber }) => outcomeOf(byNumber.get(phoneNumber)));
+}
+
+/** Returns the rows whose numbers are contacts already, and as many of the new ones as the limit allows. */
+async function admit(tx: Db, accountId: number, rows: readonly UpsertRow[], room: number): Promise<UpsertRow[]> {
+  const numbers = rows.map((row) => row.phoneNumber);
+  const known = new Set((await listIdsByNumber(tx, { accountId, numbers })).map((contact) => contact.phoneNumber));
+  let left = room;
+  return rows.filter(({ phoneNumber }) => known.has(phoneNumber) || left-- > 0);
+}
+
+const outcomeOf = (contact: { id: number; created: boolean } | undefined): Upserted =>
+  contact ? { kind: contact.created ? 'created' : 'updated', id: contact.id } : { kind: 'limit' };
+
+type RemovedContacts = { readonly deleted: number; readonly notFound: number[] };
+
+const MAX_MINUTES = 10;
+/** Number of ids that an audit entry may have. */
+const MAX_AUDITED_IDS = 1000;
+
+/**
+ * Deletes contacts permanently and removes them from their lists: those with `ids`, or all but those with `notIds`.
+ * Opt-outs stay, by number. `notFound` has the given ids that do not exist. Call it in a transaction.
+ */
+export async function removeContacts(
+  tx: Db,
+  actor: Author,
+  input: { ids: readonly number[] } | { notIds: readonly number[] },
+): Promise<RemovedContacts> {
+  const { accountId } = actor;
+  await setStatementTimeoutMinutes(tx, MAX_MINUTES);
+  await claimBook(tx, { accountId, to: 'change' });
+  const named = 'ids' in input ? input.ids : input.notIds;
+  const notFound = await listUnknownContacts(tx, { accountId, ids: named });
+  const deleted =
+    'ids' in input ? await removeThese(tx, accountId, input.ids) : await removeAllBut(tx, accountId, input.notIds);
+  if (deleted === 0) return { deleted, notFound };
+  await updateContactCount(tx, { accountId, by: -deleted });
+  const detail = { deleted, ['ids' in input ? 'ids' : 'notIds']: named.slice(0, MAX_AUDITED_IDS) };
+  await recordAudit(tx, actor, { action: 'contact.delete', subject: 'contacts', detail });
+  return { deleted, notFound };
+}
+
+async function removeThese(tx: Db, accountId: number, ids: readonly number[]): Promise<number> {
+  await removeFromAllLists(tx, accountId, { ids });
+  await db.deleteActivity(tx, { accountId, ids });
+  return db.deleteContacts(tx, { accountId, ids });
+}
+
+async function removeAllBut(tx: Db, accountId: number, ids: readonly number[]): Promise<number> {
+  await removeFromAllLists(tx, accountId, { allBut: ids });
+  await db.deleteOtherActivity(tx, { accountId, ids });
+  return db.deleteOtherContacts(tx, { accountId, ids });
+}
+
+/**
+ * Records when and on which channel contacts were last sent a message, in the caller's transaction. If a contact occurs
+ * several times, the latest time counts. It takes one statement, which changes neither the contacts nor their indexes.
+ */
+export async function recordLastContacts(tx: Db, rows: readonly LastContact[]): Promise<void> {
+  if (rows.length === 0) return;
+  // The ids of contacts are unique among all accounts.
+  const latest = new Map<number, LastContact>();
+  for (const row of rows) {
+    const known = latest.get(row.contactId);
+    if (!known || known.at <= row.at) latest.set(row.contactId, row);
+  }
+  const sorted = [...latest.values()].sort((a, b) => a.accountId - b.accountId || a.contactId - b.contactId);
+  await insertLastContacts(tx, sorted);
+}
+
+/** A carrier's report that a channel reaches a number, or does not. */
+type ReachabilityReport = {
+  readonly accountId: number;
+  /** E.164 with the plus. */
+  readonly phoneNumber: string;
+  readonly channel: Channel;
+  readonly reachable: boolean;
+};
+
+/**
+ * Corrects the channels on which contacts can be reached, by reports of carriers (UNSUPPORTED, DISABLED, not on
+ * WhatsApp; or delivered after all), in the caller's transaction. If a number and channel occur several times, the last
+ * report counts. Numbers that are not a contact cost an index lookup.
+ */
+export async function recordReachability(tx: Db, reports: readonly ReachabilityReport[]): Promise<void> {
+  const updates = new Map<string, ChannelUpdate>();
+  for (const { accountId, phoneNumber, channel, reachable } of reports) {
+    const key = `${accountId}/${phoneNumber}`;
+    const { on, off } = updates.get(key) ?? { on: 0, off: 0 };
+    const bit = bitOf(channel);
+    const [to, from] = [(reachable ? on : off) | bit, (reachable ? off : on) & ~bit];
+    updates.set(key, { accountId, phoneNumber, on: reachable ? to : from, off: reachable ? from : to });
+  }
+  const sorted = [...updates].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, update]) => update);
+  if (sorted.length > 0) await updateChannels(tx, sorted);
+}
+
+/**
+ * Numbers that reach no one: Australia, Sweden and the United States reserve them for films and examples, and they are
+ * valid in the numbering plans.
+ */
+const SAMPLES = [
+  { firstName: 'Ada', lastName: 'Example', gender: 'FEMALE', phoneNumber: '+61491570156', city: 'Sydney' },
+  { firstName: 'Bruno', lastName: 'Example', gender: 'MALE', phoneNumber: '+61491570157', city: 'Perth' },
+  { firstName: 'Carla', lastName: 'Example', gender: 'FEMALE', phoneNumber: '+46701740605', city: 'Stockholm' },
+  { firstName: 'Didrik', lastName: 'Example', gender: 'MALE', phoneNumber: '+46701740606', city: 'Uppsala' },
+  { firstName: 'Ellis', lastName: 'Example', gender: 'OTHER', phoneNumber: '+12025550123', city: 'Washington' },
+  { firstName: 'Fay', lastName: 'Example', gender: 'FEMALE', phoneNumber: '+12025550124', city: 'Washington' },
+] as const;
+
+/** Creates some contacts, a list, a test list and a custom field, for the account that the first start creates. */
+export async function createSamples(tx: Db, actor: Author): Promise<void> {
+  await createField(tx, actor, { name: 'city', type: 'text', description: 'A custom field' });
+  const ids: number[] = [];
+  for (const { city, ...sample } of SAMPLES) {
+    const email = `${sample.firstName.toLowerCase()}@example.com`;
+    ids.push(await createContact(tx, actor, { ...sample, email, isTest: true, customFields: { city } }));
+  }
+  const description = 'Created at the first start: numbers that are reserved for examples and reach nobody';
+  const list = await createList(tx, actor, { name: 'Sample contacts', description });
+  const test = await createList(tx, actor, { name: 'Test contacts', description, isTest: true });
+  await addToLists(tx, actor, { listIds: [list.id], contacts: { ids } });
+  await addToLists(tx, actor, { listIds: [test.id], contacts: { ids: ids.slice(0, 2) } });
+}

@@ -1,0 +1,81 @@
+import { temporaryFolder } from '../../test/support/temporary-folder.ts';
+import { DEFAULT_NUMBER_RULES } from '../core/phone.ts';
+import { openTemporaryFile } from '../core/storage.ts';
+import { unpackRows } from './import-rows.ts';
+import { type Conversion, convertFile } from './import-thread.ts';
+import { readFile } from './import-uploads.ts';
+import { readdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+
+let folder: string;
+beforeAll(async () => {
+  folder = await temporaryFolder('heliograph-convert-');
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+const OPTIONS = { removeHead: null, mapping: {}, fields: [], rules: DEFAULT_NUMBER_RULES, previewRows: 1 };
+
+/** Reads a text with one of the two functions, and returns the table and the rows of each chunk. */
+async function read(text: string, by: (conversion: Conversion) => ReturnType<typeof convertFile> = convertFile) {
+  await using source = await openTemporaryFile(folder);
+  await using chunks = await openTemporaryFile(folder);
+  await source.write(text);
+  const made = await by({ source: source.fd, chunks: chunks.fd, kind: 'table', fileName: 'a.csv', options: OPTIONS });
+  const rows = [];
+  for (const { offset, bytes } of made.chunks) {
+    const octets = Buffer.alloc(bytes);
+    await chunks.read(octets, 0, bytes, offset);
+    rows.push(unpackRows(octets));
+  }
+  return { ...made, rows };
+}
+
+const csvOf = (count: number, rest = ''): string =>
+  `phone,note\n${Array.from({ length: count }, (_, i) => `+39333${1_000_000 + i},${rest}`).join('\n')}\n`;
+
+test('rows come in chunks of 2,000, in their order', async () => {
+  const { rows, total } = await read(csvOf(4500));
+  expect([total, rows.map((chunk) => chunk.length)]).toEqual([4500, [2000, 2000, 500]]);
+  expect(rows.flat().map(({ line }) => line)).toEqual(Array.from({ length: 4500 }, (_, i) => i + 2));
+});
+
+test('long rows come in smaller chunks, and a row with too many cells keeps only those of the columns', async () => {
+  const { rows } = await read(`${csvOf(300, 'x'.repeat(60_000))}+393339999999,a${',b'.repeat(20_000)}\n`);
+  expect(Math.max(...rows.map((chunk) => chunk.length))).toBeLessThan(100);
+  expect(rows.flat().at(-1)?.cells).toEqual(['+393339999999', 'a']);
+});
+
+test('a separate thread gives the same result, and returns faults of the file as such', async () => {
+  const inThread = (conversion: Conversion) => readFile(1, conversion);
+  expect(await read(csvOf(3), inThread)).toEqual(await read(csvOf(3)));
+  await expect(read('phone\n"x', inThread)).rejects.toMatchObject({
+    code: 'invalid',
+    message: 'file: line 2: a quote is not closed',
+  });
+});
+
+test('a file that takes more memory than the thread may use is refused, and the program keeps running', async () => {
+  const small = (conversion: Conversion) => readFile(1, conversion, { heap: { maxOldGenerationSizeMb: 12 } });
+  await expect(read(csvOf(200_000), small)).rejects.toMatchObject({
+    code: 'invalid',
+    message: 'file: takes too much memory to read',
+  });
+});
+
+test('large files of one account do not keep the file of another one waiting', async () => {
+  const ended: string[] = [];
+  const readAs = async (name: string, accountId: number, rows: number): Promise<void> => {
+    await read(csvOf(rows), (conversion) => readFile(accountId, conversion));
+    ended.push(name);
+  };
+  await Promise.all([readAs('first of A', 1, 50_000), readAs('second of A', 1, 50_001), readAs('first of B', 2, 1)]);
+  // The file of A that is read first depends on which of them is written first.
+  expect(ended.at(-1)).toMatch(/of A$/);
+});
+
+test('a temporary file has no name, so nobody else can find it', async () => {
+  await using file = await openTemporaryFile(folder);
+  await file.write('secret');
+  expect(await readdir(join(folder, 'uploads'))).toEqual([]);
+});

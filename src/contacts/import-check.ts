@@ -1,0 +1,429 @@
+import { type Channel, CHANNELS } from '../core/channels.ts';
+import { AppError, type FieldError, invalidFields } from '../core/errors.ts';
+import { NUMBER_FAULTS, type NumberRules, type PhoneDetails, readNumber } from '../core/phone.ts';
+import { faultOfType, type FieldRow, type FieldType, type FieldValue, readText } from './fields.ts';
+import {
+  type Cleaning,
+  type CleaningReport,
+  type CountryGuess,
+  createReporter,
+  guessCountry,
+  NO_CLEANING,
+  readCleanNumber,
+  type Reporter,
+  splitName,
+} from './import-cleaning.ts';
+import {
+  looksLikeHeader,
+  mapColumns,
+  type Mapping,
+  normalizedName,
+  type StandardField,
+  type Target,
+} from './import-columns.ts';
+import { type Cause, type Change, type CheckedRow, type RowFault, truncateCells } from './import-rows.ts';
+import { toEmail } from './read.ts';
+
+/** Options for interpreting the rows of a file. */
+export type TableOptions = {
+  /** True if the first row has the names of the columns; null: it is detected. */
+  readonly removeHead: boolean | null;
+  readonly mapping: Mapping;
+  readonly fields: readonly FieldRow[];
+  readonly rules: NumberRules;
+  /** Number of rows in the preview. */
+  readonly previewRows: number;
+  /** Options for cleaning faulty values; by default they reject their rows. */
+  readonly cleaning?: Cleaning;
+  /** Candidate countries for numbers without a country code: the report states how many rows each would cure. */
+  readonly candidates?: readonly string[];
+  /** The country of the account, if the file is read with another one. */
+  readonly accountCountry?: string | null;
+};
+
+export type Column = { readonly name: string; readonly target: Target };
+
+/** The columns of a table, its first rows as the file has them, the number of rows, and their faults. */
+export type Table = {
+  readonly columns: readonly Column[];
+  readonly preview: readonly (readonly string[])[];
+  readonly total: number;
+  readonly cleaning: CleaningReport;
+};
+
+/**
+ * Checks a table row by row, and calls `onTable` after the last row.
+ * Errors: 400 for a file without rows, for more than 200 columns, and for columns that cannot be interpreted; 413 for
+ * more than two million rows.
+ */
+export async function* checkTable(
+  rows: AsyncIterable<RawRow>,
+  options: TableOptions,
+  onTable: (table: Table) => void,
+): AsyncGenerator<CheckedRow> {
+  const edits = editsOf(options);
+  let checks: Checks | undefined;
+  const table = { columns: [] as readonly Column[], preview: [] as string[][], total: 0 };
+  for await (const original of rows) {
+    const row = edited(original, edits);
+    if (row.cells.every((cell) => cell.trim() === '')) continue;
+    const isFirst = checks === undefined;
+    if (isFirst) table.columns = columnsOf(row.cells, options);
+    checks ??= checksOf(table.columns, options);
+    if (isFirst && hasHead(row.cells, options)) continue;
+    if (++table.total > LIMITS.rows) throw tooLarge(`has more than ${LIMITS.rows.toLocaleString('en')} rows`);
+    if (table.preview.length < options.previewRows)
+      table.preview.push(truncateCells(row.cells.slice(0, table.columns.length).map(storableText)));
+    const checked = checks.check(row);
+    checks.reporter.add(checked);
+    yield withoutChanges(checked);
+  }
+  if (table.total === 0 || checks === undefined) throw badFile('has no rows');
+  onTable({ ...table, cleaning: checks.reporter.report() });
+}
+
+type Checks = { readonly check: (row: RawRow) => CheckedRow; readonly reporter: Reporter };
+
+function checksOf(
+  columns: readonly Column[],
+  { rules, cleaning = NO_CLEANING, candidates = [] }: TableOptions,
+): Checks {
+  const targets = columns.map(({ target }) => target);
+  return {
+    check: createRowCheck({ targets, rules, cleaning }),
+    reporter: createReporter({ fields: targets.map(faultNameOf), rules, cleaning, candidates }),
+  };
+}
+
+/** Returns a row without its changes: the report has them. */
+function withoutChanges(row: CheckedRow): CheckedRow {
+  if ('faults' in row || row.changes === undefined) return row;
+  const { line, cells, phone } = row;
+  return { line, cells, phone };
+}
+
+type Edits = ReadonlyMap<number, Readonly<Record<string, string>>>;
+
+const editsOf = ({ cleaning }: TableOptions): Edits =>
+  new Map((cleaning?.edits ?? []).map(({ line, cells }) => [line, cells]));
+
+/** Replaces the cells of a row that a person has changed. */
+function edited(row: RawRow, edits: Edits): RawRow {
+  const cells = edits.get(row.line);
+  if (cells === undefined) return row;
+  const length = Math.max(row.cells.length, ...Object.keys(cells).map(Number));
+  if (length > LIMITS.columns) return row;
+  return { line: row.line, cells: Array.from({ length }, (_, i) => cells[i + 1] ?? row.cells[i] ?? '') };
+}
+
+const hasHead = (first: readonly string[], { removeHead }: TableOptions): boolean =>
+  removeHead ?? looksLikeHeader(first);
+
+function columnsOf(first: readonly string[], options: TableOptions): Column[] {
+  const { columns, faults } = readColumns(first, options);
+  if (faults.length > 0) throw invalidFields(faults);
+  return columns;
+}
+
+function readColumns(first: readonly string[], options: TableOptions) {
+  if (first.length > LIMITS.columns) throw badFile(`has ${first.length} columns; ${LIMITS.columns} are allowed`);
+  const names = hasHead(first, options) ? first.map((name) => name.trim()) : first.map(() => '');
+  const mapping = hasHead(first, options) ? options.mapping : withNumberColumn(first, options);
+  const { targets, faults } = mapColumns(names, { mapping, fields: options.fields });
+  const named = (name: string, i: number): Column => ({
+    name: storableText(name) || `column ${i + 1}`,
+    target: targets[i] ?? null,
+  });
+  return { columns: names.map(named), faults };
+}
+
+/** The beginning of a table and its interpretation. `faults`: why an import would reject these columns. */
+export type TablePreview = {
+  readonly columns: readonly Column[];
+  readonly hasHead: boolean;
+  readonly preview: readonly (readonly string[])[];
+  readonly faults: readonly FieldError[];
+  readonly guess: CountryGuess;
+  /** The result of splitting the first whole names, if the cleaning splits names. */
+  readonly names: readonly { readonly name: string; readonly firstName: string; readonly lastName: string | null }[];
+};
+
+/** Number of rows that are examined to guess the country. */
+const SAMPLE_ROWS = 500;
+
+/**
+ * Reads the beginning of a table: the rows of the preview, and some more to guess the country of its numbers. Errors:
+ * 400 for a table without rows, or with more than 200 columns.
+ */
+export async function previewTable(rows: AsyncIterable<RawRow>, options: TableOptions): Promise<TablePreview> {
+  const first: string[][] = [];
+  for await (const { cells } of rows) {
+    if (cells.every((cell) => cell.trim() === '')) continue;
+    if (first.push([...cells]) > Math.max(options.previewRows, SAMPLE_ROWS)) break;
+  }
+  const [head] = first;
+  if (head === undefined) throw badFile('has no rows');
+  const { columns, faults } = readColumns(head, options);
+  const isHead = hasHead(head, options);
+  const body = first.slice(isHead ? 1 : 0);
+  const preview = body
+    .slice(0, options.previewRows)
+    .map((cells) => truncateCells(cells.slice(0, columns.length).map(storableText)));
+  const guess = guessOf(columns, body, options);
+  return { columns, hasHead: isHead, preview, faults, guess, names: splitNames(columns, preview, options) };
+}
+
+function guessOf(
+  columns: readonly Column[],
+  rows: readonly (readonly string[])[],
+  options: TableOptions,
+): CountryGuess {
+  const { rules, accountCountry = rules.defaultCountry } = options;
+  const names = columns.map(({ name }) => normalizedName(name));
+  const numberAt = columns.findIndex(({ target }) => target && 'field' in target && target.field === 'phoneNumber');
+  return guessCountry({ names, rows, numberAt, accountCountry });
+}
+
+function splitNames(
+  columns: readonly Column[],
+  rows: readonly (readonly string[])[],
+  { cleaning }: TableOptions,
+): TablePreview['names'] {
+  const at = columns.findIndex(({ target }) => target && 'field' in target && target.field === 'fullName');
+  const order = cleaning?.names ?? 'keep';
+  if (at < 0 || order === 'keep') return [];
+  return rows.flatMap((cells) => {
+    const name = cells[at]?.trim() ?? '';
+    if (name === '') return [];
+    const { firstName, lastName } = splitName(name, order);
+    return [{ name, firstName, lastName }];
+  });
+}
+
+/** Maps, for a table without column names, the first column with a valid number, unless the mapping names it. */
+function withNumberColumn(first: readonly string[], { mapping, rules }: TableOptions): Mapping {
+  if (Object.values(mapping).some((field) => field?.toLowerCase() === 'phonenumber')) return mapping;
+  const at = first.findIndex((cell) => 'e164' in readNumber(cell.trim(), rules));
+  return at < 0 || String(at + 1) in mapping ? mapping : { ...mapping, [at + 1]: 'phoneNumber' };
+}
+
+/** The value of a cell as a contact stores it, or the error in it. */
+type CellResult = { readonly value: FieldValue } | { readonly fault: string; readonly cause: Cause };
+
+const EMAIL = /^[^\s@"(),:;<>[\\\]]+@[^\s@"(),:;<>[\\\]]+\.[^\s@"(),:;<>[\\\].]+$/;
+const GENDERS: Readonly<Record<string, string>> = {
+  m: 'MALE',
+  male: 'MALE',
+  f: 'FEMALE',
+  female: 'FEMALE',
+  other: 'OTHER',
+};
+const YES: ReadonlySet<string> = new Set(['true', 'yes', 'y', '1', 'x']);
+const NO: ReadonlySet<string> = new Set(['false', 'no', 'n', '0']);
+
+const textUpTo =
+  (maxLength: number) =>
+  (cell: string): CellResult =>
+    cell.length <= maxLength
+      ? { value: cell }
+      : { fault: `must have at most ${maxLength} characters`, cause: 'too_long' };
+
+/** Readers of the fields, except the number, which needs more than its cell. */
+const READERS: Readonly<Record<Exclude<StandardField, 'phoneNumber'>, (cell: string) => CellResult>> = {
+  firstName: textUpTo(100),
+  lastName: textUpTo(100),
+  fullName: textUpTo(200),
+  email: (cell) => {
+    const email = valuesIn(cell).find(isEmail);
+    return email === undefined
+      ? { fault: 'is not an email address', cause: 'email' }
+      : { value: toEmail(email) ?? email };
+  },
+  gender: (cell) =>
+    orFault(
+      GENDERS[cell.toLowerCase()] ?? (cell.toLowerCase() === 'o' ? 'OTHER' : undefined),
+      'must be MALE, FEMALE or OTHER',
+      'gender',
+    ),
+  isTest: (cell) => orFault(yesOrNo(cell), 'must be true or false', 'yes_or_no'),
+  optedOut: (cell) =>
+    orFault(readChannels(cell)?.join(','), 'must be channels (SMS, RCS, WHATSAPP), true or false', 'channels'),
+};
+
+const isEmail = (text: string): boolean => text.length <= 254 && EMAIL.test(text);
+
+/** The separator that Google Contacts writes between several numbers or addresses of one kind. */
+const GOOGLE_SEPARATOR = ':::';
+
+const valuesIn = (cell: string): string[] =>
+  cell
+    .split(GOOGLE_SEPARATOR)
+    .map((text) => text.trim())
+    .filter((text) => text !== '');
+
+const orFault = (value: FieldValue | undefined, fault: string, cause: Cause): CellResult =>
+  value === undefined ? { fault, cause } : { value };
+
+function yesOrNo(cell: string): boolean | undefined {
+  const text = cell.toLowerCase();
+  if (YES.has(text)) return true;
+  return NO.has(text) ? false : undefined;
+}
+
+/**
+ * Reads `SMS`, `sms; rcs`, or yes for all channels. No means no opt-out; like an empty cell, it never opts a contact
+ * back in.
+ */
+function readChannels(cell: string): Channel[] | undefined {
+  const all = yesOrNo(cell);
+  if (all !== undefined) return all ? [...CHANNELS] : [];
+  const names = cell
+    .toUpperCase()
+    .split(/[\s,;|]+/)
+    .filter((name) => name !== '');
+  const channels = CHANNELS.filter((channel) => names.includes(channel));
+  return channels.length === new Set(names).size ? channels : undefined;
+}
+
+type Checking = {
+  readonly targets: readonly Target[];
+  readonly rules: NumberRules;
+  readonly cleaning: Cleaning;
+};
+
+/** Faults and changes found in a row so far. */
+type Findings = { readonly faults: RowFault[]; readonly changes: Change[] };
+
+/**
+ * Creates a function that checks the rows of a file one after the other and names every fault of a row, except those
+ * that the cleaning cures. If several rows have the same number, the first good one counts, and the others are returned
+ * as duplicates. Empty cells have no effect.
+ */
+function createRowCheck({ targets, rules, cleaning }: Checking): (row: RawRow) => CheckedRow {
+  const numberAt = targets.findIndex((target) => target && 'field' in target && target.field === 'phoneNumber');
+  const dropped = new Set(cleaning.drop);
+  /** The line of each phone number. As numbers they take a quarter of the memory of texts: 40 MB for a million. */
+  const lines = new Map<number, number>();
+
+  return ({ line, cells: raw }) => {
+    const findings: Findings = { faults: [], changes: [] };
+    const { faults, changes } = findings;
+    const surplus = raw.slice(targets.length).join(' ').trim();
+    if (surplus !== '') note(findings, tooManyCells(raw, targets), surplus, dropped);
+    const phone = numberIn(raw[numberAt] ?? '', { rules, cleaning }, findings);
+    const cells = targets.map((target, i) => {
+      if (i === numberAt) return phone?.e164 ?? null;
+      return target ? valueIn(raw[i] ?? '', target, findings, dropped) : null;
+    });
+    if (faults.length > 0 || !phone) return { line, cells: toShow(raw, targets.length), faults };
+    const number = Number(phone.e164.slice(1));
+    const first = lines.get(number);
+    if (first !== undefined)
+      return { line, cells: toShow(raw, targets.length), faults: [duplicateOf(first)], doubled: true };
+    lines.set(number, line);
+    return { line, cells, phone, ...(changes.length > 0 && { changes }) };
+  };
+}
+
+/** Records a fault, or that the cleaning dropped the value. */
+function note({ faults, changes }: Findings, fault: RowFault, before: string, dropped: ReadonlySet<string>): void {
+  if (dropped.has(fault.field)) changes.push({ cure: 'drop', field: fault.field, before, after: '' });
+  else faults.push(fault);
+}
+
+/** Cuts a row for display: it may have a million more cells than there are columns. */
+const toShow = (raw: readonly string[], columns: number): string[] => raw.slice(0, columns).map(storableText);
+
+const duplicateOf = (line: number): RowFault => ({
+  field: 'phoneNumber',
+  cause: 'duplicate',
+  message: `has the same number as line ${line}`,
+});
+
+const tooManyCells = (raw: readonly string[], targets: readonly Target[]): RowFault => ({
+  field: 'row',
+  cause: 'cells',
+  message: `has ${raw.length} cells, more than the ${targets.length} columns`,
+});
+
+/** Reads the number of a row: of several in its cell, the first that can be read. */
+function numberIn(
+  raw: string,
+  { rules, cleaning }: Pick<Checking, 'rules' | 'cleaning'>,
+  { faults, changes }: Findings,
+): PhoneDetails | null {
+  const read = valuesIn(raw).map((value) => readCleanNumber(value, rules, cleaning));
+  const found = read.find((one) => 'phone' in one) ?? read[0];
+  if (found && 'phone' in found) {
+    if (found.change) changes.push(found.change);
+    return found.phone;
+  }
+  const fault = found
+    ? { cause: found.cause, message: NUMBER_FAULTS[found.fault] }
+    : { cause: 'number_missing' as const, message: 'is missing: imported contacts are identified by their numbers' };
+  faults.push({ field: 'phoneNumber', ...fault });
+  return null;
+}
+
+/** Returns the name by which faults refer to the field of a column; null: it is ignored. */
+function faultNameOf(target: Target): string | null {
+  if (target === null) return null;
+  return 'field' in target ? target.field : `customFields.${target.custom}`;
+}
+
+function valueIn(
+  raw: string,
+  target: NonNullable<Target>,
+  findings: Findings,
+  dropped: ReadonlySet<string>,
+): FieldValue | null {
+  const cell = raw.trim();
+  if (cell === '') return null;
+  const read = 'field' in target ? readField(target.field, cell) : readCustom(target.type, cell);
+  const fault = 'fault' in read ? { message: read.fault, cause: read.cause } : unstorableFault(read.value);
+  if (fault) note(findings, { field: faultNameOf(target) ?? 'row', ...fault }, cell, dropped);
+  return 'value' in read && !fault ? read.value : null;
+}
+
+const readField = (field: StandardField, cell: string): CellResult =>
+  field === 'phoneNumber' ? { value: cell } : READERS[field](cell);
+
+const readCustom = (type: FieldType, cell: string): CellResult =>
+  orFault(readText({ type }, cell), faultOfType(type), 'type');
+
+/** Returns true if PostgreSQL can store a text: it stores neither U+0000 nor lone surrogates. */
+const isStorable = (text: string): boolean => !text.includes('\0') && text.isWellFormed();
+const unstorableFault = (value: FieldValue): Pick<RowFault, 'message' | 'cause'> | undefined =>
+  typeof value !== 'string' || isStorable(value)
+    ? undefined
+    : { message: 'contains invalid characters', cause: 'characters' };
+
+/** Replaces characters that PostgreSQL cannot store by U+FFFD, so that a text can be shown. */
+const storableText = (text: string): string =>
+  isStorable(text) ? text : text.toWellFormed().replaceAll('\0', '\ufffd');
+
+const MIB = 1024 * 1024;
+
+/** The limits of a file. A file beyond any of them is rejected as a whole, before anything is written. */
+export const LIMITS = {
+  /** The size of a CSV or vCard file. */
+  textBytes: 200 * MIB,
+  /** The size of an XLSX file, which is compressed. */
+  xlsxBytes: 20 * MIB,
+  /** The size of all content that is read from an XLSX file, uncompressed. */
+  unpackedBytes: 64 * MIB,
+  rows: 2_000_000,
+  columns: 200,
+  /** The characters of one row, and of one physical line of a vCard. */
+  rowLength: 64 * 1024,
+} as const;
+
+/** The error 400 for a faulty file; `message` is shown to people. */
+export const badFile = (message: string): AppError => invalidFields([{ field: 'file', message }]);
+
+/** The error 413 for a file that is too large; `message` is shown to people. */
+export const tooLarge = (message: string): AppError =>
+  new AppError('too_large', { message: `file: ${message}`, details: [{ field: 'file', message }] });
+
+/** A row as the file has it, and the line (in a sheet: the row) where it begins, from 1. */
+export type RawRow = { readonly line: number; readonly cells: readonly string[] };

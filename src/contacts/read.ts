@@ -1,0 +1,387 @@
+import { bitOf, type Channel, CHANNELS } from '../core/channels.ts';
+import type { Db } from '../core/db/query.ts';
+import { type FieldError, invalidFields } from '../core/errors.ts';
+import { readIds } from '../core/ids.ts';
+import {
+  describeNumber,
+  NUMBER_FAULTS,
+  type NumberFault,
+  type NumberRules,
+  type PhoneDetails,
+  readNumber,
+} from '../core/phone.ts';
+import { parseInstant } from '../core/time.ts';
+import { faultOfType, type FieldRow, readText, readValues, type StoredValues } from './fields.ts';
+import { findBook } from './limits.ts';
+import { findList } from './lists.ts';
+import { type ContactPatch, CUSTOM_FIELD_PREFIX } from './schema.ts';
+import {
+  type ContactFilter,
+  type ContactOrder,
+  type ContactPage,
+  type ContactRow,
+  countContacts,
+  countSearchHits,
+  displayName,
+  type Gender,
+  listContacts,
+  listSearchHits,
+  type NewContact,
+} from './store.ts';
+import type { Static } from 'typebox';
+
+/** The filters of a query after its schema was checked. Filters by custom fields are further properties. */
+type FilterQuery = {
+  readonly search?: string;
+  readonly gender?: Gender;
+  readonly isValid?: boolean;
+  readonly isTest?: boolean;
+  readonly communicationSupported?: string;
+  readonly phoneNumber?: string;
+  readonly email?: string;
+  readonly lastContactType?: Channel;
+  readonly lastCampaignType?: string;
+  readonly listIds?: string;
+  readonly notListIds?: string;
+  readonly contactIds?: string;
+  readonly optedOut?: string;
+  readonly createdFrom?: string;
+  readonly createdTo?: string;
+};
+
+/**
+ * Reads the filter of a list of contacts. Errors: 400 naming dates that do not exist, and custom fields that do not
+ * exist or have another type.
+ */
+export function readFilter(accountId: number, query: FilterQuery, reading: ReadContext): ContactFilter {
+  const { gender, isValid, isTest, lastContactType, lastCampaignType, listIds } = query;
+  const { values, faults } = readFilterValues(query, reading);
+  const all = [...unknownDays(query), ...faults];
+  if (all.length > 0) throw invalidFields(all);
+  return {
+    accountId,
+    gender,
+    isValid,
+    isTest,
+    lastContactType,
+    lastCampaignType: lastCampaignType?.toUpperCase(),
+    search: toSearch(query.search),
+    channels: toBits(query.communicationSupported),
+    optedOut: toChannelNames(query.optedOut),
+    createdFrom: toInstant(query.createdFrom),
+    createdTo: toInstant(query.createdTo),
+    phoneNumber: toNumber(query.phoneNumber, reading.rules),
+    email: query.email?.trim().toLowerCase(),
+    listGroups: listIds === undefined ? undefined : [readIds(listIds)],
+    notListIds: readIds(query.notListIds),
+    contactIds: readIds(query.contactIds),
+    customFields: values,
+  };
+}
+
+const PHONE_LIKE = /^[+\d\s().-]+$/;
+
+/** Removes punctuation from a search for a part of a number, so that it is found in any notation. */
+function toSearch(text: string | undefined): string | undefined {
+  const trimmed = text?.trim();
+  if (!trimmed) return undefined;
+  return PHONE_LIKE.test(trimmed) && /\d/.test(trimmed) ? trimmed.replace(/[\s().-]/g, '') : trimmed;
+}
+
+const toChannelNames = (channels: string | undefined): Channel[] | undefined =>
+  channels === undefined ? undefined : CHANNELS.filter((channel) => channels.split(',').includes(channel));
+
+const toBits = (channels: string | undefined): number | undefined =>
+  toChannelNames(channels)?.reduce((bits, channel) => bits | bitOf(channel), 0);
+
+const toInstant = (text: string | undefined): Date | undefined =>
+  text === undefined ? undefined : (parseInstant(text) ?? undefined);
+
+const INSTANTS = ['createdFrom', 'createdTo'] as const;
+
+/** Returns the faults of instants that have the right form, but a date that does not exist. */
+function unknownDays(query: FilterQuery): FieldError[] {
+  const unknown = INSTANTS.filter((field) => query[field] !== undefined && toInstant(query[field]) === undefined);
+  return unknown.map((field) => ({ field, message: 'must have a date that exists' }));
+}
+
+/**
+ * Reads a number. One without a country code may also be an international one, because a plus in a query that is not
+ * escaped arrives as a space. A text that is not a number stays as it is, and matches no contact.
+ */
+function toNumber(text: string | undefined, rules: NumberRules): string | undefined {
+  if (text === undefined) return undefined;
+  const readings = [text, `+${text.trim()}`].map((form) => readNumber(form, rules));
+  return readings.find((reading) => 'e164' in reading)?.e164 ?? text;
+}
+
+function readFilterValues(
+  query: object,
+  { fields }: ReadContext,
+): { values: StoredValues | undefined; faults: readonly FieldError[] } {
+  const stored: Record<string, string | number | boolean> = {};
+  const faults: FieldError[] = [];
+  for (const [key, text] of Object.entries(query)) {
+    if (!key.startsWith(CUSTOM_FIELD_PREFIX)) continue;
+    const name = key.slice(CUSTOM_FIELD_PREFIX.length).toLowerCase();
+    const field = fields.find((known) => known.name.toLowerCase() === name);
+    const value = field && typeof text === 'string' ? readText(field, text) : undefined;
+    if (!field) faults.push({ field: key, message: 'is not a custom field of this account' });
+    else if (value === undefined) faults.push({ field: key, message: faultOfType(field.type) });
+    else stored[field.id] = value;
+  }
+  return { values: Object.keys(stored).length > 0 ? stored : undefined, faults };
+}
+
+/**
+ * A search with more hits reads the contacts in order and checks each: a match that many contacts have is soon found.
+ */
+const MAX_HITS = 10_000;
+
+export type ListQuery = {
+  readonly filter: ContactFilter;
+  readonly order: ContactOrder;
+  /** Contacts of this list come before all others. */
+  readonly priorityListId?: number | undefined;
+  readonly limit: number;
+  readonly offset: number;
+};
+
+type ContactsWithTotal = { readonly rows: ContactRow[]; readonly total: number };
+
+/**
+ * Finds one page of an account's contacts and the exact total. Among a million contacts, both take milliseconds where
+ * an index or a counter can be used. `db` must be bound to the account (src/core/db/transaction.ts): otherwise searches
+ * find nothing.
+ */
+export async function findContacts(
+  db: Db,
+  { filter: asked, priorityListId, ...page }: ListQuery,
+): Promise<ContactsWithTotal> {
+  const filter = await withHits(db, asked);
+  if (priorityListId === undefined) return readPage(db, { ...page, filter }, asked);
+  const groups = filter.listGroups ?? [];
+  const first = { ...filter, listGroups: [[priorityListId], ...groups] };
+  const others = { ...filter, notListIds: [...(filter.notListIds ?? []), priorityListId] };
+  const ahead = await totalOf(db, first, first);
+  const rows = page.offset < ahead ? await listContacts(db, { ...page, filter: first }) : [];
+  const left = { limit: page.limit - rows.length, offset: Math.max(0, page.offset - ahead) };
+  const rest = left.limit > 0 ? await listContacts(db, { ...page, ...left, filter: others }) : [];
+  return { rows: [...rows, ...rest], total: await totalOf(db, filter, asked) };
+}
+
+/** Reads a page; if it is not full, the total follows from it. */
+async function readPage(db: Db, page: ContactPage, asked: ContactFilter): Promise<ContactsWithTotal> {
+  const rows = await listContacts(db, page);
+  const isLast = rows.length < page.limit && (rows.length > 0 || page.offset === 0);
+  return { rows, total: isLast ? page.offset + rows.length : await totalOf(db, page.filter, asked) };
+}
+
+/** Replaces the search of a filter by its hits, unless there are too many. */
+async function withHits(db: Db, filter: ContactFilter): Promise<ContactFilter> {
+  const { search, ...others } = filter;
+  if (search === undefined) return filter;
+  const hits = await listSearchHits(db, { accountId: filter.accountId, search, limit: MAX_HITS + 1 });
+  return hits.length > MAX_HITS ? filter : { ...others, hits };
+}
+
+/**
+ * Finds the total: from counters, the hits, or the search index alone if there are no other filters; else by counting.
+ */
+async function totalOf(db: Db, filter: ContactFilter, asked: ContactFilter): Promise<number> {
+  const { accountId, search, listGroups = [], ...rest } = asked;
+  const narrowed = Object.values(rest).some((value) => value !== undefined);
+  if (narrowed || (search !== undefined && listGroups.length > 0)) return countContacts(db, { filter });
+  if (search === undefined) return totalOfLists(db, filter);
+  return filter.hits?.length ?? countSearchHits(db, { accountId, search });
+}
+
+/** Finds the total of lists: there are counters for a single list and for the account. */
+async function totalOfLists(db: Db, filter: ContactFilter): Promise<number> {
+  const { accountId, listGroups = [] } = filter;
+  const [listIds, ...others] = listGroups;
+  if (listIds === undefined) return (await findBook(db, { accountId }))?.contacts ?? 0;
+  const [id, another] = listIds;
+  if (id === undefined || another !== undefined || others.length > 0) return countContacts(db, { filter });
+  return (await findList(db, { accountId, id }))?.contactCount ?? 0;
+}
+
+const [SMS, RCS, WHATSAPP] = [bitOf('SMS'), bitOf('RCS'), bitOf('WHATSAPP')];
+const ALL = SMS | RCS | WHATSAPP;
+
+type Kind = NonNullable<PhoneDetails['type']>;
+
+/**
+ * The channels on which a number of each type can be reached, until carriers report otherwise. WhatsApp Business can be
+ * registered with fixed lines too; SMS and RCS only reach handsets. No person can be reached at numbers of services
+ * (freephone, premium, shared cost, pagers, voicemail).
+ */
+const OF_TYPE: Readonly<Partial<Record<Kind, number>>> = {
+  MOBILE: ALL,
+  FIXED_LINE_OR_MOBILE: ALL,
+  FIXED_LINE: WHATSAPP,
+  VOIP: SMS | WHATSAPP,
+  PERSONAL_NUMBER: SMS | WHATSAPP,
+};
+
+/**
+ * Returns the bits of the channels on which a number can be reached: none without a number, or if it is not valid in
+ * its country; all for a valid number of unknown type, which may be a handset.
+ */
+export function channelsOf(phone: PhoneDetails | null): number {
+  if (!phone?.isValid) return 0;
+  return phone.type === null ? ALL : (OF_TYPE[phone.type] ?? 0);
+}
+
+/** Context for reading contacts of an account: its number rules and its custom fields. */
+type ReadContext = { readonly rules: NumberRules; readonly fields: readonly FieldRow[] };
+
+/** Reads an input, and finds every faulty field. */
+function readInput(
+  input: Static<typeof ContactPatch>,
+  { rules, fields }: ReadContext,
+  current: ContactRow | null,
+  isRefused: (field: string) => boolean = () => false,
+) {
+  const number = readPhone(input.phoneNumber, rules, current);
+  const values = readValues(fields, input.customFields ?? {});
+  const email = input.email === undefined ? (current?.email ?? null) : toEmail(input.email);
+  const validity = isRefused('isValid') ? [] : validityFaults(input.isValid, number, rules);
+  const known = !isRefused('phoneNumber') && !isRefused('email');
+  const faults = [
+    ...values.faults,
+    ...validity,
+    ...faultsOf(number, known ? { email, optedOut: input.optedOut ?? [] } : null),
+  ];
+  return { number, stored: values.stored, email, faults };
+}
+
+/** Returns the faults of an input, apart from the fields that the schema has rejected. */
+export const faultsOfContact = (...input: Required<Parameters<typeof readInput>>): FieldError[] =>
+  readInput(...input).faults;
+
+/**
+ * Reads the new fields of a contact: the fields of `input` replace those of `current` (null removes a value), the
+ * others stay. If the number stays, so do its channels, which carriers may have corrected. Errors: 400 with every
+ * faulty field, also when neither a number nor an email address remains.
+ */
+export function readContact(
+  input: Static<typeof ContactPatch>,
+  reading: ReadContext,
+  current: ContactRow | null,
+): NewContact {
+  const { number, stored, email, faults } = readInput(input, reading, current);
+  if (faults.length > 0 || 'fault' in number) throw invalidFields(faults);
+  return {
+    ...readNames(input, current),
+    ...number,
+    isValid: input.isValid ?? number.isValid,
+    allowedChannels: readAllowed(input.communicationSupported, current),
+    email,
+    gender: input.gender === undefined ? (current?.gender ?? null) : input.gender,
+    isTest: input.isTest ?? current?.isTest ?? false,
+    customFields: { ...onlyKnown(reading.fields, current), ...stored },
+  };
+}
+
+type Unreadable = { readonly fault: NumberFault };
+
+function readPhone(text: Text, rules: NumberRules, current: ContactRow | null): NumberFields | Unreadable {
+  if (text === undefined) return current ? numberFieldsOf(current) : describePhone(null);
+  const phone = text ? describeNumber(text, rules) : null;
+  if (phone && 'fault' in phone) return phone;
+  return current && phone?.e164 === current.phoneNumber ? numberFieldsOf(current) : describePhone(phone);
+}
+
+/** Checks that a number which is to be valid is valid in its country. */
+function validityFaults(
+  isValid: boolean | undefined,
+  number: NumberFields | Unreadable,
+  rules: NumberRules,
+): readonly FieldError[] {
+  if (isValid !== true || 'fault' in number || number.isValid) return [];
+  if (number.phoneNumber === null) return [{ field: 'isValid', message: 'can be true only with a phoneNumber' }];
+  const phone = describeNumber(number.phoneNumber, rules);
+  return 'fault' in phone || !phone.isValid
+    ? [{ field: 'isValid', message: 'cannot be true: the number is not valid in its country' }]
+    : [];
+}
+
+/**
+ * Reads the bits of the channels on which campaigns may write. Sending back a value that was read before changes
+ * nothing.
+ */
+function readAllowed(channels: readonly Channel[] | undefined, current: ContactRow | null): number {
+  const before = current?.allowedChannels ?? bitsOf(CHANNELS);
+  if (channels === undefined) return before;
+  const given = bitsOf(channels);
+  return current && given === (current.channels & before) ? before : given;
+}
+
+const bitsOf = (channels: readonly Channel[]): number => channels.reduce((bits, channel) => bits | bitOf(channel), 0);
+
+type OtherFields = { readonly email: string | null; readonly optedOut: readonly string[] };
+
+/** Returns the faults of the number. `others` is null when the schema has rejected the number or the email address. */
+function faultsOf(number: NumberFields | Unreadable, others: OtherFields | null): readonly FieldError[] {
+  if ('fault' in number) return [{ field: 'phoneNumber', message: NUMBER_FAULTS[number.fault] }];
+  if (number.phoneNumber !== null || others === null) return [];
+  const { email, optedOut } = others;
+  return email === null ? NUMBER_OR_EMAIL_REQUIRED : optedOut.length > 0 ? [OPT_OUT_NEEDS_NUMBER] : [];
+}
+
+const NUMBER_OR_EMAIL_REQUIRED: readonly FieldError[] = ['phoneNumber', 'email'].map((field) => ({
+  field,
+  message: 'one of phoneNumber and email is required',
+}));
+const OPT_OUT_NEEDS_NUMBER: FieldError = { field: 'optedOut', message: 'needs a phoneNumber' };
+
+type Text = string | null | undefined;
+const trimmed = (text: Text, before: string | null): string | null =>
+  text === undefined ? before : text?.trim() || null;
+
+type Names = { readonly firstName?: Text; readonly lastName?: Text; readonly fullName?: Text; readonly name?: Text };
+
+const readNames = (input: Names, current: ContactRow | null) => ({
+  firstName: trimmed(input.firstName, current?.firstName ?? null),
+  lastName: trimmed(input.lastName, current?.lastName ?? null),
+  givenFullName: trimmed(fullNameIn(input, current), current?.givenFullName ?? null),
+});
+
+/**
+ * Returns the full name; `name` is another word for it. A display name that was read before and is sent back does not
+ * count.
+ */
+function fullNameIn({ fullName, name }: Names, current: ContactRow | null): Text {
+  return fullName !== undefined || (current && name === displayName(current)) ? fullName : name;
+}
+
+export const toEmail = (text: string | null): string | null => text?.trim().toLowerCase() || null;
+
+type NumberFields = Pick<NewContact, 'phoneNumber' | 'isValid' | 'numberType' | 'country' | 'channels'>;
+
+/** Returns the fields of a contact that follow from its number. */
+export const describePhone = (phone: PhoneDetails | null): NumberFields => ({
+  phoneNumber: phone?.e164 ?? null,
+  isValid: phone?.isValid ?? false,
+  numberType: phone?.type ?? null,
+  country: phone?.country ?? null,
+  channels: channelsOf(phone),
+});
+
+const numberFieldsOf = ({ phoneNumber, isValid, numberType, country, channels }: ContactRow): NumberFields => ({
+  phoneNumber,
+  isValid,
+  numberType,
+  country,
+  channels,
+});
+
+/** Returns the custom values of a contact, without those of deleted fields: they are removed at the next change. */
+const onlyKnown = (fields: readonly FieldRow[], current: ContactRow | null): StoredValues =>
+  Object.fromEntries(
+    fields.flatMap(({ id }) => {
+      const value = current?.customFields[id];
+      return value === undefined ? [] : [[String(id), value] as const];
+    }),
+  );

@@ -1,0 +1,100 @@
+import type { Config } from '../config.ts';
+import { AppError } from '../errors.ts';
+import { REQUEST_ID } from './app.ts';
+import { nulError } from './body.ts';
+import { foreignPageError } from './browser.ts';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { BlockList, isIP } from 'node:net';
+
+/** The Cache-Control of all responses that do not have their own. */
+export const NOT_STORED = 'no-store';
+
+/** Path prefix that machines on the network probe over plain HTTP; the responses contain nothing confidential. */
+const PLAINTEXT_ALLOWED_PREFIX = '/health/';
+
+/** Checks that apply to every request, whatever its route. */
+type Admission = {
+  /** Sets the headers that every response has. */
+  stamp(request: FastifyRequest, reply: FastifyReply): void;
+  /** Returns the reason to reject a request; undefined if it may proceed. */
+  refusal(request: FastifyRequest): AppError | undefined;
+};
+
+/**
+ * Creates the checks: plaintext from the network, a missing Host, NUL in the URL, and changes requested by a page of
+ * another origin are rejected.
+ */
+export function createAdmission(config: Config, isTrusted: (address: string | undefined) => boolean): Admission {
+  const secure = config.tls !== undefined || config.trustProxy.length > 0;
+  return {
+    stamp: (request, reply) => {
+      // A shared cache may store anything that does not forbid it, and does not know about keys in X-API-Key (RFC 9111,
+      // 3). Routes whose responses may be stored set the header themselves.
+      reply.header('cache-control', NOT_STORED);
+      reply.header(REQUEST_ID, request.id);
+      reply.header('x-content-type-options', 'nosniff');
+      if (secure) reply.header('strict-transport-security', 'max-age=31536000');
+    },
+    refusal: (request) => {
+      const { socket, headers, httpVersion, url = '' } = request.raw;
+      const arrival = {
+        encrypted: 'encrypted' in socket,
+        remoteAddress: socket.remoteAddress,
+        forwardedProto: headers['x-forwarded-proto'],
+      };
+      if (isPlaintext(arrival, isTrusted) && !url.startsWith(PLAINTEXT_ALLOWED_PREFIX))
+        return new AppError('plaintext_refused');
+      if (headers.host === undefined && httpVersion === '1.1') return missingHost();
+      return url.includes('%00') ? nulError('url') : foreignPageError(request);
+    },
+  };
+}
+
+const missingHost = (): AppError => new AppError('invalid', { message: 'The Host header is missing' });
+
+/** Encryption state of an incoming request. */
+type Arrival = {
+  /** True if the connection to us uses TLS. */
+  readonly encrypted: boolean;
+  readonly remoteAddress: string | undefined;
+  /** X-Forwarded-Proto as received; several hops are separated by commas. */
+  readonly forwardedProto: string | string[] | undefined;
+};
+
+/**
+ * Creates a check that returns true if an address belongs to TRUST_PROXY (addresses and CIDR blocks; an IPv4-mapped
+ * address counts as its IPv4 address).
+ */
+export function createProxyCheck(blocks: readonly string[]): (address: string | undefined) => boolean {
+  if (blocks.length === 0) return () => false;
+  const list = new BlockList();
+  for (const block of blocks) addBlock(list, block);
+  return (address = '') => {
+    const family = isIP(address);
+    return family !== 0 && list.check(address, family === 6 ? 'ipv6' : 'ipv4');
+  };
+}
+
+function addBlock(list: BlockList, block: string): void {
+  const [address = '', bits] = block.split('/');
+  const family = isIP(address) === 6 ? 'ipv6' : 'ipv4';
+  if (bits === undefined) list.addAddress(address, family);
+  else list.addSubnet(address, Number(bits), family);
+}
+
+/**
+ * Returns true if a request arrived unencrypted over a network. A trusted proxy must state in X-Forwarded-Proto that
+ * every hop before it was https; without the header, only TLS to us counts. The header of anyone else is ignored: the
+ * connection must use TLS or come from loopback.
+ */
+export function isPlaintext(arrival: Arrival, isTrusted: (address: string | undefined) => boolean): boolean {
+  if (!isTrusted(arrival.remoteAddress)) return !arrival.encrypted && !isLoopbackPeer(arrival.remoteAddress);
+  if (arrival.forwardedProto === undefined) return !arrival.encrypted;
+  return !String(arrival.forwardedProto)
+    .split(',')
+    .every((hop) => hop.trim().toLowerCase() === 'https');
+}
+
+/** Compares prefixes, since this runs on every request; the kernel writes addresses in one form only. */
+const isLoopbackPeer = (address: string | undefined): boolean =>
+  address !== undefined && (address.startsWith('127.') || address === '::1' || address.startsWith('::ffff:127.'));

@@ -1,0 +1,65 @@
+import { apiDeps } from '../../../test/support/http/api.ts';
+import { listening } from '../../../test/support/http/listen.ts';
+import { openRequest, type OpenRequest } from '../../../test/support/http/open-request.ts';
+import { until } from '../../../test/support/until.ts';
+import { loadConfig } from '../config.ts';
+import { createServer } from './server.ts';
+import { expect, onTestFinished, test } from 'vitest';
+
+/** A server with few connections, and a function that opens them from an address of this machine. */
+async function smallServer(settings: Record<string, string>) {
+  const deps = apiDeps({ config: loadConfig(settings) });
+  const app = createServer(deps);
+  app.get('/', ({ ip }) => ({ ip }));
+  const server = await listening(app);
+  onTestFinished(() => server[Symbol.asyncDispose]());
+  const open = async (from: string): Promise<OpenRequest> => {
+    const request = await openRequest(server.port, '', from);
+    onTestFinished(() => request.destroy());
+    return request;
+  };
+  const openMany = (count: number, from: string) => Promise.all(Array.from({ length: count }, () => open(from)));
+  return { ...server, open, openMany, metrics: () => deps.metrics.registry.metrics() };
+}
+
+const GET = 'GET / HTTP/1.1\r\nHost: a\r\n\r\n';
+const countOpen = (requests: readonly OpenRequest[]): number => requests.filter((each) => !each.isClosed()).length;
+
+test('an address holds at most its part of the connections, and another address is served meanwhile', async () => {
+  const { open, openMany, metrics } = await smallServer({ MAX_CONNECTIONS: '100', MAX_CONNECTIONS_PER_ADDRESS: '5' });
+  const many = await openMany(30, '127.0.0.2');
+  await until('25 closed', () => countOpen(many) === 5);
+  const other = await open('127.0.0.3');
+  other.send(GET);
+  expect(await other.status()).toBe(200);
+  expect(await metrics()).toContain('heliograph_http_refused_total{bound="connections_of_address"} 25');
+});
+
+test('a connection that is closed makes room for another one of its address', async () => {
+  const { open, openMany } = await smallServer({ MAX_CONNECTIONS_PER_ADDRESS: '5' });
+  const [first] = await openMany(5, '127.0.0.2');
+  first?.destroy();
+  await until('a place', async () => {
+    const next = await open('127.0.0.2');
+    next.send(GET);
+    return next.status().catch(() => false);
+  });
+});
+
+test('when all connections are taken, the address that holds the most gives one up for each newcomer', async () => {
+  const { open, openMany } = await smallServer({ MAX_CONNECTIONS: '20', MAX_CONNECTIONS_PER_ADDRESS: '15' });
+  const heavy = await openMany(15, '127.0.0.2');
+  const light = await openMany(5, '127.0.0.3');
+  const newcomers = await Promise.all(['127.0.0.4', '127.0.0.5', '127.0.0.6'].map((from) => open(from)));
+  for (const newcomer of newcomers) newcomer.send(GET);
+  expect(await Promise.all(newcomers.map((each) => each.status()))).toEqual([200, 200, 200]);
+  await until('three closed', () => countOpen(heavy) === 12);
+  expect(countOpen(light)).toBe(5);
+});
+
+test('connections of a trusted proxy are not bounded by its address, since they carry many clients', async () => {
+  const { openMany } = await smallServer({ MAX_CONNECTIONS_PER_ADDRESS: '5', TRUST_PROXY: '127.0.0.2' });
+  const proxied = await openMany(30, '127.0.0.2');
+  for (const each of proxied) each.send(GET.replace('\r\n\r\n', '\r\nX-Forwarded-Proto: https\r\n\r\n'));
+  expect(new Set(await Promise.all(proxied.map((each) => each.status())))).toEqual(new Set([200]));
+});

@@ -1,0 +1,278 @@
+import { networkOf } from '../address.ts';
+import type { Config } from '../config.ts';
+import { AppError } from '../errors.ts';
+import { createFairBudget, createRateLimiter, type Rate } from '../limits.ts';
+import type { Metrics } from '../metrics.ts';
+import type { App } from './app.ts';
+import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
+import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import { Counter, type Registry } from 'prom-client';
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /**
+     * True if unauthenticated clients may call the route: only the request itself can prove who they are. Set for every
+     * route that takes a body without credentials. The response to such a request names only its first error, its body
+     * has a small share of the memory, and its failures count against its address.
+     */
+    stranger?: boolean;
+    /**
+     * Returns true if the caller of such a route has proven itself before, from this address. Its failures do not lock
+     * it out.
+     */
+    isKnownCaller?: (request: FastifyRequest) => boolean;
+  }
+  interface FastifyRequest {
+    /** True if a failure of this request counts against its address. */
+    countsFailure: boolean;
+  }
+}
+
+/**
+ * Maximum size of a body on a route that needs no credentials, unless it sets its own `bodyLimit`: enough for a name, a
+ * password and a token.
+ */
+export const DOOR_BODY_BYTES = 4096;
+
+/** Failures at one route from one address. All of them may happen in one second. */
+const RATE: Rate = { perMinute: 120, perSecond: 120 };
+
+/**
+ * The statuses that count as failures. A 401 that names a limit was counted by that limit, which distinguishes users
+ * (src/accounts/password.ts).
+ */
+const FAILURES: ReadonlySet<number> = new Set([400, 401, 403, 404, 408, 413, 415]);
+
+/**
+ * Marks every route that takes a body without credentials as one for unauthenticated clients, and limits that body.
+ * Call it before the routes are registered.
+ */
+export function guardDoors(app: App): void {
+  app.addHook('onRoute', (route) => {
+    if (!isDoor(route)) return;
+    route.bodyLimit ??= DOOR_BODY_BYTES;
+    route.config = { stranger: true, ...route.config };
+  });
+}
+
+const SAFE: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
+
+/** Returns true if a route needs no credentials, and may have a body. */
+function isDoor({ method, schema }: RouteOptions): boolean {
+  const security: unknown = schema && 'security' in schema ? schema.security : undefined;
+  return Array.isArray(security) && security.length === 0 && ![method].flat().every((each) => SAFE.has(each));
+}
+
+/** Returns true if the caller has proven its identity, with this request or before. */
+export const isKnownCaller = (request: FastifyRequest): boolean =>
+  ('actor' in request && request.actor !== undefined) || request.routeOptions.config.isKnownCaller?.(request) === true;
+
+/**
+ * Limits the failures of an address at each route for unauthenticated clients: 120 a minute. Beyond that it gets 429
+ * before its body is read. Each process counts for itself, because the limit protects its time and memory. Routes with
+ * authentication are not affected, so an unauthenticated client behind the same address cannot stop a customer.
+ * Register it after everything that rejects requests that a foreign web page can make a browser send: they would lock
+ * out the visitors of that page.
+ */
+export function limitFailures(app: App, count: (bound: Refusal) => void): void {
+  const limiter = createRateLimiter();
+  app.decorateRequest('countsFailure', false);
+  app.addHook('onRequest', (request, _reply, done) => {
+    if (request.routeOptions.config.stranger !== true) return done();
+    const verdict = limiter.peek(nameOf(request), RATE);
+    if (verdict.allowed || isKnownCaller(request)) {
+      request.countsFailure = true;
+      return done();
+    }
+    count('failures_of_address');
+    const { retryAfterSeconds } = verdict;
+    done(new AppError('rate_limited', { message: 'Too many failed requests from your address', retryAfterSeconds }));
+  });
+  app.addHook('onResponse', (request, reply, done) => {
+    if (request.countsFailure && isFailure(reply)) limiter.take(nameOf(request), RATE);
+    done();
+  });
+}
+
+const nameOf = ({ routeOptions, ip }: FastifyRequest): string => `${routeOptions.url} ${networkOf(ip)}`;
+
+const isFailure = (reply: FastifyReply): boolean =>
+  FAILURES.has(reply.statusCode) && !(reply.statusCode === 401 && reply.hasHeader('x-ratelimit-limit'));
+
+/** Waiting requests of all connections that begin in one turn of the event loop: some 1.5 ms of work. */
+const BEGIN_PER_TURN = 8;
+/**
+ * Requests that may wait behind the one in progress. Most clients send the next one after a response, a few send ten
+ * ahead.
+ */
+const MAX_WAITING = 64;
+/** Floods of an address. Node parses a read of 64 KiB, a thousand requests in 17 ms, before any limit can apply. */
+const FLOODS: Rate = { perMinute: 3, perSecond: 3 };
+
+type Exchange = readonly [request: IncomingMessage, response: ServerResponse];
+
+/**
+ * Handles one request of a connection at a time, and reads no further while others wait. Node hands over all pipelined
+ * requests (RFC 9112 §9.3.2) of a read in one piece: 64 KiB of them took 0.2 s of the event loop, and 50 connections 10
+ * s. Here the first request of a connection begins immediately, and of those that wait behind one only a few in each
+ * turn of the event loop, connections in turn. A connection with more than 64 waiting goes to `endFlood`, once.
+ */
+export function oneAtATime(handle: RequestListener, endFlood: (socket: Socket) => void): RequestListener {
+  /** Waiting requests by connection. A connection has an entry while one of its requests is in progress or waits. */
+  const waiting = new WeakMap<Socket, Exchange[]>();
+  /** Connections with a waiting request and none in progress. */
+  const ready = new Set<Socket>();
+
+  function begin(socket: Socket, [request, response]: Exchange): void {
+    response.once('close', () => {
+      if (waiting.get(socket)?.length === 0) return void waiting.delete(socket);
+      if (ready.size === 0) setImmediate(beginSome);
+      ready.add(socket);
+    });
+    void handle(request, response);
+  }
+
+  function beginSome(): void {
+    let begun = 0;
+    for (const socket of ready) {
+      if (begun++ === BEGIN_PER_TURN) break;
+      ready.delete(socket);
+      beginNext(socket);
+    }
+    if (ready.size > 0) setImmediate(beginSome);
+  }
+
+  function beginNext(socket: Socket): void {
+    const exchanges = waiting.get(socket);
+    const next = exchanges?.shift();
+    if (next === undefined || socket.destroyed) return void waiting.delete(socket);
+    if (exchanges?.length === 0) readOn(socket);
+    begin(socket, next);
+  }
+
+  return (request, response) => {
+    const { socket } = request;
+    // Rest of a read from a closed connection.
+    if (socket.destroyed) return;
+    const exchanges = waiting.get(socket);
+    if (exchanges === undefined) {
+      waiting.set(socket, []);
+      return begin(socket, [request, response]);
+    }
+    if (exchanges.length === MAX_WAITING) return endFlood(socket);
+    if (exchanges.length === 0) stopReading(socket);
+    exchanges.push([request, response]);
+  };
+}
+
+/** Ends connections that flood with pipelined requests, and for a minute new connections from their addresses. */
+export type Floods = {
+  end(socket: Socket): void;
+  /** Returns false if the address of this new connection has flooded. */
+  accept(socket: Socket): boolean;
+};
+
+type FloodOptions = {
+  /** Returns true if an address belongs to TRUST_PROXY: it carries the requests of many clients, and is not barred. */
+  readonly isTrusted: (address: string | undefined) => boolean;
+  readonly count: (bound: Refusal) => void;
+};
+
+export function createFloods({ isTrusted, count }: FloodOptions): Floods {
+  const limiter = createRateLimiter();
+  const open = new Map<string, Set<Socket>>();
+  return {
+    end(socket) {
+      count('pipelining');
+      socket.destroy();
+      const { remoteAddress } = socket;
+      const network = networkOf(remoteAddress);
+      if (isTrusted(remoteAddress) || limiter.take(network, FLOODS).remaining > 0) return;
+      // Others waiting to be read would each take 17 ms. Those of a customer behind the same address have been read.
+      for (const other of open.get(network) ?? []) if (other.bytesRead === 0) other.destroy();
+    },
+    accept(socket) {
+      const { remoteAddress } = socket;
+      if (isTrusted(remoteAddress)) return true;
+      const network = networkOf(remoteAddress);
+      if (!limiter.peek(network, FLOODS).allowed) return false;
+      const sockets = open.get(network) ?? new Set();
+      open.set(network, sockets.add(socket));
+      socket.once('close', () => {
+        sockets.delete(socket);
+        if (sockets.size === 0) open.delete(network);
+      });
+      return true;
+    },
+  };
+}
+
+/** Node resumes a socket at the end of each request, for the next one, which is here already. */
+function stopReading(socket: Socket): void {
+  socket.pause();
+  socket.resume = () => socket;
+}
+
+function readOn(socket: Socket): void {
+  Reflect.deleteProperty(socket, 'resume');
+  socket.resume();
+}
+
+type Options = {
+  readonly bounds: Config['bounds'];
+  /** Returns true if an address belongs to TRUST_PROXY. */
+  readonly isTrusted: (address: string | undefined) => boolean;
+  readonly count: (bound: Refusal) => void;
+  readonly floods: Pick<Floods, 'accept'>;
+};
+
+/**
+ * Closes connections as they are accepted: those of an address that holds too many or has flooded others, and, when all
+ * are taken, one of the address that holds the most. A limit on their number alone would then keep out everyone else.
+ * Each connection of a trusted proxy counts for itself, because it carries the requests of many clients.
+ */
+export function boundConnections(server: Server, { bounds, isTrusted, count, floods }: Options): void {
+  const budget = createFairBudget({ all: bounds.connections, perCaller: bounds.connectionsPerAddress });
+  server.on('connection', (socket: Socket) => {
+    const { remoteAddress } = socket;
+    const caller = isTrusted(remoteAddress) ? socket : networkOf(remoteAddress);
+    const close = (bound: Refusal): true => {
+      count(bound);
+      socket.destroy();
+      return true;
+    };
+    if (!floods.accept(socket)) return void close('pipelining');
+    const taken = budget.take(caller, 1, () => close('connections'));
+    if (typeof taken === 'string') close(taken === 'all' ? 'connections' : 'connections_of_address');
+    else socket.once('close', taken);
+  });
+}
+
+/** The limit that was exceeded. */
+export type Refusal =
+  | 'connections'
+  | 'connections_of_address'
+  | 'bodies'
+  | 'bodies_of_caller'
+  | 'slow_body'
+  | 'chunks'
+  | 'pipelining'
+  | 'failures_of_address';
+
+const NAME = 'heliograph_http_refused_total';
+
+/** Returns the function that counts a rejection in the metrics. Servers with one registry share the counter. */
+export function createRefusalCounter({ registry }: Pick<Metrics, 'registry'>): (bound: Refusal) => void {
+  const known = registry.getSingleMetric(NAME);
+  const counter = known instanceof Counter ? known : createCounter(registry);
+  return (bound) => counter.inc({ bound });
+}
+
+const createCounter = (registry: Registry): Counter<'bound'> =>
+  new Counter({
+    name: NAME,
+    help: 'Connections closed and requests rejected because of a limit on the resources of one client or of all',
+    labelNames: ['bound'] as const,
+    registers: [registry],
+  });

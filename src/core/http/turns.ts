@@ -1,0 +1,203 @@
+import { createLoopWatch } from '../background.ts';
+import { AppError } from '../errors.ts';
+import { createFairQueue, type FairQueue, type Slot } from '../fair-queue.ts';
+import type { AppLog } from '../log.ts';
+import type { Metrics } from '../metrics.ts';
+import { isRecord } from '../schema.ts';
+import { type App, routeOf } from './app.ts';
+import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
+import { LRUCache } from 'lru-cache';
+import { Gauge } from 'prom-client';
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** True: requests of this route take turns although they read no page; 'large': with those of large responses. */
+    takesTurns?: boolean | 'large';
+  }
+}
+
+/** Bodies from this size have thousands of recipients, and responses take milliseconds to make. */
+const LARGE_BYTES = 64 * 1024;
+/** Number of long requests in progress: fewer than there are connections to the database, for the short ones. */
+const LONG = { size: 8, perAccount: 2 };
+/**
+ * Limits for requests of routes with large responses. One per account: two at a time complete no more of them, and on
+ * two cores the p99 of other accounts was 320 ms instead of 110 ms while one account read drafts of 4 MB.
+ */
+const LARGE = { size: 4, perAccount: 1 };
+/**
+ * Amount that an account may read in responses of over a mebibyte, per ms: 16 MiB/s. PostgreSQL and the loop take 60 ms
+ * of two cores for a row of 4 MiB, so an account that reads one after the other would take all of them.
+ */
+const LARGEST = { freeBytes: 1024 * 1024, bytesPerMs: 16 * 1024 };
+
+type Entering = { readonly request: FastifyRequest; readonly reply: FastifyReply; readonly accountId: number };
+type Turn = { readonly slot: Slot; isAtWork: boolean };
+
+/**
+ * Lets accounts take turns with long requests: those with large bodies, reads of pages, routes with `takesTurns`, and
+ * every route that has once given the account a large response. Of one account two are in progress at a time, and one
+ * with a large response, and the rest waits, so that an account with many of them leaves the event loop and the
+ * database to others. A turn lasts from the whole body until the response is sent. Call it before the routes are
+ * registered. Handlers of such routes must not wait for the client, or for another server.
+ */
+export function takeTurns(app: App): void {
+  const large = createFairQueue(LARGE);
+  const long = createFairQueue(LONG);
+  const turns = new WeakMap<FastifyRequest, Turn>();
+  /** Accounts and routes whose rows may be large, as a response has shown: `17 /messages`. */
+  const withLargeAnswers = new LRUCache<string, true>({ max: 10_000 });
+
+  function leave(request: FastifyRequest): void {
+    turns.get(request)?.slot[Symbol.dispose]();
+    turns.delete(request);
+  }
+
+  async function enter(queue: FairQueue, { request, reply, accountId }: Entering): Promise<void> {
+    const waiting = new AbortController();
+    // A client that disconnects ends the turn before the handler, and that of a stream: the work of a handler goes on.
+    const giveUp = (): void => {
+      waiting.abort(new AppError('invalid', { message: 'The client disconnected before its turn came' }));
+      if (turns.get(request)?.isAtWork !== true || reply.raw.headersSent) leave(request);
+    };
+    if (reply.raw.closed) giveUp();
+    else reply.raw.once('close', giveUp);
+    const slot = await queue.enter(accountId, { signal: waiting.signal });
+    turns.set(request, { slot, isAtWork: false });
+  }
+
+  app.addHook('onRoute', (route) => {
+    if (readsPage(route)) route.config = { ...route.config, takesTurns: true };
+  });
+  app.addHook('preValidation', (request, reply, done) => {
+    const accountId = accountOf(request);
+    const { config } = request.routeOptions;
+    if (accountId === undefined) return done();
+    const isLarge = config.takesTurns === 'large' || withLargeAnswers.has(placeOf(request, accountId));
+    if (!isLarge && !isKnownToBeLong(request)) return done();
+    enter(isLarge ? large : long, { request, reply, accountId }).then(() => done(), done);
+  });
+  app.addHook('preHandler', (request, _reply, done) => {
+    const turn = turns.get(request);
+    if (turn) turn.isAtWork = true;
+    done();
+  });
+  app.addHook('onSend', (request, _reply, payload, done) => {
+    const restMs = (sizeOf(payload) - LARGEST.freeBytes) / LARGEST.bytesPerMs;
+    const turn = turns.get(request);
+    turns.delete(request);
+    if (restMs > 0) setTimeout(() => turn?.slot[Symbol.dispose](), restMs).unref();
+    else turn?.slot[Symbol.dispose]();
+    const accountId = accountOf(request);
+    if (accountId !== undefined && sizeOf(payload) >= LARGE_BYTES)
+      withLargeAnswers.set(placeOf(request, accountId), true);
+    done(null, payload);
+  });
+}
+
+/** A route with a `limit` reads a page. */
+function readsPage({ schema }: RouteOptions): boolean {
+  const query = schema?.querystring;
+  return isRecord(query) && isRecord(query['properties']) && 'limit' in query['properties'];
+}
+
+/** Files do not count as bodies: they are read as they arrive, which is up to the client. */
+function isKnownToBeLong({ headers, method, routeOptions }: FastifyRequest): boolean {
+  if (routeOptions.config.takesTurns === true) return true;
+  if (method === 'GET' || method === 'HEAD') return false;
+  if (headers['content-type']?.startsWith('multipart/') === true) return false;
+  return Number(headers['content-length'] ?? 0) >= LARGE_BYTES || headers['transfer-encoding'] !== undefined;
+}
+
+const placeOf = ({ routeOptions }: FastifyRequest, accountId: number): string => `${accountId} ${routeOptions.url}`;
+
+const sizeOf = (payload: unknown): number =>
+  typeof payload === 'string' || Buffer.isBuffer(payload) ? payload.length : 0;
+
+/** Returns the account; undefined on routes without authentication, despite the type. */
+const accountOf = (request: FastifyRequest): number | undefined =>
+  'actor' in request ? (request.actor as FastifyRequest['actor'] | undefined)?.accountId : undefined;
+
+/** Minimum length of a reported hold: everything else waits for that long. */
+const LONG_MS = 50;
+/** Minimum interval between two reports. */
+const REPORT_EVERY_MS = 60_000;
+
+type Deps = { readonly log: Pick<AppLog, 'warn'>; readonly metrics: Pick<Metrics, 'registry'> };
+
+/**
+ * Measures how long the routes registered after this hold the event loop at a stretch: /metrics shows the longest hold
+ * of each since the last scrape, and at most once a minute the log names the worst one that took more than 50 ms.
+ */
+export function observeLoopHolds(app: App, { log, metrics }: Deps, reportEveryMs = REPORT_EVERY_MS): void {
+  const longest = createLongestHolds(metrics);
+  const report = createReport(log, reportEveryMs);
+  const watch = createLoopWatch((holder, ms) => {
+    longest.add(holder, ms);
+    if (ms > LONG_MS) report(holder, ms);
+  });
+  app.addHook('onRequest', (request, _reply, done) => {
+    watch.begin(holderOf(request));
+    done();
+  });
+  app.addHook('preParsing', (request, _reply, payload, done) => {
+    // The body is parsed when its last bytes arrive, long after the hooks before it.
+    if (hasBody(request)) payload.once('end', () => watch.begin(holderOf(request)));
+    done(null, payload);
+  });
+  app.addHook('preValidation', (request, _reply, done) => watch.run(holderOf(request), done));
+  app.addHook('preSerialization', (request, _reply, payload, done) => {
+    watch.begin(holderOf(request));
+    done(null, payload);
+  });
+  app.addHook('onSend', (request, _reply, payload, done) => {
+    watch.begin(holderOf(request));
+    done(null, payload);
+  });
+}
+
+const holderOf = (request: FastifyRequest): string => `${request.method} ${routeOf(request)}`;
+
+const hasBody = ({ headers }: FastifyRequest): boolean =>
+  headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
+
+function createLongestHolds({ registry }: Pick<Metrics, 'registry'>) {
+  const longestMs = new Map<string, number>();
+  new Gauge({
+    name: 'heliograph_event_loop_hold_seconds',
+    help: 'Longest uninterrupted hold of the event loop by a route since the last scrape',
+    labelNames: ['method', 'route'],
+    registers: [registry],
+    collect() {
+      this.reset();
+      for (const [holder, ms] of longestMs) {
+        const [method = '', route = ''] = holder.split(' ');
+        this.set({ method, route }, ms / 1000);
+      }
+      longestMs.clear();
+    },
+  });
+  return {
+    add(holder: string, ms: number): void {
+      if (ms > (longestMs.get(holder) ?? 0)) longestMs.set(holder, ms);
+    },
+  };
+}
+
+/** Returns a function that logs the first long hold immediately, and after that the worst one of each interval. */
+function createReport(log: Pick<AppLog, 'warn'>, everyMs: number) {
+  let worst: { readonly holder: string; readonly ms: number } | undefined;
+  let pause: NodeJS.Timeout | undefined;
+  function report(): void {
+    pause = undefined;
+    if (worst === undefined) return;
+    const { holder, ms } = worst;
+    log.warn({ route: holder, ms: Math.round(ms) }, 'a request held the event loop: all others waited');
+    worst = undefined;
+    pause = setTimeout(report, everyMs).unref();
+  }
+  return (holder: string, ms: number): void => {
+    if (ms > (worst?.ms ?? 0)) worst = { holder, ms };
+    if (pause === undefined) report();
+  };
+}

@@ -1,0 +1,67 @@
+import { looksLikeNumber, toE164 } from './phone.ts';
+import { fc, test as propertyTest } from '@fast-check/vitest';
+import { describe, expect, test } from 'vitest';
+
+const digits = (min: number, max: number) =>
+  fc
+    .array(fc.integer({ min: 0, max: 9 }), { minLength: min, maxLength: max, size: 'max' })
+    .map((list) => list.join(''));
+
+describe('toE164', () => {
+  test.each([
+    ['+351912345678', '+351912345678'],
+    ['00351912345678', '+351912345678'],
+    ['351912345678', '+351912345678'],
+    ['+14155550123', '+14155550123'],
+    ['+393331234567', '+393331234567'],
+    ['+881612345678', '+881612345678'],
+    ['+80012345678', '+80012345678'],
+  ])('%s is %s', (text, number) => {
+    expect(toE164(text)).toBe(number);
+  });
+
+  test.each([
+    ['', 'nothing'],
+    ['+123456', 'fewer than seven digits'],
+    ['+1234567890123456', 'more than fifteen digits'],
+    ['+0351912345678', 'a calling code with a zero in front'],
+    ['000351912345678', 'three zeros in front'],
+    ['+351 912 345 678', 'spaces'],
+    ['+351-912345678', 'a hyphen'],
+    ['++351912345678', 'two pluses'],
+    ['+351912345678\n', 'a line end'],
+    ['+٣٥١٩١٢٣٤٥٦٧٨', 'digits of another script'],
+    ['+99912345678', 'a calling code that no country has'],
+    ['+2101234567', 'a calling code that is not given out'],
+    ['tel:+351912345678', 'a URI'],
+  ])('%j is refused: %s', (text) => {
+    expect(toE164(text)).toBeNull();
+  });
+});
+
+propertyTest.prop([fc.oneof(fc.string({ unit: 'binary', maxLength: 200, size: 'max' }), digits(0, 20))])(
+  'what is taken has the form of E.164, keeps the digits as they were, and reads the same again',
+  (text) => {
+    const number = toE164(text);
+    if (number === null) return;
+    expect(number).toMatch(/^\+[1-9]\d{6,14}$/);
+    expect(text.replace(/^(\+|00)/, '')).toBe(number.slice(1));
+    expect(toE164(number)).toBe(number);
+  },
+);
+
+propertyTest.prop([digits(6, 14), fc.constantFrom('', '+', '00')])(
+  'a number of a known country is taken with a plus, with 00 and with neither alike',
+  (rest, prefix) => {
+    expect(toE164(`${prefix}39${rest}`)).toBe(rest.length <= 13 ? `+39${rest}` : null);
+  },
+);
+
+propertyTest.prop([fc.oneof(fc.string(), digits(0, 20))])('whatever is accepted looks like a number', (text) => {
+  if (toE164(text) !== null) expect(looksLikeNumber(text)).toBe(true);
+});
+
+test('a number with an unknown calling code still looks like one, and a word does not', () => {
+  expect(looksLikeNumber('+99912345678')).toBe(true);
+  expect(looksLikeNumber('hello')).toBe(false);
+});

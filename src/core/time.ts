@@ -1,0 +1,121 @@
+import { Type } from 'typebox';
+
+/** Date and time in a time zone. */
+type LocalTime = {
+  /** The minute of the day, from 0. */
+  readonly minute: number;
+  /** The day of the week as in ISO 8601: 1 is Monday, 7 Sunday. */
+  readonly weekday: number;
+};
+
+const WEEKDAYS: readonly string[] = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun'];
+
+/** Making a format takes 50 µs, using it some 2. */
+const FORMATS = new Map<string, Intl.DateTimeFormat>();
+
+function formatOf(zone: string): Intl.DateTimeFormat {
+  let format = FORMATS.get(zone);
+  if (!format) {
+    format = new Intl.DateTimeFormat('en-GB', {
+      timeZone: zone,
+      weekday: 'short',
+      hour: '2-digit',
+      minute: '2-digit',
+      hourCycle: 'h23',
+    });
+    FORMATS.set(zone, format);
+  }
+  return format;
+}
+
+/**
+ * Returns the local time of an instant in a time zone of the IANA database, with its summer time. Throws a RangeError
+ * for an unknown zone (`isTimeZone`).
+ */
+export function localTimeOf(zone: string, at: Date): LocalTime {
+  let [minute, weekday] = [0, 0];
+  for (const { type, value } of formatOf(zone).formatToParts(at)) {
+    if (type === 'hour') minute += Number(value) * 60;
+    else if (type === 'minute') minute += Number(value);
+    else if (type === 'weekday') weekday = WEEKDAYS.indexOf(value) + 1;
+  }
+  return { minute, weekday };
+}
+
+/** Returns true if a text names a time zone of the IANA database, such as Europe/Rome. */
+export function isTimeZone(zone: string): boolean {
+  try {
+    formatOf(zone);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+const DATE_FORM = /^(\d{4}-\d{2}-\d{2})[ T](\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?) ?(Z|[+-]\d{2}:?\d{2})$/;
+
+/**
+ * Parses the specification's `yyyy-MM-dd HH:mm:ss.SSSZ` (2027-01-31 09:00:00.000+0100) and ISO 8601 with an offset.
+ * Null for anything else, including dates that do not exist.
+ */
+export function parseScheduledDate(text: string): Date | null {
+  const [, day, time, offset] = DATE_FORM.exec(text) ?? [];
+  if (day === undefined || time === undefined || offset === undefined) return null;
+  const zone = offset === 'Z' ? 'Z' : `${offset.slice(0, 3)}:${offset.slice(-2)}`;
+  const date = new Date(`${day}T${time}${zone}`);
+  if (Number.isNaN(date.getTime())) return null;
+  return new Date(`${day}T00:00:00Z`).toISOString().startsWith(day) ? date : null;
+}
+
+/** Formats a date in UTC as in the specification: 2027-01-31 08:00:00.000+0000. */
+export const formatScheduledDate = (date: Date): string => date.toISOString().replace('T', ' ').replace('Z', '+0000');
+
+/** Maximum days that messages may be scheduled ahead unless the operator sets another limit. */
+const DEFAULT_MAX_SCHEDULE_DAYS = 366;
+
+/** Returns the error in the time at which a message is to be sent; null if there is none, or no time. */
+export function scheduleFault(
+  text: string | undefined,
+  now: Date,
+  maxDays: number = DEFAULT_MAX_SCHEDULE_DAYS,
+): string | null {
+  if (text === undefined) return null;
+  const date = parseScheduledDate(text);
+  if (date === null) return 'must be a date such as 2027-01-31 09:00:00.000+0100';
+  if (date <= now) return 'must lie in the future';
+  return date.getTime() > now.getTime() + maxDays * DAY_MS ? `must be at most ${maxDays} days ahead` : null;
+}
+
+/** Durations in milliseconds. A day is 24 hours: use dates for calendar days. */
+export const SECOND_MS = 1000;
+export const MINUTE_MS = 60 * SECOND_MS;
+export const HOUR_MS = 60 * MINUTE_MS;
+export const DAY_MS = 24 * HOUR_MS;
+
+const FORM = String.raw`^\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)? ?([Zz]|[+\- ]\d{2}:?\d{2})$`;
+
+/** The schema of a field for `parseInstant`; it also accepts days that do not exist, such as 31 February. */
+export const instantField = (description: string) =>
+  Type.String({
+    pattern: FORM,
+    'x-message': 'must be an ISO 8601 date and time with an offset, such as 2027-01-31T09:00:00+01:00',
+    description: `${description} ISO 8601 with an offset.`,
+    examples: ['2027-01-31T09:00:00+01:00'],
+  });
+
+const FRACTION = /(\.\d{1,3})\d*/;
+const BLANK_OFFSET = / (\d{2}:?\d{2})$/;
+
+/**
+ * Parses an ISO 8601 instant with an offset, to the millisecond; null for anything else. Finer fractions are truncated.
+ * A space before the offset counts as a plus sign: in a query, an unencoded `+01:00` arrives as ` 01:00`.
+ */
+export const parseInstant = (text: string): Date | null =>
+  new RegExp(FORM).test(text)
+    ? parseScheduledDate(text.toUpperCase().replace(BLANK_OFFSET, '+$1').replace(FRACTION, '$1'))
+    : null;
+
+/** The source of the current time, so that tests can set it. */
+export type Clock = { now(): Date };
+
+export const systemClock: Clock = { now: () => new Date() };

@@ -1,0 +1,417 @@
+import { testDatabase } from '../../test/support/database.ts';
+import { actor } from '../../test/support/drafts.ts';
+import { newMessage } from '../../test/support/queue.ts';
+import { temporaryFolder } from '../../test/support/temporary-folder.ts';
+import { until } from '../../test/support/until.ts';
+import { createSignal } from '../core/background.ts';
+import { bitOf, CHANNELS } from '../core/channels.ts';
+import { exec, many, one, sql } from '../core/db/query.ts';
+import { transaction } from '../core/db/transaction.ts';
+import { openWorkerSession } from '../core/db/worker-session.ts';
+import { silentLog } from '../core/log.ts';
+import { STATUS, STATUS_NAMES } from '../core/message-state.ts';
+import { createLocalStorage, removeDueFiles, type Storage } from '../core/storage.ts';
+import { DAY_MS } from '../core/time.ts';
+import { insertMessages } from '../messages/new-messages.ts';
+import { listRecordsById, toStatusRecord } from '../messages/status.ts';
+import { createAccount } from '../operate/account-commands.ts';
+import { createExporter } from './make.ts';
+import * as db from './store.ts';
+import { expireExports, type ExportFormat, type ExportRequest } from './store.ts';
+import { parse } from 'csv-parse/sync';
+import { readXlsx } from 'hucre/xlsx';
+import { once } from 'node:events';
+import { gunzipSync } from 'node:zlib';
+import { beforeAll, beforeEach, expect, test } from 'vitest';
+
+const database = testDatabase();
+
+let folder: string;
+let storage: Storage;
+let accountId: number;
+beforeAll(async () => {
+  folder = await temporaryFolder('heliograph-test-');
+  storage = createLocalStorage(folder);
+});
+beforeEach(async () => {
+  await exec(database.pool, sql`DELETE FROM export_job`);
+  ({ accountId } = await createAccount(database.pool, { name: 'Acme', plan: 'unlimited' }));
+});
+
+const span = () => ({
+  startDateTime: new Date(Date.now() - DAY_MS).toISOString(),
+  endDateTime: new Date(Date.now() + DAY_MS).toISOString(),
+});
+const history = (filters: object = {}): ExportRequest => ({ type: 'HISTORY', filters: { ...span(), ...filters } });
+
+const enqueue = (wanted: ExportRequest, format: ExportFormat = 'csv'): Promise<db.ExportRow> =>
+  transaction(database.pool, async (tx) => {
+    const row = await db.insertExport(tx, { ...wanted, accountId, format });
+    await db.insertJob(tx, { accountId, exportId: row.id });
+    return row;
+  });
+const find = (id: string) => db.findExport(database.pool, { accountId, id });
+const endOf = (id: string) =>
+  until('the end of the export', async () => {
+    const row = await find(id);
+    return row && row.status !== 'PENDING' && row;
+  });
+
+let owners = 1000;
+type More = { readonly storage?: Pick<Storage, 'put'>; readonly owner?: number; readonly onEnd?: () => void };
+function exporter(more: More = {}) {
+  const { pool, connectionString } = database;
+  return createExporter({
+    pool,
+    connectionString,
+    storage,
+    dataDir: folder,
+    owner: owners++,
+    log: silentLog,
+    onEnd: () => undefined,
+    ...more,
+  });
+}
+
+/** Lets one worker make an export from start to end. */
+async function made(
+  wanted: ExportRequest,
+  format: ExportFormat = 'csv',
+): Promise<{ row: db.ExportRow; octets: Buffer }> {
+  const { id } = await enqueue(wanted, format);
+  const worker = exporter();
+  await worker.work();
+  const row = await endOf(id);
+  await worker.stop();
+  if (row.fileKey === null) throw new Error(`${row.status}: ${row.failure}`);
+  return { row, octets: await read(row.fileKey) };
+}
+async function read(key: string): Promise<Buffer> {
+  return Buffer.concat(await (await storage.get(key)).toArray());
+}
+const linesOf = (octets: Buffer): Record<string, string>[] => parse(octets, { columns: true });
+
+async function store(count: number, more: Parameters<typeof newMessage>[0] = {}): Promise<string[]> {
+  const messages = Array.from({ length: count }, () => newMessage({ accountId, ...more }));
+  for (let i = 0; i < count; i += 1000) await insertMessages(database.pool, messages.slice(i, i + 1000));
+  return messages.map(({ id }) => id);
+}
+
+test('a history has one line per message with the values of its record, for every status and channel', async () => {
+  const ids: string[] = [];
+  for (const channel of CHANNELS) {
+    ids.push(...(await store(1, { channel, clientId: `=${channel}`, sender: '+393331234567', priceMicros: 35_000 })));
+    for (const name of STATUS_NAMES) {
+      const [id = ''] = await store(1, {
+        channel,
+        source: 'CAMPAIGN',
+        campaignId: 7,
+        parts: 2,
+        priceMicros: 12_345_678,
+      });
+      ids.push(id);
+      await exec(
+        database.pool,
+        sql`INSERT INTO message_state (account_id, id, status, attempts, channel, submitted_at, done_at, updated_at, error_code,
+              error_text, possible_duplicate)
+            VALUES (${accountId}, ${id}, ${STATUS[name]}, 1, ${bitOf(channel)}, '2026-11-21T10:00:00.9996Z',
+              '2026-11-21T10:00:01Z', now(), '8', ${'a "b",\nc'}, true)`,
+      );
+    }
+  }
+  const records = (await listRecordsById(database.pool, { accountId, ids })).map((record) =>
+    toStatusRecord(record, actor(accountId)),
+  );
+  const { row, octets } = await made(history());
+  const lines = linesOf(octets);
+  // Messages of the same millisecond are in the order of their ids.
+  expect(lines.map((line) => line['messageId'])).toEqual(ids.toSorted());
+  expect(row).toMatchObject({ status: 'COMPLETED', rows: ids.length, sizeBytes: octets.length });
+  for (const { customerMessageId, stage: _stage, scheduledDate: _scheduledDate, ...record } of records) {
+    const {
+      source,
+      customerMessageId: reference,
+      ...line
+    } = lines.find((l) => l['messageId'] === record.messageId) ?? {};
+    expect(line).toEqual(Object.fromEntries(Object.entries(record).map(([key, value]) => [key, String(value ?? '')])));
+    expect(reference).toBe(customerMessageId ? `'${customerMessageId}` : '');
+    expect(source).toBe(record.campaignId === null ? 'API' : 'CAMPAIGN');
+  }
+});
+
+test.each([
+  [{ channel: 'RCS' }, 2],
+  [{ status: 'ACCEPTED' }, 3],
+  [{ status: 'UNKNOWN', channel: 'RCS' }, 2],
+  [{ sender: "O'Neil\\" }, 1],
+  [{ recipient: '+15550001111' }, 1],
+  [{ startDateTime: '2020-01-01T00:00:00Z', endDateTime: '2020-01-02T00:00:00Z' }, 0],
+] as const)('a history with %j has those messages alone', async (filters, count) => {
+  await store(2, { channel: 'RCS' });
+  await store(1);
+  await store(1, { sender: "O'Neil\\" });
+  await store(1, { destination: '+15550001111' });
+  await store(3, { accountId: accountId + 1_000_000 });
+  const { row, octets } = await made(history(filters));
+  expect([row.rows, linesOf(octets).length]).toEqual([count, count]);
+});
+
+test('the reports of a campaign contain only its messages, and when they were read', async () => {
+  const { id: campaignId } = await one<{ id: number }>(
+    database.pool,
+    sql`INSERT INTO campaign (account_id, name, status, sending_mode) VALUES (${accountId}, 'A', 0, 'RCS') RETURNING id`,
+  );
+  const [id = ''] = await store(1, { campaignId, channel: 'RCS', source: 'CAMPAIGN' });
+  await store(2, { campaignId: campaignId + 1 });
+  await exec(
+    database.pool,
+    sql`INSERT INTO message_state (account_id, id, status, attempts, channel, updated_at, read_at)
+        VALUES (${accountId}, ${id}, 3, 1, 2, now(), '2026-11-21T10:00:01.5Z')`,
+  );
+  const { octets } = await made({ type: 'DELIVERY_REPORTS', filters: { campaignId } });
+  expect(linesOf(octets)).toMatchObject([{ messageId: id, readDate: '2026-11-21T10:00:01.500Z', source: 'CAMPAIGN' }]);
+  const inTime = await made({ type: 'DELIVERY_REPORTS', filters: span() });
+  expect(inTime.row.rows).toBe(3);
+});
+
+async function storeContacts(): Promise<number[]> {
+  const [field] = await many<{ id: number }>(
+    database.pool,
+    sql`INSERT INTO custom_field (account_id, name, type) VALUES (${accountId}, 'note', 'text'), (${accountId}, 'age', 'number')
+        RETURNING id`,
+  );
+  const rows = await many<{ id: number }>(
+    database.pool,
+    sql`INSERT INTO contact (account_id, first_name, last_name, phone_number, email, is_valid, channels, custom_fields)
+        SELECT ${accountId}, 'First', '+1+1', '+39333000000' || n, 'a@example.com', true, 5,
+               jsonb_build_object(${String(field?.id)}::text, '+393331234567', ${String((field?.id ?? 0) + 1)}::text, -n)
+        FROM generate_series(1, 3) AS n RETURNING id`,
+  );
+  await exec(
+    database.pool,
+    sql`INSERT INTO opt_out (account_id, phone_number, channel, source)
+        VALUES (${accountId}, '+393330000001', 'SMS', 'API'), (${accountId}, '+393330000001', 'RCS', 'API')`,
+  );
+  return rows.map(({ id }) => id);
+}
+
+test('contacts have their custom fields and opt-outs; numbers stay, formulas do not', async () => {
+  const ids = await storeContacts();
+  const { octets } = await made({ type: 'CONTACTS', filters: {} });
+  const lines = linesOf(octets);
+  expect(lines.map(({ id }) => Number(id))).toEqual(ids);
+  expect(lines[0]).toMatchObject({
+    firstName: 'First',
+    lastName: "'+1+1",
+    fullName: 'First +1+1',
+    phoneNumber: '+393330000001',
+    communicationSupported: 'SMS WHATSAPP',
+    optedOut: 'RCS SMS',
+    note: "'+393331234567",
+    age: '-1',
+  });
+});
+
+test('contacts can be selected by id or by list, each exported once', async () => {
+  const ids = await storeContacts();
+  await exec(
+    database.pool,
+    sql`INSERT INTO contact_list_member (account_id, list_id, contact_id, name_key)
+        SELECT ${accountId}, l, ${ids[1] ?? 0}, '' FROM generate_series(1, 2) AS l`,
+  );
+  const named = await made({ type: 'CONTACTS', filters: { contactIds: ids.slice(0, 2) } });
+  const listed = await made({ type: 'CONTACTS', filters: { listIds: [1, 2] } });
+  expect(linesOf(named.octets).map(({ id }) => Number(id))).toEqual(ids.slice(0, 2));
+  expect(linesOf(listed.octets).map(({ id }) => Number(id))).toEqual([ids[1]]);
+});
+
+test('the compressed file has the content of the plain one', async () => {
+  await store(100);
+  const [plain, packed] = [await made(history()), await made(history(), 'csv.gz')];
+  expect(gunzipSync(packed.octets).equals(plain.octets)).toBe(true);
+});
+
+test('a workbook has the same rows, numbers as numbers and every text as it is', async () => {
+  const clientId = '=1+1\t\\n"<&>\r\n\u0007𝄞';
+  const [id] = await store(1, { clientId, priceMicros: 35_000, sender: '-x' });
+  await store(1999);
+  const { row, octets } = await made(history(), 'xlsx');
+  const [sheet] = (await readXlsx(octets)).sheets;
+  const [head = [], ...rows] = sheet?.rows ?? [];
+  const ours = rows.find((cells) => cells[0] === id) ?? [];
+  const record = Object.fromEntries(head.map((name, i) => [String(name), ours[i]]));
+  expect([sheet?.rows.length, row.rows]).toEqual([2001, 2000]);
+  expect(record).toMatchObject({ messageId: id, parts: 1, price: 0.035, sender: '-x', deliveryStatusCode: 1 });
+  expect(String(record['customerMessageId']).replaceAll('\r\n', '\n')).toBe(
+    clientId.replaceAll('\r\n', '\n').replace('\u0007', '\ufffd'),
+  );
+});
+
+test('a workbook is a plain ZIP, because LibreOffice 7.4 cannot open ZIP64', async () => {
+  await store(100);
+  const { octets } = await made(history(), 'xlsx');
+  const [endOfPlain, endOfLarge] = ['PK\x05\x06', 'PK\x06\x06'];
+  expect([octets.includes(endOfPlain), octets.includes(endOfLarge)]).toEqual([true, false]);
+});
+
+test('many workers make each export once, and never two of one account at a time', async () => {
+  await store(50);
+  const rows = [await enqueue(history()), await enqueue(history()), await enqueue(history())];
+  let [now, most] = [0, 0];
+  const counted: Pick<Storage, 'put'> = {
+    async put(...args) {
+      most = Math.max(most, ++now);
+      return storage.put(...args).finally(() => now--);
+    },
+  };
+  const worker = exporter({ storage: counted });
+  await until('all to be done', async () => {
+    expect(await worker.work()).toBeGreaterThan(0);
+    const found = await Promise.all(rows.map(({ id }) => find(id)));
+    return found.every((row) => row?.status === 'COMPLETED');
+  });
+  expect(most).toBe(1);
+});
+
+test('accounts take turns, however many exports one of them has requested before', async () => {
+  const names = new Map<string, string>();
+  for (const [name, exports] of Object.entries({ first: 3, second: 3, third: 1 })) {
+    ({ accountId } = await createAccount(database.pool, { name, plan: 'unlimited' }));
+    names.set(String(accountId), name);
+    for (let n = 0; n < exports; n++) await enqueue(history());
+  }
+  const stored: { name: string | undefined; release: () => void }[] = [];
+  const held: Pick<Storage, 'put'> = {
+    async put(key, ...args) {
+      const { promise, resolve: release } = Promise.withResolvers<void>();
+      stored.push({ name: names.get(key.split('/')[1] ?? ''), release });
+      await promise;
+      return storage.put(key, ...args);
+    },
+  };
+  const ended = createSignal();
+  const worker = exporter({ storage: held, onEnd: ended.raise });
+  await worker.work();
+  await until('both places to be taken', () => stored.length === 2);
+  const [first, second] = stored;
+  first?.release();
+  await ended.wait(60_000);
+  await worker.work();
+  await until('the free place to be taken', () => stored.length === 3);
+  const [third, ...before] = stored.map(({ name }) => name).toReversed();
+  expect([third, before.toSorted()]).toEqual(['third', ['first', 'second']]);
+  const stopped = worker.stop();
+  for (const { release } of [second, ...stored.slice(2)].filter((put) => put !== undefined)) release();
+  await stopped;
+});
+
+test('another worker restarts the export of a dead worker, but not that of a live one', async () => {
+  await store(10);
+  const { id } = await enqueue(history());
+  const { connectionString, pool } = database;
+  const living = await openWorkerSession({ connectionString, channels: [], onNotify: () => undefined, log: silentLog });
+  expect(await db.claimJob(pool, { owner: living.owner, busyAccounts: [], servedAccounts: [] })).toMatchObject({
+    exportId: id,
+  });
+  const other = exporter();
+  await other.work();
+  await other.stop();
+  expect((await find(id))?.status).toBe('PENDING');
+  await living.close();
+  const third = exporter();
+  await until('the lock to be gone', async () => {
+    await third.work();
+    return (await find(id))?.status === 'COMPLETED';
+  });
+  await third.stop();
+});
+
+test('a worker that was taken for dead commits nothing, and its file is deleted', async () => {
+  await store(10);
+  const { id } = await enqueue(history());
+  const keys: string[] = [];
+  const slow = exporter({
+    storage: {
+      async put(key, ...rest) {
+        keys.push(key);
+        await exec(database.pool, sql`UPDATE export_job SET owner = 1 WHERE export_id = ${id}`);
+        return storage.put(key, ...rest);
+      },
+    },
+  });
+  await slow.work();
+  await until('the removal of what was written', async () => (await removals(0)).length === 1);
+  expect((await find(id))?.status).toBe('PENDING');
+  await removeDueFiles(database.pool, storage);
+  expect(await storage.exists(keys[0] ?? '')).toBe(false);
+});
+
+const removals = (afterHours: number) =>
+  many<{ key: string }>(
+    database.pool,
+    sql`SELECT key FROM file_removal WHERE account_id = ${accountId} AND due_at <= now() + make_interval(hours => ${afterHours})`,
+  );
+
+test('a failed export is retried later, and fails for good after eight attempts', async () => {
+  const { id } = await enqueue(history());
+  const failing = exporter({ storage: { put: () => Promise.reject(new Error('the store is away')) } });
+  for (let n = 1; n <= 8; n++) {
+    await exec(database.pool, sql`UPDATE export_job SET due_at = now() WHERE export_id = ${id}`);
+    await failing.work();
+    await until('the failure to be counted', async () => {
+      const job = await many<{ failures: number }>(
+        database.pool,
+        sql`SELECT failures FROM export_job WHERE export_id = ${id}`,
+      );
+      return job.length === 0 || job[0]?.failures === n;
+    });
+  }
+  expect(await find(id)).toMatchObject({ status: 'FAILED', failure: 'Internal error: the file could not be created' });
+  // The files of failed attempts are deleted after a day.
+  expect((await removals(25)).length).toBe(8);
+});
+
+test('other workers can take over the exports of a stopping worker at once', async () => {
+  const { id } = await enqueue(history());
+  const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
+  const worker = exporter({
+    storage: {
+      async put(_, content) {
+        begin();
+        if ('on' in content) await once(content, 'end');
+        return 0;
+      },
+    },
+  });
+  await worker.work();
+  await begun;
+  await worker.stop();
+  const again = exporter();
+  await again.work();
+  expect(await endOf(id)).toMatchObject({ status: 'COMPLETED', rows: 0 });
+});
+
+test('an export becomes EXPIRED when its time is over, and its file is deleted', async () => {
+  const { row } = await made(history());
+  await exec(database.pool, sql`UPDATE export SET expires_at = now() WHERE account_id = ${accountId}`);
+  expect(await find(row.id)).toMatchObject({ status: 'EXPIRED' });
+  expect(await expireExports(database.pool)).toBe(1);
+  expect(await find(row.id)).toMatchObject({ status: 'EXPIRED', fileKey: null });
+  await removeDueFiles(database.pool, storage);
+  expect(await storage.exists(row.fileKey ?? '')).toBe(false);
+  expect(await db.deleteOldExports(database.pool, { days: 1 })).toBe(0);
+  await exec(
+    database.pool,
+    sql`UPDATE export SET completed_at = now() - interval '2 days' WHERE account_id = ${accountId}`,
+  );
+  expect(await db.deleteOldExports(database.pool, { days: 1 })).toBe(1);
+});
+
+test('the progress of an export is updated while it is made, and not afterwards', async () => {
+  const { id } = await enqueue(history());
+  const progress = { accountId, id, rows: 5, expectedRows: 10 };
+  expect(await db.updateProgress(database.pool, progress)).toBe(1);
+  expect(await find(id)).toMatchObject({ rows: 5, expectedRows: 10 });
+  await exec(database.pool, sql`UPDATE export SET status = 'FAILED' WHERE account_id = ${accountId}`);
+  expect(await db.updateProgress(database.pool, progress)).toBe(0);
+});

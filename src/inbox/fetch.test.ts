@@ -1,0 +1,90 @@
+import { openTestInbox, type TestInbox } from '../../test/support/http/inbox.ts';
+import { reset } from '../../test/support/reset.ts';
+import type { InboundMedia } from '../channels/carrier.ts';
+import { exec, many, sql } from '../core/db/query.ts';
+import { silentLog } from '../core/log.ts';
+import { insertNumber } from '../messages/inbound-store.ts';
+import { createConnection } from '../routing/connections.ts';
+import { type SandboxGraph, startSandboxGraph } from '../sandbox/graph-server.ts';
+import { type FetchDeps, fetchMedia, findNextMediaMs } from './receive.ts';
+import type { ThreadMedia } from './store.ts';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+
+let inbox: TestInbox;
+let graph: SandboxGraph;
+let connectionId: number;
+let deps: FetchDeps;
+const kept = new Map<string, unknown>();
+beforeAll(async () => {
+  inbox = await openTestInbox();
+  graph = await startSandboxGraph();
+  const { pool } = inbox.database;
+  const { secretKey, storage: refusing } = inbox.deps;
+  ({ id: connectionId } = await createConnection(pool, secretKey, {
+    name: 'meta',
+    kind: 'whatsapp',
+    sandbox: false,
+    settings: { baseUrl: graph.baseUrl, wabaId: graph.wabaId, phoneNumberIds: graph.numbers.map(({ id }) => id) },
+    secret: { accessToken: graph.accessToken, appSecret: graph.appSecret, verifyToken: 'v' },
+  }));
+  await insertNumber(pool, { connectionId, number: '*', accountId: inbox.account.accountId });
+  const put = async (key: string): Promise<number> => kept.set(key, true).size;
+  deps = { pool, secretKey, log: silentLog, storage: { ...refusing, put } };
+});
+afterAll(async () => {
+  await graph.close();
+  await inbox[Symbol.asyncDispose]();
+});
+beforeEach(() => reset(inbox.database.pool, sql`TRUNCATE inbox_media, inbox_message, inbox_event`));
+
+const send = (id: string, over = connectionId) => {
+  const media: InboundMedia = { id, url: null, mimeType: 'image/png', fileName: 'cat.png' };
+  return inbox.write('', { connectionId: over, to: '100', rich: { messageType: 'IMAGE', media } });
+};
+const shown = async (): Promise<ThreadMedia | null | undefined> =>
+  (await many<{ media: ThreadMedia | null }>(inbox.database.pool, sql`SELECT media FROM inbox_message`))[0]?.media;
+const jobs = () =>
+  many<{ tries: number }>(inbox.database.pool, sql`SELECT tries FROM inbox_media`).then((rows) =>
+    rows.map((r) => r.tries),
+  );
+
+test('a file that the network no longer has is given up, and the thread shows this', async () => {
+  await send('1234');
+  expect(await shown()).toMatchObject({ state: 'PENDING', mimeType: 'image/png', fileName: 'cat.png' });
+  expect(await findNextMediaMs(deps.pool)).toBeLessThanOrEqual(0);
+  expect(await fetchMedia(deps)).toBe(1);
+  expect([await shown(), await jobs()]).toEqual([
+    { state: 'FAILED', mediaId: null, mimeType: 'image/png', fileName: 'cat.png' },
+    [],
+  ]);
+  expect(await fetchMedia(deps)).toBe(0);
+  expect(await findNextMediaMs(deps.pool)).toBeNull();
+});
+
+test('a file of a deleted connection is given up', async () => {
+  await send('1234');
+  await exec(deps.pool, sql`UPDATE inbox_media SET connection_id = 0`);
+  await fetchMedia(deps);
+  expect(await shown()).toMatchObject({ state: 'FAILED' });
+});
+
+test('a file is retried while the network does not respond, and finally given up', async () => {
+  await send('1234');
+  await exec(
+    deps.pool,
+    sql`UPDATE connection SET settings = jsonb_set(settings, '{baseUrl}', '"http://127.0.0.1:9"') WHERE id = ${connectionId}`,
+  );
+  expect(await fetchMedia(deps)).toBe(1);
+  expect([await shown(), await jobs()]).toEqual([expect.objectContaining({ state: 'PENDING' }), [1]]);
+  expect(await findNextMediaMs(deps.pool)).toBeGreaterThan(0);
+  expect(await fetchMedia(deps)).toBe(0);
+  await exec(deps.pool, sql`UPDATE inbox_media SET due_at = now(), tries = 8`);
+  await fetchMedia(deps);
+  expect([await shown(), await jobs()]).toEqual([expect.objectContaining({ state: 'FAILED' }), []]);
+});
+
+test('two workers fetch a file once', async () => {
+  await send('1234');
+  const counts = await Promise.all([fetchMedia(deps), fetchMedia(deps), fetchMedia(deps)]);
+  expect(counts.reduce((sum, count) => sum + count, 0)).toBe(1);
+});

@@ -1,0 +1,45 @@
+import { openTestInbox, type TestInbox } from '../../test/support/http/inbox.ts';
+import { silentLog } from '../core/log.ts';
+import { createSecretKey } from '../core/secrets.ts';
+import { insertRule } from '../messages/keyword-store.ts';
+import { carryOutActions, INNER_KINDS } from '../messages/keywords.ts';
+import { threadAnswers } from './reply.ts';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+
+const INBOX = '/api/partner-gateway/v1/inbox';
+const PERSON = '393333100001';
+const COLLEAGUE = '+393333100002';
+
+let inbox: TestInbox;
+beforeAll(async () => {
+  inbox = await openTestInbox();
+});
+afterAll(() => inbox[Symbol.asyncDispose]());
+
+async function get(path: string) {
+  const answer = await inbox.app.inject({ url: `${INBOX}${path}`, headers: { 'x-api-key': inbox.account.apiKey } });
+  return answer.json();
+}
+
+const carryOut = () => {
+  const { accept, pool } = inbox.deps;
+  const poster = { post: () => Promise.reject(new Error('nothing is posted')) };
+  const deps = { pool, accept, poster, secretKey: createSecretKey(Buffer.alloc(32, 5)), log: silentLog };
+  return carryOutActions({ ...deps, onAnswer: threadAnswers }, INNER_KINDS);
+};
+
+test('what a keyword answered is in the thread of the person, a copy to a colleague in none', async () => {
+  const { accountId } = inbox.account;
+  const rule = { accountId, number: null, keyword: 'hours', answer: 'We open at 8', forwardTo: COLLEAGUE };
+  await insertRule(inbox.deps.pool, rule);
+  await inbox.write('Hours?', { from: PERSON });
+  expect(await carryOut()).toBe(2);
+  const { data: conversations } = await get('/conversations');
+  expect(conversations).toMatchObject([
+    { channelIdentity: '4400', unreadCount: 1, lastMessage: { text: 'We open at 8', direction: 'OUTBOUND' } },
+  ]);
+  expect(await get(`/conversations/${conversations[0].chatId}/messages`)).toMatchObject([
+    { direction: 'INBOUND', text: 'Hours?' },
+    { direction: 'OUTBOUND', text: 'We open at 8', deliveryStatus: 'ACCEPTED' },
+  ]);
+});

@@ -1,0 +1,449 @@
+import type { Actor } from '../core/actor.ts';
+import { giveWay, mapInSlices, noteSingle } from '../core/background.ts';
+import { type Db, exec, sql } from '../core/db/query.ts';
+import { burst, groupCommit, inTurn, isLockTimeout, transaction } from '../core/db/transaction.ts';
+import { AccountAway } from '../core/errors.ts';
+import { isKeyTaken, KeyTaken } from '../core/idempotency.ts';
+import { traceparentOf } from '../core/tracing.ts';
+import { insertChunks } from '../dispatch/store.ts';
+import { type Charge, fitIntoCredit, freeze, isShortage, type OnceCharge } from '../money/credit.ts';
+import { insertReceiptRequests, type ReceiptRequest } from '../webhooks/smpp-outbox.ts';
+import { createConsentCheck } from './consent.ts';
+import { insertTraces, type NewTrace } from './events.ts';
+import { deadlinesOf, insertDeadlines } from './expiry.ts';
+import { insertFallbacks, type NewFallback } from './fallback-store.ts';
+import {
+  announce,
+  type AnnounceDeps,
+  type ClientIdClaim,
+  insertClientIds,
+  insertMessages,
+  listClientIds,
+  type NewMessage,
+  type Queued,
+} from './new-messages.ts';
+import { createKnownSenders, findNetworks, type Lookups, prepare, type Prepared, type Requester } from './prepare.ts';
+import { contentHash, type Draft, type Verdict } from './read-send.ts';
+import {
+  firstOfEachKey,
+  type IdempotentSend,
+  type MaybeIdempotent,
+  storeAnswers,
+  withoutTakenKeys,
+} from './send-response.ts';
+import { planSimulation } from './simulation.ts';
+import { LRUCache } from 'lru-cache';
+import type { Pool } from 'pg';
+
+/**
+ * Rows per statement, few enough that it leaves a core of the database, and the event loop, to single sends after some
+ * 3 ms.
+ */
+const ROWS_PER_STATEMENT = 500;
+const CHUNK_SIZE = 1000;
+/** Time that an account sends alone after its sends had to wait for its own locks. */
+const ALONE_MS = 5000;
+/** Limit of lock waits in a batch of several accounts; without it, one account that holds a lock holds up all. */
+const LIMIT_LOCKS = sql`SET LOCAL lock_timeout = '100ms'`;
+
+export type AcceptDeps = AnnounceDeps & { readonly pool: Pool; readonly tables: Lookups };
+
+export type Sender = Requester & Pick<Actor, 'hasOptOuts'>;
+
+/** The ways to accept messages. When a promise resolves, the messages are committed. */
+export type Accept = {
+  /**
+   * Accepts one message, in one transaction with everything else that arrives while the previous commit is under way.
+   * With `idempotency` the response is stored in that transaction too; when the key is taken, this rejects
+   * (`isKeyTaken`) and stores nothing.
+   */
+  one(actor: Sender, draft: Draft, idempotency?: IdempotentSend): Promise<Verdict>;
+  /**
+   * Accepts many messages in a separate transaction, when it is the account's turn: all that are not rejected are
+   * stored, or the call rejects.
+   */
+  many(actor: Sender, drafts: readonly Draft[]): Promise<Verdict[]>;
+  /**
+   * Accepts the messages of a request that may be accepted once. Null, with nothing stored, when it was accepted
+   * before.
+   */
+  once(actor: Sender, drafts: readonly Draft[], request: OnceRequest): Promise<Verdict[] | null>;
+};
+
+/** A request that may be accepted once. Both functions are called in the transaction that stores its messages. */
+export type OnceRequest = {
+  /** Claims the request; false when it was accepted before. Waits while another transaction is accepting it. */
+  claim(tx: Db): Promise<boolean>;
+  /** Records the verdicts on the drafts, for the response to a repeated request. */
+  record(tx: Db, verdicts: readonly Verdict[]): Promise<void>;
+};
+
+/** Called with the verdicts before the credit is frozen. */
+type RecordVerdicts = OnceRequest['record'];
+
+/** Writes messages in a separate transaction, and adds the chunks it has queued to `queued`. */
+type Attempt<T> = (queued: Queued[]) => Promise<T>;
+
+/**
+ * Creates the entry point for messages: each draft runs through the steps of `prepare`, then client ids, messages,
+ * queue chunks and the frozen credit are committed together, in the order of the request. Only then is the queue woken.
+ */
+export function createAccept(deps: AcceptDeps): Accept {
+  const { pool, tables } = deps;
+  /**
+   * Assumes first that the credit suffices and freezes it as the last statement, so that the balance is locked only
+   * during the commit. When the credit does not suffice, everything is rolled back and repeated with the balance locked
+   * from the start, to find out which messages it covers. Wakes the queue after the commit.
+   */
+  async function supposingCredit<T>(optimistic: Attempt<T>, withinCredit: Attempt<T>): Promise<T> {
+    const queued: Queued[] = [];
+    const result = await optimistic(queued).catch((error: unknown) => {
+      if (!isShortage(error)) throw error;
+      queued.length = 0;
+      return withinCredit(queued);
+    });
+    announce(deps, queued);
+    return result;
+  }
+
+  function commitBatch(items: readonly Item[], isShared = false): Promise<Verdict[]> {
+    const simple =
+      items.length <= ROWS_PER_STATEMENT && items.every((item) => claimedId(item) === null && !item.message.simulation);
+    const record: RecordVerdicts = (tx, verdicts) => storeAnswers(tx, items, verdicts);
+    const inTransaction = (work: (tx: Db) => Promise<Verdict[]>): Promise<Verdict[]> =>
+      transaction(pool, async (tx) => {
+        if (isShared) await exec(tx, LIMIT_LOCKS);
+        return work(tx);
+      });
+    return supposingCredit(
+      (queued) =>
+        simple
+          ? insertInBurst(pool, items, queued, isShared)
+          : inTransaction((tx) => claimAndInsert(tx, items, queued, record)),
+      (queued) => inTransaction((tx) => insertAffordable(tx, items, queued, record)),
+    );
+  }
+
+  /**
+   * Commits the sends whose key is free and whose account is served here. The result is null for those whose key
+   * another request has taken.
+   */
+  async function commitWithFreeKeys(items: readonly Item[], isShared = false): Promise<(Verdict | null | 'away')[]> {
+    let free = firstOfEachKey(items);
+    const away = new Set<number>();
+    for (;;) {
+      try {
+        const verdicts = free.length === 0 ? [] : await commitBatch(free, isShared);
+        const verdictOf = new Map(free.map((item, i) => [item, verdicts[i]]));
+        return items.map((item) => (away.has(item.message.accountId) ? 'away' : (verdictOf.get(item) ?? null)));
+      } catch (error) {
+        if (error instanceof AccountAway) {
+          for (const id of error.accountIds) away.add(id);
+          free = free.filter(({ message }) => !away.has(message.accountId));
+        } else if (isKeyTaken(error)) free = await withoutTakenKeys(pool, free);
+        else throw error;
+      }
+    }
+  }
+  const findOptedOut = createConsentCheck(pool);
+  const findKnownSenders = createKnownSenders(deps);
+  const prepareAll = async (actor: Sender, drafts: readonly Draft[]) => {
+    const isOptedOut = await findOptedOut(actor, drafts);
+    const findSticky = await findKnownSenders(actor, drafts);
+    const networkOf = await findNetworks(deps, actor, drafts, { isOptedOut, findSticky });
+    return mapInSlices(drafts, (draft) => prepare(actor, draft, tables, isOptedOut, { findSticky, networkOf }));
+  };
+  /**
+   * Commits a batch; each account separately when one of them has to wait for a lock, and then that one not at all:
+   * 'waits'.
+   */
+  async function commitShared(items: readonly Item[]): Promise<(Verdict | null | 'away' | 'waits')[]> {
+    const attempt = (some: readonly Item[]) =>
+      commitWithFreeKeys(some, true).catch((error: unknown) => {
+        if (!isLockTimeout(error)) throw error;
+        return null;
+      });
+    const together = await attempt(items);
+    if (together) return together;
+    const results = new Map<Item, Verdict | null | 'away' | 'waits'>();
+    for (const own of Map.groupBy(items, ({ message }) => message.accountId).values()) {
+      const verdicts = own.length === items.length ? null : await attempt(own);
+      for (const [i, item] of own.entries()) results.set(item, verdicts ? (verdicts[i] ?? null) : 'waits');
+    }
+    return items.map((item) => results.get(item) ?? null);
+  }
+  const joinNextCommit = groupCommit({ flush: commitShared, maxItems: ROWS_PER_STATEMENT, inFlight: 2 });
+  /** The batches of accounts that send alone, each in the account's turn. */
+  const alone = new LRUCache<number, (item: Item) => Promise<Verdict | null | 'away'>>({ max: 10_000, ttl: ALONE_MS });
+
+  function sendAlone(accountId: number) {
+    const flush = (items: Item[]) => inTurn(pool, { accountId }, () => commitWithFreeKeys(items));
+    const join = groupCommit({ flush, maxItems: ROWS_PER_STATEMENT, inFlight: 1 });
+    alone.set(accountId, join);
+    return join;
+  }
+
+  async function commitOne(item: Item): Promise<Verdict | null | 'away'> {
+    const { accountId } = item.message;
+    const join = alone.get(accountId);
+    if (join) return join(item);
+    const verdict = await joinNextCommit(item);
+    return verdict === 'waits' ? (alone.get(accountId) ?? sendAlone(accountId))(item) : verdict;
+  }
+
+  return {
+    async one(actor, draft, idempotency) {
+      noteSingle();
+      const isOptedOut = await findOptedOut(actor, [draft]);
+      const findSticky = await findKnownSenders(actor, [draft]);
+      const networkOf = await findNetworks(deps, actor, [draft], { isOptedOut, findSticky });
+      const prepared = prepare(actor, draft, tables, isOptedOut, { findSticky, networkOf });
+      if (prepared.kind === 'refused') {
+        // A key may be held by another request of the account.
+        if (idempotency) await inTurn(pool, actor, () => storeAnswers(pool, [{ idempotency }], [prepared]));
+        return prepared;
+      }
+      const verdict = await commitOne(idempotency ? { ...prepared, idempotency } : prepared);
+      if (verdict === 'away') throw new AccountAway([actor.accountId]);
+      if (!verdict) throw new KeyTaken('the key was taken by another send');
+      return verdict;
+    },
+    async many(actor, drafts) {
+      const prepared = await prepareAll(actor, drafts);
+      const items = prepared.filter((p) => p.kind === 'prepared');
+      return withRefused(prepared, await inTurn(pool, actor, () => commitBatch(items)));
+    },
+    async once(actor, drafts, request) {
+      const prepared = await prepareAll(actor, drafts);
+      const items = prepared.filter((p) => p.kind === 'prepared');
+      const record: RecordVerdicts = (tx, verdicts) => request.record(tx, withRefused(prepared, verdicts));
+      const claiming = (insert: typeof claimAndInsert) => (queued: Queued[]) =>
+        transaction(pool, async (tx) => ((await request.claim(tx)) ? insert(tx, items, queued, record) : null));
+      const accepting = () => supposingCredit(claiming(claimAndInsert), claiming(insertAffordable));
+      const verdicts = await inTurn(pool, actor, accepting);
+      return verdicts && withRefused(prepared, verdicts);
+    },
+  };
+}
+
+type Item = Prepared & MaybeIdempotent;
+
+type Refused = Extract<Verdict, { kind: 'refused' }>;
+
+/** Completes the verdicts on the prepared drafts with the rejections of the others, in the order of the request. */
+function withRefused(prepared: readonly (Prepared | Refused)[], stored: readonly Verdict[]): Verdict[] {
+  let next = 0;
+  return prepared.map((p) => (p.kind === 'refused' ? p : (stored[next++] as Verdict)));
+}
+
+/**
+ * Returns the client id that a message claims. One that follows another message has that message's id and claims none.
+ */
+const claimedId = ({ message, draft }: Prepared): string | null => (draft.isHop ? null : message.clientId);
+
+const chargeOf = ({ message }: Prepared): Charge => ({ accountId: message.accountId, micros: message.priceMicros });
+
+/**
+ * Stores messages without a client id that are not simulated: none of their statements depends on the result of another
+ * one, so all are sent at the same time. For the messages of one statement: more would hold the event loop for too
+ * long.
+ */
+async function insertInBurst(
+  pool: Pool,
+  items: readonly Item[],
+  queued: Queued[],
+  isShared: boolean,
+): Promise<Verdict[]> {
+  const verdicts = items.map(accepted);
+  await burst(pool, (tx) => [
+    ...(isShared ? [exec(tx, LIMIT_LOCKS)] : []),
+    storeAnswers(tx, items, verdicts),
+    insertAll(tx, items, queued),
+  ]);
+  return verdicts;
+}
+
+/** Stores messages whose client ids are free, and plans the ends of simulated ones. */
+async function claimAndInsert(
+  tx: Db,
+  items: readonly Prepared[],
+  queued: Queued[],
+  record: RecordVerdicts,
+): Promise<Verdict[]> {
+  const { fresh, verdicts } = await claimClientIds(tx, items);
+  const simulated = fresh.flatMap(({ message }) => (message.simulation ? [message] : []));
+  if (simulated.length > 0) await planSimulation(tx, simulated);
+  await Promise.all([record(tx, verdicts), insertAll(tx, fresh, queued)]);
+  return verdicts;
+}
+
+/** Stores the messages that the credit covers, with the balance locked, and rejects the others. */
+async function insertAffordable(
+  tx: Db,
+  items: readonly Prepared[],
+  queued: Queued[],
+  record: RecordVerdicts,
+): Promise<Verdict[]> {
+  const shortages = await fitIntoCredit(tx, await chargesOf(tx, items));
+  const withShort = (verdicts: readonly Verdict[]): Verdict[] => {
+    let next = 0;
+    return shortages.map((shortage) =>
+      shortage ? { kind: 'refused', refusal: 'no_credit', shortage } : (verdicts[next++] as Verdict),
+    );
+  };
+  const affordable = items.filter((_, i) => shortages[i] === null);
+  return withShort(await claimAndInsert(tx, affordable, queued, (to, verdicts) => record(to, withShort(verdicts))));
+}
+
+/**
+ * Returns the price of each message. A client id in use makes the message a repeat or a conflict, and neither costs
+ * anything.
+ */
+async function chargesOf(tx: Db, items: readonly Prepared[]): Promise<OnceCharge[]> {
+  const claims = items.flatMap((item) => {
+    const clientId = claimedId(item);
+    return clientId === null ? [] : [{ accountId: item.message.accountId, clientId }];
+  });
+  const inUse = claims.length > 0 ? await listClientIds(tx, claims) : [];
+  const used = new Set(inUse.map((holder) => `${holder.accountId}/${holder.clientId}`));
+  return items.map((item) => ({
+    ...chargeOf(item),
+    micros: claimedId(item) !== null && used.has(keyOf(item)) ? 0 : item.message.priceMicros,
+    key: claimedId(item) === null ? null : keyOf(item),
+  }));
+}
+
+/**
+ * Inserts messages and all that belongs to them, and freezes their credit. All statements are sent before this returns,
+ * as a `burst` needs it, if one statement holds the messages. If there are several, each waits for the one before, and
+ * yields to single sends: composing all of them at the same time would hold the event loop.
+ */
+async function insertAll(tx: Db, fresh: readonly Prepared[], queued: Queued[]): Promise<void> {
+  if (fresh.length === 0) return;
+  const messages = fresh.map((p) => p.message);
+  const added = queuedOf(fresh);
+  queued.push(...added);
+  const chunks = added.map(({ chunk }) => chunk);
+  const deadlines = deadlinesOf(messages);
+  const fallbacks = fresh.flatMap(toFallback);
+  const traces = fresh.flatMap(toTrace);
+  const receipts = fresh.flatMap(toReceiptRequest);
+  const batches = Array.from({ length: Math.ceil(messages.length / ROWS_PER_STATEMENT) }, (_, i) =>
+    messages.slice(i * ROWS_PER_STATEMENT, (i + 1) * ROWS_PER_STATEMENT),
+  );
+  for (const batch of batches.slice(0, -1)) {
+    const beganAt = performance.now();
+    await insertMessages(tx, batch);
+    await giveWay(beganAt);
+  }
+  await Promise.all([
+    insertMessages(tx, batches.at(-1) ?? []),
+    ...(chunks.length > 0 ? [insertChunks(tx, chunks)] : []),
+    ...(deadlines.length > 0 ? [insertDeadlines(tx, deadlines)] : []),
+    ...(fallbacks.length > 0 ? [insertFallbacks(tx, fallbacks)] : []),
+    ...(traces.length > 0 ? [insertTraces(tx, traces)] : []),
+    ...(receipts.length > 0 ? [insertReceiptRequests(tx, receipts)] : []),
+    freeze(tx, fresh.map(chargeOf), messages[0]?.id ?? ''),
+  ]);
+}
+
+const toFallback = ({ message: { accountId, id }, draft: { hops = [], scheduledAt } }: Prepared): NewFallback[] =>
+  hops.length === 0 ? [] : [{ accountId, id, from: scheduledAt, hops }];
+
+const toTrace = ({ message: { accountId, id }, draft: { caller, priority } }: Prepared): NewTrace[] =>
+  caller?.mark === 'follow' && priority === 0
+    ? [{ accountId, messageId: id, traceparent: traceparentOf(caller.context), state: caller.context.state }]
+    : [];
+
+const toReceiptRequest = ({ message: { accountId, id }, draft: { smpp } }: Prepared): ReceiptRequest[] =>
+  smpp ? [{ ...smpp, accountId, messageId: id }] : [];
+
+const accepted = ({ message, unicode }: Prepared): Verdict => ({
+  kind: 'accepted',
+  messageId: message.id,
+  parts: message.parts,
+  unicode,
+  ...(message.askedSender !== null && { sender: message.sender }),
+});
+
+/**
+ * Claims client ids and finds repeats, inside the batch and among the stored messages: a client id in use yields the
+ * first message again when the content is the same, and a conflict when it differs.
+ */
+async function claimClientIds(
+  tx: Db,
+  items: readonly Prepared[],
+): Promise<{ fresh: readonly Prepared[]; verdicts: Verdict[] }> {
+  const claims = new Map<string, Claim>();
+  await mapInSlices(items, (item) => addClaim(claims, item));
+  if (claims.size === 0) return { fresh: items, verdicts: items.map(accepted) };
+  const holders = await holdersOf(tx, [...claims.values()]);
+  const verdicts = await mapInSlices(items, (item) => verdictOn(item, holders));
+  const fresh = items.filter(
+    (item) => claimedId(item) === null || holders.get(keyOf(item))?.messageId === item.message.id,
+  );
+  return { fresh, verdicts };
+}
+
+type Claim = ClientIdClaim & { readonly parts: number };
+type Holder = { readonly messageId: string; readonly contentHash: Uint8Array; readonly parts: number };
+
+const keyOf = ({ message }: Prepared): string => `${message.accountId}/${message.clientId}`;
+
+function addClaim(claims: Map<string, Claim>, item: Prepared): void {
+  const { accountId, id, parts } = item.message;
+  const clientId = claimedId(item);
+  const key = keyOf(item);
+  if (clientId !== null && !claims.has(key))
+    claims.set(key, { accountId, clientId, messageId: id, contentHash: contentHash(item.draft), parts });
+}
+
+async function holdersOf(tx: Db, claims: readonly Claim[]): Promise<Map<string, Holder>> {
+  const won = await insertClientIds(tx, claims);
+  const lost = claims.filter((claim) => !won.has(claim.messageId));
+  const held = lost.length > 0 ? await listClientIds(tx, lost) : [];
+  const winners = claims.filter((claim) => won.has(claim.messageId));
+  return new Map([...winners, ...held].map((h) => [`${h.accountId}/${h.clientId}`, h]));
+}
+
+function verdictOn(item: Prepared, holders: ReadonlyMap<string, Holder>): Verdict {
+  const holder = claimedId(item) === null ? undefined : holders.get(keyOf(item));
+  if (!holder || holder.messageId === item.message.id) return accepted(item);
+  const same = Buffer.compare(holder.contentHash, contentHash(item.draft)) === 0;
+  return same
+    ? { kind: 'accepted', messageId: holder.messageId, parts: holder.parts, unicode: item.unicode }
+    : { kind: 'conflict' };
+}
+
+/**
+ * Makes a chunk for up to 1,000 messages of the same account, route, priority and time, in the order of the request.
+ */
+function queuedOf(items: readonly Prepared[]): Queued[] {
+  const open = new Map<string, { ids: string[]; messages: NewMessage[] }>();
+  const queued: Queued[] = [];
+  for (const { message, draft, connectionIds, onUnknown } of items) {
+    const { accountId } = message;
+    const [connectionId, ...alternates] = connectionIds;
+    if (connectionId === undefined) continue;
+    const { priority, scheduledAt } = draft;
+    const key = `${accountId}/${connectionIds.join()}/${priority}/${onUnknown}/${scheduledAt?.getTime() ?? ''}`;
+    let entry = open.get(key);
+    if (!entry || entry.ids.length >= CHUNK_SIZE) {
+      entry = { ids: [], messages: [] };
+      const chunk = {
+        accountId,
+        connectionId,
+        alternates,
+        onUnknown,
+        priority,
+        availableAt: scheduledAt,
+        ids: entry.ids,
+      };
+      queued.push({ chunk, messages: entry.messages });
+      open.set(key, entry);
+    }
+    entry.ids.push(message.id);
+    entry.messages.push(message);
+  }
+  return queued;
+}

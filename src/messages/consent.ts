@@ -1,0 +1,355 @@
+import { findAccount, updateHasOptOuts } from '../accounts/accounts.ts';
+import { type Author, operatorAuthor, recordAudit } from '../accounts/audit.ts';
+import type { Actor } from '../core/actor.ts';
+import { type Channel, CHANNELS } from '../core/channels.ts';
+import { type CommandContext, table } from '../core/cli.ts';
+import { bigint, insertRows, rowsOf, text } from '../core/db/columns.ts';
+import { as, columns, type Db, many, type RowOf, sql } from '../core/db/query.ts';
+import { groupCommit, transaction } from '../core/db/transaction.ts';
+import { invalidFields } from '../core/errors.ts';
+import {
+  DEFAULT_NUMBER_RULES,
+  isUserId,
+  type NumberRules,
+  readNumber,
+  type ReadNumber,
+  toE164,
+} from '../core/phone.ts';
+import { type Command, Option } from 'commander';
+
+/** Returns true if a number, in E.164, has opted out of messages on a channel. */
+export type IsOptedOut = (channel: Channel, phoneNumber: string) => boolean;
+type Sender = Pick<Actor, 'accountId' | 'hasOptOuts'> & Partial<Pick<Actor, 'numberRules'>>;
+
+/** A message to a number: as its client wrote it or, if `isKnownNumber`, in E.164. */
+type Destined = { readonly channel: Channel; readonly destination: string; readonly isKnownNumber?: boolean };
+
+/**
+ * Returns the recipient of a message: a number or, on WhatsApp, the user id of a person without a visible number, which
+ * is unchanged.
+ */
+export const readDestination = ({ channel, destination, isKnownNumber }: Destined, rules: NumberRules): ReadNumber =>
+  isKnownNumber || (channel === 'WHATSAPP' && isUserId(destination))
+    ? { e164: destination }
+    : readNumber(destination, rules);
+
+const nobody: IsOptedOut = () => false;
+
+/**
+ * Creates a function that looks up which destinations of an account have opted out. Concurrent requests share one
+ * statement. An account without any opt-out ever, according to its credentials (`hasOptOuts`), needs none.
+ */
+export function createConsentCheck(db: Db): (sender: Sender, to: readonly Destined[]) => Promise<IsOptedOut> {
+  const find = groupCommit<readonly Consent[], ReadonlySet<string>>({
+    maxItems: 200,
+    async flush(asked) {
+      const rows = new Map(asked.flat().map((row) => [keyOf(row), row]));
+      const found = new Set((await listOptedOut(db, [...rows.values()])).map(keyOf));
+      return asked.map(() => found);
+    },
+  });
+  return async ({ accountId, hasOptOuts, numberRules = DEFAULT_NUMBER_RULES }, to) => {
+    if (hasOptOuts === false) return nobody;
+    const rows = to.flatMap((message) => {
+      const read = readDestination(message, numberRules);
+      return 'fault' in read ? [] : [{ accountId, channel: message.channel, phoneNumber: read.e164 }];
+    });
+    if (rows.length === 0) return nobody;
+    const found = await find(rows);
+    return (channel, phoneNumber) => found.has(keyOf({ accountId, channel, phoneNumber }));
+  };
+}
+
+const keyOf = ({ accountId, phoneNumber, channel }: Consent): string => `${accountId}/${phoneNumber}/${channel}`;
+
+/** Consent to further messages, as expressed by a message from a handset. */
+type ConsentWord = 'stop' | 'start';
+
+/**
+ * Words that must be the whole message, in any case, by language. `STOP` and `START` are understood in every language.
+ */
+const STOP_WORDS: Readonly<Record<string, readonly string[]>> = {
+  en: ['stop', 'stopall', 'stop all', 'unsubscribe', 'cancel', 'end', 'quit', 'opt out', 'optout', 'revoke'],
+  it: ['ferma', 'fermati', 'basta', 'disiscrivi', 'disiscrivimi', 'cancellami', 'cancella'],
+  es: ['alto', 'parar', 'pare', 'baja', 'cancelar', 'darse de baja'],
+  pt: ['parar', 'pare', 'sair', 'cancelar', 'remover'],
+  fr: ['arret', 'arrêt', 'arreter', 'arrêter', 'desabonner', 'désabonner', 'desinscription', 'désinscription'],
+  de: ['stopp', 'halt', 'abmelden', 'abbestellen', 'ende', 'kündigen', 'kuendigen'],
+  nl: ['stoppen', 'afmelden', 'uitschrijven'],
+  pl: ['koniec', 'rezygnuję', 'rezygnuje', 'wypisz'],
+  sv: ['stopp', 'avsluta', 'sluta', 'avregistrera'],
+  el: ['στοπ', 'διακοπή', 'διακοπη'],
+  ru: ['стоп', 'отписаться', 'отписка'],
+  uk: ['стоп', 'відписатися'],
+  tr: ['dur', 'iptal', 'ret'],
+  ar: ['توقف', 'إيقاف', 'الغاء', 'إلغاء'],
+};
+const START_WORDS: Readonly<Record<string, readonly string[]>> = {
+  en: ['start', 'unstop', 'subscribe', 'opt in', 'optin'],
+  it: ['inizia', 'riprendi', 'iscrivimi'],
+  es: ['iniciar', 'empezar', 'alta', 'suscribir'],
+  pt: ['iniciar', 'começar', 'comecar', 'voltar'],
+  fr: ['demarrer', 'démarrer', 'reprendre', "s'abonner"],
+  de: ['starten', 'anmelden'],
+  nl: ['starten', 'aanmelden'],
+  pl: ['zapisz'],
+  sv: ['starta'],
+  el: ['έναρξη', 'εναρξη'],
+  ru: ['старт', 'подписаться'],
+  uk: ['старт', 'підписатися'],
+  tr: ['başla', 'basla'],
+  ar: ['ابدأ', 'اشتراك'],
+};
+
+const WORDS: ReadonlyMap<string, ConsentWord> = new Map([
+  ...Object.values(START_WORDS)
+    .flat()
+    .map((word) => [word, 'start'] as const),
+  ...Object.values(STOP_WORDS)
+    .flat()
+    .map((word) => [word, 'stop'] as const),
+]);
+
+const MAX_WORD_LENGTH = Math.max(...[...WORDS.keys()].map((word) => word.length));
+/** Matches from the first letter to the last: quotes, dots and exclamation marks around the word are not part of it. */
+const WORD = /\p{L}(?:.*\p{L})?/su;
+/** Separators between words; each counts as one space. */
+const BETWEEN = /[\s\-_]+/gu;
+
+/**
+ * Returns the consent that a message expresses, or null. A message that merely contains one of the words ("when does
+ * the sale end?") expresses none.
+ */
+export function consentWordOf(text: string): ConsentWord | null {
+  if (text.length > 2 * MAX_WORD_LENGTH) return null;
+  const [word = ''] = WORD.exec(text.normalize('NFC').toLowerCase()) ?? [];
+  return WORDS.get(word.replace(BETWEEN, ' ')) ?? null;
+}
+
+const SHOWN = 10_000;
+
+/** `consent list`, `consent out` and `consent in`. */
+export function registerConsentCommands(program: Command, context: CommandContext): void {
+  const consent = program.command('consent').description('opt-outs: numbers that do not want messages from an account');
+
+  consent
+    .command('list')
+    .argument('<account>', 'name or id')
+    .description(`list the first ${SHOWN} opt-outs of an account, by number`)
+    .action(async (reference: string) => {
+      const rows = await context.withDatabase(async (pool) => {
+        const { id: accountId } = await findAccount(pool, { reference });
+        return listOptOuts(pool, { accountId, limit: SHOWN });
+      });
+      context.report(rows, showOptOuts);
+    });
+
+  addCommand(consent, context, 'out', 'reject sends of an account to a number');
+  addCommand(consent, context, 'in', 'allow an account to send to a number again');
+}
+
+function addCommand(consent: Command, context: CommandContext, way: 'in' | 'out', description: string): void {
+  consent
+    .command(way)
+    .argument('<account>', 'name or id')
+    .argument('<number>', 'with its country code; on WhatsApp also a user id')
+    .addOption(new Option('--channel <channel>', 'a single channel; default: all').choices(CHANNELS))
+    .description(description)
+    .action(async (account: string, number: string, { channel }: { channel?: Channel }) =>
+      context.report(
+        await change(context, way, { account, number, channels: channel ? [channel] : CHANNELS }),
+        ({ phoneNumber, changed }) =>
+          changed.length === 0
+            ? `${phoneNumber}: nothing to change.`
+            : `${phoneNumber}: opted ${way} of ${changed.join(', ')}.`,
+      ),
+    );
+}
+
+type Input = { readonly account: string; readonly number: string; readonly channels: readonly Channel[] };
+
+function change(context: CommandContext, way: 'in' | 'out', { account, number, channels }: Input) {
+  const phoneNumber = isUserId(number) ? number : toE164(number);
+  if (phoneNumber === null)
+    throw invalidFields([{ field: 'number', message: 'must be a number with its country code' }]);
+  return context.withDatabase((pool) =>
+    transaction(pool, async (tx) => {
+      const { id: accountId } = await findAccount(tx, { reference: account });
+      const rows = channels.map((channel) => ({ accountId, phoneNumber, channel, source: 'OPERATOR' as const }));
+      const changed = (await (way === 'out' ? optOut(tx, rows) : optIn(tx, rows))).map((row) => row.channel).sort();
+      const event = { action: `consent.${way}`, subject: `number:${phoneNumber}`, detail: { channels: changed } };
+      await recordAudit(tx, operatorAuthor(accountId), event);
+      return { accountId, phoneNumber, changed };
+    }),
+  );
+}
+
+const showOptOuts = (rows: readonly OptOutRow[]): string =>
+  table(
+    ['NUMBER', 'CHANNEL', 'SOURCE', 'SINCE'],
+    rows.map(({ phoneNumber, channel, source, createdAt }) => [phoneNumber, channel, source, createdAt.toISOString()]),
+  );
+
+/** Origin of an opt-out: a STOP message, the account, the operator, or an imported file. */
+type OptOutSource = 'STOP' | 'API' | 'OPERATOR' | 'IMPORT';
+
+/** A number on a channel, for one account. */
+type Consent = { readonly accountId: number; readonly phoneNumber: string; readonly channel: Channel };
+/** An opt-out of a number on a channel, with its origin. */
+export type OptOut = Consent & { readonly source: OptOutSource };
+
+const keyColumns = {
+  account_id: bigint((r: Consent) => r.accountId),
+  phone_number: text((r: Consent) => r.phoneNumber),
+  channel: text((r: Consent) => r.channel),
+};
+
+const CONSENT = columns({
+  accountId: as<number>('o.account_id'),
+  phoneNumber: as<string>('o.phone_number'),
+  channel: as<Channel>('o.channel'),
+});
+
+/**
+ * Stores opt-outs. An existing one keeps its source and time. Returns the new ones. Rows must be unique within a call.
+ */
+export const insertOptOuts = (db: Db, rows: readonly OptOut[]): Promise<Consent[]> =>
+  many(
+    db,
+    sql`${insertRows('opt_out AS o', rows, { accountId: bigint, phoneNumber: text, channel: text, source: text })}
+        ORDER BY account_id, phone_number, channel
+        ON CONFLICT (account_id, phone_number, channel) DO NOTHING
+        RETURNING ${CONSENT}`,
+  );
+
+/** Deletes opt-outs. Returns those that existed. */
+const deleteOptOuts = (db: Db, rows: readonly Consent[]): Promise<Consent[]> =>
+  many(
+    db,
+    sql`DELETE FROM opt_out o USING ${rowsOf(rows, keyColumns)} AS u
+        WHERE o.account_id = u.account_id AND o.phone_number = u.phone_number AND o.channel = u.channel
+        RETURNING ${CONSENT}`,
+  );
+
+const OPTED_OUT = columns({
+  accountId: as<number>('u.account_id'),
+  phoneNumber: as<string>('u.phone_number'),
+  channel: as<Channel>('u.channel'),
+});
+
+/** Lists those of these numbers, of any accounts, that have opted out. Rows must be unique within a call. */
+const listOptedOut = (db: Db, rows: readonly Consent[]): Promise<Consent[]> =>
+  many(
+    db,
+    sql`SELECT ${OPTED_OUT}
+        FROM ${rowsOf(rows, keyColumns)} AS u
+        JOIN opt_out o ON o.account_id = u.account_id AND o.phone_number = u.phone_number AND o.channel = u.channel`,
+  );
+
+const OPT_OUT = columns({
+  phoneNumber: as<string>('phone_number'),
+  channel: as<Channel>('channel'),
+  source: as<OptOutSource>('source'),
+  createdAt: as<Date>('created_at'),
+});
+/** An opt-out as an account sees it. */
+type OptOutRow = RowOf<typeof OPT_OUT>;
+
+/** Lists the opt-outs of one number, by channel. */
+export const listOptOutsOf = (
+  db: Db,
+  { accountId, phoneNumber }: { accountId: number; phoneNumber: string },
+): Promise<OptOutRow[]> =>
+  many(
+    db,
+    sql`SELECT ${OPT_OUT} FROM opt_out
+        WHERE account_id = ${accountId} AND phone_number = ${phoneNumber} ORDER BY channel`,
+  );
+
+/** Lists the first `limit` opt-outs of an account, by number. */
+export const listOptOuts = (db: Db, { accountId, limit }: { accountId: number; limit: number }): Promise<OptOutRow[]> =>
+  many(
+    db,
+    sql`SELECT ${OPT_OUT} FROM opt_out
+        WHERE account_id = ${accountId} ORDER BY phone_number, channel LIMIT ${limit}`,
+  );
+
+/**
+ * Records opt-outs of numbers from channels, in the caller's transaction: sends to them are rejected once it is
+ * committed. An existing opt-out keeps its source and time. Returns the new ones.
+ */
+export async function optOut(tx: Db, rows: readonly OptOut[]): Promise<Consent[]> {
+  if (rows.length === 0) return [];
+  const added = await insertOptOuts(tx, [...new Map(rows.map((row) => [consentKeyOf(row), row])).values()]);
+  const accountIds = [...new Set(rows.map((row) => row.accountId))].sort((a, b) => a - b);
+  await updateHasOptOuts(tx, { accountIds });
+  return added;
+}
+
+/** Removes opt-outs, whatever their origin, in the caller's transaction. Returns those that existed. */
+export const optIn = (tx: Db, rows: readonly Consent[]): Promise<Consent[]> =>
+  rows.length === 0 ? Promise.resolve([]) : deleteOptOuts(tx, rows);
+
+/**
+ * Opts a number out of exactly these channels and into all others. Changes are recorded in the audit log. Call it in a
+ * transaction.
+ */
+export async function setOptOuts(
+  tx: Db,
+  author: Author,
+  input: { phoneNumber: string; channels: readonly Channel[]; source: OptOutSource },
+): Promise<void> {
+  const { phoneNumber, channels, source } = input;
+  const { accountId } = author;
+  const current = (await listOptOutsOf(tx, { accountId, phoneNumber })).map((row) => row.channel);
+  const out = channels.filter((channel) => !current.includes(channel));
+  const back = current.filter((channel) => !channels.includes(channel));
+  if (out.length + back.length === 0) return;
+  await optOut(
+    tx,
+    out.map((channel) => ({ accountId, phoneNumber, channel, source })),
+  );
+  await optIn(
+    tx,
+    back.map((channel) => ({ accountId, phoneNumber, channel })),
+  );
+  const detail = { optedOut: out, optedIn: back };
+  await recordAudit(tx, author, { action: 'consent.update', subject: `number:${phoneNumber}`, detail });
+}
+
+/** A text from a handset; `source` is the number as the carrier writes it. */
+export type InboundText = {
+  readonly accountId: number;
+  readonly channel: Channel;
+  readonly source: string;
+  readonly body: string;
+};
+
+/**
+ * Applies STOP and START in the transaction that stores the messages. If one number sent several, the last one counts.
+ * Other messages cost an in-memory look-up.
+ */
+export async function applyConsentWords(tx: Db, messages: readonly InboundText[]): Promise<void> {
+  const last = new Map<string, { row: Consent; word: ConsentWord }>();
+  for (const message of messages) {
+    const word = consentWordOf(message.body);
+    const phoneNumber = word && personOf(message);
+    if (word === null || phoneNumber === null) continue;
+    const row = { accountId: message.accountId, phoneNumber, channel: message.channel };
+    last.set(consentKeyOf(row), { row, word });
+  }
+  const rows = (wanted: ConsentWord) => [...last.values()].flatMap(({ row, word }) => (word === wanted ? [row] : []));
+  await optOut(
+    tx,
+    rows('stop').map((row) => ({ ...row, source: 'STOP' as const })),
+  );
+  await optIn(tx, rows('start'));
+}
+
+/**
+ * Returns the number of a person in E.164, or the user id of a person without a visible number; null for anything else.
+ */
+const personOf = ({ channel, source }: InboundText): string | null =>
+  toE164(source) ?? (channel === 'WHATSAPP' && isUserId(source) ? source : null);
+
+const consentKeyOf = ({ accountId, phoneNumber, channel }: Consent): string => `${accountId}/${phoneNumber}/${channel}`;

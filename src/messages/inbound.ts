@@ -1,0 +1,452 @@
+import { findAccount, keepForOthers } from '../accounts/accounts.ts';
+import { operatorName } from '../accounts/audit.ts';
+import type { Inbound, InboundMedia, InboundType, RichInbound } from '../channels/carrier.ts';
+import { every, type Task, untilIdle } from '../core/background.ts';
+import type { Channel } from '../core/channels.ts';
+import { type CommandContext, table } from '../core/cli.ts';
+import type { Db } from '../core/db/query.ts';
+import { groupCommit, transaction } from '../core/db/transaction.ts';
+import { invalidFields } from '../core/errors.ts';
+import { newId } from '../core/ids.ts';
+import { MAX_USER_ID_LENGTH } from '../core/phone.ts';
+import { DAY_MS, MINUTE_MS, SECOND_MS } from '../core/time.ts';
+import { publishEvents } from '../webhooks/outbox.ts';
+import { applyConsentWords, type InboundText } from './consent.ts';
+import * as db from './inbound-store.ts';
+import { assignNumber, deleteOldSeen, type Part, plainNumber, removeNumber } from './inbound-store.ts';
+import { reactToKeywords } from './keywords.ts';
+import type { Command } from 'commander';
+import { createHash } from 'node:crypto';
+import type { Pool } from 'pg';
+
+/** The account id of messages to a number that no account has. */
+export const NO_ACCOUNT_ID = 0;
+/** Maximum bytes of an address from a carrier (data_sm; 20 in deliver_sm). No index takes a longer one. */
+const MAX_ADDRESS_LENGTH = 64;
+/** The same on WhatsApp and RCS, where an address may be a user id. */
+const MAX_RICH_ADDRESS_LENGTH = MAX_USER_ID_LENGTH;
+const MAX_OVERDUE_SETS = 500;
+/** A carrier repeats a deliver_sm within minutes; Meta and Google repeat a callback for seven days. */
+const KEEP_SECONDS = (15 * MINUTE_MS) / SECOND_MS;
+const KEEP_RICH_SECONDS = (8 * DAY_MS) / SECOND_MS;
+
+/** A whole message from a person to a number of an account. */
+export type Arrival = {
+  readonly accountId: number;
+  readonly id: string;
+  readonly connectionId: number;
+  readonly channel: Channel;
+  /** The sender as the carrier writes it, without a plus. */
+  readonly source: string;
+  /** The account's number as the carrier writes it, without a plus. */
+  readonly destination: string;
+  readonly text: string;
+  readonly messageType: InboundType;
+  /** Time of writing, or of receipt if the network does not provide it. */
+  readonly at: Date;
+  readonly profileName: string | null;
+  readonly media: InboundMedia | null;
+};
+
+/**
+ * Called in the transaction that stores inbound messages, with those of known accounts in their order, each once. The
+ * composition root passes in the function of the inbox.
+ */
+export type OnInbound = (tx: Db, arrivals: readonly Arrival[]) => Promise<void>;
+
+type InboundDeps = { readonly pool: Pool; readonly onInbound: OnInbound };
+
+type Arrived = { readonly connectionId: number; readonly inbound: Inbound };
+
+/**
+ * Creates the inbox of inbound messages and their parts: the promise resolves when they are committed, and only then
+ * may the carrier get its response. Everything that a carrier sends can be stored, so no message keeps the others of
+ * its batch out.
+ *
+ * The same bytes from the same sender to the same number within 15 minutes are one message: a carrier repeats what it
+ * believes to be unanswered, and in SMPP such a repeat looks like a person who writes the same twice. On other networks
+ * messages have ids: the same id within eight days is one message.
+ */
+export function createInboundInbox({ pool, onInbound }: InboundDeps): (arrived: Arrived) => Promise<void> {
+  return groupCommit<Arrived, void>({
+    maxItems: 1000,
+    inFlight: 1,
+    async flush(items) {
+      await transaction(pool, (tx) => receiveInbound(tx, onInbound, items.map(sanitize)));
+      return items.map(() => undefined);
+    },
+  });
+}
+
+/**
+ * Stores long messages whose first part was received more than ten minutes ago with the parts that have arrived.
+ *
+ * @returns the number of long messages
+ */
+export function endOverdueParts({ pool, onInbound }: InboundDeps): Promise<number> {
+  return transaction(pool, async (tx) => {
+    const keys = await db.listOverdueSets(tx, { limit: MAX_OVERDUE_SETS });
+    if (keys.length === 0) return 0;
+    await claimConnectionsOf(tx, keys);
+    await insertMessages(tx, onInbound, await joinParts(tx, keys));
+    return keys.length;
+  });
+}
+
+/** Removes characters that cannot be stored: PostgreSQL's text has no NUL character. */
+function sanitize({ connectionId, inbound }: Arrived): Arrived {
+  const { source, destination, text, rich } = inbound;
+  const maxLength = rich ? MAX_RICH_ADDRESS_LENGTH : MAX_ADDRESS_LENGTH;
+  const address = (written: string): string => plainNumber(written.replaceAll('\0', '').slice(0, maxLength));
+  const clean = { source: address(source), destination: address(destination), text: text.replaceAll('\0', '') };
+  return { connectionId, inbound: { ...inbound, ...clean, ...(rich && { rich: sanitizeRich(rich) }) } };
+}
+
+/** Removes NULs and lone surrogates, which the JSON of a callback may contain anywhere; jsonb accepts neither. */
+const sanitizeRich = (rich: RichInbound): RichInbound => {
+  const clean = (text: string | null): string | null => text && text.replaceAll('\0', '').toWellFormed();
+  const { id, profileName, ownNumber, media } = rich;
+  return {
+    ...rich,
+    id: clean(id) ?? '',
+    profileName: clean(profileName),
+    ownNumber: clean(ownNumber),
+    media: media && {
+      id: clean(media.id),
+      url: clean(media.url),
+      mimeType: clean(media.mimeType),
+      fileName: clean(media.fileName),
+    },
+  };
+};
+
+async function receiveInbound(tx: Db, onInbound: OnInbound, arrived: readonly Arrived[]): Promise<void> {
+  await claimConnectionsOf(tx, arrived);
+  const fresh = await withoutRepeats(tx, arrived.filter(isNews));
+  const parts = fresh.flatMap(toPart);
+  if (parts.length > 0) await db.insertParts(tx, parts);
+  const joined = parts.length > 0 ? await joinParts(tx, parts) : [];
+  await insertMessages(tx, onInbound, [...fresh.flatMap(toWhole), ...joined]);
+}
+
+async function claimConnectionsOf(tx: Db, rows: readonly { readonly connectionId: number }[]): Promise<void> {
+  const ids = new Set(rows.map((row) => row.connectionId));
+  await db.claimConnections(tx, { connectionIds: [...ids].sort((a, b) => a - b) });
+}
+
+/**
+ * True if a message is young enough to be new: anything that a network sends later than that is a repeat that is no
+ * longer remembered.
+ */
+const isNews = ({ inbound: { rich } }: Arrived): boolean =>
+  !rich?.at || rich.at.getTime() > Date.now() - KEEP_RICH_SECONDS * SECOND_MS;
+
+async function withoutRepeats(tx: Db, arrived: readonly Arrived[]): Promise<Arrived[]> {
+  const byKey = new Map<string, Arrived & db.Seen & { keepSeconds: number }>();
+  for (const one of arrived) {
+    const seen = { connectionId: one.connectionId, hash: hashOf(one.inbound) };
+    const key = keyOfSeen(seen);
+    const keepSeconds = one.inbound.rich ? KEEP_RICH_SECONDS : KEEP_SECONDS;
+    if (!byKey.has(key)) byKey.set(key, { ...one, ...seen, keepSeconds });
+  }
+  const news = new Set((await db.insertSeen(tx, [...byKey.values()])).map(keyOfSeen));
+  return [...byKey].flatMap(([key, one]) => (news.has(key) ? [one] : []));
+}
+
+const keyOfSeen = ({ connectionId, hash }: db.Seen): string => `${connectionId}/${hash.toString('hex')}`;
+
+/** The hash includes the number of the part: with SAR it is not in the bytes, and two parts may have the same text. */
+const hashOf = ({ source, destination, concat, raw, rich }: Inbound): Buffer =>
+  rich
+    ? createHash('sha256')
+        .update(JSON.stringify([rich.channel, rich.id]))
+        .digest()
+    : createHash('sha256')
+        .update(JSON.stringify([source, destination, concat]))
+        .update(raw)
+        .digest();
+
+type Whole = Omit<db.NewInboundMessage, 'accountId' | 'id'>;
+
+const toWhole = ({ connectionId, inbound }: Arrived): Whole[] => {
+  const { source, destination, text, raw, concat, rich } = inbound;
+  if (concat !== null) return [];
+  const body = text.toWellFormed();
+  const whole = { connectionId, source, destination, body, octets: raw, parts: 1, partsReceived: 1, receivedAt: null };
+  return [{ ...whole, ...(rich ? toRich(rich) : PLAIN) }];
+};
+
+const PLAIN = { channel: 'SMS', messageType: 'TEXT', details: null } as const;
+
+const toRich = ({ channel, messageType, id, at, profileName, ownNumber, media }: RichInbound) => ({
+  channel,
+  messageType,
+  details: { id, profileName, ownNumber, media, at: at && at.toISOString() },
+});
+
+const toPart = ({ connectionId, inbound }: Arrived): db.NewPart[] => {
+  const { source, destination, text, raw, concat } = inbound;
+  return concat === null ? [] : [{ connectionId, source, destination, ...concat, text, octets: raw }];
+};
+
+/** Joins those of these long messages that are complete or overdue, and deletes their waiting parts. */
+async function joinParts(tx: Db, keys: readonly db.SetKey[]): Promise<Whole[]> {
+  const distinct = new Map(keys.map((key) => [JSON.stringify(pickKey(key)), key]));
+  const { messages, spentIds } = assemble(await db.listParts(tx, { keys: [...distinct.values()] }));
+  if (spentIds.length > 0) await db.deleteParts(tx, { ids: spentIds });
+  return messages.flatMap(toJoined);
+}
+
+const pickKey = ({ connectionId, source, destination, ref, total }: db.SetKey) =>
+  [connectionId, source, destination, ref, total] as const;
+
+function toJoined(parts: readonly db.Part[]): Whole[] {
+  const [first] = parts;
+  if (!first) return [];
+  const { connectionId, source, destination, total } = first;
+  return [
+    {
+      connectionId,
+      source,
+      destination,
+      body: parts
+        .map((part) => part.text)
+        .join('')
+        .toWellFormed(),
+      octets: Buffer.concat(parts.map((part) => part.octets)),
+      parts: total,
+      ...PLAIN,
+      partsReceived: parts.length,
+      receivedAt: new Date(Math.min(...parts.map((part) => part.receivedAt.getTime()))),
+    },
+  ];
+}
+
+async function insertMessages(tx: Db, onInbound: OnInbound, messages: readonly Whole[]): Promise<void> {
+  if (messages.length === 0) return;
+  const numbers = messages.map(({ connectionId, destination }) => ({ connectionId, number: destination }));
+  const owners = await db.listOwners(tx, { numbers });
+  const accounts = new Map(owners.map((owner) => [`${owner.connectionId}/${owner.number}`, owner.accountId]));
+  const owned = messages.map((message) => ({
+    ...message,
+    accountId: accounts.get(`${message.connectionId}/${message.destination}`) ?? NO_ACCOUNT_ID,
+  }));
+  const served = await keepForOthers(tx, 'inbound', owned, toPassedOn);
+  if (served.length > 0) await insertServed(tx, onInbound, served);
+}
+
+async function insertServed(
+  tx: Db,
+  onInbound: OnInbound,
+  messages: readonly (Whole & { readonly accountId: number })[],
+): Promise<void> {
+  // Ids made in the same millisecond are not in order, but the messages of a conversation are.
+  const ids = messages.map(newId).sort();
+  const owned = messages.map((message, index) => ({ ...message, id: ids[index] ?? newId() }));
+  await db.insertInboundMessages(tx, owned);
+  await onInbound(tx, owned.flatMap(toArrival));
+  await publishEvents(tx, owned.map(toEvent));
+  await applyConsentWords(tx, owned.flatMap(toInboundText));
+  await reactToKeywords(
+    tx,
+    owned.filter(({ accountId }) => accountId !== NO_ACCOUNT_ID),
+  );
+}
+
+/** Serializes a message for another cell: JSON has neither bytes nor times. */
+const toPassedOn = ({ octets, receivedAt, ...message }: Whole): string =>
+  JSON.stringify({
+    ...message,
+    octets: Buffer.from(octets).toString('base64'),
+    receivedAt: (receivedAt ?? new Date()).toISOString(),
+  });
+
+type PassedMessage = Omit<Whole, 'octets' | 'receivedAt'> & { readonly octets: string; readonly receivedAt: string };
+
+/** Stores inbound messages that another cell has passed on, in the caller's transaction; each once. */
+export async function receivePassedOn(
+  tx: Db,
+  onInbound: OnInbound,
+  passed: readonly { readonly connectionId: number; readonly content: string }[],
+): Promise<void> {
+  await insertMessages(
+    tx,
+    onInbound,
+    passed.map(({ connectionId, content }) => {
+      const { octets, receivedAt, ...message } = JSON.parse(content) as PassedMessage;
+      return { ...message, connectionId, octets: Buffer.from(octets, 'base64'), receivedAt: new Date(receivedAt) };
+    }),
+  );
+}
+
+function toArrival({ body, details, receivedAt, ...message }: db.NewInboundMessage): Arrival[] {
+  if (message.accountId === NO_ACCOUNT_ID) return [];
+  const at = details?.at ? new Date(details.at) : (receivedAt ?? new Date());
+  return [{ ...message, text: body, at, profileName: details?.profileName ?? null, media: details?.media ?? null }];
+}
+
+const toInboundText = ({ accountId, channel, source, body }: db.NewInboundMessage): InboundText[] =>
+  accountId === NO_ACCOUNT_ID ? [] : [{ accountId, channel, source, body }];
+
+const toEvent = ({ accountId, id, receivedAt }: db.NewInboundMessage) => ({
+  accountId,
+  kind: 'INBOUND' as const,
+  messageId: id,
+  status: null,
+  at: receivedAt,
+  error: null,
+});
+
+/** Result of joining waiting parts. */
+type Assembled = {
+  /** The parts of each message that is complete or no longer waits for the others, in reading order. */
+  readonly messages: readonly (readonly Part[])[];
+  /** The ids of the parts that need not wait any more: those of the messages, and duplicates. */
+  readonly spentIds: readonly number[];
+};
+
+/**
+ * Joins long messages from all their waiting parts, given in the order in which they were received (GSM 03.40,
+ * 9.2.3.24). A part may arrive at any time, and twice. An incomplete message is joined as it is when it is overdue, and
+ * when a part with another text arrives with the number of an existing one: the handset uses the reference for its next
+ * message.
+ */
+export function assemble(parts: readonly Part[]): Assembled {
+  const sets = [...Map.groupBy(parts, keyOf).values()].map(assembleSet);
+  return { messages: sets.flatMap((set) => set.messages), spentIds: sets.flatMap((set) => set.spentIds) };
+}
+
+const keyOf = ({ connectionId, source, destination, ref, total }: Part): string =>
+  JSON.stringify([connectionId, source, destination, ref, total]);
+
+function assembleSet(parts: readonly Part[]): Assembled {
+  const messages: Part[][] = [];
+  const repeats: Part[] = [];
+  let waiting = new Map<number, Part>();
+  const join = (): void => {
+    messages.push([...waiting.values()].sort((a, b) => a.seq - b.seq));
+    waiting = new Map();
+  };
+  for (const part of parts) {
+    const there = waiting.get(part.seq);
+    if (there && isSame(there, part)) {
+      repeats.push(part);
+      continue;
+    }
+    if (there) join();
+    waiting.set(part.seq, part);
+    if (waiting.size === part.total) join();
+  }
+  if ([...waiting.values()].some((part) => part.overdue)) join();
+  return { messages, spentIds: [...messages.flat(), ...repeats].map((part) => part.id) };
+}
+
+const isSame = (a: Part, b: Part): boolean => a.text === b.text && Buffer.compare(a.octets, b.octets) === 0;
+
+/** Completes long inbound messages whose missing parts are overdue, and deletes old hashes of received messages. */
+export const inboundTasks = (deps: InboundDeps): Task[] => [
+  { name: 'incomplete inbound', work: untilIdle(() => endOverdueParts(deps), 10 * SECOND_MS) },
+  { name: 'old inbound', work: every(MINUTE_MS, () => deleteOldSeen(deps.pool)) },
+];
+
+type NumberFlags = { readonly number: string; readonly connection: string };
+type ListFlags = { readonly account?: string; readonly limit: number };
+
+/**
+ * Registers `number assign`, `list` and `remove`, and `inbound list`. A running program follows with the next message.
+ */
+export function registerInboundCommands(program: Command, context: CommandContext): void {
+  const number = program.command('number').description('the accounts to which inbound messages go, by number');
+  addAssign(number, context);
+  addRemove(number, context);
+  addNumberList(number, context);
+  program
+    .command('inbound')
+    .description('inbound messages')
+    .command('list')
+    .description('list the newest inbound messages of an account, or those to unassigned numbers')
+    .option('--account <account>', 'name or id')
+    .option('--limit <n>', 'maximum number of messages', Number, 50)
+    .action(async (flags: ListFlags) => context.report(await listInbound(context, flags), showInbound));
+}
+
+function addNumberList(number: Command, context: CommandContext): void {
+  number
+    .command('list')
+    .description('list all numbers and their accounts')
+    .action(async () =>
+      context.report(await context.withDatabase(db.listNumbers), (rows) =>
+        table(
+          ['number', 'connection', 'account', 'name'],
+          rows.map((n) => [n.number, n.connection, n.accountId, n.account]),
+        ),
+      ),
+    );
+}
+
+function addAssign(number: Command, context: CommandContext): void {
+  number
+    .command('assign')
+    .description('assign a number to an account; assigning it again moves it to another one')
+    .requiredOption('--number <number>', 'as the carrier writes it, or * for every other number of the connection')
+    .requiredOption('--connection <name>', 'name of the connection')
+    .requiredOption('--account <account>', 'name or id')
+    .action(async (flags: NumberFlags & { account: string }) => {
+      const assigned = await context.withDatabase(async (pool) => {
+        const { id: accountId } = await findAccount(pool, { reference: flags.account });
+        const wanted = { ...flags, accountId, by: operatorName() };
+        return {
+          connection: flags.connection,
+          accountId,
+          ...(await transaction(pool, (tx) => assignNumber(tx, wanted))),
+        };
+      });
+      context.report(assigned, (a) => `Messages to ${a.number} on ${a.connection} go to account ${a.accountId}.`);
+    });
+}
+
+function addRemove(number: Command, context: CommandContext): void {
+  number
+    .command('remove')
+    .description('unassign a number from its account; its messages are kept')
+    .requiredOption('--number <number>', 'as shown by list')
+    .requiredOption('--connection <name>', 'name of the connection')
+    .action(async (flags: NumberFlags) => {
+      await context.withDatabase((pool) =>
+        transaction(pool, (tx) => removeNumber(tx, { ...flags, by: operatorName() })),
+      );
+      context.report(
+        { number: flags.number, connection: flags.connection },
+        (n) => `${n.number} is no longer assigned to an account.`,
+      );
+    });
+}
+
+function listInbound(context: CommandContext, { account, limit }: ListFlags): Promise<db.InboundMessage[]> {
+  if (!Number.isInteger(limit) || limit < 1 || limit > 10_000)
+    throw invalidFields([{ field: '--limit', message: 'must be a whole number from 1 to 10000' }]);
+  return context.withDatabase(async (pool) => {
+    const accountId = account === undefined ? NO_ACCOUNT_ID : (await findAccount(pool, { reference: account })).id;
+    return db.listInboundMessages(pool, { accountId, limit });
+  });
+}
+
+const showInbound = (rows: readonly db.InboundMessage[]): string =>
+  table(
+    ['received', 'channel', 'connection', 'from', 'to', 'parts', 'text'],
+    rows.map((m) => [
+      m.receivedAt.toISOString(),
+      m.channel,
+      m.connection,
+      printable(m.source),
+      printable(m.destination),
+      m.parts === m.partsReceived ? m.parts : `${m.partsReceived} of ${m.parts}`,
+      printable(m.body),
+    ]),
+  );
+
+/**
+ * These texts come from unknown senders: a control character could control the terminal, a direction mark could
+ * disguise the line.
+ */
+const printable = (text: string): string => text.replace(/[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu, '\ufffd');

@@ -1,0 +1,369 @@
+import type { Actor } from '../core/actor.ts';
+import { mapInSlices } from '../core/background.ts';
+import { isSmsSender } from '../core/channels.ts';
+import type { Db } from '../core/db/query.ts';
+import { newId, newSingleId } from '../core/ids.ts';
+import { DEFAULT_NUMBER_RULES, type NumberRules } from '../core/phone.ts';
+import type { OnUnknown } from '../dispatch/store.ts';
+import { findBalance } from '../money/credit.ts';
+import { type FindPrice, priceOf } from '../money/prices.ts';
+import { NO_WAY, type Way } from '../routing/choice.ts';
+import { type NetworkFinder, type NetworkOf, NO_NETWORK } from '../routing/number-lookups.ts';
+import type { FindRoute, MaySend } from '../routing/router.ts';
+import type { Traffic } from '../routing/routes.ts';
+import {
+  createStickyLookup,
+  type FindSticky,
+  NO_STICKY,
+  poolNameOf,
+  type SenderRules,
+} from '../routing/sender-rules.ts';
+import { countParts, roomBeside } from '../smpp/text.ts';
+import { isStorable } from '../templates/content.ts';
+import { type IsOptedOut, readDestination } from './consent.ts';
+import type { NewMessage } from './new-messages.ts';
+import type { Draft, Refusal } from './read-send.ts';
+import type { Pool } from 'pg';
+
+/** Maximum parts per SMS. */
+export const MAX_PARTS = 10;
+
+/** Routes, prices and senders in memory, for the steps to look up. */
+export type Lookups = {
+  readonly findRoute: FindRoute;
+  readonly findPrice: FindPrice;
+  readonly maySend: MaySend;
+  readonly senderRules: SenderRules;
+  readonly networks: NetworkFinder;
+};
+
+/** A draft on its way through the steps; each step fills in its results. */
+type Work = {
+  readonly accountId: number;
+  /** The id that the message will have; empty for a preview. */
+  readonly id: string;
+  readonly draft: Draft;
+  readonly tables: Lookups;
+  readonly isOptedOut: IsOptedOut;
+  readonly findSticky: FindSticky;
+  readonly networkOf: NetworkOf;
+  readonly numberRules: NumberRules;
+  destination: string;
+  sender: string;
+  parts: number;
+  unicode: boolean;
+  way: Way;
+  priceMicros: number;
+  refundUndelivered: boolean;
+};
+
+/** A step returns the reason for a rejection, or fills in the work and returns null. */
+type Step = (work: Work) => Refusal | null;
+
+/** Maximum bytes in the user data of an SMS. */
+const MAX_BINARY_BYTES = 140;
+
+/** True if a request may name this as the sender of an SMS: a valid sender, or a pool of numbers (`pool:NAME`). */
+export const isSender = (sender: string): boolean => isSmsSender(sender) || poolNameOf(sender) !== null;
+
+const STEPS: readonly (readonly [name: string, step: Step])[] = [
+  [
+    'destination',
+    (work) => {
+      const read = readDestination(work.draft, work.numberRules);
+      if ('fault' in read) return read.fault;
+      work.destination = read.e164;
+      return null;
+    },
+  ],
+  [
+    'sender',
+    (work) => {
+      const { draft, accountId, tables, destination } = work;
+      const { sender } = draft;
+      if (draft.channel !== 'SMS') return tables.maySend(accountId, draft.channel, sender) ? null : 'foreign_sender';
+      if (sender !== '' && !isSender(sender)) return 'bad_sender';
+      // Without a valid number, as in a preview, no rule of a country applies.
+      if (destination === '') return null;
+      const chosen = tables.senderRules.choose({ accountId, destination, sender }, work.findSticky);
+      if ('fault' in chosen) return chosen.fault;
+      work.sender = chosen.sender;
+      return null;
+    },
+  ],
+  [
+    'parts',
+    (work) => {
+      const { body, binary } = work.draft;
+      if (work.draft.channel !== 'SMS') return contentFault(work.draft);
+      if (binary) return binary.udh.length + binary.data.length > MAX_BINARY_BYTES ? 'binary_too_long' : null;
+      if (body === '') return 'empty_body';
+      if (body.includes('\0')) return 'bad_body';
+      const { parts, alphabet, units } = countParts(body);
+      work.parts = parts;
+      work.unicode = alphabet === 'ucs2';
+      if (work.unicode && work.draft.gsmOnly) return 'body_not_gsm';
+      if (work.draft.udh) return units > roomBeside(work.draft.udh, alphabet) ? 'text_too_long_for_header' : null;
+      return parts > (work.draft.maxParts ?? MAX_PARTS) ? 'body_too_long' : null;
+    },
+  ],
+  ['consent', (work) => (work.isOptedOut(work.draft.channel, work.destination) ? 'opted_out' : null)],
+  [
+    'route',
+    (work) => {
+      if (work.draft.simulation) return null;
+      work.way = work.tables.findRoute(work.draft.channel, work.destination, trafficOf(work));
+      return work.way.connectionIds.length === 0 ? 'no_route' : null;
+    },
+  ],
+  [
+    'price',
+    (work) => {
+      if (work.draft.simulation) return null;
+      const price = work.tables.findPrice(work.draft.channel, work.destination);
+      if (price === null) return 'no_price';
+      work.priceMicros = priceOf(work.draft.channel, price, work.parts);
+      work.refundUndelivered = price.refundUndelivered;
+      return null;
+    },
+  ],
+];
+
+/**
+ * Returns the properties of a message on which routes depend. Messages with a user data header are parts of a longer
+ * text, which must arrive as from one sender, so all to a person go the same way.
+ */
+const trafficOf = ({ accountId, id, draft, destination, sender, networkOf }: Work): Traffic => ({
+  accountId,
+  sender,
+  network: networkOf(destination),
+  at: draft.scheduledAt,
+  key: id === '' || draft.udh || draft.binary ? destination : id,
+  salt: 0,
+});
+
+/** Checks the content of a message on RCS or WhatsApp, where a message has one part however long it is. */
+function contentFault({ channel, content, body }: Draft): Refusal | null {
+  if (!content || content.channel !== channel) return 'no_content';
+  return body.includes('\0') || !isStorable(content) ? 'bad_body' : null;
+}
+
+/** A message that may be stored, with the additional data for the queue and the response. */
+export type Prepared = {
+  readonly kind: 'prepared';
+  readonly draft: Draft;
+  readonly message: NewMessage;
+  readonly unicode: boolean;
+  /** The connections of its route, best first; none for a simulation. */
+  readonly connectionIds: readonly number[];
+  /** Action when it is never answered. */
+  readonly onUnknown: OnUnknown;
+};
+
+/**
+ * The account that sends with the rules for its numbers, and the API key, the person or the SMPP credential that
+ * requested it.
+ */
+export type Requester = Pick<Actor, 'accountId' | 'keyId' | 'userId'> &
+  Partial<Pick<Actor, 'numberRules'>> & { readonly smppCredentialId?: number };
+
+/**
+ * Runs a draft through the steps and writes nothing. The first failing step gives the reason. `isOptedOut` and
+ * `findSticky` must have been made for the draft (src/messages/consent.ts, src/routing/sender-rules.ts).
+ */
+export function prepare(
+  by: Requester,
+  draft: Draft,
+  tables: Lookups,
+  isOptedOut: IsOptedOut,
+  { findSticky = NO_STICKY, networkOf = NO_NETWORK }: Partial<Pick<Work, 'findSticky' | 'networkOf'>> = {},
+): Prepared | { kind: 'refused'; refusal: Refusal } {
+  const work = begin(by, draft, tables, { id: idFor(draft), isOptedOut, findSticky, networkOf });
+  for (const [, step] of STEPS) {
+    const refusal = step(work);
+    if (refusal !== null) return { kind: 'refused', refusal };
+  }
+  const { unicode, way } = work;
+  // Bulk is never sent twice: an offer that arrives twice annoys, a code that never arrives locks a user out.
+  const onUnknown = draft.priority === 0 ? way.onUnknown : 'hold';
+  return {
+    kind: 'prepared',
+    draft,
+    message: toMessage(by, work),
+    unicode,
+    connectionIds: way.connectionIds,
+    onUnknown,
+  };
+}
+
+/** A message that would be accepted if it had a route. */
+type Routable = Pick<Work, 'destination' | 'priceMicros'>;
+
+/**
+ * Runs a draft through all steps but that of its route, which may need the network of the number; null if one fails.
+ */
+function routable(
+  by: Examiner,
+  draft: Draft,
+  tables: Lookups,
+  { isOptedOut, findSticky }: Pick<Work, 'isOptedOut' | 'findSticky'>,
+): Routable | null {
+  const work = begin(by, draft, tables, { id: '', isOptedOut, findSticky, networkOf: NO_NETWORK });
+  return STEPS.some(([name, step]) => name !== 'route' && step(work) !== null) ? null : work;
+}
+
+const idFor = ({ priority, smpp, caller }: Draft): string =>
+  priority === 0 ? newSingleId(smpp ? 'smpp' : caller?.mark) : newId();
+
+type Examiner = Pick<Requester, 'accountId' | 'numberRules'>;
+
+type Found = Pick<Work, 'id' | 'isOptedOut' | 'findSticky' | 'networkOf'>;
+
+const begin = (by: Examiner, draft: Draft, tables: Lookups, found: Found): Work => ({
+  accountId: by.accountId,
+  numberRules: by.numberRules ?? DEFAULT_NUMBER_RULES,
+  draft,
+  tables,
+  ...found,
+  destination: '',
+  sender: draft.sender,
+  parts: 1,
+  unicode: false,
+  way: NO_WAY,
+  priceMicros: 0,
+  refundUndelivered: false,
+});
+
+/** Combined findings of all steps about a draft: all of its errors, and its price. */
+export type Examined = {
+  readonly refusals: readonly Refusal[];
+  /** The number in E.164; null when the draft has no valid one. */
+  readonly destination: string | null;
+  readonly parts: number;
+  /** The price of the whole message; null when none is known. */
+  readonly priceMicros: number | null;
+  /** The price of a part on SMS, or of the message elsewhere; null when none is known. */
+  readonly unitMicros: number | null;
+};
+
+/** The steps that need a valid number. */
+const ABOUT_NUMBER: ReadonlySet<string> = new Set(['consent', 'route', 'price']);
+
+/** Runs a draft through the steps of `prepare` without stopping at the first rejection, for previews. */
+export function examine(by: Examiner, draft: Draft, tables: Lookups, isOptedOut: IsOptedOut): Examined {
+  const work = begin(by, draft, tables, { id: '', isOptedOut, findSticky: NO_STICKY, networkOf: NO_NETWORK });
+  const refusals = STEPS.flatMap(([name, step]) => {
+    if (ABOUT_NUMBER.has(name) && work.destination === '') return [];
+    return step(work) ?? [];
+  });
+  const { destination, parts, priceMicros } = work;
+  const priced = destination !== '' && !refusals.includes('no_price');
+  const units = draft.channel === 'SMS' ? parts : 1;
+  return {
+    refusals,
+    destination: destination || null,
+    parts,
+    priceMicros: priced ? priceMicros : null,
+    unitMicros: priced ? priceMicros / units : null,
+  };
+}
+
+/** Every field is written out, so that a field added to messages does not compile until it is taken from the draft. */
+const toMessage = (by: Requester, { draft, ...work }: Work): NewMessage => ({
+  accountId: by.accountId,
+  id: work.id,
+  clientId: draft.clientId,
+  channel: draft.channel,
+  source: draft.source,
+  simulation: draft.simulation,
+  connectionId: work.way.connectionIds[0] ?? null,
+  routeReason: work.way.reason,
+  sender: work.sender,
+  askedSender: work.sender === draft.sender ? null : draft.sender,
+  destination: work.destination,
+  body: draft.body,
+  content: draft.content ?? null,
+  udh: draft.binary?.udh ?? draft.udh ?? null,
+  binaryBody: draft.binary?.data ?? null,
+  dataCoding: draft.binary?.dataCoding ?? draft.dataCoding ?? null,
+  tlvs: draft.tlvs ?? null,
+  parts: work.parts,
+  wantReceipt: draft.wantReceipt,
+  validUntil: draft.validUntil,
+  scheduledAt: draft.scheduledAt,
+  priceMicros: work.priceMicros,
+  refundUndelivered: work.refundUndelivered,
+  apiKeyId: by.keyId,
+  userId: by.keyId === null ? by.userId : null,
+  smppCredentialId: by.smppCredentialId ?? null,
+  campaignId: null,
+  keepsReserve: false,
+});
+
+type Deps = { readonly pool: Db; readonly tables: Lookups };
+
+/**
+ * Finds the networks of SMS destinations where a route or a cost depends on them. Waits for unknown ones, but no longer
+ * than the time-out of the look-up service. Look-ups are paid, so only numbers are looked up whose messages would be
+ * accepted if they had a route, and which the credit of the account covers.
+ */
+export async function findNetworks(
+  { pool, tables }: Deps,
+  actor: Pick<Requester, 'accountId' | 'numberRules'>,
+  drafts: readonly Draft[],
+  known: Parameters<typeof routable>[3],
+): Promise<NetworkOf> {
+  const { networks } = tables;
+  if (!networks.isNeeded()) return NO_NETWORK;
+  const examined = await mapInSlices(drafts, (draft) =>
+    draft.channel === 'SMS' && !draft.simulation ? routable(actor, draft, tables, known) : null,
+  );
+  const messages = examined.filter((each) => each !== null);
+  const { accountId } = actor;
+  return networks.find(
+    messages.map(({ destination }) => destination),
+    {
+      accountId,
+      wait: true,
+      async pickWorthy(numbers) {
+        const covered = await coveredBy(pool, accountId, messages);
+        return numbers.filter((number) => covered.has(number));
+      },
+    },
+  );
+}
+
+/**
+ * Returns the numbers of the messages that the available credit covers, one by one in order. It may be spent meanwhile.
+ */
+async function coveredBy(db: Db, accountId: number, messages: readonly Routable[]): Promise<ReadonlySet<string>> {
+  const balance = await findBalance(db, { accountId });
+  let left = balance?.unlimited ? Number.POSITIVE_INFINITY : (balance?.availableMicros ?? 0);
+  const covered = new Set<string>();
+  for (const { destination, priceMicros } of messages) {
+    if (priceMicros > left) continue;
+    left -= priceMicros;
+    covered.add(destination);
+  }
+  return covered;
+}
+
+type SendersDeps = { readonly pool: Pool; readonly tables: { readonly senderRules: SenderRules } };
+
+/**
+ * Creates a function that looks up which recipients of these drafts keep the number of a pool that they know. While no
+ * recipient does in any pool, nothing is read, not even the numbers of the recipients.
+ */
+export function createKnownSenders({ pool, tables: { senderRules } }: SendersDeps) {
+  const find = createStickyLookup(pool, senderRules);
+  return async (by: Requester, drafts: readonly Draft[]): Promise<FindSticky> => {
+    if (!senderRules.anySticky()) return NO_STICKY;
+    const { accountId, numberRules = DEFAULT_NUMBER_RULES } = by;
+    return find(
+      drafts.flatMap((draft) => {
+        const read = draft.channel === 'SMS' ? readDestination(draft, numberRules) : null;
+        return read === null || 'fault' in read ? [] : [{ accountId, destination: read.e164, sender: draft.sender }];
+      }),
+    );
+  };
+}

@@ -1,0 +1,270 @@
+import type { StatusName } from '../core/message-state.ts';
+import { textWithAmounts } from '../core/money.ts';
+import { NUMBER_FAULTS, USER_ID_FORM } from '../core/phone.ts';
+import { channelName, orNull } from '../core/schema.ts';
+import { type Static, Type } from 'typebox';
+
+export const PhoneNumber = Type.String({
+  pattern: '^[+0-9 ().-]{3,50}$',
+  description:
+    'E.164: a plus sign (or 00), the country code and the number, 7 to 15 digits in all. A number without a country ' +
+    'code is read as one of the default country of the account, and rejected (400) if the account has none.',
+  'x-message': NUMBER_FAULTS.not_a_number,
+});
+export const WhatsappPerson = Type.String({
+  pattern: `^([+0-9 ().-]{3,50}|${USER_ID_FORM})$`,
+  description:
+    `A number as on other channels, or the user id of a person who shows none, as inbound messages contain it, for ` +
+    'example US.13491208655302741918. Codes (AUTHENTICATION) and fallbacks need a number.',
+  'x-message': `${NUMBER_FAULTS.not_a_number}, or a user id like US.13491208655302741918`,
+});
+export const Sender = Type.String({
+  pattern: '^(\\+?[0-9]{1,16}|pool:[a-z0-9-]{1,20}|(?=.*[A-Za-z])[A-Za-z0-9 !"#$%&\'()*+,\\-./:;<=>?_]{1,11})$',
+  description:
+    '1 to 11 letters and digits, a number of up to 16 digits, a short code, or `pool:NAME` for a pool of numbers, of which ' +
+    'each recipient always gets the same one.',
+  'x-message': 'must be 1 to 11 letters and digits with a letter among them, or up to 16 digits',
+});
+export const Text = Type.String({
+  minLength: 1,
+  maxLength: 1530,
+  description: 'At most 10 parts: 1,530 characters of GSM 03.38, or 670 of UCS-2.',
+});
+const ClientId = Type.String({
+  minLength: 1,
+  maxLength: 255,
+  description:
+    'Your own reference, unique for 24 hours. A repeat with the same content sends nothing and gets the first response; ' +
+    'a repeat with other content is a conflict (409).',
+});
+/** The client's own id in bodies whose first name for it was messageId. */
+export const clientIdFields = {
+  customerMessageId: Type.Optional(ClientId),
+  messageId: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 255, description: 'Another name of customerMessageId.' }),
+  ),
+};
+const Simulation = Type.Optional(
+  Type.Boolean({
+    description:
+      'Goes to no carrier and costs nothing. The last digits of the number choose the final state: 0001 UNDELIVERABLE, ' +
+      '0002 EXPIRED, 0003 REJECTED, 0004 none, 0005 DELIVERED after 30 s; any others DELIVERED after about 1 s.',
+  }),
+);
+const HEADER_RULES =
+  'with its length byte first, for example 0500035c0201. The body is sent behind it in its own alphabet, GSM 03.38 or ' +
+  'UCS-2, and both must fit into one message: one part, which you may concatenate yourself.';
+const Hex = (description: string) =>
+  Type.String({ pattern: '^([0-9A-Fa-f]{2}){0,140}$', description, 'x-message': 'must be hex, at most 140 bytes' });
+
+const ValidityPeriod = Type.Optional(
+  Type.Integer({ minimum: 1, maximum: 4320, description: 'Minutes until the message is no longer delivered.' }),
+);
+
+/** Fields of both send bodies for the way in which the message is sent. */
+const sendOptions = {
+  placeholders: Type.Optional(
+    Type.Record(Type.String(), Type.String({ maxLength: 500 }), { description: 'Values for `{{name}}` in the body.' }),
+  ),
+  udhData: Type.Optional(Hex(`User data header in hex, ${HEADER_RULES}`)),
+  enableNotification: Type.Optional(Type.Boolean({ description: 'Ask for a delivery receipt (default true).' })),
+  scheduledDate: Type.Optional(
+    Type.String({
+      description: 'yyyy-MM-dd HH:mm:ss.SSSZ, for example 2027-01-31 09:00:00.000+0100, or ISO 8601 with an offset.',
+    }),
+  ),
+  validityPeriod: ValidityPeriod,
+  simulation: Simulation,
+};
+
+/** The specification's body of a send. */
+export const SendIn = Type.Object({
+  phoneNumber: PhoneNumber,
+  message: Text,
+  senderName: Type.Optional(Sender),
+  sender: Type.Optional({ ...Sender, description: 'Another name of senderName.' }),
+  customerMessageId: Type.Optional(ClientId),
+  ...sendOptions,
+});
+
+/** The message server's own body of a send. */
+export const MessageServerIn = Type.Object({
+  // A body with a phoneNumber is the short one, whatever else it has, so its errors are reported in that form.
+  phoneNumber: Type.Optional(Type.Never()),
+  destination: PhoneNumber,
+  sender: Sender,
+  body: Text,
+  ...clientIdFields,
+  campaignId: Type.Optional(Type.Unknown({ description: 'Ignored: single messages belong to no campaign.' })),
+  ...sendOptions,
+});
+
+/** The sender that replaced the requested one, because of a rule or a pool of numbers. */
+const otherSender = {
+  sender: Type.Optional(
+    Type.String({ description: 'The sender used instead of the requested one; absent when that one is used.' }),
+  ),
+};
+
+/** Reasons for the rejection of a message. */
+export const Reasons = Type.Array(textWithAmounts('A reason.'));
+
+const SmsResult = Type.Object({
+  phoneNumber: Type.String(),
+  accepted: Type.Boolean(),
+  channel: channelName(),
+  statusCode: Type.Integer({
+    description: '200 accepted; 400 bad number, no route or no price; 402 no credit; 403 opted out.',
+  }),
+  reasons: Reasons,
+  ...otherSender,
+});
+
+/** The response to the specification's body. */
+export const SendOut = Type.Object(
+  {
+    messageId: orNull(Type.String({ description: 'Null when the message was rejected.' })),
+    customerMessageId: orNull(Type.String()),
+    simulation: Type.Boolean(),
+    results: Type.Array(SmsResult),
+  },
+  { description: 'The message is committed. A rejected message has `accepted: false` and its reasons.' },
+);
+
+/** The response to the message server's own body. */
+export const MessageServerOut = Type.Object(
+  {
+    messageId: orNull(Type.String({ description: 'Our id; a status query finds the message under your id as well.' })),
+    customerMessageId: orNull(Type.String()),
+    simulation: Type.Boolean(),
+    results: Type.Object({
+      sms: Type.Object({
+        accepted: Type.Boolean(),
+        unicode: Type.Boolean(),
+        parts: Type.Integer(),
+        reasons: Reasons,
+        ...otherSender,
+      }),
+    }),
+  },
+  { description: 'The message is committed. A rejected message has `accepted: false` and its reasons.' },
+);
+
+/** The body of a bulk send. */
+export const BulkIn = Type.Object({
+  globalId: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 255,
+      description:
+        'Your id of this request, unique for 24 hours. A repeat with the same body sends nothing and gets the first ' +
+        'response; a repeat with another body is a conflict (409).',
+    }),
+  ),
+  simulation: Simulation,
+  enableConcatenated: Type.Optional(Type.Boolean({ description: 'Allow texts with several parts (default true).' })),
+  enableUnicode: Type.Optional(Type.Boolean({ description: 'Allow texts outside GSM 03.38 (default true).' })),
+  enableDelivery: Type.Optional(Type.Boolean({ description: 'Ask for delivery receipts (default true).' })),
+  messages: Type.Array(
+    Type.Object({
+      destinations: Type.Array(Type.String(), { minItems: 1 }),
+      ids: Type.Optional(Type.Array(ClientId, { description: 'Your references, one for each destination.' })),
+      customerMessageId: Type.Optional({
+        ...ClientId,
+        description: 'Your reference of a message with one destination. For several, use ids.',
+      }),
+      sender: Sender,
+      body: Type.Optional(Type.String()),
+      hexBody: Type.Optional(Hex('Bytes to send instead of a text, in hex.')),
+      udhData: Type.Optional(Hex(`User data header in hex, for \`body\` or \`hexBody\`, ${HEADER_RULES}`)),
+      validityPeriod: ValidityPeriod,
+      // In here it would be overlooked, and the message would really be sent.
+      simulation: Type.Optional(
+        Type.Never({ 'x-message': 'applies to the whole request: write it next to messages, not inside one' }),
+      ),
+      scheduling: Type.Optional(
+        Type.String({ description: 'The messages are not sent before this time, in the format of scheduledDate.' }),
+      ),
+    }),
+    { minItems: 1 },
+  ),
+});
+
+export const BULK_EXAMPLE: Static<typeof BulkIn> = {
+  globalId: 'reminders-2027-01-31',
+  messages: [
+    { sender: 'ACME', body: 'Your appointment is tomorrow', destinations: ['+393331234567', '+393331234568'] },
+    { sender: 'ACME', body: 'Your order is ready', destinations: ['+61491570156'], ids: ['order-4714'] },
+  ],
+};
+
+/** The response to a bulk send. */
+export const BulkOut = Type.Object(
+  {
+    globalId: orNull(Type.String({ description: 'The id from the request; null when it had none.' })),
+    accepted: Type.Integer({ description: 'Number of accepted destinations.' }),
+    results: Type.Array(
+      Type.Object({
+        destination: Type.String(),
+        id: orNull(Type.String({ description: 'Our id; null when the message was rejected.' })),
+        customerMessageId: Type.Optional(Type.String({ description: 'Your id, if the request had one.' })),
+        accepted: Type.Boolean(),
+        statusCode: Type.Integer({
+          description:
+            '200 accepted; 400 bad destination or body, no route or no price; 402 no credit; 403 opted out; 409 id used ' +
+            'for other content; 401 sender not allowed. Reserved for later: 429 throttled.',
+        }),
+        reason: Type.Optional(textWithAmounts('Reason for the rejection; absent when it was accepted.')),
+        ...otherSender,
+      }),
+      { description: 'In the order of the request.' },
+    ),
+  },
+  { description: 'The accepted messages are committed.' },
+);
+
+export type SendIn = Static<typeof SendIn>;
+export type MessageServerIn = Static<typeof MessageServerIn>;
+export type BulkIn = Static<typeof BulkIn>;
+
+const seconds = (description: string) => Type.Integer({ minimum: 30, maximum: 172_800, description });
+/** The failures after which the next channel is tried. DELETED is not one of them: a user cancelled the message. */
+const FAILURES: string[] = [
+  'REJECTED',
+  'EXPIRED',
+  'UNDELIVERABLE',
+  'ERROR',
+  'DISABLED',
+  'UNSUPPORTED',
+  'CONVERSATION_CLOSED',
+] satisfies StatusName[];
+
+/** Conditions for trying the next channel, in campaigns and in single sends. */
+export const Fallback = Type.Object(
+  {
+    after: Type.Optional(
+      Type.Object({
+        WHATSAPP: Type.Optional(seconds('Seconds (default 3600).')),
+        RCS: Type.Optional(seconds('Seconds (default 300).')),
+      }),
+    ),
+    maxWait: Type.Optional(
+      seconds(
+        'Maximum seconds that a message may wait until its carrier takes it, pauses and throttling included (default 172800). ' +
+          'Then the next channel is tried, and this one counts as not tried.',
+      ),
+    ),
+    onStatus: Type.Optional(
+      Type.Array(Type.Enum(FAILURES, { type: 'string' }), {
+        maxItems: 20,
+        description: 'The failures after which the next channel is tried (default: all).',
+      }),
+    ),
+  },
+  {
+    description:
+      'Conditions for trying the next of several channels: after a message fails, or has not been delivered within this time ' +
+      'after its carrier took it. The time stands still while a message waits in the queue, is throttled or is paused. A ' +
+      'message with an unknown outcome is never followed by another one.',
+  },
+);

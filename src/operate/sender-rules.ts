@@ -1,0 +1,480 @@
+import { findAccount } from '../accounts/accounts.ts';
+import { operatorName } from '../accounts/audit.ts';
+import {
+  accountIdField,
+  Done,
+  IdParams,
+  OPERATOR_PATH,
+  operatorNameOf,
+  PrefixField,
+} from '../accounts/operator-fields.ts';
+import { type CommandContext, table } from '../core/cli.ts';
+import type { Db } from '../core/db/query.ts';
+import { transaction } from '../core/db/transaction.ts';
+import { AppError } from '../core/errors.ts';
+import { type App, type PlatformDeps, withExamples } from '../core/http/app.ts';
+import { requireOperator } from '../core/http/auth.ts';
+import { idempotentGlobal } from '../core/http/idempotency.ts';
+import { orNull } from '../core/schema.ts';
+import * as db from '../routing/sender-rule-store.ts';
+import { ALPHANUMERIC_POLICIES, type NumberPool, type RegisteredSender } from '../routing/sender-rule-store.ts';
+import * as change from '../routing/sender-rules.ts';
+import { requireAccount } from './accounts.ts';
+import { type Command, Option } from 'commander';
+import { Type } from 'typebox';
+
+const Prefix = Type.String({ description: 'Leading digits without the plus sign. Empty: all numbers.' });
+
+const Policy = Type.Enum([...ALPHANUMERIC_POLICIES], {
+  type: 'string',
+  description: 'Treatment of senders with letters that are not registered for the numbers.',
+});
+
+const RuleOut = Type.Object({
+  id: Type.Integer(),
+  prefix: Prefix,
+  alphanumeric: Policy,
+  replacement: orNull(
+    Type.String({
+      description: 'A sender or `pool:NAME`, instead of those that do not pass. Null: they are rejected.',
+    }),
+  ),
+  registeredOnly: Type.Boolean({ description: 'True if numbers, too, pass only if they are registered.' }),
+});
+
+const RuleIn = Type.Object({
+  prefix: PrefixField,
+  alphanumeric: Policy,
+  replacement: Type.Optional(orNull(Type.String({ minLength: 1, maxLength: 25 }))),
+  registeredOnly: Type.Optional(Type.Boolean({ description: 'Default: false.' })),
+});
+
+const Owner = orNull(accountIdField);
+
+const RegisteredOut = Type.Object({
+  id: Type.Integer(),
+  prefix: Prefix,
+  sender: Type.String(),
+  accountId: orNull(Type.Integer({ description: 'The account that may use it; null: all accounts.' })),
+  account: orNull(Type.String()),
+});
+const RegisteredIn = Type.Object({
+  prefix: PrefixField,
+  sender: Type.String({ minLength: 1, maxLength: 17 }),
+  accountId: Type.Optional(Owner),
+});
+
+const PoolOut = Type.Object({
+  id: Type.Integer(),
+  name: Type.String({ description: 'Messages are sent from it as `pool:NAME`.' }),
+  accountId: orNull(Type.Integer({ description: 'The account whose pool it is; null: all accounts.' })),
+  account: orNull(Type.String()),
+  numbers: Type.Array(Type.String()),
+});
+const PoolIn = Type.Object({
+  name: Type.String({
+    pattern: '^[a-z0-9-]{1,20}$',
+    'x-message': 'must have 1 to 20 lower-case letters, digits or hyphens',
+  }),
+  accountId: Type.Optional(Owner),
+  numbers: Type.Array(Type.String({ maxLength: 17 }), { minItems: 1, maxItems: 1000 }),
+});
+const PoolNumberIn = Type.Object({ number: Type.String({ maxLength: 17 }) });
+const PoolNumberOut = Type.Object({
+  kept: Type.Integer({
+    description: 'Number of recipients who keep another number, because they were written to from it.',
+  }),
+});
+
+const toRegistered = ({ ownerId: accountId, ...rest }: RegisteredSender) => ({ ...rest, accountId });
+const toPool = ({ id, name, ownerId: accountId, account, numbers }: NumberPool) => ({
+  id,
+  name,
+  accountId,
+  account,
+  numbers,
+});
+
+const tags = ['Operator: senders'];
+const RULES = `${OPERATOR_PATH}/sender-rules`;
+const REGISTERED = `${OPERATOR_PATH}/registered-senders`;
+const POOLS = `${OPERATOR_PATH}/number-pools`;
+
+const listOf = <T extends Type.TSchema>(item: T) => ({ 200: Type.Object({ data: Type.Array(item) }) });
+
+/**
+ * Registers the routes for the SMS senders allowed in a country, and for pools of numbers. Running programs follow
+ * immediately.
+ */
+export function operatorSenderRuleRoutes(app: App, deps: PlatformDeps): void {
+  ruleRoutes(app, deps);
+  registeredRoutes(app, deps);
+  poolRoutes(app, deps);
+}
+
+function ruleRoutes(app: App, { pool }: PlatformDeps): void {
+  const onRequest = requireOperator();
+
+  app.get(RULES, {
+    onRequest,
+    schema: {
+      tags,
+      operationId: 'operatorListSenderRules',
+      summary: 'List the rules for senders by country',
+      description: 'The longest prefix of a number decides. Without a rule every sender is allowed.',
+      response: listOf(RuleOut),
+    },
+    handler: async () => ({ data: await db.listRules(pool) }),
+  });
+
+  app.put(RULES, {
+    onRequest,
+    schema: {
+      tags,
+      operationId: 'operatorSetSenderRule',
+      summary: 'Set the rule for the numbers with a prefix',
+      body: withExamples(RuleIn, { prefix: '1', alphanumeric: 'replaced', replacement: 'pool:us' }),
+      response: { 200: RuleOut },
+    },
+    handler: ({ actor, body: { replacement = null, registeredOnly = false, ...rest } }) => {
+      const rule = { ...rest, replacement, registeredOnly, by: operatorNameOf(actor) };
+      return transaction(pool, (tx) => change.setSenderRule(tx, rule));
+    },
+  });
+
+  app.delete(`${RULES}/:id`, {
+    onRequest,
+    schema: {
+      tags,
+      operationId: 'operatorDeleteSenderRule',
+      summary: 'Delete a rule',
+      params: IdParams,
+      response: { 204: Done },
+    },
+    handler: async ({ actor, params }, reply) => {
+      await transaction(pool, (tx) => change.removeSenderRule(tx, { ...params, by: operatorNameOf(actor) }));
+      return reply.code(204).send(null);
+    },
+  });
+}
+
+function registeredRoutes(app: App, deps: PlatformDeps): void {
+  const { pool } = deps;
+  const onRequest = requireOperator();
+
+  app.get(REGISTERED, {
+    onRequest,
+    schema: {
+      tags,
+      operationId: 'operatorListRegisteredSenders',
+      summary: 'List the senders that were registered in a country',
+      response: listOf(RegisteredOut),
+    },
+    handler: async () => ({ data: (await db.listRegistered(pool)).map(toRegistered) }),
+  });
+
+  app.post(REGISTERED, {
+    onRequest,
+    schema: {
+      tags,
+      operationId: 'operatorAddRegisteredSender',
+      summary: 'Record that a sender is registered for the numbers with a prefix',
+      description: 'It passes there, regardless of the rule. Registering it again changes nothing.',
+      body: withExamples(RegisteredIn, { prefix: '65', sender: 'ACME', accountId: 1 }),
+      response: { 201: RegisteredOut },
+    },
+    handler: idempotentGlobal(deps, 201, async ({ actor, body: { accountId = null, ...entry } }, tx) => {
+      const ownerId = await checkedOwner(tx, accountId);
+      return toRegistered(await change.addRegistered(tx, { ...entry, ownerId, by: operatorNameOf(actor) }));
+    }),
+  });
+
+  app.delete(`${REGISTERED}/:id`, {
+    onRequest,
+    schema: {
+      tags,
+      operationId: 'operatorDeleteRegisteredSender',
+      summary: 'Delete a sender from the list of registered ones',
+      params: IdParams,
+      response: { 204: Done },
+    },
+    handler: async ({ actor, params }, reply) => {
+      await transaction(pool, (tx) => change.removeRegistered(tx, { ...params, by: operatorNameOf(actor) }));
+      return reply.code(204).send(null);
+    },
+  });
+}
+
+function poolRoutes(app: App, deps: PlatformDeps): void {
+  const { pool } = deps;
+  const onRequest = requireOperator();
+
+  app.get(POOLS, {
+    onRequest,
+    schema: {
+      tags,
+      operationId: 'operatorListNumberPools',
+      summary: 'List the pools of numbers',
+      response: listOf(PoolOut),
+    },
+    handler: async () => ({ data: (await db.listPools(pool)).map(toPool) }),
+  });
+
+  app.post(POOLS, {
+    onRequest,
+    schema: {
+      tags,
+      operationId: 'operatorAddNumberPool',
+      summary: 'Make a pool of numbers',
+      description: 'Each recipient gets messages from one of its numbers, always the same one.',
+      body: withExamples(PoolIn, { name: 'us', numbers: ['+12025550143', '+12025550144'] }),
+      response: { 201: PoolOut },
+    },
+    handler: idempotentGlobal(deps, 201, async ({ actor, body: { accountId = null, ...rest } }, tx) => {
+      const ownerId = await checkedOwner(tx, accountId);
+      const { id } = await change.addPool(tx, { ...rest, ownerId, by: operatorNameOf(actor) });
+      return toPool(await existingPool(tx, id));
+    }),
+  });
+
+  app.delete(`${POOLS}/:id`, {
+    onRequest,
+    schema: {
+      tags,
+      operationId: 'operatorDeleteNumberPool',
+      summary: 'Delete a pool: messages from it are rejected',
+      params: IdParams,
+      response: { 204: Done },
+    },
+    handler: async ({ actor, params }, reply) => {
+      await transaction(pool, (tx) => change.removePool(tx, { ...params, by: operatorNameOf(actor) }));
+      return reply.code(204).send(null);
+    },
+  });
+
+  app.post(`${POOLS}/:id/numbers`, {
+    onRequest,
+    schema: {
+      tags,
+      operationId: 'operatorAddPoolNumber',
+      summary: 'Add a number to a pool',
+      description: 'Recipients who were written to from another number of the pool keep it.',
+      params: IdParams,
+      body: withExamples(PoolNumberIn, { number: '+12025550145' }),
+      response: { 201: PoolNumberOut },
+    },
+    handler: idempotentGlobal(deps, 201, ({ actor, params, body }, tx) =>
+      change.addPoolNumber(tx, { ...body, ...params, by: operatorNameOf(actor) }),
+    ),
+  });
+
+  app.delete(`${POOLS}/:id/numbers`, {
+    onRequest,
+    schema: {
+      tags,
+      operationId: 'operatorDeletePoolNumber',
+      summary: 'Remove a number from a pool: its recipients get another one',
+      params: IdParams,
+      querystring: PoolNumberIn,
+      response: { 204: Done },
+    },
+    handler: async ({ actor, params, query }, reply) => {
+      const number = query.number.replace(/^ /, '+');
+      await transaction(pool, (tx) => change.removePoolNumber(tx, { ...params, number, by: operatorNameOf(actor) }));
+      return reply.code(204).send(null);
+    },
+  });
+}
+
+async function checkedOwner(tx: Db, accountId: number | null): Promise<number | null> {
+  if (accountId !== null) await requireAccount(tx, { id: accountId });
+  return accountId;
+}
+
+async function existingPool(tx: Db, id: number): Promise<db.NumberPool> {
+  const found = await db.lockPool(tx, { id });
+  if (!found) throw new AppError('not_found', { message: 'There is no such pool' });
+  return found;
+}
+
+/**
+ * Registers `sender-rule` and `number-pool` for the senders that SMS may have in a country. A running program follows
+ * immediately.
+ */
+export function registerSenderRuleCommands(program: Command, context: CommandContext): void {
+  const by = operatorName();
+  const within = <T>(work: (tx: Db) => Promise<T>): Promise<T> =>
+    context.withDatabase((pool) => transaction(pool, work));
+  addRuleCommands(program, { context, within, by });
+  addRegisteredCommands(program, { context, within, by });
+  addPoolCommands(program, { context, within, by });
+}
+
+type Tools = {
+  readonly context: CommandContext;
+  readonly within: <T>(work: (tx: Db) => Promise<T>) => Promise<T>;
+  readonly by: string;
+};
+
+const PREFIX = ['--prefix <digits>', 'leading digits without the plus; empty for all numbers', ''] as const;
+const ACCOUNT = ['--account <account>', 'name or id of the account; all accounts without it'] as const;
+
+type RuleFlags = {
+  readonly prefix: string;
+  readonly alphanumeric: db.AlphanumericPolicy;
+  readonly replacement?: string;
+  readonly registeredOnly?: true;
+};
+
+function addRuleCommands(program: Command, { context, within, by }: Tools): void {
+  const rule = program.command('sender-rule').description('senders that SMS may have in a country');
+
+  rule
+    .command('set')
+    .description('set the rule for numbers with a prefix')
+    .option(...PREFIX)
+    .addOption(
+      new Option('--alphanumeric <policy>', 'action for senders with letters that are not registered')
+        .choices([...db.ALPHANUMERIC_POLICIES])
+        .makeOptionMandatory(),
+    )
+    .option('--replacement <sender>', 'a sender or pool:NAME, instead of senders that do not pass')
+    .option('--registered-only', 'numbers too pass only if they are registered')
+    .action(async ({ prefix, alphanumeric, replacement, registeredOnly }: RuleFlags) => {
+      const input = { prefix, alphanumeric, replacement: replacement ?? null, registeredOnly: registeredOnly === true };
+      context.report(await within((tx) => change.setSenderRule(tx, { ...input, by })), () => 'The rule is set.');
+    });
+
+  rule
+    .command('list')
+    .description('list the rules')
+    .action(async () =>
+      context.report(await context.withDatabase(db.listRules), (rows) =>
+        table(
+          ['id', 'prefix', 'alphanumeric', 'replacement', 'numbers'],
+          rows.map((r) => [
+            r.id,
+            r.prefix || '(all)',
+            r.alphanumeric,
+            r.replacement ?? '',
+            r.registeredOnly ? 'registered' : 'allowed',
+          ]),
+        ),
+      ),
+    );
+
+  rule
+    .command('remove')
+    .argument('<id>')
+    .description('remove a rule')
+    .action(async (id: string) => {
+      await within((tx) => change.removeSenderRule(tx, { id: Number(id), by }));
+      context.report({ removed: true }, () => 'The rule was removed.');
+    });
+}
+
+type RegisteredFlags = { readonly prefix: string; readonly sender: string; readonly account?: string };
+
+function addRegisteredCommands(program: Command, { context, within, by }: Tools): void {
+  const registered = program.command('registered-sender').description('senders that were registered in a country');
+
+  registered
+    .command('add')
+    .description('record a sender registration for numbers with a prefix')
+    .option(...PREFIX)
+    .requiredOption('--sender <sender>', 'the sender as it is sent')
+    .option(...ACCOUNT)
+    .action(async ({ account, ...entry }: RegisteredFlags) => {
+      const made = await within(async (tx) =>
+        change.addRegistered(tx, { ...entry, ownerId: await ownerOf(tx, account), by }),
+      );
+      context.report(made, () => `${made.sender} is registered.`);
+    });
+
+  registered
+    .command('list')
+    .description('list the registered senders')
+    .action(async () =>
+      context.report(await context.withDatabase(db.listRegistered), (rows) =>
+        table(
+          ['id', 'prefix', 'sender', 'account'],
+          rows.map((r) => [r.id, r.prefix || '(all)', r.sender, r.account ?? '(all accounts)']),
+        ),
+      ),
+    );
+
+  registered
+    .command('remove')
+    .argument('<id>')
+    .description('remove a sender from the list')
+    .action(async (id: string) => {
+      await within((tx) => change.removeRegistered(tx, { id: Number(id), by }));
+      context.report({ removed: true }, () => 'The sender was removed from the list.');
+    });
+}
+
+function addPoolCommands(program: Command, { context, within, by }: Tools): void {
+  const pool = program
+    .command('number-pool')
+    .description('pools of numbers, of which each recipient gets messages from one; send as pool:NAME');
+
+  pool
+    .command('add')
+    .argument('<name>')
+    .argument('<numbers...>')
+    .option(...ACCOUNT)
+    .description('make a pool, of an account or of all')
+    .action(async (name: string, numbers: string[], { account }: { account?: string }) => {
+      const made = await within(async (tx) =>
+        change.addPool(tx, { name, numbers, ownerId: await ownerOf(tx, account), by }),
+      );
+      context.report(made, () => `Pool ${name} has the id ${made.id}.`);
+    });
+
+  pool
+    .command('list')
+    .description('list the pools with their numbers')
+    .action(async () =>
+      context.report(await context.withDatabase(db.listPools), (rows) =>
+        table(
+          ['id', 'name', 'account', 'numbers'],
+          rows.map((p) => [p.id, p.name, p.account ?? '(all accounts)', p.numbers.join(' ')]),
+        ),
+      ),
+    );
+
+  pool
+    .command('add-number')
+    .argument('<id>')
+    .argument('<number>')
+    .description('add a number; recipients who know another one keep it')
+    .action(async (id: string, number: string) => {
+      const added = await within((tx) => change.addPoolNumber(tx, { id: Number(id), number, by }));
+      context.report(
+        added,
+        ({ kept }) => `${number} is in the pool; ${kept} recipients keep the number that they know.`,
+      );
+    });
+
+  pool
+    .command('remove-number')
+    .argument('<id>')
+    .argument('<number>')
+    .description('remove a number; its recipients get another one')
+    .action(async (id: string, number: string) => {
+      await within((tx) => change.removePoolNumber(tx, { id: Number(id), number, by }));
+      context.report({ removed: true }, () => `${number} was removed from the pool.`);
+    });
+
+  pool
+    .command('remove')
+    .argument('<id>')
+    .description('remove a pool; messages from it are rejected')
+    .action(async (id: string) => {
+      await within((tx) => change.removePool(tx, { id: Number(id), by }));
+      context.report({ removed: true }, () => 'The pool was removed.');
+    });
+}
+
+const ownerOf = async (tx: Db, account: string | undefined): Promise<number | null> =>
+  account === undefined ? null : (await findAccount(tx, { reference: account })).id;

@@ -1,0 +1,442 @@
+import {
+  accountIdField,
+  connectionField,
+  Done,
+  IdParams,
+  OPERATOR_PATH,
+  operatorNameOf,
+  searchField,
+} from '../accounts/operator-fields.ts';
+import type { Channel } from '../core/channels.ts';
+import { as, columns, containsPattern, type Db, many, maybeOne, one, type RowOf, sql } from '../core/db/query.ts';
+import { transaction } from '../core/db/transaction.ts';
+import { AppError, invalidFields } from '../core/errors.ts';
+import { type App, offsetOf, pageFields, pageOf, PageOf, type PlatformDeps, withExamples } from '../core/http/app.ts';
+import { requireOperator } from '../core/http/auth.ts';
+import { idempotentGlobal } from '../core/http/idempotency.ts';
+import { instant, orNull } from '../core/schema.ts';
+import { assignNumber, removeNumber } from '../messages/inbound-store.ts';
+import { connectionNamed } from '../routing/connection-store.ts';
+import type { SenderChannel } from '../routing/kind.ts';
+import { assignSenderIn, registerAgent, removeSender, senderChannelOf } from '../templates/assignments.ts';
+import { requireAccount } from './accounts.ts';
+import { Type } from 'typebox';
+
+const NetworkChannel = Type.Enum(['WHATSAPP', 'RCS'], { type: 'string' });
+const owner = {
+  accountId: orNull(Type.Integer({ description: 'The account that it belongs to; null: all accounts.' })),
+  account: orNull(Type.String({ description: 'The name of that account.' })),
+};
+const Connection = Type.String({ minLength: 1, maxLength: 63, description: 'The name of a connection.' });
+const Identity = Type.String({
+  minLength: 1,
+  maxLength: 128,
+  description: 'The id at the network: a phone number id of WhatsApp or an agent id of RCS.',
+});
+const InboundNumber = Type.String({
+  minLength: 1,
+  maxLength: 21,
+  description: 'The number as the carrier writes it, or `*` for all other numbers of the connection.',
+});
+
+const senderFilter = {
+  channel: Type.Optional(NetworkChannel),
+  search: searchField('A part of the name or of the id.'),
+};
+
+const SenderOut = Type.Object({
+  id: Type.Integer(),
+  channel: NetworkChannel,
+  identity: orNull(Type.String({ description: 'Null: an agent that is requested, but not registered yet.' })),
+  name: Type.String({ description: 'The name that people see.' }),
+  connection: orNull(Type.String()),
+  ...owner,
+  details: Type.Record(Type.String(), Type.Unknown(), {
+    description: 'Data from the network about the sender, or from the account with its request.',
+  }),
+  createdAt: instant('UTC'),
+});
+
+const SenderIn = Type.Object({
+  identity: Identity,
+  connection: Connection,
+  accountId: orNull(accountIdField),
+  name: Type.Optional(Type.String({ maxLength: 200, description: 'The name that people see.' })),
+});
+
+const Registration = Type.Object({ identity: Identity, connection: Connection });
+
+const numberFilter = { connection: connectionField };
+const NumberOut = Type.Object({
+  number: Type.String({ description: '`*`: all other numbers of the connection.' }),
+  connection: Type.String(),
+  accountId: Type.Integer(),
+  account: Type.String(),
+  createdAt: instant('UTC'),
+});
+const NumberIn = Type.Object({ number: InboundNumber, connection: Connection, accountId: accountIdField });
+const AssignedNumber = Type.Object({
+  number: Type.String(),
+  connection: Type.String(),
+  accountId: Type.Integer(),
+});
+const NumberQuery = Type.Object({ number: InboundNumber, connection: Connection });
+
+const templateFilter = {
+  channel: Type.Optional(NetworkChannel),
+  status: Type.Optional(Type.String({ maxLength: 40, description: 'The status at the network, such as REJECTED.' })),
+  search: searchField('A part of the name.'),
+};
+const TemplateOut = Type.Object({
+  id: Type.String(),
+  channel: NetworkChannel,
+  name: Type.String(),
+  language: Type.String(),
+  category: Type.String(),
+  status: Type.String(),
+  reason: orNull(Type.String()),
+  connection: orNull(Type.String()),
+  ...owner,
+  updatedAt: instant('UTC'),
+});
+
+const toSender = ({ createdAt, ...row }: SenderRow) => ({ ...row, createdAt: createdAt.toISOString() });
+const toNumber = ({ createdAt, ...row }: NumberRow) => ({ ...row, createdAt: createdAt.toISOString() });
+const toTemplate = ({ updatedAt, ...row }: TemplateRow) => ({ ...row, updatedAt: updatedAt.toISOString() });
+
+/** Finds a sender. Errors: 404. */
+async function requireSender(db: Db, { id }: { readonly id: number }): Promise<SenderRow> {
+  const sender = await findSender(db, { id });
+  if (!sender) throw new AppError('not_found', { message: `There is no sender ${id}` });
+  return sender;
+}
+
+type Assignment = {
+  readonly identity: string;
+  /** The name of the connection. */
+  readonly connection: string;
+  /** Null: all accounts. */
+  readonly accountId: number | null;
+  readonly name: string;
+};
+
+/**
+ * Assigns a phone number or an agent to an account, or to all accounts. Call it in a transaction. Errors: 400, 404, 409 as
+ * `assignSender`.
+ */
+async function assignSenderTo(
+  tx: Db,
+  by: string,
+  { accountId, connection, ...sender }: Assignment,
+): Promise<SenderRow> {
+  const link = await findLink(tx, connection);
+  if (accountId !== null) await requireAccount(tx, { id: accountId });
+  return requireSender(tx, await assignSenderIn(tx, by, { ...sender, ...link, ownerId: accountId }));
+}
+
+/**
+ * Gives a requested agent the id under which the network knows it. Call it in a transaction. Errors: 400, 404, 409 as
+ * `registerAgent`.
+ */
+async function registerRequestedAgent(
+  tx: Db,
+  by: string,
+  { id, identity, connection }: { readonly id: number; readonly identity: string; readonly connection: string },
+): Promise<SenderRow> {
+  const { connectionId, channel } = await findLink(tx, connection);
+  if (channel !== 'RCS') throw invalidFields([{ field: 'connection', message: 'must be a connection to RCS' }]);
+  await registerAgent(tx, by, { id, identity, connectionId });
+  return requireSender(tx, { id });
+}
+
+/**
+ * Removes a sender, so that nothing can be sent as it. Call it in a transaction. Errors: 404; 409 for an agent that is not
+ * registered yet.
+ */
+async function removeSenderById(tx: Db, by: string, { id }: { readonly id: number }): Promise<void> {
+  const { channel, identity } = await requireSender(tx, { id });
+  if (identity === null) throw new AppError('conflict', { message: 'The agent is not registered yet' });
+  await removeSender(tx, by, { channel, identity });
+}
+
+async function findLink(tx: Db, name: string): Promise<{ connectionId: number; channel: SenderChannel }> {
+  const connection = await connectionNamed(tx, name);
+  const channel = senderChannelOf(connection);
+  if (!channel) throw invalidFields([{ field: 'connection', message: 'must be a connection to WhatsApp or RCS' }]);
+  return { connectionId: connection.id, channel };
+}
+
+const SENDER = columns({
+  id: as<number>('s.id'),
+  channel: as<'RCS' | 'WHATSAPP'>('s.channel'),
+  /** Null for an agent that was requested and is not registered yet. */
+  identity: as<string | null>('s.identity'),
+  name: as<string>('s.name'),
+  connection: as<string | null>('c.name'),
+  /** Null for a sender of all accounts. */
+  accountId: as<number | null>('s.owner_id'),
+  account: as<string | null>('a.name'),
+  details: as<Record<string, unknown>>('s.details'),
+  createdAt: as<Date>('s.created_at'),
+});
+type SenderRow = RowOf<typeof SENDER>;
+const SENDER_ROWS = sql`sender s LEFT JOIN connection c ON c.id = s.connection_id LEFT JOIN account a ON a.id = s.owner_id`;
+
+type Filter = { readonly channel: Channel | null; readonly search: string | null };
+
+const senders = ({ channel, search }: Filter) => sql`FROM ${SENDER_ROWS}
+  WHERE (${channel}::text IS NULL OR s.channel = ${channel})
+    AND (${search}::text IS NULL OR lower(s.name) LIKE ${containsPattern(search ?? '')} OR lower(s.identity) LIKE ${containsPattern(search ?? '')})`;
+
+/** Lists a page of senders; agents that wait to be registered come first. */
+async function listSenderPage(
+  db: Db,
+  filter: Filter & { readonly limit: number; readonly offset: number },
+): Promise<SenderRow[]> {
+  return many(
+    db,
+    sql`SELECT ${SENDER} ${senders(filter)} ORDER BY s.identity IS NOT NULL, s.id
+        LIMIT ${filter.limit} OFFSET ${filter.offset}`,
+  );
+}
+
+async function countSenders(db: Db, filter: Filter): Promise<number> {
+  return (await one<{ total: number }>(db, sql`SELECT count(*) AS total ${senders(filter)}`)).total;
+}
+
+async function findSender(db: Db, { id }: { id: number }): Promise<SenderRow | undefined> {
+  return maybeOne(db, sql`SELECT ${SENDER} FROM ${SENDER_ROWS} WHERE s.id = ${id}`);
+}
+
+const NUMBER = columns({
+  number: as<string>('n.number'),
+  connection: as<string>('c.name'),
+  accountId: as<number>('n.account_id'),
+  account: as<string>('a.name'),
+  createdAt: as<Date>('n.created_at'),
+});
+type NumberRow = RowOf<typeof NUMBER>;
+
+const numbers = ({ connection }: { connection: string | null }) => sql`
+  FROM inbound_number n JOIN connection c ON c.id = n.connection_id JOIN account a ON a.id = n.account_id
+  WHERE ${connection}::text IS NULL OR c.name = ${connection}`;
+
+async function listNumberPage(
+  db: Db,
+  filter: { readonly connection: string | null; readonly limit: number; readonly offset: number },
+): Promise<NumberRow[]> {
+  return many(
+    db,
+    sql`SELECT ${NUMBER}
+        ${numbers(filter)} ORDER BY c.name, n.number LIMIT ${filter.limit} OFFSET ${filter.offset}`,
+  );
+}
+
+async function countNumbers(db: Db, filter: { readonly connection: string | null }): Promise<number> {
+  return (await one<{ total: number }>(db, sql`SELECT count(*) AS total ${numbers(filter)}`)).total;
+}
+
+const TEMPLATE = columns({
+  id: as<string>('t.id'),
+  channel: as<'RCS' | 'WHATSAPP'>('t.channel'),
+  name: as<string>('t.name'),
+  language: as<string>('t.language'),
+  category: as<string>('t.category'),
+  status: as<string>('t.status'),
+  reason: as<string | null>('t.reason'),
+  connection: as<string | null>('c.name'),
+  /** Null for a template of all accounts. */
+  accountId: as<number | null>('t.owner_id'),
+  account: as<string | null>('a.name'),
+  updatedAt: as<Date>('t.updated_at'),
+});
+type TemplateRow = RowOf<typeof TEMPLATE>;
+
+type TemplateFilter = Filter & { readonly status: string | null };
+
+const templates = ({ channel, status, search }: TemplateFilter) => sql`
+  FROM template t LEFT JOIN connection c ON c.id = t.connection_id LEFT JOIN account a ON a.id = t.owner_id
+  WHERE (${channel}::text IS NULL OR t.channel = ${channel}) AND (${status}::text IS NULL OR t.status = ${status})
+    AND (${search}::text IS NULL OR lower(t.name) LIKE ${containsPattern(search ?? '')})`;
+
+/** Lists a page of templates, most recently changed first. */
+async function listTemplatePage(
+  db: Db,
+  filter: TemplateFilter & { readonly limit: number; readonly offset: number },
+): Promise<TemplateRow[]> {
+  return many(
+    db,
+    sql`SELECT ${TEMPLATE}
+        ${templates(filter)} ORDER BY t.updated_at DESC, t.channel, t.id
+        LIMIT ${filter.limit} OFFSET ${filter.offset}`,
+  );
+}
+
+async function countTemplates(db: Db, filter: TemplateFilter): Promise<number> {
+  return (await one<{ total: number }>(db, sql`SELECT count(*) AS total ${templates(filter)}`)).total;
+}
+
+const tags = ['Operator: senders'];
+const SENDERS = `${OPERATOR_PATH}/senders`;
+const NUMBERS = `${OPERATOR_PATH}/numbers`;
+
+const SenderQuery = Type.Object({ ...pageFields, ...senderFilter });
+const NumbersQuery = Type.Object({ ...pageFields, ...numberFilter });
+const TemplateQuery = Type.Object({ ...pageFields, ...templateFilter });
+
+/**
+ * Registers the routes for senders, inbound numbers and templates. Running programs follow every change immediately.
+ */
+export function operatorSenderRoutes(app: App, deps: PlatformDeps): void {
+  senderRoutes(app, deps);
+  numberRoutes(app, deps);
+  templateRoutes(app, deps);
+}
+
+function senderRoutes(app: App, deps: PlatformDeps): void {
+  const { pool } = deps;
+  const onRequest = requireOperator();
+
+  app.get(SENDERS, {
+    onRequest,
+    schema: {
+      tags,
+      operationId: 'operatorListSenders',
+      summary: 'List WhatsApp numbers and RCS agents',
+      description: 'Agents that wait to be registered come first.',
+      querystring: SenderQuery,
+      response: { 200: PageOf(SenderOut) },
+    },
+    handler: async ({ query }) => {
+      const filter = { channel: query.channel ?? null, search: query.search ?? null };
+      const rows = await listSenderPage(pool, { ...filter, limit: query.limit, offset: offsetOf(query) });
+      return pageOf(query, rows.map(toSender), await countSenders(pool, filter));
+    },
+  });
+
+  app.post(SENDERS, {
+    onRequest,
+    schema: {
+      tags,
+      operationId: 'operatorAssignSender',
+      summary: 'Assign a phone number or an agent to an account',
+      description:
+        'With `accountId` null it is shared by all accounts. Assigning it again moves it to another account. The numbers of ' +
+        'one WhatsApp connection share its templates, so they must all belong to one account or all be shared; otherwise ' +
+        'the response is 409.',
+      body: withExamples(SenderIn, {
+        identity: 'acme-offers',
+        connection: 'sandbox-rcs',
+        accountId: 1,
+        name: 'Acme',
+      }),
+      response: { 201: SenderOut },
+    },
+    handler: idempotentGlobal(deps, 201, async ({ actor, body: { name = '', ...body } }, tx) =>
+      toSender(await assignSenderTo(tx, operatorNameOf(actor), { ...body, name })),
+    ),
+  });
+
+  app.post(`${SENDERS}/:id/register`, {
+    onRequest,
+    schema: {
+      tags,
+      operationId: 'operatorRegisterAgent',
+      summary: 'Register a requested agent under its id',
+      params: IdParams,
+      body: withExamples(Registration, { identity: 'acme-agent', connection: 'sandbox-rcs' }),
+      response: { 200: SenderOut },
+    },
+    handler: idempotentGlobal(deps, 200, async ({ actor, params, body }, tx) =>
+      toSender(await registerRequestedAgent(tx, operatorNameOf(actor), { ...body, ...params })),
+    ),
+  });
+
+  app.delete(`${SENDERS}/:id`, {
+    onRequest,
+    schema: {
+      tags,
+      operationId: 'operatorDeleteSender',
+      summary: 'Delete a sender: nothing can be sent as it any more',
+      params: IdParams,
+      response: { 204: Done },
+    },
+    handler: async ({ actor, params }, reply) => {
+      await transaction(pool, (tx) => removeSenderById(tx, operatorNameOf(actor), params));
+      return reply.code(204).send(null);
+    },
+  });
+}
+
+function numberRoutes(app: App, deps: PlatformDeps): void {
+  const { pool } = deps;
+  const onRequest = requireOperator();
+
+  app.get(NUMBERS, {
+    onRequest,
+    schema: {
+      tags,
+      operationId: 'operatorListNumbers',
+      summary: 'List inbound SMS numbers and their accounts',
+      querystring: NumbersQuery,
+      response: { 200: PageOf(NumberOut) },
+    },
+    handler: async ({ query }) => {
+      const filter = { connection: query.connection ?? null };
+      const rows = await listNumberPage(pool, { ...filter, limit: query.limit, offset: offsetOf(query) });
+      return pageOf(query, rows.map(toNumber), await countNumbers(pool, filter));
+    },
+  });
+
+  app.post(NUMBERS, {
+    onRequest,
+    schema: {
+      tags,
+      operationId: 'operatorAssignNumber',
+      summary: 'Assign a number to an account',
+      description: 'Assigning it again moves it to another account.',
+      body: withExamples(NumberIn, { number: '+393399957020', connection: 'sandbox', accountId: 1 }),
+      response: { 201: AssignedNumber },
+    },
+    handler: idempotentGlobal(deps, 201, async ({ actor, body }, tx) => {
+      await requireAccount(tx, { id: body.accountId });
+      const { number } = await assignNumber(tx, { ...body, by: operatorNameOf(actor) });
+      return { number, connection: body.connection, accountId: body.accountId };
+    }),
+  });
+
+  app.delete(NUMBERS, {
+    onRequest,
+    schema: {
+      tags,
+      operationId: 'operatorDeleteNumber',
+      summary: 'Remove a number from its account',
+      description: 'The messages to the number are kept.',
+      querystring: NumberQuery,
+      response: { 204: Done },
+    },
+    handler: async ({ actor, query }, reply) => {
+      await transaction(pool, (tx) => removeNumber(tx, { ...query, by: operatorNameOf(actor) }));
+      return reply.code(204).send(null);
+    },
+  });
+}
+
+function templateRoutes(app: App, { pool }: PlatformDeps): void {
+  app.get(`${OPERATOR_PATH}/templates`, {
+    onRequest: requireOperator(),
+    schema: {
+      tags,
+      operationId: 'operatorListTemplates',
+      summary: 'List the templates of all accounts, most recently changed first',
+      querystring: TemplateQuery,
+      response: { 200: PageOf(TemplateOut) },
+    },
+    handler: async ({ query }) => {
+      const { channel = null, status = null, search = null } = query;
+      const filter = { channel, status, search };
+      const rows = await listTemplatePage(pool, { ...filter, limit: query.limit, offset: offsetOf(query) });
+      return pageOf(query, rows.map(toTemplate), await countTemplates(pool, filter));
+    },
+  });
+}

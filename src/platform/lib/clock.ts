@@ -1,4 +1,0 @@
-/** The source of the current time, so that tests can set it. */
-export type Clock = { now(): Date };
-
-export const systemClock: Clock = { now: () => new Date() };

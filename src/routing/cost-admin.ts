@@ -1,0 +1,282 @@
+import { operatorName } from '../accounts/audit.ts';
+import {
+  amount,
+  connectionField,
+  Done,
+  IdParams,
+  OPERATOR_PATH,
+  operatorNameOf,
+  PrefixField,
+} from '../accounts/operator-fields.ts';
+import { type CommandContext, table } from '../core/cli.ts';
+import { as, columns, type Db, many, maybeOne, one, type RowOf, sql } from '../core/db/query.ts';
+import { transaction } from '../core/db/transaction.ts';
+import { AppError } from '../core/errors.ts';
+import { type App, offsetOf, pageFields, pageOf, PageOf, type PlatformDeps, withExamples } from '../core/http/app.ts';
+import { requireOperator } from '../core/http/auth.ts';
+import { idempotentGlobal } from '../core/http/idempotency.ts';
+import { fromMicros } from '../core/money.ts';
+import { orNull } from '../core/schema.ts';
+import { importCosts, listCosts, readCostFile, removeCost, setCost } from './costs.ts';
+import type { Command } from 'commander';
+import { readFile } from 'node:fs/promises';
+import { type Static, Type } from 'typebox';
+
+const tags = ['Operator: costs'];
+const COSTS = `${OPERATOR_PATH}/costs`;
+
+const ConnectionName = Type.String({ maxLength: 63, description: 'The name of a connection.' });
+const NetworkField = Type.String({
+  pattern: String.raw`^\d{5,6}$`,
+  description: 'MCC and MNC of a mobile network, such as 22201. A cost for the network goes before one without.',
+  'x-message': 'must be MCC and MNC: 5 or 6 digits, such as 22201',
+});
+
+const CostOut = Type.Object({
+  id: Type.Integer(),
+  connection: Type.String(),
+  prefix: Type.String({
+    description: 'Leading digits without the plus sign; the longest matching prefix decides. Empty: all numbers.',
+  }),
+  network: orNull(NetworkField),
+  price: amount('Charge of the carrier, in currency units: per part on SMS, per message on other channels.'),
+});
+
+const CostIn = Type.Object({
+  connection: ConnectionName,
+  prefix: PrefixField,
+  network: Type.Optional(NetworkField),
+  price: Type.Number({ minimum: 0, description: 'Currency units, at most 6 decimals.' }),
+});
+
+const ImportIn = Type.Object({
+  connection: ConnectionName,
+  csv: Type.String({
+    minLength: 1,
+    maxLength: 1_000_000,
+    description:
+      "A carrier's price list as CSV, with headings: `prefix` and/or `network` (or `mcc` and `mnc`), and `price`. Other columns are ignored.",
+  }),
+  replace: Type.Optional(
+    Type.Boolean({
+      description: 'True to remove costs of the connection that are not in the list. Default: false.',
+    }),
+  ),
+});
+const ImportOut = Type.Object({
+  set: Type.Integer({ description: 'The number of costs in the list.' }),
+  removed: Type.Integer({ description: 'With `replace`: the number of costs that the connection had before.' }),
+});
+
+const CostQuery = Type.Object({ ...pageFields, connection: connectionField, prefix: Type.Optional(PrefixField) });
+
+/** Registers the routes for the charges of carriers. Running programs follow every change immediately. */
+export function operatorCostRoutes(app: App, deps: PlatformDeps): void {
+  const { pool } = deps;
+  const onRequest = requireOperator();
+
+  app.get(COSTS, {
+    onRequest,
+    schema: {
+      tags,
+      operationId: 'operatorListCosts',
+      summary: 'List the charges of carriers',
+      description: '`prefix` selects the prefixes that begin with it.',
+      querystring: CostQuery,
+      response: { 200: PageOf(CostOut) },
+    },
+    handler: async ({ query }) => {
+      const filter = { connection: query.connection ?? null, prefix: query.prefix ?? null };
+      const rows = await listCostPage(pool, { ...filter, limit: query.limit, offset: offsetOf(query) });
+      return pageOf(query, rows.map(toCostOut), await countCosts(pool, filter));
+    },
+  });
+
+  app.put(COSTS, {
+    onRequest,
+    schema: {
+      tags,
+      operationId: 'operatorSetCost',
+      summary: 'Set the charge of a carrier for a prefix and network',
+      body: withExamples(CostIn, { connection: 'acme-smsc', prefix: '423', network: '29505', price: 0.031 }),
+      response: { 200: CostOut },
+    },
+    handler: ({ actor, body: { network = null, ...rest } }) =>
+      transaction(pool, async (tx) => {
+        await setCost(tx, { ...rest, network, by: operatorNameOf(actor) });
+        return toCostOut(await findCostAt(tx, { ...rest, network }));
+      }),
+  });
+
+  app.delete(`${COSTS}/:id`, {
+    onRequest,
+    schema: {
+      tags,
+      operationId: 'operatorDeleteCost',
+      summary: 'Delete a cost',
+      params: IdParams,
+      response: { 204: Done },
+    },
+    handler: async ({ actor, params }, reply) => {
+      await transaction(pool, async (tx) => {
+        const cost = await findCost(tx, params);
+        if (!cost) throw new AppError('not_found', { message: 'There is no such cost' });
+        const { connection, prefix, network } = cost;
+        await removeCost(tx, { connection, prefix, network, by: operatorNameOf(actor) });
+      });
+      return reply.code(204).send(null);
+    },
+  });
+
+  app.post(`${COSTS}/import`, {
+    onRequest,
+    schema: {
+      tags,
+      operationId: 'operatorImportCosts',
+      summary: "Import a carrier's price list",
+      description: 'All lines are imported or none; a 400 names each invalid line.',
+      body: withExamples(ImportIn, {
+        connection: 'acme-smsc',
+        csv: 'Country,MCC,MNC,Prefix,Price\nLiechtenstein,295,05,423,0.031\nLiechtenstein,,,423,0.034\n',
+      }),
+      response: { 200: ImportOut },
+    },
+    handler: idempotentGlobal(deps, 200, async ({ actor, body: { connection, csv, replace = false } }, tx) =>
+      importCosts(tx, { connection, replace, costs: readCostFile(csv), by: operatorNameOf(actor) }),
+    ),
+  });
+}
+
+const toCostOut = ({ unitMicros, ...cost }: CostRow): Static<typeof CostOut> => ({
+  ...cost,
+  price: fromMicros(unitMicros),
+});
+
+const COST = columns({
+  id: as<number>('k.id'),
+  connection: as<string>('c.name'),
+  prefix: as<string>('k.prefix'),
+  network: as<string | null>('k.network'),
+  /** Per part on SMS, and per message on other channels. */
+  unitMicros: as<number>('k.unit_micros'),
+});
+type CostRow = RowOf<typeof COST>;
+
+type Filter = {
+  readonly connection: string | null;
+  /** The digits with which the prefixes begin. */
+  readonly prefix: string | null;
+};
+
+const COST_ROWS = sql`connection_cost k JOIN connection c ON c.id = k.connection_id`;
+
+const matches = ({ connection, prefix }: Filter) => sql`FROM ${COST_ROWS}
+  WHERE (${connection}::text IS NULL OR c.name = ${connection}) AND (${prefix}::text IS NULL OR starts_with(k.prefix, ${prefix}))`;
+
+async function listCostPage(
+  db: Db,
+  filter: Filter & { readonly limit: number; readonly offset: number },
+): Promise<CostRow[]> {
+  return many(
+    db,
+    sql`SELECT ${COST} ${matches(filter)}
+        ORDER BY c.name, k.prefix, k.network NULLS FIRST LIMIT ${filter.limit} OFFSET ${filter.offset}`,
+  );
+}
+
+async function countCosts(db: Db, filter: Filter): Promise<number> {
+  return (await one<{ total: number }>(db, sql`SELECT count(*) AS total ${matches(filter)}`)).total;
+}
+
+async function findCost(db: Db, { id }: { id: number }): Promise<CostRow | undefined> {
+  return maybeOne(db, sql`SELECT ${COST} FROM ${COST_ROWS} WHERE k.id = ${id}`);
+}
+
+/** Finds the cost that is stored for exactly this key. */
+async function findCostAt(
+  db: Db,
+  { connection, prefix, network }: { connection: string; prefix: string; network: string | null },
+): Promise<CostRow> {
+  return one(
+    db,
+    sql`SELECT ${COST} FROM ${COST_ROWS}
+        WHERE c.name = ${connection} AND k.prefix = ${prefix} AND k.network IS NOT DISTINCT FROM ${network}`,
+  );
+}
+
+type Flags = { readonly connection: string; readonly prefix: string; readonly network?: string };
+
+/**
+ * Registers `cost set`, `list`, `remove` and `import` for the charges of carriers. A running program follows
+ * immediately.
+ */
+export function registerCostCommands(program: Command, context: CommandContext): void {
+  const cost = program.command('cost').description('charges of carriers');
+  const connection = ['--connection <name>', 'name of the connection'] as const;
+  const prefix = [
+    '--prefix <digits>',
+    'leading digits without the plus; the longest matching prefix is used',
+    '',
+  ] as const;
+  const network = ['--network <digits>', 'MCC and MNC, such as 22201; goes before a cost without a network'] as const;
+  const at = ({ network: of = null, ...rest }: Omit<Flags, 'network'> & { network?: string | null }) => ({
+    ...rest,
+    network: of,
+    by: operatorName(),
+  });
+
+  cost
+    .command('set')
+    .description('set the charge of the carrier of a connection')
+    .requiredOption(...connection)
+    .option(...prefix)
+    .option(...network)
+    .requiredOption('--price <amount>', 'per part for SMS, otherwise per message; for example 0.012', Number)
+    .action(async ({ price, ...flags }: Flags & { price: number }) => {
+      await context.withDatabase((pool) => transaction(pool, (tx) => setCost(tx, { ...at(flags), price })));
+      context.report({ set: true }, () => 'The cost is set.');
+    });
+
+  cost
+    .command('list')
+    .description('show the charges of carriers')
+    .action(async () => context.report(await context.withDatabase(listCosts), describe));
+
+  cost
+    .command('remove')
+    .description('remove a cost')
+    .requiredOption(...connection)
+    .option(...prefix)
+    .option(...network)
+    .action(async (flags: Flags) => {
+      await context.withDatabase((pool) => transaction(pool, (tx) => removeCost(tx, at(flags))));
+      context.report({ removed: true }, () => 'The cost was removed.');
+    });
+
+  cost
+    .command('import')
+    .argument('<file>', 'CSV with the columns prefix and/or network (or mcc and mnc), and price')
+    .requiredOption(...connection)
+    .option('--replace', 'remove the costs of the connection that are not in the file')
+    .description("import a carrier's price list (all or nothing)")
+    .action(async (file: string, { connection: name, replace = false }: { connection: string; replace?: boolean }) => {
+      const costs = readCostFile(await readText(file));
+      const input = { connection: name, replace, costs, by: operatorName() };
+      const counts = await context.withDatabase((pool) => transaction(pool, (tx) => importCosts(tx, input)));
+      context.report(counts, ({ set }) => `${set} costs were set.`);
+    });
+}
+
+const describe = (costs: Awaited<ReturnType<typeof listCosts>>): string =>
+  table(
+    ['connection', 'prefix', 'network', 'cost'],
+    costs.map((c) => [c.connection, c.prefix || '(all)', c.network ?? '(any)', fromMicros(c.unitMicros)]),
+  );
+
+async function readText(file: string): Promise<string> {
+  try {
+    return await readFile(file, 'utf8');
+  } catch (cause) {
+    throw new AppError('invalid', { message: `Cannot read ${file}`, cause });
+  }
+}

@@ -1,0 +1,363 @@
+import { GATEWAY_ACCOUNT_ID, operatorAuthor, recordAudit } from '../accounts/audit.ts';
+import { isSmsSender } from '../core/channels.ts';
+import type { Db } from '../core/db/query.ts';
+import { groupCommit, transaction } from '../core/db/transaction.ts';
+import { AppError, type FieldError, invalidFields } from '../core/errors.ts';
+import { prefixTable, type PrefixTable } from '../core/phone.ts';
+import { notifyRoutingChange } from './connection-store.ts';
+import * as db from './sender-rule-store.ts';
+import {
+  listPools,
+  listRegistered,
+  listRules,
+  listSticky,
+  listStickyPools,
+  lockPool,
+  type NumberPool,
+  type SenderRule,
+  type StickySender,
+  updatePoolNotSticky,
+} from './sender-rule-store.ts';
+import { hash } from 'node:crypto';
+import type { Pool } from 'pg';
+
+type By = { readonly by: string };
+
+const BAD_PREFIX = { field: 'prefix', message: 'must be up to 15 digits' };
+const PREFIX = /^\d{0,15}$/;
+
+/**
+ * Sets the senders that SMS to numbers with a prefix may have; running processes follow immediately. Call it in a
+ * transaction. Errors: 400 naming the invalid fields.
+ */
+export async function setSenderRule(tx: Db, { by, ...rule }: Omit<db.SenderRule, 'id'> & By): Promise<db.SenderRule> {
+  const errors = faultsOfRule(rule);
+  if (errors.length > 0) throw invalidFields(errors);
+  const made = await db.insertRule(tx, rule);
+  const { prefix, ...detail } = rule;
+  await record(tx, { by, action: 'sender-rule.set', subject: `sender-rule:${prefix}`, detail });
+  return made;
+}
+
+function faultsOfRule({ prefix, alphanumeric, replacement }: Omit<db.SenderRule, 'id'>): FieldError[] {
+  const missing = replacement === null && alphanumeric === 'replaced';
+  const isSender = replacement === null || poolNameOf(replacement) !== null || isSmsSender(replacement);
+  return [
+    ...(PREFIX.test(prefix) ? [] : [BAD_PREFIX]),
+    ...(missing ? [{ field: 'replacement', message: 'is required where senders are replaced' }] : []),
+    ...(isSender ? [] : [{ field: 'replacement', message: 'must be a sender or pool:NAME' }]),
+  ];
+}
+
+/** Removes a rule: every sender is allowed there again, or the rule of a shorter prefix applies. Errors: 404. */
+export async function removeSenderRule(tx: Db, { by, id }: { readonly id: number } & By): Promise<void> {
+  const rule = Number.isSafeInteger(id) ? await db.deleteRule(tx, { id }) : undefined;
+  if (!rule) throw new AppError('not_found', { message: 'There is no such rule' });
+  await record(tx, { by, action: 'sender-rule.remove', subject: `sender-rule:${rule.prefix}`, detail: {} });
+}
+
+/** Records that a sender is registered for the numbers with a prefix. Errors: 400 naming the invalid fields. */
+export async function addRegistered(tx: Db, { by, ...entry }: db.NewRegistered & By): Promise<db.RegisteredSender> {
+  const errors = [
+    ...(PREFIX.test(entry.prefix) ? [] : [BAD_PREFIX]),
+    ...(isSmsSender(entry.sender) ? [] : [{ field: 'sender', message: 'must be a sender' }]),
+  ];
+  if (errors.length > 0) throw invalidFields(errors);
+  const made = await db.insertRegistered(tx, entry);
+  await recordRegistered(tx, { by, action: 'registered-sender.add' }, made);
+  return made;
+}
+
+/** Removes a sender from the list of registered ones. Errors: 404. */
+export async function removeRegistered(tx: Db, { by, id }: { readonly id: number } & By): Promise<void> {
+  const gone = Number.isSafeInteger(id) ? await db.deleteRegistered(tx, { id }) : undefined;
+  if (!gone) throw new AppError('not_found', { message: 'There is no such sender' });
+  await recordRegistered(tx, { by, action: 'registered-sender.remove' }, gone);
+}
+
+const recordRegistered = (tx: Db, change: By & { action: string }, { sender, prefix, ownerId }: db.NewRegistered) =>
+  record(tx, { ...change, ownerId, subject: `registered-sender:${sender}`, detail: { prefix } });
+
+type NewPool = Pick<db.NumberPool, 'name' | 'ownerId' | 'numbers'>;
+
+const NUMBER = /^\+?\d{3,16}$/;
+const BAD_NUMBER = 'must be a number in E.164 form, or a short code';
+
+/** Makes a pool of numbers. Errors: 400 naming the invalid fields, 409 when a pool of that name exists. */
+export async function addPool(tx: Db, { by, ...input }: NewPool & By): Promise<{ id: number }> {
+  const { name, ownerId } = input;
+  const numbers = [...new Set(input.numbers)];
+  const errors = [
+    ...(poolNameOf(`pool:${name}`) === null
+      ? [{ field: 'name', message: 'must have 1 to 20 lower-case letters, digits or hyphens' }]
+      : []),
+    ...numbers.flatMap((number, n) => (NUMBER.test(number) ? [] : [{ field: `numbers.${n}`, message: BAD_NUMBER }])),
+  ];
+  if (errors.length > 0) throw invalidFields(errors);
+  const made = await db.insertPool(tx, { name, ownerId });
+  if (!made) throw new AppError('conflict', { message: `A pool named ${name} already exists` });
+  for (const number of numbers) await db.insertPoolNumber(tx, { poolId: made.id, number });
+  await record(tx, { by, ownerId, action: 'number-pool.add', subject: `number-pool:${name}`, detail: { numbers } });
+  return made;
+}
+
+type PoolChange = { readonly id: number; readonly number: string } & By;
+
+/**
+ * Adds a number to a pool. Recipients who know another number of the pool keep it. Returns how many of them would have
+ * changed. Errors: 400, 404, 409 when the number is in the pool already.
+ */
+export async function addPoolNumber(tx: Db, { by, id, number }: PoolChange): Promise<{ kept: number }> {
+  const pool = await lockedPool(tx, id);
+  if (!NUMBER.test(number)) throw invalidFields([{ field: 'number', message: BAD_NUMBER }]);
+  if (pool.numbers.includes(number)) throw new AppError('conflict', { message: `${number} is in the pool already` });
+  const kept = pool.numbers.length === 0 ? 0 : await db.insertSticky(tx, { pool, added: number });
+  if (kept > 0) await db.updatePoolSticky(tx, { id });
+  await db.insertPoolNumber(tx, { poolId: id, number });
+  await recordPool(tx, { by, action: 'number-pool.add-number' }, pool, { number, kept });
+  return { kept };
+}
+
+/** Removes a number from a pool; its recipients get another one from now on. Errors: 404. */
+export async function removePoolNumber(tx: Db, { by, id, number }: PoolChange): Promise<void> {
+  const pool = await lockedPool(tx, id);
+  if ((await db.deletePoolNumber(tx, { poolId: id, number })) === 0)
+    throw new AppError('not_found', { message: `${number} is not in the pool` });
+  await db.deleteSticky(tx, { ...pool, number });
+  await recordPool(tx, { by, action: 'number-pool.remove-number' }, pool, { number });
+}
+
+/** Removes a pool: messages from it are rejected. Errors: 404. */
+export async function removePool(tx: Db, { by, id }: { readonly id: number } & By): Promise<void> {
+  const pool = await lockedPool(tx, id);
+  await db.deleteSticky(tx, { ...pool, number: null });
+  await db.deletePool(tx, { id });
+  await recordPool(tx, { by, action: 'number-pool.remove' }, pool, {});
+}
+
+async function lockedPool(tx: Db, id: number): Promise<db.NumberPool> {
+  const pool = Number.isSafeInteger(id) ? await db.lockPool(tx, { id }) : undefined;
+  if (!pool) throw new AppError('not_found', { message: 'There is no such pool' });
+  return pool;
+}
+
+const recordPool = (tx: Db, change: By & { action: string }, pool: db.NumberPool, detail: object) =>
+  record(tx, { ...change, ownerId: pool.ownerId, subject: `number-pool:${pool.name}`, detail });
+
+type Change = By & {
+  readonly action: string;
+  readonly subject: string;
+  readonly ownerId?: number | null;
+  readonly detail: object;
+};
+
+/** Records a change in the audit log of its account, or of the gateway, and notifies running processes. */
+async function record(tx: Db, { by, action, subject, ownerId = null, detail }: Change): Promise<void> {
+  const author = operatorAuthor(ownerId ?? GATEWAY_ACCOUNT_ID, by);
+  await recordAudit(tx, author, { action, subject, detail: { ...detail } });
+  await notifyRoutingChange(tx);
+}
+
+/** The sender to use in the country of a recipient, or an error. */
+type ChosenSender =
+  | { readonly sender: string }
+  /** The sender is not allowed there, or the pool does not exist or has no numbers. */
+  | { readonly fault: 'sender_not_allowed' | 'no_pool' };
+
+/** The account, the recipient (E.164), and the requested sender; '' lets the carrier choose. */
+type AskedSender = { readonly accountId: number; readonly destination: string; readonly sender: string };
+
+/** Returns the number that a recipient keeps in a pool; undefined if the hash decides (`createStickyLookup`). */
+export type FindSticky = (pool: string, destination: string) => string | undefined;
+
+export type SenderRules = {
+  /**
+   * Returns the sender of an SMS: the requested one, the replacement by the rule of the country, or the recipient's
+   * number of a pool.
+   */
+  choose(asked: AskedSender, findSticky: FindSticky): ChosenSender;
+  /**
+   * Returns the name of the pool whose recipients may keep other numbers, if `choose` would pick from it; else null.
+   */
+  stickyPoolOf(asked: AskedSender): string | null;
+  /** Returns true if there is any such pool. */
+  anySticky(): boolean;
+};
+
+/** Finder for recipients without a kept number. */
+export const NO_STICKY: FindSticky = () => undefined;
+
+/** Rules that allow every sender everywhere, without pools. */
+export const NO_SENDER_RULES: SenderRules = {
+  choose: ({ sender }) => (poolNameOf(sender) === null ? { sender } : { fault: 'no_pool' }),
+  stickyPoolOf: () => null,
+  anySticky: () => false,
+};
+
+type Tables = {
+  readonly rules: PrefixTable<SenderRule>;
+  /** Accounts that may use a sender, by prefix. */
+  readonly registered: ReadonlyMap<string, readonly { readonly prefix: string; readonly ownerId: number | null }[]>;
+  readonly pools: ReadonlyMap<string, NumberPool>;
+  readonly isEmpty: boolean;
+  readonly anySticky: boolean;
+};
+
+const EMPTY: Tables = {
+  rules: prefixTable([]),
+  registered: new Map(),
+  pools: new Map(),
+  isEmpty: true,
+  anySticky: false,
+};
+
+/** Creates the rules in memory, because they are needed for every SMS; `reload` them after each change. */
+export function createSenderRules(pool: Pool): SenderRules & { reload(): Promise<void> } {
+  let tables = EMPTY;
+  const target = (asked: AskedSender) => targetOf(asked, tables);
+  return {
+    choose(asked, findSticky) {
+      if (tables.isEmpty) return NO_SENDER_RULES.choose(asked, findSticky);
+      const found = target(asked);
+      if (!('pool' in found)) return found;
+      const { name, numbers } = found.pool;
+      const kept = found.pool.sticky ? findSticky(name, asked.destination) : undefined;
+      const sender = kept ?? pickNumber(numbers, asked.destination);
+      return sender === undefined ? { fault: 'no_pool' } : { sender };
+    },
+    stickyPoolOf(asked) {
+      if (tables.isEmpty) return null;
+      const found = target(asked);
+      return 'pool' in found && found.pool.sticky ? found.pool.name : null;
+    },
+    anySticky: () => tables.anySticky,
+    async reload() {
+      const [rules, registered, pools] = await Promise.all([listRules(pool), listRegistered(pool), listPools(pool)]);
+      tables = {
+        rules: prefixTable(rules.map((rule) => ({ group: '', prefix: rule.prefix, value: rule }))),
+        registered: Map.groupBy(registered, ({ sender }) => sender.toLowerCase()),
+        pools: new Map(pools.map((each) => [poolKey(each.name, each.ownerId), each])),
+        isEmpty: rules.length === 0 && pools.length === 0,
+        anySticky: pools.some(({ sticky }) => sticky),
+      };
+    },
+  };
+}
+
+const poolKey = (name: string, ownerId: number | null): string => `${name}/${ownerId ?? ''}`;
+
+type Target = ChosenSender | { readonly pool: NumberPool };
+
+/** Applies the rules to a sender, before a pool picks a number. */
+function targetOf(asked: AskedSender, tables: Tables): Target {
+  const { accountId, destination, sender } = asked;
+  const name = poolNameOf(sender);
+  if (name !== null) return poolNamed(name, accountId, tables);
+  const rule = sender === '' ? undefined : tables.rules.find('', destination);
+  if (rule === undefined || passes(asked, rule, tables)) return { sender };
+  if (rule.replacement === null) return { fault: 'sender_not_allowed' };
+  const replacing = poolNameOf(rule.replacement);
+  return replacing === null ? { sender: rule.replacement } : poolNamed(replacing, accountId, tables);
+}
+
+/** Finds a pool; the account's own goes before one of all accounts. */
+function poolNamed(name: string, accountId: number, { pools }: Tables): Target {
+  const pool = pools.get(poolKey(name, accountId)) ?? pools.get(poolKey(name, null));
+  return pool ? { pool } : { fault: 'no_pool' };
+}
+
+const HAS_LETTERS = /[^+0-9]/;
+
+function passes({ accountId, destination, sender }: AskedSender, rule: SenderRule, { registered }: Tables): boolean {
+  const isAllowed = !rule.registeredOnly && (rule.alphanumeric === 'allowed' || !HAS_LETTERS.test(sender));
+  if (isAllowed) return true;
+  return (registered.get(sender.toLowerCase()) ?? []).some(
+    ({ prefix, ownerId }) => destination.startsWith(`+${prefix}`) && (ownerId === null || ownerId === accountId),
+  );
+}
+
+type Key = Omit<StickySender, 'sender'>;
+type Rules = Pick<SenderRules, 'stickyPoolOf'>;
+
+/**
+ * Looks up which of these recipients of one account keep the number of a pool that they know, in one statement if any.
+ */
+export async function findStickySenders(db: Db, rules: Rules, asked: readonly AskedSender[]): Promise<FindSticky> {
+  const keys = keysOf(rules, asked);
+  return keys.length === 0 ? NO_STICKY : finderIn(keys, byKey(await listSticky(db, keys)));
+}
+
+/**
+ * Creates a function that looks up which of these recipients of one account keep the number of a pool that they know.
+ * Concurrent requests share one statement; messages from no pool, or from one in which no recipient keeps a number,
+ * need none.
+ */
+export function createStickyLookup(db: Db, rules: Rules): (asked: readonly AskedSender[]) => Promise<FindSticky> {
+  const find = groupCommit<readonly Key[], ReadonlyMap<string, string>>({
+    maxItems: 200,
+    async flush(lists) {
+      const keys = new Map(lists.flat().map((key) => [keyOf(key), key]));
+      const found = byKey(await listSticky(db, [...keys.values()]));
+      return lists.map(() => found);
+    },
+  });
+  return async (asked) => {
+    const keys = keysOf(rules, asked);
+    return keys.length === 0 ? NO_STICKY : finderIn(keys, await find(keys));
+  };
+}
+
+/**
+ * Records which pools have no recipients any more who keep a number, so that messages from them need no look-up;
+ * running processes follow immediately. Returns how many there were.
+ */
+export async function endStickyPools(pool: Pool): Promise<number> {
+  let ended = 0;
+  // The lock comes first: a number that joins meanwhile may bring new recipients.
+  for (const { id } of await listStickyPools(pool))
+    ended += await transaction(pool, async (tx) => {
+      const locked = await lockPool(tx, { id });
+      const changed = locked ? await updatePoolNotSticky(tx, locked) : 0;
+      if (changed > 0) await notifyRoutingChange(tx);
+      return changed;
+    });
+  return ended;
+}
+
+const keysOf = (rules: Rules, asked: readonly AskedSender[]): Key[] =>
+  asked.flatMap((each) => {
+    const pool = rules.stickyPoolOf(each);
+    return pool === null ? [] : [{ accountId: each.accountId, pool, destination: each.destination }];
+  });
+
+const byKey = (rows: readonly StickySender[]): ReadonlyMap<string, string> =>
+  new Map(rows.map((row) => [keyOf(row), row.sender]));
+
+/** All keys are of one account. */
+function finderIn(keys: readonly Key[], found: ReadonlyMap<string, string>): FindSticky {
+  const accountId = keys[0]?.accountId ?? 0;
+  return (pool, destination) => found.get(keyOf({ accountId, pool, destination }));
+}
+
+const keyOf = ({ accountId, pool, destination }: Key): string => `${accountId}/${pool}/${destination}`;
+
+const POOL = /^pool:([a-z0-9-]{1,20})$/;
+
+/** Returns the name of the number pool in `pool:NAME`; null for a sender that names no pool. */
+export const poolNameOf = (sender: string): string | null => POOL.exec(sender)?.[1] ?? null;
+
+/**
+ * Picks the number of a pool from which a recipient gets messages: the one whose hash with the recipient is the
+ * highest. A number that is added or removed changes the choice only of those recipients whose number it becomes or was
+ * (`insertSticky` makes the same choice). Undefined if the pool is empty.
+ */
+export function pickNumber(numbers: readonly string[], destination: string): string | undefined {
+  let best: string | undefined;
+  let highest = '';
+  for (const number of numbers) {
+    // For an even spread, not for secrecy: PostgreSQL has the same function.
+    const value = hash('md5', `${destination}/${number}`);
+    if (value > highest) [best, highest] = [number, value];
+  }
+  return best;
+}

@@ -1,0 +1,60 @@
+import { accepted, createScriptedCarrier, retry } from '../../test/support/carriers/scripted-carrier.ts';
+import { createTally, tallied } from './connection-store.ts';
+import { expect, test } from 'vitest';
+
+const at = new Date('2026-03-01T12:00:00Z');
+const refused = (text: string) =>
+  ({ kind: 'refused', status: 'REJECTED', code: 'ESME_RINVDSTADR', text, carrierIds: [] }) as const;
+
+test('outcomes are counted by kind, and accepted messages are counted once', () => {
+  const tally = createTally(() => at);
+  for (const outcome of [
+    accepted('1'),
+    accepted('2'),
+    refused('no'),
+    retry(10),
+    { kind: 'unknown', text: 'cut', carrierIds: [] },
+  ] as const)
+    tally.record(outcome);
+  expect(tally.take()).toMatchObject({
+    accepted: 2,
+    refused: 1,
+    retried: 1,
+    unknown: 1,
+    lastError: 'cut',
+    lastErrorAt: at,
+  });
+  expect(tally.take()).toMatchObject({
+    accepted: 0,
+    refused: 0,
+    retried: 0,
+    unknown: 0,
+    perSecond: 0,
+    lastError: 'cut',
+  });
+});
+
+test('a link without room does not count as an answer, and numbers in answers are masked', () => {
+  const tally = createTally(() => at);
+  tally.record(retry(0, false, 'NOT_SENT'));
+  expect(tally.take()).toMatchObject({ retried: 0, lastError: null, lastErrorAt: null });
+  tally.record(refused('+393331234567 is barred'));
+  expect(tally.take().lastError).toBe('ESME_RINVDSTADR +39333*****67 is barred');
+});
+
+test('a carrier whose outcomes are counted works as before', async () => {
+  const tally = createTally(() => at);
+  const carrier = createScriptedCarrier();
+  const counted = tallied(carrier, tally);
+  expect(counted.room()).toBe(carrier.room());
+  const submission = {
+    messageId: 'm',
+    destination: '+39333',
+    sender: 'A',
+    body: '',
+    validUntil: null,
+    wantReceipt: true,
+  };
+  expect(await counted.submit(submission)).toEqual(accepted('m'));
+  expect(tally.take().accepted).toBe(1);
+});

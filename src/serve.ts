@@ -1,0 +1,351 @@
+import { ACCOUNTS_CHANNEL } from './accounts/accounts.ts';
+import { createAuthenticator } from './accounts/authenticate.ts';
+import type { LoginLimits } from './accounts/password.ts';
+import { buildApi } from './api.ts';
+import {
+  type Base,
+  type Closers,
+  createDemo,
+  missSandbox,
+  NEVER_STOPPING,
+  openBase,
+  openSandbox,
+  openTracing,
+  startWith,
+  type Stopping,
+  traceReceipts,
+} from './base.ts';
+import { startLoop } from './core/background.ts';
+import type { Config } from './core/config.ts';
+import { createReports } from './core/db/reports.ts';
+import { createSharedLimiter } from './core/db/shared-limiter.ts';
+import { openWorkerSession } from './core/db/worker-session.ts';
+import { healthRoutes } from './core/http/health.ts';
+import { closeWithin, createServer, listen } from './core/http/server.ts';
+import { createAnswerStore } from './core/idempotency.ts';
+import type { Log } from './core/log.ts';
+import { collectProcessMetrics, createMetrics, type Metrics, reportOf, showReports } from './core/metrics.ts';
+import { systemClock } from './core/time.ts';
+import type { Tracing } from './core/tracing.ts';
+import { createWaker, type Waker } from './dispatch/pump.ts';
+import { INBOX_CHANNEL } from './inbox/conversations.ts';
+import { createPresence, PRESENCE_CHANNEL } from './inbox/presence.ts';
+import { createHub } from './inbox/stream.ts';
+import { type Accept, createAccept } from './messages/accept.ts';
+import { createCallbackStore } from './messages/callbacks.ts';
+import { createRecentMessages, type RecentMessages } from './messages/new-messages.ts';
+import type { Lookups } from './messages/prepare.ts';
+import { createPriceList } from './money/prices.ts';
+import type { NewAccount } from './operate/account-commands.ts';
+import { alertTasks } from './operate/alerts.ts';
+import { createPeersProbe, createProbes, type Member, registerGauges } from './probes.ts';
+import { ROUTING_CHANNEL } from './routing/connection-store.ts';
+import { type Costs, createCostList } from './routing/costs.ts';
+import { createNetworkFinder, openService } from './routing/number-lookups.ts';
+import { createRouter } from './routing/router.ts';
+import { createSenderRules } from './routing/sender-rules.ts';
+import { createReceivers, type Receivers } from './routing/supervise.ts';
+import { remotePage } from './sandbox/sandbox-commands.ts';
+import type { Sandbox } from './sandbox/sandbox-store.ts';
+import { startCallbackServer } from './sandbox/sandbox.ts';
+import { countRefusedConnections, countSubmits, type SmppServer, startSmppServer } from './smpp-server/server.ts';
+import { SMPP_CHANNEL } from './webhooks/smpp-outbox.ts';
+import { createTaskRunner, FOLLOWERS, startWorker } from './worker.ts';
+import type { Pool } from 'pg';
+import { Registry } from 'prom-client';
+
+/** The parts of the program that one process runs; `serve` runs all of them. */
+export type Roles = { readonly api: boolean; readonly worker: boolean; readonly sandbox: boolean };
+
+export type Program = {
+  /** The origin at which the API listens; null without the API. */
+  readonly address: string | null;
+  /**
+   * The origin at which a process without the API serves health and metrics (WORKER_PORT); null without that setting,
+   * and with the API, which serves them itself.
+   */
+  readonly health: string | null;
+  /** The demo account, if this start created it. */
+  readonly demo: NewAccount | undefined;
+  /**
+   * Completes the requests in progress, drains the windows and commits the outcomes, within 10 s. Work that hangs is
+   * abandoned: then it rejects, within 15 s, and names what did not end.
+   */
+  stop(): Promise<void>;
+};
+
+/** Notifications announce changes of routes and prices immediately; this interval covers missed ones. */
+const ROUTES_MS = 10_000;
+
+const STOP_HTTP_MS = 3000;
+
+/** Runtime options of the program that are not settings. */
+type Circumstances = {
+  readonly stopping?: Stopping;
+  /** This process, if the program runs in several. */
+  readonly member?: Member;
+};
+
+/** Starts the program, as `startWith` does, with these roles in this process. */
+export const startProgram = (
+  config: Config,
+  roles: Roles,
+  { stopping = NEVER_STOPPING, member }: Circumstances = {},
+): Promise<Program> => startWith(stopping, (closers) => open(config, roles, { closers, stopping, member }));
+
+/**
+ * Opens sandbox carriers, worker and API on the database, in this order.
+ */
+async function open(
+  config: Config,
+  roles: Roles,
+  { closers, stopping, member }: { closers: Closers; stopping: Stopping; member: Member | undefined },
+): Promise<Omit<Program, 'stop'>> {
+  const { base: opened, embedded } = await openBase(config, closers, { stopping, processNumber: member?.number });
+  const sandbox = member ? null : roles.sandbox ? await openSandbox(opened) : await missSandbox(opened);
+  const apps = sandbox?.social.apps ?? member?.sandbox?.apps;
+  const base = apps ? { ...opened, config: { ...config, social: apps } } : opened;
+  const demo = embedded && roles.api ? await createDemo(base, sandbox) : undefined;
+  const metrics = openMetrics(base.pool, member);
+  const tracing = openTracing(base);
+  const routing = await openRouting(base);
+  const waker = createWaker(base.pool);
+  const recentMessages = roles.worker ? createRecentMessages() : null;
+  stopping.signal.throwIfAborted();
+  if (recentMessages) await openWorker(base, { waker, recentMessages, routing, sandbox: apps !== undefined, tracing });
+  else await runWithoutWorker(base, routing);
+  stopping.signal.throwIfAborted();
+  const parts = { waker, recentMessages, routing, sandbox, member, metrics, tracing };
+  const address = roles.api ? await openApi(base, parts) : null;
+  return { address, health: roles.api ? null : await openHealth(base, metrics), demo };
+}
+
+type Routing = {
+  readonly tables: Lookups;
+  readonly costs: Costs;
+  readonly receivers: Receivers;
+  readonly reloadSoon: () => void;
+};
+
+async function openRouting({ config, pool, log, secretKey, outbound, onStop }: Base): Promise<Routing> {
+  const costs = createCostList(pool);
+  const router = createRouter(pool, costs.find, costs.dependsOnNetwork);
+  const prices = createPriceList(pool);
+  const senderRules = createSenderRules(pool);
+  const outside = { secretKey, guard: outbound.guard };
+  const networks = createNetworkFinder({
+    pool,
+    log,
+    networkUse: router.networkUse,
+    open: (service) => openService(service, outside),
+    perDay: config.numberLookupsPerDay,
+  });
+  onStop('look-ups', networks.close);
+  const receivers = createReceivers({ pool, secretKey, log });
+  const reload = (): Promise<unknown> =>
+    Promise.all([router, prices, costs, senderRules, networks, receivers].map((part) => part.reload()));
+  await reload();
+  const loop = startLoop('routes and prices', () => reload().then(() => ROUTES_MS), log);
+  onStop('routes and prices', loop.stop);
+  return {
+    tables: {
+      findRoute: router.find,
+      findPrice: prices.find,
+      maySend: router.maySend,
+      senderRules,
+      networks,
+    },
+    costs,
+    receivers,
+    reloadSoon: loop.wake,
+  };
+}
+
+type WorkerParts = {
+  readonly waker: Waker;
+  readonly recentMessages: RecentMessages;
+  readonly routing: Routing;
+  readonly sandbox: boolean;
+  readonly tracing: Tracing | null;
+};
+
+async function openWorker(
+  { onStop, ...base }: Base,
+  { waker, recentMessages, routing, sandbox, tracing }: WorkerParts,
+): Promise<void> {
+  const worker = await startWorker({
+    ...base,
+    waker,
+    recentMessages,
+    tables: routing.tables,
+    costs: routing.costs,
+    clock: systemClock,
+    sandbox: () => sandbox,
+    tracing,
+    onRoutingChange: routing.reloadSoon,
+  });
+  onStop('worker', () => worker.stop(5000));
+}
+
+/**
+ * Reloads routes and prices when they change, and watches for alerts, such as one for no running worker: for a process
+ * without a worker, which would do both itself.
+ */
+async function runWithoutWorker(base: Base, { reloadSoon }: Routing): Promise<void> {
+  const { connectionString, log, onStop } = base;
+  const channels = [ROUTING_CHANNEL];
+  const session = await openWorkerSession({ connectionString, channels, onNotify: reloadSoon, log });
+  onStop('notifications', session.close);
+  const tasks = createTaskRunner(alertTasks({ ...base, now: systemClock.now }), { paused: () => false, log });
+  tasks.start();
+  onStop('alerts', tasks.stop);
+}
+
+type ApiParts = {
+  readonly waker: Waker;
+  /** Null in a process without pumps. */
+  readonly recentMessages: RecentMessages | null;
+  readonly routing: Routing;
+  readonly sandbox: Sandbox | null;
+  readonly member: Member | undefined;
+  readonly metrics: Metrics;
+  readonly tracing: Tracing | null;
+};
+
+async function openApi(
+  { config, connectionString, pool, log, secretKey, outbound: outlet, storage, links, onStop }: Base,
+  { waker, recentMessages, routing, sandbox, member, metrics, tracing }: ApiParts,
+): Promise<string> {
+  const { authenticate, checkPassword, signInLimits, loginLimits, close, ...counts } = createAuthenticator({
+    pool,
+    log,
+  });
+  onStop('authentication', close);
+  const inboxHub = createHub({ pool, log });
+  const presence = createPresence(pool);
+  const smpp = openSmpp({ config, pool, log, limits: loginLimits, metrics, onStop });
+  const session = await openWorkerSession({
+    connectionString,
+    log,
+    channels: [...counts.channels, INBOX_CHANNEL, PRESENCE_CHANNEL, ...smpp.channels],
+    onNotify(channel, payload) {
+      if (smpp.channels.includes(channel)) smpp.onNotify(channel, payload);
+      else if (channel === INBOX_CHANNEL) inboxHub.wake(payload === '' ? null : Number(payload));
+      else if (channel === PRESENCE_CHANNEL) presence.hear(payload);
+      else counts.onNotify(channel, payload);
+    },
+  });
+  onStop('notifications', session.close);
+  const { tables, receivers } = routing;
+  const reports = createReports({ pool, standbysUrl: config.databaseUrlRead, log });
+  onStop('standbys', reports.close);
+  const accept = createAccept({ pool, tables, waker, recentMessages, tracing });
+  const app = buildApi({
+    config,
+    pool,
+    reports,
+    log,
+    metrics,
+    clock: systemClock,
+    probes: member ? [...createProbes(pool), createPeersProbe(member)] : createProbes(pool),
+    authenticate,
+    checkPassword,
+    signInLimits,
+    receivers,
+    storeCallback: createCallbackStore({
+      pool,
+      clock: systemClock,
+      log,
+      ...FOLLOWERS,
+      onMatched: tracing ? traceReceipts(tracing) : undefined,
+    }),
+    accept,
+    tracing,
+    tables,
+    answers: createAnswerStore({ pool, secretKey }),
+    secretKey,
+    outbound: outlet,
+    storage,
+    links,
+    inboxHub,
+    presence,
+    socialPage: sandbox?.social.page ?? (member?.sandbox ? remotePage(member.sandbox.socialUrl) : null),
+    onTemplatesChange: FOLLOWERS.onTemplatesChange,
+  });
+  const address = await listen(app, config);
+  onStop('API', () => closeWithin(app, STOP_HTTP_MS));
+  await smpp.listen({ accept, owner: session.owner });
+  if (sandbox || member?.sandbox) {
+    const callbacks = await startCallbackServer(app.routing, member?.sandbox?.callbackPort ?? 0);
+    onStop('callbacks of the sandbox', callbacks.close);
+    await sandbox?.startCallbacks(callbacks.port);
+  }
+  return address;
+}
+
+/** Serves health and metrics of a process without the API. Returns the origin, or null without WORKER_PORT. */
+async function openHealth({ config, pool, log, onStop }: Base, metrics: Metrics): Promise<string | null> {
+  if (config.workerPort === undefined) return null;
+  const app = createServer({ config, log, metrics });
+  healthRoutes(app, { probes: createProbes(pool), metrics });
+  const origin = await listen(app, config, { port: config.workerPort, setting: 'WORKER_PORT' });
+  onStop('health', () => closeWithin(app, STOP_HTTP_MS));
+  return origin;
+}
+
+/**
+ * Returns the metrics of the whole program. With several processes, they are the same whichever process is scraped;
+ * gauges of the database appear once.
+ */
+function openMetrics(pool: Pool, member?: Member): Metrics {
+  const metrics = createMetrics();
+  collectProcessMetrics(metrics);
+  const database = member ? new Registry() : metrics.registry;
+  registerGauges(database, pool);
+  if (!member) return metrics;
+  member.onReport(() => reportOf(metrics, member.number));
+  return {
+    ...metrics,
+    scrape: async () => `${await showReports(await member.collectReports())}\n${await database.metrics()}`,
+  };
+}
+
+const SENDS_CHANNEL = 'heliograph_smpp_sends';
+
+type Parts = {
+  readonly config: Config;
+  readonly pool: Pool;
+  readonly log: Log;
+  readonly limits: LoginLimits;
+  readonly metrics: Pick<Metrics, 'registry'>;
+  readonly onStop: Closers['add'];
+};
+
+/** The SMPP server of a process with the API. Without a port, it has no channels and listens nowhere. */
+function openSmpp({ config, pool, log, limits, metrics, onStop }: Parts) {
+  const isWanted = config.smpp.port !== undefined || config.smpp.tlsPort !== undefined;
+  const limiter = createSharedLimiter({ db: pool, log, channel: SENDS_CHANNEL });
+  let server: SmppServer | null = null;
+  return {
+    /** The NOTIFY channels whose notifications go to `onNotify`. */
+    channels: isWanted ? [ACCOUNTS_CHANNEL, SMPP_CHANNEL, SENDS_CHANNEL] : [],
+    onNotify(channel: string, payload: string): void {
+      if (channel === SENDS_CHANNEL) limiter.onNotify(payload);
+      else if (channel === SMPP_CHANNEL) server?.onDeliveries();
+      else server?.onAccountChange(payload);
+    },
+    /** Starts to listen, as the process with this advisory lock. */
+    async listen({ accept, owner }: { readonly accept: Accept; readonly owner: number }): Promise<void> {
+      if (!isWanted) return;
+      onStop('SMPP sends', limiter.close);
+      const { maxScheduleDays } = config;
+      const { passedTags, strangersPerMinute } = config.smpp;
+      const limited = { limits, limiter, maxScheduleDays, passedTags, strangersPerMinute };
+      const options = { listen: config.smpp, pool, accept, clock: systemClock, ...limited };
+      const counters = { answered: countSubmits(metrics), refused: countRefusedConnections(metrics) };
+      const started = await startSmppServer({ ...options, owner, log, ...counters });
+      server = started;
+      onStop('SMPP server', () => started.close());
+    },
+  };
+}

@@ -1,0 +1,391 @@
+import { testDatabase } from '../../test/support/database.ts';
+import { freeOver } from '../../test/support/drafts.ts';
+import {
+  bindAs,
+  connectRaw,
+  gatedAccept,
+  newCredential,
+  startServer,
+  storingAccept,
+} from '../../test/support/smpp-server.ts';
+import { until } from '../../test/support/until.ts';
+import { operatorAuthor } from '../accounts/audit.ts';
+import { removeCredential } from '../accounts/smpp-credentials.ts';
+import { many, one, sql } from '../core/db/query.ts';
+import { transaction } from '../core/db/transaction.ts';
+import { createWaker } from '../dispatch/pump.ts';
+import { type Accept, createAccept } from '../messages/accept.ts';
+import { loadJobs } from '../messages/load.ts';
+import { findTimeline } from '../messages/timeline.ts';
+import { createAccount } from '../operate/account-commands.ts';
+import { EMPTY_MESSAGE, encodePdu } from '../smpp/pdu.ts';
+import { STATUS } from '../smpp/status.ts';
+import { cStringValue, decodeTlvs } from '../smpp/wire.ts';
+import { CLIENT_ID_TAG, OWN_STATUS } from './read-submit.ts';
+import { beforeAll, describe, expect, test } from 'vitest';
+
+const database = testDatabase();
+const { pool } = database;
+
+let accountId: number;
+beforeAll(async () => {
+  ({ accountId } = await createAccount(pool, { name: 'Acme', plan: 'unlimited', ratePerMinute: 0 }));
+});
+
+const NUMBER = '351912345678';
+const messageOf = (id: unknown) =>
+  one<{ body: string; sender: string; destination: string; source: string }>(
+    pool,
+    sql`SELECT body, sender, destination, source FROM message WHERE id = ${String(id)}::uuid`,
+  );
+async function bindNew(settings: Parameters<typeof newCredential>[2] = {}, options = {}) {
+  const server = await startServer(database, options);
+  return bindAs(server, await newCredential(pool, accountId, settings), 'transceiver');
+}
+
+test('an id is answered when its message is committed, with what was submitted', async () => {
+  const client = await bindNew();
+  const { command_status, message_id } = await client.submit(NUMBER, { short_message: Buffer.from('Hello') });
+  expect(command_status).toBe(0);
+  expect(await messageOf(message_id)).toEqual({
+    body: 'Hello',
+    sender: 'ACME',
+    destination: `+${NUMBER}`,
+    source: 'API',
+  });
+});
+
+test('the timeline of a message names the credential, also when that was deleted', async () => {
+  const server = await startServer(database);
+  const credential = await newCredential(pool, accountId);
+  const client = await bindAs(server, credential);
+  const { message_id } = await client.submit(NUMBER);
+  const actor = { accountId, operations: new Set<never>() };
+  const beginning = async () => (await findTimeline(pool, actor, String(message_id)))?.events[0]?.text;
+  expect(await beginning()).toBe(`by SMPP credential ${credential.id} (${credential.systemId})`);
+  await transaction(pool, (tx) => removeCredential(tx, operatorAuthor(accountId), credential));
+  expect(await beginning()).toBe(`by SMPP credential ${credential.id}`);
+});
+
+test('what a part holds, and the parameters that pass, are loaded for the carrier as they came', async () => {
+  const server = await startServer(database, { passedTags: new Set([0x1401]) });
+  const { systemId, password } = await newCredential(pool, accountId);
+  const client = await connectRaw(server.port);
+  const rest = { systemType: '', interfaceVersion: 0x34, addrTon: 0, addrNpi: 0, addressRange: '' };
+  client.send(encodePdu({ command: 'bind_transmitter', status: 0, sequence: 1, systemId, password, ...rest }));
+  await until('it is bound', () => client.received.length === 1);
+  const [udh, data] = [Buffer.from('050003420201', 'hex'), Buffer.from('0048d83d', 'hex')];
+  const fields = { source: 'ACME', destination: NUMBER, esmClass: 0x40, dataCoding: 8 };
+  const shortMessage = Buffer.concat([udh, data]);
+  const tlvs = new Map([[0x1401, Buffer.from('mine')]]);
+  client.send(
+    encodePdu({ ...EMPTY_MESSAGE, command: 'submit_sm', status: 0, sequence: 2, ...fields, shortMessage, tlvs }),
+  );
+  await until('it is answered', () => client.received.length === 2);
+  const [, answer] = client.received;
+  const id = answer && 'messageId' in answer ? answer.messageId : '';
+  const [[job] = []] = await loadJobs(pool, [{ accountId, ids: [id] } as never]);
+  expect(job).toMatchObject({ messageId: id, body: 'H\ufffd', binary: { udh, data, dataCoding: 8 } });
+  expect(decodeTlvs(job?.tlvs ?? new Uint8Array())).toEqual(tlvs);
+});
+
+test('ids are written as the credential says', async () => {
+  const hex = await bindNew({ messageIds: 'hex' });
+  expect((await hex.submit(NUMBER))['message_id']).toMatch(/^[0-9a-f]{32}$/);
+  const decimal = await bindNew({ messageIds: 'decimal' });
+  const id = (await decimal.submit(NUMBER))['message_id'];
+  expect(id).toMatch(/^\d{37,38}$/);
+  expect((await decimal.request('query_sm', { message_id: id, source_addr: 'ACME' })).command_status).toBe(0);
+});
+
+describe('a refusal has its status, and stores nothing', () => {
+  test.each([
+    ['no route', { destination_addr: '441234567890' }, OWN_STATUS.no_route],
+    ['no number', { destination_addr: '1' }, STATUS.ESME_RINVDSTADR],
+    ['no sender', { source_addr: 'Far too long a name' }, STATUS.ESME_RINVSRCADR],
+    ['no text', { short_message: Buffer.alloc(0) }, STATUS.ESME_RINVMSGLEN],
+    ['a validity that is over', { validity_period: '200101000000000+' }, STATUS.ESME_RINVEXPIRY],
+  ])('%s', async (_, fields, status) => {
+    const client = await bindNew();
+    const before = await one<{ n: number }>(pool, sql`SELECT count(*)::int AS n FROM message`);
+    expect((await client.submit(NUMBER, fields)).command_status).toBe(status);
+    expect(await one(pool, sql`SELECT count(*)::int AS n FROM message`)).toEqual(before);
+  });
+
+  test('an opted-out number', async () => {
+    const client = await bindNew();
+    await pool.query(
+      `INSERT INTO opt_out (account_id, phone_number, channel, source) VALUES ($1, '+351912000000', 'SMS', 'API')`,
+      [accountId],
+    );
+    expect((await client.submit('351912000000')).command_status).toBe(OWN_STATUS.opted_out);
+  });
+
+  test('insufficient credit', async () => {
+    const poor = await createAccount(pool, { name: 'Poor', plan: 'production', creditMicros: 0 });
+    const tables = { ...freeOver(() => [1]), findPrice: () => ({ unitMicros: 5, refundUndelivered: false }) };
+    const accept = createAccept({ pool, tables, waker: createWaker(pool), recentMessages: null });
+    const server = await startServer(database, { accept });
+    const client = await bindAs(server, await newCredential(pool, poor.accountId));
+    expect((await client.submit(NUMBER)).command_status).toBe(OWN_STATUS.no_credit);
+  });
+});
+
+test("a client's own id makes a repeated submit the same message, and other content a conflict", async () => {
+  const server = await startServer(database);
+  const { systemId, password } = await newCredential(pool, accountId);
+  const client = await connectRaw(server.port);
+  const rest = { systemType: '', interfaceVersion: 0x34, addrTon: 0, addrNpi: 0, addressRange: '' };
+  client.send(encodePdu({ command: 'bind_transmitter', status: 0, sequence: 1, systemId, password, ...rest }));
+  await until('it is bound', () => client.received.length === 1);
+  const submit = (sequence: number, text: string): void =>
+    client.send(
+      encodePdu({
+        ...EMPTY_MESSAGE,
+        command: 'submit_sm',
+        status: 0,
+        sequence,
+        source: 'ACME',
+        destination: NUMBER,
+        shortMessage: Buffer.from(text),
+        tlvs: new Map([[CLIENT_ID_TAG, cStringValue('order-1')]]),
+      }),
+    );
+  submit(2, 'once');
+  submit(3, 'once');
+  submit(4, 'twice');
+  await until('all are answered', () => client.received.length === 4);
+  const [first, second, third] = client.received.slice(1).sort((a, b) => a.sequence - b.sequence);
+  expect([first?.status, second?.status, third?.status]).toEqual([0, 0, STATUS.ESME_RSUBMITFAIL]);
+  expect(second).toMatchObject({ messageId: first && 'messageId' in first ? first.messageId : '' });
+});
+
+test('beyond its rate a client is throttled, and another one is not', async () => {
+  const server = await startServer(database);
+  const slow = await bindAs(server, await newCredential(pool, accountId, { tps: 3 }));
+  const other = await bindAs(server, await newCredential(pool, accountId));
+  const statuses = await Promise.all(
+    Array.from({ length: 20 }, async () => (await slow.submit(NUMBER)).command_status),
+  );
+  expect(new Set(statuses)).toEqual(new Set([0, STATUS.ESME_RTHROTTLED]));
+  expect(statuses.filter((status) => status === 0).length).toBeLessThanOrEqual(6);
+  expect((await other.submit(NUMBER)).command_status).toBe(0);
+});
+
+test('no more requests are read than the window holds before they are answered', async () => {
+  const gate = gatedAccept(pool);
+  const client = await bindNew({ window: 5 }, { accept: gate.accept });
+  const submits = Array.from({ length: 200 }, () => client.submit(NUMBER));
+  await until('five are read', () => gate.begun() === 5);
+  // A second client shows that the server works meanwhile; what the first sent has long arrived.
+  const enquiry = (await bindNew()).request('enquire_link');
+  expect((await enquiry).command_status).toBe(0);
+  expect(gate.begun()).toBe(5);
+  gate.release();
+  expect(new Set((await Promise.all(submits)).map((pdu) => pdu.command_status))).toEqual(new Set([0]));
+  expect(gate.begun()).toBe(200);
+});
+
+test('a failure of the database is temporary, and the bind stays', async () => {
+  const storing = storingAccept(pool);
+  let failures = 1;
+  const accept: Accept = {
+    ...storing,
+    one: (...given) => (failures-- > 0 ? Promise.reject(new Error('the server is away')) : storing.one(...given)),
+  };
+  const client = await bindNew({}, { accept });
+  expect((await client.submit(NUMBER)).command_status).toBe(STATUS.ESME_RSYSERR);
+  expect((await client.submit(NUMBER)).command_status).toBe(0);
+});
+
+test('data_sm and submit_multi send, the latter to each number it can', async () => {
+  const client = await bindNew();
+  const data = await client.request('data_sm', {
+    source_addr_ton: 5,
+    source_addr: 'ACME',
+    dest_addr_ton: 1,
+    dest_addr_npi: 1,
+    destination_addr: NUMBER,
+    message_payload: Buffer.from('by data'),
+  });
+  expect(data.command_status).toBe(0);
+  expect(await messageOf(data['message_id'])).toMatchObject({ body: 'by data' });
+  const multi = await client.request('submit_multi', {
+    source_addr_ton: 5,
+    source_addr: 'ACME',
+    dest_address: ['351912345001', '441234567890', '351912345002'].map((destination_addr) => ({
+      dest_addr_ton: 1,
+      dest_addr_npi: 1,
+      destination_addr,
+    })),
+    short_message: Buffer.from('to many'),
+  });
+  expect(multi.command_status).toBe(0);
+  expect(multi['unsuccess_sme']).toMatchObject([
+    { destination_addr: '441234567890', error_status_code: OWN_STATUS.no_route },
+  ]);
+  const sent = await many<{ destination: string }>(
+    pool,
+    sql`SELECT destination FROM message WHERE body = 'to many' ORDER BY destination`,
+  );
+  expect(sent.map(({ destination }) => destination)).toEqual(['+351912345001', '+351912345002']);
+});
+
+test("a client's own id makes a repeated submit_multi the same messages under the same id", async () => {
+  const server = await startServer(database);
+  const { systemId, password } = await newCredential(pool, accountId);
+  const client = await connectRaw(server.port);
+  const rest = { systemType: '', interfaceVersion: 0x34, addrTon: 0, addrNpi: 0, addressRange: '' };
+  client.send(encodePdu({ command: 'bind_transmitter', status: 0, sequence: 1, systemId, password, ...rest }));
+  await until('it is bound', () => client.received.length === 1);
+  const destinations = ['351912345011', '351912345012', '351912345011'].map((address) => ({ ton: 1, npi: 1, address }));
+  const submit = async (sequence: number, id: string) => {
+    const fields = { source: 'ACME', destinations, shortMessage: Buffer.from('to all, once') };
+    const tlvs = new Map([[CLIENT_ID_TAG, cStringValue(id)]]);
+    client.send(encodePdu({ ...EMPTY_MESSAGE, command: 'submit_multi', status: 0, sequence, ...fields, tlvs }));
+    await until('it is answered', () => client.received.some((pdu) => pdu.sequence === sequence));
+    return client.received.find((pdu) => pdu.sequence === sequence);
+  };
+  const first = await submit(2, 'multi-1');
+  expect(first).toMatchObject({ command: 'submit_multi_resp', status: 0, unsuccessful: [] });
+  expect(await submit(3, 'multi-1')).toEqual({ ...first, sequence: 3 });
+  const other = await submit(4, 'multi-2');
+  expect(other).not.toMatchObject({ messageId: first && 'messageId' in first ? first.messageId : '' });
+  const { n } = await one<{ n: number }>(pool, sql`SELECT count(*)::int AS n FROM message WHERE body = 'to all, once'`);
+  expect(n).toBe(6);
+});
+
+describe('a message that was submitted', () => {
+  test('is found by its id and its sender, by its own account alone', async () => {
+    const client = await bindNew();
+    const { message_id } = await client.submit(NUMBER);
+    expect(await client.request('query_sm', { message_id, source_addr: 'ACME' })).toMatchObject({
+      command_status: 0,
+      message_id,
+      message_state: 1,
+      error_code: 0,
+    });
+    const other = await createAccount(pool, { name: 'Stranger', plan: 'unlimited', ratePerMinute: 0 });
+    const server = await startServer(database);
+    const stranger = await bindAs(server, await newCredential(pool, other.accountId));
+    for (const request of ['query_sm', 'cancel_sm', 'replace_sm'])
+      expect((await stranger.request(request, { message_id, source_addr: 'ACME' })).command_status).toBe(
+        STATUS.ESME_RINVMSGID,
+      );
+    expect((await client.request('query_sm', { message_id, source_addr: 'OTHER' })).command_status).toBe(
+      STATUS.ESME_RINVMSGID,
+    );
+  });
+
+  test('is found by the sender that its customer gave it, whatever rules have made of that', async () => {
+    const client = await bindNew({ senders: ['ACME'] });
+    const { message_id } = await client.submit(NUMBER, { schedule_delivery_time: '000000010000000R' });
+    // As a rule for senders leaves it.
+    await pool.query(`UPDATE message SET asked_sender = sender, sender = '+351910000000' WHERE id = $1`, [message_id]);
+    const ask = (command: string, more: object = {}) =>
+      client.request(command, { message_id, source_addr: 'ACME', ...more }).then((answer) => answer.command_status);
+    expect(await ask('query_sm')).toBe(0);
+    expect(await ask('replace_sm', { short_message: Buffer.from('another') })).toBe(0);
+    expect(await ask('cancel_sm')).toBe(0);
+  });
+
+  test('is cancelled while it waits, once', async () => {
+    const client = await bindNew();
+    const { message_id } = await client.submit(NUMBER, { schedule_delivery_time: '000000010000000R' });
+    const cancel = () => client.request('cancel_sm', { message_id, source_addr: 'ACME' });
+    expect((await cancel()).command_status).toBe(0);
+    expect((await cancel()).command_status).toBe(STATUS.ESME_RCANCELFAIL);
+    expect(await client.request('query_sm', { message_id, source_addr: 'ACME' })).toMatchObject({ message_state: 4 });
+    expect((await client.request('cancel_sm', { message_id: '', source_addr: 'ACME' })).command_status).toBe(
+      STATUS.ESME_RCANCELFAIL,
+    );
+  });
+
+  describe('is replaced while it waits', () => {
+    const later = { schedule_delivery_time: '000000010000000R', registered_delivery: 1 };
+    const textOf = (id: string) => messageOf(id).then(({ body }) => body);
+    const latest = async (id: unknown) => {
+      const sent = await one<{ id: string }>(
+        pool,
+        sql`SELECT replaced_by AS id FROM smpp_replacement WHERE message_id = ${String(id)}::uuid`,
+      );
+      return sent.id;
+    };
+
+    test('by another one under its id, as often as it is asked for', async () => {
+      const client = await bindNew();
+      const { message_id } = await client.submit(NUMBER, later);
+      const replace = (text: string, more: object = {}) =>
+        client.request('replace_sm', { message_id, source_addr: 'ACME', short_message: Buffer.from(text), ...more });
+      expect((await replace('second')).command_status).toBe(0);
+      const second = await latest(message_id);
+      expect((await replace('third', { registered_delivery: 1 })).command_status).toBe(0);
+      const third = await latest(message_id);
+      expect([await textOf(second), await textOf(third)]).toEqual(['second', 'third']);
+      expect(await client.request('query_sm', { message_id, source_addr: 'ACME' })).toMatchObject({
+        message_state: 1,
+        message_id,
+      });
+      const states = await many<{ id: string; status: number }>(
+        pool,
+        sql`SELECT id, status FROM message_state WHERE id IN (${String(message_id)}::uuid, ${second}::uuid, ${third}::uuid)`,
+      );
+      expect(states.map(({ id }) => id).sort()).toEqual([String(message_id), second].sort());
+      expect(new Set(states.map(({ status }) => status))).toEqual(new Set([5]));
+      // Nothing is reported about those that were replaced; the last one is cancelled under the id of the first.
+      expect(client.received).toEqual([]);
+      expect((await client.request('cancel_sm', { message_id, source_addr: 'ACME' })).command_status).toBe(0);
+      await client.until(() => client.received.length === 1);
+      expect(client.received[0]).toMatchObject({
+        receipted_message_id: message_id,
+        message_state: 4,
+        source_addr: NUMBER,
+      });
+      expect((await replace('fourth')).command_status).toBe(STATUS.ESME_RREPLACEFAIL);
+    });
+
+    test('and keeps its time where none is given, in the coding of its submit', async () => {
+      const client = await bindNew();
+      const text = Buffer.from('Привет', 'utf16le').swap16();
+      const { message_id } = await client.submit(NUMBER, { ...later, data_coding: 8, short_message: text });
+      const next = Buffer.from('Пока', 'utf16le').swap16();
+      const fields = { message_id, source_addr: 'ACME', short_message: next };
+      expect((await client.request('replace_sm', fields)).command_status).toBe(0);
+      const id = await latest(message_id);
+      expect(await textOf(id)).toBe('Пока');
+      const rows = await many<{ at: Date }>(
+        pool,
+        sql`SELECT scheduled_at AS at FROM message WHERE id IN (${id}::uuid, ${String(message_id)}::uuid)`,
+      );
+      expect(rows.map(({ at }) => at)[0]).toEqual(rows.map(({ at }) => at)[1]);
+    });
+
+    test('with the difference of their prices, or stays as it was', async () => {
+      const price = 5;
+      const payer = await createAccount(pool, { name: 'Payer', plan: 'production', creditMicros: 3 * price });
+      const tables = { ...freeOver(() => [1]), findPrice: () => ({ unitMicros: price, refundUndelivered: false }) };
+      const accept = createAccept({ pool, tables, waker: createWaker(pool), recentMessages: null });
+      const server = await startServer(database, { accept });
+      const client = await bindAs(server, await newCredential(pool, payer.accountId));
+      const { message_id } = await client.submit(NUMBER, later);
+      const available = async () =>
+        (
+          await one<{ available: number }>(
+            pool,
+            sql`SELECT available_micros AS available FROM credit_balance WHERE account_id = ${payer.accountId}`,
+          )
+        ).available;
+      expect(await available()).toBe(2 * price);
+      const replace = (text: string) =>
+        client.request('replace_sm', { message_id, source_addr: 'ACME', short_message: Buffer.from(text) });
+      // Two parts cost the remaining credit plus the refund of the first message.
+      expect((await replace('x'.repeat(153 * 2 - 60))).command_status).toBe(0);
+      expect(await available()).toBe(price);
+      const long = { message_payload: Buffer.from('x'.repeat(153 * 4)), short_message: Buffer.alloc(0) };
+      const refused = await client.request('replace_sm', { message_id, source_addr: 'ACME', ...long });
+      expect(refused.command_status).toBe(OWN_STATUS.no_credit);
+      expect(await available()).toBe(price);
+      expect(await textOf(await latest(message_id))).toHaveLength(153 * 2 - 60);
+    });
+  });
+});

@@ -1,0 +1,346 @@
+import { invitationTasks } from './accounts/invitations.ts';
+import { passwordResetTasks } from './accounts/password-reset.ts';
+import { secondFactorTasks } from './accounts/second-factors.ts';
+import { sessionTasks } from './accounts/sessions.ts';
+import { singleSignOnTasks } from './accounts/single-sign-on.ts';
+import { traceDispatch, traceReceipts } from './base.ts';
+import { wakeCampaignsUsing } from './campaigns/lifecycle.ts';
+import { campaignTasks } from './campaigns/runner.ts';
+import { cellTasks } from './cells/pass-on.ts';
+import { importTasks } from './contacts/import.ts';
+import { createSignal, type LastRun, type Loop, startLoop, type Task } from './core/background.ts';
+import type { Config } from './core/config.ts';
+import { partitionTasks } from './core/db/partitions.ts';
+import { newOwnerKey, openWorkerSession } from './core/db/worker-session.ts';
+import { idempotencyTasks } from './core/idempotency.ts';
+import { timeOfId } from './core/ids.ts';
+import type { Log } from './core/log.ts';
+import { mailTasks } from './core/mail.ts';
+import type { Outbound } from './core/outbound-post.ts';
+import type { SecretKey } from './core/secrets.ts';
+import { type LinkSigner, type Storage, storageTasks } from './core/storage.ts';
+import { type Clock, DAY_MS, SECOND_MS } from './core/time.ts';
+import type { Tracing } from './core/tracing.ts';
+import type { Settle } from './dispatch/commit.ts';
+import { dispatchTasks, type PumpDeps, startPump, WAKE_CHANNEL, type Waker } from './dispatch/pump.ts';
+import { exportTasks } from './exports/make.ts';
+import { receiveIntoInbox } from './inbox/receive.ts';
+import { threadAnswers } from './inbox/reply.ts';
+import { inboxTasks } from './inbox/watch.ts';
+import { createMediaLinks, mediaTasks } from './media/store.ts';
+import { createAccept } from './messages/accept.ts';
+import { expiryTasks } from './messages/expiry.ts';
+import { fallbackTasks, type Revoke } from './messages/fallback.ts';
+import { createInboundInbox, inboundTasks, type OnInbound } from './messages/inbound.ts';
+import { keywordTasks, type OnAnswer } from './messages/keywords.ts';
+import { loadRecentJobs, withMedia, withNetworks } from './messages/load.ts';
+import type { RecentMessages } from './messages/new-messages.ts';
+import { pollingTasks } from './messages/polling.ts';
+import type { Lookups } from './messages/prepare.ts';
+import { createSampler, qualityTasks, type Sampler } from './messages/quality.ts';
+import { createReceiptIntake, receiptTasks, type TakeReceipt } from './messages/receipts.ts';
+import { createRestoreGuard, type RestoreGuard, restoreGuardTasks } from './messages/restore-guard.ts';
+import { scheduleTasks } from './messages/schedules.ts';
+import { sendingTasks } from './messages/send-response.ts';
+import { settleOutcomes } from './messages/settle.ts';
+import { simulationTasks } from './messages/simulation.ts';
+import { trafficTasks } from './messages/traffic.ts';
+import { alertTasks } from './operate/alerts.ts';
+import { retentionTasks } from './operate/retention.ts';
+import { workerTasks } from './operate/workers.ts';
+import { ROUTING_CHANNEL } from './routing/connection-store.ts';
+import { carrierContext, secretOf } from './routing/connections.ts';
+import type { Costs } from './routing/costs.ts';
+import { kindOf } from './routing/kinds.ts';
+import { lookupTasks } from './routing/number-lookup-store.ts';
+import { connectionTasks, superviseConnections, type Supervisor } from './routing/supervise.ts';
+import { socialTasks } from './social/profiles.ts';
+import { createResolver } from './templates/store.ts';
+import { type OnTemplatesChange, templateTasks } from './templates/sync.ts';
+import { type Deliveries, startDeliveries } from './webhooks/deliver.ts';
+import { WEBHOOKS_CHANNEL } from './webhooks/outbox.ts';
+import { smppOutboxTasks } from './webhooks/smpp-outbox.ts';
+import type { Pool } from 'pg';
+
+type WorkerDeps = {
+  readonly config: Config;
+  readonly connectionString: string;
+  readonly pool: Pool;
+  readonly secretKey: SecretKey;
+  readonly waker: Waker;
+  /** Messages that this process accepts, for its pumps. */
+  readonly recentMessages: RecentMessages;
+  /** The routes, prices and senders, in memory. */
+  readonly tables: Lookups;
+  /** Charges of carriers, in memory. */
+  readonly costs: Costs;
+  readonly outbound: Outbound;
+  readonly storage: Storage;
+  readonly links: LinkSigner;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Returns true if the sandbox carriers run, so that their connections are supervised. */
+  readonly sandbox: () => boolean;
+  /** Called when routes or connections have changed. */
+  readonly onRoutingChange: () => void;
+  /** Null if nothing is traced. */
+  readonly tracing: Tracing | null;
+};
+
+type Worker = {
+  readonly supervisor: Supervisor;
+  /** Stops claiming, drains the windows, commits the outcomes, and returns the rest to the queue. */
+  stop(deadlineMs: number): Promise<void>;
+};
+
+/**
+ * Starts everything that runs in the background: the connections to carriers, the delivery of webhooks, and the tasks,
+ * of which this is THE list.
+ */
+export async function startWorker(deps: WorkerDeps): Promise<Worker> {
+  const { pool, log, config, waker } = deps;
+  const owner = newOwnerKey();
+  const now = (): Date => deps.clock.now();
+  const guard = createRestoreGuard({ dataDir: config.dataDir, pool, owner: () => owner, log });
+  const receiptsStored = createSignal();
+  const receiptsParked = createSignal();
+  const onMatched = deps.tracing ? traceReceipts(deps.tracing) : undefined;
+  const takeReceipt = createReceiptIntake({
+    pool,
+    now,
+    log,
+    onMatched,
+    onStored: receiptsStored.raise,
+    onParked: receiptsParked.raise,
+  });
+  const sampler = createSampler(now);
+  const supervisor = supervise(deps, { owner, guard, takeReceipt, sampler });
+  const revoke: Revoke = {
+    reaches: supervisor.runs,
+    ask: (message) => supervisor.revoke(message.connectionId, message),
+  };
+  const paused = guard.paused;
+  const parts = {
+    ...deps,
+    ...FOLLOWERS,
+    owner,
+    now,
+    paused,
+    receiptsStored,
+    receiptsParked,
+    onMatched,
+    revoke,
+    supervisor,
+  };
+  const accept = createAccept(deps);
+
+  // Tasks start in this order and are closed in the reverse order, so that the restore guard is closed last.
+  const tasks: readonly Task[] = [
+    ...restoreGuardTasks(guard),
+    ...workerTasks({ config, pool, owner, states: () => runner.states() }),
+    ...receiptTasks(parts),
+    ...simulationTasks(parts),
+    ...inboundTasks(parts),
+    ...keywordTasks({ ...parts, accept, poster: deps.outbound.poster }),
+    ...pollingTasks(parts),
+    ...dispatchTasks({ ...parts, settle: settleWith(deps.costs, sampler) }),
+    ...connectionTasks(parts),
+    ...expiryTasks(parts),
+    ...scheduleTasks(parts),
+    ...campaignTasks(parts),
+    ...fallbackTasks({ ...parts, accept }),
+    ...trafficTasks(parts),
+    ...lookupTasks(parts),
+    ...qualityTasks({ ...parts, sampler }),
+    ...partitionTasks(parts),
+    ...socialTasks(parts),
+    ...retentionTasks(parts),
+    ...sessionTasks(parts),
+    ...secondFactorTasks(parts),
+    ...singleSignOnTasks(parts),
+    ...passwordResetTasks(parts),
+    ...invitationTasks(parts),
+    ...mailTasks(parts),
+    ...alertTasks(parts),
+    ...idempotencyTasks(parts),
+    ...importTasks(parts),
+    ...exportTasks(parts),
+    ...templateTasks(parts),
+    ...inboxTasks({ ...parts, accept }),
+    ...storageTasks(parts),
+    ...mediaTasks(parts),
+    ...sendingTasks(parts),
+    ...smppOutboxTasks(parts),
+    ...cellTasks({ ...parts, cells: config.cells }),
+  ];
+  const runner = createTaskRunner(tasks, { paused, log });
+  let deliveries: Deliveries | null = null;
+  const listeners: Readonly<Record<string, (payload: string) => void>> = {
+    [WAKE_CHANNEL]: (payload) => waker.wakeHere(Number(payload)),
+    [WEBHOOKS_CHANNEL]: () => deliveries?.wake(),
+    [ROUTING_CHANNEL]: deps.onRoutingChange,
+  };
+  const session = await openWorkerSession({
+    connectionString: deps.connectionString,
+    owner,
+    channels: [...new Set([...Object.keys(listeners), ...runner.channels])],
+    onNotify(channel, payload) {
+      listeners[channel]?.(payload);
+      runner.onNotify(channel, payload);
+    },
+    onLost: guard.pauseUntilCheck,
+    log,
+  });
+  try {
+    await guard.check();
+    await supervisor.reload();
+  } catch (error) {
+    await session.close();
+    throw error;
+  }
+  runner.start();
+  const started = startDeliveries({ ...parts, poster: deps.outbound.poster });
+  deliveries = started;
+
+  return {
+    supervisor,
+    async stop(deadlineMs) {
+      // Each part stops even if another one fails, as when the database is gone: anything still running keeps the
+      // process alive.
+      const sending = await Promise.allSettled([supervisor.stop(deadlineMs), started.stop(deadlineMs)]);
+      const tasksEnded = await Promise.allSettled([runner.stop()]);
+      const closed = await Promise.allSettled([session.close()]);
+      const failed = [...sending, ...tasksEnded, ...closed].find((result) => result.status === 'rejected');
+      if (failed) throw failed.reason;
+    },
+  };
+}
+
+/** Settles outcomes with the charges of their carriers, and observes their final states. */
+const settleWith =
+  (costs: Costs, sampler: Sampler): Settle =>
+  (tx, results, again) => {
+    sampler.note(results);
+    return settleOutcomes(tx, results, again, costs);
+  };
+
+type SuperviseParts = {
+  readonly owner: number;
+  readonly guard: RestoreGuard;
+  readonly takeReceipt: TakeReceipt;
+  readonly sampler: Sampler;
+};
+
+/** Runs a carrier and a pump for each connection. Reports of carriers are committed before they are acknowledged. */
+function supervise(deps: WorkerDeps, { owner, guard, takeReceipt, sampler }: SuperviseParts): Supervisor {
+  const { pool, log, clock, secretKey, waker, recentMessages } = deps;
+  const storeInbound = createInboundInbox({ pool, ...FOLLOWERS });
+  const retentionMs = deps.config.retentionDays * DAY_MS;
+  const links = createMediaLinks({ links: deps.links, publicUrl: deps.config.publicUrl });
+  const trace = deps.tracing && traceDispatch(deps.tracing);
+  const resolver = withMedia({ pool, storage: deps.storage, links, clock }, createResolver(pool));
+  return superviseConnections({
+    pool,
+    owner,
+    log,
+    sandbox: deps.sandbox,
+    makeCarrier(connection) {
+      const context = carrierContext(deps.config, connection);
+      const carrier = kindOf(connection).createCarrier(connection.settings, secretOf(connection, secretKey), context);
+      return trace ? trace.carrier(connection.name, carrier) : carrier;
+    },
+    startPump(connection, carrier) {
+      const priced = { connectionId: connection.id, costs: deps.costs };
+      const load: PumpDeps['load'] = async (chunks) =>
+        withNetworks(pool, await loadRecentJobs(pool, chunks, { recent: recentMessages, resolver }), priced);
+      const pump = startPump({
+        pool,
+        connectionId: connection.id,
+        owner,
+        carrier,
+        tps: kindOf(connection).tpsOf(connection.settings),
+        load: trace ? trace.load(connection.name, load) : load,
+        settle: settleWith(deps.costs, sampler),
+        mayBeGone: (messageId) => timeOfId(messageId).getTime() < clock.now().getTime() - retentionMs,
+        wakeOther: waker.wake,
+        paused: guard.paused,
+        log,
+      });
+      const off = waker.onWake(connection.id, pump.wake);
+      return {
+        ...pump,
+        shareRate(workers: number) {
+          pump.shareRate(workers);
+          waker.setShared(connection.id, workers > 1);
+        },
+        stop(deadlineMs: number) {
+          waker.setShared(connection.id, true);
+          return pump.stop(deadlineMs).finally(off);
+        },
+      };
+    },
+    onReceipt: (connectionId, receipt) => takeReceipt({ connectionId, receipt }),
+    onInbound: (connectionId, inbound) => storeInbound({ connectionId, inbound }),
+  });
+}
+
+type TaskRunner = {
+  /** The NOTIFY channels that wake any of the tasks. */
+  readonly channels: readonly string[];
+  start(): void;
+  /** Wakes the tasks that a notification concerns. */
+  onNotify(channel: string, payload: string): void;
+  /** Returns the started tasks with the results of their last runs. */
+  states(): readonly { readonly name: string; readonly last: LastRun }[];
+  /**
+   * Interrupts the tasks, waits for the runs in progress, and closes the tasks in reverse order. Rejects at the end
+   * with the first failure, if there was one.
+   */
+  stop(): Promise<void>;
+};
+
+/**
+ * Creates a runner that runs each task in its own loop. While `paused` returns true, pausable tasks check every second.
+ */
+export function createTaskRunner(
+  tasks: readonly Task[],
+  { paused, log }: { readonly paused: () => boolean; readonly log: Log },
+): TaskRunner {
+  const signals = new Map(tasks.map((task) => [task, task.signal ?? createSignal()]));
+  const loops = new Map<Task, Loop>();
+  return {
+    channels: [...new Set(tasks.flatMap(({ wakeOn = {} }) => Object.keys(wakeOn)))],
+    start() {
+      for (const task of tasks) {
+        const work = task.pausable ? () => (paused() ? Promise.resolve(SECOND_MS) : task.work()) : task.work;
+        const { name, maxRetryMs } = task;
+        loops.set(task, startLoop(name, work, log, { signal: signals.get(task), maxRetryMs }));
+      }
+    },
+    onNotify(channel, payload) {
+      for (const task of tasks) if (task.wakeOn?.[channel]?.(payload)) signals.get(task)?.raise();
+    },
+    states: () => [...loops].map(([{ name }, loop]) => ({ name, last: loop.last() })),
+    async stop() {
+      const ended = [...loops.values()].map((loop) => loop.stop());
+      const interrupted = tasks.map(async (task) => task.interrupt?.());
+      const results = await Promise.allSettled([...interrupted, ...ended]);
+      for (const task of tasks.toReversed()) results.push(...(await Promise.allSettled([task.close?.()])));
+      const failed = results.find((result) => result.status === 'rejected');
+      if (failed) throw failed.reason;
+    },
+  };
+}
+
+/** The listeners of higher rooms for events of lower rooms. Each runs in the transaction of the event. */
+type Followers = {
+  readonly onInbound: OnInbound;
+  readonly onAnswer: OnAnswer;
+  readonly onTemplatesChange: OnTemplatesChange;
+};
+
+export const FOLLOWERS: Followers = {
+  onInbound: receiveIntoInbox,
+  onAnswer: threadAnswers,
+  onTemplatesChange: wakeCampaignsUsing,
+};
