@@ -1,6 +1,6 @@
-// Holds the import rules of .dependency-cruiser.cjs, and that the entries (files and sub-folders) of every folder have an
-// order: no two of them import each other, directly or through others. Without its parser dependency-cruiser sees no
-// module, finds nothing wrong and says so; hence every source file must have been seen.
+// Checks the import rules of .dependency-cruiser.cjs, and that no feature of the server or the console imports itself through
+// others. Without its parser dependency-cruiser sees no module and finds nothing wrong; hence every source file must have
+// been seen.
 import { existsSync, globSync } from 'node:fs';
 import { cruise, format, type IModule } from 'dependency-cruiser';
 import extractOptions from 'dependency-cruiser/config-utl/extract-depcruise-options';
@@ -8,33 +8,26 @@ import extractOptions from 'dependency-cruiser/config-utl/extract-depcruise-opti
 const FOLDERS = ['src', 'client/src', 'deploy', 'examples', 'test', 'bench', 'proofs', 'scripts', 'web'].filter(
   (folder) => existsSync(folder),
 );
-/** Where entries have an order. Tests are no part of it: they may reach anywhere. */
-const ORDERED = /^(src|web\/src)\/(?!.*\.test\.tsx?$)/;
+/** Files of features; `core` may be imported by all, which is a rule of its own. Tests may reach anywhere. */
+const FEATURE = /^(src|web\/src)\/(?!core\/)([^/]+)\/(?!.*\.test\.tsx?$)/;
 
-/** Folder → entry → the entries of the same folder that it imports, each with one import as evidence. */
-type Graph = Map<string, Map<string, Map<string, string>>>;
+/** Feature → the features that it imports, each with one import as evidence. */
+type Graph = Map<string, Map<string, string>>;
 
 function graphOf(modules: readonly IModule[]): Graph {
   const graph: Graph = new Map();
   for (const { source, dependencies } of modules)
-    for (const { resolved } of dependencies)
-      if (ORDERED.test(source) && ORDERED.test(resolved)) addImport(graph, source, resolved);
+    for (const { resolved } of dependencies) {
+      const [from, to] = [FEATURE.exec(source)?.[0], FEATURE.exec(resolved)?.[0]];
+      if (from === undefined || to === undefined || from === to) continue;
+      const targets = graph.get(from) ?? new Map<string, string>();
+      graph.set(from, targets.set(to, `${source} → ${resolved}`));
+    }
   return graph;
 }
 
-/** Adds an import where the two paths part: there it leads from one entry of a folder to another. */
-function addImport(graph: Graph, from: string, to: string): void {
-  const [a, b] = [from.split('/'), to.split('/')];
-  const depth = a.findIndex((name, i) => name !== b[i]);
-  const [folder, entry, target] = [a.slice(0, depth).join('/'), a[depth], b[depth]];
-  if (depth < 1 || entry === undefined || target === undefined) return;
-  const entries = graph.get(folder) ?? new Map<string, Map<string, string>>();
-  const targets = entries.get(entry) ?? new Map<string, string>();
-  graph.set(folder, entries.set(entry, targets.set(target, `${from} → ${to}`)));
-}
-
-/** The imports that close a cycle among the entries of a folder; none when they can be written in one order. */
-function cyclesIn(entries: ReadonlyMap<string, ReadonlyMap<string, string>>): string[] {
+/** Lists the imports that close a cycle. */
+function cyclesIn(entries: Graph): string[] {
   const done = new Set<string>();
   const faults: string[] = [];
   const visit = (entry: string, path: readonly string[]): void => {
@@ -59,12 +52,10 @@ const files = globSync(
   { exclude: (path) => /(^|\/)(node_modules|dist)(\/|$)/.test(path) },
 );
 const unseen = files.filter((file) => !seen.has(file));
-const cycles = [...graphOf(modules)].flatMap(([folder, entries]) =>
-  cyclesIn(entries).map((evidence) => `${folder} has a cycle of entries: ${evidence}`),
-);
+const cycles = cyclesIn(graphOf(modules));
 
 if (output.summary.error > 0) console.error((await format(output, { outputType: 'err-long' })).output);
-for (const cycle of cycles) console.error(cycle);
+for (const cycle of cycles) console.error(`cycle of features: ${cycle}`);
 for (const file of unseen) console.error(`${file} was not seen: is the parser ("typescript", version 6) installed?`);
 if (output.summary.error + cycles.length + unseen.length > 0) process.exitCode = 1;
 else console.log(`${modules.length} modules, no violation`);

@@ -1,5 +1,5 @@
-// Writes docs/carriers.md from the kinds of connections (src/network/connections/kinds) and their settings
-// (src/carriers/*/settings.ts); --check fails if the file is out of date.
+// Writes docs/carriers.md from the kinds of connections (src/routing/kinds.ts) and their settings
+// (src/channels/*/settings.ts); --check fails if the file is out of date.
 import { PRESET_NAMES, type PresetName, PRESETS } from '../src/channels/http-sms/presets/presets.ts';
 import {
   Answer,
@@ -163,7 +163,7 @@ ${kind === 'http' ? `\n${httpObjects()}` : ''}`;
 
 const TEXT = `# Connection settings
 
-This page is generated (\`node scripts/generate-carriers.ts\`) from \`src/carriers/*/settings.ts\`.
+This page is generated (\`node scripts/generate-carriers.ts\`) from \`src/channels/*/settings.ts\`.
 
 Add a connection with \`npm run -s heliograph -- connection add\` and its kind: ${CONNECTION_KINDS.map((kind) => `\`${kind}\``).join(', ')}.
 If a setting has its own option, the table shows it; give all others with \`--set name=value\`, which accepts several

@@ -23,7 +23,7 @@ const PROGRAM = [
 
 /** What only tests, builds and readers on the forge need. */
 const LEFT_OUT = [
-  'src/carriers/smpp/fixtures',
+  'src/smpp/fixtures',
   'docs/decisions',
   'docs/images',
   'docs/pages-that-run.ts',

@@ -173,7 +173,7 @@ export interface paths {
         put?: never;
         /**
          * Begin to sign in with a passkey
-         * @description Returns what `navigator.credentials.get` needs, valid for five minutes: with a pending token for the passkeys of that user, without one for any passkey on the device.
+         * @description Returns the options for `navigator.credentials.get`, valid for five minutes: with a pending token for the passkeys of that user, without one for any passkey on the device.
          *
          *     Needs no credentials.
          */
@@ -195,7 +195,7 @@ export interface paths {
         put?: never;
         /**
          * Sign in with a passkey
-         * @description With a pending token it is the second factor; without one it stands alone, and the device must have verified its user. 401: the passkey is unknown or its answer does not fit.
+         * @description With a pending token it is the second factor; without one it stands alone, and the device must have verified its user. 401: the passkey is unknown or its response does not fit.
          *
          *     Needs no credentials.
          */
@@ -214,7 +214,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Get which ways to sign in this gateway offers
+         * List sign-in methods
          * @description Needs no credentials.
          */
         get: operations["findSignInOptions"];
@@ -280,8 +280,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Ask for a mail with a link to a new password
-         * @description For pages of the console, like signing in. The answer is the same, and takes the same time, whether there is such a user. The username must be a mail address; others ask an administrator. At most three mails an hour for each address. 409 if the gateway has no mail server.
+         * Request a mail with a link to a new password
+         * @description For pages of the console, like signing in. The response is the same, and takes the same time, whether there is such a user. The username must be an email address; other users ask an administrator. At most three mails an hour for each address. 409 if the gateway has no mail server.
          *
          *     Needs no credentials.
          */
@@ -302,7 +302,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Choose a new password by a link
+         * Choose a new password with a link
          * @description The link works once, within one hour (400 otherwise). All sessions of the user end; second factors stay.
          *
          *     Needs no credentials.
@@ -364,7 +364,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Receive statuses and messages of SMS carriers that call by GET
+         * Receive statuses and messages of SMS carriers that call with GET
          * @description The fields are in the query. 401 without the token of the connection or its signature.
          *
          *     Needs no credentials.
@@ -393,7 +393,7 @@ export interface paths {
         };
         /**
          * Verify the callback URL for Meta
-         * @description Answered with `hub.challenge` when `hub.verify_token` is that of the connection, else 403.
+         * @description Returns `hub.challenge` when `hub.verify_token` is that of the connection, else 403.
          *
          *     Needs no credentials.
          */
@@ -547,7 +547,7 @@ export interface paths {
         put?: never;
         /**
          * Create a credential for SMPP
-         * @description For binds to the SMPP server of the gateway. The password is shown only in this answer.
+         * @description For binds to the SMPP server of the gateway. The password is shown only in this response.
          *
          *     Scope: `keys` (write). Roles: admin. Sessions need a step-up.
          */
@@ -570,7 +570,7 @@ export interface paths {
         post?: never;
         /**
          * Delete a credential for SMPP
-         * @description Its binds are closed at once. Receipts that wait for them are deleted.
+         * @description Its binds are closed immediately. Receipts that wait for them are deleted.
          *
          *     Scope: `keys` (write). Roles: admin. Sessions need a step-up.
          */
@@ -579,7 +579,7 @@ export interface paths {
         head?: never;
         /**
          * Change a credential for SMPP
-         * @description What is left out stays. Open binds follow at once; those that are not allowed any more are closed.
+         * @description Omitted fields are unchanged. Open binds follow immediately; those no longer allowed are closed.
          *
          *     Scope: `keys` (write). Roles: admin. Sessions need a step-up.
          */
@@ -597,7 +597,7 @@ export interface paths {
         put?: never;
         /**
          * Give a credential for SMPP a new password
-         * @description The password is shown only in this answer. Binds that were opened with the previous one are closed.
+         * @description The password is shown only in this response. Binds that were opened with the previous one are closed.
          *
          *     Scope: `keys` (write). Roles: admin. Sessions need a step-up.
          */
@@ -619,7 +619,7 @@ export interface paths {
         put?: never;
         /**
          * Preview a message
-         * @description The text of the message, its parts and its price. Nothing is sent, stored or charged. `problems` lists the reasons for which a send would be refused, except for fields that are left out. Requires the scope of the channel.
+         * @description The text of the message, its parts and its price. Nothing is sent, stored or charged. `problems` lists the reasons for which a send would be rejected, except for omitted fields. Requires the scope of the channel.
          *
          *     Scope: `SMS` (read) or `RCS` (read) or `WHATSAPP` (read). Roles: viewer, sender, manager, admin.
          */
@@ -641,7 +641,7 @@ export interface paths {
         put?: never;
         /**
          * Send one SMS
-         * @description Two bodies are accepted: the short one and that of the message server. The answer has the form of the body.
+         * @description Two bodies are accepted: the short one and that of the message server. The response has the form of the body.
          *
          *     Scope: `SMS` (write). Roles: sender, manager, admin.
          */
@@ -663,7 +663,7 @@ export interface paths {
         put?: never;
         /**
          * Send up to 10,000 SMS in one request
-         * @description Each destination has a result of its own, in the order of the request: a bad one does not stop the others.
+         * @description Each destination has a separate result, in the order of the request: an invalid one does not stop the others.
          *
          *     Scope: `SMS` (write). Roles: sender, manager, admin.
          */
@@ -707,9 +707,9 @@ export interface paths {
         put?: never;
         /**
          * Send one WhatsApp message
-         * @description A template, or a body to somebody who wrote within 24 hours. A template is checked before anything is sent: 400 when it is unknown or not approved, or when its values do not fit. A body after the 24 hours is accepted and ends CONVERSATION_CLOSED.
+         * @description A template, or a body to a person who wrote within 24 hours. A template is checked before anything is sent: 400 when it is unknown or not approved, or when its values do not fit. A body after the 24 hours is accepted and ends CONVERSATION_CLOSED.
          *
-         *     With a fallback, another message follows on the next channel when this one fails, or has not been delivered after `fallback.after` seconds. It follows an RCS message only when the network has revoked that one, and never while the outcome of the previous message is unknown. Each message has an id, a price, a record and webhook events of its own; all have your `customerMessageId`, under which you get the status of the newest. The answer names the first. A message that must not be sent (opted out, no credit, …) ends REJECTED at no price, and nothing follows it. A late receipt changes only the message that it reports on. Cancelling a message ends the chain. The credentials need the scopes of all channels.
+         *     With a fallback, another message follows on the next channel when this one fails, or has not been delivered after `fallback.after` seconds. It follows an RCS message only when the network has revoked that one, and never while the outcome of the previous message is unknown. Each message has its own id, price, record and webhook events; all have your `customerMessageId`, under which you get the status of the newest. The response names the first. A message that must not be sent (opted out, no credit, …) ends REJECTED at no price, and nothing follows it. A late receipt changes only the message that it reports on. Cancelling a message ends the chain. The credentials need the scopes of all channels.
          *
          *     Scope: `WHATSAPP` (write). Roles: sender, manager, admin.
          */
@@ -733,7 +733,7 @@ export interface paths {
          * Send one RCS message
          * @description A template or a body. A message to a number that RCS does not reach is accepted and ends UNSUPPORTED.
          *
-         *     With a fallback, another message follows on the next channel when this one fails, or has not been delivered after `fallback.after` seconds. It follows an RCS message only when the network has revoked that one, and never while the outcome of the previous message is unknown. Each message has an id, a price, a record and webhook events of its own; all have your `customerMessageId`, under which you get the status of the newest. The answer names the first. A message that must not be sent (opted out, no credit, …) ends REJECTED at no price, and nothing follows it. A late receipt changes only the message that it reports on. Cancelling a message ends the chain. The credentials need the scopes of all channels.
+         *     With a fallback, another message follows on the next channel when this one fails, or has not been delivered after `fallback.after` seconds. It follows an RCS message only when the network has revoked that one, and never while the outcome of the previous message is unknown. Each message has its own id, price, record and webhook events; all have your `customerMessageId`, under which you get the status of the newest. The response names the first. A message that must not be sent (opted out, no credit, …) ends REJECTED at no price, and nothing follows it. A late receipt changes only the message that it reports on. Cancelling a message ends the chain. The credentials need the scopes of all channels.
          *
          *     Scope: `RCS` (write). Roles: sender, manager, admin.
          */
@@ -753,7 +753,7 @@ export interface paths {
         };
         /**
          * List scheduled messages
-         * @description Messages that wait for their scheduledDate, next first, on the channels of your scopes.
+         * @description Messages waiting for their scheduledDate, soonest first, on the channels of your scopes.
          *
          *     Scope: `SMS` (read) or `RCS` (read) or `WHATSAPP` (read). Roles: viewer, sender, manager, admin.
          */
@@ -775,7 +775,7 @@ export interface paths {
         };
         /**
          * Get a scheduled message
-         * @description 404 when it does not wait for its time any more. Requires the scope of its channel.
+         * @description 404 when it is no longer waiting. Requires the scope of its channel.
          *
          *     Scope: `SMS` (read) or `RCS` (read) or `WHATSAPP` (read). Roles: viewer, sender, manager, admin.
          */
@@ -792,7 +792,7 @@ export interface paths {
         options?: never;
         head?: never;
         /**
-         * Change when a message is sent
+         * Change the send time of a message
          * @description Its validity and its fallbacks move by the same time. Requires the scope of its channel.
          *
          *     Scope: `SMS` (write) or `RCS` (write) or `WHATSAPP` (write). Roles: sender, manager, admin.
@@ -863,7 +863,7 @@ export interface paths {
         put?: never;
         /**
          * Submit a template for approval
-         * @description The network answers PENDING and decides later. If it refuses, the response is 400 with its own text.
+         * @description The network returns PENDING and decides later. If it rejects the template, the response is 400 with its own text.
          *
          *     Scope: `WHATSAPP` (write). Roles: sender, manager, admin.
          */
@@ -963,7 +963,7 @@ export interface paths {
         };
         /**
          * Get statistics of all campaigns by hour, day, week or month
-         * @description Messages and their outcomes count at the time at which the message was accepted, whenever the outcome became known. Empty buckets are left out. Test sends of campaigns are not counted. Where `DATABASE_URL_READ` is set, this may be read from a standby; the header `X-Data-Age` then says how many seconds old it is at most.
+         * @description Messages and their outcomes count at the time at which the message was accepted, whenever the outcome became known. Empty buckets are omitted. Test sends of campaigns are not counted. If `DATABASE_URL_READ` is set, this may be read from a standby; the header `X-Data-Age` then states how many seconds old it is at most.
          *
          *     Scope: `campaigns` (read). Roles: viewer, sender, manager, admin.
          */
@@ -985,7 +985,7 @@ export interface paths {
         };
         /**
          * Get statistics of a campaign by channel and by hour, day, week or month
-         * @description Messages and their outcomes count at the time at which the message was accepted, whenever the outcome became known. Empty buckets are left out. Test sends of campaigns are not counted. Where `DATABASE_URL_READ` is set, this may be read from a standby; the header `X-Data-Age` then says how many seconds old it is at most.
+         * @description Messages and their outcomes count at the time at which the message was accepted, whenever the outcome became known. Empty buckets are omitted. Test sends of campaigns are not counted. If `DATABASE_URL_READ` is set, this may be read from a standby; the header `X-Data-Age` then states how many seconds old it is at most.
          *
          *     Scope: `campaigns` (read). Roles: viewer, sender, manager, admin.
          */
@@ -1007,7 +1007,7 @@ export interface paths {
         };
         /**
          * Get the funnel of a campaign: its recipients channel by channel
-         * @description Where `DATABASE_URL_READ` is set, this may be read from a standby; the header `X-Data-Age` then says how many seconds old it is at most.
+         * @description If `DATABASE_URL_READ` is set, this may be read from a standby; the header `X-Data-Age` then states how many seconds old it is at most.
          *
          *     Scope: `campaigns` (read). Roles: viewer, sender, manager, admin.
          */
@@ -1028,8 +1028,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Get what a campaign led to: reasons of failure, answers, opt-outs, and figures by the minute
-         * @description Where `DATABASE_URL_READ` is set, this may be read from a standby; the header `X-Data-Age` then says how many seconds old it is at most.
+         * Get campaign results: reasons of failure, replies, opt-outs, and figures by the minute
+         * @description If `DATABASE_URL_READ` is set, this may be read from a standby; the header `X-Data-Age` then states how many seconds old it is at most.
          *
          *     Scope: `campaigns` (read). Roles: viewer, sender, manager, admin.
          */
@@ -1082,7 +1082,7 @@ export interface paths {
         get: operations["findCampaign"];
         /**
          * Change a campaign that has not started
-         * @description Fields that are left out stay. A confirmed campaign that waits for its time stays confirmed if only its name, description, date, rate, quiet hours or fallback change. Any other change takes the confirmation back: `confirmedAt` is null, the credit is returned, and it must be confirmed again, which `warnings` says.
+         * @description Omitted fields are unchanged. A confirmed campaign that waits for its time stays confirmed if only its name, description, date, rate, quiet hours or fallback change. Any other change revokes the confirmation: `confirmedAt` is null, the credit is returned, and it must be confirmed again, as `warnings` states.
          *
          *     Scope: `campaigns` (write). Roles: manager, admin.
          */
@@ -1152,7 +1152,7 @@ export interface paths {
         get?: never;
         /**
          * Confirm a campaign
-         * @description It is sent at once or at its scheduled time, and its price is frozen. This cannot be undone once it has started; before its time, a scheduled campaign can be deleted or changed. A 400 names every precondition that is not met.
+         * @description It is sent immediately or at its scheduled time, and its price is frozen. This cannot be undone once it has started; before its time, a scheduled campaign can be deleted or changed. A 400 names every precondition that is not met.
          *
          *     Scope: `campaigns` (write). Roles: manager, admin.
          */
@@ -1174,7 +1174,7 @@ export interface paths {
         get?: never;
         /**
          * Change a scheduled campaign and keep it scheduled
-         * @description The change, the new price and the confirmation are one step: if any of them is refused, the campaign stays as it was and is sent as it was. A campaign that has started is not changed: 400.
+         * @description The change, the new price and the confirmation are one step: if any of them is rejected, the campaign is unchanged and is sent as it was. A campaign that has started is not changed: 400.
          *
          *     Scope: `campaigns` (write). Roles: manager, admin.
          */
@@ -1280,7 +1280,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Make a draft for those whom a campaign did not reach
+         * Make a draft for the recipients that a campaign did not reach
          * @description The draft has the settings of the campaign, without a date, and as its destinations the recipients whose last message ended undelivered: at most 100,000. Nothing is sent.
          *
          *     Scope: `campaigns` (write). Roles: manager, admin.
@@ -1306,7 +1306,7 @@ export interface paths {
         get: operations["getCampaignPolicy"];
         /**
          * Change the policy for all campaigns of the account
-         * @description Fields that are left out stay. For admins, and keys with the scope `keys`. Confirmed campaigns keep their sender.
+         * @description Omitted fields are unchanged. For admins, and keys with the scope `keys`. Confirmed campaigns keep their sender.
          *
          *     Scope: `keys` (write). Roles: admin. Sessions need a step-up.
          */
@@ -1328,8 +1328,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Preview what a campaign would send to some of its recipients
-         * @description Nothing is stored, so settings can be previewed before they are saved. Faults are listed in `problems`. Contacts and lists that do not exist are left out. With contacts or lists, the scope "contacts" is also required.
+         * Preview the messages of a campaign to some of its recipients
+         * @description Nothing is stored, so settings can be previewed before they are saved. Faults are listed in `problems`. Contacts and lists that do not exist are ignored. With contacts or lists, the scope "contacts" is also required.
          *
          *     Scope: `campaigns` (read). Roles: viewer, sender, manager, admin.
          */
@@ -1370,8 +1370,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Count whom a campaign would reach, and what it would cost
-         * @description Nothing is stored: it gives the figures of calculateGoal for settings that are not saved, or not applied, with what is to be expected of each channel by the history of the account. With lists, the scope "contacts" is also required.
+         * Estimate the recipients and the cost of a campaign
+         * @description Nothing is stored: it gives the figures of calculateGoal for settings that are not saved, or not applied, with the expected results of each channel by the history of the account. With lists, the scope "contacts" is also required.
          *
          *     Scope: `campaigns` (read). Roles: viewer, sender, manager, admin.
          */
@@ -1414,7 +1414,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Send what a campaign would send to one phone
+         * Send a message of a campaign to one phone
          * @description Settings need not be saved. It is charged as a single message and is not part of the figures of any campaign. With a contact, the scope "contacts" is also required.
          *
          *     Scope: `campaigns` (write). Roles: manager, admin.
@@ -1434,8 +1434,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List what the editor of campaigns holds
-         * @description Campaigns that are being written and do not exist yet, and changes to campaigns that are not applied. The last changed come first.
+         * List campaign drafts
+         * @description Campaigns that are being written and do not exist yet, and changes to campaigns that are not applied. Most recently changed first.
          *
          *     Scope: `campaigns` (read). Roles: viewer, sender, manager, admin.
          */
@@ -1462,7 +1462,7 @@ export interface paths {
         get: operations["findCampaignDraft"];
         /**
          * Save a draft of the editor
-         * @description Whatever is missing in it. The id is made by the editor: a UUID. A 409 says that somebody else has changed the draft since `version`. The same request again is answered like the first.
+         * @description Incomplete drafts are allowed. The editor makes the id: a UUID. A 409 means that another user has changed the draft since `version`. A repeated request gets the same response as the first.
          *
          *     Scope: `campaigns` (write). Roles: manager, admin.
          */
@@ -1522,7 +1522,7 @@ export interface paths {
         get: operations["findContactList"];
         /**
          * Change a contact list
-         * @description Fields that are left out stay.
+         * @description Omitted fields are unchanged.
          *
          *     Scope: `contacts` (write). Roles: manager, admin.
          */
@@ -1599,7 +1599,7 @@ export interface paths {
         put?: never;
         /**
          * Create a contact
-         * @description A number or an e-mail address is required. If another contact has the number, the response is 409, and `details` names that contact. An e-mail address may belong to several contacts.
+         * @description A number or an email address is required. If another contact has the number, the response is 409, and `details` names that contact. An email address may belong to several contacts.
          *
          *     Scope: `contacts` (write). Roles: manager, admin.
          */
@@ -1652,7 +1652,7 @@ export interface paths {
         get: operations["findContact"];
         /**
          * Change a contact
-         * @description Fields that are left out stay; null removes a value.
+         * @description Omitted fields are unchanged; null removes a value.
          *
          *     Scope: `contacts` (write). Roles: manager, admin.
          */
@@ -1854,8 +1854,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Preview the columns of a CSV or XLSX file that was sent
-         * @description Returns how the file begins, how its text is read, what its columns would become, and the country that its numbers seem to be of. Nothing is stored, and no rows are checked.
+         * Preview the columns of an uploaded CSV or XLSX file
+         * @description Returns the first rows of the file, its encoding, the field of each column, and the likely country of its numbers. Nothing is stored, and no rows are checked.
          *
          *     Scope: `contacts` (write). Roles: manager, admin.
          */
@@ -1876,8 +1876,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Check or import a file of contacts that was sent
-         * @description As `upload`, and besides, faulty values can be cured: `cleaning` shows the faults of the rejected rows by their cause, what would cure them, and what was changed. With `dryRun` nothing is written. After an import the file is deleted.
+         * Check or import an uploaded file of contacts
+         * @description As `upload`, but faulty values can be cured: `cleaning` shows the faults of the rejected rows by their cause, possible cures, and the changes made. With `dryRun` nothing is written. After an import the file is deleted.
          *
          *     Scope: `contacts` (write). Roles: manager, admin.
          */
@@ -1896,8 +1896,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Get a file of contacts that was sent
-         * @description With how much of it a check or import in progress has read.
+         * Get an uploaded file of contacts
+         * @description Includes the progress of a check or import that is reading it.
          *
          *     Scope: `contacts` (read). Roles: viewer, sender, manager, admin.
          */
@@ -1905,8 +1905,8 @@ export interface paths {
         put?: never;
         post?: never;
         /**
-         * Delete a file of contacts that was sent
-         * @description Imports that were made from it stay.
+         * Delete an uploaded file of contacts
+         * @description Imports that were made from it are kept.
          *
          *     Scope: `contacts` (write). Roles: manager, admin.
          */
@@ -1945,7 +1945,7 @@ export interface paths {
         };
         /**
          * Get the statuses of up to 1,000 messages
-         * @description Unknown ids are left out.
+         * @description Unknown ids are omitted.
          *
          *     Scope: `tracking` (read). Roles: viewer, sender, manager, admin.
          */
@@ -2031,7 +2031,7 @@ export interface paths {
         };
         /**
          * Get the timeline of one message
-         * @description Everything that happened to the message: its price, every attempt, every receipt in the words of the carrier, and its final state. Amounts are left out without the scope `money`.
+         * @description Everything that happened to the message: its price, every attempt, every receipt in the words of the carrier, and its final state. Amounts are omitted without the scope `money`.
          *
          *     Scope: `tracking` (read). Roles: viewer, sender, manager, admin.
          */
@@ -2053,7 +2053,7 @@ export interface paths {
         };
         /**
          * List the messages of a channel in a time range, newest first
-         * @description The range is that of acceptance. With `from` after `to` the list is empty. A range that ended five minutes ago: Where `DATABASE_URL_READ` is set, this may be read from a standby; the header `X-Data-Age` then says how many seconds old it is at most.
+         * @description The range is the time of acceptance. With `from` after `to` the list is empty. For a range that ended more than five minutes ago: If `DATABASE_URL_READ` is set, this may be read from a standby; the header `X-Data-Age` then states how many seconds old it is at most.
          *
          *     Scope: `tracking` (read). Roles: viewer, sender, manager, admin.
          */
@@ -2075,7 +2075,7 @@ export interface paths {
         };
         /**
          * Search the messages of all channels, newest first
-         * @description Each response covers a limited number of messages: with filters that rarely match, `data` may be short or empty although `next` is set. `searchedTo` says how far back the search has come.
+         * @description Each response covers a limited number of messages: with filters that rarely match, `data` may be short or empty although `next` is set. `searchedTo` is the time back to which it has searched.
          *
          *     Scope: `tracking` (read). Roles: viewer, sender, manager, admin.
          */
@@ -2118,7 +2118,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Get the figures of some days, and of as many days before
+         * Get statistics for a period and the preceding period
          * @description The figures come from the roll-ups; simulations are not counted.
          *
          *     Scope: `tracking` (read). Roles: viewer, sender, manager, admin.
@@ -2140,7 +2140,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Get which steps of setting up are done
+         * Get the setup steps that are done
          * @description Scope: `tracking` (read). Roles: viewer, sender, manager, admin.
          */
         get: operations["findFirstSteps"];
@@ -2161,7 +2161,7 @@ export interface paths {
         };
         /**
          * Find a message, contacts and campaigns by one text
-         * @description Meant to be called while a person types: it reads indexes up to small limits. What the scopes of the caller do not cover is left out. To search thoroughly, use the lists of messages, contacts and campaigns.
+         * @description Meant to be called while a user types: it reads indexes up to small limits. Results that the scopes of the caller do not cover are omitted. To search thoroughly, use the lists of messages, contacts and campaigns.
          *
          *     Scope: `tracking` (read) or `contacts` (read) or `campaigns` (read). Roles: viewer, sender, manager, admin.
          */
@@ -2185,7 +2185,7 @@ export interface paths {
         put?: never;
         /**
          * Export messages with their statuses
-         * @description Responds at once; a worker creates the file. `GET /exports/{exportId}` shows the progress and the link to the file.
+         * @description Responds immediately; a worker creates the file. `GET /exports/{exportId}` shows the progress and the link to the file.
          *
          *     Scope: `exports` (write), and `tracking` (read), and `money` (read). Roles: manager, admin.
          */
@@ -2207,7 +2207,7 @@ export interface paths {
         put?: never;
         /**
          * Export contacts: by list, by id, or all
-         * @description Responds at once; a worker creates the file. `GET /exports/{exportId}` shows the progress and the link to the file.
+         * @description Responds immediately; a worker creates the file. `GET /exports/{exportId}` shows the progress and the link to the file.
          *
          *     Scope: `exports` (write), and `contacts` (read). Roles: manager, admin. Sessions need a step-up for exports of all contacts.
          */
@@ -2229,7 +2229,7 @@ export interface paths {
         put?: never;
         /**
          * Export the delivery reports of a campaign or of a time range
-         * @description Responds at once; a worker creates the file. `GET /exports/{exportId}` shows the progress and the link to the file.
+         * @description Responds immediately; a worker creates the file. `GET /exports/{exportId}` shows the progress and the link to the file.
          *
          *     Scope: `exports` (write), and `tracking` (read), and `money` (read). Roles: manager, admin.
          */
@@ -2352,7 +2352,7 @@ export interface paths {
         post?: never;
         /**
          * Delete a label
-         * @description Its conversations lose it.
+         * @description It is removed from its conversations.
          *
          *     Scope: `inbox` (write). Roles: sender, manager, admin.
          */
@@ -2361,7 +2361,7 @@ export interface paths {
         head?: never;
         /**
          * Change a label
-         * @description What is left out stays.
+         * @description Omitted fields are unchanged.
          *
          *     Scope: `inbox` (write). Roles: sender, manager, admin.
          */
@@ -2378,7 +2378,7 @@ export interface paths {
         get?: never;
         /**
          * Set the labels of a conversation
-         * @description Replaces those that it has.
+         * @description Replaces the existing labels.
          *
          *     Scope: `inbox` (write). Roles: sender, manager, admin.
          */
@@ -2399,7 +2399,7 @@ export interface paths {
         };
         get?: never;
         /**
-         * Tell colleagues that you look at a conversation or type in it
+         * Report viewing/typing presence
          * @description Their streams get the event `presence`. It is stored nowhere and counts for 25 seconds, so report it again every ten. Keys have no name, so what they report is not shown.
          *
          *     Scope: `inbox` (write). Roles: sender, manager, admin.
@@ -2448,12 +2448,12 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Get whether you are available for new conversations
+         * Get your availability for new conversations
          * @description Scope: `inbox` (read). Roles: viewer, sender, manager, admin.
          */
         get: operations["findAvailability"];
         /**
-         * Say whether you are available for new conversations
+         * Set your availability for new conversations
          * @description For users of the account who may reply; others and API keys get 403.
          *
          *     Scope: `inbox` (write). Roles: sender, manager, admin.
@@ -2475,7 +2475,7 @@ export interface paths {
         };
         /**
          * Search the texts of all conversations
-         * @description The newest messages with these words, each with its conversation, archived ones included.
+         * @description The newest messages with these words, each with its conversation, including archived ones.
          *
          *     Scope: `inbox` (read). Roles: viewer, sender, manager, admin.
          */
@@ -2581,7 +2581,7 @@ export interface paths {
         head?: never;
         /**
          * Change a canned answer
-         * @description What is left out stays.
+         * @description Omitted fields are unchanged.
          *
          *     Scope: `inbox` (write). Roles: sender, manager, admin.
          */
@@ -2621,7 +2621,7 @@ export interface paths {
         put?: never;
         /**
          * Reply in a conversation, or start one
-         * @description The message is sent on the channel of the conversation, from the number to which the person wrote. A free-form WhatsApp message to a person who has not written for 24 hours is accepted and ends as CONVERSATION_CLOSED; a template reaches them. If the message is rejected at once (opted out, no credit), the response is 400.
+         * @description The message is sent on the channel of the conversation, from the number to which the person wrote. A free-form WhatsApp message to a person who has not written for 24 hours is accepted and ends as CONVERSATION_CLOSED; a template reaches them. If the message is rejected immediately (opted out, no credit), the response is 400.
          *
          *     Scope: `inbox` (write). Roles: sender, manager, admin.
          */
@@ -2724,7 +2724,7 @@ export interface paths {
         get?: never;
         /**
          * Snooze a conversation
-         * @description Archives it until a time, at which it returns to the list as unread. If the person writes before, it returns then. Unarchiving ends it.
+         * @description Archives it until a time, at which it returns to the list as unread. If the person writes earlier, it returns then. Unarchiving ends it.
          *
          *     Scope: `inbox` (write). Roles: sender, manager, admin.
          */
@@ -2813,7 +2813,7 @@ export interface paths {
         };
         /**
          * List the keyword rules
-         * @description What is done with inbound messages by their first words. A message that says STOP is an opt-out and nothing else.
+         * @description Rules act on inbound messages by their first words. A STOP message is an opt-out and nothing else.
          *
          *     Scope: `inbox` (read). Roles: viewer, sender, manager, admin.
          */
@@ -2821,7 +2821,7 @@ export interface paths {
         put?: never;
         /**
          * Add a keyword rule
-         * @description Answers and copies by SMS need the scope `SMS`.
+         * @description Replies and copies by SMS need the scope `SMS`.
          *
          *     Scope: `inbox` (write), and `webhooks` (write). Roles: manager, admin. Sessions need a step-up.
          */
@@ -2851,7 +2851,7 @@ export interface paths {
         head?: never;
         /**
          * Change a keyword rule
-         * @description What is left out stays. A rule that answers or copies by SMS needs the scope `SMS`.
+         * @description Omitted fields are unchanged. A rule that replies or copies by SMS needs the scope `SMS`.
          *
          *     Scope: `inbox` (write), and `webhooks` (write). Roles: manager, admin. Sessions need a step-up.
          */
@@ -2872,14 +2872,14 @@ export interface paths {
         get: operations["findWebhook"];
         /**
          * Change the webhook URL
-         * @description The secret and the form stay. A disabled webhook becomes active.
+         * @description The secret and the form are unchanged. A disabled webhook becomes active.
          *
          *     Scope: `webhooks` (write). Roles: manager, admin. Sessions need a step-up.
          */
         put: operations["updateWebhook"];
         /**
          * Register the webhook
-         * @description Events have an eventType: DELIVERY, READ or INBOUND. Replaces an earlier webhook of either form and receives the events that were waiting for it, in the new form. Events are signed according to Standard Webhooks; any 2xx within 5 seconds acknowledges an event. The secret is shown only in this answer.
+         * @description Events have an eventType: DELIVERY, READ or INBOUND. Replaces an earlier webhook of either form and receives the events that were waiting for it, in the new form. Events are signed according to Standard Webhooks; any 2xx within 5 seconds acknowledges an event. The secret is shown only in this response.
          *
          *     Scope: `webhooks` (write). Roles: manager, admin. Sessions need a step-up.
          */
@@ -2908,14 +2908,14 @@ export interface paths {
         get: operations["findStatusWebhook"];
         /**
          * Change the webhook URL
-         * @description The secret and the form stay. A disabled webhook becomes active.
+         * @description The secret and the form are unchanged. A disabled webhook becomes active.
          *
          *     Scope: `webhooks` (write). Roles: manager, admin. Sessions need a step-up.
          */
         put: operations["updateStatusWebhook"];
         /**
          * Register the webhook with the second payload form
-         * @description Events have a status text; READ and INBOUND events are not sent. Replaces an earlier webhook of either form and receives the events that were waiting for it, in the new form. Events are signed according to Standard Webhooks; any 2xx within 5 seconds acknowledges an event. The secret is shown only in this answer.
+         * @description Events have a status text; READ and INBOUND events are not sent. Replaces an earlier webhook of either form and receives the events that were waiting for it, in the new form. Events are signed according to Standard Webhooks; any 2xx within 5 seconds acknowledges an event. The secret is shown only in this response.
          *
          *     Scope: `webhooks` (write). Roles: manager, admin. Sessions need a step-up.
          */
@@ -2941,7 +2941,7 @@ export interface paths {
         put?: never;
         /**
          * Rotate the webhook secret
-         * @description The new secret is shown only in this answer. For 24 hours events carry two signatures, one by the new and one by the previous secret. After another rotation within that time the last two secrets sign.
+         * @description The new secret is shown only in this response. For 24 hours events carry two signatures, one by the new and one by the previous secret. After another rotation within that time the last two secrets sign.
          *
          *     Scope: `webhooks` (write). Roles: manager, admin. Sessions need a step-up.
          */
@@ -2983,7 +2983,7 @@ export interface paths {
         };
         /**
          * List webhook events and their delivery, newest first
-         * @description A failed event is retried after 5 s, 30 s, 2 min, 10 min, 30 min, 1 h, 3 h, 6 h, 12 h and 24 h, each ±20 %, and not before the time in a Retry-After header (up to 24 h); after that it is DEAD. Later events of the same message wait for it; other messages do not. A webhook that keeps failing is tried at most once a minute, and events that have not been tried are not listed. A webhook that answers 410, or that has failed for five days without a single success, is disabled: waiting events become DEAD when they are due. After another registration waiting events go to the new webhook, in its form; after a deletion they are dropped.
+         * @description A failed event is retried after 5 s, 30 s, 2 min, 10 min, 30 min, 1 h, 3 h, 6 h, 12 h and 24 h, each ±20 %, and not before the time in a Retry-After header (up to 24 h); after that it is DEAD. Later events of the same message wait for it; other messages do not. A webhook that keeps failing is tried at most once a minute, and events that have not been tried are not listed. A webhook that returns 410, or that has failed for five days without a single success, is disabled: waiting events become DEAD when they are due. After another registration waiting events go to the new webhook, in its form; after a deletion they are dropped.
          *
          *     Scope: `webhooks` (read). Roles: viewer, manager, admin.
          */
@@ -3004,7 +3004,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Get one event with its request and the answer to each attempt
+         * Get one event with its request and the response to each attempt
          * @description Scope: `webhooks` (read). Roles: viewer, manager, admin.
          */
         get: operations["findWebhookDelivery"];
@@ -3102,7 +3102,7 @@ export interface paths {
         post?: never;
         /**
          * Delete a media file
-         * @description Its links stop working at once.
+         * @description Its links stop working immediately.
          *
          *     Scope: `media` (write). Roles: sender, manager, admin.
          */
@@ -3209,7 +3209,7 @@ export interface paths {
         put?: never;
         /**
          * Start connecting a profile
-         * @description Returns the URL at which the person consents. It is valid for ten minutes and one use; when the profile is connected, it replaces an earlier one of the network. If a person asks (Basic), the response sets a cookie, and only the browser with that cookie can finish. A key has no browser: give the URL only to the person whose profile is to be connected. A 502 names settings that are not configured.
+         * @description Returns the URL at which the person consents. It is valid for ten minutes and one use; when the profile is connected, it replaces an earlier one of the network. If a user asks (Basic), the response sets a cookie, and only the browser with that cookie can finish. A key has no browser: give the URL only to the person whose profile is to be connected. A 502 names settings that are not configured.
          *
          *     Scope: `social` (write). Roles: manager, admin.
          */
@@ -3317,7 +3317,7 @@ export interface paths {
         put?: never;
         /**
          * Create a user
-         * @description The user signs in with a password. Nobody can grant rights that they lack (403). A username that is taken is 409.
+         * @description The user signs in with a password. Callers cannot grant rights that they lack (403). A username that is taken is 409.
          *
          *     Scope: `keys` (write). Roles: admin. Sessions need a step-up.
          */
@@ -3342,7 +3342,7 @@ export interface paths {
         get: operations["findUser"];
         /**
          * Change a user's role or password
-         * @description Fields that are left out stay as they are. Nobody can change a user with rights that they lack, or grant such rights (403), and the last admin cannot get another role (409).
+         * @description Omitted fields are unchanged. Callers cannot change a user with rights that they lack, or grant such rights (403), and the last admin cannot get another role (409).
          *
          *     Scope: `keys` (write). Roles: admin. Sessions need a step-up.
          */
@@ -3350,7 +3350,7 @@ export interface paths {
         post?: never;
         /**
          * Remove a user and revoke the keys that they made
-         * @description Nobody can remove a user with rights that they lack (403), and the last admin cannot be removed (409).
+         * @description Callers cannot remove a user with rights that they lack (403), and the last admin cannot be removed (409).
          *
          *     Scope: `keys` (write). Roles: admin. Sessions need a step-up.
          */
@@ -3390,14 +3390,14 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List invitations that nobody has accepted yet, newest first
+         * List invitations not accepted yet, newest first
          * @description Scope: `keys` (read). Roles: admin.
          */
         get: operations["listInvitations"];
         put?: never;
         /**
          * Invite a person to the account
-         * @description The person gets a mail with a link, valid for seven days, and chooses a password. Without a mail server (SMTP_URL), the answer contains the link, for you to pass on. Nobody can grant rights that they lack (403). A username that is taken, or has an invitation, is 409. An address gets at most 3 mails an hour and 10 a day from all accounts, and an account sends as many in a day as its plan has: 429 with Retry-After.
+         * @description The person gets a mail with a link, valid for seven days, and chooses a password. Without a mail server (SMTP_URL), the response contains the link, for you to pass on. Callers cannot grant rights that they lack (403). A username that is taken, or has an invitation, is 409. An address gets at most 3 mails an hour and 10 a day from all accounts, and an account sends as many in a day as its plan has: 429 with Retry-After.
          *
          *     Scope: `keys` (write). Roles: admin. Sessions need a step-up.
          */
@@ -3458,13 +3458,13 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Get the single sign-on of the account
+         * Get the single sign-on settings of the account
          * @description Scope: `keys` (read). Roles: admin.
          */
         get: operations["findSingleSignOn"];
         /**
-         * Set the single sign-on of the account (OpenID Connect)
-         * @description People are created at their first sign-in, with their verified mail address as the username, and get the role of their group at each. Nobody can map a group to rights that they lack (403). A short name of another account is 409, and so is `required` before a successful trial.
+         * Configure single sign-on (OpenID Connect)
+         * @description People are created at their first sign-in, with their verified email address as the username, and get the role of their group at each. Callers cannot map a group to rights that they lack (403). A short name of another account is 409, and so is `required` before a successful trial.
          *
          *     Scope: `keys` (write). Roles: admin. Sessions need a step-up.
          */
@@ -3493,7 +3493,7 @@ export interface paths {
         put?: never;
         /**
          * Prove a mail domain by its DNS record
-         * @description Looks for the record that `domains` shows. 404 unless the settings name the domain; 409 without the record, and while another account has proven the domain and its record is still there; 502 if no name server answers. An account may ask 10 times a minute.
+         * @description Looks for the record that `domains` shows. 404 unless the settings name the domain; 409 without the record, and while another account has proven the domain and its record is still there; 502 if no name server responds. An account may ask 10 times a minute.
          *
          *     Scope: `keys` (write). Roles: admin. Sessions need a step-up.
          */
@@ -3515,7 +3515,7 @@ export interface paths {
         put?: never;
         /**
          * Try the stored settings
-         * @description Sign in at the returned URL in the same browser. Nobody is signed in here by it; afterwards `lastTrial` says what a sign-in would have led to. 502 if the provider does not answer as it should.
+         * @description Sign in at the returned URL in the same browser. It starts no session here; afterwards `lastTrial` contains what a sign-in would have led to. 502 if the provider does not respond as it should.
          *
          *     Scope: `keys` (write). Roles: admin.
          */
@@ -3608,7 +3608,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Begin to confirm with a passkey that it is you
+         * Start step-up authentication with a passkey
          * @description Needs any credentials.
          */
         post: operations["beginStepUpPasskey"];
@@ -3628,7 +3628,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Confirm that it is you
+         * Re-authenticate (step-up)
          * @description With the password, a code or a passkey. For the next ten minutes the session may do what otherwise is 403 with the code `step_up_required`: the operations with `x-step-up`. A sign-in counts as well. Users who sign in with their company can do it with `POST /session/step-up/single-sign-on`, too. Only for sessions; 403 for keys and passwords.
          *
          *     Needs any credentials.
@@ -3650,8 +3650,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Begin to confirm at your company that it is you
-         * @description For pages of the console: sends a cookie, and the person signs in at the returned URL in the same browser, even if the provider knows them from an earlier sign-in. Afterwards the provider sends them to `/confirmed`, and the session may do for ten minutes what a step-up is needed for. Only for sessions (403). 404 if the user does not sign in with the provider of the account; 502 if it does not answer as it should.
+         * Start step-up authentication at your company
+         * @description For pages of the console: sends a cookie, and the person signs in at the returned URL in the same browser, even if the provider knows them from an earlier sign-in. Afterwards the provider sends them to `/confirmed`, and the session may do for ten minutes what a step-up is needed for. Only for sessions (403). 404 if the user does not sign in with the provider of the account; 502 if it does not respond as it should.
          *
          *     Needs any credentials.
          */
@@ -3695,7 +3695,7 @@ export interface paths {
         put?: never;
         /**
          * Begin to add an authenticator app
-         * @description Returns a new secret. It counts from `POST /api/partner-gateway/v1/users/me/second-factors/totp/confirm` on; until then an earlier app stays valid. Only for users in their own account; keys have no second factors (403).
+         * @description Returns a new secret. It counts after `POST /api/partner-gateway/v1/users/me/second-factors/totp/confirm`; until then an earlier app stays valid. Only for users in their own account; keys have no second factors (403).
          *
          *     Needs any credentials. Sessions need a step-up.
          */
@@ -3745,7 +3745,7 @@ export interface paths {
         put?: never;
         /**
          * Begin to add a passkey
-         * @description Returns what `navigator.credentials.create` needs, valid for five minutes. Only for users in their own account; keys have no second factors (403).
+         * @description Returns the options for `navigator.credentials.create`, valid for five minutes. Only for users in their own account; keys have no second factors (403).
          *
          *     Needs any credentials. Sessions need a step-up.
          */
@@ -3834,7 +3834,7 @@ export interface paths {
         post?: never;
         /**
          * Remove all second factors of another user, who has lost them
-         * @description The sessions of that user end. Make sure first that it is the user who asks: from then on the password alone is enough. Not for yourself (403).
+         * @description The sessions of that user end. Verify first that the request is from the user: afterwards the password alone is enough. Not for yourself (403).
          *
          *     Scope: `keys` (write). Roles: admin. Sessions need a step-up.
          */
@@ -3853,7 +3853,7 @@ export interface paths {
         };
         /**
          * List audit log entries, newest first
-         * @description Includes what operators of the gateway did to the account.
+         * @description Includes changes by operators of the gateway.
          *
          *     Scope: `keys` (read). Roles: admin.
          */
@@ -3882,7 +3882,7 @@ export interface paths {
         get: operations["getAccountSecurity"];
         /**
          * Change the security settings of the account
-         * @description The addresses from which the account may be used, effective with the next request. An IPv4-mapped IPv6 address counts as its IPv4 address. Behind a proxy, the address is the one that the trusted proxies saw. A list that does not contain your own address is 400 unless `force` is true. `secondFactor` stays as it is if it is left out; requiring a second factor that you do not have yourself is 409.
+         * @description The addresses from which the account may be used, effective with the next request. An IPv4-mapped IPv6 address counts as its IPv4 address. Behind a proxy, the address is the one that the trusted proxies saw. A list that does not contain your own address is 400 unless `force` is true. `secondFactor` is unchanged if it is omitted; requiring a second factor that you do not have yourself is 409.
          *
          *     Scope: `keys` (write). Roles: admin. Sessions need a step-up.
          */
@@ -3902,13 +3902,13 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Get how the phone numbers of the account are read
+         * Get the phone-number rules
          * @description Scope: `SMS` (read) or `RCS` (read) or `WHATSAPP` (read) or `contacts` (read) or `campaigns` (read) or `keys` (read). Roles: viewer, sender, manager, admin.
          */
         get: operations["getNumberRules"];
         /**
-         * Change how the phone numbers of the account are read
-         * @description In sends, replies, contacts, imports and campaigns, from the next request on; numbers that are stored stay as they are. Fields that are left out stay. For admins, and keys with the scope `keys`.
+         * Change the phone-number rules
+         * @description In sends, replies, contacts, imports and campaigns, from the next request on; numbers that are stored stay as they are. Omitted fields are unchanged. For admins, and keys with the scope `keys`.
          *
          *     Scope: `keys` (write). Roles: admin. Sessions need a step-up.
          */
@@ -3928,7 +3928,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Get rates, totals and what needs attention, over all accounts
+         * Get rates, totals and attention items of all accounts
          * @description For operators of the gateway.
          */
         get: operations["operatorFindOverview"];
@@ -3949,7 +3949,7 @@ export interface paths {
         };
         /**
          * List alerts
-         * @description Those of which nobody has taken note come first, then problems, then the newest. Resolved ones are kept for RETENTION_DAYS.
+         * @description Unacknowledged alerts come first, then problems, then the newest. Resolved ones are kept for RETENTION_DAYS.
          *
          *     For operators of the gateway.
          */
@@ -3973,7 +3973,7 @@ export interface paths {
         put?: never;
         /**
          * Acknowledge an alert
-         * @description Nobody is reminded of it any more. It stays open until its condition no longer holds.
+         * @description Stops its reminders. It stays open until its condition no longer holds.
          *
          *     For operators of the gateway.
          */
@@ -3992,7 +3992,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List when each kind of condition is an alert
+         * List the alert rules
          * @description For operators of the gateway.
          */
         get: operations["operatorListAlertRules"];
@@ -4013,7 +4013,7 @@ export interface paths {
         };
         get?: never;
         /**
-         * Set when a kind of condition is an alert
+         * Change an alert rule
          * @description For operators of the gateway. Sessions need a step-up.
          */
         put: operations["operatorSetAlertRule"];
@@ -4032,7 +4032,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List who is notified of alerts
+         * List the recipients of alerts
          * @description For operators of the gateway.
          */
         get: operations["operatorListAlertTargets"];
@@ -4059,7 +4059,7 @@ export interface paths {
         };
         get?: never;
         /**
-         * Change what a recipient is notified of and when
+         * Change a recipient of alerts
          * @description For operators of the gateway. Sessions need a step-up.
          */
         put: operations["operatorChangeAlertTarget"];
@@ -4084,7 +4084,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Send a test to a recipient of alerts, and say how that went
+         * Send a test alert and return the result
          * @description For operators of the gateway.
          */
         post: operations["operatorTestAlertTarget"];
@@ -4134,7 +4134,7 @@ export interface paths {
         get: operations["operatorFindAccount"];
         /**
          * Change an account, effective with its next request
-         * @description Fields that are left out keep their values.
+         * @description Omitted fields are unchanged.
          *
          *     For operators of the gateway. Sessions need a step-up.
          */
@@ -4246,7 +4246,7 @@ export interface paths {
         post?: never;
         /**
          * Delete a price
-         * @description Messages without a price are refused.
+         * @description Messages without a price are rejected.
          *
          *     For operators of the gateway. Sessions need a step-up.
          */
@@ -4284,14 +4284,14 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List what carriers charge
+         * List the charges of carriers
          * @description `prefix` selects the prefixes that begin with it.
          *
          *     For operators of the gateway.
          */
         get: operations["operatorListCosts"];
         /**
-         * Set what the carrier of a connection charges for a prefix and network
+         * Set the charge of a carrier for a prefix and network
          * @description For operators of the gateway. Sessions need a step-up.
          */
         put: operations["operatorSetCost"];
@@ -4332,8 +4332,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Take over a carrier's price list
-         * @description All lines are taken or none; a 400 names each invalid line.
+         * Import a carrier's price list
+         * @description All lines are imported or none; a 400 names each invalid line.
          *
          *     For operators of the gateway. Sessions need a step-up.
          */
@@ -4352,8 +4352,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Margins by account, country or connection, the smallest first
-         * @description Only messages over connections for which a cost is stated are counted.
+         * List margins by account, country or connection, the smallest first
+         * @description Counts only messages over connections with known costs.
          *
          *     For operators of the gateway.
          */
@@ -4374,7 +4374,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List the routes that sell under cost
+         * List the routes priced below cost
          * @description For operators of the gateway.
          */
         get: operations["operatorListRoutesUnderCost"];
@@ -4414,14 +4414,14 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The connections, as all workers together see them
+         * List connections with aggregated state
          * @description For operators of the gateway.
          */
         get: operations["operatorListConnections"];
         put?: never;
         /**
          * Add a connection to a carrier
-         * @description Workers connect at once. On SMS it then needs a route, elsewhere a sender; on WhatsApp, also `POST …/setup`.
+         * @description Workers connect immediately. On SMS it then needs a route, elsewhere a sender; on WhatsApp, also `POST …/setup`.
          *
          *     For operators of the gateway. Sessions need a step-up.
          */
@@ -4446,7 +4446,7 @@ export interface paths {
         get: operations["operatorFindConnection"];
         /**
          * Pause, resume or change a connection
-         * @description What is left out stays as it is. With other settings workers connect again.
+         * @description Omitted fields are unchanged. With other settings workers connect again.
          *
          *     For operators of the gateway. Sessions need a step-up.
          */
@@ -4472,7 +4472,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * What a carrier answered, by the minute
+         * List the responses of a carrier by minute
          * @description The last 60 minutes, empty ones too. Workers add to them every ten seconds.
          *
          *     For operators of the gateway.
@@ -4496,8 +4496,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Try settings before they are stored
-         * @description Connects once, from the machine that answers: looks up the name, opens a connection, signs in as the program would. No message is sent. By HTTP, then shows what a message would be sent as, and an answer. Takes up to 30 seconds.
+         * Test settings without storing them
+         * @description Connects once, from the machine that handles the request: resolves the name, opens a connection, signs in as the program would. No message is sent. Over HTTP, also shows the request for a message, and a response. Takes up to 30 seconds.
          *
          *     For operators of the gateway. Sessions need a step-up.
          */
@@ -4518,8 +4518,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Try a connection
-         * @description Connects once, from the machine that answers: looks up the name, opens a connection, signs in as the program would. No message is sent. By HTTP, then shows what a message would be sent as, and an answer. Takes up to 30 seconds. On WhatsApp, then asks Meta whether the app is subscribed and the numbers are registered.
+         * Test a connection
+         * @description Connects once, from the machine that handles the request: resolves the name, opens a connection, signs in as the program would. No message is sent. Over HTTP, also shows the request for a message, and a response. Takes up to 30 seconds. On WhatsApp, then asks Meta whether the app is subscribed and the numbers are registered.
          *
          *     For operators of the gateway.
          */
@@ -4540,7 +4540,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Set up at the carrier what the connection needs
+         * Set up the connection at the carrier
          * @description WhatsApp: subscribes the app to the business account, without which Meta posts nothing, and registers the numbers when a PIN is given. Call it after a connection was added; it may be repeated. 404 for other kinds.
          *
          *     For operators of the gateway. Sessions need a step-up.
@@ -4562,7 +4562,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Ask WhatsApp now which templates and numbers there are
+         * Sync templates and numbers from WhatsApp
          * @description A running program does so every ten minutes.
          *
          *     For operators of the gateway.
@@ -4629,7 +4629,7 @@ export interface paths {
         };
         /**
          * List the routes of a number on SMS in the order in which they are tried
-         * @description An empty list means that messages to the number are refused. Conditions are shown and not checked: `explain` does.
+         * @description An empty list means that messages to the number are rejected. Conditions are shown but not checked: `explain` does.
          *
          *     For operators of the gateway.
          */
@@ -4672,7 +4672,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List how the routes of prefixes are ordered
+         * List route-order policies
          * @description Without a policy, routes are ordered by their priority.
          *
          *     For operators of the gateway.
@@ -4680,7 +4680,7 @@ export interface paths {
         get: operations["operatorListRoutePolicies"];
         put?: never;
         /**
-         * Set how the routes of a prefix are ordered
+         * Set the route-order policy of a prefix
          * @description Replaces the policy of the same prefix.
          *
          *     For operators of the gateway. Sessions need a step-up.
@@ -4720,16 +4720,16 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List the services that know the networks of numbers
-         * @description The first is asked, for numbers whose network changes which connection they go to.
+         * List number-lookup services
+         * @description The first is queried, for numbers whose network affects the choice of a connection.
          *
          *     For operators of the gateway.
          */
         get: operations["operatorListLookups"];
         put?: never;
         /**
-         * Add a service that knows the networks of numbers
-         * @description It is asked for numbers whose network changes which connection they go to.
+         * Add a number-lookup service
+         * @description It is queried for numbers whose network affects the choice of a connection.
          *
          *     For operators of the gateway. Sessions need a step-up.
          */
@@ -4750,7 +4750,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Ask a service for the network of a number
+         * Test a number-lookup service with a number
          * @description Nothing is stored, and no look-up is counted, but the service may charge for it.
          *
          *     For operators of the gateway. Sessions need a step-up.
@@ -4773,7 +4773,7 @@ export interface paths {
         put?: never;
         post?: never;
         /**
-         * Delete a service that knows the networks of numbers
+         * Delete a number-lookup service
          * @description For operators of the gateway. Sessions need a step-up.
          */
         delete: operations["operatorDeleteLookup"];
@@ -4963,7 +4963,7 @@ export interface paths {
         put?: never;
         /**
          * Record that a sender is registered for the numbers with a prefix
-         * @description It passes there, whatever the rule says. One that is listed already stays.
+         * @description It passes there, regardless of the rule. Registering it again changes nothing.
          *
          *     For operators of the gateway. Sessions need a step-up.
          */
@@ -5031,7 +5031,7 @@ export interface paths {
         put?: never;
         post?: never;
         /**
-         * Delete a pool: messages from it are refused
+         * Delete a pool: messages from it are rejected
          * @description For operators of the gateway. Sessions need a step-up.
          */
         delete: operations["operatorDeleteNumberPool"];
@@ -5198,7 +5198,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Count what waits for the receivers of customers
+         * Count receipts and inbound messages that wait for receivers
          * @description For operators of the gateway.
          */
         get: operations["operatorFindDeliveries"];
@@ -5262,7 +5262,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Get whether sending is paused, why, and what is queued
+         * Get the restore guard: pause, reason and queued messages
          * @description For operators of the gateway.
          */
         get: operations["operatorFindFence"];
@@ -5285,7 +5285,7 @@ export interface paths {
         put?: never;
         /**
          * Pause sending until an operator resumes it
-         * @description All workers stop at once. Messages that a carrier already has are not affected. Responds with 409 when sending is already paused.
+         * @description All workers stop immediately. Messages that a carrier already has are not affected. Responds with 409 when sending is already paused.
          *
          *     For operators of the gateway. Sessions need a step-up.
          */
@@ -5415,7 +5415,7 @@ export interface paths {
         put?: never;
         /**
          * Import contacts from CSV or XLSX
-         * @description Contacts are created, or changed if their number exists: a cell that is not empty replaces the old value. Up to 5,000 rows are imported at once, all or none (200). A larger file is imported in the background (202, `PENDING`), and `imports/{id}` shows the progress. If the file as a whole is faulty, the response is 400 or 413, and nothing is written. Opt-outs stay; a column `optedOut` adds to them.
+         * @description Contacts are created, or changed if their number exists: a cell that is not empty replaces the old value. Up to 5,000 rows are imported immediately, all or none (200). A larger file is imported in the background (202, `PENDING`), and `imports/{id}` shows the progress. If the file as a whole is faulty, the response is 400 or 413, and nothing is written. Opt-outs are kept; a column `optedOut` adds to them.
          *
          *     Scope: `contacts` (write). Roles: manager, admin.
          */
@@ -5437,7 +5437,7 @@ export interface paths {
         put?: never;
         /**
          * Preview the columns of a CSV or XLSX file
-         * @description Returns how the file begins and what its columns would become, so that a person can choose a `mapping`. Nothing is stored, and no rows are checked.
+         * @description Returns the first rows of the file and the field of each column, so that a person can choose a `mapping`. Nothing is stored, and no rows are checked.
          *
          *     Scope: `contacts` (write). Roles: manager, admin.
          */
@@ -5459,7 +5459,7 @@ export interface paths {
         put?: never;
         /**
          * Import contacts from vCards
-         * @description Contacts are created, or changed if their number exists: a cell that is not empty replaces the old value. Up to 5,000 rows are imported at once, all or none (200). A larger file is imported in the background (202, `PENDING`), and `imports/{id}` shows the progress. If the file as a whole is faulty, the response is 400 or 413, and nothing is written. Opt-outs stay; a column `optedOut` adds to them.
+         * @description Contacts are created, or changed if their number exists: a cell that is not empty replaces the old value. Up to 5,000 rows are imported immediately, all or none (200). A larger file is imported in the background (202, `PENDING`), and `imports/{id}` shows the progress. If the file as a whole is faulty, the response is 400 or 413, and nothing is written. Opt-outs are kept; a column `optedOut` adds to them.
          *
          *     Scope: `contacts` (write). Roles: manager, admin.
          */
@@ -5480,8 +5480,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Send a file of contacts
-         * @description Keeps the file for a day, so that it can be looked at, cleaned, checked and imported without being sent again. The newest five files of an account are kept. To import a file in one request, use `upload`.
+         * Upload a file of contacts
+         * @description Keeps the file for a day, so that it can be viewed, cleaned, checked and imported without another upload. The newest five files of an account are kept. To import a file in one request, use `upload`.
          *
          *     Scope: `contacts` (write). Roles: manager, admin.
          */
@@ -5524,7 +5524,7 @@ export interface components {
             status: number;
             /** @description The name of the status. */
             error: string;
-            /** @description What is wrong, for humans. */
+            /** @description Human-readable error message. */
             message: string;
             /**
              * Format: uuid
@@ -5541,7 +5541,7 @@ export interface components {
             }[];
             /** @description Seconds to wait; the same as in Retry-After. */
             retryAfter?: number;
-            /** @description With 400: the unknown fields of the request. One of them may be what is missing. */
+            /** @description With 400: the unknown fields of the request. One of them may be the missing field. */
             warnings?: string[];
         };
         /** @description Error */
@@ -5558,7 +5558,7 @@ export interface components {
             requestId: string;
             /** @description Seconds to wait; the same as in Retry-After. */
             retryAfter?: number;
-            /** @description With 400: the unknown fields of the request. One of them may be what is missing. */
+            /** @description With 400: the unknown fields of the request. One of them may be the missing field. */
             warnings?: string[];
         };
     };
@@ -5968,7 +5968,7 @@ export interface operations {
                              * @enum {string}
                              */
                             role: "viewer" | "sender" | "manager" | "admin";
-                            /** @description Whether the user is an operator of the gateway, who may see all accounts. */
+                            /** @description True if the user is an operator of the gateway, who may see all accounts. */
                             isOperator: boolean;
                         };
                         /** @description The current account, to which all other requests of the session apply. */
@@ -5993,11 +5993,11 @@ export interface operations {
                         /** @description Those of `operations` within which the role may change something. */
                         writable: ("SMS" | "RCS" | "WHATSAPP" | "campaigns" | "contacts" | "tracking" | "inbox" | "exports" | "webhooks" | "media" | "keys" | "money" | "social")[];
                         /**
-                         * @description How the user signed in: the last factor that was shown.
+                         * @description The last factor that the user showed to sign in.
                          * @enum {string}
                          */
                         method: "password" | "totp" | "recovery-code" | "passkey" | "single-sign-on";
-                        /** @description Whether the account requires a second factor and the user has none: until one is added, everything else is 403 with the code `second_factor_required`. */
+                        /** @description True if the account requires a second factor and the user has none: until one is added, everything else is 403 with the code `second_factor_required`. */
                         mustEnrol: boolean;
                         /**
                          * Format: date-time
@@ -6050,7 +6050,7 @@ export interface operations {
                              * @enum {string}
                              */
                             role: "viewer" | "sender" | "manager" | "admin";
-                            /** @description Whether the user is an operator of the gateway, who may see all accounts. */
+                            /** @description True if the user is an operator of the gateway, who may see all accounts. */
                             isOperator: boolean;
                         };
                         /** @description The current account, to which all other requests of the session apply. */
@@ -6075,11 +6075,11 @@ export interface operations {
                         /** @description Those of `operations` within which the role may change something. */
                         writable: ("SMS" | "RCS" | "WHATSAPP" | "campaigns" | "contacts" | "tracking" | "inbox" | "exports" | "webhooks" | "media" | "keys" | "money" | "social")[];
                         /**
-                         * @description How the user signed in: the last factor that was shown.
+                         * @description The last factor that the user showed to sign in.
                          * @enum {string}
                          */
                         method: "password" | "totp" | "recovery-code" | "passkey" | "single-sign-on";
-                        /** @description Whether the account requires a second factor and the user has none: until one is added, everything else is 403 with the code `second_factor_required`. */
+                        /** @description True if the account requires a second factor and the user has none: until one is added, everything else is 403 with the code `second_factor_required`. */
                         mustEnrol: boolean;
                         /**
                          * Format: date-time
@@ -6091,7 +6091,7 @@ export interface operations {
                          * @description UTC. The session ends earlier after 12 hours without a request.
                          */
                         expiresAt: string;
-                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
                         warnings?: string[];
                     };
                 };
@@ -6105,9 +6105,9 @@ export interface operations {
                     "application/json": {
                         /** @description For the second step alone, within five minutes and for five tries. It gives access to nothing else. */
                         pendingToken: string;
-                        /** @description What the user can sign in with. */
+                        /** @description The factors with which the user can sign in. */
                         factors: ("totp" | "passkey" | "recovery-code")[];
-                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
                         warnings?: string[];
                     };
                 };
@@ -6164,7 +6164,7 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @description From the answer to `POST /session`. */
+                    /** @description From the response to `POST /session`. */
                     pendingToken: string;
                     /** @description Six digits of the authenticator app, or a recovery code. */
                     code: string;
@@ -6187,7 +6187,7 @@ export interface operations {
                              * @enum {string}
                              */
                             role: "viewer" | "sender" | "manager" | "admin";
-                            /** @description Whether the user is an operator of the gateway, who may see all accounts. */
+                            /** @description True if the user is an operator of the gateway, who may see all accounts. */
                             isOperator: boolean;
                         };
                         /** @description The current account, to which all other requests of the session apply. */
@@ -6212,11 +6212,11 @@ export interface operations {
                         /** @description Those of `operations` within which the role may change something. */
                         writable: ("SMS" | "RCS" | "WHATSAPP" | "campaigns" | "contacts" | "tracking" | "inbox" | "exports" | "webhooks" | "media" | "keys" | "money" | "social")[];
                         /**
-                         * @description How the user signed in: the last factor that was shown.
+                         * @description The last factor that the user showed to sign in.
                          * @enum {string}
                          */
                         method: "password" | "totp" | "recovery-code" | "passkey" | "single-sign-on";
-                        /** @description Whether the account requires a second factor and the user has none: until one is added, everything else is 403 with the code `second_factor_required`. */
+                        /** @description True if the account requires a second factor and the user has none: until one is added, everything else is 403 with the code `second_factor_required`. */
                         mustEnrol: boolean;
                         /**
                          * Format: date-time
@@ -6228,7 +6228,7 @@ export interface operations {
                          * @description UTC. The session ends earlier after 12 hours without a request.
                          */
                         expiresAt: string;
-                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
                         warnings?: string[];
                     };
                 };
@@ -6262,7 +6262,7 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @description From the answer to `POST /session`. */
+                    /** @description From the response to `POST /session`. */
                     pendingToken?: string;
                 };
             };
@@ -6300,7 +6300,7 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @description From the answer to `POST /session`. */
+                    /** @description From the response to `POST /session`. */
                     pendingToken?: string;
                     /** @description The `AuthenticationResponseJSON` of the browser. Other members are ignored. */
                     passkey: {
@@ -6334,7 +6334,7 @@ export interface operations {
                              * @enum {string}
                              */
                             role: "viewer" | "sender" | "manager" | "admin";
-                            /** @description Whether the user is an operator of the gateway, who may see all accounts. */
+                            /** @description True if the user is an operator of the gateway, who may see all accounts. */
                             isOperator: boolean;
                         };
                         /** @description The current account, to which all other requests of the session apply. */
@@ -6359,11 +6359,11 @@ export interface operations {
                         /** @description Those of `operations` within which the role may change something. */
                         writable: ("SMS" | "RCS" | "WHATSAPP" | "campaigns" | "contacts" | "tracking" | "inbox" | "exports" | "webhooks" | "media" | "keys" | "money" | "social")[];
                         /**
-                         * @description How the user signed in: the last factor that was shown.
+                         * @description The last factor that the user showed to sign in.
                          * @enum {string}
                          */
                         method: "password" | "totp" | "recovery-code" | "passkey" | "single-sign-on";
-                        /** @description Whether the account requires a second factor and the user has none: until one is added, everything else is 403 with the code `second_factor_required`. */
+                        /** @description True if the account requires a second factor and the user has none: until one is added, everything else is 403 with the code `second_factor_required`. */
                         mustEnrol: boolean;
                         /**
                          * Format: date-time
@@ -6375,7 +6375,7 @@ export interface operations {
                          * @description UTC. The session ends earlier after 12 hours without a request.
                          */
                         expiresAt: string;
-                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
                         warnings?: string[];
                     };
                 };
@@ -6415,9 +6415,9 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        /** @description Whether people of any account sign in with a provider. */
+                        /** @description True if people of any account sign in with a provider. */
                         singleSignOn: boolean;
-                        /** @description Whether the gateway has a mail server for forgotten passwords. */
+                        /** @description True if the gateway has a mail server for forgotten passwords. */
                         passwordReset: boolean;
                     };
                 };
@@ -6435,7 +6435,7 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @description The short name of the account, or a mail address of one of its domains. */
+                    /** @description The short name of the account, or an email address of one of its domains. */
                     company: string;
                     /** @description The page of the console to continue with; anything else is /. */
                     next?: string;
@@ -6450,9 +6450,9 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        /** @description Where the person signs in, within ten minutes, in the same browser. */
+                        /** @description URL at which the person signs in, within ten minutes, in the same browser. */
                         authorizeUrl: string;
-                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
                         warnings?: string[];
                     };
                 };
@@ -6496,7 +6496,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Signed in, tried or refused. */
+            /** @description Signed in, tried or denied. */
             303: {
                 headers: {
                     [name: string]: unknown;
@@ -6518,7 +6518,7 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @description The username, which is the mail address. */
+                    /** @description The username, which is the email address. */
                     username: string;
                     /**
                      * @description The language of the mail.
@@ -6633,7 +6633,7 @@ export interface operations {
                         accountName: string;
                         /** @enum {string} */
                         role: "viewer" | "sender" | "manager" | "admin";
-                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
                         warnings?: string[];
                     };
                 };
@@ -6682,7 +6682,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         username: string;
-                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
                         warnings?: string[];
                     };
                 };
@@ -7005,7 +7005,7 @@ export interface operations {
                 "application/json": {
                     /** @description A name to tell keys apart. */
                     name?: string;
-                    /** @description A description for humans. */
+                    /** @description A description for people. */
                     description?: string;
                     /** @description All scopes of the caller by default. Scopes that the caller lacks are rejected with 403. */
                     operations?: ("SMS" | "RCS" | "WHATSAPP" | "campaigns" | "contacts" | "tracking" | "inbox" | "exports" | "webhooks" | "media" | "keys" | "money" | "social")[];
@@ -7033,7 +7033,7 @@ export interface operations {
                          */
                         createdAt: string;
                         expiresAt: string | null;
-                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
                         warnings?: string[];
                     };
                 };
@@ -7140,7 +7140,7 @@ export interface operations {
         requestBody?: {
             content: {
                 "application/json": {
-                    /** @description How long the previous value keeps working; by default it stops working at once. Values of earlier rotations keep their own grace period. */
+                    /** @description Time for which the previous value keeps working; by default it stops immediately. Values of earlier rotations keep their own grace period. */
                     graceSeconds?: number;
                 } | null;
             };
@@ -7165,7 +7165,7 @@ export interface operations {
                          */
                         createdAt: string;
                         expiresAt: string | null;
-                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
                         warnings?: string[];
                     };
                 };
@@ -7211,12 +7211,12 @@ export interface operations {
                             name: string;
                             /** @description Binds that may be open at the same time. Default 2. */
                             maxBinds: number;
-                            /** @description Requests without an answer on one bind, in each direction. We read no more than these before we have answered, and send no more deliver_sm. Default 50. Binds × window of all credentials of an account are at most 10,000. */
+                            /** @description Outstanding requests on one bind, in each direction. The server reads no more than these before it responds, and sends no more deliver_sm. Default 50. Binds × window of all credentials of an account are at most 10,000. */
                             window: number;
                             tps: number | null;
-                            /** @description IPv4 and IPv6 addresses and CIDR blocks that may bind, beside the allow-list of the account. Empty: all. */
+                            /** @description IPv4 and IPv6 addresses and CIDR blocks that may bind, in addition to the allow-list of the account. Empty: all. */
                             addresses: string[];
-                            /** @description Senders that messages may have; others are refused with ESME_RINVSRCADR. Empty: all. */
+                            /** @description Senders that messages may have; others are rejected with ESME_RINVSRCADR. Empty: all. */
                             senders: string[];
                             /**
                              * @description The alphabet of data_coding 0. Default gsm: GSM 03.38, one septet in each octet.
@@ -7224,11 +7224,11 @@ export interface operations {
                              */
                             alphabet: "gsm" | "latin1" | "ascii" | "utf8";
                             /**
-                             * @description How message ids are written: as a UUID (the default), in 32 hexadecimal digits, or in decimal.
+                             * @description Format of message ids: a UUID (the default), 32 hexadecimal digits, or decimal.
                              * @enum {string}
                              */
                             messageIds: "uuid" | "hex" | "decimal";
-                            /** @description Whether its receivers get the inbound messages of the account. Default true. */
+                            /** @description True if its receivers get the inbound messages of the account. Default true. */
                             inbound: boolean;
                             /**
                              * Format: date-time
@@ -7269,12 +7269,12 @@ export interface operations {
                     name?: string;
                     /** @description Binds that may be open at the same time. Default 2. */
                     maxBinds?: number;
-                    /** @description Requests without an answer on one bind, in each direction. We read no more than these before we have answered, and send no more deliver_sm. Default 50. Binds × window of all credentials of an account are at most 10,000. */
+                    /** @description Outstanding requests on one bind, in each direction. The server reads no more than these before it responds, and sends no more deliver_sm. Default 50. Binds × window of all credentials of an account are at most 10,000. */
                     window?: number;
                     tps?: number | null;
-                    /** @description IPv4 and IPv6 addresses and CIDR blocks that may bind, beside the allow-list of the account. Empty: all. */
+                    /** @description IPv4 and IPv6 addresses and CIDR blocks that may bind, in addition to the allow-list of the account. Empty: all. */
                     addresses?: string[];
-                    /** @description Senders that messages may have; others are refused with ESME_RINVSRCADR. Empty: all. */
+                    /** @description Senders that messages may have; others are rejected with ESME_RINVSRCADR. Empty: all. */
                     senders?: string[];
                     /**
                      * @description The alphabet of data_coding 0. Default gsm: GSM 03.38, one septet in each octet.
@@ -7282,11 +7282,11 @@ export interface operations {
                      */
                     alphabet?: "gsm" | "latin1" | "ascii" | "utf8";
                     /**
-                     * @description How message ids are written: as a UUID (the default), in 32 hexadecimal digits, or in decimal.
+                     * @description Format of message ids: a UUID (the default), 32 hexadecimal digits, or decimal.
                      * @enum {string}
                      */
                     messageIds?: "uuid" | "hex" | "decimal";
-                    /** @description Whether its receivers get the inbound messages of the account. Default true. */
+                    /** @description True if its receivers get the inbound messages of the account. Default true. */
                     inbound?: boolean;
                 } | null;
             };
@@ -7306,12 +7306,12 @@ export interface operations {
                         name: string;
                         /** @description Binds that may be open at the same time. Default 2. */
                         maxBinds: number;
-                        /** @description Requests without an answer on one bind, in each direction. We read no more than these before we have answered, and send no more deliver_sm. Default 50. Binds × window of all credentials of an account are at most 10,000. */
+                        /** @description Outstanding requests on one bind, in each direction. The server reads no more than these before it responds, and sends no more deliver_sm. Default 50. Binds × window of all credentials of an account are at most 10,000. */
                         window: number;
                         tps: number | null;
-                        /** @description IPv4 and IPv6 addresses and CIDR blocks that may bind, beside the allow-list of the account. Empty: all. */
+                        /** @description IPv4 and IPv6 addresses and CIDR blocks that may bind, in addition to the allow-list of the account. Empty: all. */
                         addresses: string[];
-                        /** @description Senders that messages may have; others are refused with ESME_RINVSRCADR. Empty: all. */
+                        /** @description Senders that messages may have; others are rejected with ESME_RINVSRCADR. Empty: all. */
                         senders: string[];
                         /**
                          * @description The alphabet of data_coding 0. Default gsm: GSM 03.38, one septet in each octet.
@@ -7319,11 +7319,11 @@ export interface operations {
                          */
                         alphabet: "gsm" | "latin1" | "ascii" | "utf8";
                         /**
-                         * @description How message ids are written: as a UUID (the default), in 32 hexadecimal digits, or in decimal.
+                         * @description Format of message ids: a UUID (the default), 32 hexadecimal digits, or decimal.
                          * @enum {string}
                          */
                         messageIds: "uuid" | "hex" | "decimal";
-                        /** @description Whether its receivers get the inbound messages of the account. Default true. */
+                        /** @description True if its receivers get the inbound messages of the account. Default true. */
                         inbound: boolean;
                         /**
                          * Format: date-time
@@ -7332,7 +7332,7 @@ export interface operations {
                         createdAt: string;
                         /** @description The password of its binds: 8 characters. Shown only once. */
                         password: string;
-                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
                         warnings?: string[];
                     };
                 };
@@ -7391,12 +7391,12 @@ export interface operations {
                     name?: string;
                     /** @description Binds that may be open at the same time. Default 2. */
                     maxBinds?: number;
-                    /** @description Requests without an answer on one bind, in each direction. We read no more than these before we have answered, and send no more deliver_sm. Default 50. Binds × window of all credentials of an account are at most 10,000. */
+                    /** @description Outstanding requests on one bind, in each direction. The server reads no more than these before it responds, and sends no more deliver_sm. Default 50. Binds × window of all credentials of an account are at most 10,000. */
                     window?: number;
                     tps?: number | null;
-                    /** @description IPv4 and IPv6 addresses and CIDR blocks that may bind, beside the allow-list of the account. Empty: all. */
+                    /** @description IPv4 and IPv6 addresses and CIDR blocks that may bind, in addition to the allow-list of the account. Empty: all. */
                     addresses?: string[];
-                    /** @description Senders that messages may have; others are refused with ESME_RINVSRCADR. Empty: all. */
+                    /** @description Senders that messages may have; others are rejected with ESME_RINVSRCADR. Empty: all. */
                     senders?: string[];
                     /**
                      * @description The alphabet of data_coding 0. Default gsm: GSM 03.38, one septet in each octet.
@@ -7404,11 +7404,11 @@ export interface operations {
                      */
                     alphabet?: "gsm" | "latin1" | "ascii" | "utf8";
                     /**
-                     * @description How message ids are written: as a UUID (the default), in 32 hexadecimal digits, or in decimal.
+                     * @description Format of message ids: a UUID (the default), 32 hexadecimal digits, or decimal.
                      * @enum {string}
                      */
                     messageIds?: "uuid" | "hex" | "decimal";
-                    /** @description Whether its receivers get the inbound messages of the account. Default true. */
+                    /** @description True if its receivers get the inbound messages of the account. Default true. */
                     inbound?: boolean;
                 };
             };
@@ -7428,12 +7428,12 @@ export interface operations {
                         name: string;
                         /** @description Binds that may be open at the same time. Default 2. */
                         maxBinds: number;
-                        /** @description Requests without an answer on one bind, in each direction. We read no more than these before we have answered, and send no more deliver_sm. Default 50. Binds × window of all credentials of an account are at most 10,000. */
+                        /** @description Outstanding requests on one bind, in each direction. The server reads no more than these before it responds, and sends no more deliver_sm. Default 50. Binds × window of all credentials of an account are at most 10,000. */
                         window: number;
                         tps: number | null;
-                        /** @description IPv4 and IPv6 addresses and CIDR blocks that may bind, beside the allow-list of the account. Empty: all. */
+                        /** @description IPv4 and IPv6 addresses and CIDR blocks that may bind, in addition to the allow-list of the account. Empty: all. */
                         addresses: string[];
-                        /** @description Senders that messages may have; others are refused with ESME_RINVSRCADR. Empty: all. */
+                        /** @description Senders that messages may have; others are rejected with ESME_RINVSRCADR. Empty: all. */
                         senders: string[];
                         /**
                          * @description The alphabet of data_coding 0. Default gsm: GSM 03.38, one septet in each octet.
@@ -7441,11 +7441,11 @@ export interface operations {
                          */
                         alphabet: "gsm" | "latin1" | "ascii" | "utf8";
                         /**
-                         * @description How message ids are written: as a UUID (the default), in 32 hexadecimal digits, or in decimal.
+                         * @description Format of message ids: a UUID (the default), 32 hexadecimal digits, or decimal.
                          * @enum {string}
                          */
                         messageIds: "uuid" | "hex" | "decimal";
-                        /** @description Whether its receivers get the inbound messages of the account. Default true. */
+                        /** @description True if its receivers get the inbound messages of the account. Default true. */
                         inbound: boolean;
                         /**
                          * Format: date-time
@@ -7453,7 +7453,7 @@ export interface operations {
                          */
                         createdAt: string;
                         lastBoundAt: string | null;
-                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
                         warnings?: string[];
                     };
                 };
@@ -7497,12 +7497,12 @@ export interface operations {
                         name: string;
                         /** @description Binds that may be open at the same time. Default 2. */
                         maxBinds: number;
-                        /** @description Requests without an answer on one bind, in each direction. We read no more than these before we have answered, and send no more deliver_sm. Default 50. Binds × window of all credentials of an account are at most 10,000. */
+                        /** @description Outstanding requests on one bind, in each direction. The server reads no more than these before it responds, and sends no more deliver_sm. Default 50. Binds × window of all credentials of an account are at most 10,000. */
                         window: number;
                         tps: number | null;
-                        /** @description IPv4 and IPv6 addresses and CIDR blocks that may bind, beside the allow-list of the account. Empty: all. */
+                        /** @description IPv4 and IPv6 addresses and CIDR blocks that may bind, in addition to the allow-list of the account. Empty: all. */
                         addresses: string[];
-                        /** @description Senders that messages may have; others are refused with ESME_RINVSRCADR. Empty: all. */
+                        /** @description Senders that messages may have; others are rejected with ESME_RINVSRCADR. Empty: all. */
                         senders: string[];
                         /**
                          * @description The alphabet of data_coding 0. Default gsm: GSM 03.38, one septet in each octet.
@@ -7510,11 +7510,11 @@ export interface operations {
                          */
                         alphabet: "gsm" | "latin1" | "ascii" | "utf8";
                         /**
-                         * @description How message ids are written: as a UUID (the default), in 32 hexadecimal digits, or in decimal.
+                         * @description Format of message ids: a UUID (the default), 32 hexadecimal digits, or decimal.
                          * @enum {string}
                          */
                         messageIds: "uuid" | "hex" | "decimal";
-                        /** @description Whether its receivers get the inbound messages of the account. Default true. */
+                        /** @description True if its receivers get the inbound messages of the account. Default true. */
                         inbound: boolean;
                         /**
                          * Format: date-time
@@ -7523,7 +7523,7 @@ export interface operations {
                         createdAt: string;
                         /** @description The password of its binds: 8 characters. Shown only once. */
                         password: string;
-                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
                         warnings?: string[];
                     };
                 };
@@ -7696,7 +7696,7 @@ export interface operations {
                                     };
                                     /** @description The name of the place. */
                                     label?: string;
-                                    /** @description A search term, in place of a location. */
+                                    /** @description A search term, instead of a location. */
                                     query?: string;
                                 };
                                 createCalendarEventAction?: {
@@ -7723,7 +7723,7 @@ export interface operations {
                             media?: {
                                 /** @description An image or a video of up to 100 MiB. */
                                 url?: string;
-                                /** @description In place of url: one of your files (media). */
+                                /** @description Instead of url: one of your files (media). */
                                 mediaId?: number;
                                 /** @description Shown until the media has loaded; at most 100 kB. */
                                 thumbnailUrl?: string;
@@ -7777,7 +7777,7 @@ export interface operations {
                                         };
                                         /** @description The name of the place. */
                                         label?: string;
-                                        /** @description A search term, in place of a location. */
+                                        /** @description A search term, instead of a location. */
                                         query?: string;
                                     };
                                     createCalendarEventAction?: {
@@ -7846,7 +7846,7 @@ export interface operations {
                                     };
                                     /** @description The name of the place. */
                                     label?: string;
-                                    /** @description A search term, in place of a location. */
+                                    /** @description A search term, instead of a location. */
                                     query?: string;
                                 };
                                 createCalendarEventAction?: {
@@ -7873,7 +7873,7 @@ export interface operations {
                             media?: {
                                 /** @description An image or a video of up to 100 MiB. */
                                 url?: string;
-                                /** @description In place of url: one of your files (media). */
+                                /** @description Instead of url: one of your files (media). */
                                 mediaId?: number;
                                 /** @description Shown until the media has loaded; at most 100 kB. */
                                 thumbnailUrl?: string;
@@ -7927,7 +7927,7 @@ export interface operations {
                                         };
                                         /** @description The name of the place. */
                                         label?: string;
-                                        /** @description A search term, in place of a location. */
+                                        /** @description A search term, instead of a location. */
                                         query?: string;
                                     };
                                     createCalendarEventAction?: {
@@ -7991,7 +7991,7 @@ export interface operations {
                                     };
                                     /** @description The name of the place. */
                                     label?: string;
-                                    /** @description A search term, in place of a location. */
+                                    /** @description A search term, instead of a location. */
                                     query?: string;
                                 };
                                 createCalendarEventAction?: {
@@ -8012,9 +8012,9 @@ export interface operations {
                         type: "FILE";
                         /** @description A file of up to 100 MiB. */
                         url?: string;
-                        /** @description In place of url: one of your files (media). */
+                        /** @description Instead of url: one of your files (media). */
                         mediaId?: number;
-                        /** @description Shown in place of the file; at most 100 kB. */
+                        /** @description Shown instead of the file; at most 100 kB. */
                         thumbnailUrl?: string;
                         suggestions?: ({
                             reply: {
@@ -8058,7 +8058,7 @@ export interface operations {
                                     };
                                     /** @description The name of the place. */
                                     label?: string;
-                                    /** @description A search term, in place of a location. */
+                                    /** @description A search term, instead of a location. */
                                     query?: string;
                                 };
                                 createCalendarEventAction?: {
@@ -8102,13 +8102,13 @@ export interface operations {
                         unitPrice: number | null;
                         price: number | null;
                         currency: string;
-                        /** @description Whether the fields that are given have no problems. */
+                        /** @description True if the given fields have no problems. */
                         valid: boolean;
                         problems: {
                             field: string;
                             message: string;
                         }[];
-                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
                         warnings?: string[];
                     };
                 };
@@ -8137,7 +8137,7 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @description E.164: a plus sign (or 00), the country code and the number, 7 to 15 digits in all. A number without a country code is read as one of the default country of the account, and refused (400) if the account has none. */
+                    /** @description E.164: a plus sign (or 00), the country code and the number, 7 to 15 digits in all. A number without a country code is read as one of the default country of the account, and rejected (400) if the account has none. */
                     phoneNumber: string;
                     /** @description At most 10 parts: 1,530 characters of GSM 03.38, or 670 of UCS-2. */
                     message: string;
@@ -8145,13 +8145,13 @@ export interface operations {
                     senderName?: string;
                     /** @description Another name of senderName. */
                     sender?: string;
-                    /** @description Your own reference, unique for 24 hours. A repeat with the same content sends nothing and gets the first answer; a repeat with other content is a conflict (409). */
+                    /** @description Your own reference, unique for 24 hours. A repeat with the same content sends nothing and gets the first response; a repeat with other content is a conflict (409). */
                     customerMessageId?: string;
                     /** @description Values for `{{name}}` in the body. */
                     placeholders?: {
                         [key: string]: string;
                     };
-                    /** @description User data header in hex, with its length octet first, for example 0500035c0201. The body is sent behind it in its own alphabet, GSM 03.38 or UCS-2, and both must fit into one message: one part, which you may concatenate yourself. */
+                    /** @description User data header in hex, with its length byte first, for example 0500035c0201. The body is sent behind it in its own alphabet, GSM 03.38 or UCS-2, and both must fit into one message: one part, which you may concatenate yourself. */
                     udhData?: string;
                     /** @description Ask for a delivery receipt (default true). */
                     enableNotification?: boolean;
@@ -8163,13 +8163,13 @@ export interface operations {
                     simulation?: boolean;
                 } | {
                     phoneNumber?: unknown;
-                    /** @description E.164: a plus sign (or 00), the country code and the number, 7 to 15 digits in all. A number without a country code is read as one of the default country of the account, and refused (400) if the account has none. */
+                    /** @description E.164: a plus sign (or 00), the country code and the number, 7 to 15 digits in all. A number without a country code is read as one of the default country of the account, and rejected (400) if the account has none. */
                     destination: string;
                     /** @description 1 to 11 letters and digits, a number of up to 16 digits, a short code, or `pool:NAME` for a pool of numbers, of which each recipient always gets the same one. */
                     sender: string;
                     /** @description At most 10 parts: 1,530 characters of GSM 03.38, or 670 of UCS-2. */
                     body: string;
-                    /** @description Your own reference, unique for 24 hours. A repeat with the same content sends nothing and gets the first answer; a repeat with other content is a conflict (409). */
+                    /** @description Your own reference, unique for 24 hours. A repeat with the same content sends nothing and gets the first response; a repeat with other content is a conflict (409). */
                     customerMessageId?: string;
                     /** @description Another name of customerMessageId. */
                     messageId?: string;
@@ -8179,7 +8179,7 @@ export interface operations {
                     placeholders?: {
                         [key: string]: string;
                     };
-                    /** @description User data header in hex, with its length octet first, for example 0500035c0201. The body is sent behind it in its own alphabet, GSM 03.38 or UCS-2, and both must fit into one message: one part, which you may concatenate yourself. */
+                    /** @description User data header in hex, with its length byte first, for example 0500035c0201. The body is sent behind it in its own alphabet, GSM 03.38 or UCS-2, and both must fit into one message: one part, which you may concatenate yourself. */
                     udhData?: string;
                     /** @description Ask for a delivery receipt (default true). */
                     enableNotification?: boolean;
@@ -8211,10 +8211,10 @@ export interface operations {
                             /** @description 200 accepted; 400 bad number, no route or no price; 402 no credit; 403 opted out. */
                             statusCode: number;
                             reasons: string[];
-                            /** @description The sender in place of the one asked for; absent when that one is used. */
+                            /** @description The sender used instead of the requested one; absent when that one is used. */
                             sender?: string;
                         }[];
-                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
                         warnings?: string[];
                     } | {
                         messageId: string | null;
@@ -8226,11 +8226,11 @@ export interface operations {
                                 unicode: boolean;
                                 parts: number;
                                 reasons: string[];
-                                /** @description The sender in place of the one asked for; absent when that one is used. */
+                                /** @description The sender used instead of the requested one; absent when that one is used. */
                                 sender?: string;
                             };
                         };
-                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
                         warnings?: string[];
                     };
                 };
@@ -8259,7 +8259,7 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @description Your id of this request, unique for 24 hours. A repeat with the same body sends nothing and gets the first answer; a repeat with another body is a conflict (409). */
+                    /** @description Your id of this request, unique for 24 hours. A repeat with the same body sends nothing and gets the first response; a repeat with another body is a conflict (409). */
                     globalId?: string;
                     /** @description Goes to no carrier and costs nothing. The last digits of the number choose the final state: 0001 UNDELIVERABLE, 0002 EXPIRED, 0003 REJECTED, 0004 none, 0005 DELIVERED after 30 s; any others DELIVERED after about 1 s. */
                     simulation?: boolean;
@@ -8278,9 +8278,9 @@ export interface operations {
                         /** @description 1 to 11 letters and digits, a number of up to 16 digits, a short code, or `pool:NAME` for a pool of numbers, of which each recipient always gets the same one. */
                         sender: string;
                         body?: string;
-                        /** @description Octets to send instead of a text, in hex. */
+                        /** @description Bytes to send instead of a text, in hex. */
                         hexBody?: string;
-                        /** @description User data header in hex, for `body` or `hexBody`, with its length octet first, for example 0500035c0201. The body is sent behind it in its own alphabet, GSM 03.38 or UCS-2, and both must fit into one message: one part, which you may concatenate yourself. */
+                        /** @description User data header in hex, for `body` or `hexBody`, with its length byte first, for example 0500035c0201. The body is sent behind it in its own alphabet, GSM 03.38 or UCS-2, and both must fit into one message: one part, which you may concatenate yourself. */
                         udhData?: string;
                         /** @description Minutes until the message is no longer delivered. */
                         validityPeriod?: number;
@@ -8300,7 +8300,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         globalId: string | null;
-                        /** @description How many destinations were accepted. */
+                        /** @description Number of accepted destinations. */
                         accepted: number;
                         /** @description In the order of the request. */
                         results: {
@@ -8311,12 +8311,12 @@ export interface operations {
                             accepted: boolean;
                             /** @description 200 accepted; 400 bad destination or body, no route or no price; 402 no credit; 403 opted out; 409 id used for other content; 401 sender not allowed. Reserved for later: 429 throttled. */
                             statusCode: number;
-                            /** @description Why it was refused; absent when it was accepted. Without amounts for callers without the scope `money`. */
+                            /** @description Reason for the rejection; absent when it was accepted. Without amounts for callers without the scope `money`. */
                             reason?: string;
-                            /** @description The sender in place of the one asked for; absent when that one is used. */
+                            /** @description The sender used instead of the requested one; absent when that one is used. */
                             sender?: string;
                         }[];
-                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
                         warnings?: string[];
                     };
                 };
@@ -8385,7 +8385,7 @@ export interface operations {
                     phoneNumberId: string;
                     /** @description A number as on other channels, or the user id of a person who shows none, as inbound messages contain it, for example US.13491208655302741918. Codes (AUTHENTICATION) and fallbacks need a number. */
                     destination: string;
-                    /** @description Your own reference, unique for 24 hours. A repeat with the same content sends nothing and gets the first answer; a repeat with other content is a conflict (409). */
+                    /** @description Your own reference, unique for 24 hours. A repeat with the same content sends nothing and gets the first response; a repeat with other content is a conflict (409). */
                     customerMessageId?: string;
                     /** @description Another name of customerMessageId. */
                     messageId?: string;
@@ -8525,7 +8525,7 @@ export interface operations {
                                         };
                                         /** @description The name of the place. */
                                         label?: string;
-                                        /** @description A search term, in place of a location. */
+                                        /** @description A search term, instead of a location. */
                                         query?: string;
                                     };
                                     createCalendarEventAction?: {
@@ -8552,7 +8552,7 @@ export interface operations {
                                 media?: {
                                     /** @description An image or a video of up to 100 MiB. */
                                     url?: string;
-                                    /** @description In place of url: one of your files (media). */
+                                    /** @description Instead of url: one of your files (media). */
                                     mediaId?: number;
                                     /** @description Shown until the media has loaded; at most 100 kB. */
                                     thumbnailUrl?: string;
@@ -8606,7 +8606,7 @@ export interface operations {
                                             };
                                             /** @description The name of the place. */
                                             label?: string;
-                                            /** @description A search term, in place of a location. */
+                                            /** @description A search term, instead of a location. */
                                             query?: string;
                                         };
                                         createCalendarEventAction?: {
@@ -8675,7 +8675,7 @@ export interface operations {
                                         };
                                         /** @description The name of the place. */
                                         label?: string;
-                                        /** @description A search term, in place of a location. */
+                                        /** @description A search term, instead of a location. */
                                         query?: string;
                                     };
                                     createCalendarEventAction?: {
@@ -8702,7 +8702,7 @@ export interface operations {
                                 media?: {
                                     /** @description An image or a video of up to 100 MiB. */
                                     url?: string;
-                                    /** @description In place of url: one of your files (media). */
+                                    /** @description Instead of url: one of your files (media). */
                                     mediaId?: number;
                                     /** @description Shown until the media has loaded; at most 100 kB. */
                                     thumbnailUrl?: string;
@@ -8756,7 +8756,7 @@ export interface operations {
                                             };
                                             /** @description The name of the place. */
                                             label?: string;
-                                            /** @description A search term, in place of a location. */
+                                            /** @description A search term, instead of a location. */
                                             query?: string;
                                         };
                                         createCalendarEventAction?: {
@@ -8820,7 +8820,7 @@ export interface operations {
                                         };
                                         /** @description The name of the place. */
                                         label?: string;
-                                        /** @description A search term, in place of a location. */
+                                        /** @description A search term, instead of a location. */
                                         query?: string;
                                     };
                                     createCalendarEventAction?: {
@@ -8841,9 +8841,9 @@ export interface operations {
                             type: "FILE";
                             /** @description A file of up to 100 MiB. */
                             url?: string;
-                            /** @description In place of url: one of your files (media). */
+                            /** @description Instead of url: one of your files (media). */
                             mediaId?: number;
-                            /** @description Shown in place of the file; at most 100 kB. */
+                            /** @description Shown instead of the file; at most 100 kB. */
                             thumbnailUrl?: string;
                             suggestions?: ({
                                 reply: {
@@ -8887,7 +8887,7 @@ export interface operations {
                                         };
                                         /** @description The name of the place. */
                                         label?: string;
-                                        /** @description A search term, in place of a location. */
+                                        /** @description A search term, instead of a location. */
                                         query?: string;
                                     };
                                     createCalendarEventAction?: {
@@ -8905,7 +8905,7 @@ export interface operations {
                             })[];
                         };
                         /**
-                         * @description What the message is for; by default that of the template, then that of the connection. Agents with several uses must say it of each message.
+                         * @description The purpose of the message; by default that of the template, then that of the connection. Agents with several uses must state it for each message.
                          * @enum {string}
                          */
                         trafficType?: "AUTHENTICATION" | "TRANSACTION" | "PROMOTION" | "SERVICEREQUEST" | "ACKNOWLEDGEMENT";
@@ -8917,7 +8917,7 @@ export interface operations {
                         /** @description At most 10 parts: 1,530 characters of GSM 03.38, or 670 of UCS-2. */
                         body: string;
                     };
-                    /** @description When the next of several channels is tried: after a message fails, or has not been delivered within this time after its carrier took it. The time stands still while a message waits in the queue, is throttled or is paused. A message whose carrier never said whether it took it is never followed by another one. */
+                    /** @description Conditions for trying the next of several channels: after a message fails, or has not been delivered within this time after its carrier took it. The time stands still while a message waits in the queue, is throttled or is paused. A message with an unknown outcome is never followed by another one. */
                     fallback?: {
                         after?: {
                             /** @description Seconds (default 3600). */
@@ -8925,7 +8925,7 @@ export interface operations {
                             /** @description Seconds (default 300). */
                             RCS?: number;
                         };
-                        /** @description How many seconds a message may wait until its carrier takes it, pauses and throttling included (default 172800). Then the next channel is tried, and this one counts as not tried. */
+                        /** @description Maximum seconds that a message may wait until its carrier takes it, pauses and throttling included (default 172800). Then the next channel is tried, and this one counts as not tried. */
                         maxWait?: number;
                         /** @description The failures after which the next channel is tried (default: all). */
                         onStatus?: ("REJECTED" | "EXPIRED" | "UNDELIVERABLE" | "ERROR" | "DISABLED" | "UNSUPPORTED" | "CONVERSATION_CLOSED")[];
@@ -8934,7 +8934,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The message is committed. A refused message has `accepted: false` and its reasons. */
+            /** @description The message is committed. A rejected message has `accepted: false` and its reasons. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -8950,7 +8950,7 @@ export interface operations {
                                 reasons: string[];
                             };
                         };
-                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
                         warnings?: string[];
                     };
                 };
@@ -8989,9 +8989,9 @@ export interface operations {
                 "application/json": {
                     /** @description Your agent that sends the message. */
                     agentId: string;
-                    /** @description E.164: a plus sign (or 00), the country code and the number, 7 to 15 digits in all. A number without a country code is read as one of the default country of the account, and refused (400) if the account has none. */
+                    /** @description E.164: a plus sign (or 00), the country code and the number, 7 to 15 digits in all. A number without a country code is read as one of the default country of the account, and rejected (400) if the account has none. */
                     destination: string;
-                    /** @description Your own reference, unique for 24 hours. A repeat with the same content sends nothing and gets the first answer; a repeat with other content is a conflict (409). */
+                    /** @description Your own reference, unique for 24 hours. A repeat with the same content sends nothing and gets the first response; a repeat with other content is a conflict (409). */
                     customerMessageId?: string;
                     /** @description Another name of customerMessageId. */
                     messageId?: string;
@@ -9055,7 +9055,7 @@ export interface operations {
                                     };
                                     /** @description The name of the place. */
                                     label?: string;
-                                    /** @description A search term, in place of a location. */
+                                    /** @description A search term, instead of a location. */
                                     query?: string;
                                 };
                                 createCalendarEventAction?: {
@@ -9082,7 +9082,7 @@ export interface operations {
                             media?: {
                                 /** @description An image or a video of up to 100 MiB. */
                                 url?: string;
-                                /** @description In place of url: one of your files (media). */
+                                /** @description Instead of url: one of your files (media). */
                                 mediaId?: number;
                                 /** @description Shown until the media has loaded; at most 100 kB. */
                                 thumbnailUrl?: string;
@@ -9136,7 +9136,7 @@ export interface operations {
                                         };
                                         /** @description The name of the place. */
                                         label?: string;
-                                        /** @description A search term, in place of a location. */
+                                        /** @description A search term, instead of a location. */
                                         query?: string;
                                     };
                                     createCalendarEventAction?: {
@@ -9205,7 +9205,7 @@ export interface operations {
                                     };
                                     /** @description The name of the place. */
                                     label?: string;
-                                    /** @description A search term, in place of a location. */
+                                    /** @description A search term, instead of a location. */
                                     query?: string;
                                 };
                                 createCalendarEventAction?: {
@@ -9232,7 +9232,7 @@ export interface operations {
                             media?: {
                                 /** @description An image or a video of up to 100 MiB. */
                                 url?: string;
-                                /** @description In place of url: one of your files (media). */
+                                /** @description Instead of url: one of your files (media). */
                                 mediaId?: number;
                                 /** @description Shown until the media has loaded; at most 100 kB. */
                                 thumbnailUrl?: string;
@@ -9286,7 +9286,7 @@ export interface operations {
                                         };
                                         /** @description The name of the place. */
                                         label?: string;
-                                        /** @description A search term, in place of a location. */
+                                        /** @description A search term, instead of a location. */
                                         query?: string;
                                     };
                                     createCalendarEventAction?: {
@@ -9350,7 +9350,7 @@ export interface operations {
                                     };
                                     /** @description The name of the place. */
                                     label?: string;
-                                    /** @description A search term, in place of a location. */
+                                    /** @description A search term, instead of a location. */
                                     query?: string;
                                 };
                                 createCalendarEventAction?: {
@@ -9371,9 +9371,9 @@ export interface operations {
                         type: "FILE";
                         /** @description A file of up to 100 MiB. */
                         url?: string;
-                        /** @description In place of url: one of your files (media). */
+                        /** @description Instead of url: one of your files (media). */
                         mediaId?: number;
-                        /** @description Shown in place of the file; at most 100 kB. */
+                        /** @description Shown instead of the file; at most 100 kB. */
                         thumbnailUrl?: string;
                         suggestions?: ({
                             reply: {
@@ -9417,7 +9417,7 @@ export interface operations {
                                     };
                                     /** @description The name of the place. */
                                     label?: string;
-                                    /** @description A search term, in place of a location. */
+                                    /** @description A search term, instead of a location. */
                                     query?: string;
                                 };
                                 createCalendarEventAction?: {
@@ -9435,7 +9435,7 @@ export interface operations {
                         })[];
                     };
                     /**
-                     * @description What the message is for; by default that of the template, then that of the connection. Agents with several uses must say it of each message.
+                     * @description The purpose of the message; by default that of the template, then that of the connection. Agents with several uses must state it for each message.
                      * @enum {string}
                      */
                     trafficType?: "AUTHENTICATION" | "TRANSACTION" | "PROMOTION" | "SERVICEREQUEST" | "ACKNOWLEDGEMENT";
@@ -9446,7 +9446,7 @@ export interface operations {
                         /** @description At most 10 parts: 1,530 characters of GSM 03.38, or 670 of UCS-2. */
                         body: string;
                     };
-                    /** @description When the next of several channels is tried: after a message fails, or has not been delivered within this time after its carrier took it. The time stands still while a message waits in the queue, is throttled or is paused. A message whose carrier never said whether it took it is never followed by another one. */
+                    /** @description Conditions for trying the next of several channels: after a message fails, or has not been delivered within this time after its carrier took it. The time stands still while a message waits in the queue, is throttled or is paused. A message with an unknown outcome is never followed by another one. */
                     fallback?: {
                         after?: {
                             /** @description Seconds (default 3600). */
@@ -9454,7 +9454,7 @@ export interface operations {
                             /** @description Seconds (default 300). */
                             RCS?: number;
                         };
-                        /** @description How many seconds a message may wait until its carrier takes it, pauses and throttling included (default 172800). Then the next channel is tried, and this one counts as not tried. */
+                        /** @description Maximum seconds that a message may wait until its carrier takes it, pauses and throttling included (default 172800). Then the next channel is tried, and this one counts as not tried. */
                         maxWait?: number;
                         /** @description The failures after which the next channel is tried (default: all). */
                         onStatus?: ("REJECTED" | "EXPIRED" | "UNDELIVERABLE" | "ERROR" | "DISABLED" | "UNSUPPORTED" | "CONVERSATION_CLOSED")[];
@@ -9463,7 +9463,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The message is committed. A refused message has `accepted: false` and its reasons. */
+            /** @description The message is committed. A rejected message has `accepted: false` and its reasons. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -9479,7 +9479,7 @@ export interface operations {
                                 reasons: string[];
                             };
                         };
-                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
                         warnings?: string[];
                     };
                 };
@@ -9533,7 +9533,7 @@ export interface operations {
                             channel: "SMS" | "RCS" | "WHATSAPP";
                             destination: string;
                             sender: string;
-                            /** @description The text of the message, or what people read of it. */
+                            /** @description The text of the message, or its readable text. */
                             text: string;
                             /** @description When it is sent: yyyy-MM-dd HH:mm:ss.SSSZ, in UTC. */
                             scheduledDate: string;
@@ -9585,7 +9585,7 @@ export interface operations {
                         channel: "SMS" | "RCS" | "WHATSAPP";
                         destination: string;
                         sender: string;
-                        /** @description The text of the message, or what people read of it. */
+                        /** @description The text of the message, or its readable text. */
                         text: string;
                         /** @description When it is sent: yyyy-MM-dd HH:mm:ss.SSSZ, in UTC. */
                         scheduledDate: string;
@@ -9669,7 +9669,7 @@ export interface operations {
                         channel: "SMS" | "RCS" | "WHATSAPP";
                         destination: string;
                         sender: string;
-                        /** @description The text of the message, or what people read of it. */
+                        /** @description The text of the message, or its readable text. */
                         text: string;
                         /** @description When it is sent: yyyy-MM-dd HH:mm:ss.SSSZ, in UTC. */
                         scheduledDate: string;
@@ -9680,7 +9680,7 @@ export interface operations {
                         acceptedDate: string;
                         parts: number;
                         price: number | null;
-                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
                         warnings?: string[];
                     };
                 };
@@ -9867,7 +9867,7 @@ export interface operations {
                         };
                         /** Format: date-time */
                         createdAt: string;
-                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
                         warnings?: string[];
                     };
                 };
@@ -9988,7 +9988,7 @@ export interface operations {
                     /** @enum {string} */
                     parameterFormat?: "POSITIONAL" | "NAMED";
                     allowCategoryChange?: boolean;
-                    /** @description How long the network tries to deliver the message, in seconds. */
+                    /** @description Seconds for which the network tries to deliver the message. */
                     messageSendTtlSeconds?: number;
                     /** @description For campaigns: the contact field of each placeholder, in the order of `placeholders`, with a default behind a `|`. By default, a named placeholder uses the field with its name. */
                     variables?: string[];
@@ -10034,7 +10034,7 @@ export interface operations {
                             [key: string]: unknown;
                         }[];
                         headerLink: string | null;
-                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
                         warnings?: string[];
                     };
                 };
@@ -10162,7 +10162,7 @@ export interface operations {
                     } & {
                         [key: string]: unknown;
                     })[];
-                    /** @description How long the network tries to deliver the message, in seconds. */
+                    /** @description Seconds for which the network tries to deliver the message. */
                     messageSendTtlSeconds?: number;
                     /** @description For campaigns: the contact field of each placeholder, in the order of `placeholders`, with a default behind a `|`. By default, a named placeholder uses the field with its name. */
                     variables?: string[];
@@ -10207,7 +10207,7 @@ export interface operations {
                             [key: string]: unknown;
                         }[];
                         headerLink: string | null;
-                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
                         warnings?: string[];
                     };
                 };
@@ -10344,7 +10344,7 @@ export interface operations {
                                     };
                                     /** @description The name of the place. */
                                     label?: string;
-                                    /** @description A search term, in place of a location. */
+                                    /** @description A search term, instead of a location. */
                                     query?: string;
                                 };
                                 createCalendarEventAction?: {
@@ -10371,7 +10371,7 @@ export interface operations {
                             media?: {
                                 /** @description An image or a video of up to 100 MiB. */
                                 url?: string;
-                                /** @description In place of url: one of your files (media). */
+                                /** @description Instead of url: one of your files (media). */
                                 mediaId?: number;
                                 /** @description Shown until the media has loaded; at most 100 kB. */
                                 thumbnailUrl?: string;
@@ -10425,7 +10425,7 @@ export interface operations {
                                         };
                                         /** @description The name of the place. */
                                         label?: string;
-                                        /** @description A search term, in place of a location. */
+                                        /** @description A search term, instead of a location. */
                                         query?: string;
                                     };
                                     createCalendarEventAction?: {
@@ -10494,7 +10494,7 @@ export interface operations {
                                     };
                                     /** @description The name of the place. */
                                     label?: string;
-                                    /** @description A search term, in place of a location. */
+                                    /** @description A search term, instead of a location. */
                                     query?: string;
                                 };
                                 createCalendarEventAction?: {
@@ -10521,7 +10521,7 @@ export interface operations {
                             media?: {
                                 /** @description An image or a video of up to 100 MiB. */
                                 url?: string;
-                                /** @description In place of url: one of your files (media). */
+                                /** @description Instead of url: one of your files (media). */
                                 mediaId?: number;
                                 /** @description Shown until the media has loaded; at most 100 kB. */
                                 thumbnailUrl?: string;
@@ -10575,7 +10575,7 @@ export interface operations {
                                         };
                                         /** @description The name of the place. */
                                         label?: string;
-                                        /** @description A search term, in place of a location. */
+                                        /** @description A search term, instead of a location. */
                                         query?: string;
                                     };
                                     createCalendarEventAction?: {
@@ -10639,7 +10639,7 @@ export interface operations {
                                     };
                                     /** @description The name of the place. */
                                     label?: string;
-                                    /** @description A search term, in place of a location. */
+                                    /** @description A search term, instead of a location. */
                                     query?: string;
                                 };
                                 createCalendarEventAction?: {
@@ -10660,9 +10660,9 @@ export interface operations {
                         type: "FILE";
                         /** @description A file of up to 100 MiB. */
                         url?: string;
-                        /** @description In place of url: one of your files (media). */
+                        /** @description Instead of url: one of your files (media). */
                         mediaId?: number;
-                        /** @description Shown in place of the file; at most 100 kB. */
+                        /** @description Shown instead of the file; at most 100 kB. */
                         thumbnailUrl?: string;
                         suggestions?: ({
                             reply: {
@@ -10706,7 +10706,7 @@ export interface operations {
                                     };
                                     /** @description The name of the place. */
                                     label?: string;
-                                    /** @description A search term, in place of a location. */
+                                    /** @description A search term, instead of a location. */
                                     query?: string;
                                 };
                                 createCalendarEventAction?: {
@@ -10724,7 +10724,7 @@ export interface operations {
                         })[];
                     };
                     /**
-                     * @description What its messages are for, also those of campaigns; agents with several uses must say it of each message.
+                     * @description The purpose of its messages, also in campaigns; agents with several uses must state it for each message.
                      * @enum {string}
                      */
                     trafficType?: "AUTHENTICATION" | "TRANSACTION" | "PROMOTION" | "SERVICEREQUEST" | "ACKNOWLEDGEMENT";
@@ -10759,7 +10759,7 @@ export interface operations {
                             [key: string]: unknown;
                         };
                         trafficType: ("AUTHENTICATION" | "TRANSACTION" | "PROMOTION" | "SERVICEREQUEST" | "ACKNOWLEDGEMENT") | null;
-                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
                         warnings?: string[];
                     };
                 };
@@ -10875,7 +10875,7 @@ export interface operations {
                 endDate: string;
                 /** @description Only campaigns with exactly this mode, or one of several modes separated by commas. Default: all. */
                 sendingMode?: string;
-                /** @description false leaves out drafts that were never confirmed; otherwise `campaigns` includes them. */
+                /** @description false excludes drafts that were never confirmed; otherwise `campaigns` includes them. */
                 isDraft?: boolean;
             };
             header?: never;
@@ -10899,7 +10899,7 @@ export interface operations {
                             bucket: string;
                             /** @description Distinct campaigns that have messages in the bucket or began in it, and drafts created in it (`isDraft`). */
                             campaigns: number;
-                            /** @description Messages given to a carrier, whether it accepted or refused them or the outcome is unknown. */
+                            /** @description Messages given to a carrier, whether it accepted or rejected them or the outcome is unknown. */
                             sent: number;
                             /** @description Messages delivered, including those that were read. */
                             delivered: number;
@@ -10918,7 +10918,7 @@ export interface operations {
                                 failed: number;
                                 pending: number;
                             };
-                            /** @description Recipients to which nothing is sent, of the campaigns that began in the bucket. */
+                            /** @description Recipients to whom nothing is sent, of the campaigns that began in the bucket. */
                             skipped: number;
                         }[];
                         page: number;
@@ -10975,7 +10975,7 @@ export interface operations {
                             bucket: string;
                             /** @description Always 1. */
                             campaigns: number;
-                            /** @description Messages given to a carrier, whether it accepted or refused them or the outcome is unknown. */
+                            /** @description Messages given to a carrier, whether it accepted or rejected them or the outcome is unknown. */
                             sent: number;
                             /** @description Messages delivered, including those that were read. */
                             delivered: number;
@@ -10994,13 +10994,13 @@ export interface operations {
                                 failed: number;
                                 pending: number;
                             };
-                            /** @description Recipients to which nothing is sent, of the campaigns that began in the bucket. */
+                            /** @description Recipients to whom nothing is sent, of the campaigns that began in the bucket. */
                             skipped: number;
                             /** @description The same figures by channel, without channels that have no messages. */
                             channels: {
                                 /** @enum {string} */
                                 channel: "SMS" | "RCS" | "WHATSAPP";
-                                /** @description Messages given to a carrier, whether it accepted or refused them or the outcome is unknown. */
+                                /** @description Messages given to a carrier, whether it accepted or rejected them or the outcome is unknown. */
                                 sent: number;
                                 /** @description Messages delivered, including those that were read. */
                                 delivered: number;
@@ -11047,9 +11047,9 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        /** @description Recipients to which something is sent. */
+                        /** @description Recipients to whom something is sent. */
                         recipients: number;
-                        /** @description Recipients to which nothing is sent. */
+                        /** @description Recipients to whom nothing is sent. */
                         skipped: number;
                         /** @description Recipients without a message so far. */
                         waiting: number;
@@ -11109,9 +11109,9 @@ export interface operations {
                         replies: number;
                         /** @description False: the account got more than 100,000 messages in that time, and only the newest are counted. */
                         repliesAreComplete: boolean;
-                        /** @description Recipients who opted out by a message of theirs within seven days after the start. */
+                        /** @description Recipients who opted out by their own message within seven days after the start. */
                         optOuts: number;
-                        /** @description Why messages failed, the most frequent reason first; at most 100. */
+                        /** @description Reasons why messages failed, the most frequent first; at most 100. */
                         reasons: {
                             /** @enum {string} */
                             channel: "SMS" | "RCS" | "WHATSAPP";
@@ -11124,7 +11124,7 @@ export interface operations {
                         }[];
                         /** @description The length of a step of `steps`. */
                         stepSeconds: number;
-                        /** @description What became known when, oldest first, in at most 120 steps; empty ones are left out. The figures are exact. */
+                        /** @description Outcomes over time, oldest first, in at most 120 steps; empty ones are omitted. The figures are exact. */
                         steps: {
                             /**
                              * Format: date-time
@@ -11133,7 +11133,7 @@ export interface operations {
                             at: string;
                             /** @description Messages whose outcome at the carrier became known. */
                             sent: number;
-                            /** @description Messages of which delivery became known. */
+                            /** @description Messages whose delivery became known. */
                             delivered: number;
                             /** @description Messages that ended undelivered. */
                             failed: number;
@@ -11159,9 +11159,9 @@ export interface operations {
                 limit?: number;
                 /** @description Any of these statuses, separated by commas. */
                 status?: string;
-                /** @description Whether the status is 0. */
+                /** @description True if the status is 0. */
                 isDraft?: boolean;
-                /** @description Whether it is confirmed and scheduled for the future. */
+                /** @description True if it is confirmed and scheduled for the future. */
                 isProgrammed?: boolean;
                 /** @description Exactly this mode, or any of several separated by commas. */
                 sendingMode?: string;
@@ -11171,7 +11171,7 @@ export interface operations {
                 startDate?: string;
                 /** @description Created or scheduled on this day or earlier. Requires the other date. yyyy-MM-dd, in UTC. */
                 endDate?: string;
-                /** @description Whether the campaign is marked as ready to send. */
+                /** @description True if the campaign is marked as ready to send. */
                 readyToSend?: boolean;
                 /** @description The order by creation. */
                 direction?: "ASC" | "DESC";
@@ -11208,12 +11208,12 @@ export interface operations {
                             whatsappPhoneNumberId: string | null;
                             whatsappTemplateId: string | null;
                             contactListIds: number[];
-                            /** @description The numbers as they were given. Left out in lists of campaigns. */
+                            /** @description The numbers as they were given. Omitted in lists of campaigns. */
                             destinations?: string[];
                             destinationType: number | null;
                             scheduledDate: string | null;
                             readyToSend: boolean;
-                            /** @description When the next of several channels is tried: after a message fails, or has not been delivered within this time after its carrier took it. The time stands still while a message waits in the queue, is throttled or is paused. A message whose carrier never said whether it took it is never followed by another one. */
+                            /** @description Conditions for trying the next of several channels: after a message fails, or has not been delivered within this time after its carrier took it. The time stands still while a message waits in the queue, is throttled or is paused. A message with an unknown outcome is never followed by another one. */
                             fallback: {
                                 after?: {
                                     /** @description Seconds (default 3600). */
@@ -11221,7 +11221,7 @@ export interface operations {
                                     /** @description Seconds (default 300). */
                                     RCS?: number;
                                 };
-                                /** @description How many seconds a message may wait until its carrier takes it, pauses and throttling included (default 172800). Then the next channel is tried, and this one counts as not tried. */
+                                /** @description Maximum seconds that a message may wait until its carrier takes it, pauses and throttling included (default 172800). Then the next channel is tried, and this one counts as not tried. */
                                 maxWait?: number;
                                 /** @description The failures after which the next channel is tried (default: all). */
                                 onStatus?: ("REJECTED" | "EXPIRED" | "UNDELIVERABLE" | "ERROR" | "DISABLED" | "UNSUPPORTED" | "CONVERSATION_CLOSED")[];
@@ -11345,7 +11345,7 @@ export interface operations {
                             /** @description Seconds (default 300). */
                             RCS?: number;
                         };
-                        /** @description How many seconds a message may wait until its carrier takes it, pauses and throttling included (default 172800). Then the next channel is tried, and this one counts as not tried. */
+                        /** @description Maximum seconds that a message may wait until its carrier takes it, pauses and throttling included (default 172800). Then the next channel is tried, and this one counts as not tried. */
                         maxWait?: number;
                         /** @description The failures after which the next channel is tried (default: all). */
                         onStatus?: ("REJECTED" | "EXPIRED" | "UNDELIVERABLE" | "ERROR" | "DISABLED" | "UNSUPPORTED" | "CONVERSATION_CLOSED")[];
@@ -11389,12 +11389,12 @@ export interface operations {
                         whatsappPhoneNumberId: string | null;
                         whatsappTemplateId: string | null;
                         contactListIds: number[];
-                        /** @description The numbers as they were given. Left out in lists of campaigns. */
+                        /** @description The numbers as they were given. Omitted in lists of campaigns. */
                         destinations?: string[];
                         destinationType: number | null;
                         scheduledDate: string | null;
                         readyToSend: boolean;
-                        /** @description When the next of several channels is tried: after a message fails, or has not been delivered within this time after its carrier took it. The time stands still while a message waits in the queue, is throttled or is paused. A message whose carrier never said whether it took it is never followed by another one. */
+                        /** @description Conditions for trying the next of several channels: after a message fails, or has not been delivered within this time after its carrier took it. The time stands still while a message waits in the queue, is throttled or is paused. A message with an unknown outcome is never followed by another one. */
                         fallback: {
                             after?: {
                                 /** @description Seconds (default 3600). */
@@ -11402,7 +11402,7 @@ export interface operations {
                                 /** @description Seconds (default 300). */
                                 RCS?: number;
                             };
-                            /** @description How many seconds a message may wait until its carrier takes it, pauses and throttling included (default 172800). Then the next channel is tried, and this one counts as not tried. */
+                            /** @description Maximum seconds that a message may wait until its carrier takes it, pauses and throttling included (default 172800). Then the next channel is tried, and this one counts as not tried. */
                             maxWait?: number;
                             /** @description The failures after which the next channel is tried (default: all). */
                             onStatus?: ("REJECTED" | "EXPIRED" | "UNDELIVERABLE" | "ERROR" | "DISABLED" | "UNSUPPORTED" | "CONVERSATION_CLOSED")[];
@@ -11469,7 +11469,7 @@ export interface operations {
                         confirmedAt: string | null;
                         startedAt: string | null;
                         completedAt: string | null;
-                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
                         warnings?: string[];
                     };
                 };
@@ -11529,12 +11529,12 @@ export interface operations {
                         whatsappPhoneNumberId: string | null;
                         whatsappTemplateId: string | null;
                         contactListIds: number[];
-                        /** @description The numbers as they were given. Left out in lists of campaigns. */
+                        /** @description The numbers as they were given. Omitted in lists of campaigns. */
                         destinations?: string[];
                         destinationType: number | null;
                         scheduledDate: string | null;
                         readyToSend: boolean;
-                        /** @description When the next of several channels is tried: after a message fails, or has not been delivered within this time after its carrier took it. The time stands still while a message waits in the queue, is throttled or is paused. A message whose carrier never said whether it took it is never followed by another one. */
+                        /** @description Conditions for trying the next of several channels: after a message fails, or has not been delivered within this time after its carrier took it. The time stands still while a message waits in the queue, is throttled or is paused. A message with an unknown outcome is never followed by another one. */
                         fallback: {
                             after?: {
                                 /** @description Seconds (default 3600). */
@@ -11542,7 +11542,7 @@ export interface operations {
                                 /** @description Seconds (default 300). */
                                 RCS?: number;
                             };
-                            /** @description How many seconds a message may wait until its carrier takes it, pauses and throttling included (default 172800). Then the next channel is tried, and this one counts as not tried. */
+                            /** @description Maximum seconds that a message may wait until its carrier takes it, pauses and throttling included (default 172800). Then the next channel is tried, and this one counts as not tried. */
                             maxWait?: number;
                             /** @description The failures after which the next channel is tried (default: all). */
                             onStatus?: ("REJECTED" | "EXPIRED" | "UNDELIVERABLE" | "ERROR" | "DISABLED" | "UNSUPPORTED" | "CONVERSATION_CLOSED")[];
@@ -11661,7 +11661,7 @@ export interface operations {
                             /** @description Seconds (default 300). */
                             RCS?: number;
                         };
-                        /** @description How many seconds a message may wait until its carrier takes it, pauses and throttling included (default 172800). Then the next channel is tried, and this one counts as not tried. */
+                        /** @description Maximum seconds that a message may wait until its carrier takes it, pauses and throttling included (default 172800). Then the next channel is tried, and this one counts as not tried. */
                         maxWait?: number;
                         /** @description The failures after which the next channel is tried (default: all). */
                         onStatus?: ("REJECTED" | "EXPIRED" | "UNDELIVERABLE" | "ERROR" | "DISABLED" | "UNSUPPORTED" | "CONVERSATION_CLOSED")[];
@@ -11705,12 +11705,12 @@ export interface operations {
                         whatsappPhoneNumberId: string | null;
                         whatsappTemplateId: string | null;
                         contactListIds: number[];
-                        /** @description The numbers as they were given. Left out in lists of campaigns. */
+                        /** @description The numbers as they were given. Omitted in lists of campaigns. */
                         destinations?: string[];
                         destinationType: number | null;
                         scheduledDate: string | null;
                         readyToSend: boolean;
-                        /** @description When the next of several channels is tried: after a message fails, or has not been delivered within this time after its carrier took it. The time stands still while a message waits in the queue, is throttled or is paused. A message whose carrier never said whether it took it is never followed by another one. */
+                        /** @description Conditions for trying the next of several channels: after a message fails, or has not been delivered within this time after its carrier took it. The time stands still while a message waits in the queue, is throttled or is paused. A message with an unknown outcome is never followed by another one. */
                         fallback: {
                             after?: {
                                 /** @description Seconds (default 3600). */
@@ -11718,7 +11718,7 @@ export interface operations {
                                 /** @description Seconds (default 300). */
                                 RCS?: number;
                             };
-                            /** @description How many seconds a message may wait until its carrier takes it, pauses and throttling included (default 172800). Then the next channel is tried, and this one counts as not tried. */
+                            /** @description Maximum seconds that a message may wait until its carrier takes it, pauses and throttling included (default 172800). Then the next channel is tried, and this one counts as not tried. */
                             maxWait?: number;
                             /** @description The failures after which the next channel is tried (default: all). */
                             onStatus?: ("REJECTED" | "EXPIRED" | "UNDELIVERABLE" | "ERROR" | "DISABLED" | "UNSUPPORTED" | "CONVERSATION_CLOSED")[];
@@ -11785,7 +11785,7 @@ export interface operations {
                         confirmedAt: string | null;
                         startedAt: string | null;
                         completedAt: string | null;
-                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
                         warnings?: string[];
                     };
                 };
@@ -11867,12 +11867,12 @@ export interface operations {
                         whatsappPhoneNumberId: string | null;
                         whatsappTemplateId: string | null;
                         contactListIds: number[];
-                        /** @description The numbers as they were given. Left out in lists of campaigns. */
+                        /** @description The numbers as they were given. Omitted in lists of campaigns. */
                         destinations?: string[];
                         destinationType: number | null;
                         scheduledDate: string | null;
                         readyToSend: boolean;
-                        /** @description When the next of several channels is tried: after a message fails, or has not been delivered within this time after its carrier took it. The time stands still while a message waits in the queue, is throttled or is paused. A message whose carrier never said whether it took it is never followed by another one. */
+                        /** @description Conditions for trying the next of several channels: after a message fails, or has not been delivered within this time after its carrier took it. The time stands still while a message waits in the queue, is throttled or is paused. A message with an unknown outcome is never followed by another one. */
                         fallback: {
                             after?: {
                                 /** @description Seconds (default 3600). */
@@ -11880,7 +11880,7 @@ export interface operations {
                                 /** @description Seconds (default 300). */
                                 RCS?: number;
                             };
-                            /** @description How many seconds a message may wait until its carrier takes it, pauses and throttling included (default 172800). Then the next channel is tried, and this one counts as not tried. */
+                            /** @description Maximum seconds that a message may wait until its carrier takes it, pauses and throttling included (default 172800). Then the next channel is tried, and this one counts as not tried. */
                             maxWait?: number;
                             /** @description The failures after which the next channel is tried (default: all). */
                             onStatus?: ("REJECTED" | "EXPIRED" | "UNDELIVERABLE" | "ERROR" | "DISABLED" | "UNSUPPORTED" | "CONVERSATION_CLOSED")[];
@@ -11947,7 +11947,7 @@ export interface operations {
                         confirmedAt: string | null;
                         startedAt: string | null;
                         completedAt: string | null;
-                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
                         warnings?: string[];
                     };
                 };
@@ -12050,12 +12050,12 @@ export interface operations {
                         whatsappPhoneNumberId: string | null;
                         whatsappTemplateId: string | null;
                         contactListIds: number[];
-                        /** @description The numbers as they were given. Left out in lists of campaigns. */
+                        /** @description The numbers as they were given. Omitted in lists of campaigns. */
                         destinations?: string[];
                         destinationType: number | null;
                         scheduledDate: string | null;
                         readyToSend: boolean;
-                        /** @description When the next of several channels is tried: after a message fails, or has not been delivered within this time after its carrier took it. The time stands still while a message waits in the queue, is throttled or is paused. A message whose carrier never said whether it took it is never followed by another one. */
+                        /** @description Conditions for trying the next of several channels: after a message fails, or has not been delivered within this time after its carrier took it. The time stands still while a message waits in the queue, is throttled or is paused. A message with an unknown outcome is never followed by another one. */
                         fallback: {
                             after?: {
                                 /** @description Seconds (default 3600). */
@@ -12063,7 +12063,7 @@ export interface operations {
                                 /** @description Seconds (default 300). */
                                 RCS?: number;
                             };
-                            /** @description How many seconds a message may wait until its carrier takes it, pauses and throttling included (default 172800). Then the next channel is tried, and this one counts as not tried. */
+                            /** @description Maximum seconds that a message may wait until its carrier takes it, pauses and throttling included (default 172800). Then the next channel is tried, and this one counts as not tried. */
                             maxWait?: number;
                             /** @description The failures after which the next channel is tried (default: all). */
                             onStatus?: ("REJECTED" | "EXPIRED" | "UNDELIVERABLE" | "ERROR" | "DISABLED" | "UNSUPPORTED" | "CONVERSATION_CLOSED")[];
@@ -12130,7 +12130,7 @@ export interface operations {
                         confirmedAt: string | null;
                         startedAt: string | null;
                         completedAt: string | null;
-                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
                         warnings?: string[];
                     };
                 };
@@ -12188,7 +12188,7 @@ export interface operations {
                             /** @description Seconds (default 300). */
                             RCS?: number;
                         };
-                        /** @description How many seconds a message may wait until its carrier takes it, pauses and throttling included (default 172800). Then the next channel is tried, and this one counts as not tried. */
+                        /** @description Maximum seconds that a message may wait until its carrier takes it, pauses and throttling included (default 172800). Then the next channel is tried, and this one counts as not tried. */
                         maxWait?: number;
                         /** @description The failures after which the next channel is tried (default: all). */
                         onStatus?: ("REJECTED" | "EXPIRED" | "UNDELIVERABLE" | "ERROR" | "DISABLED" | "UNSUPPORTED" | "CONVERSATION_CLOSED")[];
@@ -12203,7 +12203,7 @@ export interface operations {
                         off: true;
                     }) | null;
                     rate?: number | null;
-                    /** @description If the campaign would cost more than this at most, nothing changes. */
+                    /** @description If the maximum cost of the campaign would exceed this, nothing changes. */
                     maxPrice?: number;
                 };
             };
@@ -12234,12 +12234,12 @@ export interface operations {
                         whatsappPhoneNumberId: string | null;
                         whatsappTemplateId: string | null;
                         contactListIds: number[];
-                        /** @description The numbers as they were given. Left out in lists of campaigns. */
+                        /** @description The numbers as they were given. Omitted in lists of campaigns. */
                         destinations?: string[];
                         destinationType: number | null;
                         scheduledDate: string | null;
                         readyToSend: boolean;
-                        /** @description When the next of several channels is tried: after a message fails, or has not been delivered within this time after its carrier took it. The time stands still while a message waits in the queue, is throttled or is paused. A message whose carrier never said whether it took it is never followed by another one. */
+                        /** @description Conditions for trying the next of several channels: after a message fails, or has not been delivered within this time after its carrier took it. The time stands still while a message waits in the queue, is throttled or is paused. A message with an unknown outcome is never followed by another one. */
                         fallback: {
                             after?: {
                                 /** @description Seconds (default 3600). */
@@ -12247,7 +12247,7 @@ export interface operations {
                                 /** @description Seconds (default 300). */
                                 RCS?: number;
                             };
-                            /** @description How many seconds a message may wait until its carrier takes it, pauses and throttling included (default 172800). Then the next channel is tried, and this one counts as not tried. */
+                            /** @description Maximum seconds that a message may wait until its carrier takes it, pauses and throttling included (default 172800). Then the next channel is tried, and this one counts as not tried. */
                             maxWait?: number;
                             /** @description The failures after which the next channel is tried (default: all). */
                             onStatus?: ("REJECTED" | "EXPIRED" | "UNDELIVERABLE" | "ERROR" | "DISABLED" | "UNSUPPORTED" | "CONVERSATION_CLOSED")[];
@@ -12314,7 +12314,7 @@ export interface operations {
                         confirmedAt: string | null;
                         startedAt: string | null;
                         completedAt: string | null;
-                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
                         warnings?: string[];
                     };
                 };
@@ -12367,12 +12367,12 @@ export interface operations {
                         whatsappPhoneNumberId: string | null;
                         whatsappTemplateId: string | null;
                         contactListIds: number[];
-                        /** @description The numbers as they were given. Left out in lists of campaigns. */
+                        /** @description The numbers as they were given. Omitted in lists of campaigns. */
                         destinations?: string[];
                         destinationType: number | null;
                         scheduledDate: string | null;
                         readyToSend: boolean;
-                        /** @description When the next of several channels is tried: after a message fails, or has not been delivered within this time after its carrier took it. The time stands still while a message waits in the queue, is throttled or is paused. A message whose carrier never said whether it took it is never followed by another one. */
+                        /** @description Conditions for trying the next of several channels: after a message fails, or has not been delivered within this time after its carrier took it. The time stands still while a message waits in the queue, is throttled or is paused. A message with an unknown outcome is never followed by another one. */
                         fallback: {
                             after?: {
                                 /** @description Seconds (default 3600). */
@@ -12380,7 +12380,7 @@ export interface operations {
                                 /** @description Seconds (default 300). */
                                 RCS?: number;
                             };
-                            /** @description How many seconds a message may wait until its carrier takes it, pauses and throttling included (default 172800). Then the next channel is tried, and this one counts as not tried. */
+                            /** @description Maximum seconds that a message may wait until its carrier takes it, pauses and throttling included (default 172800). Then the next channel is tried, and this one counts as not tried. */
                             maxWait?: number;
                             /** @description The failures after which the next channel is tried (default: all). */
                             onStatus?: ("REJECTED" | "EXPIRED" | "UNDELIVERABLE" | "ERROR" | "DISABLED" | "UNSUPPORTED" | "CONVERSATION_CLOSED")[];
@@ -12447,7 +12447,7 @@ export interface operations {
                         confirmedAt: string | null;
                         startedAt: string | null;
                         completedAt: string | null;
-                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
                         warnings?: string[];
                     };
                 };
@@ -12497,12 +12497,12 @@ export interface operations {
                         whatsappPhoneNumberId: string | null;
                         whatsappTemplateId: string | null;
                         contactListIds: number[];
-                        /** @description The numbers as they were given. Left out in lists of campaigns. */
+                        /** @description The numbers as they were given. Omitted in lists of campaigns. */
                         destinations?: string[];
                         destinationType: number | null;
                         scheduledDate: string | null;
                         readyToSend: boolean;
-                        /** @description When the next of several channels is tried: after a message fails, or has not been delivered within this time after its carrier took it. The time stands still while a message waits in the queue, is throttled or is paused. A message whose carrier never said whether it took it is never followed by another one. */
+                        /** @description Conditions for trying the next of several channels: after a message fails, or has not been delivered within this time after its carrier took it. The time stands still while a message waits in the queue, is throttled or is paused. A message with an unknown outcome is never followed by another one. */
                         fallback: {
                             after?: {
                                 /** @description Seconds (default 3600). */
@@ -12510,7 +12510,7 @@ export interface operations {
                                 /** @description Seconds (default 300). */
                                 RCS?: number;
                             };
-                            /** @description How many seconds a message may wait until its carrier takes it, pauses and throttling included (default 172800). Then the next channel is tried, and this one counts as not tried. */
+                            /** @description Maximum seconds that a message may wait until its carrier takes it, pauses and throttling included (default 172800). Then the next channel is tried, and this one counts as not tried. */
                             maxWait?: number;
                             /** @description The failures after which the next channel is tried (default: all). */
                             onStatus?: ("REJECTED" | "EXPIRED" | "UNDELIVERABLE" | "ERROR" | "DISABLED" | "UNSUPPORTED" | "CONVERSATION_CLOSED")[];
@@ -12577,7 +12577,7 @@ export interface operations {
                         confirmedAt: string | null;
                         startedAt: string | null;
                         completedAt: string | null;
-                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
                         warnings?: string[];
                     };
                 };
@@ -12627,12 +12627,12 @@ export interface operations {
                         whatsappPhoneNumberId: string | null;
                         whatsappTemplateId: string | null;
                         contactListIds: number[];
-                        /** @description The numbers as they were given. Left out in lists of campaigns. */
+                        /** @description The numbers as they were given. Omitted in lists of campaigns. */
                         destinations?: string[];
                         destinationType: number | null;
                         scheduledDate: string | null;
                         readyToSend: boolean;
-                        /** @description When the next of several channels is tried: after a message fails, or has not been delivered within this time after its carrier took it. The time stands still while a message waits in the queue, is throttled or is paused. A message whose carrier never said whether it took it is never followed by another one. */
+                        /** @description Conditions for trying the next of several channels: after a message fails, or has not been delivered within this time after its carrier took it. The time stands still while a message waits in the queue, is throttled or is paused. A message with an unknown outcome is never followed by another one. */
                         fallback: {
                             after?: {
                                 /** @description Seconds (default 3600). */
@@ -12640,7 +12640,7 @@ export interface operations {
                                 /** @description Seconds (default 300). */
                                 RCS?: number;
                             };
-                            /** @description How many seconds a message may wait until its carrier takes it, pauses and throttling included (default 172800). Then the next channel is tried, and this one counts as not tried. */
+                            /** @description Maximum seconds that a message may wait until its carrier takes it, pauses and throttling included (default 172800). Then the next channel is tried, and this one counts as not tried. */
                             maxWait?: number;
                             /** @description The failures after which the next channel is tried (default: all). */
                             onStatus?: ("REJECTED" | "EXPIRED" | "UNDELIVERABLE" | "ERROR" | "DISABLED" | "UNSUPPORTED" | "CONVERSATION_CLOSED")[];
@@ -12707,7 +12707,7 @@ export interface operations {
                         confirmedAt: string | null;
                         startedAt: string | null;
                         completedAt: string | null;
-                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
                         warnings?: string[];
                     };
                 };
@@ -12763,7 +12763,7 @@ export interface operations {
                             read: boolean;
                             /** @description The messages, in the order in which the channels were tried. */
                             messageIds: string[];
-                            /** @description The channels that were given up because no carrier took the message within `fallback.maxWait`. */
+                            /** @description The channels that were abandoned because no carrier took the message within `fallback.maxWait`. */
                             notTried: ("SMS" | "RCS" | "WHATSAPP")[];
                             skipReason: string | null;
                         }[];
@@ -12799,7 +12799,7 @@ export interface operations {
             content: {
                 "application/json": {
                     name: string;
-                    /** @description Only recipients whose last message ended like this; by default all of these. */
+                    /** @description Only recipients whose last message has one of these final statuses; by default all of these. */
                     statuses?: ("REJECTED" | "EXPIRED" | "UNDELIVERABLE" | "ERROR" | "DISABLED" | "UNSUPPORTED" | "CONVERSATION_CLOSED")[];
                 };
             };
@@ -12830,12 +12830,12 @@ export interface operations {
                         whatsappPhoneNumberId: string | null;
                         whatsappTemplateId: string | null;
                         contactListIds: number[];
-                        /** @description The numbers as they were given. Left out in lists of campaigns. */
+                        /** @description The numbers as they were given. Omitted in lists of campaigns. */
                         destinations?: string[];
                         destinationType: number | null;
                         scheduledDate: string | null;
                         readyToSend: boolean;
-                        /** @description When the next of several channels is tried: after a message fails, or has not been delivered within this time after its carrier took it. The time stands still while a message waits in the queue, is throttled or is paused. A message whose carrier never said whether it took it is never followed by another one. */
+                        /** @description Conditions for trying the next of several channels: after a message fails, or has not been delivered within this time after its carrier took it. The time stands still while a message waits in the queue, is throttled or is paused. A message with an unknown outcome is never followed by another one. */
                         fallback: {
                             after?: {
                                 /** @description Seconds (default 3600). */
@@ -12843,7 +12843,7 @@ export interface operations {
                                 /** @description Seconds (default 300). */
                                 RCS?: number;
                             };
-                            /** @description How many seconds a message may wait until its carrier takes it, pauses and throttling included (default 172800). Then the next channel is tried, and this one counts as not tried. */
+                            /** @description Maximum seconds that a message may wait until its carrier takes it, pauses and throttling included (default 172800). Then the next channel is tried, and this one counts as not tried. */
                             maxWait?: number;
                             /** @description The failures after which the next channel is tried (default: all). */
                             onStatus?: ("REJECTED" | "EXPIRED" | "UNDELIVERABLE" | "ERROR" | "DISABLED" | "UNSUPPORTED" | "CONVERSATION_CLOSED")[];
@@ -12910,7 +12910,7 @@ export interface operations {
                         confirmedAt: string | null;
                         startedAt: string | null;
                         completedAt: string | null;
-                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
                         warnings?: string[];
                     };
                 };
@@ -12951,7 +12951,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        /** @description When campaigns send nothing, unless a campaign has quiet hours of its own. Null: never. */
+                        /** @description Hours in which campaigns send nothing, unless a campaign has its own quiet hours. Null: none. */
                         quietHours: {
                             /** @description In the time zone of the recipient, which follows from the country of the number. */
                             from: string;
@@ -12980,7 +12980,7 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @description When campaigns send nothing, unless a campaign has quiet hours of its own. Null: never. */
+                    /** @description Hours in which campaigns send nothing, unless a campaign has its own quiet hours. Null: none. */
                     quietHours?: {
                         /** @description In the time zone of the recipient, which follows from the country of the number. */
                         from: string;
@@ -13000,7 +13000,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        /** @description When campaigns send nothing, unless a campaign has quiet hours of its own. Null: never. */
+                        /** @description Hours in which campaigns send nothing, unless a campaign has its own quiet hours. Null: none. */
                         quietHours: {
                             /** @description In the time zone of the recipient, which follows from the country of the number. */
                             from: string;
@@ -13009,7 +13009,7 @@ export interface operations {
                         } | null;
                         /** @description The senders that campaigns may use on SMS. Null: any. */
                         smsSenders: string[] | null;
-                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
                         warnings?: string[];
                     };
                 };
@@ -13060,12 +13060,12 @@ export interface operations {
                      */
                     skip?: "invalid" | "unsupported" | "opted_out" | "text" | "no_route" | "no_price";
                     /**
-                     * @description How many recipients to show.
+                     * @description Number of recipients to show.
                      * @default 5
                      */
                     limit: number;
                     /**
-                     * @description How many recipients to skip before.
+                     * @description Number of recipients to skip first.
                      * @default 0
                      */
                     offset: number;
@@ -13090,7 +13090,7 @@ export interface operations {
                             steps: {
                                 /** @enum {string} */
                                 channel: "SMS" | "RCS" | "WHATSAPP";
-                                /** @description What this recipient would read. */
+                                /** @description The text that this recipient would read. */
                                 text: string;
                                 parts: number;
                                 encoding: ("GSM-7" | "UCS-2") | null;
@@ -13105,18 +13105,18 @@ export interface operations {
                         placeholders: {
                             name: string;
                             custom: boolean;
-                            /** @description How many of the shown recipients have a value. */
+                            /** @description Number of the shown recipients that have a value. */
                             filled: number;
                         }[];
                         /** @description All contacts of the lists, or all contacts or numbers that were given. */
                         total: number;
                         currency: string;
-                        /** @description What would prevent the campaign from being saved or confirmed. */
+                        /** @description Faults that prevent the campaign from being saved or confirmed. */
                         problems: {
                             field: string;
                             message: string;
                         }[];
-                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
                         warnings?: string[];
                     };
                 };
@@ -13215,7 +13215,7 @@ export interface operations {
                         total: number;
                         /** @description Recipients to whom nothing would be sent. */
                         totalSkipped: number;
-                        /** @description How many are skipped for each reason, as calculateGoal found. What changes later is not in it. */
+                        /** @description Number skipped for each reason, as counted by calculateGoal. Later changes are not included. */
                         skipped: {
                             /** @description There is no number, or it is not valid. */
                             invalid: number;
@@ -13240,7 +13240,7 @@ export interface operations {
                             reachable: number;
                             /** @description Recipients for whom it is the first channel that is tried. */
                             first: number;
-                            /** @description How many recipients will probably be tried on it. */
+                            /** @description Estimated number of recipients that will be tried on it. */
                             tried: number;
                             deliveryRate: number | null;
                             expectedPrice: number | null;
@@ -13248,7 +13248,7 @@ export interface operations {
                         }[];
                         expectedPrice: number | null;
                         maxPrice: number | null;
-                        /** @description What `maxPrice` is made up of. */
+                        /** @description Composition of `maxPrice`. */
                         breakdown: {
                             channel: string;
                             /** @description ISO 3166-1 alpha-2; empty if the numbers belong to no country. */
@@ -13259,12 +13259,12 @@ export interface operations {
                             price: number | null;
                         }[];
                         currency: string;
-                        /** @description What would prevent the campaign from being saved or confirmed. */
+                        /** @description Faults that prevent the campaign from being saved or confirmed. */
                         problems: {
                             field: string;
                             message: string;
                         }[];
-                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
                         warnings?: string[];
                     };
                 };
@@ -13323,7 +13323,7 @@ export interface operations {
                             messageId: string | null;
                             reasons: string[];
                         }[];
-                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
                         warnings?: string[];
                     };
                 };
@@ -13392,7 +13392,7 @@ export interface operations {
                             messageId: string | null;
                             reasons: string[];
                         }[];
-                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
                         warnings?: string[];
                     };
                 };
@@ -13439,7 +13439,7 @@ export interface operations {
                         id: string;
                         version: number;
                         campaignId: number | null;
-                        /** @description What lists show; may be empty. */
+                        /** @description The name that lists show; may be empty. */
                         name: string;
                         /** Format: date-time */
                         updatedAt: string;
@@ -13477,12 +13477,12 @@ export interface operations {
                         id: string;
                         version: number;
                         campaignId: number | null;
-                        /** @description What lists show; may be empty. */
+                        /** @description The name that lists show; may be empty. */
                         name: string;
                         /** Format: date-time */
                         updatedAt: string;
                         updatedBy: string | null;
-                        /** @description The form of the editor, in the form of that editor: it is kept, not checked. */
+                        /** @description The content of the editor, in its own format: it is stored without checks. */
                         content: {
                             [key: string]: unknown;
                         };
@@ -13513,9 +13513,9 @@ export interface operations {
                     /** @description The version that it changes; 0: it is new. */
                     version: number;
                     campaignId?: number | null;
-                    /** @description What lists show; may be empty. */
+                    /** @description The name that lists show; may be empty. */
                     name: string;
-                    /** @description The form of the editor, in the form of that editor: it is kept, not checked. */
+                    /** @description The content of the editor, in its own format: it is stored without checks. */
                     content: {
                         [key: string]: unknown;
                     };
@@ -13534,16 +13534,16 @@ export interface operations {
                         id: string;
                         version: number;
                         campaignId: number | null;
-                        /** @description What lists show; may be empty. */
+                        /** @description The name that lists show; may be empty. */
                         name: string;
                         /** Format: date-time */
                         updatedAt: string;
                         updatedBy: string | null;
-                        /** @description The form of the editor, in the form of that editor: it is kept, not checked. */
+                        /** @description The content of the editor, in its own format: it is stored without checks. */
                         content: {
                             [key: string]: unknown;
                         };
-                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
                         warnings?: string[];
                     };
                 };
@@ -13608,7 +13608,7 @@ export interface operations {
                 /** @description Lists with at least one of these contacts. Comma-separated ids. */
                 contactIds?: string;
                 isTest?: boolean;
-                /** @description Whether to include deleted lists. */
+                /** @description True to include deleted lists. */
                 includeDeleted?: boolean;
                 sortBy?: "name" | "id" | "createdAt" | "contactCount";
                 sortOrder?: "asc" | "desc";
@@ -13667,7 +13667,7 @@ export interface operations {
                 "application/json": {
                     name: string;
                     description?: string | null;
-                    /** @description Whether the test sends of campaigns may use the list. */
+                    /** @description True if the test sends of campaigns may use the list. */
                     isTest?: boolean;
                 };
             };
@@ -13689,7 +13689,7 @@ export interface operations {
                         createdAt: string;
                         /** @description Deleted lists have no contacts. */
                         deletedAt: string | null;
-                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
                         warnings?: string[];
                     };
                 };
@@ -13749,7 +13749,7 @@ export interface operations {
     findContactList: {
         parameters: {
             query?: {
-                /** @description Whether to include deleted lists. */
+                /** @description True to include deleted lists. */
                 includeDeleted?: boolean;
             };
             header?: never;
@@ -13802,7 +13802,7 @@ export interface operations {
                 "application/json": {
                     name?: string;
                     description?: string | null;
-                    /** @description Whether the test sends of campaigns may use the list. */
+                    /** @description True if the test sends of campaigns may use the list. */
                     isTest?: boolean;
                 };
             };
@@ -13824,7 +13824,7 @@ export interface operations {
                         createdAt: string;
                         /** @description Deleted lists have no contacts. */
                         deletedAt: string | null;
-                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
                         warnings?: string[];
                     };
                 };
@@ -13879,14 +13879,14 @@ export interface operations {
                             id: number;
                             contactId: number;
                             listId: number;
-                            /** @description Whether it did not exist before. */
+                            /** @description True if it did not exist before. */
                             created: boolean;
                         }[];
                         /** @description Replaces `ids` and `associations` if there are more than 10,000. */
                         count?: number;
                         created: number;
                         existing: number;
-                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
                         warnings?: string[];
                     };
                 };
@@ -14002,7 +14002,7 @@ export interface operations {
                 page?: number;
                 /** @description Entries per page. */
                 limit?: number;
-                /** @description A part of the name, number or e-mail address, case-insensitive. */
+                /** @description A part of the name, number or email address, case-insensitive. */
                 search?: string;
                 gender?: "MALE" | "FEMALE" | "OTHER";
                 isValid?: boolean;
@@ -14051,12 +14051,12 @@ export interface operations {
                             firstName: string | null;
                             lastName: string | null;
                             fullName: string | null;
-                            /** @description For display: the full name, or else the number, or else the e-mail address. */
+                            /** @description For display: the full name, or else the number, or else the email address. */
                             name: string;
                             gender: ("MALE" | "FEMALE" | "OTHER") | null;
                             phoneNumber: string | null;
                             email: string | null;
-                            /** @description Whether the number is valid in the numbering plan of its country, and was not set to false. */
+                            /** @description True if the number is valid in the numbering plan of its country, and was not set to false. */
                             isValid: boolean;
                             isTest: boolean;
                             numberType: string | null;
@@ -14111,7 +14111,7 @@ export interface operations {
                     phoneNumber?: string | null;
                     email?: string | null;
                     name?: string | null;
-                    /** @description False: campaigns leave the contact out. True only for a number that is valid in its country. */
+                    /** @description False: campaigns skip the contact. True only for a number that is valid in its country. */
                     isValid?: boolean;
                     isTest?: boolean;
                     /** @description The only channels on which campaigns may write to the contact. It restricts the channels that reach the number, and cannot add to them. */
@@ -14137,12 +14137,12 @@ export interface operations {
                         firstName: string | null;
                         lastName: string | null;
                         fullName: string | null;
-                        /** @description For display: the full name, or else the number, or else the e-mail address. */
+                        /** @description For display: the full name, or else the number, or else the email address. */
                         name: string;
                         gender: ("MALE" | "FEMALE" | "OTHER") | null;
                         phoneNumber: string | null;
                         email: string | null;
-                        /** @description Whether the number is valid in the numbering plan of its country, and was not set to false. */
+                        /** @description True if the number is valid in the numbering plan of its country, and was not set to false. */
                         isValid: boolean;
                         isTest: boolean;
                         numberType: string | null;
@@ -14161,7 +14161,7 @@ export interface operations {
                         createdAt: string;
                         /** Format: date-time */
                         updatedAt: string;
-                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
                         warnings?: string[];
                     };
                 };
@@ -14219,7 +14219,7 @@ export interface operations {
                 page?: number;
                 /** @description Entries per page. */
                 limit?: number;
-                /** @description A part of the name, number or e-mail address, case-insensitive. */
+                /** @description A part of the name, number or email address, case-insensitive. */
                 search?: string;
                 gender?: "MALE" | "FEMALE" | "OTHER";
                 isValid?: boolean;
@@ -14268,12 +14268,12 @@ export interface operations {
                             firstName: string | null;
                             lastName: string | null;
                             fullName: string | null;
-                            /** @description For display: the full name, or else the number, or else the e-mail address. */
+                            /** @description For display: the full name, or else the number, or else the email address. */
                             name: string;
                             gender: ("MALE" | "FEMALE" | "OTHER") | null;
                             phoneNumber: string | null;
                             email: string | null;
-                            /** @description Whether the number is valid in the numbering plan of its country, and was not set to false. */
+                            /** @description True if the number is valid in the numbering plan of its country, and was not set to false. */
                             isValid: boolean;
                             isTest: boolean;
                             numberType: string | null;
@@ -14333,12 +14333,12 @@ export interface operations {
                         firstName: string | null;
                         lastName: string | null;
                         fullName: string | null;
-                        /** @description For display: the full name, or else the number, or else the e-mail address. */
+                        /** @description For display: the full name, or else the number, or else the email address. */
                         name: string;
                         gender: ("MALE" | "FEMALE" | "OTHER") | null;
                         phoneNumber: string | null;
                         email: string | null;
-                        /** @description Whether the number is valid in the numbering plan of its country, and was not set to false. */
+                        /** @description True if the number is valid in the numbering plan of its country, and was not set to false. */
                         isValid: boolean;
                         isTest: boolean;
                         numberType: string | null;
@@ -14388,7 +14388,7 @@ export interface operations {
                     phoneNumber?: string | null;
                     email?: string | null;
                     name?: string | null;
-                    /** @description False: campaigns leave the contact out. True only for a number that is valid in its country. */
+                    /** @description False: campaigns skip the contact. True only for a number that is valid in its country. */
                     isValid?: boolean;
                     isTest?: boolean;
                     /** @description The only channels on which campaigns may write to the contact. It restricts the channels that reach the number, and cannot add to them. */
@@ -14414,12 +14414,12 @@ export interface operations {
                         firstName: string | null;
                         lastName: string | null;
                         fullName: string | null;
-                        /** @description For display: the full name, or else the number, or else the e-mail address. */
+                        /** @description For display: the full name, or else the number, or else the email address. */
                         name: string;
                         gender: ("MALE" | "FEMALE" | "OTHER") | null;
                         phoneNumber: string | null;
                         email: string | null;
-                        /** @description Whether the number is valid in the numbering plan of its country, and was not set to false. */
+                        /** @description True if the number is valid in the numbering plan of its country, and was not set to false. */
                         isValid: boolean;
                         isTest: boolean;
                         numberType: string | null;
@@ -14438,7 +14438,7 @@ export interface operations {
                         createdAt: string;
                         /** Format: date-time */
                         updatedAt: string;
-                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
                         warnings?: string[];
                     };
                 };
@@ -14571,7 +14571,7 @@ export interface operations {
                         description: string;
                         /** Format: date-time */
                         createdAt: string;
-                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
                         warnings?: string[];
                     };
                 };
@@ -14636,7 +14636,7 @@ export interface operations {
                         description: string;
                         /** Format: date-time */
                         createdAt: string;
-                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
                         warnings?: string[];
                     };
                 };
@@ -14825,7 +14825,7 @@ export interface operations {
                                 cause: "number_missing" | "no_country_code" | "not_a_number" | "unknown_country_code" | "impossible_length" | "rounded" | "email" | "gender" | "yes_or_no" | "channels" | "too_long" | "type" | "characters" | "cells" | "duplicate" | "limit";
                                 /** @description `row` if it is not a single field. */
                                 field: string;
-                                /** @description How many rows are rejected because of it. */
+                                /** @description Number of rows that are rejected because of it. */
                                 rows: number;
                                 /** @description The first of them. */
                                 samples: {
@@ -14833,16 +14833,16 @@ export interface operations {
                                     line: number;
                                     value: string;
                                 }[];
-                                /** @description What would bring how many of these rows in. */
+                                /** @description Cures, with the number of these rows that each would import. */
                                 cures: {
                                     /**
-                                     * @description `country`: the number is read as one of `country`; `plus`: it begins with a country code; `extract`: it is found in a longer text; `drop`: the value is left out.
+                                     * @description `country`: the number is read as one of `country`; `plus`: it begins with a country code; `extract`: it is found in a longer text; `drop`: the value is dropped.
                                      * @enum {string}
                                      */
                                     cure: "country" | "plus" | "extract" | "drop";
                                     field: string;
                                     country: string | null;
-                                    /** @description How many rows. */
+                                    /** @description Number of rows. */
                                     rows: number;
                                     /** @description The first of them. */
                                     samples: {
@@ -14853,16 +14853,16 @@ export interface operations {
                                     }[];
                                 }[];
                             }[];
-                            /** @description The values that were changed to bring rows in. */
+                            /** @description The values that were changed to import rows. */
                             changes: {
                                 /**
-                                 * @description `country`: the number is read as one of `country`; `plus`: it begins with a country code; `extract`: it is found in a longer text; `drop`: the value is left out.
+                                 * @description `country`: the number is read as one of `country`; `plus`: it begins with a country code; `extract`: it is found in a longer text; `drop`: the value is dropped.
                                  * @enum {string}
                                  */
                                 cure: "country" | "plus" | "extract" | "drop";
                                 field: string;
                                 country: string | null;
-                                /** @description How many rows. */
+                                /** @description Number of rows. */
                                 rows: number;
                                 /** @description The first of them. */
                                 samples: {
@@ -14992,29 +14992,29 @@ export interface operations {
             content: {
                 "application/json": {
                     /**
-                     * @description The encoding of the text; `mixed`: UTF-8, and Windows-1252 in lines that are no UTF-8.
+                     * @description The encoding of the text; `mixed`: UTF-8, and Windows-1252 in lines that are not UTF-8.
                      * @enum {string}
                      */
                     encoding?: "utf-8" | "utf-16le" | "utf-16be" | "windows-1252" | "windows-1250" | "windows-1251" | "windows-1253" | "windows-1254" | "macintosh" | "mixed";
                     /**
-                     * @description What separates the cells of a CSV file.
+                     * @description Delimiter of the cells of a CSV file.
                      * @enum {string}
                      */
                     delimiter?: "," | ";" | "\t" | "|";
-                    /** @description Whether the first row has the names of the columns. Default: this is detected. */
+                    /** @description True if the first row has the names of the columns. Default: detected. */
                     removeHead?: boolean;
-                    /** @description From the name of a column, or its place from 1, to the name of a field; null ignores the column. */
+                    /** @description From the name of a column, or its position from 1, to the name of a field; null ignores the column. */
                     mapping?: {
                         [key: string]: string | null;
                     };
                     country?: string | null;
                     /**
-                     * @description What becomes of a column with whole names: `keep` stores them as they are; `firstLast` and `lastFirst` split them into first and last name. Default: `keep`.
+                     * @description Handling of a column with whole names: `keep` stores them as they are; `firstLast` and `lastFirst` split them into first and last name. Default: `keep`.
                      * @enum {string}
                      */
                     names?: "keep" | "firstLast" | "lastFirst";
                     /**
-                     * @description How many rows of the file `preview` has.
+                     * @description Number of rows in `preview`.
                      * @default 10
                      */
                     limit?: number;
@@ -15033,11 +15033,11 @@ export interface operations {
                         columns: string[];
                         /** @description The field of each column; null: it would be ignored. */
                         fields: (string | null)[];
-                        /** @description Whether the first row is interpreted as the names of the columns. */
+                        /** @description True if the first row is interpreted as the names of the columns. */
                         hasHead: boolean;
                         /** @description The first rows as the file has them. */
                         preview: string[][];
-                        /** @description Why an upload with these settings would be refused: what a `mapping` must resolve. */
+                        /** @description Reasons why an upload with these settings would be rejected, to be resolved by a `mapping`. */
                         faults: {
                             field: string;
                             message: string;
@@ -15047,13 +15047,13 @@ export interface operations {
                         country: string | null;
                         /** @description All such countries, the likeliest first. */
                         countries: string[];
-                        /** @description How `names` would split the whole names of the first rows. */
+                        /** @description The whole names of the first rows as `names` would split them. */
                         names: {
                             name: string;
                             firstName: string;
                             lastName: string | null;
                         }[];
-                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
                         warnings?: string[];
                     };
                 };
@@ -15086,38 +15086,38 @@ export interface operations {
             content: {
                 "application/json": {
                     /**
-                     * @description The encoding of the text; `mixed`: UTF-8, and Windows-1252 in lines that are no UTF-8.
+                     * @description The encoding of the text; `mixed`: UTF-8, and Windows-1252 in lines that are not UTF-8.
                      * @enum {string}
                      */
                     encoding?: "utf-8" | "utf-16le" | "utf-16be" | "windows-1252" | "windows-1250" | "windows-1251" | "windows-1253" | "windows-1254" | "macintosh" | "mixed";
                     /**
-                     * @description What separates the cells of a CSV file.
+                     * @description Delimiter of the cells of a CSV file.
                      * @enum {string}
                      */
                     delimiter?: "," | ";" | "\t" | "|";
-                    /** @description Whether the first row has the names of the columns. Default: this is detected. */
+                    /** @description True if the first row has the names of the columns. Default: detected. */
                     removeHead?: boolean;
-                    /** @description From the name of a column, or its place from 1, to the name of a field; null ignores the column. */
+                    /** @description From the name of a column, or its position from 1, to the name of a field; null ignores the column. */
                     mapping?: {
                         [key: string]: string | null;
                     };
                     country?: string | null;
                     /**
-                     * @description What becomes of a column with whole names: `keep` stores them as they are; `firstLast` and `lastFirst` split them into first and last name. Default: `keep`.
+                     * @description Handling of a column with whole names: `keep` stores them as they are; `firstLast` and `lastFirst` split them into first and last name. Default: `keep`.
                      * @enum {string}
                      */
                     names?: "keep" | "firstLast" | "lastFirst";
-                    /** @description The fields whose faulty values are left out, for example `email` or `customFields.born`; `row`: cells beyond the last column. Without it, a faulty value rejects its row. */
+                    /** @description The fields whose faulty values are dropped, for example `email` or `customFields.born`; `row`: cells beyond the last column. Without it, a faulty value rejects its row. */
                     drop?: string[];
-                    /** @description Countries with which numbers are read that are faulty otherwise, in this order. */
+                    /** @description Countries to try, in this order, for numbers that are otherwise faulty. */
                     countries?: string[];
                     /**
-                     * @description Whether faulty numbers may begin with a country code without a plus.
+                     * @description True if faulty numbers may begin with a country code without a plus.
                      * @default false
                      */
                     plus?: boolean;
                     /**
-                     * @description Whether a valid number is looked for in the text of a faulty one.
+                     * @description True if a valid number is searched for in the text of a faulty one.
                      * @default false
                      */
                     extract?: boolean;
@@ -15133,7 +15133,7 @@ export interface operations {
                     /** @description The list to which the contacts are added. */
                     listId?: number;
                     /**
-                     * @description Only report what would happen; no contact is written.
+                     * @description Only report the outcome; no contact is written.
                      * @default false
                      */
                     dryRun?: boolean;
@@ -15184,7 +15184,7 @@ export interface operations {
                                 cause: "number_missing" | "no_country_code" | "not_a_number" | "unknown_country_code" | "impossible_length" | "rounded" | "email" | "gender" | "yes_or_no" | "channels" | "too_long" | "type" | "characters" | "cells" | "duplicate" | "limit";
                                 /** @description `row` if it is not a single field. */
                                 field: string;
-                                /** @description How many rows are rejected because of it. */
+                                /** @description Number of rows that are rejected because of it. */
                                 rows: number;
                                 /** @description The first of them. */
                                 samples: {
@@ -15192,16 +15192,16 @@ export interface operations {
                                     line: number;
                                     value: string;
                                 }[];
-                                /** @description What would bring how many of these rows in. */
+                                /** @description Cures, with the number of these rows that each would import. */
                                 cures: {
                                     /**
-                                     * @description `country`: the number is read as one of `country`; `plus`: it begins with a country code; `extract`: it is found in a longer text; `drop`: the value is left out.
+                                     * @description `country`: the number is read as one of `country`; `plus`: it begins with a country code; `extract`: it is found in a longer text; `drop`: the value is dropped.
                                      * @enum {string}
                                      */
                                     cure: "country" | "plus" | "extract" | "drop";
                                     field: string;
                                     country: string | null;
-                                    /** @description How many rows. */
+                                    /** @description Number of rows. */
                                     rows: number;
                                     /** @description The first of them. */
                                     samples: {
@@ -15212,16 +15212,16 @@ export interface operations {
                                     }[];
                                 }[];
                             }[];
-                            /** @description The values that were changed to bring rows in. */
+                            /** @description The values that were changed to import rows. */
                             changes: {
                                 /**
-                                 * @description `country`: the number is read as one of `country`; `plus`: it begins with a country code; `extract`: it is found in a longer text; `drop`: the value is left out.
+                                 * @description `country`: the number is read as one of `country`; `plus`: it begins with a country code; `extract`: it is found in a longer text; `drop`: the value is dropped.
                                  * @enum {string}
                                  */
                                 cure: "country" | "plus" | "extract" | "drop";
                                 field: string;
                                 country: string | null;
-                                /** @description How many rows. */
+                                /** @description Number of rows. */
                                 rows: number;
                                 /** @description The first of them. */
                                 samples: {
@@ -15240,7 +15240,7 @@ export interface operations {
                             field: string;
                             message: string;
                         }[];
-                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
                         warnings?: string[];
                     };
                 };
@@ -15288,7 +15288,7 @@ export interface operations {
                                 cause: "number_missing" | "no_country_code" | "not_a_number" | "unknown_country_code" | "impossible_length" | "rounded" | "email" | "gender" | "yes_or_no" | "channels" | "too_long" | "type" | "characters" | "cells" | "duplicate" | "limit";
                                 /** @description `row` if it is not a single field. */
                                 field: string;
-                                /** @description How many rows are rejected because of it. */
+                                /** @description Number of rows that are rejected because of it. */
                                 rows: number;
                                 /** @description The first of them. */
                                 samples: {
@@ -15296,16 +15296,16 @@ export interface operations {
                                     line: number;
                                     value: string;
                                 }[];
-                                /** @description What would bring how many of these rows in. */
+                                /** @description Cures, with the number of these rows that each would import. */
                                 cures: {
                                     /**
-                                     * @description `country`: the number is read as one of `country`; `plus`: it begins with a country code; `extract`: it is found in a longer text; `drop`: the value is left out.
+                                     * @description `country`: the number is read as one of `country`; `plus`: it begins with a country code; `extract`: it is found in a longer text; `drop`: the value is dropped.
                                      * @enum {string}
                                      */
                                     cure: "country" | "plus" | "extract" | "drop";
                                     field: string;
                                     country: string | null;
-                                    /** @description How many rows. */
+                                    /** @description Number of rows. */
                                     rows: number;
                                     /** @description The first of them. */
                                     samples: {
@@ -15316,16 +15316,16 @@ export interface operations {
                                     }[];
                                 }[];
                             }[];
-                            /** @description The values that were changed to bring rows in. */
+                            /** @description The values that were changed to import rows. */
                             changes: {
                                 /**
-                                 * @description `country`: the number is read as one of `country`; `plus`: it begins with a country code; `extract`: it is found in a longer text; `drop`: the value is left out.
+                                 * @description `country`: the number is read as one of `country`; `plus`: it begins with a country code; `extract`: it is found in a longer text; `drop`: the value is dropped.
                                  * @enum {string}
                                  */
                                 cure: "country" | "plus" | "extract" | "drop";
                                 field: string;
                                 country: string | null;
-                                /** @description How many rows. */
+                                /** @description Number of rows. */
                                 rows: number;
                                 /** @description The first of them. */
                                 samples: {
@@ -15344,7 +15344,7 @@ export interface operations {
                             field: string;
                             message: string;
                         }[];
-                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
                         warnings?: string[];
                     };
                 };
@@ -15466,7 +15466,7 @@ export interface operations {
                         stage: "SCHEDULED" | "QUEUED" | "SUBMITTED" | "FINAL";
                         /**
                          * Format: date-time
-                         * @description UTC; when it was submitted, until then when it is to be sent.
+                         * @description UTC; the time of the submit, or until then the time at which it is to be sent.
                          */
                         sendDate: string;
                         scheduledDate: string | null;
@@ -15474,7 +15474,7 @@ export interface operations {
                         parts: number;
                         price: number | null;
                         campaignId: number | null;
-                        /** @description Whether it was sent again because the first submit was never answered: the person may receive it twice. */
+                        /** @description True if it was sent again because the first submit was never answered: the person may receive it twice. */
                         possibleDuplicate: boolean;
                         errorCode: string | null;
                         errorMessage: string | null;
@@ -15528,7 +15528,7 @@ export interface operations {
                         stage: "SCHEDULED" | "QUEUED" | "SUBMITTED" | "FINAL";
                         /**
                          * Format: date-time
-                         * @description UTC; when it was submitted, until then when it is to be sent.
+                         * @description UTC; the time of the submit, or until then the time at which it is to be sent.
                          */
                         sendDate: string;
                         scheduledDate: string | null;
@@ -15536,7 +15536,7 @@ export interface operations {
                         parts: number;
                         price: number | null;
                         campaignId: number | null;
-                        /** @description Whether it was sent again because the first submit was never answered: the person may receive it twice. */
+                        /** @description True if it was sent again because the first submit was never answered: the person may receive it twice. */
                         possibleDuplicate: boolean;
                         errorCode: string | null;
                         errorMessage: string | null;
@@ -15710,7 +15710,7 @@ export interface operations {
                              */
                             at: string;
                             /**
-                             * @description ACCEPTED, PRICED, then SCHEDULED or QUEUED. ATTEMPT: an attempt to submit it to a carrier. HELD: its network has it and holds it back for now. RECEIPT: a receipt, also a repeated, intermediate or late one. What people did: CANCELLED; SETTLED by the operator; RELEASED after its time was missed. FINAL: its final state. READ: the person has seen it. CREDIT: its price was charged, returned, or left to its campaign. FALLBACK: another message followed on another channel, or this one followed another. REVOKE: its network was asked to revoke it, or did not. WEBHOOK: an attempt to deliver an event to the webhook.
+                             * @description ACCEPTED, PRICED, then SCHEDULED or QUEUED. ATTEMPT: an attempt to submit it to a carrier. HELD: its network has it and holds it back for now. RECEIPT: a receipt, also a repeated, intermediate or late one. Actions of people: CANCELLED; SETTLED by the operator; RELEASED after its time was missed. FINAL: its final state. READ: the person has seen it. CREDIT: its price was charged, returned, or left to its campaign. FALLBACK: another message followed on another channel, or this one followed another. REVOKE: its network was asked to revoke it, or did not. WEBHOOK: an attempt to deliver an event to the webhook.
                              * @enum {string}
                              */
                             kind: "ACCEPTED" | "PRICED" | "SCHEDULED" | "QUEUED" | "ATTEMPT" | "HELD" | "RECEIPT" | "CANCELLED" | "SETTLED" | "RELEASED" | "FINAL" | "READ" | "CREDIT" | "FALLBACK" | "REVOKE" | "WEBHOOK";
@@ -15719,7 +15719,7 @@ export interface operations {
                             /** @description The number of the attempt, from 1. */
                             attempt?: number;
                             /**
-                             * @description The outcome of an ATTEMPT; UNKNOWN when it was submitted and never answered. Of a REVOKE: REFUSED or UNKNOWN.
+                             * @description The outcome of an ATTEMPT; UNKNOWN when it was submitted and never answered. For a REVOKE: REFUSED or UNKNOWN.
                              * @enum {string}
                              */
                             outcome?: "ACCEPTED" | "REFUSED" | "RETRY" | "UNKNOWN";
@@ -15745,7 +15745,7 @@ export interface operations {
                              */
                             doneAt?: string;
                             parts?: number;
-                            /** @description The price of the whole message. Left out without the scope `money`. */
+                            /** @description The price of the whole message. Omitted without the scope `money`. */
                             amount?: number;
                             currency?: string;
                         }[];
@@ -15806,7 +15806,7 @@ export interface operations {
                         stage: "SCHEDULED" | "QUEUED" | "SUBMITTED" | "FINAL";
                         /**
                          * Format: date-time
-                         * @description UTC; when it was submitted, until then when it is to be sent.
+                         * @description UTC; the time of the submit, or until then the time at which it is to be sent.
                          */
                         sendDate: string;
                         scheduledDate: string | null;
@@ -15814,7 +15814,7 @@ export interface operations {
                         parts: number;
                         price: number | null;
                         campaignId: number | null;
-                        /** @description Whether it was sent again because the first submit was never answered: the person may receive it twice. */
+                        /** @description True if it was sent again because the first submit was never answered: the person may receive it twice. */
                         possibleDuplicate: boolean;
                         errorCode: string | null;
                         errorMessage: string | null;
@@ -15840,7 +15840,7 @@ export interface operations {
                 /** @description The exact sender. */
                 sender?: string;
                 campaignId?: number;
-                /** @description What sent the message. */
+                /** @description The source of the message. */
                 source?: "API" | "CAMPAIGN" | "INBOX";
                 /** @description Our id of a message, which overrides all other filters; or your reference; or digits of the number. */
                 q?: string;
@@ -15885,7 +15885,7 @@ export interface operations {
                             stage: "SCHEDULED" | "QUEUED" | "SUBMITTED" | "FINAL";
                             /**
                              * Format: date-time
-                             * @description UTC; when it was submitted, until then when it is to be sent.
+                             * @description UTC; the time of the submit, or until then the time at which it is to be sent.
                              */
                             sendDate: string;
                             scheduledDate: string | null;
@@ -15893,7 +15893,7 @@ export interface operations {
                             parts: number;
                             price: number | null;
                             campaignId: number | null;
-                            /** @description Whether it was sent again because the first submit was never answered: the person may receive it twice. */
+                            /** @description True if it was sent again because the first submit was never answered: the person may receive it twice. */
                             possibleDuplicate: boolean;
                             errorCode: string | null;
                             errorMessage: string | null;
@@ -15912,7 +15912,7 @@ export interface operations {
                         next: string | null;
                         /**
                          * Format: date-time
-                         * @description How far back this response has searched.
+                         * @description Time back to which this response has searched.
                          */
                         searchedTo: string;
                     };
@@ -15929,7 +15929,7 @@ export interface operations {
     findOverview: {
         parameters: {
             query?: {
-                /** @description How far back the series goes. */
+                /** @description Number of hours in the series. */
                 hours?: number;
             };
             header?: never;
@@ -15989,7 +15989,7 @@ export interface operations {
                             /** @description Reserved for messages whose outcome is open. */
                             frozen: number;
                             currency: string;
-                            /** @description Whether the account pays after use. */
+                            /** @description True if the account pays after use. */
                             unlimited: boolean;
                         } | null;
                         /** @description Up to ten campaigns that are being sent, then up to five scheduled ones, next first. */
@@ -16006,7 +16006,7 @@ export interface operations {
                             progress: number;
                             /** @description Messages given to carriers, including those that ended before. */
                             sent: number;
-                            /** @description Recipients to which something is sent. */
+                            /** @description Recipients to whom something is sent. */
                             total: number;
                             ratePerSecond: number | null;
                             estimatedSecondsLeft: number | null;
@@ -16078,7 +16078,7 @@ export interface operations {
                             pending: number;
                             cost: number | null;
                         };
-                        /** @description The same for as many days before. */
+                        /** @description The same for the preceding period. */
                         previous: {
                             /**
                              * Format: date
@@ -16150,7 +16150,7 @@ export interface operations {
                         key: boolean;
                         /** @description The account has a webhook. */
                         webhook: boolean;
-                        /** @description The account has sent a message that was no simulation. */
+                        /** @description The account has sent a message that was not a simulation. */
                         message: boolean;
                         /** @description The account has contacts. */
                         contacts: boolean;
@@ -16169,7 +16169,7 @@ export interface operations {
     findByText: {
         parameters: {
             query: {
-                /** @description An id of a message, yours or ours; or a part of a name, number or e-mail address. */
+                /** @description An id of a message, yours or ours; or a part of a name, number or email address. */
                 q: string;
             };
             header?: never;
@@ -16255,7 +16255,7 @@ export interface operations {
                     /** @description The full number with its country code, or a user id of WhatsApp. */
                     recipient?: string;
                     /**
-                     * @description csv: UTF-8, RFC 4180; what a spreadsheet would take for a formula has an apostrophe before it, which the import of contacts takes away. csv.gz: the same, compressed. xlsx: a workbook with a sheet for each 1,048,575 rows.
+                     * @description csv: UTF-8, RFC 4180; a text that a spreadsheet would take for a formula has an apostrophe before it, which the import of contacts removes. csv.gz: the same, compressed. xlsx: a workbook with a sheet for each 1,048,575 rows.
                      * @default csv
                      * @enum {string}
                      */
@@ -16296,7 +16296,7 @@ export interface operations {
                         expiresAt: string | null;
                         progress: number;
                         failureReason: string | null;
-                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
                         warnings?: string[];
                     };
                 };
@@ -16338,7 +16338,7 @@ export interface operations {
                     /** @description Instead of `listIds`: these contacts. */
                     contactIds?: number[];
                     /**
-                     * @description csv: UTF-8, RFC 4180; what a spreadsheet would take for a formula has an apostrophe before it, which the import of contacts takes away. csv.gz: the same, compressed. xlsx: a workbook with a sheet for each 1,048,575 rows.
+                     * @description csv: UTF-8, RFC 4180; a text that a spreadsheet would take for a formula has an apostrophe before it, which the import of contacts removes. csv.gz: the same, compressed. xlsx: a workbook with a sheet for each 1,048,575 rows.
                      * @default csv
                      * @enum {string}
                      */
@@ -16379,7 +16379,7 @@ export interface operations {
                         expiresAt: string | null;
                         progress: number;
                         failureReason: string | null;
-                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
                         warnings?: string[];
                     };
                 };
@@ -16414,7 +16414,7 @@ export interface operations {
                     /** @description The latest time of acceptance, inclusive. ISO 8601 with an offset. */
                     endDateTime?: string;
                     /**
-                     * @description csv: UTF-8, RFC 4180; what a spreadsheet would take for a formula has an apostrophe before it, which the import of contacts takes away. csv.gz: the same, compressed. xlsx: a workbook with a sheet for each 1,048,575 rows.
+                     * @description csv: UTF-8, RFC 4180; a text that a spreadsheet would take for a formula has an apostrophe before it, which the import of contacts removes. csv.gz: the same, compressed. xlsx: a workbook with a sheet for each 1,048,575 rows.
                      * @default csv
                      * @enum {string}
                      */
@@ -16455,7 +16455,7 @@ export interface operations {
                         expiresAt: string | null;
                         progress: number;
                         failureReason: string | null;
-                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
                         warnings?: string[];
                     };
                 };
@@ -16636,7 +16636,7 @@ export interface operations {
                         expiresAt: string | null;
                         progress: number;
                         failureReason: string | null;
-                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
                         warnings?: string[];
                     };
                 };
@@ -16700,13 +16700,13 @@ export interface operations {
                 unreadOnly?: boolean;
                 /** @description True: only archived conversations. False: only those that are not archived. */
                 archived?: boolean;
-                /** @description With `archived`. True: only those that come back at a time. False: only those that do not. */
+                /** @description With `archived`. True: only snoozed conversations. False: only those that are not snoozed. */
                 snoozed?: boolean;
                 /** @description Conversations with this label. */
                 labelId?: number;
-                /** @description Conversations assigned to this user (a userId), or with `none` to nobody. */
+                /** @description Conversations assigned to this user (a userId), or with `none` unassigned ones. */
                 assignee?: string;
-                /** @description A part of the name, number or e-mail address, case-insensitive. */
+                /** @description A part of the name, number or email address, case-insensitive. */
                 search?: string;
                 /** @description The field, after - (descending) or + (ascending). */
                 orderBy?: string;
@@ -16734,7 +16734,7 @@ export interface operations {
                                 /** @description The name of the contact (with the scope `contacts`), or else on the network, or else the number. */
                                 name: string;
                                 phoneNumber: string | null;
-                                /** @description Whether the person has opted out of this channel. */
+                                /** @description True if the person has opted out of this channel. */
                                 optedOut: boolean;
                             };
                             /** @description Your number, agent or phone number id in the newest message. */
@@ -16761,7 +16761,7 @@ export interface operations {
                              * @description UTC
                              */
                             lastMessageDate: string;
-                            /** @description Whether it is out of the list; so is a snoozed one. */
+                            /** @description True if it is archived; a snoozed conversation is, too. */
                             archived: boolean;
                             snoozedUntil: string | null;
                             labels: {
@@ -16852,7 +16852,7 @@ export interface operations {
                         name: string;
                         /** @enum {string} */
                         color: "gray" | "red" | "orange" | "yellow" | "green" | "teal" | "blue" | "purple" | "pink";
-                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
                         warnings?: string[];
                     };
                 };
@@ -16933,7 +16933,7 @@ export interface operations {
                         name: string;
                         /** @enum {string} */
                         color: "gray" | "red" | "orange" | "yellow" | "green" | "teal" | "blue" | "purple" | "pink";
-                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
                         warnings?: string[];
                     };
                 };
@@ -17054,14 +17054,14 @@ export interface operations {
                 content: {
                     "application/json": {
                         /**
-                         * @description ROUND_ROBIN: a conversation that nobody has goes to the available user who has waited longest, when the person writes.
+                         * @description ROUND_ROBIN: an unassigned conversation goes to the available user who has waited longest, when the person writes.
                          * @enum {string}
                          */
                         assignment: "MANUAL" | "ROUND_ROBIN";
                         closedAnswer: string | null;
                         /** @description Of the IANA database, such as Europe/Rome. */
                         timeZone: string;
-                        /** @description When the account is open. None: always. */
+                        /** @description Opening hours of the account. None: always open. */
                         openHours: {
                             /** @description 1 is Monday, 7 Sunday. */
                             weekday: number;
@@ -17091,14 +17091,14 @@ export interface operations {
             content: {
                 "application/json": {
                     /**
-                     * @description ROUND_ROBIN: a conversation that nobody has goes to the available user who has waited longest, when the person writes.
+                     * @description ROUND_ROBIN: an unassigned conversation goes to the available user who has waited longest, when the person writes.
                      * @enum {string}
                      */
                     assignment: "MANUAL" | "ROUND_ROBIN";
                     closedAnswer: string | null;
                     /** @description Of the IANA database, such as Europe/Rome. */
                     timeZone: string;
-                    /** @description When the account is open. None: always. */
+                    /** @description Opening hours of the account. None: always open. */
                     openHours: {
                         /** @description 1 is Monday, 7 Sunday. */
                         weekday: number;
@@ -17119,14 +17119,14 @@ export interface operations {
                 content: {
                     "application/json": {
                         /**
-                         * @description ROUND_ROBIN: a conversation that nobody has goes to the available user who has waited longest, when the person writes.
+                         * @description ROUND_ROBIN: an unassigned conversation goes to the available user who has waited longest, when the person writes.
                          * @enum {string}
                          */
                         assignment: "MANUAL" | "ROUND_ROBIN";
                         closedAnswer: string | null;
                         /** @description Of the IANA database, such as Europe/Rome. */
                         timeZone: string;
-                        /** @description When the account is open. None: always. */
+                        /** @description Opening hours of the account. None: always open. */
                         openHours: {
                             /** @description 1 is Monday, 7 Sunday. */
                             weekday: number;
@@ -17135,7 +17135,7 @@ export interface operations {
                             /** @description The minute of the day at which it closes; 1440 is the end of the day. */
                             to: number;
                         }[];
-                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
                         warnings?: string[];
                     };
                 };
@@ -17174,7 +17174,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        /** @description Whether new conversations may be assigned to you by the rule. */
+                        /** @description True if the rule may assign new conversations to you. */
                         available: boolean;
                     };
                 };
@@ -17196,7 +17196,7 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @description Whether new conversations may be assigned to you by the rule. */
+                    /** @description True if the rule may assign new conversations to you. */
                     available: boolean;
                 };
             };
@@ -17292,7 +17292,7 @@ export interface operations {
                                 /** @description The name of the contact (with the scope `contacts`), or else on the network, or else the number. */
                                 name: string;
                                 phoneNumber: string | null;
-                                /** @description Whether the person has opted out of this channel. */
+                                /** @description True if the person has opted out of this channel. */
                                 optedOut: boolean;
                             };
                             /** @description Your number, agent or phone number id in the newest message. */
@@ -17319,7 +17319,7 @@ export interface operations {
                              * @description UTC
                              */
                             lastMessageDate: string;
-                            /** @description Whether it is out of the list; so is a snoozed one. */
+                            /** @description True if it is archived; a snoozed conversation is, too. */
                             archived: boolean;
                             snoozedUntil: string | null;
                             labels: {
@@ -17428,7 +17428,7 @@ export interface operations {
                          * @description UTC
                          */
                         timestamp: string;
-                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
                         warnings?: string[];
                     };
                 };
@@ -17541,7 +17541,7 @@ export interface operations {
                         id: number;
                         shortcut: string;
                         text: string;
-                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
                         warnings?: string[];
                     };
                 };
@@ -17622,7 +17622,7 @@ export interface operations {
                         id: number;
                         shortcut: string;
                         text: string;
-                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
                         warnings?: string[];
                     };
                 };
@@ -17766,7 +17766,7 @@ export interface operations {
                          * @description UTC
                          */
                         timestamp: string;
-                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
                         warnings?: string[];
                     };
                 };
@@ -17809,7 +17809,7 @@ export interface operations {
                             /** @description The name of the contact (with the scope `contacts`), or else on the network, or else the number. */
                             name: string;
                             phoneNumber: string | null;
-                            /** @description Whether the person has opted out of this channel. */
+                            /** @description True if the person has opted out of this channel. */
                             optedOut: boolean;
                         };
                         /** @description Your number, agent or phone number id in the newest message. */
@@ -17836,7 +17836,7 @@ export interface operations {
                          * @description UTC
                          */
                         lastMessageDate: string;
-                        /** @description Whether it is out of the list; so is a snoozed one. */
+                        /** @description True if it is archived; a snoozed conversation is, too. */
                         archived: boolean;
                         snoozedUntil: string | null;
                         labels: {
@@ -17997,7 +17997,7 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @description When the conversation returns to the list, as unread; within a year. ISO 8601 with an offset. */
+                    /** @description Time at which the conversation returns to the list, as unread; within a year. ISO 8601 with an offset. */
                     until: string;
                 };
             };
@@ -18248,7 +18248,7 @@ export interface operations {
                          * @description UTC
                          */
                         createdAt: string;
-                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
                         warnings?: string[];
                     };
                 };
@@ -18339,7 +18339,7 @@ export interface operations {
                          * @description UTC
                          */
                         createdAt: string;
-                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
                         warnings?: string[];
                     };
                 };
@@ -18454,7 +18454,7 @@ export interface operations {
                          */
                         updatedAt: string;
                         callbackUrl: string;
-                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
                         warnings?: string[];
                     };
                 };
@@ -18530,7 +18530,7 @@ export interface operations {
                         callbackUrl: string;
                         /** @description `whsec_…`: verifies the header `webhook-signature` (Standard Webhooks). Shown only once. */
                         secret: string;
-                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
                         warnings?: string[];
                     };
                 };
@@ -18691,7 +18691,7 @@ export interface operations {
                          * @enum {string}
                          */
                         method: "POST";
-                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
                         warnings?: string[];
                     };
                 };
@@ -18777,7 +18777,7 @@ export interface operations {
                         method: "POST";
                         /** @description `whsec_…`: verifies the header `webhook-signature` (Standard Webhooks). Shown only once. */
                         secret: string;
-                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
                         warnings?: string[];
                     };
                 };
@@ -18846,7 +18846,7 @@ export interface operations {
                         /** @description `whsec_…`: verifies the header `webhook-signature` (Standard Webhooks). Shown only once. */
                         secret: string;
                         previousSecretUntil: string | null;
-                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
                         warnings?: string[];
                     };
                 };
@@ -18879,13 +18879,13 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        /** @description The receiver answered with 2xx within 5 seconds. */
+                        /** @description The receiver responded with 2xx within 5 seconds. */
                         acknowledged: boolean;
                         status: number | null;
                         durationMs: number;
                         error: string | null;
                         answer: string | null;
-                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
                         warnings?: string[];
                     };
                 };
@@ -19112,7 +19112,7 @@ export interface operations {
                          * @description UTC
                          */
                         updatedAt: string;
-                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
                         warnings?: string[];
                     };
                 };
@@ -19166,9 +19166,9 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        /** @description How many events are sent again. */
+                        /** @description Number of events to be sent again. */
                         replayed: number;
-                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
                         warnings?: string[];
                     };
                 };
@@ -19311,7 +19311,7 @@ export interface operations {
                         folderId: number | null;
                         /** Format: date-time */
                         createdAt: string;
-                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
                         warnings?: string[];
                     };
                 };
@@ -19447,7 +19447,7 @@ export interface operations {
                         folderId: number | null;
                         /** Format: date-time */
                         createdAt: string;
-                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
                         warnings?: string[];
                     };
                 };
@@ -19489,7 +19489,7 @@ export interface operations {
                         disconnected: boolean;
                         tokenExpiresAt: string | null;
                         linkedCount: number;
-                        /** @description Connected to the sandbox, which stands in for the network. */
+                        /** @description True if connected to the sandbox instead of the network. */
                         sandbox: boolean;
                         linkedFault: string | null;
                     }[];
@@ -19532,7 +19532,7 @@ export interface operations {
                         disconnected: boolean;
                         tokenExpiresAt: string | null;
                         linkedCount: number;
-                        /** @description Connected to the sandbox, which stands in for the network. */
+                        /** @description True if connected to the sandbox instead of the network. */
                         sandbox: boolean;
                         linkedFault: string | null;
                         /** @description Pages, organisations and locations that belong to the profile. */
@@ -19658,9 +19658,9 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        /** @description Where the person consents, within ten minutes. */
+                        /** @description URL at which the person consents, within ten minutes. */
                         authorizeUrl: string;
-                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
                         warnings?: string[];
                     };
                 };
@@ -19692,11 +19692,11 @@ export interface operations {
                 content: {
                     "application/json": {
                         /**
-                         * @description How its traffic is treated, and which limits it has.
+                         * @description Plan, which sets the priority of its traffic and its limits.
                          * @enum {string}
                          */
                         plan: "production" | "trial" | "unlimited";
-                        /** @description Sends, campaigns and templates on other channels are refused with 403. */
+                        /** @description Sends, campaigns and templates on other channels are denied with 403. */
                         channels: ("SMS" | "RCS" | "WHATSAPP")[];
                         contacts: {
                             planLimit: number | null;
@@ -19872,7 +19872,7 @@ export interface operations {
                              * @enum {string}
                              */
                             role: "viewer" | "sender" | "manager" | "admin";
-                            /** @description Whether the user is an operator of the gateway; only operators can change or remove operators. */
+                            /** @description True if the user is an operator of the gateway; only operators can change or remove operators. */
                             isOperator: boolean;
                             /**
                              * Format: date-time
@@ -19935,14 +19935,14 @@ export interface operations {
                          * @enum {string}
                          */
                         role: "viewer" | "sender" | "manager" | "admin";
-                        /** @description Whether the user is an operator of the gateway; only operators can change or remove operators. */
+                        /** @description True if the user is an operator of the gateway; only operators can change or remove operators. */
                         isOperator: boolean;
                         /**
                          * Format: date-time
                          * @description UTC
                          */
                         createdAt: string;
-                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
                         warnings?: string[];
                     };
                 };
@@ -19991,7 +19991,7 @@ export interface operations {
                          * @enum {string}
                          */
                         role: "viewer" | "sender" | "manager" | "admin";
-                        /** @description Whether the user is an operator of the gateway; only operators can change or remove operators. */
+                        /** @description True if the user is an operator of the gateway; only operators can change or remove operators. */
                         isOperator: boolean;
                         /**
                          * Format: date-time
@@ -20047,14 +20047,14 @@ export interface operations {
                          * @enum {string}
                          */
                         role: "viewer" | "sender" | "manager" | "admin";
-                        /** @description Whether the user is an operator of the gateway; only operators can change or remove operators. */
+                        /** @description True if the user is an operator of the gateway; only operators can change or remove operators. */
                         isOperator: boolean;
                         /**
                          * Format: date-time
                          * @description UTC
                          */
                         createdAt: string;
-                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
                         warnings?: string[];
                     };
                 };
@@ -20252,7 +20252,7 @@ export interface operations {
                          */
                         expiresAt: string;
                         link: string | null;
-                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
                         warnings?: string[];
                     };
                 };
@@ -20329,7 +20329,7 @@ export interface operations {
                          */
                         expiresAt: string;
                         link: string | null;
-                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
                         warnings?: string[];
                     };
                 };
@@ -20389,12 +20389,12 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        /** @description The redirect URI to register at the provider. Each account has another one, which stays. */
+                        /** @description The redirect URI to register at the provider. Each account has its own, which does not change. */
                         redirectUri: string;
                         settings: {
-                            /** @description What people enter on the sign-in page; unique on this gateway. */
+                            /** @description Short name that people enter on the sign-in page; unique on this gateway. */
                             shortName: string;
-                            /** @description Whether people may sign in with the provider. Trials work without it. */
+                            /** @description True if people may sign in with the provider. Trials work without it. */
                             enabled: boolean;
                             /** @description The issuer identifier of the OpenID Connect provider, below which its discovery document is. */
                             issuer: string;
@@ -20408,18 +20408,18 @@ export interface operations {
                                 /** @enum {string} */
                                 role: "viewer" | "sender" | "manager" | "admin";
                             }[];
-                            /** @description The role of people in none of the groups whose mail domain is proven; null: they are refused. Needs `emailDomains`. */
+                            /** @description The role of people in none of the groups whose mail domain is proven; null: they are denied. Needs `emailDomains`. */
                             defaultRole: ("viewer" | "sender" | "manager" | "admin") | null;
-                            /** @description Only people with a verified mail address in one of these domains are let in. Once a domain is proven (`domains`), they may also begin with that address, and get `defaultRole`. */
+                            /** @description Only people with a verified email address in one of these domains may sign in. Once a domain is proven (`domains`), they may also begin with that address, and get `defaultRole`. */
                             emailDomains: string[];
-                            /** @description Whether passwords of the account no longer sign in, except those of `emergencyUserId` and of operators of the gateway. Needs a successful trial of these settings. */
+                            /** @description True if passwords of the account no longer sign in, except those of `emergencyUserId` and of operators of the gateway. Needs a successful trial of these settings. */
                             required: boolean;
                             /** @description The admin whose password signs in when the provider fails, and who always stays an admin. */
                             emergencyUserId: number | null;
                             /** @description The state of each of `emailDomains`. */
                             domains: {
                                 domain: string;
-                                /** @description Whether the account has shown that the domain is its own. */
+                                /** @description True if the account has shown that the domain is its own. */
                                 isProven: boolean;
                                 /** @description The DNS record to create and to keep. */
                                 record: {
@@ -20437,13 +20437,13 @@ export interface operations {
                                  * @description UTC
                                  */
                                 at: string;
-                                /** @description Whether the settings are still those that were tried. */
+                                /** @description True if the settings are still those that were tried. */
                                 isCurrent: boolean;
                                 problem: ("expired" | "cancelled" | "unavailable" | "untrusted" | "not_allowed") | null;
                                 detail: string | null;
                                 email: string | null;
                                 groups: string[];
-                                /** @description The role that the person would have got. */
+                                /** @description The role that the person would get. */
                                 role: ("viewer" | "sender" | "manager" | "admin") | null;
                             } | null;
                         } | null;
@@ -20467,9 +20467,9 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @description What people enter on the sign-in page; unique on this gateway. */
+                    /** @description Short name that people enter on the sign-in page; unique on this gateway. */
                     shortName: string;
-                    /** @description Whether people may sign in with the provider. Trials work without it. */
+                    /** @description True if people may sign in with the provider. Trials work without it. */
                     enabled: boolean;
                     /** @description The issuer identifier of the OpenID Connect provider, below which its discovery document is. */
                     issuer: string;
@@ -20483,15 +20483,15 @@ export interface operations {
                         /** @enum {string} */
                         role: "viewer" | "sender" | "manager" | "admin";
                     }[];
-                    /** @description The role of people in none of the groups whose mail domain is proven; null: they are refused. Needs `emailDomains`. */
+                    /** @description The role of people in none of the groups whose mail domain is proven; null: they are denied. Needs `emailDomains`. */
                     defaultRole: ("viewer" | "sender" | "manager" | "admin") | null;
-                    /** @description Only people with a verified mail address in one of these domains are let in. Once a domain is proven (`domains`), they may also begin with that address, and get `defaultRole`. */
+                    /** @description Only people with a verified email address in one of these domains may sign in. Once a domain is proven (`domains`), they may also begin with that address, and get `defaultRole`. */
                     emailDomains: string[];
-                    /** @description Whether passwords of the account no longer sign in, except those of `emergencyUserId` and of operators of the gateway. Needs a successful trial of these settings. */
+                    /** @description True if passwords of the account no longer sign in, except those of `emergencyUserId` and of operators of the gateway. Needs a successful trial of these settings. */
                     required: boolean;
                     /** @description The admin whose password signs in when the provider fails, and who always stays an admin. */
                     emergencyUserId: number | null;
-                    /** @description Null: the provider knows us as a public client. If absent, the stored secret stays. */
+                    /** @description Null: the provider knows us as a public client. If omitted, the stored secret is unchanged. */
                     clientSecret?: string | null;
                 };
             };
@@ -20504,12 +20504,12 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        /** @description The redirect URI to register at the provider. Each account has another one, which stays. */
+                        /** @description The redirect URI to register at the provider. Each account has its own, which does not change. */
                         redirectUri: string;
                         settings: {
-                            /** @description What people enter on the sign-in page; unique on this gateway. */
+                            /** @description Short name that people enter on the sign-in page; unique on this gateway. */
                             shortName: string;
-                            /** @description Whether people may sign in with the provider. Trials work without it. */
+                            /** @description True if people may sign in with the provider. Trials work without it. */
                             enabled: boolean;
                             /** @description The issuer identifier of the OpenID Connect provider, below which its discovery document is. */
                             issuer: string;
@@ -20523,18 +20523,18 @@ export interface operations {
                                 /** @enum {string} */
                                 role: "viewer" | "sender" | "manager" | "admin";
                             }[];
-                            /** @description The role of people in none of the groups whose mail domain is proven; null: they are refused. Needs `emailDomains`. */
+                            /** @description The role of people in none of the groups whose mail domain is proven; null: they are denied. Needs `emailDomains`. */
                             defaultRole: ("viewer" | "sender" | "manager" | "admin") | null;
-                            /** @description Only people with a verified mail address in one of these domains are let in. Once a domain is proven (`domains`), they may also begin with that address, and get `defaultRole`. */
+                            /** @description Only people with a verified email address in one of these domains may sign in. Once a domain is proven (`domains`), they may also begin with that address, and get `defaultRole`. */
                             emailDomains: string[];
-                            /** @description Whether passwords of the account no longer sign in, except those of `emergencyUserId` and of operators of the gateway. Needs a successful trial of these settings. */
+                            /** @description True if passwords of the account no longer sign in, except those of `emergencyUserId` and of operators of the gateway. Needs a successful trial of these settings. */
                             required: boolean;
                             /** @description The admin whose password signs in when the provider fails, and who always stays an admin. */
                             emergencyUserId: number | null;
                             /** @description The state of each of `emailDomains`. */
                             domains: {
                                 domain: string;
-                                /** @description Whether the account has shown that the domain is its own. */
+                                /** @description True if the account has shown that the domain is its own. */
                                 isProven: boolean;
                                 /** @description The DNS record to create and to keep. */
                                 record: {
@@ -20552,17 +20552,17 @@ export interface operations {
                                  * @description UTC
                                  */
                                 at: string;
-                                /** @description Whether the settings are still those that were tried. */
+                                /** @description True if the settings are still those that were tried. */
                                 isCurrent: boolean;
                                 problem: ("expired" | "cancelled" | "unavailable" | "untrusted" | "not_allowed") | null;
                                 detail: string | null;
                                 email: string | null;
                                 groups: string[];
-                                /** @description The role that the person would have got. */
+                                /** @description The role that the person would get. */
                                 role: ("viewer" | "sender" | "manager" | "admin") | null;
                             } | null;
                         } | null;
-                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
                         warnings?: string[];
                     };
                 };
@@ -20630,7 +20630,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         domain: string;
-                        /** @description Whether the account has shown that the domain is its own. */
+                        /** @description True if the account has shown that the domain is its own. */
                         isProven: boolean;
                         /** @description The DNS record to create and to keep. */
                         record: {
@@ -20639,7 +20639,7 @@ export interface operations {
                             name: string;
                             value: string;
                         };
-                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
                         warnings?: string[];
                     };
                 };
@@ -20682,9 +20682,9 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        /** @description Where the person signs in, within ten minutes, in the same browser. */
+                        /** @description URL at which the person signs in, within ten minutes, in the same browser. */
                         authorizeUrl: string;
-                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
                         warnings?: string[];
                     };
                 };
@@ -20738,7 +20738,7 @@ export interface operations {
                              * @enum {string}
                              */
                             role: "viewer" | "sender" | "manager" | "admin";
-                            /** @description Whether the user is an operator of the gateway, who may see all accounts. */
+                            /** @description True if the user is an operator of the gateway, who may see all accounts. */
                             isOperator: boolean;
                         };
                         /** @description The current account, to which all other requests of the session apply. */
@@ -20763,11 +20763,11 @@ export interface operations {
                         /** @description Those of `operations` within which the role may change something. */
                         writable: ("SMS" | "RCS" | "WHATSAPP" | "campaigns" | "contacts" | "tracking" | "inbox" | "exports" | "webhooks" | "media" | "keys" | "money" | "social")[];
                         /**
-                         * @description How the user signed in: the last factor that was shown.
+                         * @description The last factor that the user showed to sign in.
                          * @enum {string}
                          */
                         method: "password" | "totp" | "recovery-code" | "passkey" | "single-sign-on";
-                        /** @description Whether the account requires a second factor and the user has none: until one is added, everything else is 403 with the code `second_factor_required`. */
+                        /** @description True if the account requires a second factor and the user has none: until one is added, everything else is 403 with the code `second_factor_required`. */
                         mustEnrol: boolean;
                         /**
                          * Format: date-time
@@ -20779,7 +20779,7 @@ export interface operations {
                          * @description UTC. The session ends earlier after 12 hours without a request.
                          */
                         expiresAt: string;
-                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
                         warnings?: string[];
                     };
                 };
@@ -20811,7 +20811,7 @@ export interface operations {
                 limit?: number;
                 /** @description Only sessions of this user. */
                 userId?: number;
-                /** @description Whether to list the sessions of all users of the account. */
+                /** @description True to list the sessions of all users of the account. */
                 all?: boolean;
             };
             header?: never;
@@ -20835,7 +20835,7 @@ export interface operations {
                             /** @description The User-Agent of the browser; at most 200 characters. */
                             userAgent: string;
                             /**
-                             * @description How the user signed in: the last factor that was shown.
+                             * @description The last factor that the user showed to sign in.
                              * @enum {string}
                              */
                             method: "password" | "totp" | "recovery-code" | "passkey" | "single-sign-on";
@@ -20854,7 +20854,7 @@ export interface operations {
                              * @description UTC. The session ends earlier after 12 hours without a request.
                              */
                             expiresAt: string;
-                            /** @description Whether it is the session that makes this request. */
+                            /** @description True for the session that makes this request. */
                             current: boolean;
                         }[];
                         page: number;
@@ -20888,7 +20888,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        /** @description How many sessions have ended. */
+                        /** @description Number of sessions that were ended. */
                         ended: number;
                     };
                 };
@@ -21008,7 +21008,7 @@ export interface operations {
                              * @enum {string}
                              */
                             role: "viewer" | "sender" | "manager" | "admin";
-                            /** @description Whether the user is an operator of the gateway, who may see all accounts. */
+                            /** @description True if the user is an operator of the gateway, who may see all accounts. */
                             isOperator: boolean;
                         };
                         /** @description The current account, to which all other requests of the session apply. */
@@ -21033,11 +21033,11 @@ export interface operations {
                         /** @description Those of `operations` within which the role may change something. */
                         writable: ("SMS" | "RCS" | "WHATSAPP" | "campaigns" | "contacts" | "tracking" | "inbox" | "exports" | "webhooks" | "media" | "keys" | "money" | "social")[];
                         /**
-                         * @description How the user signed in: the last factor that was shown.
+                         * @description The last factor that the user showed to sign in.
                          * @enum {string}
                          */
                         method: "password" | "totp" | "recovery-code" | "passkey" | "single-sign-on";
-                        /** @description Whether the account requires a second factor and the user has none: until one is added, everything else is 403 with the code `second_factor_required`. */
+                        /** @description True if the account requires a second factor and the user has none: until one is added, everything else is 403 with the code `second_factor_required`. */
                         mustEnrol: boolean;
                         /**
                          * Format: date-time
@@ -21049,7 +21049,7 @@ export interface operations {
                          * @description UTC. The session ends earlier after 12 hours without a request.
                          */
                         expiresAt: string;
-                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
                         warnings?: string[];
                     };
                 };
@@ -21084,9 +21084,9 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        /** @description Where the person signs in, within ten minutes, in the same browser. */
+                        /** @description URL at which the person signs in, within ten minutes, in the same browser. */
                         authorizeUrl: string;
-                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
                         warnings?: string[];
                     };
                 };
@@ -21144,7 +21144,7 @@ export interface operations {
                             lastUsedAt: string | null;
                         }[];
                         recoveryCodesLeft: number;
-                        /** @description Whether the account requires a second factor. */
+                        /** @description True if the account requires a second factor. */
                         required: boolean;
                     };
                 };
@@ -21179,7 +21179,7 @@ export interface operations {
                         secret: string;
                         /** @description An `otpauth://` URI, for a QR code. */
                         uri: string;
-                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
                         warnings?: string[];
                     };
                 };
@@ -21243,7 +21243,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         recoveryCodes: string[] | null;
-                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
                         warnings?: string[];
                     };
                 };
@@ -21348,7 +21348,7 @@ export interface operations {
                             lastUsedAt: string | null;
                         };
                         recoveryCodes: string[] | null;
-                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
                         warnings?: string[];
                     };
                 };
@@ -21418,9 +21418,9 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        /** @description Each lets the user sign in once in place of a second factor. They cannot be shown again. */
+                        /** @description Each lets the user sign in once instead of a second factor. They cannot be shown again. */
                         recoveryCodes: string[];
-                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
                         warnings?: string[];
                     };
                 };
@@ -21468,7 +21468,7 @@ export interface operations {
                 page?: number;
                 /** @description Entries per page. */
                 limit?: number;
-                /** @description Only what this user did, or a key that they made. */
+                /** @description Only changes by this user, or by a key that they made. */
                 userId?: number;
                 /** @description Only this action, for example `api-key.create`. */
                 action?: string;
@@ -21510,9 +21510,9 @@ export interface operations {
                                 userId: number | null;
                                 username: string | null;
                             };
-                            /** @description What was done, for example `api-key.create`. */
+                            /** @description The action, for example `api-key.create`. */
                             action: string;
-                            /** @description What it was done to, for example `api-key:12`. */
+                            /** @description Object of the action, for example `api-key:12`. */
                             subject: string;
                             /** @description Details of the change, without secrets. */
                             detail: {
@@ -21552,10 +21552,10 @@ export interface operations {
                     "application/json": {
                         /** @description CIDR blocks in their canonical form. */
                         ipAllowList: string[];
-                        /** @description Whether requests from other addresses are rejected (403). */
+                        /** @description True if requests from other addresses are rejected (403). */
                         enforced: boolean;
                         /**
-                         * @description Whether users of the account need a second factor. Where it is required, users without one can only add one, and passwords are not accepted with Basic. API keys are not affected.
+                         * @description Requirement of a second factor for users. If `required`, users without one can only add one, and passwords are not accepted with Basic. API keys are not affected.
                          * @enum {string}
                          */
                         secondFactor: "optional" | "required";
@@ -21583,10 +21583,10 @@ export interface operations {
                 "application/json": {
                     /** @description IPv4 and IPv6 addresses and CIDR blocks. Replaces the list. */
                     ipAllowList: string[];
-                    /** @description Whether requests from other addresses are rejected (403). */
+                    /** @description True if requests from other addresses are rejected (403). */
                     enforced: boolean;
                     /**
-                     * @description Whether users of the account need a second factor. Where it is required, users without one can only add one, and passwords are not accepted with Basic. API keys are not affected.
+                     * @description Requirement of a second factor for users. If `required`, users without one can only add one, and passwords are not accepted with Basic. API keys are not affected.
                      * @enum {string}
                      */
                     secondFactor?: "optional" | "required";
@@ -21605,16 +21605,16 @@ export interface operations {
                     "application/json": {
                         /** @description CIDR blocks in their canonical form. */
                         ipAllowList: string[];
-                        /** @description Whether requests from other addresses are rejected (403). */
+                        /** @description True if requests from other addresses are rejected (403). */
                         enforced: boolean;
                         /**
-                         * @description Whether users of the account need a second factor. Where it is required, users without one can only add one, and passwords are not accepted with Basic. API keys are not affected.
+                         * @description Requirement of a second factor for users. If `required`, users without one can only add one, and passwords are not accepted with Basic. API keys are not affected.
                          * @enum {string}
                          */
                         secondFactor: "optional" | "required";
                         /** @description The address of this request, in the form that is compared with the list. */
                         callerAddress: string;
-                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
                         warnings?: string[];
                     };
                 };
@@ -21655,7 +21655,7 @@ export interface operations {
                     "application/json": {
                         defaultCountry: string | null;
                         /**
-                         * @description How phone numbers are checked: `strict` refuses lengths that their country does not have, `lenient` accepts any number of 7 to 15 digits with a country code that exists.
+                         * @description Check of phone numbers: `strict` rejects lengths that their country does not have, `lenient` accepts any number of 7 to 15 digits with a country code that exists.
                          * @enum {string}
                          */
                         numberChecks: "strict" | "lenient";
@@ -21681,7 +21681,7 @@ export interface operations {
                 "application/json": {
                     defaultCountry?: string | null;
                     /**
-                     * @description How phone numbers are checked: `strict` refuses lengths that their country does not have, `lenient` accepts any number of 7 to 15 digits with a country code that exists.
+                     * @description Check of phone numbers: `strict` rejects lengths that their country does not have, `lenient` accepts any number of 7 to 15 digits with a country code that exists.
                      * @enum {string}
                      */
                     numberChecks?: "strict" | "lenient";
@@ -21698,11 +21698,11 @@ export interface operations {
                     "application/json": {
                         defaultCountry: string | null;
                         /**
-                         * @description How phone numbers are checked: `strict` refuses lengths that their country does not have, `lenient` accepts any number of 7 to 15 digits with a country code that exists.
+                         * @description Check of phone numbers: `strict` rejects lengths that their country does not have, `lenient` accepts any number of 7 to 15 digits with a country code that exists.
                          * @enum {string}
                          */
                         numberChecks: "strict" | "lenient";
-                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
                         warnings?: string[];
                     };
                 };
@@ -21773,17 +21773,17 @@ export interface operations {
                             /** @description Currency units. */
                             cost: number;
                         }[];
-                        /** @description Of today and the six days before, in UTC. */
+                        /** @description Figures of today and the six days before, in UTC. */
                         margin: {
-                            /** @description Messages that the carrier took, or may have taken. */
+                            /** @description Messages that the carrier accepted, or may have accepted. */
                             messages: number;
-                            /** @description What carriers count them as: parts on SMS. */
+                            /** @description Units by which carriers count them: parts on SMS. */
                             units: number;
-                            /** @description Of `messages`: those whose cost was not known when they were sent. */
+                            /** @description Those of `messages` whose cost was not known when they were sent. */
                             uncosted: number;
-                            /** @description What they earned so far, in currency units; refundable prices are earned with the delivery. */
+                            /** @description Revenue of them so far, in currency units; refundable prices are earned with the delivery. */
                             earned: number;
-                            /** @description What carriers charged for them, in currency units, at the costs that were valid then. */
+                            /** @description Charges of carriers for them, in currency units, at the costs that were valid then. */
                             cost: number;
                             /** @description `earned` less `cost`. */
                             margin: number;
@@ -21817,9 +21817,9 @@ export interface operations {
                                 /** @description Messages that the carrier took. */
                                 accepted: number;
                                 refused: number;
-                                /** @description Times that it answered "later". */
+                                /** @description Messages that it asked to send again later. */
                                 retried: number;
-                                /** @description Messages that it never answered. */
+                                /** @description Messages without a response. */
                                 unknown: number;
                             };
                             queued: number;
@@ -21839,7 +21839,7 @@ export interface operations {
                             refused: number;
                             unknown: number;
                         }[];
-                        /** @description The accounts that sent most in the current hour and the one before. */
+                        /** @description The accounts with the most messages in the current hour and the one before. */
                         top: {
                             accountId: number;
                             account: string;
@@ -21847,7 +21847,7 @@ export interface operations {
                         }[];
                         attention: {
                             /**
-                             * @description From where on each kind needs attention is listed by `operatorListAlertRules`.
+                             * @description The thresholds of the kinds are listed by `operatorListAlertRules`.
                              * @enum {string}
                              */
                             kind: "sending_paused" | "no_worker" | "worker_missing" | "connection_down" | "connection_fault" | "connection_paused" | "queue_stuck" | "delivery_falling" | "unknown_outcomes" | "receipts_unmatched" | "missed_schedules" | "lookups_used_up" | "low_credit" | "webhook_failing" | "webhook_disabled" | "disk_low" | "certificate_expiring" | "token_expiring" | "sold_under_cost" | "agents_requested";
@@ -21878,7 +21878,7 @@ export interface operations {
                 page?: number;
                 /** @description Entries per page. */
                 limit?: number;
-                /** @description `open`: firing or acknowledged. `firing`: nobody has taken note yet. */
+                /** @description `open`: firing or acknowledged. `firing`: not acknowledged yet. */
                 state?: "open" | "firing" | "resolved";
                 /** @description The language of `title`. */
                 language?: "en" | "it" | "es" | "de";
@@ -21904,14 +21904,14 @@ export interface operations {
                             state: "pending" | "firing" | "acknowledged" | "resolved";
                             /** @enum {string} */
                             severity: "error" | "warning" | "info";
-                            /** @description What is the matter, in one sentence without a full stop. */
+                            /** @description The condition, in one sentence without a full stop. */
                             title: string;
                             detail: string | null;
                             subject: string | null;
                             subjectId: number | null;
                             /**
                              * Format: date-time
-                             * @description Since when it has been so.
+                             * @description Time since which the condition has held.
                              */
                             since: string;
                             firedAt: string | null;
@@ -21992,9 +21992,9 @@ export interface operations {
                         data: {
                             /** @enum {string} */
                             kind: "sending_paused" | "no_worker" | "worker_missing" | "connection_down" | "connection_fault" | "connection_paused" | "queue_stuck" | "delivery_falling" | "unknown_outcomes" | "receipts_unmatched" | "missed_schedules" | "lookups_used_up" | "low_credit" | "webhook_failing" | "webhook_disabled" | "disk_low" | "certificate_expiring" | "token_expiring" | "sold_under_cost" | "agents_requested";
-                            /** @description Whether recipients are notified, and the alert is listed. */
+                            /** @description True if recipients are notified, and the alert is listed. */
                             enabled: boolean;
-                            /** @description How long the condition must hold. */
+                            /** @description Time for which the condition must hold. */
                             forSeconds: number;
                             threshold: number | null;
                             unit: ("seconds" | "hours" | "days" | "points" | "messages" | "gibibytes") | null;
@@ -22021,9 +22021,9 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @description Whether recipients are notified, and the alert is listed. */
+                    /** @description True if recipients are notified, and the alert is listed. */
                     enabled: boolean;
-                    /** @description How long the condition must hold. */
+                    /** @description Time for which the condition must hold. */
                     forSeconds: number;
                     threshold: number | null;
                 };
@@ -22079,7 +22079,7 @@ export interface operations {
                              * @enum {string}
                              */
                             kind: "mail" | "webhook" | "owners";
-                            /** @description Of a webhook only the origin, because the path may be a secret. */
+                            /** @description For a webhook only the origin, because the path may be a secret. */
                             address: string;
                             /**
                              * @description The lowest severity that is sent.
@@ -22100,9 +22100,9 @@ export interface operations {
                             } | null;
                             /** @description A time zone of the IANA database, such as Europe/Rome. */
                             timeZone: string;
-                            /** @description Whether problems are sent in quiet times too. */
+                            /** @description True if problems are sent in quiet times too. */
                             breaksQuiet: boolean;
-                            /** @description How many notices wait to be sent to it. */
+                            /** @description Number of notices that wait to be sent to it. */
                             waiting: number;
                             failingSince: string | null;
                             lastError: string | null;
@@ -22112,7 +22112,7 @@ export interface operations {
                              */
                             createdAt: string;
                         }[];
-                        /** @description Whether the program has a mail server (SMTP_URL). */
+                        /** @description True if the program has a mail server (SMTP_URL). */
                         canMail: boolean;
                     };
                 };
@@ -22142,7 +22142,7 @@ export interface operations {
                      * @enum {string}
                      */
                     kind: "mail" | "webhook" | "owners";
-                    /** @description The mail address, or the URL of the webhook as for accounts; empty for `owners`. */
+                    /** @description The email address, or the URL of the webhook as for accounts; empty for `owners`. */
                     address: string;
                     /**
                      * @description The lowest severity that is sent.
@@ -22163,7 +22163,7 @@ export interface operations {
                     } | null;
                     /** @description A time zone of the IANA database, such as Europe/Rome. */
                     timeZone: string;
-                    /** @description Whether problems are sent in quiet times too. */
+                    /** @description True if problems are sent in quiet times too. */
                     breaksQuiet: boolean;
                 };
             };
@@ -22178,7 +22178,7 @@ export interface operations {
                     "application/json": {
                         id: number;
                         secret: string | null;
-                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
                         warnings?: string[];
                     };
                 };
@@ -22233,7 +22233,7 @@ export interface operations {
                     } | null;
                     /** @description A time zone of the IANA database, such as Europe/Rome. */
                     timeZone: string;
-                    /** @description Whether problems are sent in quiet times too. */
+                    /** @description True if problems are sent in quiet times too. */
                     breaksQuiet: boolean;
                 };
             };
@@ -22315,7 +22315,7 @@ export interface operations {
                     "application/json": {
                         ok: boolean;
                         detail: string | null;
-                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
                         warnings?: string[];
                     };
                 };
@@ -22339,7 +22339,7 @@ export interface operations {
                 limit?: number;
                 /** @description A part of the name, or the id. */
                 search?: string;
-                /** @description All requests of a suspended account are refused with 403. */
+                /** @description All requests of a suspended account are denied with 403. */
                 status?: "active" | "suspended";
                 plan?: "production" | "trial" | "unlimited";
                 sort?: "id" | "name" | "createdAt" | "availableCredit";
@@ -22362,7 +22362,7 @@ export interface operations {
                             id: number;
                             name: string;
                             /**
-                             * @description All requests of a suspended account are refused with 403.
+                             * @description All requests of a suspended account are denied with 403.
                              * @enum {string}
                              */
                             status: "active" | "suspended";
@@ -22376,7 +22376,7 @@ export interface operations {
                             availableCredit: number;
                             /** @description Reserved for messages whose outcome is open. */
                             frozenCredit: number;
-                            /** @description Whether the account pays after use: its available credit may be negative. */
+                            /** @description True if the account pays after use: its available credit may be negative. */
                             unlimited: boolean;
                             ratePerMinute: number | null;
                             ratePerSecond: number | null;
@@ -22429,7 +22429,7 @@ export interface operations {
                     plan?: "production" | "trial" | "unlimited";
                     /** @description The initial credit, with at most 6 decimals. */
                     credit?: number;
-                    /** @description Sends and campaigns on other channels are refused with 403. */
+                    /** @description Sends and campaigns on other channels are denied with 403. */
                     channels?: ("SMS" | "RCS" | "WHATSAPP")[];
                     /** @description Requests per minute for each key, and twice as many for all keys together; 0: no limit. */
                     ratePerMinute?: number;
@@ -22452,7 +22452,7 @@ export interface operations {
                         username: string;
                         /** @description The password of the admin, shown only once. */
                         password: string;
-                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
                         warnings?: string[];
                     };
                 };
@@ -22497,7 +22497,7 @@ export interface operations {
                         id: number;
                         name: string;
                         /**
-                         * @description All requests of a suspended account are refused with 403.
+                         * @description All requests of a suspended account are denied with 403.
                          * @enum {string}
                          */
                         status: "active" | "suspended";
@@ -22511,7 +22511,7 @@ export interface operations {
                         availableCredit: number;
                         /** @description Reserved for messages whose outcome is open. */
                         frozenCredit: number;
-                        /** @description Whether the account pays after use: its available credit may be negative. */
+                        /** @description True if the account pays after use: its available credit may be negative. */
                         unlimited: boolean;
                         ratePerMinute: number | null;
                         ratePerSecond: number | null;
@@ -22542,7 +22542,7 @@ export interface operations {
                         };
                         defaultCountry: string | null;
                         /**
-                         * @description How phone numbers are checked: `strict` refuses lengths that their country does not have, `lenient` accepts any number of 7 to 15 digits with a country code that exists.
+                         * @description Check of phone numbers: `strict` rejects lengths that their country does not have, `lenient` accepts any number of 7 to 15 digits with a country code that exists.
                          * @enum {string}
                          */
                         numberChecks: "strict" | "lenient";
@@ -22560,7 +22560,7 @@ export interface operations {
                             createdAt: string;
                         }[];
                         webhook: {
-                            /** @description Without the query, which often contains a token. */
+                            /** @description URL without the query, which often contains a token. */
                             url: string;
                             /** @enum {string} */
                             status: "active" | "disabled";
@@ -22571,7 +22571,7 @@ export interface operations {
                             /** @description Events that were given up and can be sent again. */
                             dead: number;
                         } | null;
-                        /** @description Whether the balance matches the ledger. */
+                        /** @description True if the balance matches the ledger. */
                         ledgerAgrees: boolean;
                     };
                 };
@@ -22599,13 +22599,13 @@ export interface operations {
                 "application/json": {
                     name?: string;
                     /**
-                     * @description All requests of a suspended account are refused with 403.
+                     * @description All requests of a suspended account are denied with 403.
                      * @enum {string}
                      */
                     status?: "active" | "suspended";
                     /** @enum {string} */
                     plan?: "production" | "trial" | "unlimited";
-                    /** @description Sends and campaigns on other channels are refused with 403. */
+                    /** @description Sends and campaigns on other channels are denied with 403. */
                     channels?: ("SMS" | "RCS" | "WHATSAPP")[];
                     ratePerMinute?: number | null;
                     ratePerSecond?: number | null;
@@ -22615,7 +22615,7 @@ export interface operations {
                     };
                     defaultCountry?: string | null;
                     /**
-                     * @description How phone numbers are checked: `strict` refuses lengths that their country does not have, `lenient` accepts any number of 7 to 15 digits with a country code that exists.
+                     * @description Check of phone numbers: `strict` rejects lengths that their country does not have, `lenient` accepts any number of 7 to 15 digits with a country code that exists.
                      * @enum {string}
                      */
                     numberChecks?: "strict" | "lenient";
@@ -22638,7 +22638,7 @@ export interface operations {
                         id: number;
                         name: string;
                         /**
-                         * @description All requests of a suspended account are refused with 403.
+                         * @description All requests of a suspended account are denied with 403.
                          * @enum {string}
                          */
                         status: "active" | "suspended";
@@ -22652,7 +22652,7 @@ export interface operations {
                         availableCredit: number;
                         /** @description Reserved for messages whose outcome is open. */
                         frozenCredit: number;
-                        /** @description Whether the account pays after use: its available credit may be negative. */
+                        /** @description True if the account pays after use: its available credit may be negative. */
                         unlimited: boolean;
                         ratePerMinute: number | null;
                         ratePerSecond: number | null;
@@ -22683,7 +22683,7 @@ export interface operations {
                         };
                         defaultCountry: string | null;
                         /**
-                         * @description How phone numbers are checked: `strict` refuses lengths that their country does not have, `lenient` accepts any number of 7 to 15 digits with a country code that exists.
+                         * @description Check of phone numbers: `strict` rejects lengths that their country does not have, `lenient` accepts any number of 7 to 15 digits with a country code that exists.
                          * @enum {string}
                          */
                         numberChecks: "strict" | "lenient";
@@ -22701,7 +22701,7 @@ export interface operations {
                             createdAt: string;
                         }[];
                         webhook: {
-                            /** @description Without the query, which often contains a token. */
+                            /** @description URL without the query, which often contains a token. */
                             url: string;
                             /** @enum {string} */
                             status: "active" | "disabled";
@@ -22712,9 +22712,9 @@ export interface operations {
                             /** @description Events that were given up and can be sent again. */
                             dead: number;
                         } | null;
-                        /** @description Whether the balance matches the ledger. */
+                        /** @description True if the balance matches the ledger. */
                         ledgerAgrees: boolean;
-                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
                         warnings?: string[];
                     };
                 };
@@ -22766,7 +22766,7 @@ export interface operations {
                         frozenCredit: number;
                         availableCredit: number;
                         currency: string;
-                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
                         warnings?: string[];
                     };
                 };
@@ -22925,7 +22925,7 @@ export interface operations {
                             prefix: string;
                             /** @description Currency units: per part on SMS, per message on other channels. */
                             price: number;
-                            /** @description Whether the price is refunded when the message is not delivered. */
+                            /** @description True if the price is refunded when the message is not delivered. */
                             refundUndelivered: boolean;
                         }[];
                         page: number;
@@ -22979,9 +22979,9 @@ export interface operations {
                         prefix: string;
                         /** @description Currency units: per part on SMS, per message on other channels. */
                         price: number;
-                        /** @description Whether the price is refunded when the message is not delivered. */
+                        /** @description True if the price is refunded when the message is not delivered. */
                         refundUndelivered: boolean;
-                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
                         warnings?: string[];
                     };
                 };
@@ -23059,7 +23059,7 @@ export interface operations {
                             prefix: string;
                             /** @description Currency units: per part on SMS, per message on other channels. */
                             price: number;
-                            /** @description Whether the price is refunded when the message is not delivered. */
+                            /** @description True if the price is refunded when the message is not delivered. */
                             refundUndelivered: boolean;
                         } | null;
                     };
@@ -23104,7 +23104,7 @@ export interface operations {
                             /** @description Leading digits without the plus sign; the longest matching prefix decides. Empty: all numbers. */
                             prefix: string;
                             network: string | null;
-                            /** @description What the carrier charges, in currency units: per part on SMS, per message on other channels. */
+                            /** @description Charge of the carrier, in currency units: per part on SMS, per message on other channels. */
                             price: number;
                         }[];
                         page: number;
@@ -23156,9 +23156,9 @@ export interface operations {
                         /** @description Leading digits without the plus sign; the longest matching prefix decides. Empty: all numbers. */
                         prefix: string;
                         network: string | null;
-                        /** @description What the carrier charges, in currency units: per part on SMS, per message on other channels. */
+                        /** @description Charge of the carrier, in currency units: per part on SMS, per message on other channels. */
                         price: number;
-                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
                         warnings?: string[];
                     };
                 };
@@ -23225,7 +23225,7 @@ export interface operations {
                     connection: string;
                     /** @description A carrier's price list as CSV, with headings: `prefix` and/or `network` (or `mcc` and `mnc`), and `price`. Other columns are ignored. */
                     csv: string;
-                    /** @description Whether costs of the connection that are not in the list are removed. Default: false. */
+                    /** @description True to remove costs of the connection that are not in the list. Default: false. */
                     replace?: boolean;
                 };
             };
@@ -23242,7 +23242,7 @@ export interface operations {
                         set: number;
                         /** @description With `replace`: the number of costs that the connection had before. */
                         removed: number;
-                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
                         warnings?: string[];
                     };
                 };
@@ -23289,30 +23289,30 @@ export interface operations {
                 content: {
                     "application/json": {
                         total: {
-                            /** @description Messages that the carrier took, or may have taken. */
+                            /** @description Messages that the carrier accepted, or may have accepted. */
                             messages: number;
-                            /** @description What carriers count them as: parts on SMS. */
+                            /** @description Units by which carriers count them: parts on SMS. */
                             units: number;
-                            /** @description Of `messages`: those whose cost was not known when they were sent. */
+                            /** @description Those of `messages` whose cost was not known when they were sent. */
                             uncosted: number;
-                            /** @description What they earned so far, in currency units; refundable prices are earned with the delivery. */
+                            /** @description Revenue of them so far, in currency units; refundable prices are earned with the delivery. */
                             earned: number;
-                            /** @description What carriers charged for them, in currency units, at the costs that were valid then. */
+                            /** @description Charges of carriers for them, in currency units, at the costs that were valid then. */
                             cost: number;
                             /** @description `earned` less `cost`. */
                             margin: number;
                         };
                         data: {
                             name: string | null;
-                            /** @description Messages that the carrier took, or may have taken. */
+                            /** @description Messages that the carrier accepted, or may have accepted. */
                             messages: number;
-                            /** @description What carriers count them as: parts on SMS. */
+                            /** @description Units by which carriers count them: parts on SMS. */
                             units: number;
-                            /** @description Of `messages`: those whose cost was not known when they were sent. */
+                            /** @description Those of `messages` whose cost was not known when they were sent. */
                             uncosted: number;
-                            /** @description What they earned so far, in currency units; refundable prices are earned with the delivery. */
+                            /** @description Revenue of them so far, in currency units; refundable prices are earned with the delivery. */
                             earned: number;
-                            /** @description What carriers charged for them, in currency units, at the costs that were valid then. */
+                            /** @description Charges of carriers for them, in currency units, at the costs that were valid then. */
                             cost: number;
                             /** @description `earned` less `cost`. */
                             margin: number;
@@ -23355,7 +23355,7 @@ export interface operations {
                             network: string | null;
                             /** @description The selling price of a part. */
                             price: number;
-                            /** @description What the carrier charges for it. */
+                            /** @description Charge of the carrier for it. */
                             cost: number;
                         }[];
                     };
@@ -23391,17 +23391,17 @@ export interface operations {
                             /** @enum {string} */
                             channel: "SMS" | "RCS" | "WHATSAPP";
                             /**
-                             * @description How messages find a connection: by the prefix of their destination (routes), or by their sender.
+                             * @description Choice of a connection for messages: by the prefix of their destination (routes), or by their sender.
                              * @enum {string}
                              */
                             routedBy: "prefix" | "sender";
-                            /** @description Whether the carrier has message templates of its own, which are synced. */
+                            /** @description True if the carrier has its own message templates, which are synced. */
                             syncsTemplates: boolean;
-                            /** @description Whether something has to be set up at the carrier besides: `POST /connections/{name}/setup` does it. */
+                            /** @description True if the carrier needs a setup, too: `POST /connections/{name}/setup` does it. */
                             hasSetup: boolean;
-                            /** @description Whether the carrier posts to a callback URL. */
+                            /** @description True if the carrier posts to a callback URL. */
                             hasCallbacks: boolean;
-                            /** @description In the order in which a form asks for them. */
+                            /** @description In the order of a form. */
                             settings: {
                                 name: string;
                                 /**
@@ -23416,7 +23416,7 @@ export interface operations {
                                 group: "access" | "main" | "more";
                                 description: string;
                                 required: boolean;
-                                /** @description What applies when the setting is left out; null when there is none. */
+                                /** @description Value that applies when the setting is omitted; null when there is none. */
                                 default: unknown;
                                 /** @description The values of a `choice`; empty otherwise. */
                                 options: (string | number)[];
@@ -23432,7 +23432,7 @@ export interface operations {
                                  */
                                 type: "text" | "json";
                                 description: string;
-                                /** @description Generated when it is left out; the carrier must be given it. */
+                                /** @description True if it is generated when omitted; the carrier must be given it. */
                                 generated: boolean;
                                 /** @description Some connections have none. */
                                 optional: boolean;
@@ -23477,20 +23477,20 @@ export interface operations {
                             /** @enum {string} */
                             channel: "SMS" | "RCS" | "WHATSAPP";
                             /**
-                             * @description How messages find a connection: by the prefix of their destination (routes), or by their sender.
+                             * @description Choice of a connection for messages: by the prefix of their destination (routes), or by their sender.
                              * @enum {string}
                              */
                             routedBy: "prefix" | "sender";
-                            /** @description Whether the carrier has message templates of its own, which are synced. */
+                            /** @description True if the carrier has its own message templates, which are synced. */
                             syncsTemplates: boolean;
-                            /** @description Whether something has to be set up at the carrier besides: `POST /connections/{name}/setup` does it. */
+                            /** @description True if the carrier needs a setup, too: `POST /connections/{name}/setup` does it. */
                             hasSetup: boolean;
                             /**
                              * @description Paused: its messages go over the next connection of their route, or wait.
                              * @enum {string}
                              */
                             status: "active" | "paused";
-                            /** @description To the sandbox carrier of this program. */
+                            /** @description True if it connects to the built-in sandbox. */
                             sandbox: boolean;
                             /** @description A worker can submit over it. */
                             up: boolean;
@@ -23498,9 +23498,9 @@ export interface operations {
                             /** @description Links of all workers together that can submit. */
                             bindsUp: number;
                             bindsWanted: number;
-                            /** @description That run it. */
+                            /** @description Number of workers that run it. */
                             workers: number;
-                            /** @description Messages without an answer, ten seconds ago at most. */
+                            /** @description Messages without a response, ten seconds ago at most. */
                             inFlight: number;
                             window: number | null;
                             rateLimit: number | null;
@@ -23510,19 +23510,19 @@ export interface operations {
                                 /** @description Messages that the carrier took. */
                                 accepted: number;
                                 refused: number;
-                                /** @description Times that it answered "later". */
+                                /** @description Messages that it asked to send again later. */
                                 retried: number;
-                                /** @description Messages that it never answered. */
+                                /** @description Messages without a response. */
                                 unknown: number;
                             };
                             fault: string | null;
                             lastError: string | null;
                             lastErrorAt: string | null;
-                            /** @description What the network has reported about the account and its senders in the last 30 days, the newest of each matter. */
+                            /** @description Reports of the network about the account and its senders in the last 30 days, the newest on each subject. */
                             notices: {
                                 /** @description In the network's own words. */
                                 text: string;
-                                /** @description Somebody must act; a newer notice of the same matter takes it back. */
+                                /** @description True if action is required; superseded by a newer notice on the same subject. */
                                 serious: boolean;
                                 /**
                                  * Format: date-time
@@ -23532,22 +23532,22 @@ export interface operations {
                             }[];
                             /** @description Messages that wait for it. */
                             queued: number;
-                            /** @description How long the oldest that is due has waited. */
+                            /** @description Age of the oldest due message. */
                             oldestSeconds: number;
-                            /** @description How many accounts they are of. */
+                            /** @description Number of accounts with waiting messages. */
                             waitingAccounts: number;
-                            /** @description Messages whose outcome nobody knows. */
+                            /** @description Messages with an unknown outcome. */
                             unknowns: number;
                             /** @description Receipts that fit no message, or several. */
                             unmatchedReceipts: number;
-                            /** @description That lead to it. */
+                            /** @description Number of routes that use it. */
                             routes: number;
                             /** @description Numbers and agents that send over it. */
                             senders: number;
-                            /** @description Whose inbound messages come over it. */
+                            /** @description Numbers whose inbound messages come over it. */
                             numbers: number;
                             callbackUrl: string | null;
-                            /** @description As docs/carriers.md has them; never a secret. */
+                            /** @description As described in docs/carriers.md; never a secret. */
                             settings: {
                                 [key: string]: unknown;
                             };
@@ -23589,7 +23589,7 @@ export interface operations {
                     name: string;
                     /** @enum {string} */
                     kind: "smpp" | "http" | "whatsapp" | "rcs";
-                    /** @description As docs/carriers.md has them for this kind. */
+                    /** @description As described in docs/carriers.md for this kind. */
                     settings: {
                         [key: string]: unknown;
                     };
@@ -23615,20 +23615,20 @@ export interface operations {
                         /** @enum {string} */
                         channel: "SMS" | "RCS" | "WHATSAPP";
                         /**
-                         * @description How messages find a connection: by the prefix of their destination (routes), or by their sender.
+                         * @description Choice of a connection for messages: by the prefix of their destination (routes), or by their sender.
                          * @enum {string}
                          */
                         routedBy: "prefix" | "sender";
-                        /** @description Whether the carrier has message templates of its own, which are synced. */
+                        /** @description True if the carrier has its own message templates, which are synced. */
                         syncsTemplates: boolean;
-                        /** @description Whether something has to be set up at the carrier besides: `POST /connections/{name}/setup` does it. */
+                        /** @description True if the carrier needs a setup, too: `POST /connections/{name}/setup` does it. */
                         hasSetup: boolean;
                         /**
                          * @description Paused: its messages go over the next connection of their route, or wait.
                          * @enum {string}
                          */
                         status: "active" | "paused";
-                        /** @description To the sandbox carrier of this program. */
+                        /** @description True if it connects to the built-in sandbox. */
                         sandbox: boolean;
                         /** @description A worker can submit over it. */
                         up: boolean;
@@ -23636,9 +23636,9 @@ export interface operations {
                         /** @description Links of all workers together that can submit. */
                         bindsUp: number;
                         bindsWanted: number;
-                        /** @description That run it. */
+                        /** @description Number of workers that run it. */
                         workers: number;
-                        /** @description Messages without an answer, ten seconds ago at most. */
+                        /** @description Messages without a response, ten seconds ago at most. */
                         inFlight: number;
                         window: number | null;
                         rateLimit: number | null;
@@ -23648,19 +23648,19 @@ export interface operations {
                             /** @description Messages that the carrier took. */
                             accepted: number;
                             refused: number;
-                            /** @description Times that it answered "later". */
+                            /** @description Messages that it asked to send again later. */
                             retried: number;
-                            /** @description Messages that it never answered. */
+                            /** @description Messages without a response. */
                             unknown: number;
                         };
                         fault: string | null;
                         lastError: string | null;
                         lastErrorAt: string | null;
-                        /** @description What the network has reported about the account and its senders in the last 30 days, the newest of each matter. */
+                        /** @description Reports of the network about the account and its senders in the last 30 days, the newest on each subject. */
                         notices: {
                             /** @description In the network's own words. */
                             text: string;
-                            /** @description Somebody must act; a newer notice of the same matter takes it back. */
+                            /** @description True if action is required; superseded by a newer notice on the same subject. */
                             serious: boolean;
                             /**
                              * Format: date-time
@@ -23670,22 +23670,22 @@ export interface operations {
                         }[];
                         /** @description Messages that wait for it. */
                         queued: number;
-                        /** @description How long the oldest that is due has waited. */
+                        /** @description Age of the oldest due message. */
                         oldestSeconds: number;
-                        /** @description How many accounts they are of. */
+                        /** @description Number of accounts with waiting messages. */
                         waitingAccounts: number;
-                        /** @description Messages whose outcome nobody knows. */
+                        /** @description Messages with an unknown outcome. */
                         unknowns: number;
                         /** @description Receipts that fit no message, or several. */
                         unmatchedReceipts: number;
-                        /** @description That lead to it. */
+                        /** @description Number of routes that use it. */
                         routes: number;
                         /** @description Numbers and agents that send over it. */
                         senders: number;
-                        /** @description Whose inbound messages come over it. */
+                        /** @description Numbers whose inbound messages come over it. */
                         numbers: number;
                         callbackUrl: string | null;
-                        /** @description As docs/carriers.md has them; never a secret. */
+                        /** @description As described in docs/carriers.md; never a secret. */
                         settings: {
                             [key: string]: unknown;
                         };
@@ -23694,11 +23694,11 @@ export interface operations {
                          * @description UTC
                          */
                         createdAt: string;
-                        /** @description What the carrier must be given besides: `callbackToken` of HTTP, `verifyToken` of WhatsApp, `clientToken` of RCS. */
+                        /** @description Secrets that the carrier must be given, too: `callbackToken` of HTTP, `verifyToken` of WhatsApp, `clientToken` of RCS. */
                         tokens: {
                             [key: string]: string;
                         };
-                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
                         warnings?: string[];
                     };
                 };
@@ -23747,20 +23747,20 @@ export interface operations {
                         /** @enum {string} */
                         channel: "SMS" | "RCS" | "WHATSAPP";
                         /**
-                         * @description How messages find a connection: by the prefix of their destination (routes), or by their sender.
+                         * @description Choice of a connection for messages: by the prefix of their destination (routes), or by their sender.
                          * @enum {string}
                          */
                         routedBy: "prefix" | "sender";
-                        /** @description Whether the carrier has message templates of its own, which are synced. */
+                        /** @description True if the carrier has its own message templates, which are synced. */
                         syncsTemplates: boolean;
-                        /** @description Whether something has to be set up at the carrier besides: `POST /connections/{name}/setup` does it. */
+                        /** @description True if the carrier needs a setup, too: `POST /connections/{name}/setup` does it. */
                         hasSetup: boolean;
                         /**
                          * @description Paused: its messages go over the next connection of their route, or wait.
                          * @enum {string}
                          */
                         status: "active" | "paused";
-                        /** @description To the sandbox carrier of this program. */
+                        /** @description True if it connects to the built-in sandbox. */
                         sandbox: boolean;
                         /** @description A worker can submit over it. */
                         up: boolean;
@@ -23768,9 +23768,9 @@ export interface operations {
                         /** @description Links of all workers together that can submit. */
                         bindsUp: number;
                         bindsWanted: number;
-                        /** @description That run it. */
+                        /** @description Number of workers that run it. */
                         workers: number;
-                        /** @description Messages without an answer, ten seconds ago at most. */
+                        /** @description Messages without a response, ten seconds ago at most. */
                         inFlight: number;
                         window: number | null;
                         rateLimit: number | null;
@@ -23780,19 +23780,19 @@ export interface operations {
                             /** @description Messages that the carrier took. */
                             accepted: number;
                             refused: number;
-                            /** @description Times that it answered "later". */
+                            /** @description Messages that it asked to send again later. */
                             retried: number;
-                            /** @description Messages that it never answered. */
+                            /** @description Messages without a response. */
                             unknown: number;
                         };
                         fault: string | null;
                         lastError: string | null;
                         lastErrorAt: string | null;
-                        /** @description What the network has reported about the account and its senders in the last 30 days, the newest of each matter. */
+                        /** @description Reports of the network about the account and its senders in the last 30 days, the newest on each subject. */
                         notices: {
                             /** @description In the network's own words. */
                             text: string;
-                            /** @description Somebody must act; a newer notice of the same matter takes it back. */
+                            /** @description True if action is required; superseded by a newer notice on the same subject. */
                             serious: boolean;
                             /**
                              * Format: date-time
@@ -23802,22 +23802,22 @@ export interface operations {
                         }[];
                         /** @description Messages that wait for it. */
                         queued: number;
-                        /** @description How long the oldest that is due has waited. */
+                        /** @description Age of the oldest due message. */
                         oldestSeconds: number;
-                        /** @description How many accounts they are of. */
+                        /** @description Number of accounts with waiting messages. */
                         waitingAccounts: number;
-                        /** @description Messages whose outcome nobody knows. */
+                        /** @description Messages with an unknown outcome. */
                         unknowns: number;
                         /** @description Receipts that fit no message, or several. */
                         unmatchedReceipts: number;
-                        /** @description That lead to it. */
+                        /** @description Number of routes that use it. */
                         routes: number;
                         /** @description Numbers and agents that send over it. */
                         senders: number;
-                        /** @description Whose inbound messages come over it. */
+                        /** @description Numbers whose inbound messages come over it. */
                         numbers: number;
                         callbackUrl: string | null;
-                        /** @description As docs/carriers.md has them; never a secret. */
+                        /** @description As described in docs/carriers.md; never a secret. */
                         settings: {
                             [key: string]: unknown;
                         };
@@ -23855,11 +23855,11 @@ export interface operations {
                      * @enum {string}
                      */
                     status?: "active" | "paused";
-                    /** @description Those that change; null puts one back to its default. */
+                    /** @description Settings to change; null resets one to its default. */
                     settings?: {
                         [key: string]: unknown;
                     };
-                    /** @description The parts that change. */
+                    /** @description Parts of the secret to change. */
                     secret?: {
                         [key: string]: unknown;
                     };
@@ -23881,20 +23881,20 @@ export interface operations {
                         /** @enum {string} */
                         channel: "SMS" | "RCS" | "WHATSAPP";
                         /**
-                         * @description How messages find a connection: by the prefix of their destination (routes), or by their sender.
+                         * @description Choice of a connection for messages: by the prefix of their destination (routes), or by their sender.
                          * @enum {string}
                          */
                         routedBy: "prefix" | "sender";
-                        /** @description Whether the carrier has message templates of its own, which are synced. */
+                        /** @description True if the carrier has its own message templates, which are synced. */
                         syncsTemplates: boolean;
-                        /** @description Whether something has to be set up at the carrier besides: `POST /connections/{name}/setup` does it. */
+                        /** @description True if the carrier needs a setup, too: `POST /connections/{name}/setup` does it. */
                         hasSetup: boolean;
                         /**
                          * @description Paused: its messages go over the next connection of their route, or wait.
                          * @enum {string}
                          */
                         status: "active" | "paused";
-                        /** @description To the sandbox carrier of this program. */
+                        /** @description True if it connects to the built-in sandbox. */
                         sandbox: boolean;
                         /** @description A worker can submit over it. */
                         up: boolean;
@@ -23902,9 +23902,9 @@ export interface operations {
                         /** @description Links of all workers together that can submit. */
                         bindsUp: number;
                         bindsWanted: number;
-                        /** @description That run it. */
+                        /** @description Number of workers that run it. */
                         workers: number;
-                        /** @description Messages without an answer, ten seconds ago at most. */
+                        /** @description Messages without a response, ten seconds ago at most. */
                         inFlight: number;
                         window: number | null;
                         rateLimit: number | null;
@@ -23914,19 +23914,19 @@ export interface operations {
                             /** @description Messages that the carrier took. */
                             accepted: number;
                             refused: number;
-                            /** @description Times that it answered "later". */
+                            /** @description Messages that it asked to send again later. */
                             retried: number;
-                            /** @description Messages that it never answered. */
+                            /** @description Messages without a response. */
                             unknown: number;
                         };
                         fault: string | null;
                         lastError: string | null;
                         lastErrorAt: string | null;
-                        /** @description What the network has reported about the account and its senders in the last 30 days, the newest of each matter. */
+                        /** @description Reports of the network about the account and its senders in the last 30 days, the newest on each subject. */
                         notices: {
                             /** @description In the network's own words. */
                             text: string;
-                            /** @description Somebody must act; a newer notice of the same matter takes it back. */
+                            /** @description True if action is required; superseded by a newer notice on the same subject. */
                             serious: boolean;
                             /**
                              * Format: date-time
@@ -23936,22 +23936,22 @@ export interface operations {
                         }[];
                         /** @description Messages that wait for it. */
                         queued: number;
-                        /** @description How long the oldest that is due has waited. */
+                        /** @description Age of the oldest due message. */
                         oldestSeconds: number;
-                        /** @description How many accounts they are of. */
+                        /** @description Number of accounts with waiting messages. */
                         waitingAccounts: number;
-                        /** @description Messages whose outcome nobody knows. */
+                        /** @description Messages with an unknown outcome. */
                         unknowns: number;
                         /** @description Receipts that fit no message, or several. */
                         unmatchedReceipts: number;
-                        /** @description That lead to it. */
+                        /** @description Number of routes that use it. */
                         routes: number;
                         /** @description Numbers and agents that send over it. */
                         senders: number;
-                        /** @description Whose inbound messages come over it. */
+                        /** @description Numbers whose inbound messages come over it. */
                         numbers: number;
                         callbackUrl: string | null;
-                        /** @description As docs/carriers.md has them; never a secret. */
+                        /** @description As described in docs/carriers.md; never a secret. */
                         settings: {
                             [key: string]: unknown;
                         };
@@ -23960,7 +23960,7 @@ export interface operations {
                          * @description UTC
                          */
                         createdAt: string;
-                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
                         warnings?: string[];
                     };
                 };
@@ -24030,9 +24030,9 @@ export interface operations {
                             /** @description Messages that the carrier took. */
                             accepted: number;
                             refused: number;
-                            /** @description Times that it answered "later". */
+                            /** @description Messages that it asked to send again later. */
                             retried: number;
-                            /** @description Messages that it never answered. */
+                            /** @description Messages without a response. */
                             unknown: number;
                         }[];
                     };
@@ -24062,7 +24062,7 @@ export interface operations {
                 "application/json": {
                     /** @enum {string} */
                     kind: "smpp" | "http" | "whatsapp" | "rcs";
-                    /** @description As docs/carriers.md has them for this kind. */
+                    /** @description As described in docs/carriers.md for this kind. */
                     settings: {
                         [key: string]: unknown;
                     };
@@ -24082,11 +24082,11 @@ export interface operations {
                 content: {
                     "application/json": {
                         ok: boolean;
-                        /** @description What went wrong, in the words of the carrier where it said any. */
+                        /** @description Description of the error, in the words of the carrier if it gave any. */
                         detail: string;
                         steps: {
                             /**
-                             * @description Look up the name, open a connection to the port, sign in as the program would; by HTTP, a request and an answer; of stored connections to WhatsApp, whether the app is subscribed to the account, and the numbers are registered.
+                             * @description Resolve the name, open a connection to the port, sign in as the program would; over HTTP, a request and a response; for stored connections to WhatsApp, whether the app is subscribed to the account, and the numbers are registered.
                              * @enum {string}
                              */
                             name: "resolve" | "connect" | "bind" | "exchange" | "subscribe" | "register";
@@ -24094,7 +24094,7 @@ export interface operations {
                             detail: string;
                             durationMs: number;
                         }[];
-                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
                         warnings?: string[];
                     };
                 };
@@ -24140,11 +24140,11 @@ export interface operations {
                 content: {
                     "application/json": {
                         ok: boolean;
-                        /** @description What went wrong, in the words of the carrier where it said any. */
+                        /** @description Description of the error, in the words of the carrier if it gave any. */
                         detail: string;
                         steps: {
                             /**
-                             * @description Look up the name, open a connection to the port, sign in as the program would; by HTTP, a request and an answer; of stored connections to WhatsApp, whether the app is subscribed to the account, and the numbers are registered.
+                             * @description Resolve the name, open a connection to the port, sign in as the program would; over HTTP, a request and a response; for stored connections to WhatsApp, whether the app is subscribed to the account, and the numbers are registered.
                              * @enum {string}
                              */
                             name: "resolve" | "connect" | "bind" | "exchange" | "subscribe" | "register";
@@ -24152,7 +24152,7 @@ export interface operations {
                             detail: string;
                             durationMs: number;
                         }[];
-                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
                         warnings?: string[];
                     };
                 };
@@ -24200,10 +24200,10 @@ export interface operations {
                             /** @enum {string} */
                             name: "subscribe" | "register";
                             ok: boolean;
-                            /** @description What is there, or what is missing and how to get it. */
+                            /** @description The existing setup, or the missing one and how to get it. */
                             detail: string;
                         }[];
-                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
                         warnings?: string[];
                     };
                 };
@@ -24244,7 +24244,7 @@ export interface operations {
                         ok: boolean;
                         templates: number | null;
                         detail: string | null;
-                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
                         warnings?: string[];
                     };
                 };
@@ -24293,7 +24293,7 @@ export interface operations {
                             /** @description Lower numbers go first. */
                             priority: number;
                             /**
-                             * @description What to do with a single send whose submit got no answer: wait for a receipt, or send it once more.
+                             * @description Action for a single send whose submit got no response: wait for a receipt, or send it once more.
                              * @enum {string}
                              */
                             onUnknown: "hold" | "resubmit";
@@ -24355,7 +24355,7 @@ export interface operations {
                     /** @description Default: 100. */
                     priority?: number;
                     /**
-                     * @description What to do with a single send whose submit got no answer: wait for a receipt, or send it once more.
+                     * @description Action for a single send whose submit got no response: wait for a receipt, or send it once more.
                      * @enum {string}
                      */
                     onUnknown?: "hold" | "resubmit";
@@ -24393,7 +24393,7 @@ export interface operations {
                         /** @description Lower numbers go first. */
                         priority: number;
                         /**
-                         * @description What to do with a single send whose submit got no answer: wait for a receipt, or send it once more.
+                         * @description Action for a single send whose submit got no response: wait for a receipt, or send it once more.
                          * @enum {string}
                          */
                         onUnknown: "hold" | "resubmit";
@@ -24414,7 +24414,7 @@ export interface operations {
                         /** @description The place among the routes of one prefix, from 1. Each is used when the routes before it fail. */
                         order: number;
                         connectionUp: boolean;
-                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
                         warnings?: string[];
                     };
                 };
@@ -24494,7 +24494,7 @@ export interface operations {
                             /** @description Lower numbers go first. */
                             priority: number;
                             /**
-                             * @description What to do with a single send whose submit got no answer: wait for a receipt, or send it once more.
+                             * @description Action for a single send whose submit got no response: wait for a receipt, or send it once more.
                              * @enum {string}
                              */
                             onUnknown: "hold" | "resubmit";
@@ -24538,7 +24538,7 @@ export interface operations {
                 sender?: string;
                 /** @description MCC and MNC of the network of the number, such as 22201. */
                 network?: string;
-                /** @description When it is sent; now by default. */
+                /** @description Time of sending; default: now. */
                 at?: string;
             };
             header?: never;
@@ -24568,7 +24568,7 @@ export interface operations {
                             /** @description Lower numbers go first. */
                             priority: number;
                             /**
-                             * @description What to do with a single send whose submit got no answer: wait for a receipt, or send it once more.
+                             * @description Action for a single send whose submit got no response: wait for a receipt, or send it once more.
                              * @enum {string}
                              */
                             onUnknown: "hold" | "resubmit";
@@ -24587,11 +24587,11 @@ export interface operations {
                                 weekdays: number[];
                             } | null;
                             place: number | null;
-                            /** @description Why it is not used: a condition that is not met; `prefix`: another prefix decides; `sandbox`: it leads to the sandbox and the best route to a real carrier, or the other way round. */
+                            /** @description Reason why it is not used: a condition that is not met; `prefix`: another prefix decides; `sandbox`: it leads to the sandbox and the best route to a real carrier, or the other way round. */
                             obstacles: ("network" | "account" | "sender" | "hours" | "prefix" | "sandbox")[];
                             cost: number | null;
                             standing: ("good" | "trial" | "below") | null;
-                            /** @description Messages over this connection to this country that were looked at lately. */
+                            /** @description Recent sample of messages over this connection to this country. */
                             samples: number;
                             delivered: number | null;
                             receiptSeconds: number | null;
@@ -24634,14 +24634,14 @@ export interface operations {
                              * @enum {string}
                              */
                             policy: "priority" | "least-cost";
-                            /** @description The least share of messages that must be delivered within five minutes. Default: 0.8. */
+                            /** @description Minimum share of messages that must be delivered within five minutes. Default: 0.8. */
                             floor: number;
                             maxReceiptSeconds: number | null;
-                            /** @description With fewer samples in a country a connection is on trial. Default: 50. */
+                            /** @description Minimum of samples in a country; with fewer, a connection is on trial. Default: 50. */
                             minSamples: number;
                             /** @description The share of messages for connections on trial or below the floor. Default: 0.05. */
                             explore: number;
-                            /** @description How many hours back samples count. Default: 3. */
+                            /** @description Age up to which samples count, in hours. Default: 3. */
                             hours: number;
                         }[];
                     };
@@ -24679,14 +24679,14 @@ export interface operations {
                      * @enum {string}
                      */
                     policy: "priority" | "least-cost";
-                    /** @description The least share of messages that must be delivered within five minutes. Default: 0.8. */
+                    /** @description Minimum share of messages that must be delivered within five minutes. Default: 0.8. */
                     floor?: number;
                     maxReceiptSeconds?: number | null;
-                    /** @description With fewer samples in a country a connection is on trial. Default: 50. */
+                    /** @description Minimum of samples in a country; with fewer, a connection is on trial. Default: 50. */
                     minSamples?: number;
                     /** @description The share of messages for connections on trial or below the floor. Default: 0.05. */
                     explore?: number;
-                    /** @description How many hours back samples count. Default: 3. */
+                    /** @description Age up to which samples count, in hours. Default: 3. */
                     hours?: number;
                 };
             };
@@ -24709,16 +24709,16 @@ export interface operations {
                          * @enum {string}
                          */
                         policy: "priority" | "least-cost";
-                        /** @description The least share of messages that must be delivered within five minutes. Default: 0.8. */
+                        /** @description Minimum share of messages that must be delivered within five minutes. Default: 0.8. */
                         floor: number;
                         maxReceiptSeconds: number | null;
-                        /** @description With fewer samples in a country a connection is on trial. Default: 50. */
+                        /** @description Minimum of samples in a country; with fewer, a connection is on trial. Default: 50. */
                         minSamples: number;
                         /** @description The share of messages for connections on trial or below the floor. Default: 0.05. */
                         explore: number;
-                        /** @description How many hours back samples count. Default: 3. */
+                        /** @description Age up to which samples count, in hours. Default: 3. */
                         hours: number;
-                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
                         warnings?: string[];
                     };
                 };
@@ -24796,10 +24796,10 @@ export interface operations {
                             /** @description Look-ups of the last 30 days. */
                             answered: number;
                             failed: number;
-                            /** @description What they cost, in currency units. */
+                            /** @description Their cost, in currency units. */
                             cost: number;
                         }[];
-                        /** @description The services whose protocol is known. */
+                        /** @description The supported services. */
                         presets: string[];
                     };
                 };
@@ -24846,7 +24846,7 @@ export interface operations {
                         id: number;
                         /** @description The name of a look-up service. */
                         name: string;
-                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
                         warnings?: string[];
                     };
                 };
@@ -24902,7 +24902,7 @@ export interface operations {
                         network: string | null;
                         ported: boolean | null;
                         reason: string | null;
-                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
                         warnings?: string[];
                     };
                 };
@@ -24989,7 +24989,7 @@ export interface operations {
                             connection: string | null;
                             accountId: number | null;
                             account: string | null;
-                            /** @description What the network reports about the sender, or what the account gave with its request. */
+                            /** @description Data from the network about the sender, or from the account with its request. */
                             details: {
                                 [key: string]: unknown;
                             };
@@ -25054,7 +25054,7 @@ export interface operations {
                         connection: string | null;
                         accountId: number | null;
                         account: string | null;
-                        /** @description What the network reports about the sender, or what the account gave with its request. */
+                        /** @description Data from the network about the sender, or from the account with its request. */
                         details: {
                             [key: string]: unknown;
                         };
@@ -25063,7 +25063,7 @@ export interface operations {
                          * @description UTC
                          */
                         createdAt: string;
-                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
                         warnings?: string[];
                     };
                 };
@@ -25126,7 +25126,7 @@ export interface operations {
                         connection: string | null;
                         accountId: number | null;
                         account: string | null;
-                        /** @description What the network reports about the sender, or what the account gave with its request. */
+                        /** @description Data from the network about the sender, or from the account with its request. */
                         details: {
                             [key: string]: unknown;
                         };
@@ -25135,7 +25135,7 @@ export interface operations {
                          * @description UTC
                          */
                         createdAt: string;
-                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
                         warnings?: string[];
                     };
                 };
@@ -25269,7 +25269,7 @@ export interface operations {
                         number: string;
                         connection: string;
                         accountId: number;
-                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
                         warnings?: string[];
                     };
                 };
@@ -25402,12 +25402,12 @@ export interface operations {
                             /** @description Leading digits without the plus sign. Empty: all numbers. */
                             prefix: string;
                             /**
-                             * @description What happens to senders with letters that are not registered for the numbers.
+                             * @description Treatment of senders with letters that are not registered for the numbers.
                              * @enum {string}
                              */
                             alphanumeric: "allowed" | "replaced" | "refused";
                             replacement: string | null;
-                            /** @description Whether numbers too pass only if they are registered. */
+                            /** @description True if numbers, too, pass only if they are registered. */
                             registeredOnly: boolean;
                         }[];
                     };
@@ -25433,7 +25433,7 @@ export interface operations {
                     /** @description Leading digits without the plus sign; empty for all numbers. */
                     prefix: string;
                     /**
-                     * @description What happens to senders with letters that are not registered for the numbers.
+                     * @description Treatment of senders with letters that are not registered for the numbers.
                      * @enum {string}
                      */
                     alphanumeric: "allowed" | "replaced" | "refused";
@@ -25455,14 +25455,14 @@ export interface operations {
                         /** @description Leading digits without the plus sign. Empty: all numbers. */
                         prefix: string;
                         /**
-                         * @description What happens to senders with letters that are not registered for the numbers.
+                         * @description Treatment of senders with letters that are not registered for the numbers.
                          * @enum {string}
                          */
                         alphanumeric: "allowed" | "replaced" | "refused";
                         replacement: string | null;
-                        /** @description Whether numbers too pass only if they are registered. */
+                        /** @description True if numbers, too, pass only if they are registered. */
                         registeredOnly: boolean;
-                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
                         warnings?: string[];
                     };
                 };
@@ -25580,7 +25580,7 @@ export interface operations {
                         sender: string;
                         accountId: number | null;
                         account: string | null;
-                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
                         warnings?: string[];
                     };
                 };
@@ -25698,7 +25698,7 @@ export interface operations {
                         accountId: number | null;
                         account: string | null;
                         numbers: string[];
-                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
                         warnings?: string[];
                     };
                 };
@@ -25776,9 +25776,9 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        /** @description How many recipients keep another number, because they were written to from it. */
+                        /** @description Number of recipients who keep another number, because they were written to from it. */
                         kept: number;
-                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
                         warnings?: string[];
                     };
                 };
@@ -25858,7 +25858,7 @@ export interface operations {
                             waiting: number;
                             /** @description Messages scheduled for later. */
                             scheduled: number;
-                            /** @description Messages whose scheduled time passed more than an hour ago: a person decides about them. */
+                            /** @description Messages whose scheduled time passed more than an hour ago: an operator decides about them. */
                             missed: number;
                             /** @description Messages that may be with the carrier. */
                             inFlight: number;
@@ -25893,10 +25893,10 @@ export interface operations {
                             startedAt: string;
                             /**
                              * Format: date-time
-                             * @description When the worker last reported; it does so every ten seconds.
+                             * @description Time of the last report of the worker; it reports every ten seconds.
                              */
                             seenAt: string;
-                            /** @description Whether the worker holds its lock in the database. */
+                            /** @description True if the worker holds its lock in the database. */
                             alive: boolean;
                             tasks: {
                                 name: string;
@@ -25948,7 +25948,7 @@ export interface operations {
                             waiting: number;
                             /** @description Messages scheduled for later. */
                             scheduled: number;
-                            /** @description Messages whose scheduled time passed more than an hour ago: a person decides about them. */
+                            /** @description Messages whose scheduled time passed more than an hour ago: an operator decides about them. */
                             missed: number;
                             /** @description Messages that may be with the carrier. */
                             inFlight: number;
@@ -26041,7 +26041,7 @@ export interface operations {
                     "application/json": {
                         /** @description The number of messages concerned. */
                         messages: number;
-                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
                         warnings?: string[];
                     };
                 };
@@ -26087,7 +26087,7 @@ export interface operations {
                     "application/json": {
                         /** @description The number of messages concerned. */
                         messages: number;
-                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
                         warnings?: string[];
                     };
                 };
@@ -26141,7 +26141,7 @@ export interface operations {
                             name: string;
                             /** @enum {string} */
                             mode: "transmitter" | "receiver" | "transceiver";
-                            /** @description The address that it comes from. */
+                            /** @description The address of the client. */
                             address: string;
                             /** @description interface_version, in hexadecimal: 34 is SMPP 3.4. */
                             version: string;
@@ -26150,15 +26150,15 @@ export interface operations {
                              * @description UTC
                              */
                             boundAt: string;
-                            /** @description Requests without an answer that it may have, in each direction. */
+                            /** @description Maximum of outstanding requests, in each direction. */
                             window: number;
                             /** @description Messages that it has submitted, as reported within ten seconds. */
                             submits: number;
                             /** @description Messages a second, in the ten seconds before the report. */
                             perSecond: number;
-                            /** @description Requests that were refused with ESME_RTHROTTLED. */
+                            /** @description Requests that were rejected with ESME_RTHROTTLED. */
                             throttled: number;
-                            /** @description deliver_sm that it had not answered. */
+                            /** @description deliver_sm without a response from it. */
                             unanswered: number;
                             /** @description Receipts that wait for any bind of its credential. */
                             waiting: number;
@@ -26280,7 +26280,7 @@ export interface operations {
                 "application/json": {
                     messageIds: string[];
                     /**
-                     * @description What the carrier says. `not-sent` queues the messages again; every other value is their final status.
+                     * @description The carrier's information. `not-sent` queues the messages again; every other value is their final status.
                      * @enum {string}
                      */
                     as: "delivered" | "undeliverable" | "rejected" | "expired" | "not-sent";
@@ -26301,7 +26301,7 @@ export interface operations {
                             settled: boolean;
                             message: string | null;
                         }[];
-                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
                         warnings?: string[];
                     };
                 };
@@ -26357,11 +26357,11 @@ export interface operations {
                             accountId: number;
                             account: string;
                             messages: number;
-                            /** @description How many of the messages are scheduled for later. */
+                            /** @description Number of the messages that are scheduled for later. */
                             scheduled: number;
                             /**
                              * Format: date-time
-                             * @description When the oldest message was accepted.
+                             * @description Acceptance time of the oldest message.
                              */
                             oldest: string;
                         }[];
@@ -26424,11 +26424,11 @@ export interface operations {
                             accountId: number;
                             account: string;
                             messages: number;
-                            /** @description How many of the messages are scheduled for later. */
+                            /** @description Number of the messages that are scheduled for later. */
                             scheduled: number;
                             /**
                              * Format: date-time
-                             * @description When the oldest message was accepted.
+                             * @description Acceptance time of the oldest message.
                              */
                             oldest: string;
                         }[];
@@ -26440,7 +26440,7 @@ export interface operations {
                             recipients: number;
                             scheduledAt: string | null;
                         }[];
-                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
                         warnings?: string[];
                     };
                 };
@@ -26506,11 +26506,11 @@ export interface operations {
                             accountId: number;
                             account: string;
                             messages: number;
-                            /** @description How many of the messages are scheduled for later. */
+                            /** @description Number of the messages that are scheduled for later. */
                             scheduled: number;
                             /**
                              * Format: date-time
-                             * @description When the oldest message was accepted.
+                             * @description Acceptance time of the oldest message.
                              */
                             oldest: string;
                         }[];
@@ -26523,7 +26523,7 @@ export interface operations {
                             scheduledAt: string | null;
                         }[];
                         discarded: number | null;
-                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
                         warnings?: string[];
                     };
                 };
@@ -26542,7 +26542,7 @@ export interface operations {
     operatorReconcile: {
         parameters: {
             query?: {
-                /** @description How many full hours are compared. */
+                /** @description Number of full hours that are compared. */
                 hours?: number;
             };
             header?: never;
@@ -26718,9 +26718,9 @@ export interface operations {
                                 userId: number | null;
                                 username: string | null;
                             };
-                            /** @description What was done, for example `api-key.create`. */
+                            /** @description The action, for example `api-key.create`. */
                             action: string;
-                            /** @description What it was done to, for example `api-key:12`. */
+                            /** @description Object of the action, for example `api-key:12`. */
                             subject: string;
                             /** @description Details of the change, without secrets. */
                             detail: {
@@ -26762,21 +26762,21 @@ export interface operations {
                     file: Blob;
                     /** @description Replaces the file name of the part. */
                     fileName?: string;
-                    /** @description Whether the first row has the names of the columns. Default: this is detected. */
+                    /** @description True if the first row has the names of the columns. Default: detected. */
                     removeHead?: boolean;
                     /**
-                     * @description How many rows of the file `preview` has.
+                     * @description Number of rows in `preview`.
                      * @default 10
                      */
                     limit?: number;
                     /** @description The list to which the contacts are added. */
                     listId?: number;
                     /**
-                     * @description Only report what would happen; no contact is written.
+                     * @description Only report the outcome; no contact is written.
                      * @default false
                      */
                     dryRun?: boolean;
-                    /** @description JSON: maps the name of a column, or its place from 1, to the name of a field (`phoneNumber`, `firstName`, `lastName`, `fullName`, `email`, `gender`, `isTest`, `optedOut`, `customField.<name>`); null ignores the column. Columns that are not mapped are recognised by their names, and otherwise become custom fields. */
+                    /** @description JSON: maps the name of a column, or its position from 1, to the name of a field (`phoneNumber`, `firstName`, `lastName`, `fullName`, `email`, `gender`, `isTest`, `optedOut`, `customField.<name>`); null ignores the column. Columns that are not mapped are recognised by their names, and otherwise become custom fields. */
                     mapping?: string;
                 };
             };
@@ -26825,7 +26825,7 @@ export interface operations {
                                 cause: "number_missing" | "no_country_code" | "not_a_number" | "unknown_country_code" | "impossible_length" | "rounded" | "email" | "gender" | "yes_or_no" | "channels" | "too_long" | "type" | "characters" | "cells" | "duplicate" | "limit";
                                 /** @description `row` if it is not a single field. */
                                 field: string;
-                                /** @description How many rows are rejected because of it. */
+                                /** @description Number of rows that are rejected because of it. */
                                 rows: number;
                                 /** @description The first of them. */
                                 samples: {
@@ -26833,16 +26833,16 @@ export interface operations {
                                     line: number;
                                     value: string;
                                 }[];
-                                /** @description What would bring how many of these rows in. */
+                                /** @description Cures, with the number of these rows that each would import. */
                                 cures: {
                                     /**
-                                     * @description `country`: the number is read as one of `country`; `plus`: it begins with a country code; `extract`: it is found in a longer text; `drop`: the value is left out.
+                                     * @description `country`: the number is read as one of `country`; `plus`: it begins with a country code; `extract`: it is found in a longer text; `drop`: the value is dropped.
                                      * @enum {string}
                                      */
                                     cure: "country" | "plus" | "extract" | "drop";
                                     field: string;
                                     country: string | null;
-                                    /** @description How many rows. */
+                                    /** @description Number of rows. */
                                     rows: number;
                                     /** @description The first of them. */
                                     samples: {
@@ -26853,16 +26853,16 @@ export interface operations {
                                     }[];
                                 }[];
                             }[];
-                            /** @description The values that were changed to bring rows in. */
+                            /** @description The values that were changed to import rows. */
                             changes: {
                                 /**
-                                 * @description `country`: the number is read as one of `country`; `plus`: it begins with a country code; `extract`: it is found in a longer text; `drop`: the value is left out.
+                                 * @description `country`: the number is read as one of `country`; `plus`: it begins with a country code; `extract`: it is found in a longer text; `drop`: the value is dropped.
                                  * @enum {string}
                                  */
                                 cure: "country" | "plus" | "extract" | "drop";
                                 field: string;
                                 country: string | null;
-                                /** @description How many rows. */
+                                /** @description Number of rows. */
                                 rows: number;
                                 /** @description The first of them. */
                                 samples: {
@@ -26881,7 +26881,7 @@ export interface operations {
                             field: string;
                             message: string;
                         }[];
-                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
                         warnings?: string[];
                     };
                 };
@@ -26929,7 +26929,7 @@ export interface operations {
                                 cause: "number_missing" | "no_country_code" | "not_a_number" | "unknown_country_code" | "impossible_length" | "rounded" | "email" | "gender" | "yes_or_no" | "channels" | "too_long" | "type" | "characters" | "cells" | "duplicate" | "limit";
                                 /** @description `row` if it is not a single field. */
                                 field: string;
-                                /** @description How many rows are rejected because of it. */
+                                /** @description Number of rows that are rejected because of it. */
                                 rows: number;
                                 /** @description The first of them. */
                                 samples: {
@@ -26937,16 +26937,16 @@ export interface operations {
                                     line: number;
                                     value: string;
                                 }[];
-                                /** @description What would bring how many of these rows in. */
+                                /** @description Cures, with the number of these rows that each would import. */
                                 cures: {
                                     /**
-                                     * @description `country`: the number is read as one of `country`; `plus`: it begins with a country code; `extract`: it is found in a longer text; `drop`: the value is left out.
+                                     * @description `country`: the number is read as one of `country`; `plus`: it begins with a country code; `extract`: it is found in a longer text; `drop`: the value is dropped.
                                      * @enum {string}
                                      */
                                     cure: "country" | "plus" | "extract" | "drop";
                                     field: string;
                                     country: string | null;
-                                    /** @description How many rows. */
+                                    /** @description Number of rows. */
                                     rows: number;
                                     /** @description The first of them. */
                                     samples: {
@@ -26957,16 +26957,16 @@ export interface operations {
                                     }[];
                                 }[];
                             }[];
-                            /** @description The values that were changed to bring rows in. */
+                            /** @description The values that were changed to import rows. */
                             changes: {
                                 /**
-                                 * @description `country`: the number is read as one of `country`; `plus`: it begins with a country code; `extract`: it is found in a longer text; `drop`: the value is left out.
+                                 * @description `country`: the number is read as one of `country`; `plus`: it begins with a country code; `extract`: it is found in a longer text; `drop`: the value is dropped.
                                  * @enum {string}
                                  */
                                 cure: "country" | "plus" | "extract" | "drop";
                                 field: string;
                                 country: string | null;
-                                /** @description How many rows. */
+                                /** @description Number of rows. */
                                 rows: number;
                                 /** @description The first of them. */
                                 samples: {
@@ -26985,7 +26985,7 @@ export interface operations {
                             field: string;
                             message: string;
                         }[];
-                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
                         warnings?: string[];
                     };
                 };
@@ -27021,14 +27021,14 @@ export interface operations {
                     file: Blob;
                     /** @description Replaces the file name of the part. */
                     fileName?: string;
-                    /** @description Whether the first row has the names of the columns. Default: this is detected. */
+                    /** @description True if the first row has the names of the columns. Default: detected. */
                     removeHead?: boolean;
                     /**
-                     * @description How many rows of the file `preview` has.
+                     * @description Number of rows in `preview`.
                      * @default 10
                      */
                     limit?: number;
-                    /** @description JSON: maps the name of a column, or its place from 1, to the name of a field (`phoneNumber`, `firstName`, `lastName`, `fullName`, `email`, `gender`, `isTest`, `optedOut`, `customField.<name>`); null ignores the column. Columns that are not mapped are recognised by their names, and otherwise become custom fields. */
+                    /** @description JSON: maps the name of a column, or its position from 1, to the name of a field (`phoneNumber`, `firstName`, `lastName`, `fullName`, `email`, `gender`, `isTest`, `optedOut`, `customField.<name>`); null ignores the column. Columns that are not mapped are recognised by their names, and otherwise become custom fields. */
                     mapping?: string;
                 };
             };
@@ -27045,16 +27045,16 @@ export interface operations {
                         columns: string[];
                         /** @description The field of each column; null: it would be ignored. */
                         fields: (string | null)[];
-                        /** @description Whether the first row is interpreted as the names of the columns. */
+                        /** @description True if the first row is interpreted as the names of the columns. */
                         hasHead: boolean;
                         /** @description The first rows as the file has them. */
                         preview: string[][];
-                        /** @description Why an upload with these settings would be refused: what a `mapping` must resolve. */
+                        /** @description Reasons why an upload with these settings would be rejected, to be resolved by a `mapping`. */
                         faults: {
                             field: string;
                             message: string;
                         }[];
-                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
                         warnings?: string[];
                     };
                 };
@@ -27091,14 +27091,14 @@ export interface operations {
                     /** @description Replaces the file name of the part. */
                     fileName?: string;
                     /**
-                     * @description How many rows of the file `preview` has.
+                     * @description Number of rows in `preview`.
                      * @default 10
                      */
                     limit?: number;
                     /** @description The list to which the contacts are added. */
                     listId?: number;
                     /**
-                     * @description Only report what would happen; no contact is written.
+                     * @description Only report the outcome; no contact is written.
                      * @default false
                      */
                     dryRun?: boolean;
@@ -27149,7 +27149,7 @@ export interface operations {
                                 cause: "number_missing" | "no_country_code" | "not_a_number" | "unknown_country_code" | "impossible_length" | "rounded" | "email" | "gender" | "yes_or_no" | "channels" | "too_long" | "type" | "characters" | "cells" | "duplicate" | "limit";
                                 /** @description `row` if it is not a single field. */
                                 field: string;
-                                /** @description How many rows are rejected because of it. */
+                                /** @description Number of rows that are rejected because of it. */
                                 rows: number;
                                 /** @description The first of them. */
                                 samples: {
@@ -27157,16 +27157,16 @@ export interface operations {
                                     line: number;
                                     value: string;
                                 }[];
-                                /** @description What would bring how many of these rows in. */
+                                /** @description Cures, with the number of these rows that each would import. */
                                 cures: {
                                     /**
-                                     * @description `country`: the number is read as one of `country`; `plus`: it begins with a country code; `extract`: it is found in a longer text; `drop`: the value is left out.
+                                     * @description `country`: the number is read as one of `country`; `plus`: it begins with a country code; `extract`: it is found in a longer text; `drop`: the value is dropped.
                                      * @enum {string}
                                      */
                                     cure: "country" | "plus" | "extract" | "drop";
                                     field: string;
                                     country: string | null;
-                                    /** @description How many rows. */
+                                    /** @description Number of rows. */
                                     rows: number;
                                     /** @description The first of them. */
                                     samples: {
@@ -27177,16 +27177,16 @@ export interface operations {
                                     }[];
                                 }[];
                             }[];
-                            /** @description The values that were changed to bring rows in. */
+                            /** @description The values that were changed to import rows. */
                             changes: {
                                 /**
-                                 * @description `country`: the number is read as one of `country`; `plus`: it begins with a country code; `extract`: it is found in a longer text; `drop`: the value is left out.
+                                 * @description `country`: the number is read as one of `country`; `plus`: it begins with a country code; `extract`: it is found in a longer text; `drop`: the value is dropped.
                                  * @enum {string}
                                  */
                                 cure: "country" | "plus" | "extract" | "drop";
                                 field: string;
                                 country: string | null;
-                                /** @description How many rows. */
+                                /** @description Number of rows. */
                                 rows: number;
                                 /** @description The first of them. */
                                 samples: {
@@ -27205,7 +27205,7 @@ export interface operations {
                             field: string;
                             message: string;
                         }[];
-                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
                         warnings?: string[];
                     };
                 };
@@ -27253,7 +27253,7 @@ export interface operations {
                                 cause: "number_missing" | "no_country_code" | "not_a_number" | "unknown_country_code" | "impossible_length" | "rounded" | "email" | "gender" | "yes_or_no" | "channels" | "too_long" | "type" | "characters" | "cells" | "duplicate" | "limit";
                                 /** @description `row` if it is not a single field. */
                                 field: string;
-                                /** @description How many rows are rejected because of it. */
+                                /** @description Number of rows that are rejected because of it. */
                                 rows: number;
                                 /** @description The first of them. */
                                 samples: {
@@ -27261,16 +27261,16 @@ export interface operations {
                                     line: number;
                                     value: string;
                                 }[];
-                                /** @description What would bring how many of these rows in. */
+                                /** @description Cures, with the number of these rows that each would import. */
                                 cures: {
                                     /**
-                                     * @description `country`: the number is read as one of `country`; `plus`: it begins with a country code; `extract`: it is found in a longer text; `drop`: the value is left out.
+                                     * @description `country`: the number is read as one of `country`; `plus`: it begins with a country code; `extract`: it is found in a longer text; `drop`: the value is dropped.
                                      * @enum {string}
                                      */
                                     cure: "country" | "plus" | "extract" | "drop";
                                     field: string;
                                     country: string | null;
-                                    /** @description How many rows. */
+                                    /** @description Number of rows. */
                                     rows: number;
                                     /** @description The first of them. */
                                     samples: {
@@ -27281,16 +27281,16 @@ export interface operations {
                                     }[];
                                 }[];
                             }[];
-                            /** @description The values that were changed to bring rows in. */
+                            /** @description The values that were changed to import rows. */
                             changes: {
                                 /**
-                                 * @description `country`: the number is read as one of `country`; `plus`: it begins with a country code; `extract`: it is found in a longer text; `drop`: the value is left out.
+                                 * @description `country`: the number is read as one of `country`; `plus`: it begins with a country code; `extract`: it is found in a longer text; `drop`: the value is dropped.
                                  * @enum {string}
                                  */
                                 cure: "country" | "plus" | "extract" | "drop";
                                 field: string;
                                 country: string | null;
-                                /** @description How many rows. */
+                                /** @description Number of rows. */
                                 rows: number;
                                 /** @description The first of them. */
                                 samples: {
@@ -27309,7 +27309,7 @@ export interface operations {
                             field: string;
                             message: string;
                         }[];
-                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
                         warnings?: string[];
                     };
                 };
@@ -27365,7 +27365,7 @@ export interface operations {
                         progress: number | null;
                         /** Format: date-time */
                         createdAt: string;
-                        /** @description The fields of the request that are unknown, with the name that was likely meant; absent if there are none. */
+                        /** @description The fields of the request that are unknown, with the name that was probably meant; absent if there are none. */
                         warnings?: string[];
                     };
                 };

@@ -239,7 +239,7 @@ export async function countKeys(db: Db, input: KeyFilter): Promise<number> {
 }
 
 /** Returns the plan of an account, and lets other transactions that create keys of it wait until this one ends. */
-export async function lockKeysOfAccount(db: Db, { accountId }: { accountId: number }): Promise<Plan> {
+async function lockKeysOfAccount(db: Db, { accountId }: { accountId: number }): Promise<Plan> {
   const row = await one<{ plan: Plan }>(db, sql`SELECT plan FROM account WHERE id = ${accountId} FOR NO KEY UPDATE`);
   return row.plan;
 }

@@ -393,11 +393,11 @@ export const deletePendingSignIn = (
   exec(db, sql`DELETE FROM pending_sign_in WHERE account_id = ${accountId} AND token_hash = ${hash}`);
 
 /** Deletes the pending sign-ins of a user whose password or factors have changed. */
-export const deletePendingSignInsOfUser = (db: Db, input: { accountId: number; userId: number }): Promise<number> =>
+const deletePendingSignInsOfUser = (db: Db, input: { accountId: number; userId: number }): Promise<number> =>
   exec(db, sql`DELETE FROM pending_sign_in WHERE account_id = ${input.accountId} AND user_id = ${input.userId}`);
 
 /** Deletes up to `limit` pending sign-ins of all accounts that are over. */
-export const deleteEndedPendingSignIns = (db: Db, { limit }: { limit: number }): Promise<number> =>
+const deleteEndedPendingSignIns = (db: Db, { limit }: { limit: number }): Promise<number> =>
   exec(
     db,
     sql`DELETE FROM pending_sign_in WHERE token_hash IN (

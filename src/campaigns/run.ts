@@ -158,10 +158,7 @@ export async function findNextJobMs(db: Db): Promise<number | null> {
 }
 
 /** Sets when a campaign is processed again, and resets its failures. */
-export async function updateJobDue(
-  db: Db,
-  { campaignId, waitMs }: { campaignId: number; waitMs: number },
-): Promise<void> {
+async function updateJobDue(db: Db, { campaignId, waitMs }: { campaignId: number; waitMs: number }): Promise<void> {
   await exec(
     db,
     sql`UPDATE campaign_job SET failures = 0, due_at = now() + ${waitMs} * interval '1 millisecond'
@@ -254,10 +251,7 @@ export type RunningCampaign = RowOf<typeof RUNNING_CAMPAIGN>;
  * Locks a campaign and its run. Returns undefined when another worker has locked either, and when the campaign was
  * deleted (use `isDeleted` to distinguish them).
  */
-export async function claimRunningCampaign(
-  db: Db,
-  { accountId, campaignId }: Job,
-): Promise<RunningCampaign | undefined> {
+async function claimRunningCampaign(db: Db, { accountId, campaignId }: Job): Promise<RunningCampaign | undefined> {
   return maybeOne(
     db,
     sql`SELECT ${RUNNING_CAMPAIGN}

@@ -235,7 +235,7 @@ export const toImportInList = (row: ImportBrief): Static<typeof ImportInList> =>
   };
 };
 
-export const toImportOut = (row: ImportRow, rejects: readonly Reject[]): Static<typeof ImportOut> => ({
+const toImportOut = (row: ImportRow, rejects: readonly Reject[]): Static<typeof ImportOut> => ({
   ...toImportInList(row),
   columns: row.columns.map(({ name }) => name),
   fields: row.columns.map(({ field }) => field),

@@ -217,7 +217,7 @@ export async function countExports(db: Db, { accountId }: Of): Promise<number> {
 }
 
 /** Counts the exports of an account that wait or are in progress. */
-export async function countJobs(db: Db, { accountId }: Of): Promise<number> {
+async function countJobs(db: Db, { accountId }: Of): Promise<number> {
   const query = sql`SELECT count(*) AS total FROM export_job WHERE account_id = ${accountId}`;
   return (await one<{ total: number }>(db, query)).total;
 }
@@ -231,7 +231,7 @@ export async function hasJobs(db: Db): Promise<boolean> {
  * Moves an expired or failed export back to PENDING. Returns undefined when it is pending or its file is still
  * available.
  */
-export const moveToPending = (db: Db, { accountId, id }: One): Promise<ExportRow | undefined> =>
+const moveToPending = (db: Db, { accountId, id }: One): Promise<ExportRow | undefined> =>
   maybeOne(
     db,
     sql`UPDATE export SET status = 'PENDING', version = version + 1, rows = 0, expected_rows = NULL, size_bytes = NULL,
@@ -280,7 +280,7 @@ const EXPIRED_EXPORT = columns({
 export type ExpiredExport = RowOf<typeof EXPIRED_EXPORT>;
 
 /** Moves up to `limit` exports of any account, whose time is over, to EXPIRED. Returns the keys of their files. */
-export const moveToExpired = (db: Db, { limit }: { limit: number }): Promise<ExpiredExport[]> =>
+const moveToExpired = (db: Db, { limit }: { limit: number }): Promise<ExpiredExport[]> =>
   many(
     db,
     sql`WITH due AS (
@@ -292,7 +292,7 @@ export const moveToExpired = (db: Db, { limit }: { limit: number }): Promise<Exp
   );
 
 /** Deletes an export and returns the key of its file. Returns undefined when there is no such export. */
-export const deleteExport = (db: Db, { accountId, id }: One): Promise<{ fileKey: string | null } | undefined> =>
+const deleteExport = (db: Db, { accountId, id }: One): Promise<{ fileKey: string | null } | undefined> =>
   maybeOne(db, sql`DELETE FROM export WHERE account_id = ${accountId} AND id = ${id} RETURNING file_key AS "fileKey"`);
 
 /**
@@ -365,5 +365,5 @@ export const deleteOwnJob = (db: Db, { exportId, owner }: Pick<Job, 'exportId'> 
   exec(db, sql`DELETE FROM export_job WHERE export_id = ${exportId} AND owner = ${owner}`);
 
 /** Deletes the job of an export, so that no worker makes it. */
-export const deleteJob = (db: Db, { accountId, exportId }: Job): Promise<number> =>
+const deleteJob = (db: Db, { accountId, exportId }: Job): Promise<number> =>
   exec(db, sql`DELETE FROM export_job WHERE account_id = ${accountId} AND export_id = ${exportId}`);

@@ -222,7 +222,7 @@ export async function deleteDeadline(
 }
 
 /** Takes the oldest `limit` deadlines whose time has come. They are deleted when the caller's transaction commits. */
-export async function deleteDueDeadlines(db: Db, limit: number): Promise<{ accountId: number; ids: string[] }[]> {
+async function deleteDueDeadlines(db: Db, limit: number): Promise<{ accountId: number; ids: string[] }[]> {
   const rows = await many<{ accountId: number; ids: string }>(
     db,
     sql`DELETE FROM message_deadline WHERE id IN (
@@ -260,7 +260,7 @@ const OPEN_MESSAGE = columns({ accountId: as<number>('s.account_id'), id: as<str
  * Lists the messages of the default validity with ids in [firstId, endId) that a carrier has, or may have, and that
  * have no final state; excludes accounts that are not served here.
  */
-export const listOpenMessages = (db: Db, { firstId, endId }: { firstId: string; endId: string }): Promise<Key[]> =>
+const listOpenMessages = (db: Db, { firstId, endId }: { firstId: string; endId: string }): Promise<Key[]> =>
   many(
     db,
     sql`SELECT ${OPEN_MESSAGE} FROM message_state s
@@ -277,7 +277,7 @@ const QUEUED_MESSAGE = columns({ accountId: as<number>('old.account_id'), id: as
  * Lists the oldest messages of the default validity that were accepted before `endId` and wait in chunks which no
  * worker has claimed.
  */
-export const listOldQueued = (db: Db, { endId }: { endId: string }, limit: number): Promise<Key[]> =>
+const listOldQueued = (db: Db, { endId }: { endId: string }, limit: number): Promise<Key[]> =>
   many(
     db,
     sql`WITH old AS MATERIALIZED (

@@ -370,7 +370,7 @@ export async function insertNumber(
 }
 
 /** Deletes the assignment of a number. Returns the account that had it; undefined when none had. */
-export async function deleteNumber(db: Db, { connectionId, number }: Numbered): Promise<number | undefined> {
+async function deleteNumber(db: Db, { connectionId, number }: Numbered): Promise<number | undefined> {
   const deleted = await maybeOne<{ accountId: number }>(
     db,
     sql`DELETE FROM inbound_number WHERE connection_id = ${connectionId} AND number = ${number}

@@ -293,12 +293,12 @@ export const findGuardStatus = (db: Db): Promise<GuardStatus> => one(db, sql`SEL
 const LOCK = raw('724908, 1');
 
 /** Waits for this session's turn to compare and raise generations: the file of a machine has no separate lock. */
-export async function claimGuardTurn(session: Db): Promise<void> {
+async function claimGuardTurn(session: Db): Promise<void> {
   await exec(session, sql`SELECT pg_advisory_lock(${LOCK})`);
 }
 
 /** Ends this session's turn. */
-export async function releaseGuardTurn(session: Db): Promise<void> {
+async function releaseGuardTurn(session: Db): Promise<void> {
   await exec(session, sql`SELECT pg_advisory_unlock(${LOCK})`);
 }
 
@@ -382,7 +382,7 @@ export async function moveToConfirmed(db: Db, { by }: { by: string }): Promise<b
 }
 
 /** Records that a worker sends: from now on every other machine has to agree with the database. */
-export async function moveToOpen(db: Db): Promise<void> {
+async function moveToOpen(db: Db): Promise<void> {
   await exec(db, sql`UPDATE fence SET state = 'open', since = now() WHERE state IN ('new', 'confirmed')`);
 }
 

@@ -344,7 +344,7 @@ export async function listMessageIdsByClientId(
  * Finds the network's reason for holding a message back; undefined when it does not hold it, or has sent it in the
  * meantime.
  */
-export async function findHold(db: Db, { accountId, id }: OneMessage): Promise<string | undefined> {
+async function findHold(db: Db, { accountId, id }: OneMessage): Promise<string | undefined> {
   const row = await maybeOne<{ text: string }>(
     db,
     sql`SELECT h.text FROM message_event h

@@ -313,7 +313,7 @@ export async function listUnknowns(
 }
 
 /** Finds the unknown outcome of one message. */
-export async function findUnknown(db: Db, { messageId }: { messageId: string }): Promise<Unknown | undefined> {
+async function findUnknown(db: Db, { messageId }: { messageId: string }): Promise<Unknown | undefined> {
   return maybeOne(db, sql`${SELECT_UNKNOWN} WHERE o.message_id = ${messageId}`);
 }
 
@@ -348,7 +348,7 @@ export type Candidate = RowOf<typeof CANDIDATE>;
  * number and sender, accepted before the receipt came (the clocks of program and database may differ by seconds) and
  * still within their time.
  */
-export const listCandidates = (
+const listCandidates = (
   db: Db,
   { connectionId, receipts }: { connectionId: number; receipts: readonly Addressed[] },
 ): Promise<Candidate[]> =>
@@ -370,7 +370,7 @@ export const listCandidates = (
  * Lists the places of the receipts that may report on a message that is being submitted to the connection: its response
  * with the carrier id is not recorded yet.
  */
-export async function listInFlight(
+async function listInFlight(
   db: Db,
   { connectionId, receipts }: { connectionId: number; receipts: readonly Addressed[] },
 ): Promise<Set<number>> {
@@ -388,7 +388,7 @@ export async function listInFlight(
 }
 
 /** Returns true if the carrier accepted some parts of the message before it stopped responding. */
-export async function hasKnownParts(db: Db, { accountId, messageId }: Key): Promise<boolean> {
+async function hasKnownParts(db: Db, { accountId, messageId }: Key): Promise<boolean> {
   const [row] = await many(
     db,
     sql`SELECT FROM message_part WHERE account_id = ${accountId} AND message_id = ${messageId} LIMIT 1`,
@@ -431,7 +431,7 @@ const WAITING_STATE = columns({
  * Moves a message of unknown outcome back to ACCEPTED, where it waits for its next attempt. Returns its state;
  * undefined when its outcome was not unknown.
  */
-export const moveToWaiting = (
+const moveToWaiting = (
   db: Db,
   { accountId, messageId, reason }: Key & { reason: string },
 ): Promise<RowOf<typeof WAITING_STATE> | undefined> =>

@@ -139,7 +139,7 @@ export const deleteLostChunks = (db: Db, { beforeId }: { beforeId: string }): Pr
   exec(db, sql`DELETE FROM lost_chunk WHERE NOT EXISTS (SELECT FROM unnest(ids) AS id WHERE id >= ${beforeId}::uuid)`);
 
 /** Deletes alerts that were resolved long ago. */
-export const deleteAlerts = (db: Db, { before, limit }: Old): Promise<number> =>
+const deleteAlerts = (db: Db, { before, limit }: Old): Promise<number> =>
   exec(
     db,
     sql`DELETE FROM alert WHERE id IN (
@@ -160,7 +160,7 @@ export const deleteInboxMessages = (db: Db, { before, limit }: Old): Promise<num
           SELECT account_id, chat_id, id FROM inbox_message WHERE at < ${before} LIMIT ${limit})`,
   );
 
-export const deleteInboxNotes = (db: Db, { before, limit }: Old): Promise<number> =>
+const deleteInboxNotes = (db: Db, { before, limit }: Old): Promise<number> =>
   exec(
     db,
     sql`DELETE FROM inbox_note WHERE (account_id, chat_id, id) IN (

@@ -249,7 +249,7 @@ export const listChannelBuckets = (
  * Finds the start of a campaign and the bucket of that time (both null before it), and the number of recipients that it
  * skipped.
  */
-export const findCampaignStart = (
+const findCampaignStart = (
   db: Db,
   { accountId, campaignId, unit }: { accountId: number; campaignId: number; unit: Unit },
 ): Promise<{ startedAt: Date | null; bucket: Date | null; skipped: number } | undefined> =>

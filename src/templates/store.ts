@@ -123,7 +123,7 @@ export type Template = Sendable & RowOf<typeof TEMPLATE>;
 type Key = { readonly channel: TemplateChannel; readonly id: string };
 
 /** Lists templates of any account by their keys; templates that do not exist are missing. */
-export async function listTemplatesByKey(db: Db, { keys }: { keys: readonly Key[] }): Promise<Sendable[]> {
+async function listTemplatesByKey(db: Db, { keys }: { keys: readonly Key[] }): Promise<Sendable[]> {
   return many(
     db,
     sql`SELECT ${TEMPLATE} FROM template WHERE (channel, id) IN (

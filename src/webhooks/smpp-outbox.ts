@@ -140,7 +140,7 @@ const isAskedFor = sql`CASE
  * Puts the requested receipts into the outbox, in the order of the states, and deletes the requests of messages with a
  * final state. Receipts for a credential that was deleted are omitted. The statement is sent before this returns.
  */
-export async function insertReceipts(db: Db, states: readonly NewState[]): Promise<void> {
+async function insertReceipts(db: Db, states: readonly NewState[]): Promise<void> {
   await exec(
     db,
     sql`WITH wanted AS MATERIALIZED (
@@ -175,7 +175,7 @@ export async function insertReceipts(db: Db, states: readonly NewState[]): Promi
  * evaluated once: without such a credential in the batch, nothing else is done. The statement is sent before this
  * returns.
  */
-export async function insertInbound(
+async function insertInbound(
   db: Db,
   messages: readonly { readonly accountId: number; readonly messageId: string }[],
 ): Promise<void> {
@@ -308,7 +308,7 @@ export const updateStray = (
   );
 
 /** Deletes deliveries not fetched since `before`, and those for a credential that was deleted. */
-export const deleteUnfetched = (db: Db, { before, limit }: { before: Date; limit: number }): Promise<number> =>
+const deleteUnfetched = (db: Db, { before, limit }: { before: Date; limit: number }): Promise<number> =>
   exec(
     db,
     sql`DELETE FROM smpp_outbox WHERE id IN (
@@ -326,10 +326,7 @@ export const deleteReceiptRequest = (
   exec(db, sql`DELETE FROM smpp_receipt WHERE account_id = ${accountId} AND message_id = ${messageId}`);
 
 /** Deletes the records of replaced messages with an id below `beforeId`. */
-export const deleteOldReplacements = (
-  db: Db,
-  { beforeId, limit }: { beforeId: string; limit: number },
-): Promise<number> =>
+const deleteOldReplacements = (db: Db, { beforeId, limit }: { beforeId: string; limit: number }): Promise<number> =>
   exec(
     db,
     sql`DELETE FROM smpp_replacement WHERE (account_id, message_id) IN (
@@ -337,7 +334,7 @@ export const deleteOldReplacements = (
   );
 
 /** Deletes requests for receipts of messages with an id below `beforeId`: no more receipts arrive for these. */
-export const deleteOldRequests = (db: Db, { beforeId, limit }: { beforeId: string; limit: number }): Promise<number> =>
+const deleteOldRequests = (db: Db, { beforeId, limit }: { beforeId: string; limit: number }): Promise<number> =>
   exec(
     db,
     sql`DELETE FROM smpp_receipt WHERE (account_id, message_id) IN (
