@@ -3,9 +3,9 @@ import { pipeline } from 'node:stream/promises';
 import type pg from 'pg';
 import { from } from 'pg-copy-streams';
 import { copyRate } from './lib/copy-rate.ts';
-import { costFigures, type Costs, countCosts, cpuMicrosOf, memoryFigures } from './lib/costs.ts';
+import { type Costs, costFigures, countCosts, cpuMicrosOf, memoryFigures } from './lib/costs.ts';
 import type { Report } from './lib/report.ts';
-import { openStage, sendBulk, type Stage, until } from './lib/stage.ts';
+import { openStage, type Stage, sendBulk, until } from './lib/stage.ts';
 import { destinationOf } from './lib/traffic.ts';
 
 const RECIPIENTS = Number(process.argv[3] ?? 1_000_000);

@@ -1,3 +1,8 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { Pool as HttpPool } from 'undici';
 import { createHttpClient } from '../src/channels/http-client.ts';
 import { createTokenSource } from '../src/channels/rcs/client.ts';
 import type { RcsSecrets } from '../src/channels/rcs/settings.ts';
@@ -13,16 +18,11 @@ import { HTTP_SMS_PROTOCOL, HTTP_SMS_SECRETS } from '../src/sandbox/http-sms-ser
 import { RCS_TEMPLATES, WHATSAPP_TEMPLATES } from '../src/sandbox/sandbox.ts';
 import { assignSender } from '../src/templates/assignments.ts';
 import { insertTemplate } from '../src/templates/store.ts';
-import { costFigures, type Costs, countCosts, memoryFigures, ownCpuMicros } from './lib/costs.ts';
+import { type Costs, costFigures, countCosts, memoryFigures, ownCpuMicros } from './lib/costs.ts';
 import { startEmptyRoute } from './lib/empty-route.ts';
 import type { Report } from './lib/report.ts';
 import { openStage, type Stage, until } from './lib/stage.ts';
 import { BODY, destinationOf } from './lib/traffic.ts';
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { join } from 'node:path';
-import { createInterface } from 'node:readline';
-import { Pool as HttpPool } from 'undici';
 
 const MESSAGES = Number(process.argv[3] ?? 20_000);
 const CONNECTIONS = 64;

@@ -4,7 +4,7 @@ import { from } from 'pg-copy-streams';
 import { type Backend, openBackend } from './lib/backend.ts';
 import { nameOf } from './lib/names.ts';
 import type { Report } from './lib/report.ts';
-import { p50, allTimeFigures } from './lib/times.ts';
+import { allTimeFigures, p50 } from './lib/times.ts';
 
 const FEW = 10_000;
 const MANY = Number(process.argv[3] ?? 1_000_000);

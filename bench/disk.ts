@@ -1,14 +1,14 @@
+import { randomUUID } from 'node:crypto';
+import type { Pool } from 'pg';
 import { receiveIntoInbox } from '../src/inbox/receive.ts';
 import { createInboundInbox } from '../src/messages/inbound.ts';
 import { sendCampaign } from './campaign.ts';
-import { costFigures, type Costs, countCosts } from './lib/costs.ts';
+import { type Costs, costFigures, countCosts } from './lib/costs.ts';
 import type { Report } from './lib/report.ts';
-import { deliveredCount, sendBulk, type Stage, until } from './lib/stage.ts';
+import { deliveredCount, type Stage, sendBulk, until } from './lib/stage.ts';
 import { BODY, destinationOf } from './lib/traffic.ts';
 import { openWebhookStage } from './lib/webhook-stage.ts';
 import { registerWebhook } from './webhooks.ts';
-import { randomUUID } from 'node:crypto';
-import type { Pool } from 'pg';
 
 const MESSAGES = Number(process.argv[3] ?? 20_000);
 /** Each table has its first pages, and each index its first levels, before anything is measured. */

@@ -1,7 +1,7 @@
 import { copyRate } from './lib/copy-rate.ts';
 import { countCosts, cpuMicrosOf, memoryFigures } from './lib/costs.ts';
 import type { Report } from './lib/report.ts';
-import { openStage, sendBulk, type Stage } from './lib/stage.ts';
+import { openStage, type Stage, sendBulk } from './lib/stage.ts';
 import { p50 } from './lib/times.ts';
 
 const MESSAGES = Number(process.argv[3] ?? 200_000);

@@ -1,13 +1,13 @@
+import { Writable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import type pg from 'pg';
+import { to } from 'pg-copy-streams';
 import { inlineValues } from '../src/core/db/query.ts';
 import { messageRows, selectRows } from '../src/exports/rows.ts';
 import { idRangeOf } from '../src/stats/history.ts';
 import { until } from '../test/support/until.ts';
 import { type Backend, openBackend } from './lib/backend.ts';
 import type { Report } from './lib/report.ts';
-import { Writable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
-import type pg from 'pg';
-import { to } from 'pg-copy-streams';
 
 const ROWS = Number(process.argv[3] ?? 5_000_000);
 const SHEET_ROWS = ROWS / 10;

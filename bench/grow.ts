@@ -1,10 +1,10 @@
 import { createPastDayIndexer, ensurePartitions } from '../src/core/db/partitions.ts';
 import { DAY_MS } from '../src/core/time.ts';
 import { startGateway } from './lib/backend.ts';
-import { costFigures, type Costs, countCosts, cpuMicrosOf, memoryFigures } from './lib/costs.ts';
+import { type Costs, costFigures, countCosts, cpuMicrosOf, memoryFigures } from './lib/costs.ts';
 import { fillHistory } from './lib/fill-history.ts';
 import type { Report } from './lib/report.ts';
-import { openStage, sendBulk, type Stage } from './lib/stage.ts';
+import { openStage, type Stage, sendBulk } from './lib/stage.ts';
 import { p99, timeFigures } from './lib/times.ts';
 
 const MESSAGES = 100_000;

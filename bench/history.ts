@@ -1,3 +1,5 @@
+import { randomInt } from 'node:crypto';
+import type pg from 'pg';
 import { createPastDayIndexer, ensurePartitions } from '../src/core/db/partitions.ts';
 import { createPool } from '../src/core/db/pool.ts';
 import { silentLog } from '../src/core/log.ts';
@@ -5,8 +7,6 @@ import { DAY_MS } from '../src/core/time.ts';
 import { type Backend, openBackend } from './lib/backend.ts';
 import type { Report } from './lib/report.ts';
 import { p99, timeFigures } from './lib/times.ts';
-import { randomInt } from 'node:crypto';
-import type pg from 'pg';
 
 const MESSAGES = Number(process.argv[3] ?? 10_000_000);
 const READS = Number(process.argv[4] ?? 100);

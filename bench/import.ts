@@ -1,5 +1,5 @@
-import { open } from 'node:fs/promises';
 import { openAsBlob } from 'node:fs';
+import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';

@@ -1,10 +1,10 @@
 import { kannelIsMissing, type RunningKannel, startKannel } from '../test/support/interop/peers/kannel.ts';
 import { API } from './lib/backend.ts';
-import { costFigures, type Costs, countCosts, cpuMicrosOf, memoryFigures } from './lib/costs.ts';
+import { type Costs, costFigures, countCosts, cpuMicrosOf, memoryFigures } from './lib/costs.ts';
 import { cpuSecondsOf } from './lib/processes.ts';
 import type { NotRun, Report } from './lib/report.ts';
 import { sendRequests } from './lib/requests-process.ts';
-import { deliveredCount, sendBulk, type Stage, until } from './lib/stage.ts';
+import { deliveredCount, type Stage, sendBulk, until } from './lib/stage.ts';
 import { BODY } from './lib/traffic.ts';
 import { type ReceiverProcess, startReceiver } from './lib/webhook-receiver.ts';
 import { openWebhookStage } from './lib/webhook-stage.ts';

@@ -13,7 +13,7 @@ import { benchIdle } from './idle.ts';
 import { benchImport } from './import.ts';
 import { benchInbox } from './inbox.ts';
 import { benchKannel } from './kannel.ts';
-import { type NotRun, type Report, formatReport } from './lib/report.ts';
+import { formatReport, type NotRun, type Report } from './lib/report.ts';
 import { benchMixed } from './mixed.ts';
 import { benchSend } from './send.ts';
 import { benchSmppServer } from './smpp-server.ts';

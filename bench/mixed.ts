@@ -6,7 +6,7 @@ import { API } from './lib/backend.ts';
 import { runCommand } from './lib/processes.ts';
 import type { Report } from './lib/report.ts';
 import { type Sent, startSingles } from './lib/singles-process.ts';
-import { openStage, sendBulk, type Stage, until } from './lib/stage.ts';
+import { openStage, type Stage, sendBulk, until } from './lib/stage.ts';
 import { p50, p99 } from './lib/times.ts';
 import { destinationOf } from './lib/traffic.ts';
 

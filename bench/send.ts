@@ -1,7 +1,7 @@
 import autocannon from 'autocannon';
-import { costFigures, type Costs, countCosts, memoryFigures } from './lib/costs.ts';
-import type { Report } from './lib/report.ts';
+import { type Costs, costFigures, countCosts, memoryFigures } from './lib/costs.ts';
 import { startEmptyRoute } from './lib/empty-route.ts';
+import type { Report } from './lib/report.ts';
 import { deliveredCount, openStage, type Stage, until } from './lib/stage.ts';
 
 const CONNECTIONS = 64;

@@ -1,9 +1,9 @@
 import autocannon from 'autocannon';
 import { freePort } from '../test/support/free-port.ts';
-import { costFigures, type Costs, countCosts, memoryFigures } from './lib/costs.ts';
+import { type Costs, costFigures, countCosts, memoryFigures } from './lib/costs.ts';
 import type { Report } from './lib/report.ts';
 import { openStage, type Stage, until } from './lib/stage.ts';
-import { sendSubmits, type Submitted } from './lib/submits-process.ts';
+import { type Submitted, sendSubmits } from './lib/submits-process.ts';
 import { p50, p99 } from './lib/times.ts';
 
 const CONNECTIONS = 64;

@@ -1,3 +1,4 @@
+import type pg from 'pg';
 import { createPool } from '../src/core/db/pool.ts';
 import { silentLog } from '../src/core/log.ts';
 import { foldTraffic } from '../src/messages/traffic.ts';
@@ -5,7 +6,6 @@ import { UNITS } from '../src/stats/stats-store.ts';
 import { type Backend, openBackend } from './lib/backend.ts';
 import type { Report } from './lib/report.ts';
 import { allTimeFigures, p99 } from './lib/times.ts';
-import type pg from 'pg';
 
 const CAMPAIGNS = 500;
 /** The hours that one campaign sends in; each hour is counted in all of its eight rows. */

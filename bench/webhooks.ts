@@ -1,3 +1,5 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { Agent } from 'undici';
 import { transaction } from '../src/core/db/transaction.ts';
 import { STATUS } from '../src/core/message-state.ts';
 import { insertMessages } from '../src/messages/new-messages.ts';
@@ -12,8 +14,6 @@ import { type Stage, until } from './lib/stage.ts';
 import { destinationOf } from './lib/traffic.ts';
 import type { Counts, ReceiverProcess } from './lib/webhook-receiver.ts';
 import { openWebhookStage } from './lib/webhook-stage.ts';
-import { setTimeout as delay } from 'node:timers/promises';
-import { Agent } from 'undici';
 
 const EVENTS = Number(process.argv[3] ?? 50_000);
 const WARM_UP = Math.min(EVENTS, 20_000);

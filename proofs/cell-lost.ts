@@ -1,3 +1,6 @@
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { p99 } from '../bench/lib/times.ts';
 import { type Client, createClient, SEND } from '../test/support/client.ts';
 import { freePort } from '../test/support/free-port.ts';
@@ -9,9 +12,6 @@ import { destinationOf, exportStatuses, listEverUnknown, listUnknownOutcomes, un
 import { type Process, startProcess } from './lib/processes.ts';
 import { type Findings, judge, type Mode, type Proof, type Run } from './lib/proof.ts';
 import { type Account, openStage, type Stage } from './lib/stage.ts';
-import { mkdir } from 'node:fs/promises';
-import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 
 type Size = { readonly losses: number; readonly phaseMs: number };
 

@@ -5,8 +5,8 @@ import { compare, hasEnded } from './lib/compare.ts';
 import { startCrew } from './lib/kills.ts';
 import { exportStatuses, listEverUnknown, listUnknownOutcomes, untilIdle } from './lib/messages.ts';
 import { between, type Findings, judge, type Mode, oneOf, type Proof, type Run } from './lib/proof.ts';
-import { openStage } from './lib/stage.ts';
 import { startTraffic, type Traffic } from './lib/sending.ts';
+import { openStage } from './lib/stage.ts';
 
 type Size = { readonly failovers: number; readonly bulk: number };
 

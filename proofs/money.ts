@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { transaction } from '../src/core/db/transaction.ts';
 import { topUp } from '../src/money/credit.ts';
 import { CAMPAIGNS } from '../test/support/campaigns/campaign.ts';
@@ -6,7 +7,6 @@ import { cutGatewayConnection } from './lib/kills.ts';
 import { untilIdle } from './lib/messages.ts';
 import { between, type Findings, judge, type Mode, oneOf, type Proof, type Run } from './lib/proof.ts';
 import { type Account, openStage, type Stage } from './lib/stage.ts';
-import { setTimeout as delay } from 'node:timers/promises';
 
 type Size = { readonly rounds: number; readonly twins: number };
 

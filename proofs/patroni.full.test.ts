@@ -1,4 +1,7 @@
 // The proof `failover` once with Patroni and etcd, which not every machine has: no part of the list of proofs.
+
+import { rm } from 'node:fs/promises';
+import { expect, test } from 'vitest';
 import { createRandom } from '../src/sandbox/smsc-script.ts';
 import { patroniIsMissing, startPatroni } from '../test/support/patroni/cluster.ts';
 import { temporaryFolder } from '../test/support/temporary-folder.ts';
@@ -8,8 +11,6 @@ import { exportStatuses, listEverUnknown, listUnknownOutcomes, untilIdle } from 
 import type { Run } from './lib/proof.ts';
 import { startTraffic } from './lib/sending.ts';
 import { openStage } from './lib/stage.ts';
-import { rm } from 'node:fs/promises';
-import { expect, test } from 'vitest';
 
 const [WORKERS, WINDOW, BULK] = [2, 10, 100];
 const TRAFFIC_MS = 1000;

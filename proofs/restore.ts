@@ -1,3 +1,7 @@
+import { execFile } from 'node:child_process';
+import { mkdir, realpath, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { stopServer } from '../src/core/db/embedded-process.ts';
 import { removeDataDir } from '../test/support/data-dir.ts';
 import { until } from '../test/support/until.ts';
@@ -6,12 +10,8 @@ import { takenByDestination } from './lib/carrier.ts';
 import { untilSubmits } from './lib/kills.ts';
 import { sendBulk } from './lib/messages.ts';
 import { type Findings, judge, type Mode, type Proof, type Run } from './lib/proof.ts';
-import { decideRestored, DECISIONS } from './lib/restored.ts';
+import { DECISIONS, decideRestored } from './lib/restored.ts';
 import { openStage, type Stage } from './lib/stage.ts';
-import { execFile } from 'node:child_process';
-import { mkdir, realpath, rm } from 'node:fs/promises';
-import { join } from 'node:path';
-import { promisify } from 'node:util';
 
 const ROUNDS: Readonly<Record<Mode, number>> = { tiny: 2, quick: 10, full: 50 };
 const MESSAGES = 30;

@@ -1,3 +1,5 @@
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { startEmbedded } from '../src/core/db/embedded.ts';
 import { firstIdAt } from '../src/core/ids.ts';
 import { silentLog } from '../src/core/log.ts';
@@ -15,8 +17,6 @@ import { between, type Findings, judge, type Mode, oneOf, type Proof, type Run }
 import { type Account, openStage, type Stage } from './lib/stage.ts';
 import { startTraffic, sumOf } from './lib/traffic.ts';
 import { startWebhookReceiver, type WebhookReceiver } from './lib/webhook-receiver.ts';
-import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 
 type Size = { readonly seconds: number; readonly apis: number; readonly workers: number };
 

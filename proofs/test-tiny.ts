@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { PROOFS } from './proofs.ts';
 import { runProof } from './lib/run-proof.ts';
+import { PROOFS } from './proofs.ts';
 
 const SEED = 11;
 const LINES_SHOWN = 10;

@@ -1,5 +1,6 @@
 // Every proof whose verdict depends on times, one after the other, and after all other tests (vitest.config.ts).
-import { testTiny } from './test-tiny.ts';
+
 import { PROOFS } from './proofs.ts';
+import { testTiny } from './test-tiny.ts';
 
 for (const [name, { timed }] of Object.entries(PROOFS)) if (timed) testTiny(name);

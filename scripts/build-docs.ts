@@ -10,10 +10,10 @@ import { cp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { parseArgs, promisify } from 'node:util';
 import { gzip } from 'node:zlib';
-import { buildOnce, withLock } from './build-once.ts';
 import { replaceLinks } from '../help/markdown.ts';
 import { listDecisions } from '../help/navigation.ts';
-import { placeLink, type Plan, planPages } from '../help/plan.ts';
+import { type Plan, placeLink, planPages } from '../help/plan.ts';
+import { buildOnce, withLock } from './build-once.ts';
 
 const root = join(import.meta.dirname, '..');
 const help = join(root, 'help');

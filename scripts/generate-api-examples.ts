@@ -3,6 +3,8 @@
  * all operations. An answer that still has its recorded shape is left as it is, so that the file changes only with the
  * API. Run it before generate-openapi.ts, which reads the file.
  */
+
+import { readFile, writeFile } from 'node:fs/promises';
 import { buildApi } from '../src/api.ts';
 import type { RecordedExample } from '../src/core/http/openapi.ts';
 import { createNormaliser } from '../test/support/api-examples/normalise.ts';
@@ -11,7 +13,6 @@ import { startFirstTime } from '../test/support/api-examples/program.ts';
 import { record, sameShape } from '../test/support/api-examples/record.ts';
 import { storyOf } from '../test/support/api-examples/story/story.ts';
 import { apiDeps } from '../test/support/http/api.ts';
-import { readFile, writeFile } from 'node:fs/promises';
 
 const FILE = new URL('../src/openapi-examples.json', import.meta.url);
 

@@ -1,6 +1,6 @@
 // Writes docs/carriers.md from the kinds of connections (src/routing/kinds.ts) and their settings
 // (src/channels/*/settings.ts); --check fails if the file is out of date.
-import { PRESET_NAMES, type PresetName, PRESETS } from '../src/channels/http-sms/presets/presets.ts';
+import { PRESET_NAMES, PRESETS, type PresetName } from '../src/channels/http-sms/presets/presets.ts';
 import {
   Answer,
   Inbound,

@@ -1,8 +1,9 @@
 // Writes docs/errors.md from the table of errors (src/core/errors.ts), with the cause of each error and what to do;
 // --check fails if the file is out of date. An error without a cause and a cure does not compile.
-import { type ErrorCode, ERRORS } from '../src/core/errors.ts';
-import { checkOrWrite } from './generated-file.ts';
+
 import { STATUS_CODES } from 'node:http';
+import { ERRORS, type ErrorCode } from '../src/core/errors.ts';
+import { checkOrWrite } from './generated-file.ts';
 
 type Help = readonly [cause: string, cure: string];
 

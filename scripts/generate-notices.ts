@@ -4,7 +4,7 @@
 import { globSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { checkOrWrite } from './generated-file.ts';
-import { closureOf, type Lock, nameOf, type Locked, serverPackages } from './locked-packages.ts';
+import { closureOf, type Lock, type Locked, nameOf, serverPackages } from './locked-packages.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 /** Licences that may be delivered beside Apache-2.0. Those of libvips (LGPL) are separate files that anybody can replace. */

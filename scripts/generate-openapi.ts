@@ -2,9 +2,10 @@
  * Writes docs/openapi.json from the routes; with --check it only compares, and exits with 1 if they differ.
  * Needs no database: building the server sends no query.
  */
+
+import { readFile, writeFile } from 'node:fs/promises';
 import { buildApi } from '../src/api.ts';
 import { apiDeps } from '../test/support/http/api.ts';
-import { readFile, writeFile } from 'node:fs/promises';
 
 const FILE = new URL('../docs/openapi.json', import.meta.url);
 

@@ -1,8 +1,9 @@
 // Writes docs/permissions.md, which scope, which roles and which step-up each operation needs, from docs/openapi.json and
 // the table of rights; --check fails if the file is out of date.
+
+import { readFile } from 'node:fs/promises';
 import { RIGHTS, ROLES, SCOPES } from '../src/core/actor.ts';
 import { checkOrWrite } from './generated-file.ts';
-import { readFile } from 'node:fs/promises';
 
 type Operation = {
   readonly operationId: string;

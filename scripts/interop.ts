@@ -11,13 +11,13 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import net from 'node:net';
 import { parseArgs } from 'node:util';
+import { freePort } from '../test/support/free-port.ts';
 import { CHECKS, type CheckName, runChecks, type Verdict } from '../test/support/interop/checks.ts';
 import { ESME_CHECKS } from '../test/support/interop/esme-checks.ts';
 import { KANNEL, kannelIsMissing } from '../test/support/interop/peers/kannel.ts';
 import { LIBRARY_CLIENT } from '../test/support/interop/peers/library-client.ts';
 import { startLibraryServer } from '../test/support/interop/peers/library-server.ts';
 import { SMSC_CHECKS, type SmscPeer } from '../test/support/interop/smsc-checks.ts';
-import { freePort } from '../test/support/free-port.ts';
 import { until } from '../test/support/until.ts';
 
 const { values: given } = parseArgs({

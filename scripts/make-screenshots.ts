@@ -1,5 +1,12 @@
 // Takes the screenshots in docs/images; run by hand after the console has changed (npm run screenshots). Uses a real
 // program on a database of its own with the sandbox carriers, an account full of samples, and the browser of the tests.
+
+import { execFile } from 'node:child_process';
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import type { Browser, Page } from 'playwright-core';
+import sharp from 'sharp';
 import { loadConfig } from '../src/core/config.ts';
 import { startEmbedded } from '../src/core/db/embedded.ts';
 import { createPool } from '../src/core/db/pool.ts';
@@ -13,12 +20,6 @@ import { temporaryFolder } from '../test/support/temporary-folder.ts';
 import { launchBrowser } from '../web/e2e/browser.ts';
 import { settle } from '../web/e2e/settle.ts';
 import { fillAccount, type Sample } from './sample-data.ts';
-import { execFile } from 'node:child_process';
-import { mkdir } from 'node:fs/promises';
-import { join } from 'node:path';
-import { promisify } from 'node:util';
-import type { Browser, Page } from 'playwright-core';
-import sharp from 'sharp';
 
 const IMAGES = join(import.meta.dirname, '../docs/images');
 const VIEWPORT = { width: 1280, height: 800 };

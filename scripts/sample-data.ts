@@ -1,6 +1,6 @@
 // The contents of the screenshots: an account with contacts, campaigns, messages and conversations, made through the
 // public API.
-import { bitOf, type Channel, CHANNELS } from '../src/core/channels.ts';
+import { bitOf, CHANNELS, type Channel } from '../src/core/channels.ts';
 import { type Db, exec, sql } from '../src/core/db/query.ts';
 import { notifySandbox } from '../src/sandbox/sandbox-store.ts';
 import type { Client } from '../test/support/client.ts';

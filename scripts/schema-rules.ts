@@ -1,5 +1,5 @@
 import { CURRENT_SCHEMA } from '../src/core/db/migrate.ts';
-import { type Db, many, sql, type Sql } from '../src/core/db/query.ts';
+import { type Db, many, type Sql, sql } from '../src/core/db/query.ts';
 import { TENANT_ROLE } from '../src/core/db/transaction.ts';
 
 /**

@@ -1,3 +1,5 @@
+import { readFile } from 'node:fs/promises';
+import { afterAll, expect, test } from 'vitest';
 import { createTestDatabase } from '../test/support/database.ts';
 import { apiDeps } from '../test/support/http/api.ts';
 import { PG } from '../test/support/http/routes.ts';
@@ -7,8 +9,6 @@ import { buildApi } from './api.ts';
 import { exec, sql } from './core/db/query.ts';
 import { silentLog } from './core/log.ts';
 import { createAccount } from './operate/account-commands.ts';
-import { readFile } from 'node:fs/promises';
-import { afterAll, expect, test } from 'vitest';
 
 // A real session calls every route of the program, eleven minutes after its sign-in.
 

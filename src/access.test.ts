@@ -1,3 +1,4 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createTestDatabase } from '../test/support/database.ts';
 import { apiDeps } from '../test/support/http/api.ts';
 import { newKey } from '../test/support/http/routes.ts';
@@ -6,13 +7,12 @@ import { operatorAuthor } from './accounts/audit.ts';
 import { createAuthenticator } from './accounts/authenticate.ts';
 import { insertUser } from './accounts/users.ts';
 import { buildApi } from './api.ts';
-import { type Role, ROLES, type Scope, SCOPES } from './core/actor.ts';
+import { ROLES, type Role, SCOPES, type Scope } from './core/actor.ts';
 import { CHANNELS } from './core/channels.ts';
 import { accessToRoute } from './core/http/auth.ts';
 import { silentLog } from './core/log.ts';
 import { isRecord } from './core/schema.ts';
 import { createAccount } from './operate/account-commands.ts';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 // The real keys of a real account call every route of the program. Permissions are checked before anything of a
 // request is read, so a request needs neither a body nor an id that exists.

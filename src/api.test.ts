@@ -1,7 +1,7 @@
-import { apiDeps } from '../test/support/http/api.ts';
-import { buildApi } from './api.ts';
 import { readFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
+import { apiDeps } from '../test/support/http/api.ts';
+import { buildApi } from './api.ts';
 
 type Operation = {
   operationId?: string;

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { apiKeyRoutes } from './accounts/api-key-routes.ts';
 import { auditRoutes, operatorAuditRoutes } from './accounts/audit-routes.ts';
 import { acceptInvitationRoutes, invitationRoutes } from './accounts/invitation-routes.ts';
@@ -9,8 +10,8 @@ import { sessionGuard, sessionRoutes } from './accounts/session-routes.ts';
 import { signInRoutes, stepUpRoutes } from './accounts/sign-in.ts';
 import {
   beginSignOnRoutes,
-  signOnCallbackRoutes,
   type SignOnRouteDeps,
+  signOnCallbackRoutes,
   signOnStepUpRoutes,
   singleSignOnRoutes,
 } from './accounts/single-sign-on-routes.ts';
@@ -34,7 +35,7 @@ import { type InboxRouteDeps, inboxRoutes } from './inbox/routes.ts';
 import { fileRoutes, mediaRoutes } from './media/routes.ts';
 import { type CallbackDeps, callbackRoutes } from './messages/callbacks.ts';
 import { type KeywordRouteDeps, keywordRoutes } from './messages/keyword-routes.ts';
-import { richMessageRoutes, sendingRoutes, type SendRouteDeps } from './messages/send-routes.ts';
+import { richMessageRoutes, type SendRouteDeps, sendingRoutes } from './messages/send-routes.ts';
 import { trackingRoutes } from './messages/timeline.ts';
 import { operatorUnknownRoutes } from './messages/unknown-admin.ts';
 import { scheduledMessageRoutes } from './messages/upcoming.ts';
@@ -65,7 +66,6 @@ import { statsRoutes } from './stats/stats.ts';
 import { type TemplateRouteDeps, templateRoutes } from './templates/routes.ts';
 import { deliveryRoutes } from './webhooks/delivery-routes.ts';
 import { type WebhookRouteDeps, webhookRoutes } from './webhooks/routes.ts';
-import { readFileSync } from 'node:fs';
 
 /**
  * Builds the whole API on one Fastify server: this is the list of all routes of the program. The server does not listen
@@ -139,7 +139,7 @@ export function buildApi(deps: ApiDeps): App {
 }
 
 /**
- * Everything that the routes of the program need: the combined dependencies that the rooms declare for their routes.
+ * Everything that the routes of the program need: the combined dependencies that the features declare for their routes.
  */
 export type ApiDeps = PlatformDeps &
   HealthDeps &

@@ -1,3 +1,9 @@
+import type { Server } from 'node:http';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Command } from 'commander';
+import type { Pool } from 'pg';
+import { pino } from 'pino';
 import { GATEWAY_ACCOUNT_ID, systemAuthor } from './accounts/audit.ts';
 import { createCells, createDirectory, followPlacements, openDirectory } from './cells/directory.ts';
 import { createDirectoryListener } from './cells/routes.ts';
@@ -6,7 +12,7 @@ import { endsWithin } from './core/background.ts';
 import type { CommandContext } from './core/cli.ts';
 import type { Config } from './core/config.ts';
 import { acquireServeLock, startEmbedded } from './core/db/embedded.ts';
-import { ensureCell, migrate, MIGRATIONS_DIR } from './core/db/migrate.ts';
+import { ensureCell, MIGRATIONS_DIR, migrate } from './core/db/migrate.ts';
 import { ensurePartitions } from './core/db/partitions.ts';
 import { createPool, waitForPrimary } from './core/db/pool.ts';
 import { isDatabaseStarting, readOrCreate, StartupError } from './core/db/startup-error.ts';
@@ -38,12 +44,6 @@ import {
   type Sandbox,
   startSandbox,
 } from './sandbox/sandbox-store.ts';
-import type { Command } from 'commander';
-import type { Server } from 'node:http';
-import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
-import type { Pool } from 'pg';
-import { pino } from 'pino';
 
 /** Resources that all roles need. */
 export type Base = {

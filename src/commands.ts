@@ -1,3 +1,6 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Command, InvalidArgumentError } from 'commander';
 import { registerKeyCommands } from './accounts/api-key-routes.ts';
 import { registerSingleSignOnCommands } from './accounts/single-sign-on-change.ts';
 import { registerOperatorCommands, registerUserCommands } from './accounts/user-routes.ts';
@@ -34,9 +37,6 @@ import { registerSetupCommand } from './setup.ts';
 import { registerSenderCommands } from './templates/assignments.ts';
 import { syncNamed } from './templates/sync.ts';
 import { registerWebhookCommands } from './webhooks/routes.ts';
-import { type Command, InvalidArgumentError } from 'commander';
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
 
 const SERVE: Roles = { api: true, worker: true, sandbox: true };
 

@@ -1,7 +1,7 @@
+import { expect, test } from 'vitest';
 import { apiDeps } from '../test/support/http/api.ts';
 import { buildApi } from './api.ts';
 import { isRecord } from './core/schema.ts';
-import { expect, test } from 'vitest';
 
 const CALLBACKS = '/api/callbacks/';
 /** Path whose body contains data signed by an authenticator. */

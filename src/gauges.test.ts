@@ -1,3 +1,5 @@
+import { Registry } from 'prom-client';
+import { beforeAll, expect, test } from 'vitest';
 import { testDatabase } from '../test/support/database.ts';
 import { registerWebhook } from '../test/support/http/webhook.ts';
 import { queueMessages } from '../test/support/queue.ts';
@@ -10,8 +12,6 @@ import { insertUnmatched } from './messages/receipt-store.ts';
 import { registerGauges } from './probes.ts';
 import { insertConnection, insertConnectionStatus } from './routing/connection-store.ts';
 import { publishEvents } from './webhooks/outbox.ts';
-import { Registry } from 'prom-client';
-import { beforeAll, expect, test } from 'vitest';
 
 const { pool } = testDatabase();
 

@@ -1,3 +1,6 @@
+import { createHash } from 'node:crypto';
+import type { RouteOptions } from 'fastify';
+import { afterAll, expect, test } from 'vitest';
 import { createTestDatabase } from '../test/support/database.ts';
 import { apiDeps } from '../test/support/http/api.ts';
 import { newKey } from '../test/support/http/routes.ts';
@@ -6,9 +9,6 @@ import { buildApi } from './api.ts';
 import { SCOPES } from './core/actor.ts';
 import { silentLog } from './core/log.ts';
 import { createAccount } from './operate/account-commands.ts';
-import type { RouteOptions } from 'fastify';
-import { createHash } from 'node:crypto';
-import { afterAll, expect, test } from 'vitest';
 
 // A cache in front of the program sees nothing but the headers of its responses. Every route is called here, without
 // credentials, with a wrong key and with one that may do everything.

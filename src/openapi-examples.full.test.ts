@@ -1,13 +1,13 @@
+import { Ajv } from 'ajv';
+import addFormats from 'ajv-formats';
+import { beforeAll, expect, test } from 'vitest';
 import { createNormaliser } from '../test/support/api-examples/normalise.ts';
-import { operationsOf, play, type Played } from '../test/support/api-examples/play.ts';
+import { operationsOf, type Played, play } from '../test/support/api-examples/play.ts';
 import { startFirstTime } from '../test/support/api-examples/program.ts';
 import { record, sameShape } from '../test/support/api-examples/record.ts';
 import { storyOf } from '../test/support/api-examples/story/story.ts';
 import { apiDeps } from '../test/support/http/api.ts';
 import { buildApi, readExamples } from './api.ts';
-import { Ajv } from 'ajv';
-import addFormats from 'ajv-formats';
-import { beforeAll, expect, test } from 'vitest';
 
 // Every example request of the description is sent to a program after its first start.
 

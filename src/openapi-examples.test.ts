@@ -1,8 +1,8 @@
-import { apiDeps } from '../test/support/http/api.ts';
-import { buildApi } from './api.ts';
 import { Ajv } from 'ajv';
 import addFormats from 'ajv-formats';
 import { expect, test } from 'vitest';
+import { apiDeps } from '../test/support/http/api.ts';
+import { buildApi } from './api.ts';
 
 // Requirements of the description's readers. openapi-examples.full.test.ts sends the examples.
 

@@ -1,3 +1,6 @@
+import type { Command } from 'commander';
+import type { Pool } from 'pg';
+import { Gauge, type Registry } from 'prom-client';
 import type { CommandContext } from './core/cli.ts';
 import type { Config } from './core/config.ts';
 import { sharesSessions } from './core/db/migrate.ts';
@@ -13,17 +16,14 @@ import { countUnmatched } from './messages/receipt-store.ts';
 import { findGuardStatus } from './messages/restore-guard.ts';
 import { countUnknowns } from './messages/unknown-outcomes.ts';
 import { countNotices, countOpen, findEvaluation } from './operate/alert-store.ts';
-import { checkFromOutside, type Finding } from './operate/doctor-checks.ts';
 import { examine } from './operate/doctor.ts';
-import { listConnections, listConnectionStatus, STARTS_LATER } from './routing/connection-store.ts';
+import { checkFromOutside, type Finding } from './operate/doctor-checks.ts';
+import { listConnectionStatus, listConnections, STARTS_LATER } from './routing/connection-store.ts';
 import { countUsedUp } from './routing/number-lookups.ts';
 import { countBinds } from './smpp-server/sign-in.ts';
 import { countDisabled } from './webhooks/account-queue.ts';
 import { countEvents } from './webhooks/log.ts';
 import { countDeliveries } from './webhooks/smpp-outbox.ts';
-import type { Command } from 'commander';
-import type { Pool } from 'pg';
-import { Gauge, type Registry } from 'prom-client';
 
 /**
  * Interval of the check for a pooler that shares sessions, which takes two connections at a time; and the interval once

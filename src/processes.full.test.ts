@@ -1,13 +1,13 @@
-import { startTestProgram, type TestProgram } from '../test/support/program.ts';
-import { type ServeProcess, startServeProcess } from '../test/support/serve-process.ts';
-import { listTaken } from '../test/support/taken.ts';
-import { until } from '../test/support/until.ts';
-import { listWorkers } from './operate/workers.ts';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Agent, fetch } from 'undici';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { startTestProgram, type TestProgram } from '../test/support/program.ts';
+import { type ServeProcess, startServeProcess } from '../test/support/serve-process.ts';
+import { listTaken } from '../test/support/taken.ts';
+import { until } from '../test/support/until.ts';
+import { listWorkers } from './operate/workers.ts';
 
 /** An account, a carrier and a database; the processes are those that each test starts. */
 let stage: TestProgram;

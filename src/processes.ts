@@ -1,4 +1,7 @@
-import { type Closers, createDemo, openBase, openSandbox, startWith, type Stopping } from './base.ts';
+import cluster, { type Worker } from 'node:cluster';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { type Closers, createDemo, openBase, openSandbox, type Stopping, startWith } from './base.ts';
 import { endsWithin } from './core/background.ts';
 import type { Config } from './core/config.ts';
 import { explainDatabaseError, StartupError } from './core/db/startup-error.ts';
@@ -7,9 +10,6 @@ import { findFreePort } from './core/machine.ts';
 import { collectProcessMetrics, createMetrics, type MetricsReport, reportOf } from './core/metrics.ts';
 import type { Member, RemoteSandbox } from './probes.ts';
 import { type Program, type Roles, startProgram } from './serve.ts';
-import cluster, { type Worker } from 'node:cluster';
-import { once } from 'node:events';
-import { fileURLToPath } from 'node:url';
 
 /** Processes that have not reported by then are omitted, so that a scrape always gets a response. */
 const ANSWER_MS = 1000;
@@ -48,7 +48,7 @@ const STEADY_MS = 60_000;
 /** This many ends in a row, with growing pauses between them, end the program. */
 const MAX_ENDS = 5;
 const PAUSE_MS = 250;
-/** Less than the program has for closing everything (`stop.ts`), so that hanging processes are killed in time. */
+/** Less than the program has for closing everything (`base.ts`), so that hanging processes are killed in time. */
 const STOP_MS = 8500;
 const KILLED_MS = 300;
 

@@ -1,9 +1,9 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { apiDeps } from '../test/support/http/api.ts';
-import { openOperatorApi, type OperatorApi } from '../test/support/http/operator-api.ts';
+import { type OperatorApi, openOperatorApi } from '../test/support/http/operator-api.ts';
 import { startTestProgram, type TestProgram } from '../test/support/program.ts';
 import { OPERATOR_PATH } from './accounts/operator-fields.ts';
 import { buildApi } from './api.ts';
-import { afterAll, beforeAll, expect, test } from 'vitest';
 
 let program: TestProgram;
 let operator: OperatorApi;

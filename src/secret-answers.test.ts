@@ -1,7 +1,7 @@
+import { expect, test } from 'vitest';
 import { apiDeps } from '../test/support/http/api.ts';
 import { buildApi } from './api.ts';
 import { acceptsKey } from './core/http/idempotency.ts';
-import { expect, test } from 'vitest';
 
 /** Fields of responses that grant access, and are not shown again. */
 const SECRET_FIELDS: ReadonlySet<string> = new Set([

@@ -1,9 +1,9 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startTestProgram, type TestProgram } from '../test/support/program.ts';
 import { startServeProcess } from '../test/support/serve-process.ts';
 import { until } from '../test/support/until.ts';
 import { loadConfig } from './core/config.ts';
 import { type Program, startProgram } from './serve.ts';
-import { afterAll, beforeAll, expect, test } from 'vitest';
 
 const WORKER = { api: false, worker: true, sandbox: false };
 

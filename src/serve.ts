@@ -1,3 +1,5 @@
+import type { Pool } from 'pg';
+import { Registry } from 'prom-client';
 import { ACCOUNTS_CHANNEL } from './accounts/accounts.ts';
 import { createAuthenticator } from './accounts/authenticate.ts';
 import type { LoginLimits } from './accounts/password.ts';
@@ -11,8 +13,8 @@ import {
   openBase,
   openSandbox,
   openTracing,
-  startWith,
   type Stopping,
+  startWith,
   traceReceipts,
 } from './base.ts';
 import { startLoop } from './core/background.ts';
@@ -45,14 +47,12 @@ import { createNetworkFinder, openService } from './routing/number-lookups.ts';
 import { createRouter } from './routing/router.ts';
 import { createSenderRules } from './routing/sender-rules.ts';
 import { createReceivers, type Receivers } from './routing/supervise.ts';
+import { startCallbackServer } from './sandbox/sandbox.ts';
 import { remotePage } from './sandbox/sandbox-commands.ts';
 import type { Sandbox } from './sandbox/sandbox-store.ts';
-import { startCallbackServer } from './sandbox/sandbox.ts';
 import { countRefusedConnections, countSubmits, type SmppServer, startSmppServer } from './smpp-server/server.ts';
 import { SMPP_CHANNEL } from './webhooks/smpp-outbox.ts';
 import { createTaskRunner, FOLLOWERS, startWorker } from './worker.ts';
-import type { Pool } from 'pg';
-import { Registry } from 'prom-client';
 
 /** The parts of the program that one process runs; `serve` runs all of them. */
 export type Roles = { readonly api: boolean; readonly worker: boolean; readonly sandbox: boolean };

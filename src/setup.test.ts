@@ -1,3 +1,6 @@
+import { readFile, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
 import { testDatabase } from '../test/support/database.ts';
 import { temporaryFolder } from '../test/support/temporary-folder.ts';
 import { countAccounts } from './accounts/accounts.ts';
@@ -5,9 +8,6 @@ import { runCommand } from './core/cli.ts';
 import { parseEnvFile } from './core/env-file.ts';
 import { listConnections } from './routing/connection-store.ts';
 import { registerSetupCommand } from './setup.ts';
-import { readFile, rm, stat } from 'node:fs/promises';
-import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
 
 const { pool, connectionString } = testDatabase();
 

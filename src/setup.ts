@@ -1,3 +1,8 @@
+import { randomBytes } from 'node:crypto';
+import { access, chmod, chown, constants, readFile, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import type { Command } from 'commander';
+import type { Pool } from 'pg';
 import { countAccounts, lockFirstAccount } from './accounts/accounts.ts';
 import { operatorName } from './accounts/audit.ts';
 import { addSecretOption, type CommandContext } from './core/cli.ts';
@@ -17,11 +22,6 @@ import { createAccountTx, type NewAccount, newAdminPassword } from './operate/ac
 import { listConnections } from './routing/connection-store.ts';
 import { addConnection } from './routing/connections.ts';
 import { addRoute } from './routing/routes.ts';
-import type { Command } from 'commander';
-import { randomBytes } from 'node:crypto';
-import { access, chmod, chown, constants, readFile, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
-import { dirname, join, resolve } from 'node:path';
-import type { Pool } from 'pg';
 
 /**
  * `setup`: creates what `doctor` expects to find: a settings file, the database, the first account, an SMS carrier with

@@ -1,6 +1,6 @@
-import { createClosers, followStopSignals, unlessAborted } from './base.ts';
 import { EventEmitter } from 'node:events';
 import { expect, test } from 'vitest';
+import { createClosers, followStopSignals, unlessAborted } from './base.ts';
 
 const NEVER = new Promise<never>(() => undefined);
 

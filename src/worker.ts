@@ -1,3 +1,4 @@
+import type { Pool } from 'pg';
 import { invitationTasks } from './accounts/invitations.ts';
 import { passwordResetTasks } from './accounts/password-reset.ts';
 import { secondFactorTasks } from './accounts/second-factors.ts';
@@ -53,14 +54,13 @@ import { carrierContext, secretOf } from './routing/connections.ts';
 import type { Costs } from './routing/costs.ts';
 import { kindOf } from './routing/kinds.ts';
 import { lookupTasks } from './routing/number-lookup-store.ts';
-import { connectionTasks, superviseConnections, type Supervisor } from './routing/supervise.ts';
+import { connectionTasks, type Supervisor, superviseConnections } from './routing/supervise.ts';
 import { socialTasks } from './social/profiles.ts';
 import { createResolver } from './templates/store.ts';
 import { type OnTemplatesChange, templateTasks } from './templates/sync.ts';
 import { type Deliveries, startDeliveries } from './webhooks/deliver.ts';
 import { WEBHOOKS_CHANNEL } from './webhooks/outbox.ts';
 import { smppOutboxTasks } from './webhooks/smpp-outbox.ts';
-import type { Pool } from 'pg';
 
 type WorkerDeps = {
   readonly config: Config;
@@ -332,7 +332,7 @@ export function createTaskRunner(
   };
 }
 
-/** The listeners of higher rooms for events of lower rooms. Each runs in the transaction of the event. */
+/** The listeners of features for events of others. Each runs in the transaction of the event. */
 type Followers = {
   readonly onInbound: OnInbound;
   readonly onAnswer: OnAnswer;

@@ -1,9 +1,9 @@
+import pg from 'pg';
 import { attachEmbedded } from '../../src/core/db/embedded.ts';
 import { silentLog } from '../../src/core/log.ts';
 import { removeDataDir } from '../../test/support/data-dir.ts';
 import { temporaryFolder } from '../../test/support/temporary-folder.ts';
 import { type Probed, runProbed } from './processes.ts';
-import pg from 'pg';
 
 /** A gateway with its own database, and the account that uses it. */
 export type Backend = AsyncDisposable & {

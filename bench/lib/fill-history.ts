@@ -1,6 +1,6 @@
+import type pg from 'pg';
 import { partitionName } from '../../src/core/db/partitions.ts';
 import { DAY_MS } from '../../src/core/time.ts';
-import type pg from 'pg';
 
 const ROWS_PER_STATEMENT = 250_000;
 

@@ -1,11 +1,11 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { rm } from 'node:fs/promises';
-import { createInterface } from 'node:readline';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { expect, inject, test } from 'vitest';
-import { temporaryFolder } from '../../test/support/temporary-folder.ts';
 import { databaseUrl } from '../../test/support/cluster.ts';
+import { temporaryFolder } from '../../test/support/temporary-folder.ts';
 import { workOf } from './probe.ts';
 
 const ARRAYS = 500_000;

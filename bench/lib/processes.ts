@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { createInterface } from 'node:readline';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { probedPids, type Work, workOf } from './probe.ts';
 
 const MAIN = join(import.meta.dirname, '..', '..', 'src', 'app', 'main.ts');

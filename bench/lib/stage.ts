@@ -1,10 +1,10 @@
+import type { Pool } from 'pg';
 import { createPool } from '../../src/core/db/pool.ts';
 import { firstIdAt } from '../../src/core/ids.ts';
 import { silentLog } from '../../src/core/log.ts';
 import { type Backend, openBackend } from './backend.ts';
-import { runCommand, type Running } from './processes.ts';
+import { type Running, runCommand } from './processes.ts';
 import { BODY, destinationOf } from './traffic.ts';
-import type { Pool } from 'pg';
 
 const DESTINATIONS_PER_REQUEST = 5_000;
 const CONCURRENT_REQUESTS = 3;

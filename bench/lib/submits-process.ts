@@ -1,8 +1,8 @@
-import { createFrameReader } from '../../src/smpp/link.ts';
-import { EMPTY_MESSAGE, encodePdu } from '../../src/smpp/pdu.ts';
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
+import { createFrameReader } from '../../src/smpp/link.ts';
+import { EMPTY_MESSAGE, encodePdu } from '../../src/smpp/pdu.ts';
 
 /** Submits of one customer by SMPP, each to the same number. */
 export type Submits = {

@@ -1,11 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { until } from '../../test/support/until.ts';
+import { findCampaignProgress, listMessages, mobileOf, sendCampaign } from '../lib/campaigns.ts';
 import { compare, hasEnded } from '../lib/compare.ts';
-import { listMessages, findCampaignProgress, mobileOf, sendCampaign } from '../lib/campaigns.ts';
 import { type Crew, killPoints, killPostgres, NEXT_SUBMIT_MS, startCrew, untilSubmits } from '../lib/kills.ts';
 import { exportStatuses, listEverUnknown, listUnknownOutcomes, untilIdle } from '../lib/messages.ts';
 import { between, type Findings, judge, type Mode, type Proof, type Run } from '../lib/proof.ts';
 import { openStage, type Stage } from '../lib/stage.ts';
-import { until } from '../../test/support/until.ts';
 
 type Size = {
   readonly recipients: number;

@@ -6,8 +6,8 @@ import {
   exportStatuses,
   listEverUnknown,
   listUnknownOutcomes,
-  sendBulk,
   type StatusRecord,
+  sendBulk,
   untilIdle,
 } from '../lib/messages.ts';
 import { type Findings, judge, type Mode, type Proof, type Run } from '../lib/proof.ts';

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { until } from '../../test/support/until.ts';
+import type { StatusRecord } from '../lib/messages.ts';
 import { pollUntilDone } from '../lib/poll.ts';
 import type { CustomerReceipt, Order, SmppCustomer } from '../lib/smpp-customer.ts';
-import type { StatusRecord } from '../lib/messages.ts';
 import type { Stage } from '../lib/stage.ts';
 
 const BATCH = 25;

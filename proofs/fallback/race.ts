@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { SandboxRbm } from '../../src/sandbox/rbm-server.ts';
 import { mobileOf } from '../lib/campaigns.ts';
 import { type Crew, startCrew } from '../lib/kills.ts';
@@ -7,7 +8,6 @@ import { between, type Figures, type Findings, judge, type Run } from '../lib/pr
 import { openStage, type Stage } from '../lib/stage.ts';
 import { claimsOf, countCopies } from './copies.ts';
 import { openNetwork } from './network.ts';
-import { setTimeout as delay } from 'node:timers/promises';
 
 const WORKERS = 2;
 /** Longer than the time for which a killed worker keeps what it was sending or revoking. */

@@ -1,3 +1,4 @@
+import { generateKeyPairSync } from 'node:crypto';
 import { signatureOf as signRcs } from '../../src/channels/rcs/callbacks.ts';
 import { signatureOf as signWhatsapp } from '../../src/channels/whatsapp/client.ts';
 import { loadConfig } from '../../src/core/config.ts';
@@ -6,7 +7,6 @@ import { notifyRoutingChange } from '../../src/routing/connection-store.ts';
 import { createConnection } from '../../src/routing/connections.ts';
 import { assignSender } from '../../src/templates/assignments.ts';
 import type { Stage } from '../lib/stage.ts';
-import { generateKeyPairSync } from 'node:crypto';
 
 /** A callback request as a network sends it. */
 export type Callback = {

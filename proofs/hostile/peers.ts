@@ -1,10 +1,10 @@
+import { once } from 'node:events';
+import net from 'node:net';
 import { createFrameReader } from '../../src/smpp/link.ts';
 import { decodePdu, EMPTY_MESSAGE, encodePdu, type Pdu } from '../../src/smpp/pdu.ts';
 import { NO_TLVS } from '../../src/smpp/wire.ts';
 import type { Peers } from './attack.ts';
 import { everyTick } from './requests.ts';
-import { once } from 'node:events';
-import net from 'node:net';
 
 /** How a carrier behaves badly. `mute` is the one that never answers a message. */
 export const PEER_MANNERS = [

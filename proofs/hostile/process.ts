@@ -10,8 +10,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { startReceiver } from '../../test/support/http/receiver.ts';
 import { startMailServer } from '../../test/support/mail-server.ts';
 import type { Ground, Strike } from './attack.ts';
-import { ATTACKS } from './attacks.ts';
 import { MANNERS } from './attacks/receivers.ts';
+import { ATTACKS } from './attacks.ts';
 import { startPeers } from './peers.ts';
 
 /** What a command tells an attack of its surroundings. */

@@ -1,12 +1,12 @@
+import { join } from 'node:path';
 import { HTTP_SMS_PROTOCOL, HTTP_SMS_SECRETS, type HttpSmsScript } from '../../src/sandbox/http-sms-server.ts';
+import type { SandboxCommand } from '../../src/sandbox/smsc.ts';
 import { type Counts, type DeliveryEntry, readLedgerFile, type SubmitEntry } from '../../src/sandbox/smsc-ledger.ts';
 import type { SandboxScript } from '../../src/sandbox/smsc-script.ts';
 import type { InboundMessage } from '../../src/sandbox/smsc-submit.ts';
-import type { SandboxCommand } from '../../src/sandbox/smsc.ts';
 import type { HttpCarrierCommand } from './http-carrier-process.ts';
 import { startProcess } from './processes.ts';
 import type { Run } from './proof.ts';
-import { join } from 'node:path';
 
 /** How a run reaches its carrier: the kind of the connection. */
 export type Way = 'smpp' | 'http';

@@ -1,5 +1,5 @@
 import { type Ledger, takenByDestination } from './carrier.ts';
-import type { UnknownOutcome, StatusRecord } from './messages.ts';
+import type { StatusRecord, UnknownOutcome } from './messages.ts';
 
 export const hasEnded = ({ deliveryStatus }: StatusRecord): boolean => deliveryStatus !== 'ACCEPTED';
 

@@ -1,7 +1,8 @@
 // Runs a carrier by HTTP as a process of its own: `node proofs/lib/http-carrier-process.ts '<HttpSmsOptions as JSON>'`. It is
 // controlled by lines of JSON on stdin, each answered with one line.
-import { type HttpSmsScript, startSandboxHttpSms } from '../../src/sandbox/http-sms-server.ts';
+
 import { createInterface } from 'node:readline';
+import { type HttpSmsScript, startSandboxHttpSms } from '../../src/sandbox/http-sms-server.ts';
 
 /** A command for the process. */
 export type HttpCarrierCommand =

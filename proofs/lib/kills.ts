@@ -1,11 +1,11 @@
+import { realpath } from 'node:fs/promises';
+import { join } from 'node:path';
 import { findServer } from '../../src/core/db/embedded-process.ts';
 import { until } from '../../test/support/until.ts';
 import { pollUntilDone } from './poll.ts';
 import type { Process } from './processes.ts';
 import { between, oneOf, type Run } from './proof.ts';
 import type { Stage } from './stage.ts';
-import { realpath } from 'node:fs/promises';
-import { join } from 'node:path';
 
 const POLL_MS = 5;
 /** The time to wait for the next submit: workers that are killed one after the other start slowly on a busy machine. */

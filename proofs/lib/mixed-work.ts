@@ -1,3 +1,5 @@
+import { connect } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 import { insertNumber } from '../../src/messages/inbound-store.ts';
 import { type Client, SEND, STATUS } from '../../test/support/client.ts';
 import { formOf } from '../../test/support/http/form.ts';
@@ -6,8 +8,6 @@ import type { CarrierProcess } from './carrier.ts';
 import { sendEach } from './messages.ts';
 import type { Account, Stage } from './stage.ts';
 import type { Work } from './traffic.ts';
-import { connect } from 'node:net';
-import { setTimeout as delay } from 'node:timers/promises';
 
 /** Of each message; nothing is refunded. */
 export const PRICE = { channel: 'SMS', prefix: '39333', unitMicros: 35_000, refundUndelivered: false } as const;

@@ -1,10 +1,10 @@
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { createRandom } from '../../src/sandbox/smsc-script.ts';
 import { removeDataDir, removeOrphans } from '../../test/support/data-dir.ts';
 import { temporaryFolder } from '../../test/support/temporary-folder.ts';
 import type { Figures, Findings, Mode, Proof, Run } from './proof.ts';
-import { rm } from 'node:fs/promises';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 
 /** How the names of the folders of all runs begin. */
 export const FOLDER_PREFIX = 'heliograph-proof-';

@@ -1,10 +1,10 @@
-import { CLIENT_ID_TAG } from '../../src/smpp-server/read-submit.ts';
+import net from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 import { createLink } from '../../src/smpp/link.ts';
 import { EMPTY_MESSAGE, type Pdu, type PduOf } from '../../src/smpp/pdu.ts';
 import { STATUS, statusClass, statusName } from '../../src/smpp/status.ts';
 import { cStringValue, NO_TLVS, readText, readUint, TAG, type Tlvs } from '../../src/smpp/wire.ts';
-import net from 'node:net';
-import { setTimeout as delay } from 'node:timers/promises';
+import { CLIENT_ID_TAG } from '../../src/smpp-server/read-submit.ts';
 
 /** A message of a customer, under the customer's own reference. */
 export type Order = { readonly reference: string; readonly destination: string; readonly text: string };

@@ -1,7 +1,9 @@
+import { join } from 'node:path';
+import type { Pool } from 'pg';
 import type { Plan } from '../../src/core/actor.ts';
 import { loadConfig } from '../../src/core/config.ts';
 import { attachEmbedded } from '../../src/core/db/embedded.ts';
-import { ensureCell, migrate, MIGRATIONS_DIR } from '../../src/core/db/migrate.ts';
+import { ensureCell, MIGRATIONS_DIR, migrate } from '../../src/core/db/migrate.ts';
 import { createPool, waitForPrimary } from '../../src/core/db/pool.ts';
 import { silentLog } from '../../src/core/log.ts';
 import { loadSecretKey } from '../../src/core/secrets.ts';
@@ -14,8 +16,6 @@ import { until } from '../../test/support/until.ts';
 import { type CarrierLink, type CarrierProcess, type CarrierScript, startCarrier, type Way } from './carrier.ts';
 import { type Process, startProcess } from './processes.ts';
 import type { Run } from './proof.ts';
-import { join } from 'node:path';
-import type { Pool } from 'pg';
 
 export type StageOptions = {
   /** `api` leaves the carriers to separate worker processes; `serve` runs everything in one process. */

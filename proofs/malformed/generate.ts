@@ -1,6 +1,6 @@
-import { type RandomSource, oneOf } from '../lib/proof.ts';
+import { oneOf, type RandomSource } from '../lib/proof.ts';
 import { isSchema, type Route, type Schema } from '../lib/routes.ts';
-import { fittingValue, hostileValue, corruptParts, corruptOnePart, TEXTS } from './hostile.ts';
+import { corruptOnePart, corruptParts, fittingValue, hostileValue, TEXTS } from './hostile.ts';
 
 /** One request as it is sent. */
 export type Wire = {

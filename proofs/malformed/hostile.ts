@@ -1,4 +1,4 @@
-import { between, type RandomSource, oneOf } from '../lib/proof.ts';
+import { between, oneOf, type RandomSource } from '../lib/proof.ts';
 import { isSchema, type Schema } from '../lib/routes.ts';
 
 const NESTING_DEPTH = 2000;

@@ -1,9 +1,4 @@
 import { readFileSync } from 'node:fs';
-import { createSender, sendBytes } from './exchange.ts';
-import { fixedRequests, type RawRequest } from './fixed.ts';
-import { generate, type Wire } from './generate.ts';
-import { createJudge } from './judge.ts';
-import { requestsWithNul } from './nul.ts';
 import { type Findings, judge, type Mode, oneOf, type Proof, type Run } from '../lib/proof.ts';
 import { listRoutes, type Route } from '../lib/routes.ts';
 import { openStage, type Stage } from '../lib/stage.ts';
@@ -12,6 +7,11 @@ import { CASES } from '../tenants/cases.ts';
 import { openNetworks } from '../tenants/networks.ts';
 import { withThings } from '../tenants/party.ts';
 import { SINGLE_THINGS } from '../tenants/things.ts';
+import { createSender, sendBytes } from './exchange.ts';
+import { fixedRequests, type RawRequest } from './fixed.ts';
+import { generate, type Wire } from './generate.ts';
+import { createJudge } from './judge.ts';
+import { requestsWithNul } from './nul.ts';
 
 /** The number of generated requests, which are sent after the fixed ones. */
 const SIZES: Readonly<Record<Mode, number>> = { tiny: 400, quick: 6_000, full: 100_000 };

@@ -1,13 +1,13 @@
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Pool } from 'pg';
 import { openDirectory } from '../../src/cells/directory.ts';
 import { attachEmbedded } from '../../src/core/db/embedded.ts';
-import { ensureCell, migrate, MIGRATIONS_DIR } from '../../src/core/db/migrate.ts';
+import { ensureCell, MIGRATIONS_DIR, migrate } from '../../src/core/db/migrate.ts';
 import { createPool } from '../../src/core/db/pool.ts';
 import { silentLog } from '../../src/core/log.ts';
 import type { Run } from '../lib/proof.ts';
 import { openStage, type Stage, type StageOptions } from '../lib/stage.ts';
-import { mkdir } from 'node:fs/promises';
-import { join } from 'node:path';
-import type { Pool } from 'pg';
 
 /** Two cells, each with a database server, a carrier and processes of its own, and the directory in front of them. */
 export type Cells = AsyncDisposable & { readonly stages: readonly [Stage, Stage]; readonly directory: Pool };

@@ -1,10 +1,10 @@
-import { reconcile } from '../../src/operate/reconciliation.ts';
-import type { Run } from '../lib/proof.ts';
-import type { Stage } from '../lib/stage.ts';
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { reconcile } from '../../src/operate/reconciliation.ts';
+import type { Run } from '../lib/proof.ts';
+import type { Stage } from '../lib/stage.ts';
 
 /** How long something that is due may lie in a queue. */
 const MAX_WAIT_S = 30;

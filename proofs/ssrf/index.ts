@@ -3,8 +3,8 @@ import { createServer, type Server } from 'node:net';
 import type { Client } from '../../test/support/client.ts';
 import { startProcess } from '../lib/processes.ts';
 import { type Findings, judge, type Mode, type Proof, type Run } from '../lib/proof.ts';
-import { type Corpus, readCorpus } from './corpus.ts';
 import { openStage } from '../lib/stage.ts';
+import { type Corpus, readCorpus } from './corpus.ts';
 
 /** Take every nth target: the whole corpus takes seconds, the smallest run one target in ten. */
 const STRIDE: Readonly<Record<Mode, number>> = { tiny: 10, quick: 1, full: 1 };

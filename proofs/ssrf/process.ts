@@ -1,14 +1,15 @@
 // Posts to every target of the corpus with the program's own poster: `node proofs/ssrf/process.ts <port> <stride>`,
 // where tripwires listen at the port. Prints that it is ready, and then what it saw. Nothing leaves this machine.
-import { createPoster, type Poster, type PostResult } from '../../src/core/outbound-post.ts';
+
+import { createHash } from 'node:crypto';
 import { createGuard, createResolve } from '../../src/core/outbound.ts';
+import { createPoster, type Poster, type PostResult } from '../../src/core/outbound-post.ts';
 import { findUrlFault } from '../../src/webhooks/endpoints.ts';
 import { TEST_CERT } from '../../test/support/http/certificate.ts';
 import { startNameServer } from '../../test/support/http/name-server.ts';
 import { startReceiver } from '../../test/support/http/receiver.ts';
 import { readCorpus } from './corpus.ts';
 import { spyOnDialling } from './spy.ts';
-import { createHash } from 'node:crypto';
 
 const CONCURRENCY = 100;
 

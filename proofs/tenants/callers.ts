@@ -1,7 +1,7 @@
-import { type Role, ROLES, type Scope, SCOPES } from '../../src/core/actor.ts';
+import { randomUUID } from 'node:crypto';
+import { ROLES, type Role, SCOPES, type Scope } from '../../src/core/actor.ts';
 import type { Answer } from '../../test/support/client.ts';
 import type { Party } from './things.ts';
-import { randomUUID } from 'node:crypto';
 
 /** One way to call for an account, with rights of its own. */
 export type Caller = { readonly name: string; readonly client: Party['client'] };

@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import type { Case } from './case.ts';
 import { CAMPAIGN_CASES } from './campaign-cases.ts';
+import type { Case } from './case.ts';
 import { OPERATOR_CASES } from './operator-cases.ts';
 import { contactOf, fieldOf, type Party, PICTURE, webhookOf } from './things.ts';
 

@@ -7,7 +7,7 @@ import type { Case } from './case.ts';
 import { CASES, OPEN_ROUTES } from './cases.ts';
 import { mixUp } from './mix-up.ts';
 import { openNeighbours } from './neighbours.ts';
-import { withThings, marksOf, rowsOfAccount } from './party.ts';
+import { marksOf, rowsOfAccount, withThings } from './party.ts';
 import { type Party, SINGLE_THINGS, THING_NAMES } from './things.ts';
 
 const SIGN_OUT = 'DELETE /api/partner-gateway/v1/session';

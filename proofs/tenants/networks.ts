@@ -1,3 +1,4 @@
+import type { Pool } from 'pg';
 import { loadConfig } from '../../src/core/config.ts';
 import { loadSecretKey } from '../../src/core/secrets.ts';
 import { findConnection } from '../../src/routing/connection-store.ts';
@@ -5,7 +6,6 @@ import { createConnection } from '../../src/routing/connections.ts';
 import { startSandboxGraph } from '../../src/sandbox/graph-server.ts';
 import { assignSender } from '../../src/templates/assignments.ts';
 import type { Stage } from '../lib/stage.ts';
-import type { Pool } from 'pg';
 
 /** The part of a party that is needed here. */
 type Owner = { readonly accountId: number; readonly token: string };

@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
 import type { Stage } from '../lib/stage.ts';
-import { MAKERS, type Party, type Thing, THING_NAMES, type ThingName } from './things.ts';
+import { MAKERS, type Party, THING_NAMES, type Thing, type ThingName } from './things.ts';
 
 /** The first numeric id: no number in an answer is an id by chance, and no id belongs to two things. */
 const FIRST_ID = 5_000_000_000;

@@ -1,15 +1,15 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { TEST_CERT } from '../../test/support/http/certificate.ts';
 import type { Client } from '../../test/support/client.ts';
+import { TEST_CERT } from '../../test/support/http/certificate.ts';
 import { until } from '../../test/support/until.ts';
 import { type Crew, killPoints, killPostgres, startCrew } from '../lib/kills.ts';
 import { pollUntilDone } from '../lib/poll.ts';
 import { type Findings, judge, type Mode, type Proof, type Run } from '../lib/proof.ts';
 import { openStage, type Stage } from '../lib/stage.ts';
 import { compare, type Expected, type Undelivered } from './compare.ts';
-import { type Receivers, startReceivers, type Behaviour } from './receivers.ts';
+import { type Behaviour, type Receivers, startReceivers } from './receivers.ts';
 
 const WORKERS = 2;
 const STALL_TIMEOUT_MS = 30_000;

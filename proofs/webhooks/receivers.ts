@@ -1,5 +1,5 @@
 import { type Manner, type Received, type Receiver, startReceiver } from '../../test/support/http/receiver.ts';
-import { type RandomSource, oneOf } from '../lib/proof.ts';
+import { oneOf, type RandomSource } from '../lib/proof.ts';
 
 /**
  * How the receiver of an account behaves: `good` acknowledges every event, `flaky` two out of three and each event at the

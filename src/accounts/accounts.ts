@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import type { Actor, Plan } from '../core/actor.ts';
 import { createAddressList } from '../core/address.ts';
 import { type Channel, outsidePlanMessage } from '../core/channels.ts';
@@ -12,14 +13,13 @@ import {
   onePlan,
   plainArray,
   type RowOf,
-  sql,
   type Sql,
+  sql,
 } from '../core/db/query.ts';
 import { AccountAway, AppError, invalidFields } from '../core/errors.ts';
-import { type Rate, rateHeaders, type RateLimiter } from '../core/limits.ts';
+import { type Rate, type RateLimiter, rateHeaders } from '../core/limits.ts';
 import type { NumberChecks } from '../core/phone.ts';
 import { type Author, recordAudit } from './audit.ts';
-import { LRUCache } from 'lru-cache';
 
 /**
  * Throws 503 when the account is moving to another cell, and 403 when it is suspended or the address is not on its

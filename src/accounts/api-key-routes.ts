@@ -1,9 +1,11 @@
-import { type Scope, SCOPES } from '../core/actor.ts';
+import { type Command, InvalidArgumentError } from 'commander';
+import { type Static, Type } from 'typebox';
+import { SCOPES, type Scope } from '../core/actor.ts';
 import type { CommandContext } from '../core/cli.ts';
 import type { Db } from '../core/db/query.ts';
 import { tenant, transaction } from '../core/db/transaction.ts';
 import { AppError } from '../core/errors.ts';
-import { type App, pageFields, pageOf, PageOf, type PlatformDeps, removalTx, withExamples } from '../core/http/app.ts';
+import { type App, PageOf, type PlatformDeps, pageFields, pageOf, removalTx, withExamples } from '../core/http/app.ts';
 import { requireScope } from '../core/http/auth.ts';
 import { idempotentTx } from '../core/http/idempotency.ts';
 import { id, instant, orNull } from '../core/schema.ts';
@@ -21,8 +23,6 @@ import {
   rotateKey,
 } from './api-keys.ts';
 import { operatorAuthor } from './audit.ts';
-import { type Command, InvalidArgumentError } from 'commander';
-import { type Static, Type } from 'typebox';
 
 const MAX_GRACE_SECONDS = 7 * 24 * 3600;
 

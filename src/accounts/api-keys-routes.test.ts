@@ -1,9 +1,9 @@
+import { afterAll, describe, expect, test } from 'vitest';
 import { openRoutes, PG } from '../../test/support/http/routes.ts';
 import { SCOPES } from '../core/actor.ts';
 import { exec, many, sql } from '../core/db/query.ts';
 import { apiKeyRoutes } from './api-key-routes.ts';
 import { insertUser } from './users.ts';
-import { afterAll, describe, expect, test } from 'vitest';
 
 const { pool, account, stranger, newAccount, call, ...routes } = await openRoutes([apiKeyRoutes], {
   base: `${PG}/authentication`,

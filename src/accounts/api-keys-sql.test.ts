@@ -1,3 +1,4 @@
+import { beforeEach, describe, expect, test } from 'vitest';
 import { testDatabase } from '../../test/support/database.ts';
 import { exec, many, sql } from '../core/db/query.ts';
 import { transaction } from '../core/db/transaction.ts';
@@ -5,7 +6,6 @@ import { createAccount } from '../operate/account-commands.ts';
 import * as db from './api-keys.ts';
 import { generateKeyValue } from './api-keys.ts';
 import { insertUser } from './users.ts';
-import { beforeEach, describe, expect, test } from 'vitest';
 
 // The statements run as the owner of the tables here, so row-level security hides no forgotten account.
 const { pool } = testDatabase();

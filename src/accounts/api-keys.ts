@@ -1,10 +1,10 @@
-import { type Actor, type Plan, type Role, type Scope, SCOPES } from '../core/actor.ts';
+import { createHash, randomBytes } from 'node:crypto';
+import { type Actor, type Plan, type Role, SCOPES, type Scope } from '../core/actor.ts';
 import { as, columns, type Db, exec, many, maybeOne, one, onePlan, type RowOf, sql } from '../core/db/query.ts';
 import { AppError, invalidFields } from '../core/errors.ts';
 import type { Log } from '../core/log.ts';
 import { type AccountGate, GATE } from './accounts.ts';
 import { type Author, recordAudit } from './audit.ts';
-import { createHash, randomBytes } from 'node:crypto';
 
 /** The creator of a key: an actor, or an operator command with all scopes. */
 type Grantor = Author & Pick<Actor, 'operations'>;

@@ -1,10 +1,10 @@
+import { expect, test } from 'vitest';
 import { commandsOn } from '../../test/support/command.ts';
 import { createTestDatabase } from '../../test/support/database.ts';
 import { many, sql } from '../core/db/query.ts';
 import { registerCreditCommands } from '../money/credit-routes.ts';
 import { registerAccountCommands } from '../operate/account-commands.ts';
 import { registerKeyCommands } from './api-key-routes.ts';
-import { expect, test } from 'vitest';
 
 test("an operator's changes to an account are in its audit log, and those without effect are not", async () => {
   await using database = await createTestDatabase();

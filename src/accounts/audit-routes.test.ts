@@ -1,9 +1,9 @@
+import { afterAll, expect, test } from 'vitest';
 import { newKey, openRoutes } from '../../test/support/http/routes.ts';
 import { SCOPES } from '../core/actor.ts';
 import { transaction } from '../core/db/transaction.ts';
-import { auditRoutes } from './audit-routes.ts';
 import { operatorAuthor, recordAudit } from './audit.ts';
-import { afterAll, expect, test } from 'vitest';
+import { auditRoutes } from './audit-routes.ts';
 
 const { pool, account, stranger, get, ...routes } = await openRoutes([auditRoutes]);
 afterAll(() => routes[Symbol.asyncDispose]());

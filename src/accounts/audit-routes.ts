@@ -1,11 +1,11 @@
+import { type Static, Type } from 'typebox';
 import { tenant } from '../core/db/transaction.ts';
-import { type App, offsetOf, pageFields, pageOf, PageOf, type PlatformDeps } from '../core/http/app.ts';
+import { type App, offsetOf, PageOf, type PlatformDeps, pageFields, pageOf } from '../core/http/app.ts';
 import { requireOperator, requireScope } from '../core/http/auth.ts';
 import { firstIdAt, timeOfId } from '../core/ids.ts';
 import { instant, orNull } from '../core/schema.ts';
 import { type AuditRow, countAuditEntries, GATEWAY_ACCOUNT_ID, listAuditEntries } from './audit.ts';
 import { accountIdField, OPERATOR_PATH } from './operator-fields.ts';
-import { type Static, Type } from 'typebox';
 
 const AuditQuery = Type.Object({
   ...pageFields,

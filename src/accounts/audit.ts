@@ -1,7 +1,7 @@
+import { userInfo } from 'node:os';
 import type { Actor } from '../core/actor.ts';
 import { as, columns, type Db, exec, many, one, type RowOf, sql } from '../core/db/query.ts';
 import { newOrderedId } from '../core/ids.ts';
-import { userInfo } from 'node:os';
 
 /** The author of a change as recorded in the audit log: an actor, an operator at the command line, or the program. */
 export type Author = Pick<Actor, 'accountId' | 'keyId' | 'userId' | 'username'> & { readonly kind: ActorKind };

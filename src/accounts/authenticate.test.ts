@@ -1,3 +1,6 @@
+import { createHook } from 'node:async_hooks';
+import type { Pool } from 'pg';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { testDatabase } from '../../test/support/database.ts';
 import { SCOPES } from '../core/actor.ts';
 import { CHANNELS } from '../core/channels.ts';
@@ -12,9 +15,6 @@ import { operatorAuthor } from './audit.ts';
 import { createAuthenticator } from './authenticate.ts';
 import { hashPassword } from './password.ts';
 import { updatePassword } from './users.ts';
-import { createHook } from 'node:async_hooks';
-import type { Pool } from 'pg';
-import { afterAll, beforeAll, expect, test } from 'vitest';
 
 const database = testDatabase();
 const { pool } = database;

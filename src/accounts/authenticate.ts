@@ -3,9 +3,9 @@ import {
   type Authenticate,
   type Authenticated,
   type CheckPassword,
+  type SignInLimits,
   scopesOfKey,
   scopesOfRole,
-  type SignInLimits,
 } from '../core/actor.ts';
 import { networkOf } from '../core/address.ts';
 import { channelSet } from '../core/channels.ts';
@@ -13,15 +13,15 @@ import type { Db } from '../core/db/query.ts';
 import { createSharedLimiter } from '../core/db/shared-limiter.ts';
 import { groupCommit } from '../core/db/transaction.ts';
 import { AppError } from '../core/errors.ts';
-import { createRateLimiter, type Rate, rateHeaders, type RateLimiter } from '../core/limits.ts';
+import { createRateLimiter, type Rate, type RateLimiter, rateHeaders } from '../core/limits.ts';
 import type { Log } from '../core/log.ts';
 import { numberRulesOf } from '../core/phone.ts';
 import { readCredentials } from '../core/secrets.ts';
 import { countRequest, type Limit, limitOfKeys, rateOf, refuseAtGate } from './accounts.ts';
-import { hashOfKey, listLiveKeys, type LiveKey, trackUsage, type UsageTracker } from './api-keys.ts';
+import { hashOfKey, type LiveKey, listLiveKeys, trackUsage, type UsageTracker } from './api-keys.ts';
 import { createLoginLimits, type LoginLimits } from './password.ts';
 import { createSessionCheck, updateLastSeen } from './sessions.ts';
-import { createNetworkRecorder, createPasswordCheck, listLogins, type Login } from './users.ts';
+import { createNetworkRecorder, createPasswordCheck, type Login, listLogins } from './users.ts';
 
 export type Authenticator = {
   readonly authenticate: Authenticate;

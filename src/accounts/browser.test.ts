@@ -1,7 +1,7 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { PG } from '../../test/support/http/routes.ts';
 import { OWN_PAGES, SESSION } from '../../test/support/http/session-stage.ts';
 import { startTestProgram, type TestProgram } from '../../test/support/program.ts';
-import { afterAll, beforeAll, expect, test } from 'vitest';
 
 let program: TestProgram;
 let cookie: string;

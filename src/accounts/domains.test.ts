@@ -1,8 +1,8 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { PG } from '../../test/support/http/routes.ts';
 import { openSignOnStage, settingsFor } from '../../test/support/oidc/stage.ts';
 import { many, sql } from '../core/db/query.ts';
 import { createAccount, type NewAccount } from '../operate/account-commands.ts';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 
 const BEGIN = `${PG}/session/single-sign-on`;
 

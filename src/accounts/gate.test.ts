@@ -1,3 +1,4 @@
+import { expect, test } from 'vitest';
 import { CHANNELS } from '../core/channels.ts';
 import { createRateLimiter } from '../core/limits.ts';
 import { DEFAULT_NUMBER_RULES } from '../core/phone.ts';
@@ -10,7 +11,6 @@ import {
   refuseAtGate,
   refuseOutsidePlan,
 } from './accounts.ts';
-import { expect, test } from 'vitest';
 
 const gate = (more: Partial<AccountGate> = {}): AccountGate => ({
   accountId: 1,

@@ -1,14 +1,16 @@
-import { type Role, ROLES, SCOPES } from '../core/actor.ts';
+import { type Command, Option } from 'commander';
+import { type Static, Type } from 'typebox';
+import { ROLES, type Role, SCOPES } from '../core/actor.ts';
 import type { CommandContext } from '../core/cli.ts';
 import { tenant, transaction } from '../core/db/transaction.ts';
 import {
   type App,
   ErrorOut,
   offsetOf,
-  pageOf,
   PageOf,
   PageQuery,
   type PlatformDeps,
+  pageOf,
   ref,
   removalTx,
   withExamples,
@@ -16,7 +18,7 @@ import {
 import { requireScope } from '../core/http/auth.ts';
 import { requireSameOrigin } from '../core/http/browser.ts';
 import { idempotentTx } from '../core/http/idempotency.ts';
-import { language, type Language, LANGUAGES } from '../core/mail.ts';
+import { LANGUAGES, type Language, language } from '../core/mail.ts';
 import { id, instant, orNull } from '../core/schema.ts';
 import { loadSecretKey } from '../core/secrets.ts';
 import { findAccount } from './accounts.ts';
@@ -27,14 +29,12 @@ import {
   countInvitations,
   findInvited,
   type InvitationRow,
-  invite,
   type Invited,
+  invite,
   listInvitations,
   resendInvitation,
   revokeInvitation,
 } from './invitations.ts';
-import { type Command, Option } from 'commander';
-import { type Static, Type } from 'typebox';
 
 const InvitedRole = Type.Enum([...ROLES], { type: 'string' });
 const token = Type.String({ maxLength: 100, description: 'The part of the link behind the sign #.' });

@@ -1,3 +1,4 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { commandsOn } from '../../test/support/command.ts';
 import { newKey, PG } from '../../test/support/http/routes.ts';
 import { OWN_PAGES } from '../../test/support/http/session-stage.ts';
@@ -7,7 +8,6 @@ import { many, sql } from '../core/db/query.ts';
 import { createAccount } from '../operate/account-commands.ts';
 import { deleteOldInvitations } from './invitations.ts';
 import { registerUserCommands } from './user-routes.ts';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 const PASSWORD = 'correct horse battery';
 const INVITATIONS = '/invitations';

@@ -1,4 +1,5 @@
-import { type Holder, requireAuthority, type Role, scopesOfRole } from '../core/actor.ts';
+import type { Pool } from 'pg';
+import { type Holder, type Role, requireAuthority, scopesOfRole } from '../core/actor.ts';
 import { networkOf } from '../core/address.ts';
 import { every, type Task } from '../core/background.ts';
 import type { Config } from '../core/config.ts';
@@ -12,7 +13,6 @@ import { type Author, recordAudit } from './audit.ts';
 import { hashPassword, refuseGuessablePassword } from './password.ts';
 import { generateToken, hashOfToken } from './sessions.ts';
 import { findUserByUsername, insertUser } from './users.ts';
-import type { Pool } from 'pg';
 
 type InviteDeps = { readonly config: Pick<Config, 'mail' | 'publicUrl'>; readonly secretKey: SecretKey };
 /** Author of an invitation: an actor, or an operator with all rights. */

@@ -1,6 +1,6 @@
-import { generateKeyValue, hashOfKey } from './api-keys.ts';
 import { createHash } from 'node:crypto';
 import { expect, test } from 'vitest';
+import { generateKeyValue, hashOfKey } from './api-keys.ts';
 
 test('a key is pg_live_ and 43 base64url characters, stored as SHA-256, listed by its first 12 characters', () => {
   const { value, hash, prefix } = generateKeyValue();

@@ -1,9 +1,9 @@
+import { beforeAll, expect, test } from 'vitest';
 import { testDatabase } from '../../test/support/database.ts';
 import { type Db, exec, many, one, sql } from '../core/db/query.ts';
 import { silentLog } from '../core/log.ts';
 import { createAccount } from '../operate/account-commands.ts';
 import { createNetworkRecorder, listLogins } from './users.ts';
-import { beforeAll, expect, test } from 'vitest';
 
 const { pool } = testDatabase();
 

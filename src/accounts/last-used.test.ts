@@ -1,10 +1,10 @@
+import { beforeAll, expect, test } from 'vitest';
 import { testDatabase } from '../../test/support/database.ts';
 import { until } from '../../test/support/until.ts';
 import { type Db, many, sql } from '../core/db/query.ts';
 import { silentLog } from '../core/log.ts';
 import { createAccount } from '../operate/account-commands.ts';
 import { trackUsage, updateLastUsed } from './api-keys.ts';
-import { beforeAll, expect, test } from 'vitest';
 
 const { pool } = testDatabase();
 

@@ -1,6 +1,6 @@
+import { expect, test } from 'vitest';
 import { createRateLimiter } from '../core/limits.ts';
 import { createLoginLimits } from './password.ts';
-import { expect, test } from 'vitest';
 
 const MINUTE = 60_000;
 

@@ -1,8 +1,8 @@
+import { afterAll, expect, test } from 'vitest';
 import { newKey, openRoutes } from '../../test/support/http/routes.ts';
 import { contactRoutes } from '../contacts/routes.ts';
 import { many, sql } from '../core/db/query.ts';
 import { numberRulesRoutes } from './numbers.ts';
-import { afterAll, expect, test } from 'vitest';
 
 const PATH = '/account/numbers';
 

@@ -1,3 +1,5 @@
+import { type Command, Option } from 'commander';
+import { Type } from 'typebox';
 import { CHANNELS } from '../core/channels.ts';
 import type { CommandContext } from '../core/cli.ts';
 import { as, columns, type Db, exec, maybeOne, sql } from '../core/db/query.ts';
@@ -9,8 +11,6 @@ import { isPhoneCountry, NUMBER_CHECKS, type NumberChecks, type NumberRules } fr
 import { orNull } from '../core/schema.ts';
 import { findAccount } from './accounts.ts';
 import { type Author, operatorAuthor, recordAudit } from './audit.ts';
-import { type Command, Option } from 'commander';
-import { Type } from 'typebox';
 
 export const numberChecks = Type.Enum([...NUMBER_CHECKS], {
   type: 'string',

@@ -1,7 +1,7 @@
+import { Type } from 'typebox';
 import type { Actor } from '../core/actor.ts';
 import { id } from '../core/schema.ts';
 import { type Author, operatorAuthor } from './audit.ts';
-import { Type } from 'typebox';
 
 /** The path under which the operator API is served. */
 export const OPERATOR_PATH = '/api/operator/v1';

@@ -1,9 +1,9 @@
+import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { createAuthenticator } from '../../test/support/http/passkeys.ts';
 import { PG } from '../../test/support/http/routes.ts';
-import { type Browser, HOST, openSessionStage, OWN_PAGES, SESSION } from '../../test/support/http/session-stage.ts';
+import { type Browser, HOST, OWN_PAGES, openSessionStage, SESSION } from '../../test/support/http/session-stage.ts';
 import { exec, sql } from '../core/db/query.ts';
 import type { NewAccount } from '../operate/account-commands.ts';
-import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 
 const OWN = `${PG}/users/me/second-factors`;
 const ORIGIN = `https://${HOST}`;

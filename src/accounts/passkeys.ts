@@ -1,11 +1,21 @@
+import { randomBytes } from 'node:crypto';
+import {
+  generateAuthenticationOptions,
+  generateRegistrationOptions,
+  verifyAuthenticationResponse,
+  verifyRegistrationResponse,
+} from '@simplewebauthn/server';
+import { decodeAttestationObject } from '@simplewebauthn/server/helpers';
+import type { FastifyRequest } from 'fastify';
+import { type Static, Type } from 'typebox';
 import type { Config } from '../core/config.ts';
 import type { Db } from '../core/db/query.ts';
 import { AppError } from '../core/errors.ts';
 import { isSecure } from '../core/http/browser.ts';
 import { isRecord } from '../core/schema.ts';
 import {
-  type Challenge,
   CHALLENGE_SECONDS,
+  type Challenge,
   deleteChallenge,
   type FactorOwner,
   findSigner,
@@ -15,16 +25,6 @@ import {
   type Signer,
   updateSignCount,
 } from './second-factors.ts';
-import {
-  generateAuthenticationOptions,
-  generateRegistrationOptions,
-  verifyAuthenticationResponse,
-  verifyRegistrationResponse,
-} from '@simplewebauthn/server';
-import { decodeAttestationObject } from '@simplewebauthn/server/helpers';
-import type { FastifyRequest } from 'fastify';
-import { randomBytes } from 'node:crypto';
-import { type Static, Type } from 'typebox';
 
 const base64url = (maxLength: number) => Type.String({ pattern: '^[A-Za-z0-9_-]+$', minLength: 1, maxLength });
 

@@ -1,14 +1,14 @@
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { commandsOn } from '../../test/support/command.ts';
 import { PG } from '../../test/support/http/routes.ts';
 import { OWN_PAGES } from '../../test/support/http/session-stage.ts';
 import { type MailServer, startMailServer, tokenIn } from '../../test/support/mail-server.ts';
 import { startTestProgram, type TestProgram } from '../../test/support/program.ts';
 import { many, one, sql } from '../core/db/query.ts';
-import { deleteExpiredResets } from './password-reset.ts';
 import { hashPassword } from './password.ts';
+import { deleteExpiredResets } from './password-reset.ts';
 import { registerUserCommands } from './user-routes.ts';
 import { insertUser } from './users.ts';
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 
 const PASSWORD = 'correct horse battery';
 const NEXT = 'another horse, another battery';

@@ -1,14 +1,17 @@
+import type { Command } from 'commander';
+import type { Pool } from 'pg';
+import { Type } from 'typebox';
 import { networkOf } from '../core/address.ts';
 import { always, every, type Task, untilIdle } from '../core/background.ts';
 import type { CommandContext } from '../core/cli.ts';
 import type { Config } from '../core/config.ts';
-import { as, columns, type Db, exec, maybeOne, one, raw, type RowOf, sql } from '../core/db/query.ts';
+import { as, columns, type Db, exec, maybeOne, one, type RowOf, raw, sql } from '../core/db/query.ts';
 import { tenantTransaction, transaction } from '../core/db/transaction.ts';
 import { AppError, invalidFields } from '../core/errors.ts';
 import { type App, ErrorOut, type PlatformDeps, ref, withExamples } from '../core/http/app.ts';
 import { requireSameOrigin } from '../core/http/browser.ts';
 import type { Log } from '../core/log.ts';
-import { isEmail, language, type Language, type Mail, mailOrDrop, paragraphs } from '../core/mail.ts';
+import { isEmail, type Language, language, type Mail, mailOrDrop, paragraphs } from '../core/mail.ts';
 import type { SecretKey } from '../core/secrets.ts';
 import { HOUR_MS, SECOND_MS } from '../core/time.ts';
 import { operatorAuthor, recordAudit } from './audit.ts';
@@ -16,9 +19,6 @@ import { createDoorLimit } from './authenticate.ts';
 import { hashPassword, refuseGuessablePassword } from './password.ts';
 import { endSessionsOfUser, generateToken, hashOfToken } from './sessions.ts';
 import { findUserByUsername, PASSWORD_SIGNS_IN, updatePassword } from './users.ts';
-import type { Command } from 'commander';
-import type { Pool } from 'pg';
-import { Type } from 'typebox';
 
 const ResetRequestIn = Type.Object({
   username: Type.String({ minLength: 1, maxLength: 200, description: 'The username, which is the email address.' }),

@@ -1,8 +1,8 @@
+import { argon2Sync } from 'node:crypto';
+import { expect, test } from 'vitest';
 import { testDatabase } from '../../test/support/database.ts';
 import { transaction } from '../core/db/transaction.ts';
 import { generatePassword, hashPassword, matchesPassword, UNMATCHABLE_HASH } from './password.ts';
-import { argon2Sync } from 'node:crypto';
-import { expect, test } from 'vitest';
 
 const { pool } = testDatabase();
 const BY = { by: 'test' };

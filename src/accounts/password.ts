@@ -1,10 +1,10 @@
+import { argon2, createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { promisify } from 'node:util';
 import { refuseInTransaction } from '../core/db/transaction.ts';
 import { AppError, invalidFields } from '../core/errors.ts';
 import { createFairQueue, type Turner } from '../core/fair-queue.ts';
-import { createRateLimiter, type Rate, rateHeaders, type RateLimiter, type Verdict } from '../core/limits.ts';
+import { createRateLimiter, type Rate, type RateLimiter, rateHeaders, type Verdict } from '../core/limits.ts';
 import { trimCharacterEnd } from '../core/schema.ts';
-import { argon2, createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
-import { promisify } from 'node:util';
 
 const argon2id = promisify(argon2);
 const PHC = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=(\d+)\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)$/;

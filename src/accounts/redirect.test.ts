@@ -1,7 +1,7 @@
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { openSignOnStage, PUBLIC_URL, settingsFor } from '../../test/support/oidc/stage.ts';
 import { many, sql } from '../core/db/query.ts';
 import { createAccount } from '../operate/account-commands.ts';
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 
 let stage: Awaited<ReturnType<typeof openSignOnStage>>;
 beforeAll(async () => {

@@ -1,3 +1,6 @@
+import type { Command } from 'commander';
+import type { Pool } from 'pg';
+import { type Static, Type } from 'typebox';
 import { type Actor, requireAuthority } from '../core/actor.ts';
 import type { CommandContext } from '../core/cli.ts';
 import type { Db } from '../core/db/query.ts';
@@ -41,9 +44,6 @@ import {
 } from './second-factors.ts';
 import { endSessionsOfUser } from './sessions.ts';
 import { findUser, findUserByUsername } from './users.ts';
-import type { Command } from 'commander';
-import type { Pool } from 'pg';
-import { type Static, Type } from 'typebox';
 
 const USERS = '/api/partner-gateway/v1/users';
 const OWN = `${USERS}/me/second-factors`;

@@ -1,3 +1,4 @@
+import { afterAll, expect, test } from 'vitest';
 import { commandsOn } from '../../test/support/command.ts';
 import { PG } from '../../test/support/http/routes.ts';
 import { openSessionStage } from '../../test/support/http/session-stage.ts';
@@ -5,7 +6,6 @@ import { exec, many, sql } from '../core/db/query.ts';
 import { registerAccountCommands } from '../operate/account-commands.ts';
 import { secondFactorTasks } from './second-factors.ts';
 import { sessionTasks } from './sessions.ts';
-import { afterAll, expect, test } from 'vitest';
 
 const stage = await openSessionStage();
 afterAll(() => stage[Symbol.asyncDispose]());

@@ -1,3 +1,6 @@
+import { createHash } from 'node:crypto';
+import { Secret, TOTP } from 'otpauth';
+import type { Pool } from 'pg';
 import type { Role } from '../core/actor.ts';
 import { type Task, untilIdle } from '../core/background.ts';
 import { as, columns, type Db, exec, many, maybeOne, type RowOf, sql } from '../core/db/query.ts';
@@ -7,9 +10,6 @@ import { type Clock, HOUR_MS } from '../core/time.ts';
 import { type AccountGate, GATE } from './accounts.ts';
 import { HAS_SECOND_FACTOR } from './sessions.ts';
 import { PASSWORD_SIGNS_IN } from './users.ts';
-import { createHash } from 'node:crypto';
-import { Secret, TOTP } from 'otpauth';
-import type { Pool } from 'pg';
 
 export type CodeDeps = { readonly secretKey: SecretKey; readonly clock: Clock };
 

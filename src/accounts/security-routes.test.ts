@@ -1,3 +1,4 @@
+import { afterAll, expect, test } from 'vitest';
 import { commandsOn } from '../../test/support/command.ts';
 import { newKey, openRoutes } from '../../test/support/http/routes.ts';
 import { SCOPES } from '../core/actor.ts';
@@ -5,7 +6,6 @@ import { loadConfig } from '../core/config.ts';
 import { many, sql } from '../core/db/query.ts';
 import { type NewAccount, registerAccountCommands } from '../operate/account-commands.ts';
 import { securityRoutes } from './security.ts';
-import { afterAll, expect, test } from 'vitest';
 
 const PATH = '/api/partner-gateway/v1/account/security';
 const PROXY = '10.0.0.5';

@@ -1,3 +1,6 @@
+import { type Command, InvalidArgumentError } from 'commander';
+import type { Pool } from 'pg';
+import { Type } from 'typebox';
 import type { Actor } from '../core/actor.ts';
 import { canonicalAddress, canonicalBlock, createAddressList } from '../core/address.ts';
 import type { CommandContext } from '../core/cli.ts';
@@ -8,9 +11,6 @@ import { type App, type PlatformDeps, withExamples } from '../core/http/app.ts';
 import { requireScope } from '../core/http/auth.ts';
 import { findAccount, updateAccountRate } from './accounts.ts';
 import { type Author, operatorAuthor, recordAudit } from './audit.ts';
-import { type Command, InvalidArgumentError } from 'commander';
-import type { Pool } from 'pg';
-import { Type } from 'typebox';
 
 const PATH = '/api/partner-gateway/v1/account/security';
 const tags = ['Account'];

@@ -1,14 +1,17 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import fp from 'fastify-plugin';
+import { type Static, Type } from 'typebox';
 import {
   type Actor,
   PLANS,
+  ROLES,
   roleIn,
   roleMay,
-  ROLES,
   SCOPES,
-  scopesOfRole,
   type Session,
   SIGN_IN_METHODS,
   type SignInMethod,
+  scopesOfRole,
 } from '../core/actor.ts';
 import { canonicalAddress } from '../core/address.ts';
 import { toChannels } from '../core/channels.ts';
@@ -18,10 +21,10 @@ import { AppError } from '../core/errors.ts';
 import {
   type App,
   offsetOf,
-  pageFields,
-  pageOf,
   PageOf,
   type PlatformDeps,
+  pageFields,
+  pageOf,
   removalTx,
   withExamples,
 } from '../core/http/app.ts';
@@ -42,9 +45,6 @@ import {
   signOut,
   updateActingAccount,
 } from './sessions.ts';
-import type { FastifyReply, FastifyRequest } from 'fastify';
-import fp from 'fastify-plugin';
-import { type Static, Type } from 'typebox';
 
 const Id = id();
 const Role = (description: string) => Type.Enum([...ROLES], { type: 'string', description });

@@ -1,5 +1,6 @@
+import { afterAll, beforeEach, expect, test } from 'vitest';
 import { PG } from '../../test/support/http/routes.ts';
-import { openSessionStage, SESSION, sessionIdOf, SESSIONS } from '../../test/support/http/session-stage.ts';
+import { openSessionStage, SESSION, SESSIONS, sessionIdOf } from '../../test/support/http/session-stage.ts';
 import { exec, many, one, sql } from '../core/db/query.ts';
 import { silentLog } from '../core/log.ts';
 import { createAccount, type NewAccount } from '../operate/account-commands.ts';
@@ -7,7 +8,6 @@ import { moveAccountStatus } from './accounts.ts';
 import { createAuthenticator } from './authenticate.ts';
 import { signIn } from './session-routes.ts';
 import { deleteEndedSessions, updateLastSeen } from './sessions.ts';
-import { afterAll, beforeEach, expect, test } from 'vitest';
 
 const stage = await openSessionStage();
 afterAll(() => stage[Symbol.asyncDispose]());

@@ -1,7 +1,7 @@
-import { newKey } from '../../test/support/http/routes.ts';
-import { type Browser, openSessionStage, sessionIdOf, SESSIONS } from '../../test/support/http/session-stage.ts';
-import type { NewAccount } from '../operate/account-commands.ts';
 import { afterAll, beforeEach, expect, test } from 'vitest';
+import { newKey } from '../../test/support/http/routes.ts';
+import { type Browser, openSessionStage, SESSIONS, sessionIdOf } from '../../test/support/http/session-stage.ts';
+import type { NewAccount } from '../operate/account-commands.ts';
 
 const stage = await openSessionStage();
 afterAll(() => stage[Symbol.asyncDispose]());

@@ -1,11 +1,11 @@
+import { randomBytes } from 'node:crypto';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { testDatabase } from '../../test/support/database.ts';
 import { exec, many, sql } from '../core/db/query.ts';
 import { transaction } from '../core/db/transaction.ts';
 import { createAccount } from '../operate/account-commands.ts';
 import * as db from './sessions.ts';
 import { insertUser } from './users.ts';
-import { randomBytes } from 'node:crypto';
-import { beforeEach, describe, expect, test } from 'vitest';
 
 // The statements run as the owner of the tables here, so row-level security hides no forgotten account.
 const { pool } = testDatabase();

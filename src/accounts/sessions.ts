@@ -1,14 +1,16 @@
+import { createHash, randomBytes } from 'node:crypto';
+import type { Pool } from 'pg';
 import {
   type Actor,
   type Authenticated,
   type Plan,
-  requireAuthority,
   type Role,
+  requireAuthority,
   roleIn,
   type Scope,
-  scopesOfRole,
   type Session,
   type SignInMethod,
+  scopesOfRole,
 } from '../core/actor.ts';
 import { type Task, untilIdle } from '../core/background.ts';
 import { channelSet } from '../core/channels.ts';
@@ -29,8 +31,6 @@ import {
 } from './accounts.ts';
 import type { UsageTracker } from './api-keys.ts';
 import { type Author, recordAudit } from './audit.ts';
-import { createHash, randomBytes } from 'node:crypto';
-import type { Pool } from 'pg';
 
 /** The scopes of a session that has to add a second factor first (see also `guard.ts`). */
 const NO_SCOPES: ReadonlySet<Scope> = new Set();

@@ -1,12 +1,12 @@
+import { randomBytes } from 'node:crypto';
+import { afterAll, beforeEach, expect, test } from 'vitest';
 import { PG } from '../../test/support/http/routes.ts';
-import { appWith, openSessionStage, OWN_PAGES, SESSION, SESSIONS } from '../../test/support/http/session-stage.ts';
+import { appWith, OWN_PAGES, openSessionStage, SESSION, SESSIONS } from '../../test/support/http/session-stage.ts';
 import { SCOPES } from '../core/actor.ts';
 import { exec, many, sql } from '../core/db/query.ts';
 import type { NewAccount } from '../operate/account-commands.ts';
 import { moveAccountStatus } from './accounts.ts';
 import { listSessions } from './sessions.ts';
-import { randomBytes } from 'node:crypto';
-import { afterAll, beforeEach, expect, test } from 'vitest';
 
 const stage = await openSessionStage();
 afterAll(() => stage[Symbol.asyncDispose]());

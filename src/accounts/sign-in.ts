@@ -1,3 +1,6 @@
+import type { FastifyRequest } from 'fastify';
+import type { Pool } from 'pg';
+import { type Static, Type } from 'typebox';
 import type { CheckPassword, Session, SignInLimits, SignInMethod } from '../core/actor.ts';
 import type { Db } from '../core/db/query.ts';
 import { tenant, tenantTransaction } from '../core/db/transaction.ts';
@@ -17,8 +20,8 @@ import {
   verifyPasskey,
 } from './passkeys.ts';
 import { code } from './second-factor-routes.ts';
-import { checkCode, type CodeDeps, type FactorOwner, findFactorSummary, listPasskeys } from './second-factors.ts';
-import { describeSession, sessionOf, SessionOut, type SignedIn, signIn, type SignInUser } from './session-routes.ts';
+import { type CodeDeps, checkCode, type FactorOwner, findFactorSummary, listPasskeys } from './second-factors.ts';
+import { describeSession, SessionOut, type SignedIn, type SignInUser, sessionOf, signIn } from './session-routes.ts';
 import {
   deletePendingSignIn,
   findPendingSignIn,
@@ -30,9 +33,6 @@ import {
   updatePendingTries,
   updateProven,
 } from './sessions.ts';
-import type { FastifyRequest } from 'fastify';
-import type { Pool } from 'pg';
-import { type Static, Type } from 'typebox';
 
 /** The longest body with a passkey: more than other routes without credentials need. */
 const PASSKEY_BODY_BYTES = 32 * 1024;

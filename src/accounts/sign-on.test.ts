@@ -1,3 +1,5 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { PG } from '../../test/support/http/routes.ts';
 import { CLIENT, type Identity, type Token } from '../../test/support/oidc/provider.ts';
 import { openSignOnStage, settingsFor } from '../../test/support/oidc/stage.ts';
@@ -9,8 +11,6 @@ import { operatorAuthor } from './audit.ts';
 import { hashed } from './password.ts';
 import { deleteExpiredStates } from './single-sign-on.ts';
 import { addUser, changeOperator } from './users.ts';
-import { generateKeyPairSync } from 'node:crypto';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 
 /** A key that no provider has. */
 const FOREIGN_KEY = generateKeyPairSync('rsa', { modulusLength: 2048 })

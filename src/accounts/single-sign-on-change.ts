@@ -1,4 +1,7 @@
-import { type Actor, requireAuthority, type Role } from '../core/actor.ts';
+import { isIP } from 'node:net';
+import type { Command } from 'commander';
+import type { Pool } from 'pg';
+import { type Actor, type Role, requireAuthority } from '../core/actor.ts';
 import type { CommandContext } from '../core/cli.ts';
 import type { Db } from '../core/db/query.ts';
 import { tenant, transaction } from '../core/db/transaction.ts';
@@ -18,15 +21,12 @@ import {
   insertClaims,
   insertProof,
   isTakenName,
-  sealClientSecret,
   type SettingsRow,
+  sealClientSecret,
   updateRequired,
   upsertSettings,
 } from './single-sign-on.ts';
 import { findUser } from './users.ts';
-import type { Command } from 'commander';
-import { isIP } from 'node:net';
-import type { Pool } from 'pg';
 
 type SettingsInput = {
   readonly shortName: string;

@@ -1,9 +1,9 @@
+import { expect, test } from 'vitest';
 import { commandsOn } from '../../test/support/command.ts';
 import { createTestDatabase } from '../../test/support/database.ts';
 import { many, sql } from '../core/db/query.ts';
 import { createAccount } from '../operate/account-commands.ts';
 import { registerSingleSignOnCommands } from './single-sign-on-change.ts';
-import { expect, test } from 'vitest';
 
 test('an operator lets passwords sign in again, and removes the settings', async () => {
   await using database = await createTestDatabase();

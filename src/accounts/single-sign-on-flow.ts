@@ -1,3 +1,6 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import { calculatePKCECodeChallenge, generateRandomCodeVerifier, generateRandomNonce } from 'oauth4webapi';
+import type { Pool } from 'pg';
 import type { Role, Session } from '../core/actor.ts';
 import type { Config } from '../core/config.ts';
 import type { Db } from '../core/db/query.ts';
@@ -6,7 +9,7 @@ import { AppError } from '../core/errors.ts';
 import { readCookie } from '../core/http/browser.ts';
 import { isEmail } from '../core/mail.ts';
 import type { Outbound } from '../core/outbound-post.ts';
-import { open, seal, type SecretKey } from '../core/secrets.ts';
+import { open, type SecretKey, seal } from '../core/secrets.ts';
 import { type Clock, MINUTE_MS } from '../core/time.ts';
 import { refuseAtGate } from './accounts.ts';
 import { recordAudit, systemAuthor } from './audit.ts';
@@ -14,7 +17,6 @@ import { actorOfLogin } from './authenticate.ts';
 import { UNMATCHABLE_HASH } from './password.ts';
 import { type SignedIn, signIn } from './session-routes.ts';
 import { endSessionsOfUser, findSession, generateToken, updateProven } from './sessions.ts';
-import { authorizationUrl, discover, readClaims } from './single-sign-on-provider.ts';
 import {
   type Claims,
   clientSecretOf,
@@ -34,10 +36,8 @@ import {
   updateRefusal,
   updateTrial,
 } from './single-sign-on.ts';
+import { authorizationUrl, discover, readClaims } from './single-sign-on-provider.ts';
 import { insertUser, listAdminsForUpdate, listLogins, updateRole } from './users.ts';
-import { createHash, timingSafeEqual } from 'node:crypto';
-import { calculatePKCECodeChallenge, generateRandomCodeVerifier, generateRandomNonce } from 'oauth4webapi';
-import type { Pool } from 'pg';
 
 /** Validity of a begun sign-in and of its cookie. */
 export const STATE_SECONDS = 600;

@@ -1,6 +1,6 @@
+import * as oauth from 'oauth4webapi';
 import { describeFault, type GuardedFetch } from '../core/outbound.ts';
 import { type Claims, type SettingsRow, SignOnFailure } from './single-sign-on.ts';
-import * as oauth from 'oauth4webapi';
 
 /** A provider as its discovery document describes it. Read for each sign-in, so that its changes count immediately. */
 export type Provider = oauth.AuthorizationServer;

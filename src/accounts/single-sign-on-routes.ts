@@ -1,3 +1,5 @@
+import type { FastifyReply } from 'fastify';
+import { type Static, Type } from 'typebox';
 import { ROLES } from '../core/actor.ts';
 import { tenant, tenantTransaction } from '../core/db/transaction.ts';
 import { AppError } from '../core/errors.ts';
@@ -13,6 +15,16 @@ import { countRequest } from './accounts.ts';
 import { createDoorLimit } from './authenticate.ts';
 import { sessionOf } from './session-routes.ts';
 import { SESSION_SECONDS } from './sessions.ts';
+import {
+  domainOf,
+  findSettings,
+  findSettingsOf,
+  findToken,
+  hasSingleSignOn,
+  PROBLEMS,
+  type SettingsRow,
+  SignOnFailure,
+} from './single-sign-on.ts';
 import { changeSettings, proveDomain, recordOf, removeSettings } from './single-sign-on-change.ts';
 import {
   beginSignOn,
@@ -25,18 +37,6 @@ import {
   redirectUriOf,
   STATE_SECONDS,
 } from './single-sign-on-flow.ts';
-import {
-  domainOf,
-  findSettings,
-  findSettingsOf,
-  findToken,
-  hasSingleSignOn,
-  PROBLEMS,
-  type SettingsRow,
-  SignOnFailure,
-} from './single-sign-on.ts';
-import type { FastifyReply } from 'fastify';
-import { type Static, Type } from 'typebox';
 
 const PG = '/api/partner-gateway/v1';
 const SETTINGS = `${PG}/account/single-sign-on`;

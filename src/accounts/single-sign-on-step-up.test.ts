@@ -1,8 +1,8 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { PG } from '../../test/support/http/routes.ts';
 import type { Identity, Token } from '../../test/support/oidc/provider.ts';
 import { openSignOnStage } from '../../test/support/oidc/stage.ts';
 import { exec, sql } from '../core/db/query.ts';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 
 const BEGIN = `${PG}/session/step-up/single-sign-on`;
 /** Needs a step-up, and no role. */

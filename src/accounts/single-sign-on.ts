@@ -1,9 +1,9 @@
+import pg, { type Pool } from 'pg';
 import type { Role } from '../core/actor.ts';
 import { every, type Task } from '../core/background.ts';
 import { as, columns, type Db, exec, maybeOne, one, type RowOf, sql } from '../core/db/query.ts';
-import { open, seal, type SecretKey } from '../core/secrets.ts';
+import { open, type SecretKey, seal } from '../core/secrets.ts';
 import { MINUTE_MS } from '../core/time.ts';
-import pg, { type Pool } from 'pg';
 
 /** Role that the members of a group get. */
 export type GroupRole = { readonly group: string; readonly role: Role };

@@ -1,14 +1,15 @@
+import { type Static, Type } from 'typebox';
 import { tenant, tenantTransaction } from '../core/db/transaction.ts';
-import { type App, pageFields, pageOf, PageOf, type PlatformDeps, removalTx, withExamples } from '../core/http/app.ts';
+import { type App, PageOf, type PlatformDeps, pageFields, pageOf, removalTx, withExamples } from '../core/http/app.ts';
 import { requireScope } from '../core/http/auth.ts';
 import { preparedTx } from '../core/http/idempotency.ts';
 import { id, instant, orNull } from '../core/schema.ts';
 import {
+  type CredentialRow,
+  type CredentialSettings,
   changeCredential,
   countCredentials,
   createCredential,
-  type CredentialRow,
-  type CredentialSettings,
   ID_FORMATS,
   type IssuedCredential,
   listCredentials,
@@ -17,7 +18,6 @@ import {
   rotateCredential,
   SMPP_ALPHABETS,
 } from './smpp-credentials.ts';
-import { type Static, Type } from 'typebox';
 
 const MAX_ENTRIES = 200;
 /** Maximum length of an address in SMPP. */

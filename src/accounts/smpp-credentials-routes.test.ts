@@ -1,8 +1,8 @@
+import { afterAll, describe, expect, test } from 'vitest';
 import { newKey, openRoutes, PG } from '../../test/support/http/routes.ts';
 import { many, one, sql } from '../core/db/query.ts';
 import { matchesPassword } from './password.ts';
 import { smppCredentialRoutes } from './smpp-credential-routes.ts';
-import { afterAll, describe, expect, test } from 'vitest';
 
 const { pool, account, stranger, call, ...routes } = await openRoutes([smppCredentialRoutes], {
   base: `${PG}/smpp/credentials`,

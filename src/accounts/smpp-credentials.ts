@@ -1,10 +1,10 @@
+import { randomInt } from 'node:crypto';
 import { canonicalBlock } from '../core/address.ts';
 import { as, columns, type Db, exec, many, maybeOne, one, type RowOf, sql } from '../core/db/query.ts';
 import { AppError, invalidFields } from '../core/errors.ts';
 import { type AccountGate, GATE, notifyAccountChange } from './accounts.ts';
 import { type Author, recordAudit } from './audit.ts';
-import { hashed, type Hashed } from './password.ts';
-import { randomInt } from 'node:crypto';
+import { type Hashed, hashed } from './password.ts';
 
 /** Settings as given; omitted ones get their default, or are unchanged. */
 export type SettingsInput = { readonly [K in keyof CredentialSettings]?: CredentialSettings[K] | undefined };

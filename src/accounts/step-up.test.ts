@@ -1,3 +1,5 @@
+import { Secret, TOTP } from 'otpauth';
+import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { apiDeps } from '../../test/support/http/api.ts';
 import { createAuthenticator } from '../../test/support/http/passkeys.ts';
 import { PG } from '../../test/support/http/routes.ts';
@@ -6,8 +8,6 @@ import { buildApi } from '../api.ts';
 import { exec, sql } from '../core/db/query.ts';
 import type { NewAccount } from '../operate/account-commands.ts';
 import { ENROLMENT_OPERATIONS } from './session-routes.ts';
-import { Secret, TOTP } from 'otpauth';
-import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 
 const KEYS = `${PG}/authentication`;
 const OWN = `${PG}/users/me/second-factors`;

@@ -1,3 +1,4 @@
+import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { PG } from '../../test/support/http/routes.ts';
 import {
   type Browser,
@@ -11,7 +12,6 @@ import { exec, many, sql } from '../core/db/query.ts';
 import { tenant } from '../core/db/transaction.ts';
 import type { NewAccount } from '../operate/account-commands.ts';
 import { moveAccountStatus } from './accounts.ts';
-import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 
 const stage = await openSessionStage();
 afterAll(() => stage[Symbol.asyncDispose]());

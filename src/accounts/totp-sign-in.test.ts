@@ -1,9 +1,9 @@
-import { PG } from '../../test/support/http/routes.ts';
-import { type Browser, openSessionStage, OWN_PAGES, SESSION } from '../../test/support/http/session-stage.ts';
-import { exec, many, sql } from '../core/db/query.ts';
-import type { NewAccount } from '../operate/account-commands.ts';
 import { Secret, TOTP } from 'otpauth';
 import { afterAll, beforeEach, expect, test } from 'vitest';
+import { PG } from '../../test/support/http/routes.ts';
+import { type Browser, OWN_PAGES, openSessionStage, SESSION } from '../../test/support/http/session-stage.ts';
+import { exec, many, sql } from '../core/db/query.ts';
+import type { NewAccount } from '../operate/account-commands.ts';
 
 const OWN = `${PG}/users/me/second-factors`;
 const stage = await openSessionStage();

@@ -1,6 +1,6 @@
-import { generateTotpSecret, stepOfCode, totpUri } from './second-factors.ts';
 import { Secret, TOTP } from 'otpauth';
 import { expect, test } from 'vitest';
+import { generateTotpSecret, stepOfCode, totpUri } from './second-factors.ts';
 
 /** The secret and the times of RFC 6238, appendix B, whose codes have eight digits: ours are the last six. */
 const RFC_SECRET = Secret.fromLatin1('12345678901234567890').base32;

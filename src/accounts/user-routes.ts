@@ -1,3 +1,6 @@
+import type { Command } from 'commander';
+import type { Pool } from 'pg';
+import { type Static, Type } from 'typebox';
 import { ROLES } from '../core/actor.ts';
 import { type CommandContext, table } from '../core/cli.ts';
 import { tenant, tenantTransaction, transaction } from '../core/db/transaction.ts';
@@ -5,10 +8,10 @@ import { AppError } from '../core/errors.ts';
 import {
   type App,
   offsetOf,
-  pageOf,
   PageOf,
   PageQuery,
   type PlatformDeps,
+  pageOf,
   removalTx,
   withExamples,
 } from '../core/http/app.ts';
@@ -17,8 +20,8 @@ import { preparedTx } from '../core/http/idempotency.ts';
 import { id } from '../core/schema.ts';
 import { operatorAuthor } from './audit.ts';
 import { registerInviteCommands } from './invitation-routes.ts';
-import { registerResetCommands } from './password-reset.ts';
 import { hashed } from './password.ts';
+import { registerResetCommands } from './password-reset.ts';
 import {
   addUser,
   changeOperator,
@@ -33,9 +36,6 @@ import {
   removeUser,
   type UserRow,
 } from './users.ts';
-import type { Command } from 'commander';
-import type { Pool } from 'pg';
-import { type Static, Type } from 'typebox';
 
 const Role = Type.Enum([...ROLES], {
   type: 'string',

@@ -1,9 +1,9 @@
+import { beforeAll, expect, test } from 'vitest';
 import { type CommandResult, commandsOn } from '../../test/support/command.ts';
 import { testDatabase } from '../../test/support/database.ts';
 import { many, sql } from '../core/db/query.ts';
 import { createAccount, createDemoAccount, registerAccountCommands } from '../operate/account-commands.ts';
 import { registerOperatorCommands } from './user-routes.ts';
-import { beforeAll, expect, test } from 'vitest';
 
 const database = testDatabase();
 

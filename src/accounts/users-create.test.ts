@@ -1,5 +1,5 @@
-import { slug } from './users.ts';
 import { expect, test } from 'vitest';
+import { slug } from './users.ts';
 
 test.for([
   ['Sunrise Logistics S.p.A.', 'sunrise-logistics-s-p-a'],

@@ -1,10 +1,10 @@
+import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { type Method, openRoutes } from '../../test/support/http/routes.ts';
 import type { Role } from '../core/actor.ts';
 import { many, one, sql } from '../core/db/query.ts';
 import type { NewAccount } from '../operate/account-commands.ts';
 import { apiKeyRoutes } from './api-key-routes.ts';
 import { userRoutes } from './user-routes.ts';
-import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 
 const PATH = '/users';
 const KEYS = '/authentication';

@@ -1,4 +1,7 @@
-import { type Actor, type CheckPassword, requireAuthority, type Role } from '../core/actor.ts';
+import { randomBytes } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
+import type { Pool } from 'pg';
+import { type Actor, type CheckPassword, type Role, requireAuthority } from '../core/actor.ts';
 import { as, columns, type Db, exec, many, maybeOne, one, type RowOf, sql } from '../core/db/query.ts';
 import { tenantTransaction } from '../core/db/transaction.ts';
 import { AppError, invalidFields } from '../core/errors.ts';
@@ -15,9 +18,6 @@ import {
   refuseGuessablePassword,
 } from './password.ts';
 import { endSessionsOfUser, HAS_SECOND_FACTOR } from './sessions.ts';
-import { LRUCache } from 'lru-cache';
-import { randomBytes } from 'node:crypto';
-import type { Pool } from 'pg';
 
 /** A user just created, with the password, which cannot be shown again. */
 type NewUser = { readonly userId: number; readonly username: string; readonly password: string };

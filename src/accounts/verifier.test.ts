@@ -1,3 +1,4 @@
+import { expect, test } from 'vitest';
 import {
   type CallerClass,
   createPasswordVerifier,
@@ -5,7 +6,6 @@ import {
   UNMATCHABLE_HASH,
   type VerifierOptions,
 } from './password.ts';
-import { expect, test } from 'vitest';
 
 /** A verifier over a counted fake in which the stored hash of a password p is `hash of p`. */
 function counted(options: VerifierOptions = {}) {

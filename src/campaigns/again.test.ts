@@ -1,3 +1,4 @@
+import { beforeAll, expect, test } from 'vitest';
 import { type CampaignStage, openCampaignStage } from '../../test/support/campaigns/stage.ts';
 import { testDatabase } from '../../test/support/database.ts';
 import { systemAuthor } from '../accounts/audit.ts';
@@ -5,7 +6,6 @@ import { exec, sql } from '../core/db/query.ts';
 import { tenantTransaction } from '../core/db/transaction.ts';
 import { repeatCampaign } from './recipients.ts';
 import { findCampaign } from './store.ts';
-import { beforeAll, expect, test } from 'vitest';
 
 const { pool } = testDatabase();
 

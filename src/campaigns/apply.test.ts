@@ -1,3 +1,4 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { type CampaignApi, openCampaignApi } from '../../test/support/campaigns/api.ts';
 import { readBooks } from '../../test/support/money.ts';
 import { exec, one, sql } from '../core/db/query.ts';
@@ -5,7 +6,6 @@ import { transaction } from '../core/db/transaction.ts';
 import type { NewAccount } from '../operate/account-commands.ts';
 import { runStep } from './run.ts';
 import { startWhenDue } from './runner.ts';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 
 const PRICE_MICROS = 35_000;
 

@@ -8,10 +8,10 @@ import {
   join,
   many,
   plainArray,
-  raw,
   type RowOf,
-  sql,
+  raw,
   type Sql,
+  sql,
   textArray,
 } from '../core/db/query.ts';
 import { MAX_PARTS } from '../messages/prepare.ts';

@@ -1,10 +1,11 @@
+import type { Static } from 'typebox';
 import { refuseOutsidePlan } from '../accounts/accounts.ts';
 import { type FieldRow, listFields } from '../contacts/fields.ts';
 import type { Actor } from '../core/actor.ts';
 import type { Channel } from '../core/channels.ts';
 import type { Db } from '../core/db/query.ts';
 import { AppError, type FieldError } from '../core/errors.ts';
-import { amountFor, type AmountReader, fromMicros } from '../core/money.ts';
+import { type AmountReader, amountFor, fromMicros } from '../core/money.ts';
 import { knownFieldsOf } from '../core/schema.ts';
 import { formatScheduledDate, parseScheduledDate } from '../core/time.ts';
 import { GIVE_UP_AFTER_MS } from '../messages/load.ts';
@@ -19,7 +20,6 @@ import { findPolicy, hoursFaults } from './policy.ts';
 import { type CampaignIn, type CampaignOut, type CampaignPatch, Hours, type PriceOut } from './schema.ts';
 import { CAMPAIGN, type CampaignEntry, type CampaignRow, listListVersions, type Settings } from './store.ts';
 import { leastText, parseText, STANDARD_FIELDS } from './texts.ts';
-import type { Static } from 'typebox';
 
 const toIso = (date: Date | null): string | null => date?.toISOString() ?? null;
 

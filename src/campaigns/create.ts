@@ -9,7 +9,7 @@ import { setStatementTimeoutMinutes } from '../core/db/transaction.ts';
 import { AppError, invalidFields } from '../core/errors.ts';
 import { createMeter } from '../core/limits.ts';
 import { fromMicros, seesAmounts } from '../core/money.ts';
-import { DEFAULT_NUMBER_RULES, type NumberRules, parsePhone, type PhoneDetails } from '../core/phone.ts';
+import { DEFAULT_NUMBER_RULES, type NumberRules, type PhoneDetails, parsePhone } from '../core/phone.ts';
 import { SECOND_MS } from '../core/time.ts';
 import { DEFAULT_AFTER_SECONDS, type Times } from '../messages/fallback-store.ts';
 import { DEFAULT_VALIDITY_MS } from '../messages/load.ts';
@@ -31,8 +31,8 @@ import {
   countAllRecipients,
   NO_PACE,
   type Pace,
-  readNewSettings,
   type ReadSettings,
+  readNewSettings,
   refuseWithoutScope,
 } from './campaign.ts';
 import { confirmCampaign, takeBackConfirmation, updateJobDueNow } from './lifecycle.ts';

@@ -1,8 +1,8 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { type CampaignApi, openCampaignApi } from '../../test/support/campaigns/api.ts';
 import { one, sql } from '../core/db/query.ts';
 import type { NewAccount } from '../operate/account-commands.ts';
-import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 
 let api: CampaignApi;
 let account: NewAccount;

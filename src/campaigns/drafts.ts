@@ -1,3 +1,4 @@
+import { type Static, Type } from 'typebox';
 import type { Actor } from '../core/actor.ts';
 import { as, columns, type Db, exec, many, maybeOne, one, type RowOf, sql } from '../core/db/query.ts';
 import { tenant, tenantTransaction } from '../core/db/transaction.ts';
@@ -6,7 +7,6 @@ import { type App, type PlatformDeps, withExamples } from '../core/http/app.ts';
 import { requireScope } from '../core/http/auth.ts';
 import { jsonText } from '../core/http/body.ts';
 import { id, instant, orNull } from '../core/schema.ts';
-import { type Static, Type } from 'typebox';
 
 const DraftId = Type.Object({ id: Type.String({ format: 'uuid' }) });
 

@@ -1,3 +1,4 @@
+import { afterAll, describe, expect, test } from 'vitest';
 import { mobileNumbers } from '../../test/support/campaigns/campaign.ts';
 import { type CampaignStage, openCampaignStage } from '../../test/support/campaigns/stage.ts';
 import { createTestDatabase } from '../../test/support/database.ts';
@@ -12,7 +13,6 @@ import { toCampaignOut } from './campaign.ts';
 import { cancelCampaign, pauseCampaign } from './lifecycle.ts';
 import { findRecipients, toRecipientOut } from './recipients.ts';
 import { type CampaignRow, findCampaign } from './store.ts';
-import { afterAll, describe, expect, test } from 'vitest';
 
 const database = await createTestDatabase();
 const { pool } = database;

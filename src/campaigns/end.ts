@@ -1,4 +1,5 @@
-import { type Db, exec, maybeOne, one, sql, type Sql } from '../core/db/query.ts';
+import type { Pool } from 'pg';
+import { type Db, exec, maybeOne, one, type Sql, sql } from '../core/db/query.ts';
 import { transaction } from '../core/db/transaction.ts';
 import { MINUTE_MS } from '../core/time.ts';
 import { countCampaignChunks } from '../dispatch/store.ts';
@@ -9,7 +10,6 @@ import { moveCountriesToDone } from './production-store.ts';
 import * as run from './run.ts';
 import { freezeMore, type Job, NOTHING_TO_DO, returnReserve, type Step, updateRunCounters } from './run.ts';
 import type { Settings } from './store.ts';
-import type { Pool } from 'pg';
 
 type Confirmed = {
   readonly accountId: number;

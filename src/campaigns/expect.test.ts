@@ -1,7 +1,7 @@
+import { expect, test } from 'vitest';
 import { bitOf } from '../core/channels.ts';
 import type { GoalRow } from './audience.ts';
 import { expectChannels } from './review.ts';
-import { expect, test } from 'vitest';
 
 const [SMS, WHATSAPP] = [bitOf('SMS'), bitOf('WHATSAPP')];
 const row = (more: Partial<GoalRow>): GoalRow => ({

@@ -1,3 +1,4 @@
+import { afterAll, beforeEach, expect, test } from 'vitest';
 import { mobileNumbers } from '../../test/support/campaigns/campaign.ts';
 import { type CampaignStage, openCampaignStage, PRICE_MICROS } from '../../test/support/campaigns/stage.ts';
 import { createScriptedRevoke, type ScriptedRevoke } from '../../test/support/carriers/scripted-revoke.ts';
@@ -8,7 +9,6 @@ import { exec, many, one, sql } from '../core/db/query.ts';
 import type { StatusName } from '../core/message-state.ts';
 import { EXPIRED_BY_US } from '../messages/store.ts';
 import { moveToAccepted } from '../messages/unknown-outcomes.ts';
-import { afterAll, beforeEach, expect, test } from 'vitest';
 
 const database = await createTestDatabase();
 const { pool } = database;

@@ -1,3 +1,4 @@
+import type { Pool } from 'pg';
 import { bitOf } from '../core/channels.ts';
 import { boundsOf } from '../core/ids.ts';
 import { isFinal, nameOfStatus, STATUS } from '../core/message-state.ts';
@@ -5,8 +6,8 @@ import { CANCELLED } from '../messages/cancellation.ts';
 import { endMessages } from '../messages/end.ts';
 import { deleteCampaignEnds, insertCampaignEnds } from '../messages/events.ts';
 import { withdrawFromQueue } from '../messages/expiry.ts';
-import { NOT_TRIED, restMs, triggersFallback, UNKNOWN_WAIT_MS } from '../messages/fallback-store.ts';
 import { type RevocableMessage, type Revoke, revokeMessages, toNotTried } from '../messages/fallback.ts';
+import { NOT_TRIED, restMs, triggersFallback, UNKNOWN_WAIT_MS } from '../messages/fallback-store.ts';
 import { chainOf, isCombined } from './audience.ts';
 import { type Choice, createChooser, createMaxCost, findKnownOf, type Obstacle, quietMs } from './choose.ts';
 import { timesOf } from './create.ts';
@@ -22,7 +23,6 @@ import {
   type Step,
   updateRunCounters,
 } from './run.ts';
-import type { Pool } from 'pg';
 
 /** Used instead of a status: the time of the channel is over, and the message may still be delivered. */
 const TIME_OVER = -1;

@@ -1,7 +1,9 @@
+import { fc, test as propertyTest } from '@fast-check/vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { testDatabase } from '../../test/support/database.ts';
 import { createAccountWithCredit } from '../../test/support/money.ts';
 import { runs } from '../../test/support/runs.ts';
-import { bitOf, type Channel, CHANNELS } from '../core/channels.ts';
+import { bitOf, CHANNELS, type Channel } from '../core/channels.ts';
 import { exec, many, one, plainArray, sql } from '../core/db/query.ts';
 import { tenantTransaction } from '../core/db/transaction.ts';
 import { countParts } from '../smpp/text.ts';
@@ -17,8 +19,6 @@ import {
   sumGoal,
 } from './audience.ts';
 import { parseText } from './texts.ts';
-import { fc, test as propertyTest } from '@fast-check/vitest';
-import { beforeAll, expect, test } from 'vitest';
 
 const { pool } = testDatabase();
 

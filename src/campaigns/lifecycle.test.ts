@@ -1,3 +1,4 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type CampaignApi, openCampaignApi } from '../../test/support/campaigns/api.ts';
 import { countLockWaits } from '../../test/support/lock-waits.ts';
 import { readBooks } from '../../test/support/money.ts';
@@ -9,7 +10,6 @@ import { insertChunks } from '../dispatch/store.ts';
 import { topUp } from '../money/credit.ts';
 import type { NewAccount } from '../operate/account-commands.ts';
 import { statusAllows } from './store.ts';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 
 const PRICE_MICROS = 70_000;
 const READY = {

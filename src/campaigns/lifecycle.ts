@@ -1,6 +1,7 @@
+import type { Pool } from 'pg';
 import { type Author, operatorAuthor, recordAudit } from '../accounts/audit.ts';
 import type { Actor } from '../core/actor.ts';
-import { type Db, exec, many, maybeOne, plainArray, sql, type Sql } from '../core/db/query.ts';
+import { type Db, exec, many, maybeOne, plainArray, type Sql, sql } from '../core/db/query.ts';
 import { setStatementTimeoutMinutes, transaction } from '../core/db/transaction.ts';
 import { AppError, type FieldError, invalidFields } from '../core/errors.ts';
 import { fromMicros, seesAmounts } from '../core/money.ts';
@@ -23,7 +24,6 @@ import {
   statusAllows,
   wakeCampaign,
 } from './store.ts';
-import type { Pool } from 'pg';
 
 type AtTime = { readonly now: Date };
 
@@ -268,7 +268,7 @@ export async function takeBackConfirmation(
 
 /**
  * Makes every campaign that sends one of these templates due now, so that workers pause those that may no longer send
- * it (`worker/auto-pause.ts`). Called when templates change, in the same transaction.
+ * it (`campaigns/runner.ts`). Called when templates change, in the same transaction.
  */
 export async function wakeCampaignsUsing(tx: Db, templates: readonly TemplateKey[]): Promise<void> {
   if (templates.length === 0) return;

@@ -1,11 +1,11 @@
+import fc from 'fast-check';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type CampaignApi, openCampaignApi } from '../../test/support/campaigns/api.ts';
 import { readBooks } from '../../test/support/money.ts';
 import { runs } from '../../test/support/runs.ts';
 import { one, sql } from '../core/db/query.ts';
 import type { NewAccount } from '../operate/account-commands.ts';
 import { statusAllows } from './store.ts';
-import fc from 'fast-check';
-import { afterAll, beforeAll, expect, test } from 'vitest';
 
 const UNIT_MICROS = 35_000;
 const CREDIT_MICROS = 10 * UNIT_MICROS;

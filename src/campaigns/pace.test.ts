@@ -1,6 +1,6 @@
+import { expect, test } from 'vitest';
 import { createPaceMeter } from './create.ts';
 import { CAMPAIGN, type CampaignEntry } from './store.ts';
-import { expect, test } from 'vitest';
 
 const START = Date.parse('2026-11-21T09:00:00Z');
 const at = (seconds: number): Date => new Date(START + seconds * 1000);

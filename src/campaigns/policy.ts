@@ -1,3 +1,4 @@
+import { type Static, Type } from 'typebox';
 import { type Author, recordAudit } from '../accounts/audit.ts';
 import { as, columns, type Db, maybeOne, one, type RowOf, sql, textArray } from '../core/db/query.ts';
 import { tenant, tenantTransaction } from '../core/db/transaction.ts';
@@ -6,7 +7,6 @@ import { type App, type PlatformDeps, withExamples } from '../core/http/app.ts';
 import { requireScope } from '../core/http/auth.ts';
 import { knownFieldsOf } from '../core/schema.ts';
 import { isSender } from '../messages/prepare.ts';
-import { type Static, Type } from 'typebox';
 
 const time = (description: string) =>
   Type.String({ pattern: '^([01]\\d|2[0-3]):[0-5]\\d$', 'x-message': 'must be a time such as 21:00', description });

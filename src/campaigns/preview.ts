@@ -1,15 +1,17 @@
+import { type Static, Type } from 'typebox';
+import { Value } from 'typebox/value';
 import { refuseOutsidePlan } from '../accounts/accounts.ts';
 import { type FieldRow, listFields } from '../contacts/fields.ts';
 import { findBook } from '../contacts/limits.ts';
 import type { Actor } from '../core/actor.ts';
 import { bitOf, type Channel } from '../core/channels.ts';
-import { as, columns, type Db, many, type RowOf, sql, type Sql } from '../core/db/query.ts';
+import { as, columns, type Db, many, type RowOf, type Sql, sql } from '../core/db/query.ts';
 import { setStatementTimeoutMinutes, tenant, tenantTransaction } from '../core/db/transaction.ts';
 import { type App, type PlatformDeps, withExamples } from '../core/http/app.ts';
 import { assertScope, requireScope } from '../core/http/auth.ts';
 import { idempotentHandler } from '../core/http/idempotency.ts';
 import { amountFor, shownAmount } from '../core/money.ts';
-import { DEFAULT_NUMBER_RULES, prefixTable, type PrefixTable } from '../core/phone.ts';
+import { DEFAULT_NUMBER_RULES, type PrefixTable, prefixTable } from '../core/phone.ts';
 import { channelName, id, orNull } from '../core/schema.ts';
 import { findBalance } from '../money/credit.ts';
 import { countParts } from '../smpp/text.ts';
@@ -24,7 +26,7 @@ import {
   SKIP_REASONS,
   type SkipReason,
 } from './audience.ts';
-import { checkSettings, checkTemplates, readNewSettings, type ReadSettings } from './campaign.ts';
+import { checkSettings, checkTemplates, type ReadSettings, readNewSettings } from './campaign.ts';
 import { loadPlan, readNumbers } from './create.ts';
 import { CampaignIn } from './schema.ts';
 import { listListVersions, type Settings } from './store.ts';
@@ -37,8 +39,6 @@ import {
   type StandardField,
   valuesSql,
 } from './texts.ts';
-import { type Static, Type } from 'typebox';
-import { Value } from 'typebox/value';
 
 const { sendingMode, smsSender, smsBody, rcsAgentId, rcsTemplateId, rcsTrafficType, ...form } = CampaignIn.properties;
 const { whatsappPhoneNumberId, whatsappTemplateId, contactListIds } = form;

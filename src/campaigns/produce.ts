@@ -4,7 +4,7 @@ import { bitOf, type Channel } from '../core/channels.ts';
 import { newId } from '../core/ids.ts';
 import { MINUTE_MS, SECOND_MS } from '../core/time.ts';
 import { insertChunks } from '../dispatch/store.ts';
-import { insertMessages, newMessage, type NewMessage, type Queued } from '../messages/new-messages.ts';
+import { insertMessages, type NewMessage, newMessage, type Queued } from '../messages/new-messages.ts';
 import { chainOf, isCombined } from './audience.ts';
 import { type Choice, type Choose, createChooser, findKnownOf, type Obstacle, quietMs } from './choose.ts';
 import { timesOf } from './create.ts';

@@ -20,15 +20,15 @@ import {
   one,
   onePlan,
   plainArray,
-  raw,
   type RowOf,
-  sql,
+  raw,
   type Sql,
+  sql,
 } from '../core/db/query.ts';
 import { listTemplateVariables } from '../templates/store.ts';
 import { chainOf } from './audience.ts';
 import type { Job, Step } from './run.ts';
-import { type CustomField, parseText, type Piece, renderSql, valuesSql } from './texts.ts';
+import { type CustomField, type Piece, parseText, renderSql, valuesSql } from './texts.ts';
 
 /** Loads the content that a campaign sends on each channel of its mode. */
 export async function loadTexts({ tx, campaign }: Pick<Step, 'tx' | 'campaign'>): Promise<Texts> {

@@ -1,6 +1,6 @@
+import { expect, test } from 'vitest';
 import { HOUR_MS } from '../core/time.ts';
 import { quietMs } from './choose.ts';
-import { expect, test } from 'vitest';
 
 const NIGHT = { from: '21:00', to: '08:00' };
 const at = (text: string): Date => new Date(text);

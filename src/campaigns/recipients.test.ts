@@ -1,3 +1,4 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { type CampaignApi, openCampaignApi } from '../../test/support/campaigns/api.ts';
 import { newMessage } from '../../test/support/queue.ts';
 import type { Channel } from '../core/channels.ts';
@@ -5,7 +6,6 @@ import { exec, sql } from '../core/db/query.ts';
 import { STATUS } from '../core/message-state.ts';
 import { insertMessages } from '../messages/new-messages.ts';
 import type { NewAccount } from '../operate/account-commands.ts';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 
 let api: CampaignApi;
 let account: NewAccount;

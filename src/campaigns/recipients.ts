@@ -1,8 +1,9 @@
+import { type Static, Type } from 'typebox';
 import type { Author } from '../accounts/audit.ts';
 import { findBook } from '../contacts/limits.ts';
 import type { Actor } from '../core/actor.ts';
 import { bitOf, type Channel } from '../core/channels.ts';
-import { as, columns, type Db, join, many, one, plainArray, type RowOf, sql, type Sql } from '../core/db/query.ts';
+import { as, columns, type Db, join, many, one, plainArray, type RowOf, type Sql, sql } from '../core/db/query.ts';
 import { setStatementTimeoutMinutes } from '../core/db/transaction.ts';
 import { AppError, invalidFields } from '../core/errors.ts';
 import { firstIdAt } from '../core/ids.ts';
@@ -15,7 +16,6 @@ import { isCombined, type Plan, type RecipientRange, recipientsSql } from './aud
 import { createCampaign, listUnreadable, loadPlan } from './create.ts';
 import { CampaignIn } from './schema.ts';
 import { CAMPAIGN, type CampaignRow, findCampaign } from './store.ts';
-import { type Static, Type } from 'typebox';
 
 type RecipientStatus = StatusName | 'PENDING' | 'SKIPPED';
 const STATUSES: readonly RecipientStatus[] = ['PENDING', 'SKIPPED', ...STATUS_NAMES];

@@ -1,3 +1,5 @@
+import fc from 'fast-check';
+import { afterAll, expect, test } from 'vitest';
 import { mobileNumbers } from '../../test/support/campaigns/campaign.ts';
 import { type CampaignStage, openCampaignStage } from '../../test/support/campaigns/stage.ts';
 import { createTestDatabase } from '../../test/support/database.ts';
@@ -9,8 +11,6 @@ import { exec, many, one, sql } from '../core/db/query.ts';
 import { isFinal, STATUS } from '../core/message-state.ts';
 import { insertChunks, type NewChunk } from '../dispatch/store.ts';
 import { chainOf } from './audience.ts';
-import fc from 'fast-check';
-import { afterAll, expect, test } from 'vitest';
 
 const database = await createTestDatabase();
 const { pool } = database;

@@ -1,8 +1,8 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { type CampaignApi, openCampaignApi } from '../../test/support/campaigns/api.ts';
 import { exec, many, one, sql } from '../core/db/query.ts';
 import type { NewAccount } from '../operate/account-commands.ts';
 import { insertTemplate } from '../templates/store.ts';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 
 let api: CampaignApi;
 let account: NewAccount;

@@ -1,3 +1,5 @@
+import { type Static, Type } from 'typebox';
+import { Value } from 'typebox/value';
 import { refuseOutsidePlan } from '../accounts/accounts.ts';
 import type { Actor } from '../core/actor.ts';
 import { bitOf, type Channel } from '../core/channels.ts';
@@ -11,10 +13,8 @@ import { channelName, orNull } from '../core/schema.ts';
 import { findBalance } from '../money/credit.ts';
 import { chainOf, type GoalRow, listGoalRows, sumGoal } from './audience.ts';
 import { checkSettings, checkTemplates, readNewSettings, toSkipped } from './campaign.ts';
-import { planUnsaved, PreviewIn } from './preview.ts';
+import { PreviewIn, planUnsaved } from './preview.ts';
 import { CampaignIn, Skipped } from './schema.ts';
-import { type Static, Type } from 'typebox';
-import { Value } from 'typebox/value';
 
 const { sendingMode, smsSender, smsBody, rcsAgentId, rcsTemplateId, rcsTrafficType, ...more } = PreviewIn.properties;
 

@@ -1,9 +1,9 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type CampaignApi, openCampaignApi } from '../../test/support/campaigns/api.ts';
 import { readBooks } from '../../test/support/money.ts';
 import { listAuditEntries } from '../accounts/audit.ts';
 import { many, sql } from '../core/db/query.ts';
 import type { NewAccount } from '../operate/account-commands.ts';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 
 const IN_A_DAY = new Date(Date.now() + 86_400_000);
 const SMS = { name: 'Spring', sendingMode: 'SMS', smsSender: 'ACME', smsBody: 'Hello {{firstName|you}}' };

@@ -1,9 +1,10 @@
+import { Type } from 'typebox';
 import { refuseOutsidePlan } from '../accounts/accounts.ts';
 import type { Actor } from '../core/actor.ts';
 import type { Db } from '../core/db/query.ts';
 import { tenant, tenantTransaction } from '../core/db/transaction.ts';
 import { AppError } from '../core/errors.ts';
-import { type App, offsetOf, pageFields, pageOf, PageOf, type PlatformDeps, withExamples } from '../core/http/app.ts';
+import { type App, offsetOf, PageOf, type PlatformDeps, pageFields, pageOf, withExamples } from '../core/http/app.ts';
 import { requireScope } from '../core/http/auth.ts';
 import { idempotentTx } from '../core/http/idempotency.ts';
 import type { Accept } from '../messages/accept.ts';
@@ -17,23 +18,22 @@ import { previewRoutes } from './preview.ts';
 import {
   AgainIn,
   findRecipients,
-  recipientFilterFields,
   RecipientOut,
+  recipientFilterFields,
   repeatCampaign,
   toRecipientOut,
 } from './recipients.ts';
 import { reviewRoutes } from './review.ts';
 import * as schema from './schema.ts';
 import {
-  campaignFilterFields,
   type CampaignRow,
+  campaignFilterFields,
   countCampaigns,
   findCampaign,
   listCampaigns,
   readFilter,
 } from './store.ts';
 import { testRoutes } from './test-send.ts';
-import { Type } from 'typebox';
 
 const PATH = '/api/partner-gateway/v1/campaigns';
 const ONE = `${PATH}/:id`;

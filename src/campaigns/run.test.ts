@@ -1,3 +1,4 @@
+import { beforeEach, expect, test } from 'vitest';
 import { mobileNumbers } from '../../test/support/campaigns/campaign.ts';
 import { type CampaignStage, openCampaignStage, PRICE_MICROS } from '../../test/support/campaigns/stage.ts';
 import { testDatabase } from '../../test/support/database.ts';
@@ -6,7 +7,6 @@ import { countTurns } from '../../test/support/loop-turns.ts';
 import { readBooks } from '../../test/support/money.ts';
 import { reset } from '../../test/support/reset.ts';
 import { exec, many, one, sql } from '../core/db/query.ts';
-import { beforeEach, expect, test } from 'vitest';
 
 const { pool } = testDatabase();
 

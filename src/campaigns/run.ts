@@ -1,3 +1,4 @@
+import type { Pool, PoolClient } from 'pg';
 import type { TrafficType } from '../channels/carrier.ts';
 import {
   as,
@@ -21,7 +22,6 @@ import type { Lookups } from '../messages/prepare.ts';
 import { freezeUpTo, settleFrozen } from '../money/credit.ts';
 import type { PlanPrice, SendingMode } from './audience.ts';
 import { CAMPAIGN, type CampaignStatus, type Fallback, type QuietHours, statusAllows, UNFINISHED } from './store.ts';
-import type { Pool, PoolClient } from 'pg';
 
 type StepScope = Pick<Step, 'tx' | 'job' | 'campaign'>;
 

@@ -1,13 +1,14 @@
+import type { Pool } from 'pg';
 import { recordAudit, systemAuthor } from '../accounts/audit.ts';
 import { giveWay, type Task } from '../core/background.ts';
-import { as, columns, type Db, one, type RowOf, sql, type Sql } from '../core/db/query.ts';
+import { as, columns, type Db, one, type RowOf, type Sql, sql } from '../core/db/query.ts';
 import { AccountAway } from '../core/errors.ts';
 import type { Log } from '../core/log.ts';
 import { MINUTE_MS } from '../core/time.ts';
 import { moveChunksToParked } from '../dispatch/store.ts';
 import { CAMPAIGNS_CHANNEL } from '../messages/events.ts';
 import type { Revoke } from '../messages/fallback.ts';
-import { announce, type AnnounceDeps } from '../messages/new-messages.ts';
+import { type AnnounceDeps, announce } from '../messages/new-messages.ts';
 import type { Lookups } from '../messages/prepare.ts';
 import { isCombined, recipientsSql } from './audience.ts';
 import { loadPlan, RECIPIENTS_PER_STEP } from './create.ts';
@@ -30,13 +31,12 @@ import {
   moveToPausedFor,
   NOTHING_TO_DO,
   runStep,
-  settleSpare,
   type Step,
   type StepResult,
+  settleSpare,
   updateRunCounters,
 } from './run.ts';
 import { CAMPAIGN } from './store.ts';
-import type { Pool } from 'pg';
 
 type CampaignRunnerDeps = AnnounceDeps & {
   readonly pool: Pool;

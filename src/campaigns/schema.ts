@@ -1,10 +1,10 @@
+import { type Static, Type } from 'typebox';
 import { shownAmount } from '../core/money.ts';
 import { id, instant, orNull } from '../core/schema.ts';
 import { Fallback } from '../messages/send-schema.ts';
 import { trafficType } from '../templates/schema.ts';
 import { SENDING_MODES } from './audience.ts';
 import { QuietHours } from './policy.ts';
-import { type Static, Type } from 'typebox';
 
 const MAX_LISTS = 1000;
 const MAX_DESTINATIONS = 100_000;

@@ -1,9 +1,9 @@
+import { expect, test } from 'vitest';
 import { openCampaignStage } from '../../test/support/campaigns/stage.ts';
 import { testDatabase } from '../../test/support/database.ts';
 import { many, sql } from '../core/db/query.ts';
 import { transaction } from '../core/db/transaction.ts';
 import { addPool, addPoolNumber, createSenderRules, pickNumber, setSenderRule } from '../routing/sender-rules.ts';
-import { expect, test } from 'vitest';
 
 const { pool } = testDatabase();
 

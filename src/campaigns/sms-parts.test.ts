@@ -1,8 +1,8 @@
+import { fc, test as propertyTest } from '@fast-check/vitest';
+import { expect, test } from 'vitest';
 import { testDatabase } from '../../test/support/database.ts';
 import { many, sql, textArray } from '../core/db/query.ts';
 import { countParts } from '../smpp/text.ts';
-import { fc, test as propertyTest } from '@fast-check/vitest';
-import { expect, test } from 'vitest';
 
 const { pool } = testDatabase();
 

@@ -1,6 +1,6 @@
-import { CAMPAIGN, MOVES } from './store.ts';
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
+import { CAMPAIGN, MOVES } from './store.ts';
 
 const PAGE = readFileSync(new URL('../../docs/message-states.md', import.meta.url), 'utf8');
 const ROW = /^\| `(\w+)` \| ([\d, ]+) \| (yes|no|) ?\| ([\d, ]+|gone) \|/gm;

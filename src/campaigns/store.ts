@@ -1,3 +1,4 @@
+import { type Static, Type } from 'typebox';
 import type { TrafficType } from '../channels/carrier.ts';
 import {
   as,
@@ -11,17 +12,16 @@ import {
   maybeOne,
   one,
   plainArray,
-  raw,
   type RowOf,
-  sql,
+  raw,
   type Sql,
+  sql,
   textArray,
 } from '../core/db/query.ts';
 import { invalidFields } from '../core/errors.ts';
 import { DAY_MS } from '../core/time.ts';
 import { CAMPAIGNS_CHANNEL } from '../messages/events.ts';
 import { type Goal, SENDING_MODES, type SendingMode } from './audience.ts';
-import { type Static, Type } from 'typebox';
 
 /** The specification's campaign statuses. */
 export const CAMPAIGN = { DRAFT: 0, READY: 1, SENDING: 2, COMPLETED: 3, FAILED: 4 } as const;
@@ -34,7 +34,7 @@ const OPEN = [DRAFT, READY] as const;
 export const UNFINISHED = join([READY, SENDING].map(constant), ', ');
 
 /**
- * The moves of a campaign, with the statuses before and after each. The WHERE clauses of the statements in the sql.ts
+ * The moves of a campaign, with the statuses before and after each. The WHERE clauses of the statements in the store
  * files take their statuses from here (`statusAllows`), and docs/message-states.md shows the same table (states.test.ts
  * compares them). `confirmed`: true if the campaign must have been confirmed, false if it must not; if it is omitted,
  * both are allowed.

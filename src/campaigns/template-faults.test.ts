@@ -1,3 +1,4 @@
+import { beforeEach, expect, test } from 'vitest';
 import { mobileNumbers } from '../../test/support/campaigns/campaign.ts';
 import { type CampaignStage, openCampaignStage } from '../../test/support/campaigns/stage.ts';
 import { testDatabase } from '../../test/support/database.ts';
@@ -7,7 +8,6 @@ import { exec, many, one, sql } from '../core/db/query.ts';
 import { transaction } from '../core/db/transaction.ts';
 import { receiveTemplateChanges } from '../templates/sync.ts';
 import { resumeCampaign, wakeCampaignsUsing } from './lifecycle.ts';
-import { beforeEach, expect, test } from 'vitest';
 
 const { pool } = testDatabase();
 

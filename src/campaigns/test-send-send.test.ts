@@ -1,9 +1,9 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { type CampaignApi, openCampaignApi } from '../../test/support/campaigns/api.ts';
 import { readBooks } from '../../test/support/money.ts';
 import { exec, many, sql } from '../core/db/query.ts';
 import { newId } from '../core/ids.ts';
 import type { NewAccount } from '../operate/account-commands.ts';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 
 let api: CampaignApi;
 let account: NewAccount;

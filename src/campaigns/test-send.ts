@@ -1,8 +1,10 @@
+import { type Static, Type } from 'typebox';
+import { Value } from 'typebox/value';
 import { type Author, recordAudit } from '../accounts/audit.ts';
 import { listFields } from '../contacts/fields.ts';
 import type { Actor } from '../core/actor.ts';
 import { bitOf, type Channel } from '../core/channels.ts';
-import { as, columns, type Db, many, plainArray, type RowOf, sql, type Sql } from '../core/db/query.ts';
+import { as, columns, type Db, many, plainArray, type RowOf, type Sql, sql } from '../core/db/query.ts';
 import { tenant } from '../core/db/transaction.ts';
 import { AppError, invalidFields } from '../core/errors.ts';
 import { type App, type PlatformDeps, withExamples } from '../core/http/app.ts';
@@ -19,8 +21,6 @@ import { ReviewIn } from './review.ts';
 import { CampaignId } from './schema.ts';
 import { type CampaignRow, findCampaign, type Settings } from './store.ts';
 import { parseText, renderSql, valuesSql } from './texts.ts';
-import { type Static, Type } from 'typebox';
-import { Value } from 'typebox/value';
 
 const TestIn = Type.Union([
   Type.Object({

@@ -1,10 +1,10 @@
+import { fc, test as propertyTest } from '@fast-check/vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { testDatabase } from '../../test/support/database.ts';
 import { expectLinear } from '../../test/support/linear.ts';
 import { createAccountWithCredit } from '../../test/support/money.ts';
-import { type Db, exec, one, sql, type Sql } from '../core/db/query.ts';
+import { type Db, exec, one, type Sql, sql } from '../core/db/query.ts';
 import { fixedText, leastText, parseText, readsContact, renderSql, valuesSql } from './texts.ts';
-import { fc, test as propertyTest } from '@fast-check/vitest';
-import { beforeAll, expect, test } from 'vitest';
 
 const { pool } = testDatabase();
 

@@ -1,5 +1,5 @@
 import type { FieldRow } from '../contacts/fields.ts';
-import { join, sql, type Sql } from '../core/db/query.ts';
+import { join, type Sql, sql } from '../core/db/query.ts';
 import { splitPlaceholders } from '../core/schema.ts';
 
 /** The placeholders for which every contact has a field. */

@@ -1,6 +1,6 @@
-import { needsBody, readCaller } from './directory.ts';
 import { createHash } from 'node:crypto';
 import { expect, test } from 'vitest';
+import { needsBody, readCaller } from './directory.ts';
 
 const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex');
 const TOKEN = 'pQ3nW7xK9sT1vZ5bC8dF2gH4jL6mR0yA-uE_iO7kX2w';

@@ -1,3 +1,4 @@
+import { beforeAll, expect, test } from 'vitest';
 import { commandsOn } from '../../test/support/command.ts';
 import { testDatabase } from '../../test/support/database.ts';
 import { exec, sql } from '../core/db/query.ts';
@@ -5,7 +6,6 @@ import { createSecretKey, seal } from '../core/secrets.ts';
 import { createAccount } from '../operate/account-commands.ts';
 import { insertConnection } from '../routing/connection-store.ts';
 import { listObstacles, registerCellCommands } from './move.ts';
-import { beforeAll, expect, test } from 'vitest';
 
 const [first, second] = [testDatabase(), testDatabase()];
 const secretKey = createSecretKey(Buffer.alloc(32, 1));

@@ -1,7 +1,11 @@
+import { pipeline } from 'node:stream/promises';
+import { setTimeout as delay } from 'node:timers/promises';
+import pg, { type Client, type Pool } from 'pg';
+import { from, to } from 'pg-copy-streams';
 import { notifyAccountChange } from '../accounts/accounts.ts';
 import { CURRENT_SCHEMA } from '../core/db/migrate.ts';
 import { clientConfig, createPool, serversOf, setUp, TYPES, waitForPrimary } from '../core/db/pool.ts';
-import { type Db, exec, inlineValues, join, many, one, raw, sql, type Sql } from '../core/db/query.ts';
+import { type Db, exec, inlineValues, join, many, one, raw, type Sql, sql } from '../core/db/query.ts';
 import { explainDatabaseError, StartupError } from '../core/db/startup-error.ts';
 import { repeatedTransaction, setStatementTimeoutMinutes } from '../core/db/transaction.ts';
 import { AppError } from '../core/errors.ts';
@@ -9,10 +13,6 @@ import type { Log } from '../core/log.ts';
 import { WAKE_CHANNEL } from '../dispatch/pump.ts';
 import { notifyRoutingChange } from '../routing/connection-store.ts';
 import { WEBHOOKS_CHANNEL } from '../webhooks/outbox.ts';
-import { pipeline } from 'node:stream/promises';
-import { setTimeout as delay } from 'node:timers/promises';
-import pg, { type Client, type Pool } from 'pg';
-import { from, to } from 'pg-copy-streams';
 
 /** The database of a cell. */
 export type Cell = AsyncDisposable & {

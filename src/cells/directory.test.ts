@@ -1,3 +1,7 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import type { Pool } from 'pg';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { testDatabase } from '../../test/support/database.ts';
 import { until } from '../../test/support/until.ts';
 import { generateKeyValue } from '../accounts/api-keys.ts';
@@ -16,10 +20,6 @@ import {
   openDirectory,
   updateCell,
 } from './directory.ts';
-import { createHash, randomBytes } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
-import type { Pool } from 'pg';
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 
 const own = testDatabase({ empty: true });
 const [first, second] = [testDatabase(), testDatabase()];

@@ -1,3 +1,8 @@
+import { createHash } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import type { Pool } from 'pg';
 import { hashOfKey } from '../accounts/api-keys.ts';
 import { hashOfToken } from '../accounts/sessions.ts';
 import { endsWithin, startLoop } from '../core/background.ts';
@@ -8,11 +13,6 @@ import { explainDatabaseError } from '../core/db/startup-error.ts';
 import { groupCommit } from '../core/db/transaction.ts';
 import type { Log } from '../core/log.ts';
 import { readCredentials } from '../core/secrets.ts';
-import { createHash } from 'node:crypto';
-import type { IncomingHttpHeaders } from 'node:http';
-import { setTimeout as delay } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
-import type { Pool } from 'pg';
 
 const DIRECTORY_MIGRATIONS = fileURLToPath(new URL('../../db/directory', import.meta.url));
 

@@ -1,3 +1,5 @@
+import type { Pool } from 'pg';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { listChunks, queueMessages, resultOf, statesOf } from '../../test/support/queue.ts';
 import { receipt } from '../../test/support/receipts.ts';
 import { openTwoCells, type TwoCells } from '../../test/support/two-cells.ts';
@@ -20,8 +22,6 @@ import { type Cell, hold, isCopied, isWork, listTables, own, release } from './c
 import { listMovedAccounts } from './directory.ts';
 import { clearMoved, findAway, matchConnections, moveAccount, settle } from './move.ts';
 import { passOn } from './pass-on.ts';
-import type { Pool } from 'pg';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
 let cells: TwoCells;
 let [a, b]: [Cell, Cell] = [] as never;

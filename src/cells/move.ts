@@ -1,8 +1,10 @@
+import type { Command } from 'commander';
+import type { Client, Pool } from 'pg';
 import { type Away, findAccount, listAway } from '../accounts/accounts.ts';
 import type { CommandContext } from '../core/cli.ts';
 import type { Config } from '../core/config.ts';
 import { createPartitions, listEndedDays } from '../core/db/partitions.ts';
-import { type Db, exec, many, maybeOne, one, raw, sql, type Sql } from '../core/db/query.ts';
+import { type Db, exec, many, maybeOne, one, raw, type Sql, sql } from '../core/db/query.ts';
 import { setStatementTimeoutMinutes, transaction } from '../core/db/transaction.ts';
 import { AppError } from '../core/errors.ts';
 import { silentLog } from '../core/log.ts';
@@ -24,8 +26,6 @@ import {
   resume,
 } from './copy.ts';
 import { openDirectory, updateCell } from './directory.ts';
-import type { Command } from 'commander';
-import type { Client, Pool } from 'pg';
 
 /** The two cells of a move, and the directory in front of them. */
 type Ends<C> = { readonly source: C; readonly target: C; readonly directory: Pool };

@@ -1,3 +1,4 @@
+import type { Pool } from 'pg';
 import { type Away, listAway } from '../accounts/accounts.ts';
 import { every, type Task } from '../core/background.ts';
 import type { Config } from '../core/config.ts';
@@ -11,7 +12,6 @@ import { insertPassedReceipts, notifyReceipts } from '../messages/receipt-store.
 import { type Cell, type ConnectionIds, openCell } from './copy.ts';
 import { openDirectory } from './directory.ts';
 import { matchConnections, settle } from './move.ts';
-import type { Pool } from 'pg';
 
 const MAX_ROWS = 500;
 

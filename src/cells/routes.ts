@@ -1,10 +1,10 @@
+import { randomUUIDv7 } from 'node:crypto';
+import type { IncomingHttpHeaders, IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { ERRORS } from '../core/errors.ts';
 import { NOT_STORED } from '../core/http/admission.ts';
 import { standardError } from '../core/http/errors.ts';
 import type { Log } from '../core/log.ts';
 import { type Directory, needsBody, readCaller } from './directory.ts';
-import { randomUUIDv7 } from 'node:crypto';
-import type { IncomingHttpHeaders, IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 
 /** `silent` returns the cells that do not respond. */
 type DirectoryDeps = Readonly<{ directory: Directory; silent: () => readonly number[]; log: Log }>;

@@ -1,5 +1,5 @@
-import { parseBaseUrl } from './http-client.ts';
 import { expect, test } from 'vitest';
+import { parseBaseUrl } from './http-client.ts';
 
 test('a URL is split into its origin and a path prefix', () => {
   expect(parseBaseUrl('baseUrl', 'https://api.example/')).toEqual({ origin: 'https://api.example', prefix: '' });

@@ -1,6 +1,6 @@
+import { expect, onTestFinished, test, vi } from 'vitest';
 import type { Outcome, Submission } from './carrier.ts';
 import { createGate, type Gate } from './http-client.ts';
-import { expect, onTestFinished, test, vi } from 'vitest';
 
 const submission: Submission = {
   messageId: '018f0000-0000-7000-8000-000000000001',

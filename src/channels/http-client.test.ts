@@ -1,3 +1,6 @@
+import { createServer, type RequestListener } from 'node:http';
+import { createServer as createTcpServer } from 'node:net';
+import { expect, onTestFinished, test } from 'vitest';
 import {
   createHttpClient,
   type HttpAnswer,
@@ -5,9 +8,6 @@ import {
   type HttpRequest,
   retryAfterMs,
 } from './http-client.ts';
-import { createServer, type RequestListener } from 'node:http';
-import { createServer as createTcpServer } from 'node:net';
-import { expect, onTestFinished, test } from 'vitest';
 
 type Listening = { readonly origin: string; readonly close: () => void };
 

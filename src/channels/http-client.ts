@@ -1,10 +1,10 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { isIP, type LookupFunction } from 'node:net';
+import { buildConnector, Client, type Dispatcher } from 'undici';
 import { USER_AGENT } from '../core/outbound.ts';
 import { trimCharacterEnd } from '../core/schema.ts';
 import type { Outcome, Submission } from './carrier.ts';
 import { createThrottle } from './throttle.ts';
-import type { IncomingHttpHeaders } from 'node:http';
-import { isIP, type LookupFunction } from 'node:net';
-import { buildConnector, Client, type Dispatcher } from 'undici';
 
 /** The base address of an API: everything before the path of a request. */
 type BaseUrl = {

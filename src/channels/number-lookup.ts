@@ -1,11 +1,11 @@
+import type { LookupFunction } from 'node:net';
+import Type, { type Static } from 'typebox';
 import { createHttpClient, type HttpAnswer } from './http-client.ts';
 import { Request } from './http-sms/protocol.ts';
 import { compileRequests, sharedValues } from './http-sms/request.ts';
 import { parseHttpSmsSettings, type Resolved, resolveSettings } from './http-sms/settings.ts';
 import { compilePlace, type Document, type Read, toDocument } from './http-sms/template.ts';
 import { parseSettings } from './settings.ts';
-import type { LookupFunction } from 'node:net';
-import Type, { type Static } from 'typebox';
 
 /** Result of a number lookup. */
 export type Found =

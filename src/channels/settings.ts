@@ -1,6 +1,6 @@
-import { isRecord } from '../core/schema.ts';
 import type { Static, TSchema } from 'typebox';
 import { Value } from 'typebox/value';
+import { isRecord } from '../core/schema.ts';
 
 type ValueError = ReturnType<typeof Value.Errors>[number];
 

@@ -1,5 +1,5 @@
-import { createThrottle, type Throttle } from './throttle.ts';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { createThrottle, type Throttle } from './throttle.ts';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());

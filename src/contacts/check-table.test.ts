@@ -1,7 +1,7 @@
+import { expect, test } from 'vitest';
 import { DEFAULT_NUMBER_RULES } from '../core/phone.ts';
 import type { FieldRow } from './fields.ts';
 import { checkTable, type Table, type TableOptions } from './import-check.ts';
-import { expect, test } from 'vitest';
 
 const createdAt = new Date(0);
 const field = (id: number, name: string, type: FieldRow['type']): FieldRow => ({

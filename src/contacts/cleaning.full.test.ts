@@ -1,11 +1,11 @@
+import { rm } from 'node:fs/promises';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { makeMessyContacts } from '../../test/support/files/messy-contacts.ts';
 import { temporaryFolder } from '../../test/support/temporary-folder.ts';
 import { DEFAULT_NUMBER_RULES } from '../core/phone.ts';
 import { openTemporaryFile } from '../core/storage.ts';
 import { NO_CLEANING } from './import-cleaning.ts';
 import { readFile } from './import-uploads.ts';
-import { rm } from 'node:fs/promises';
-import { afterAll, beforeAll, expect, test } from 'vitest';
 
 let folder: string;
 beforeAll(async () => {

@@ -1,7 +1,7 @@
+import { expect, test } from 'vitest';
 import { expectLinear } from '../../test/support/linear.ts';
 import type { FieldRow } from './fields.ts';
-import { looksLikeHeader, mapColumns, type Mapping } from './import-columns.ts';
-import { expect, test } from 'vitest';
+import { looksLikeHeader, type Mapping, mapColumns } from './import-columns.ts';
 
 const createdAt = new Date(0);
 const fields: FieldRow[] = [

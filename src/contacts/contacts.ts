@@ -1,3 +1,4 @@
+import type { Static } from 'typebox';
 import { type Author, recordAudit } from '../accounts/audit.ts';
 import { bitOf, type Channel } from '../core/channels.ts';
 import type { Db } from '../core/db/query.ts';
@@ -22,7 +23,6 @@ import {
   updateChannels,
   updateContact,
 } from './store.ts';
-import type { Static } from 'typebox';
 
 /**
  * Creates a contact and returns its id. Call it in a transaction. Errors: 400 naming the faulty fields (a number or an

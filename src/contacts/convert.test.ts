@@ -1,12 +1,12 @@
+import { readdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { temporaryFolder } from '../../test/support/temporary-folder.ts';
 import { DEFAULT_NUMBER_RULES } from '../core/phone.ts';
 import { openTemporaryFile } from '../core/storage.ts';
 import { unpackRows } from './import-rows.ts';
 import { type Conversion, convertFile } from './import-thread.ts';
 import { readFile } from './import-uploads.ts';
-import { readdir, rm } from 'node:fs/promises';
-import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
 
 let folder: string;
 beforeAll(async () => {

@@ -1,5 +1,5 @@
-import { decoded, detectEncoding, type Octets } from './import-encoding.ts';
 import { expect, test } from 'vitest';
+import { decoded, detectEncoding, type Octets } from './import-encoding.ts';
 
 /** Splits the bytes into chunks of this size, so that characters are cut. */
 const inChunks = (octets: Buffer, size: number): Octets =>

@@ -1,3 +1,5 @@
+import { type Static, Type } from 'typebox';
+import { Value } from 'typebox/value';
 import { type Author, recordAudit } from '../accounts/audit.ts';
 import { as, columns, type Db, exec, many, maybeOne, one, type RowOf, sql } from '../core/db/query.ts';
 import { tenant, tenantTransaction } from '../core/db/transaction.ts';
@@ -8,8 +10,6 @@ import { idempotentTx } from '../core/http/idempotency.ts';
 import { bodyFaults } from '../core/http/validation.ts';
 import { id, instant } from '../core/schema.ts';
 import { claimBook } from './limits.ts';
-import { type Static, Type } from 'typebox';
-import { Value } from 'typebox/value';
 
 const name = Type.String({
   pattern: '^[A-Za-z][A-Za-z0-9_]{0,62}$',

@@ -1,5 +1,5 @@
-import { guessCountry } from './import-cleaning.ts';
 import { expect, test } from 'vitest';
+import { guessCountry } from './import-cleaning.ts';
 
 function guess(
   numbers: string[],

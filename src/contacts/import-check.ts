@@ -1,7 +1,7 @@
-import { type Channel, CHANNELS } from '../core/channels.ts';
+import { CHANNELS, type Channel } from '../core/channels.ts';
 import { AppError, type FieldError, invalidFields } from '../core/errors.ts';
 import { NUMBER_FAULTS, type NumberRules, type PhoneDetails, readNumber } from '../core/phone.ts';
-import { faultOfType, type FieldRow, type FieldType, type FieldValue, readText } from './fields.ts';
+import { type FieldRow, type FieldType, type FieldValue, faultOfType, readText } from './fields.ts';
 import {
   type Cleaning,
   type CleaningReport,
@@ -9,14 +9,14 @@ import {
   createReporter,
   guessCountry,
   NO_CLEANING,
-  readCleanNumber,
   type Reporter,
+  readCleanNumber,
   splitName,
 } from './import-cleaning.ts';
 import {
   looksLikeHeader,
-  mapColumns,
   type Mapping,
+  mapColumns,
   normalizedName,
   type StandardField,
   type Target,

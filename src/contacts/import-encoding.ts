@@ -1,6 +1,6 @@
-import { badFile } from './import-check.ts';
 import { isAscii, isUtf8 } from 'node:buffer';
 import { readSync } from 'node:fs';
+import { badFile } from './import-check.ts';
 
 /** The encodings of texts that can be read. Only the first four are detected; the others must be requested. */
 export const ENCODINGS = [

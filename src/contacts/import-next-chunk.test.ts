@@ -1,3 +1,4 @@
+import { beforeEach, expect, test } from 'vitest';
 import { testDatabase } from '../../test/support/database.ts';
 import { actor } from '../../test/support/drafts.ts';
 import { formOf } from '../../test/support/http/form.ts';
@@ -8,14 +9,13 @@ import { transaction } from '../core/db/transaction.ts';
 import { silentLog } from '../core/log.ts';
 import { parsePhone } from '../core/phone.ts';
 import { createAccount } from '../operate/account-commands.ts';
+import { importNextChunk } from './import.ts';
 import { EMPTY_REPORT } from './import-cleaning.ts';
 import { type CheckedRow, packRows } from './import-rows.ts';
 import * as db from './import-store.ts';
-import { importNextChunk } from './import.ts';
 import { findBook } from './limits.ts';
 import { removeLists } from './list-members.ts';
 import { createList } from './lists.ts';
-import { beforeEach, expect, test } from 'vitest';
 
 const database = testDatabase();
 

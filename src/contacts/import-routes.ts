@@ -1,13 +1,19 @@
+import type { FileHandle } from 'node:fs/promises';
+import { Readable } from 'node:stream';
+import multipart from '@fastify/multipart';
+import type { FastifyRequest } from 'fastify';
+import type { Pool } from 'pg';
+import { Type } from 'typebox';
 import { tenant, tenantTransaction } from '../core/db/transaction.ts';
 import { AppError } from '../core/errors.ts';
 import {
   type App,
   offsetOf,
-  pageFields,
-  pageOf,
   PageOf,
   PageQuery,
   type PlatformDeps,
+  pageFields,
+  pageOf,
   withExamples,
 } from '../core/http/app.ts';
 import { requireScope } from '../core/http/auth.ts';
@@ -24,6 +30,7 @@ import { noteFormFields } from '../core/http/unknown-fields.ts';
 import { DEFAULT_NUMBER_RULES } from '../core/phone.ts';
 import { openTemporaryFile } from '../core/storage.ts';
 import { listFields } from './fields.ts';
+import { refuseUnknownList, startImport } from './import.ts';
 import { LIMITS } from './import-check.ts';
 import { readSettings } from './import-columns.ts';
 import * as schema from './import-schema.ts';
@@ -31,14 +38,7 @@ import { answerImport, findImportOrThrow } from './import-schema.ts';
 import { countImports, countRejects, listImports, listRejectsWith, rejectsCsv } from './import-store.ts';
 import type { FileKind } from './import-thread.ts';
 import { readFile, readFilePreview } from './import-uploads.ts';
-import { refuseUnknownList, startImport } from './import.ts';
 import { findBook } from './limits.ts';
-import multipart from '@fastify/multipart';
-import type { FastifyRequest } from 'fastify';
-import type { FileHandle } from 'node:fs/promises';
-import { Readable } from 'node:stream';
-import type { Pool } from 'pg';
-import { Type } from 'typebox';
 
 const PATH = '/api/partner-gateway/v1/contacts';
 const tags = ['Contacts'];

@@ -1,7 +1,7 @@
+import { zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import type { FieldError } from '../core/errors.ts';
 import type { PhoneDetails } from '../core/phone.ts';
 import type { FieldValue } from './fields.ts';
-import { zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 
 /** Kinds of faults of a value or a row. Faults of one cause in one field can be cured together. */
 export const CAUSES = [

@@ -1,3 +1,4 @@
+import { type Static, Type } from 'typebox';
 import type { Actor } from '../core/actor.ts';
 import { DELIMITERS } from '../core/csv.ts';
 import type { Db } from '../core/db/query.ts';
@@ -17,7 +18,6 @@ import {
   type UploadRow,
 } from './import-store.ts';
 import type { PreviewedTable } from './import-thread.ts';
-import { type Static, Type } from 'typebox';
 
 const count = (description: string) => Type.Integer({ description });
 

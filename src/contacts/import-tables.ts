@@ -1,8 +1,8 @@
-import { type Delimiter, DELIMITERS, detectDelimiter, readCell, SAMPLE_CHARACTERS } from '../core/csv.ts';
+import { Readable } from 'node:stream';
+import { CsvError, type Parser, parse } from 'csv-parse';
+import { DELIMITERS, type Delimiter, detectDelimiter, readCell, SAMPLE_CHARACTERS } from '../core/csv.ts';
 import { badFile, LIMITS, type RawRow } from './import-check.ts';
 import { decoded, type Encoding, type Octets } from './import-encoding.ts';
-import { CsvError, parse, type Parser } from 'csv-parse';
-import { Readable } from 'node:stream';
 
 /** The line by which Excel writes and reads the delimiter. */
 const SEPARATOR_LINE = /^sep=([,;|\t])\r?\n/i;

@@ -1,3 +1,5 @@
+import { fstatSync, readSync, writeSync } from 'node:fs';
+import { parentPort, workerData } from 'node:worker_threads';
 import type { Delimiter } from '../core/csv.ts';
 import { AppError, type FieldError } from '../core/errors.ts';
 import {
@@ -15,8 +17,6 @@ import { decoded, detectEncoding, type Encoding, type Octets, readOctets } from 
 import { type CheckedRow, lengthOf, MAX_CHUNK_LENGTH, MAX_CHUNK_ROWS, packRows } from './import-rows.ts';
 import { type QuoteOptions, readCsv, readLayout, readVcard, VCARD_COLUMNS } from './import-tables.ts';
 import { readXlsx } from './import-xlsx.ts';
-import { fstatSync, readSync, writeSync } from 'node:fs';
-import { parentPort, workerData } from 'node:worker_threads';
 
 /** Kind of the file as the request states it. Whether a table is CSV or XLSX is detected from the content. */
 export type FileKind = 'table' | 'vcard';

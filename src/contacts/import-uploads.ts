@@ -1,3 +1,10 @@
+import { fstatSync } from 'node:fs';
+import type { FileHandle } from 'node:fs/promises';
+import { promisify } from 'node:util';
+import { type ResourceLimits, Worker } from 'node:worker_threads';
+import { zstdCompress, zstdDecompress } from 'node:zlib';
+import multipart from '@fastify/multipart';
+import { type Static, Type } from 'typebox';
 import type { Actor } from '../core/actor.ts';
 import type { Db } from '../core/db/query.ts';
 import { tenant, tenantTransaction } from '../core/db/transaction.ts';
@@ -11,6 +18,7 @@ import { noteFormFields } from '../core/http/unknown-fields.ts';
 import { DEFAULT_NUMBER_RULES, isPhoneCountry, type NumberRules } from '../core/phone.ts';
 import { openTemporaryFile } from '../core/storage.ts';
 import { type FieldRow, listFields } from './fields.ts';
+import { refuseUnknownList, startImport } from './import.ts';
 import { badFile, LIMITS, type TableOptions } from './import-check.ts';
 import { type Cleaning, NO_CLEANING } from './import-cleaning.ts';
 import { readSettings } from './import-columns.ts';
@@ -25,8 +33,8 @@ import {
   insertUpload,
   listParts,
   moveToTaken,
-  updateProgress,
   type UploadRow,
+  updateProgress,
 } from './import-store.ts';
 import type {
   Conversion,
@@ -38,15 +46,7 @@ import type {
   ThreadResult,
   ThreadTask,
 } from './import-thread.ts';
-import { refuseUnknownList, startImport } from './import.ts';
 import { findBook } from './limits.ts';
-import multipart from '@fastify/multipart';
-import { fstatSync } from 'node:fs';
-import type { FileHandle } from 'node:fs/promises';
-import { promisify } from 'node:util';
-import { type ResourceLimits, Worker } from 'node:worker_threads';
-import { zstdCompress, zstdDecompress } from 'node:zlib';
-import { type Static, Type } from 'typebox';
 
 const compress = promisify(zstdCompress);
 const decompress = promisify(zstdDecompress);

@@ -1,7 +1,7 @@
+import { posix } from 'node:path';
 import { DAY_MS } from '../core/time.ts';
 import { badFile, LIMITS, type RawRow } from './import-check.ts';
 import { attributeReader, createXmlReader, type Listener, openZip, type Zip } from './import-zip.ts';
-import { posix } from 'node:path';
 
 /**
  * Yields the rows of the first sheet as texts: numbers without a format, dates as `yyyy-MM-dd`, formulas as their saved

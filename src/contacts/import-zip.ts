@@ -1,8 +1,8 @@
-import { badFile, LIMITS, tooLarge } from './import-check.ts';
-import { readOctets } from './import-encoding.ts';
 import { readSync } from 'node:fs';
 import { Readable } from 'node:stream';
 import { crc32, createInflateRaw } from 'node:zlib';
+import { badFile, LIMITS, tooLarge } from './import-check.ts';
+import { readOctets } from './import-encoding.ts';
 
 /** A file in an archive, as the directory at the end of the archive lists it. */
 type Entry = {

@@ -1,3 +1,5 @@
+import type { FileHandle } from 'node:fs/promises';
+import type { Pool, PoolClient } from 'pg';
 import { type Author, recordAudit } from '../accounts/audit.ts';
 import { always, every, type Task, untilIdle } from '../core/background.ts';
 import { CHANNELS } from '../core/channels.ts';
@@ -7,11 +9,11 @@ import { transaction } from '../core/db/transaction.ts';
 import { AppError, type FieldError, invalidFields } from '../core/errors.ts';
 import type { Log } from '../core/log.ts';
 import { HOUR_MS, SECOND_MS } from '../core/time.ts';
-import { optOut, type OptOut } from '../messages/consent.ts';
-import { upsertContacts, type Upserted, type UpsertRow } from './contacts.ts';
+import { type OptOut, optOut } from '../messages/consent.ts';
+import { type Upserted, type UpsertRow, upsertContacts } from './contacts.ts';
 import { createField, type FieldRow, type FieldValue, listFields } from './fields.ts';
 import type { Column } from './import-check.ts';
-import { type NameOrder, splitName, type SplitName } from './import-cleaning.ts';
+import { type NameOrder, type SplitName, splitName } from './import-cleaning.ts';
 import type { Settings } from './import-columns.ts';
 import { type CheckedRow, type GoodRow, type RowFault, truncateCells, unpackRows } from './import-rows.ts';
 import { KEPT_HOURS } from './import-schema.ts';
@@ -23,8 +25,6 @@ import { addImportedContacts } from './list-members.ts';
 import { findList } from './lists.ts';
 import { describePhone } from './read.ts';
 import { listIdsByNumber } from './store.ts';
-import type { FileHandle } from 'node:fs/promises';
-import type { Pool, PoolClient } from 'pg';
 
 /** Maximum number of rows that are imported within the request. */
 const MAX_IMMEDIATE_ROWS = 5000;

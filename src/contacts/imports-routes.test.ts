@@ -1,3 +1,6 @@
+import { writeXlsx } from 'hucre/xlsx';
+import { Value } from 'typebox/value';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import type { Client } from '../../test/support/client.ts';
 import { makeXlsx } from '../../test/support/files/archive.ts';
 import { formOf } from '../../test/support/http/form.ts';
@@ -7,9 +10,6 @@ import { updateNumberRules } from '../accounts/numbers.ts';
 import { createAccount, type NewAccount } from '../operate/account-commands.ts';
 import { ImportOut } from './import-schema.ts';
 import { updateLimits } from './limits.ts';
-import { writeXlsx } from 'hucre/xlsx';
-import { Value } from 'typebox/value';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 
 const PATH = '/api/partner-gateway/v1/contacts';
 let program: TestProgram;

@@ -1,5 +1,5 @@
 import { type Author, recordAudit } from '../accounts/audit.ts';
-import { as, columns, type Db, exec, maybeOne, one, type RowOf, sql, type Sql } from '../core/db/query.ts';
+import { as, columns, type Db, exec, maybeOne, one, type RowOf, type Sql, sql } from '../core/db/query.ts';
 import { AppError } from '../core/errors.ts';
 import type { NumberChecks } from '../core/phone.ts';
 

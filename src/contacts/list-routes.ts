@@ -1,6 +1,7 @@
+import { type Static, Type } from 'typebox';
 import { tenant, tenantTransaction } from '../core/db/transaction.ts';
 import { AppError, type FieldError, invalidFields } from '../core/errors.ts';
-import { type App, offsetOf, pageFields, pageOf, PageOf, type PlatformDeps, withExamples } from '../core/http/app.ts';
+import { type App, offsetOf, PageOf, type PlatformDeps, pageFields, pageOf, withExamples } from '../core/http/app.ts';
 import { requireScope } from '../core/http/auth.ts';
 import { idempotentTx } from '../core/http/idempotency.ts';
 import { bodyFaults } from '../core/http/validation.ts';
@@ -8,14 +9,13 @@ import { idList, readIds } from '../core/ids.ts';
 import { id, instant, orNull } from '../core/schema.ts';
 import {
   type AddResult,
-  addToLists,
   type Association,
+  addToLists,
   removeAssociation,
   removeFromLists,
   removeLists,
 } from './list-members.ts';
-import { changeList, countLists, createList, findList, LIST_ORDERS, listLists, type ListRow } from './lists.ts';
-import { type Static, Type } from 'typebox';
+import { changeList, countLists, createList, findList, LIST_ORDERS, type ListRow, listLists } from './lists.ts';
 
 const MAX_LISTS = 1000;
 /** A body of a megabyte holds about this many ids. */

@@ -1,3 +1,4 @@
+import { afterAll, describe, expect, test } from 'vitest';
 import { openRoutes, PG } from '../../test/support/http/routes.ts';
 import { apiKeyRoutes } from '../accounts/api-key-routes.ts';
 import { listAuditEntries } from '../accounts/audit.ts';
@@ -9,7 +10,6 @@ import { listRoutes } from './list-routes.ts';
 import { findList } from './lists.ts';
 import { contactRoutes } from './routes.ts';
 import { insertContacts } from './store.ts';
-import { afterAll, describe, expect, test } from 'vitest';
 
 let made = 0;
 const { pool, app, account, stranger, newAccount, call, ...routes } = await openRoutes(

@@ -11,10 +11,10 @@ import {
   maybeOne,
   one,
   plainArray,
-  raw,
   type RowOf,
-  sql,
+  raw,
   type Sql,
+  sql,
 } from '../core/db/query.ts';
 import { AppError } from '../core/errors.ts';
 

@@ -1,3 +1,5 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
 import { testDatabase } from '../../test/support/database.ts';
 import { actor } from '../../test/support/drafts.ts';
 import { runs } from '../../test/support/runs.ts';
@@ -11,8 +13,6 @@ import { findBook } from './limits.ts';
 import { addToLists, removeAssociation, removeFromLists, removeLists } from './list-members.ts';
 import { createList, listLists } from './lists.ts';
 import { describePhone, findContacts } from './read.ts';
-import fc from 'fast-check';
-import { expect, test } from 'vitest';
 
 const { pool } = testDatabase();
 

@@ -1,10 +1,10 @@
+import { beforeAll, expect, test } from 'vitest';
 import { testDatabase } from '../../test/support/database.ts';
 import type { Db, Statement } from '../core/db/query.ts';
 import { tenant } from '../core/db/transaction.ts';
 import { createAccount } from '../operate/account-commands.ts';
 import { findContacts, type ListQuery } from './read.ts';
 import { countContacts, countSearchHits, listContacts, listSearchHits } from './store.ts';
-import { beforeAll, expect, test } from 'vitest';
 
 const { pool } = testDatabase();
 

@@ -1,7 +1,7 @@
-import { csvLine } from '../core/csv.ts';
-import { readCsv } from './import-tables.ts';
 import { fc, test as property } from '@fast-check/vitest';
 import { expect, test } from 'vitest';
+import { csvLine } from '../core/csv.ts';
+import { readCsv } from './import-tables.ts';
 
 const read = (text: string, chunk = 7) =>
   Array.fromAsync(

@@ -1,6 +1,6 @@
+import { expect, test } from 'vitest';
 import { DEFAULT_NUMBER_RULES } from '../core/phone.ts';
 import { type NumberCleaning, readCleanNumber } from './import-cleaning.ts';
-import { expect, test } from 'vitest';
 
 const NONE: NumberCleaning = { countries: [], plus: false, extract: false };
 

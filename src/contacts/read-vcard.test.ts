@@ -1,6 +1,6 @@
+import { expect, test } from 'vitest';
 import { expectLinear } from '../../test/support/linear.ts';
 import { readVcard, VCARD_COLUMNS } from './import-tables.ts';
-import { expect, test } from 'vitest';
 
 const read = async (text: string, chunk = 11) => {
   const rows = await Array.fromAsync(

@@ -1,11 +1,11 @@
-import { makeXlsx, makeZip } from '../../test/support/files/archive.ts';
-import { expectLinear } from '../../test/support/linear.ts';
-import { readXlsx } from './import-xlsx.ts';
-import { type Cell, type CellValue, writeXlsx } from 'hucre/xlsx';
 import { closeSync, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { type Cell, type CellValue, writeXlsx } from 'hucre/xlsx';
 import { afterAll, expect, test } from 'vitest';
+import { makeXlsx, makeZip } from '../../test/support/files/archive.ts';
+import { expectLinear } from '../../test/support/linear.ts';
+import { readXlsx } from './import-xlsx.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'heliograph-xlsx-'));
 afterAll(() => rmSync(folder, { recursive: true }));

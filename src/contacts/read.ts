@@ -1,4 +1,5 @@
-import { bitOf, type Channel, CHANNELS } from '../core/channels.ts';
+import type { Static } from 'typebox';
+import { bitOf, CHANNELS, type Channel } from '../core/channels.ts';
 import type { Db } from '../core/db/query.ts';
 import { type FieldError, invalidFields } from '../core/errors.ts';
 import { readIds } from '../core/ids.ts';
@@ -11,7 +12,7 @@ import {
   readNumber,
 } from '../core/phone.ts';
 import { parseInstant } from '../core/time.ts';
-import { faultOfType, type FieldRow, readText, readValues, type StoredValues } from './fields.ts';
+import { type FieldRow, faultOfType, readText, readValues, type StoredValues } from './fields.ts';
 import { findBook } from './limits.ts';
 import { findList } from './lists.ts';
 import { type ContactPatch, CUSTOM_FIELD_PREFIX } from './schema.ts';
@@ -28,7 +29,6 @@ import {
   listSearchHits,
   type NewContact,
 } from './store.ts';
-import type { Static } from 'typebox';
 
 /** The filters of a query after its schema was checked. Filters by custom fields are further properties. */
 type FilterQuery = {

@@ -1,3 +1,4 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openRoutes } from '../../test/support/http/routes.ts';
 import { apiKeyRoutes } from '../accounts/api-key-routes.ts';
 import { listAuditEntries } from '../accounts/audit.ts';
@@ -9,7 +10,6 @@ import { recordLastContacts, recordReachability } from './contacts.ts';
 import { updateLimits } from './limits.ts';
 import { listRoutes } from './list-routes.ts';
 import { contactRoutes } from './routes.ts';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 let made = 0;
 const { pool, account, stranger, newAccount, call, ...routes } = await openRoutes([

@@ -1,3 +1,6 @@
+import type { Command } from 'commander';
+import { type Static, Type } from 'typebox';
+import { Value } from 'typebox/value';
 import { findAccount } from '../accounts/accounts.ts';
 import { operatorAuthor } from '../accounts/audit.ts';
 import type { Actor } from '../core/actor.ts';
@@ -6,7 +9,7 @@ import type { CommandContext } from '../core/cli.ts';
 import type { Db } from '../core/db/query.ts';
 import { tenant, tenantTransaction, transaction } from '../core/db/transaction.ts';
 import { AppError, invalidFields } from '../core/errors.ts';
-import { type App, offsetOf, pageFields, pageOf, PageOf, type PlatformDeps, withExamples } from '../core/http/app.ts';
+import { type App, offsetOf, PageOf, type PlatformDeps, pageFields, pageOf, withExamples } from '../core/http/app.ts';
 import { requireScope } from '../core/http/auth.ts';
 import { idempotentTx } from '../core/http/idempotency.ts';
 import { bodyFaults } from '../core/http/validation.ts';
@@ -22,9 +25,6 @@ import { findList } from './lists.ts';
 import { faultsOfContact, findContacts, readFilter } from './read.ts';
 import * as schema from './schema.ts';
 import { findContact } from './store.ts';
-import type { Command } from 'commander';
-import { type Static, Type } from 'typebox';
-import { Value } from 'typebox/value';
 
 const PG = '/api/partner-gateway/v1';
 const PATH = `${PG}/contacts`;

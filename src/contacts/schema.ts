@@ -1,10 +1,10 @@
+import { type Static, Type } from 'typebox';
 import { CHANNELS, toChannels } from '../core/channels.ts';
 import { idList } from '../core/ids.ts';
 import { channelName, id, instant, orNull } from '../core/schema.ts';
 import { instantField } from '../core/time.ts';
 import { type FieldRow, toNamed } from './fields.ts';
 import { CONTACT_ORDERS, type ContactRow, displayName } from './store.ts';
-import { type Static, Type } from 'typebox';
 
 const optional = <T extends Type.TSchema>(schema: T) => Type.Optional(orNull(schema));
 

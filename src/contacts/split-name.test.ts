@@ -1,5 +1,5 @@
-import { splitName } from './import-cleaning.ts';
 import { expect, test } from 'vitest';
+import { splitName } from './import-cleaning.ts';
 
 test.each([
   ['Maria Rossi', 'firstLast', 'Maria', 'Rossi', null],

@@ -1,4 +1,4 @@
-import { bitOf, type Channel, CHANNELS } from '../core/channels.ts';
+import { bitOf, CHANNELS, type Channel } from '../core/channels.ts';
 import { bigint, boolean, input, insertRows, json, rowsOf, smallint, text, timestamptz } from '../core/db/columns.ts';
 import {
   as,
@@ -11,10 +11,10 @@ import {
   maybeOne,
   one,
   plainArray,
-  raw,
   type RowOf,
-  sql,
+  raw,
   type Sql,
+  sql,
   textArray,
 } from '../core/db/query.ts';
 import type { FieldValue, StoredValues } from './fields.ts';

@@ -1,3 +1,5 @@
+import { Value } from 'typebox/value';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { makeMessyContacts } from '../../test/support/files/messy-contacts.ts';
 import { formOf } from '../../test/support/http/form.ts';
 import { startTestProgram, type TestProgram } from '../../test/support/program.ts';
@@ -6,8 +8,6 @@ import { updateNumberRules } from '../accounts/numbers.ts';
 import { createAccount } from '../operate/account-commands.ts';
 import { ColumnsOut, ImportOut, UploadOut } from './import-schema.ts';
 import { deleteOldUploads, updateProgress } from './import-store.ts';
-import { Value } from 'typebox/value';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 
 const PATH = '/api/partner-gateway/v1/contacts';
 let program: TestProgram;

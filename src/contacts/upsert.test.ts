@@ -1,3 +1,4 @@
+import { beforeEach, expect, test } from 'vitest';
 import { commandsOn } from '../../test/support/command.ts';
 import { createTestDatabase, testDatabase } from '../../test/support/database.ts';
 import { actor } from '../../test/support/drafts.ts';
@@ -5,14 +6,13 @@ import type { Db } from '../core/db/query.ts';
 import { tenant, tenantTransaction, transaction } from '../core/db/transaction.ts';
 import { parsePhone } from '../core/phone.ts';
 import { createAccount, createDemoAccount, registerAccountCommands } from '../operate/account-commands.ts';
-import { createContact, recordLastContacts, recordReachability, upsertContacts, type UpsertRow } from './contacts.ts';
+import { createContact, recordLastContacts, recordReachability, type UpsertRow, upsertContacts } from './contacts.ts';
 import { findBook, updateLimits } from './limits.ts';
 import { addToLists } from './list-members.ts';
 import { createList, listLists } from './lists.ts';
 import { describePhone, findContacts } from './read.ts';
 import { registerContactCommands } from './routes.ts';
 import { findContact } from './store.ts';
-import { beforeEach, expect, test } from 'vitest';
 
 const database = testDatabase();
 let accountId: number;

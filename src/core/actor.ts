@@ -1,7 +1,7 @@
-import { type Channel, CHANNELS } from './channels.ts';
+import type { IncomingHttpHeaders } from 'node:http';
+import { CHANNELS, type Channel } from './channels.ts';
 import { AppError } from './errors.ts';
 import type { NumberRules } from './phone.ts';
-import type { IncomingHttpHeaders } from 'node:http';
 
 /** Methods by which a user can sign in. */
 export const SIGN_IN_METHODS = ['password', 'totp', 'recovery-code', 'passkey', 'single-sign-on'] as const;

@@ -1,5 +1,5 @@
-import { canonicalAddress, canonicalBlock, createAddressList, networkOf } from './address.ts';
 import { expect, test } from 'vitest';
+import { canonicalAddress, canonicalBlock, createAddressList, networkOf } from './address.ts';
 
 test.each([
   ['1.2.3.4', '1.2.3.4'],

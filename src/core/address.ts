@@ -1,5 +1,5 @@
-import ipaddr from 'ipaddr.js';
 import { BlockList, isIP, isIPv6 } from 'node:net';
+import ipaddr from 'ipaddr.js';
 
 /**
  * Returns an IP address in its canonical form, in which addresses are compared: IPv4 dotted, IPv6 as in RFC 5952, an

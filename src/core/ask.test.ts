@@ -1,6 +1,6 @@
-import { createAsk } from './cli.ts';
 import { PassThrough } from 'node:stream';
 import { expect, test } from 'vitest';
+import { createAsk } from './cli.ts';
 
 /** A terminal with a typing user. */
 function terminal() {

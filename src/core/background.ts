@@ -1,6 +1,6 @@
-import type { Log } from './log.ts';
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { Log } from './log.ts';
 
 /** Work that a worker does repeatedly in the background, never concurrently. */
 export type Task = {

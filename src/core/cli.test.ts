@@ -1,3 +1,8 @@
+import { execFile } from 'node:child_process';
+import { access, readdir, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, test } from 'vitest';
 import { removeDataDir } from '../../test/support/data-dir.ts';
 import { createTestDatabase, testDatabase } from '../../test/support/database.ts';
 import { temporaryFolder } from '../../test/support/temporary-folder.ts';
@@ -8,11 +13,6 @@ import { SCOPES } from './actor.ts';
 import { runCommand, table } from './cli.ts';
 import { nameOfDatabase } from './db/database-url.ts';
 import { silentLog } from './log.ts';
-import { execFile } from 'node:child_process';
-import { access, readdir, rm, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { describe, expect, test } from 'vitest';
 
 const MAIN = fileURLToPath(new URL('../main.ts', import.meta.url));
 

@@ -1,8 +1,14 @@
+import { createReadStream } from 'node:fs';
+import { resolve } from 'node:path';
+import { createInterface } from 'node:readline';
+import { Writable } from 'node:stream';
+import { Command, CommanderError, Option } from 'commander';
+import type { Pool } from 'pg';
 import { type Config, loadConfig } from './config.ts';
 import { nameOfDatabase } from './db/database-url.ts';
-import { hasCluster } from './db/embedded-process.ts';
 import { attachEmbedded } from './db/embedded.ts';
-import { ensureCell, migrate, MIGRATIONS_DIR } from './db/migrate.ts';
+import { hasCluster } from './db/embedded-process.ts';
+import { ensureCell, MIGRATIONS_DIR, migrate } from './db/migrate.ts';
 import { createPool, waitForPrimary } from './db/pool.ts';
 import { explainDatabaseError, StartupError } from './db/startup-error.ts';
 import { addEnvFile } from './env-file.ts';
@@ -10,12 +16,6 @@ import { invalidFields } from './errors.ts';
 import { silentLog } from './log.ts';
 import { isLocalUrl } from './outbound.ts';
 import { trimCharacterEnd } from './schema.ts';
-import { Command, CommanderError, Option } from 'commander';
-import { createReadStream } from 'node:fs';
-import { resolve } from 'node:path';
-import { createInterface } from 'node:readline';
-import { Writable } from 'node:stream';
-import type { Pool } from 'pg';
 
 /** Dependencies of commands. */
 export type CommandContext = {

@@ -1,7 +1,7 @@
-import { configurationMarkdown, loadConfig } from './config.ts';
-import { StartupError } from './db/startup-error.ts';
 import { resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { configurationMarkdown, loadConfig } from './config.ts';
+import { StartupError } from './db/startup-error.ts';
 
 const problemsOf = (env: Record<string, string>): string => {
   try {

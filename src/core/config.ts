@@ -1,9 +1,9 @@
+import { isIPv4, isIPv6 } from 'node:net';
+import { resolve } from 'node:path';
 import type { Platform } from './channels.ts';
 import { StartupError } from './db/startup-error.ts';
 import { trimCharacterEnd } from './schema.ts';
-import { type Key, KEYS, type LOG_LEVELS } from './settings.ts';
-import { isIPv4, isIPv6 } from 'node:net';
-import { resolve } from 'node:path';
+import { KEYS, type Key, type LOG_LEVELS } from './settings.ts';
 
 export type LogLevel = (typeof LOG_LEVELS)[number];
 

@@ -1,9 +1,9 @@
-import { TEST_CERT, TEST_KEY } from '../../test/support/http/certificate.ts';
-import { createGuard, createGuardedConnector, type Guard, guardedLookup } from './outbound.ts';
 import { once } from 'node:events';
 import type { AddressInfo, Socket } from 'node:net';
 import { createServer, type TLSSocket } from 'node:tls';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { TEST_CERT, TEST_KEY } from '../../test/support/http/certificate.ts';
+import { createGuard, createGuardedConnector, type Guard, guardedLookup } from './outbound.ts';
 
 /** A server that also speaks HTTP/2, as most do. */
 const server = createServer({ cert: TEST_CERT, key: TEST_KEY, ALPNProtocols: ['h2', 'http/1.1'] });

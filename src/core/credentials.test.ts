@@ -1,5 +1,5 @@
-import { readCredentials } from './secrets.ts';
 import { expect, test } from 'vitest';
+import { readCredentials } from './secrets.ts';
 
 const read = (headers: Record<string, string | string[] | undefined>, protocol = 'https') =>
   readCredentials({ headers, protocol });

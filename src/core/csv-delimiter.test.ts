@@ -1,5 +1,5 @@
-import { detectDelimiter } from './csv.ts';
 import { expect, test } from 'vitest';
+import { detectDelimiter } from './csv.ts';
 
 test.each([
   ['a,b\n1,2\n', ','],

@@ -1,6 +1,6 @@
-import { csvLine, readCell } from './csv.ts';
 import { fc, test as propertyTest } from '@fast-check/vitest';
 import { describe, expect, test } from 'vitest';
+import { csvLine, readCell } from './csv.ts';
 
 /** A cell as a spreadsheet reads it, which takes commas for separators and quotes for quotes. */
 const writtenCell = (text: string): string => {

@@ -1,8 +1,8 @@
-import { temporaryFolder } from '../../test/support/temporary-folder.ts';
-import { addEnvFile, parseEnvFile } from './env-file.ts';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { temporaryFolder } from '../../test/support/temporary-folder.ts';
+import { addEnvFile, parseEnvFile } from './env-file.ts';
 
 const parse = (text: string) => parseEnvFile(text, 'a.env');
 

@@ -1,5 +1,5 @@
-import { StartupError } from './db/startup-error.ts';
 import { readFile } from 'node:fs/promises';
+import { StartupError } from './db/startup-error.ts';
 
 /** The settings of an installed service, by their names. */
 type Settings = Record<string, string>;

@@ -1,5 +1,5 @@
-import { invalidFields } from './errors.ts';
 import { expect, test } from 'vitest';
+import { invalidFields } from './errors.ts';
 
 test('a message says once what holds for several fields, and the details name each of them', () => {
   const one = 'exactly one of text and mediaId is required';

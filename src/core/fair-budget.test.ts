@@ -1,5 +1,5 @@
-import { createFairBudget } from './limits.ts';
 import { expect, test } from 'vitest';
+import { createFairBudget } from './limits.ts';
 
 /** A budget of ten, four for each caller, and the names of the cut ones. */
 function budgetOfTen() {

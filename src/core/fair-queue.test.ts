@@ -1,6 +1,6 @@
-import { createFairQueue } from './fair-queue.ts';
 import { fc, test as propertyTest } from '@fast-check/vitest';
 import { expect, test } from 'vitest';
+import { createFairQueue } from './fair-queue.ts';
 
 const [A, B, C] = [1, 2, 3];
 

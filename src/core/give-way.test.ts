@@ -1,6 +1,6 @@
-import { giveWay, hasSingles, noteSingle, pieceOf } from './background.ts';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { beforeEach, expect, test, vi } from 'vitest';
+import { giveWay, hasSingles, noteSingle, pieceOf } from './background.ts';
 
 /** Later than any single message that other tests in this process have recorded. */
 let ms = performance.now() + 3_600_000;

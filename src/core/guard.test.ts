@@ -1,5 +1,5 @@
-import { createGuard } from './outbound.ts';
 import { expect, test } from 'vitest';
+import { createGuard } from './outbound.ts';
 
 const guardOf = (addresses: readonly string[]) =>
   createGuard({ allowedBlocks: [], ports: [443], resolve: () => Promise.resolve(addresses) });

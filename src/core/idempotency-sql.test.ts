@@ -1,10 +1,10 @@
+import { beforeEach, expect, test } from 'vitest';
 import { testDatabase } from '../../test/support/database.ts';
 import { explain } from '../../test/support/plans.ts';
 import { reset } from '../../test/support/reset.ts';
 import { exec, many, sql } from './db/query.ts';
 import { transaction } from './db/transaction.ts';
 import * as db from './idempotency.ts';
-import { beforeEach, expect, test } from 'vitest';
 
 const { pool } = testDatabase();
 

@@ -1,10 +1,10 @@
+import type { Pool } from 'pg';
 import { type Task, untilIdle } from './background.ts';
 import { bigint, bytea, insertRows, rowsOf, text } from './db/columns.ts';
 import { as, columns, type Db, exec, many, one, onePlan, type RowOf, sql } from './db/query.ts';
 import { groupCommit, inTurn } from './db/transaction.ts';
-import { open, seal, type SecretKey } from './secrets.ts';
+import { open, type SecretKey, seal } from './secrets.ts';
 import { MINUTE_MS } from './time.ts';
-import type { Pool } from 'pg';
 
 /** A response as sent to the client, without the headers that every response has. */
 type Answer = {

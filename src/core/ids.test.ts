@@ -1,3 +1,5 @@
+import { fc, test as propertyTest } from '@fast-check/vitest';
+import { expect, test } from 'vitest';
 import {
   firstIdAt,
   idFrom,
@@ -9,8 +11,6 @@ import {
   timeOfId,
   traceMarkOf,
 } from './ids.ts';
-import { fc, test as propertyTest } from '@fast-check/vitest';
-import { expect, test } from 'vitest';
 
 /** An id has 48 bits of milliseconds: until the year 10889. */
 const instants = fc.date({ min: new Date(0), max: new Date(2 ** 48 - 1), noInvalidDate: true });

@@ -1,6 +1,6 @@
-import { type Db, exec, raw } from './db/query.ts';
 import { createHash, randomFillSync } from 'node:crypto';
 import { Type } from 'typebox';
+import { type Db, exec, raw } from './db/query.ts';
 
 const ID_LENGTH = 36;
 /** Number of random bytes in one id: two after the time, of which the version takes four bits, and eight more. */

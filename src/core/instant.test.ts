@@ -1,5 +1,5 @@
-import { parseInstant } from './time.ts';
 import { expect, test } from 'vitest';
+import { parseInstant } from './time.ts';
 
 test.each([
   ['2026-11-21T10:00:00Z', '2026-11-21T10:00:00.000Z'],

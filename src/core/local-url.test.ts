@@ -1,5 +1,5 @@
-import { isLocalUrl } from './outbound.ts';
 import { expect, test } from 'vitest';
+import { isLocalUrl } from './outbound.ts';
 
 test.for([
   ['http://127.0.0.1:8080', true],

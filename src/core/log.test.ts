@@ -1,5 +1,5 @@
-import { createLog } from './log.ts';
 import { afterEach, describe, expect, test, vi } from 'vitest';
+import { createLog } from './log.ts';
 
 function logged(write: (log: ReturnType<typeof createLog>) => void): { text: string; line: Record<string, unknown> } {
   let text = '';

@@ -1,7 +1,7 @@
+import { type Bindings, type DestinationStream, type Logger, type LoggerOptions, pino } from 'pino';
 import type { LogLevel } from './config.ts';
 import { maskNumber, maskNumbersIn } from './phone.ts';
 import { MINUTE_MS } from './time.ts';
-import { type Bindings, type DestinationStream, type Logger, type LoggerOptions, pino } from 'pino';
 
 /** The program's logger. It writes JSON lines with only the fields below. */
 export type AppLog = Logger;

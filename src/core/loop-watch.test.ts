@@ -1,6 +1,6 @@
-import { createLoopWatch, resume } from './background.ts';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { beforeEach, expect, test } from 'vitest';
+import { createLoopWatch, resume } from './background.ts';
 
 const HELD_MS = 30;
 /** Much longer than a stretch of `HELD_MS` takes on a busy machine. */

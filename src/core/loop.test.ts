@@ -1,6 +1,6 @@
+import { expect, test } from 'vitest';
 import { createSignal, startLoop } from './background.ts';
 import { silentLog } from './log.ts';
-import { expect, test } from 'vitest';
 
 const HOUR = 3_600_000;
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));

@@ -1,7 +1,7 @@
-import type { SecretKey } from './secrets.ts';
 import { hkdfSync } from 'node:crypto';
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
+import type { SecretKey } from './secrets.ts';
 
 /** Differences between the systems that the program may run on. It has run on Linux only. */
 type OperatingSystem = {

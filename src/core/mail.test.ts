@@ -1,3 +1,4 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { createTestDatabase } from '../../test/support/database.ts';
 import { type MailServer, startMailServer } from '../../test/support/mail-server.ts';
 import { many, one, sql } from './db/query.ts';
@@ -16,7 +17,6 @@ import {
   type NewMail,
 } from './mail.ts';
 import { createSecretKey } from './secrets.ts';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 
 const secretKey = createSecretKey(Buffer.alloc(32, 7));
 const MAIL = { to: 'anna@example.com', subject: 'Invitation', text: 'Perché no?\n.\nhttps://a.example/#token\n' };

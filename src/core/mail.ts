@@ -1,3 +1,7 @@
+import { createHmac } from 'node:crypto';
+import { createTransport } from 'nodemailer';
+import type { Pool } from 'pg';
+import { Type } from 'typebox';
 import { DAILY_BUDGETS, type Plan } from './actor.ts';
 import { always, every, type Task, whenDue } from './background.ts';
 import type { Config } from './config.ts';
@@ -5,12 +9,8 @@ import { as, columns, type Db, exec, maybeOne, one, type RowOf, sql } from './db
 import { AppError } from './errors.ts';
 import { newId } from './ids.ts';
 import type { Log } from './log.ts';
-import { open, seal, type SecretKey } from './secrets.ts';
+import { open, type SecretKey, seal } from './secrets.ts';
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from './time.ts';
-import { createHmac } from 'node:crypto';
-import { createTransport } from 'nodemailer';
-import type { Pool } from 'pg';
-import { Type } from 'typebox';
 
 /** A mail and the account that causes it; after `expiresAt` it is no longer sent. */
 export type NewMail = Mail & { readonly kind: MailKind; readonly accountId: number; readonly expiresAt: Date };

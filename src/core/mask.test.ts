@@ -1,5 +1,5 @@
-import { maskNumber, maskNumbersIn } from './phone.ts';
 import { expect, test } from 'vitest';
+import { maskNumber, maskNumbersIn } from './phone.ts';
 
 test('a phone number keeps its country and its last two digits', () => {
   expect(maskNumber('+393511234512')).toBe('+39351*****12');

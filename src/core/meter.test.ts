@@ -1,5 +1,5 @@
-import { createMeter } from './limits.ts';
 import { expect, test } from 'vitest';
+import { createMeter } from './limits.ts';
 
 const at = (seconds: number): Date => new Date(1_800_000_000_000 + seconds * 1000);
 

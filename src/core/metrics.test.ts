@@ -1,5 +1,5 @@
-import { collectProcessMetrics, createMetrics } from './metrics.ts';
 import { expect, test } from 'vitest';
+import { collectProcessMetrics, createMetrics } from './metrics.ts';
 
 test('only counters have names that end in _total', async () => {
   const metrics = createMetrics();

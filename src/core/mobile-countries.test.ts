@@ -1,5 +1,5 @@
-import { mayBeIn, prefixesIn } from './phone.ts';
 import { expect, test } from 'vitest';
+import { mayBeIn, prefixesIn } from './phone.ts';
 
 test('numbers are in networks of their own country, and may be in any that is not known', () => {
   expect(mayBeIn('22201', '39')).toBe(true);

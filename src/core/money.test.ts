@@ -1,6 +1,6 @@
-import { fromMicros, toMicros } from './money.ts';
 import { fc, test as propertyTest } from '@fast-check/vitest';
 import { expect, test } from 'vitest';
+import { fromMicros, toMicros } from './money.ts';
 
 test.each([
   [0, 0],

@@ -1,5 +1,5 @@
-import type { Scope } from './actor.ts';
 import { Type } from 'typebox';
+import type { Scope } from './actor.ts';
 
 const MICROS = 1_000_000;
 /** Up to this amount the product with a million is off by a tenth at most; far beyond it, rounding would be wrong. */

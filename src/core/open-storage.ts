@@ -1,8 +1,8 @@
+import { join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
 import type { Config } from './config.ts';
 import { newId } from './ids.ts';
 import { createLocalStorage, findSetupFault, namingSetupFaults, type Storage } from './storage.ts';
-import { join } from 'node:path';
-import { buffer } from 'node:stream/consumers';
 
 /** Opens the configured storage. The S3 SDK takes 100 ms and 20 MB to load, so it is loaded only if needed. */
 export async function openStorage({ storage, dataDir }: Pick<Config, 'storage' | 'dataDir'>): Promise<Storage> {

@@ -1,5 +1,5 @@
-import { operatingSystem } from './machine.ts';
 import { expect, test } from 'vitest';
+import { operatingSystem } from './machine.ts';
 
 test.each([
   ['linux', '/etc/hosts', 'linux', '', 'signal', null],

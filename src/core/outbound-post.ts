@@ -1,3 +1,6 @@
+import { readFile } from 'node:fs/promises';
+import { LRUCache } from 'lru-cache';
+import { Agent, type Dispatcher } from 'undici';
 import type { Config } from './config.ts';
 import { StartupError } from './db/startup-error.ts';
 import {
@@ -12,9 +15,6 @@ import {
   parseRetryAfter,
   type ResolveTexts,
 } from './outbound.ts';
-import { LRUCache } from 'lru-cache';
-import { readFile } from 'node:fs/promises';
-import { Agent, type Dispatcher } from 'undici';
 
 /**
  * Safe outbound traffic, one instance per process: `guard` decides which addresses may be called over HTTP, `poster`

@@ -1,11 +1,11 @@
-import packageJson from '../../package.json' with { type: 'json' };
-import { createAddressCheck } from './address.ts';
-import { operatingSystem } from './machine.ts';
 import { BADNAME, NODATA, NOTFOUND, Resolver } from 'node:dns/promises';
 import { readFile } from 'node:fs/promises';
 import { isIP, isIPv4, type LookupFunction, type Socket } from 'node:net';
 import { createSecureContext, getCACertificates } from 'node:tls';
 import { Agent, buildConnector } from 'undici';
+import packageJson from '../../package.json' with { type: 'json' };
+import { createAddressCheck } from './address.ts';
+import { operatingSystem } from './machine.ts';
 
 /**
  * The `User-Agent` of every request that this program sends: to carriers, to the receivers of webhooks, to social

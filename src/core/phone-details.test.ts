@@ -1,5 +1,5 @@
-import { DEFAULT_NUMBER_RULES, describeNumber, isPhoneCountry, parsePhone } from './phone.ts';
 import { expect, test } from 'vitest';
+import { DEFAULT_NUMBER_RULES, describeNumber, isPhoneCountry, parsePhone } from './phone.ts';
 
 const of = (defaultCountry: string) => ({ ...DEFAULT_NUMBER_RULES, defaultCountry });
 

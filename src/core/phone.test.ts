@@ -1,6 +1,6 @@
-import { looksLikeNumber, toE164 } from './phone.ts';
 import { fc, test as propertyTest } from '@fast-check/vitest';
 import { describe, expect, test } from 'vitest';
+import { looksLikeNumber, toE164 } from './phone.ts';
 
 const digits = (min: number, max: number) =>
   fc

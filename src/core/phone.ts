@@ -5,8 +5,8 @@ import {
   isSupportedCountry,
   Metadata,
   type NumberType,
-  parsePhoneNumberFromString,
   type PhoneNumber,
+  parsePhoneNumberFromString,
 } from 'libphonenumber-js/max';
 import metadataMetadata from 'libphonenumber-js/metadata.max';
 import metadata from 'libphonenumber-js/metadata.min';

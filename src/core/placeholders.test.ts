@@ -1,7 +1,7 @@
-import { expectLinear } from '../../test/support/linear.ts';
-import { fillPlaceholders, placeholderNames, splitPlaceholders, type TextPart } from './schema.ts';
 import { fc, test as propertyTest } from '@fast-check/vitest';
 import { expect, test } from 'vitest';
+import { expectLinear } from '../../test/support/linear.ts';
+import { fillPlaceholders, placeholderNames, splitPlaceholders, type TextPart } from './schema.ts';
 
 const written = (part: TextPart): string => (typeof part === 'string' ? part : part.whole);
 const fillX = (text: string): string => fillPlaceholders(text, (name) => (name === 'x' ? '{{x}}' : undefined));

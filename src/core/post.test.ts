@@ -1,8 +1,8 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { TEST_CERT } from '../../test/support/http/certificate.ts';
 import { type Receiver, startReceiver } from '../../test/support/http/receiver.ts';
-import { createPoster, type Poster } from './outbound-post.ts';
 import { createGuard } from './outbound.ts';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { createPoster, type Poster } from './outbound-post.ts';
 
 let receiver: Receiver;
 let poster: Poster;

@@ -1,6 +1,6 @@
-import { prefixTable } from './phone.ts';
 import { fc, test as propertyTest } from '@fast-check/vitest';
 import { describe, expect, test } from 'vitest';
+import { prefixTable } from './phone.ts';
 
 const row = (group: string, prefix: string, value: string) => ({ group, prefix, value });
 

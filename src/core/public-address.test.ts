@@ -1,5 +1,5 @@
-import { createAddressCheck } from './address.ts';
 import { describe, expect, test } from 'vitest';
+import { createAddressCheck } from './address.ts';
 
 const isPublic = createAddressCheck();
 

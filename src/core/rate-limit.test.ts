@@ -1,6 +1,6 @@
-import { createRateLimiter } from './limits.ts';
 import { fc, test as property } from '@fast-check/vitest';
 import { expect, test } from 'vitest';
+import { createRateLimiter } from './limits.ts';
 
 const RATE = { perMinute: 100, perSecond: 10 };
 

@@ -1,8 +1,8 @@
-import { type NumberRules, readNumber } from './phone.ts';
 import { fc, test as propertyTest } from '@fast-check/vitest';
 import examples from 'libphonenumber-js/examples.mobile.json' with { type: 'json' };
 import { getCountries, getExampleNumber, parsePhoneNumberFromString } from 'libphonenumber-js/max';
 import { describe, expect, test } from 'vitest';
+import { type NumberRules, readNumber } from './phone.ts';
 
 const rules = (defaultCountry: string | null = null, numberChecks: NumberRules['numberChecks'] = 'strict') => ({
   defaultCountry,

@@ -1,6 +1,6 @@
+import { expect, test } from 'vitest';
 import { startNameServer, type Zone } from '../../test/support/http/name-server.ts';
 import { addressesIn, createResolve, createResolveTexts } from './outbound.ts';
-import { expect, test } from 'vitest';
 
 const HOSTS = `
 127.0.0.1 localhost

@@ -1,6 +1,6 @@
+import { expect, test } from 'vitest';
 import { parseRetryAfter } from './outbound.ts';
 import { DAY_MS } from './time.ts';
-import { expect, test } from 'vitest';
 
 const NOW = Date.parse('2026-11-20T12:00:00Z');
 

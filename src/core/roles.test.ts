@@ -1,5 +1,5 @@
-import { requireAuthority, roleIn, ROLES, type Scope, SCOPES, scopesOfKey, scopesOfRole } from './actor.ts';
 import { expect, test } from 'vitest';
+import { ROLES, requireAuthority, roleIn, SCOPES, type Scope, scopesOfKey, scopesOfRole } from './actor.ts';
 
 const NEED_ADMIN: Scope[] = ['keys', 'money'];
 

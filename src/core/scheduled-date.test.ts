@@ -1,6 +1,6 @@
-import { parseScheduledDate } from './time.ts';
 import { fc, test as propertyTest } from '@fast-check/vitest';
 import { expect, test } from 'vitest';
+import { parseScheduledDate } from './time.ts';
 
 const two = (value: number): string => String(value).padStart(2, '0');
 

@@ -1,6 +1,6 @@
-import { CHANNELS } from './channels.ts';
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
+import { CHANNELS } from './channels.ts';
 
 /** Makes the schema of a value that may be null. */
 export const orNull = <T extends Type.TSchema>(schema: T) => Type.Union([schema, Type.Null()]);

@@ -1,15 +1,15 @@
+import { describe, expect, test } from 'vitest';
 import {
   mayAccess,
   RIGHTS,
+  ROLES,
   type Role,
   roleMay,
-  ROLES,
-  type Scope,
   SCOPES,
+  type Scope,
   scopesOfKey,
   scopesOfRole,
 } from './actor.ts';
-import { describe, expect, test } from 'vitest';
 
 const scopesWith = (role: Role, right: string): Scope[] => SCOPES.filter((scope) => RIGHTS[scope][role] === right);
 

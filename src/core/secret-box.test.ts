@@ -1,7 +1,7 @@
-import { createSecretKey, open, seal } from './secrets.ts';
-import { fc, test as propertyTest } from '@fast-check/vitest';
 import { randomBytes } from 'node:crypto';
+import { fc, test as propertyTest } from '@fast-check/vitest';
 import { expect, test } from 'vitest';
+import { createSecretKey, open, seal } from './secrets.ts';
 
 const key = createSecretKey(randomBytes(32));
 

@@ -1,10 +1,10 @@
-import { temporaryFolder } from '../../test/support/temporary-folder.ts';
-import { addSecretOption, createSecretReader, type SecretSource } from './cli.ts';
-import { Command } from 'commander';
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PassThrough, Readable } from 'node:stream';
+import { Command } from 'commander';
 import { expect, onTestFinished, test } from 'vitest';
+import { temporaryFolder } from '../../test/support/temporary-folder.ts';
+import { addSecretOption, createSecretReader, type SecretSource } from './cli.ts';
 
 const REQUIRED = { required: true };
 

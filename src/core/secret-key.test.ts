@@ -1,8 +1,8 @@
-import { loadSecretKey } from './secrets.ts';
 import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { loadSecretKey } from './secrets.ts';
 
 let dataDir: string;
 beforeEach(async () => {

@@ -1,8 +1,8 @@
+import { createCipheriv, createDecipheriv, createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { join } from 'node:path';
 import type { Config } from './config.ts';
 import { createDataDir, explainDatabaseError, readOrCreate, StartupError } from './db/startup-error.ts';
 import { isSecure, sessionTokenIn } from './http/browser.ts';
-import { createCipheriv, createDecipheriv, createHash, randomBytes, timingSafeEqual } from 'node:crypto';
-import { join } from 'node:path';
 
 /** A 256-bit key with a public id, so that sealed data shows which key opens it. */
 export type SecretKey = { readonly id: Buffer; readonly bytes: Buffer };

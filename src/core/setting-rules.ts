@@ -1,7 +1,7 @@
-import { missingScopes, type Platform } from './channels.ts';
-import { readTls, splitHosts } from './db/database-url.ts';
 import { Resolver } from 'node:dns';
 import { isIP, isIPv6 } from 'node:net';
+import { missingScopes, type Platform } from './channels.ts';
+import { readTls, splitHosts } from './db/database-url.ts';
 
 /** Throws the error of a rule: like those of all rules here, its message completes the sentence "<KEY> …". */
 const must = (what: string): never => {

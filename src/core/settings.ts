@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import type { Platform } from './channels.ts';
 import { trimCharacter } from './schema.ts';
 import {
@@ -18,7 +19,6 @@ import {
   tlvTags,
   url,
 } from './setting-rules.ts';
-import { resolve } from 'node:path';
 
 export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 

@@ -1,6 +1,6 @@
-import { createSignal } from './background.ts';
 import { fc, test as propertyTest } from '@fast-check/vitest';
 import { expect, test } from 'vitest';
+import { createSignal } from './background.ts';
 
 /** Longer than any test may take: a wait that ends is proof of a raise. */
 const NEVER_MS = 3_600_000;

@@ -1,6 +1,6 @@
+import { expect, test } from 'vitest';
 import { createSecretKey } from './secrets.ts';
 import { createLinkSigner, type LinkTarget } from './storage.ts';
-import { expect, test } from 'vitest';
 
 const KEY = createSecretKey(Buffer.alloc(32, 7));
 const { sign, verify } = createLinkSigner(KEY);

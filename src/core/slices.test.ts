@@ -1,6 +1,6 @@
+import { expect, test } from 'vitest';
 import { countTurns, work } from '../../test/support/loop-turns.ts';
 import { mapInSlices, nextTurn } from './background.ts';
-import { expect, test } from 'vitest';
 
 /** Work that takes longer than a slice. */
 const workLong = (): void => work(3);

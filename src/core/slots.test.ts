@@ -1,5 +1,5 @@
-import { createSlots } from './limits.ts';
 import { expect, test } from 'vitest';
+import { createSlots } from './limits.ts';
 
 test('no more work runs than there are slots, in the order of the calls, also after a failure', async () => {
   const slots = createSlots(2);

@@ -1,5 +1,5 @@
-import { describeStatus, FAILURES_WORST_FIRST, isFinal, nameOfStatus, STATUS, STATUS_NAMES } from './message-state.ts';
 import { expect, test } from 'vitest';
+import { describeStatus, FAILURES_WORST_FIRST, isFinal, nameOfStatus, STATUS, STATUS_NAMES } from './message-state.ts';
 
 test('every status has its code in the specification', () => {
   expect(STATUS).toEqual({

@@ -1,5 +1,4 @@
-import type { Config } from './config.ts';
-import { checkKey, type Storage } from './storage.ts';
+import { Readable } from 'node:stream';
 import {
   AbortMultipartUploadCommand,
   type CompletedPart,
@@ -10,7 +9,8 @@ import {
   UploadPartCommand,
 } from '@aws-sdk/client-s3';
 import { S3Driver } from 'flydrive/drivers/s3';
-import { Readable } from 'node:stream';
+import type { Config } from './config.ts';
+import { checkKey, type Storage } from './storage.ts';
 
 export type S3Settings = Extract<Config['storage'], { readonly kind: 's3' }>;
 

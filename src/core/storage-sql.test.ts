@@ -1,8 +1,8 @@
+import { beforeEach, expect, test } from 'vitest';
 import { testDatabase } from '../../test/support/database.ts';
 import { exec, many, sql } from './db/query.ts';
 import { transaction } from './db/transaction.ts';
 import { cancelRemovals, claimRemovals, insertRemovals, removeDueFiles } from './storage.ts';
-import { beforeEach, expect, test } from 'vitest';
 
 const database = testDatabase();
 

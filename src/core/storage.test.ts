@@ -1,15 +1,15 @@
-import { type S3Server, startS3 } from '../../test/support/files/s3.ts';
-import { temporaryFolder } from '../../test/support/temporary-folder.ts';
-import { until } from '../../test/support/until.ts';
-import { loadConfig } from './config.ts';
-import { findStorageFault, openStorage } from './open-storage.ts';
-import type { Storage } from './storage.ts';
 import { createHash, randomBytes } from 'node:crypto';
 import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type S3Server, startS3 } from '../../test/support/files/s3.ts';
+import { temporaryFolder } from '../../test/support/temporary-folder.ts';
+import { until } from '../../test/support/until.ts';
+import { loadConfig } from './config.ts';
+import { findStorageFault, openStorage } from './open-storage.ts';
+import type { Storage } from './storage.ts';
 
 const MIB = 1024 * 1024;
 const TYPE = { contentType: 'text/plain' };

@@ -1,16 +1,16 @@
+import { createHmac, hkdfSync, randomUUID, timingSafeEqual } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { type FileHandle, mkdir, open, rename, unlink } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { Readable } from 'node:stream';
+import { FSDriver } from 'flydrive/drivers/fs';
+import type { Pool } from 'pg';
 import { type Task, untilIdle } from './background.ts';
 import { as, columns, type Db, exec, many, type RowOf, sql } from './db/query.ts';
 import { transaction } from './db/transaction.ts';
 import { AppError } from './errors.ts';
 import type { SecretKey } from './secrets.ts';
 import { MINUTE_MS } from './time.ts';
-import { FSDriver } from 'flydrive/drivers/fs';
-import { createHmac, hkdfSync, randomUUID, timingSafeEqual } from 'node:crypto';
-import { createReadStream } from 'node:fs';
-import { type FileHandle, mkdir, open, rename, unlink } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
-import { Readable } from 'node:stream';
-import type { Pool } from 'pg';
 
 /** A range of the bytes of a file, both ends included. */
 export type Range = { readonly start: number; readonly end: number };

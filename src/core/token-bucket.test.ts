@@ -1,6 +1,6 @@
-import { createTokenBucket } from './limits.ts';
 import { fc, test as propertyTest } from '@fast-check/vitest';
 import { expect, test } from 'vitest';
+import { createTokenBucket } from './limits.ts';
 
 /** A bucket and its own clock. */
 function bucketAt(perSecond: number) {

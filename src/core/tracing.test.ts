@@ -1,16 +1,16 @@
-import { newSingleId } from './ids.ts';
-import { silentLog } from './log.ts';
-import { createTracing, findTracer, type TraceContext, type TracingDeps } from './tracing.ts';
 import {
   type Attributes,
   type Span,
   type SpanContext,
   type SpanStatus,
   SpanStatusCode,
-  trace,
   type Tracer,
+  trace,
 } from '@opentelemetry/api';
 import { expect, test } from 'vitest';
+import { newSingleId } from './ids.ts';
+import { silentLog } from './log.ts';
+import { createTracing, findTracer, type TraceContext, type TracingDeps } from './tracing.ts';
 
 const CALLER: TraceContext = { traceId: 'ab'.repeat(16), spanId: 'cd'.repeat(8), state: 'vendor=1' };
 

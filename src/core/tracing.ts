@@ -1,8 +1,3 @@
-import type { Channel } from './channels.ts';
-import { groupCommit } from './db/transaction.ts';
-import { type TraceMark, traceMarkOf } from './ids.ts';
-import type { Log } from './log.ts';
-import { maskNumbersIn } from './phone.ts';
 import {
   createTraceState,
   ProxyTracerProvider,
@@ -10,10 +5,15 @@ import {
   type Span,
   type SpanContext,
   SpanStatusCode,
-  trace,
   TraceFlags,
   type Tracer,
+  trace,
 } from '@opentelemetry/api';
+import type { Channel } from './channels.ts';
+import { groupCommit } from './db/transaction.ts';
+import { type TraceMark, traceMarkOf } from './ids.ts';
+import type { Log } from './log.ts';
+import { maskNumbersIn } from './phone.ts';
 
 /** The stages of a message that have a span. */
 type StageName = 'accept' | 'claim' | 'submit' | 'receipt' | 'webhook';

@@ -1,6 +1,6 @@
+import { expect, test } from 'vitest';
 import { expectLinear } from '../../test/support/linear.ts';
 import { trimCharacter, trimCharacterEnd } from './schema.ts';
-import { expect, test } from 'vitest';
 
 test('only the ends of a text lose the character', () => {
   expect(trimCharacterEnd('//a//b//', '/')).toBe('//a//b');

@@ -1,5 +1,5 @@
-import { callingCodeOfUserId, countryOfUserId, isUserId, MAX_USER_ID_LENGTH } from './phone.ts';
 import { expect, test } from 'vitest';
+import { callingCodeOfUserId, countryOfUserId, isUserId, MAX_USER_ID_LENGTH } from './phone.ts';
 
 test.each([
   ['US.13491208655302741918', true],

@@ -1,5 +1,5 @@
-import { valuesIn } from './schema.ts';
 import { expect, test } from 'vitest';
+import { valuesIn } from './schema.ts';
 
 test('every value of a document is visited once', () => {
   const values = [...valuesIn({ a: [1, { b: 'x' }], c: null })].filter((value) => typeof value !== 'object' || !value);

@@ -1,3 +1,4 @@
+import { beforeEach, expect, test } from 'vitest';
 import { createScriptedCarrier } from '../../test/support/carriers/scripted-carrier.ts';
 import { testDatabase } from '../../test/support/database.ts';
 import { pumpOn } from '../../test/support/pump.ts';
@@ -8,7 +9,6 @@ import { sql } from '../core/db/query.ts';
 import { loadJobs } from '../messages/load.ts';
 import { isUrgent } from './held.ts';
 import type { PumpDeps } from './pump.ts';
-import { beforeEach, expect, test } from 'vitest';
 
 const { pool } = testDatabase();
 

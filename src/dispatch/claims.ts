@@ -1,3 +1,4 @@
+import type { Pool } from 'pg';
 import type { Carrier } from '../channels/carrier.ts';
 import { createSignal, noteSingle } from '../core/background.ts';
 import { endsOf, int, rowsOf, uuids } from '../core/db/columns.ts';
@@ -7,7 +8,6 @@ import type { Log } from '../core/log.ts';
 import { type Held, type HeldChunk, isUrgent, type Job, NO_PRIORITY, URGENT } from './held.ts';
 import * as db from './store.ts';
 import { type Chunk, COPIED_COLUMNS, deleteChunks, moveChunkToQueue } from './store.ts';
-import type { Pool } from 'pg';
 
 export type ClaimDeps = {
   readonly pool: Pool;

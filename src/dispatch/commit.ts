@@ -1,3 +1,4 @@
+import type { Pool } from 'pg';
 import type { Outcome } from '../channels/carrier.ts';
 import { bigint, rowsOf, uuid } from '../core/db/columns.ts';
 import { type Db, exec, many, plainArray, sql } from '../core/db/query.ts';
@@ -5,7 +6,6 @@ import { burst, transaction } from '../core/db/transaction.ts';
 import { finishedBy, type HeldChunk, type Job, type Settled } from './held.ts';
 import * as db from './store.ts';
 import { claimCampaignChunks, insertChunks, insertRetryChunk, moveAllToWithdrawn, type OnUnknown } from './store.ts';
-import type { Pool } from 'pg';
 
 /** The outcome of one attempt to send a message, for the feature that owns the message's state. */
 export type Result = {

@@ -1,3 +1,4 @@
+import { expect, test } from 'vitest';
 import {
   createHeld,
   finishedBy,
@@ -9,7 +10,6 @@ import {
   type Settled,
 } from './held.ts';
 import type { Chunk } from './store.ts';
-import { expect, test } from 'vitest';
 
 const job = (messageId: string, parts = 1): Job => ({
   messageId,

@@ -1,8 +1,8 @@
+import { expect, test } from 'vitest';
 import { retry } from '../../test/support/carriers/scripted-carrier.ts';
 import type { Outcome } from '../channels/carrier.ts';
 import type { HeldChunk } from './held.ts';
 import { judge } from './pump.ts';
-import { expect, test } from 'vitest';
 
 const chunk = (more: Partial<HeldChunk> = {}): HeldChunk => ({
   id: 1,

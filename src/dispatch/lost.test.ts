@@ -1,3 +1,5 @@
+import { randomInt } from 'node:crypto';
+import { beforeEach, expect, test } from 'vitest';
 import { createScriptedCarrier } from '../../test/support/carriers/scripted-carrier.ts';
 import { testDatabase } from '../../test/support/database.ts';
 import { listChunks, queueMessages } from '../../test/support/queue.ts';
@@ -10,8 +12,6 @@ import { settleOutcomes } from '../messages/settle.ts';
 import { checkQueue } from '../operate/doctor.ts';
 import { countLost } from './claims.ts';
 import { startPump } from './pump.ts';
-import { randomInt } from 'node:crypto';
-import { beforeEach, expect, test } from 'vitest';
 
 const { pool } = testDatabase();
 

@@ -1,3 +1,4 @@
+import { afterAll, beforeEach, expect, test } from 'vitest';
 import { accepted, createScriptedCarrier, retry } from '../../test/support/carriers/scripted-carrier.ts';
 import { createTestDatabase } from '../../test/support/database.ts';
 import { pumpOn } from '../../test/support/pump.ts';
@@ -11,7 +12,6 @@ import { settleOutcomes } from '../messages/settle.ts';
 import { rescueChunks } from './commit.ts';
 import * as db from './store.ts';
 import { claimChunks, claimMessages, findNextDueMs, moveChunkToQueue, updateIntents } from './store.ts';
-import { afterAll, beforeEach, expect, test } from 'vitest';
 
 const CAMPAIGN = { campaignId: 5 };
 

@@ -1,3 +1,5 @@
+import { randomInt } from 'node:crypto';
+import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import {
   accepted,
   createScriptedCarrier,
@@ -20,8 +22,6 @@ import { loadJobs } from '../messages/load.ts';
 import { settleOutcomes } from '../messages/settle.ts';
 import { type Pump, type PumpDeps, startPump } from './pump.ts';
 import { deleteChunks, moveChunkToQueue } from './store.ts';
-import { randomInt } from 'node:crypto';
-import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 
 const { pool, connectionString } = testDatabase();
 

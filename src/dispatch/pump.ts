@@ -1,3 +1,6 @@
+import { EventEmitter } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Pool } from 'pg';
 import type { Carrier, Outcome } from '../channels/carrier.ts';
 import { createSignal, giveWay, hasSingles, lingerAfter, pieceOf, SMALL_BATCH, type Task } from '../core/background.ts';
 import { createTokenBucket, type TokenBucket } from '../core/limits.ts';
@@ -18,9 +21,6 @@ import {
   URGENT,
 } from './held.ts';
 import * as db from './store.ts';
-import { EventEmitter } from 'node:events';
-import { setTimeout as delay } from 'node:timers/promises';
-import type { Pool } from 'pg';
 
 export type PumpDeps = ClaimDeps & {
   /** Wakes the pumps of another connection in all workers. */

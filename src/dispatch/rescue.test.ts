@@ -1,3 +1,4 @@
+import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { createTestDatabase, testDatabase } from '../../test/support/database.ts';
 import { listChunks, listUnknownIds, queueMessages, resultOf, statesOf } from '../../test/support/queue.ts';
 import { reset } from '../../test/support/reset.ts';
@@ -8,7 +9,6 @@ import { STATUS } from '../core/message-state.ts';
 import { settleOutcomes } from '../messages/settle.ts';
 import { rescueChunks } from './commit.ts';
 import { claimChunks, updateIntents } from './store.ts';
-import { beforeEach, expect, onTestFinished, test } from 'vitest';
 
 /** No session ever holds this key. */
 const DEAD = 4711;

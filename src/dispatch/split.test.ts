@@ -1,3 +1,4 @@
+import { beforeEach, expect, test } from 'vitest';
 import { createScriptedCarrier } from '../../test/support/carriers/scripted-carrier.ts';
 import { testDatabase } from '../../test/support/database.ts';
 import { pumpOn } from '../../test/support/pump.ts';
@@ -7,7 +8,6 @@ import { until } from '../../test/support/until.ts';
 import type { Pace } from '../channels/throttle.ts';
 import { exec, sql } from '../core/db/query.ts';
 import { splitChunk } from './claims.ts';
-import { beforeEach, expect, test } from 'vitest';
 
 const { pool } = testDatabase();
 

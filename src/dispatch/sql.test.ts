@@ -1,3 +1,4 @@
+import { beforeEach, describe, expect, test } from 'vitest';
 import { testDatabase } from '../../test/support/database.ts';
 import { listChunks } from '../../test/support/queue.ts';
 import { reset } from '../../test/support/reset.ts';
@@ -5,7 +6,6 @@ import { exec, one, sql } from '../core/db/query.ts';
 import { transaction } from '../core/db/transaction.ts';
 import { newId } from '../core/ids.ts';
 import * as db from './store.ts';
-import { beforeEach, describe, expect, test } from 'vitest';
 
 const { pool } = testDatabase();
 

@@ -19,10 +19,10 @@ import {
   one,
   onePlan,
   plainArray,
-  raw,
   type RowOf,
-  sql,
+  raw,
   type Sql,
+  sql,
 } from '../core/db/query.ts';
 import { isOwnerAlive } from '../core/db/worker-session.ts';
 

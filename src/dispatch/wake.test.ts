@@ -1,7 +1,7 @@
-import { testDatabase } from '../../test/support/database.ts';
-import { createWaker, WAKE_CHANNEL } from './pump.ts';
 import pg from 'pg';
 import { expect, onTestFinished, test } from 'vitest';
+import { testDatabase } from '../../test/support/database.ts';
+import { createWaker, WAKE_CHANNEL } from './pump.ts';
 
 const database = testDatabase({ empty: true });
 

@@ -1,8 +1,8 @@
+import { expect, test } from 'vitest';
 import { testDatabase } from '../../test/support/database.ts';
 import { csvLine, readCell } from '../core/csv.ts';
 import { many, sql } from '../core/db/query.ts';
 import { selectRows } from './rows.ts';
-import { expect, test } from 'vitest';
 
 const { pool } = testDatabase();
 

@@ -1,8 +1,8 @@
-import { readCopyText } from './sheet-thread.ts';
-import { countLines, toCrlf } from './write.ts';
 import { fc, test as property } from '@fast-check/vitest';
 import { parse } from 'csv-parse/sync';
 import { expect, test } from 'vitest';
+import { readCopyText } from './sheet-rows.ts';
+import { countLines, toCrlf } from './write.ts';
 
 const cell = fc.string({ unit: fc.constantFrom('a', '"', '\n', '\r', ',', '\t', '\\', 'ü', '𝄞') });
 const table = fc.array(fc.array(cell, { minLength: 2, maxLength: 2 }), { minLength: 1, maxLength: 20 });

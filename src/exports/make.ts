@@ -1,3 +1,7 @@
+import { randomUUID } from 'node:crypto';
+import { addAbortSignal, type Readable } from 'node:stream';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Pool } from 'pg';
 import { always, createSignal, every, type Task, untilIdle } from '../core/background.ts';
 import type { Config } from '../core/config.ts';
 import { splitHosts } from '../core/db/database-url.ts';
@@ -8,12 +12,8 @@ import { HOUR_MS, MINUTE_MS } from '../core/time.ts';
 import { contentTypeOf, sheetNameOf } from './routes.ts';
 import { type Column, countRows, planRows } from './rows.ts';
 import * as db from './store.ts';
-import { deleteOldExports, expireExports, type ExportRow, EXPORTS_CHANNEL, findExport } from './store.ts';
+import { deleteOldExports, EXPORTS_CHANNEL, type ExportRow, expireExports, findExport } from './store.ts';
 import { createWorkbookFile, readContent, writeRows } from './write.ts';
-import { randomUUID } from 'node:crypto';
-import { addAbortSignal, type Readable } from 'node:stream';
-import { setTimeout as delay } from 'node:timers/promises';
-import type { Pool } from 'pg';
 
 type Exporter = {
   /**

@@ -1,14 +1,14 @@
+import type { Pool } from 'pg';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { type Replicated, startReplicated } from '../../test/support/replication.ts';
 import { until } from '../../test/support/until.ts';
-import { migrate, MIGRATIONS_DIR } from '../core/db/migrate.ts';
+import { MIGRATIONS_DIR, migrate } from '../core/db/migrate.ts';
 import { createPool } from '../core/db/pool.ts';
 import { one, sql } from '../core/db/query.ts';
 import { silentLog } from '../core/log.ts';
 import { createAccount } from '../operate/account-commands.ts';
 import { openSource } from './make.ts';
 import { type ExportRow, insertExport } from './store.ts';
-import type { Pool } from 'pg';
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 
 let replicated: Replicated;
 let pool: Pool;

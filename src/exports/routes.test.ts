@@ -1,3 +1,5 @@
+import { parse } from 'csv-parse/sync';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Client } from '../../test/support/client.ts';
 import { startTestProgram, type TestProgram } from '../../test/support/program.ts';
 import { until } from '../../test/support/until.ts';
@@ -6,8 +8,6 @@ import { isUuid, newId, timeOfId } from '../core/ids.ts';
 import { createSecretKey } from '../core/secrets.ts';
 import { createLinkSigner } from '../core/storage.ts';
 import { createAccount, type NewAccount } from '../operate/account-commands.ts';
-import { parse } from 'csv-parse/sync';
-import { afterAll, beforeAll, expect, test } from 'vitest';
 
 const PG = '/api/partner-gateway/v1';
 const PATH = `${PG}/exports`;

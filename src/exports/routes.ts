@@ -1,10 +1,11 @@
+import { type Static, Type } from 'typebox';
 import { findCampaign } from '../campaigns/store.ts';
 import { listUnknownContacts } from '../contacts/list-members.ts';
 import { listLists } from '../contacts/lists.ts';
 import type { Db } from '../core/db/query.ts';
 import { tenant, tenantTransaction } from '../core/db/transaction.ts';
 import { AppError, type FieldError, invalidFields } from '../core/errors.ts';
-import { type App, offsetOf, pageOf, PageOf, PageQuery, type PlatformDeps, withExamples } from '../core/http/app.ts';
+import { type App, offsetOf, PageOf, PageQuery, type PlatformDeps, pageOf, withExamples } from '../core/http/app.ts';
 import { requireScope } from '../core/http/auth.ts';
 import { FILE_ANSWERS, sendFile } from '../core/http/files.ts';
 import { idempotentTx } from '../core/http/idempotency.ts';
@@ -29,7 +30,6 @@ import {
   repeatExport,
   requestExport,
 } from './store.ts';
-import { type Static, Type } from 'typebox';
 
 const PG = '/api/partner-gateway/v1';
 const PATH = `${PG}/exports`;

@@ -1,12 +1,12 @@
+import pg from 'pg';
 import { findCampaign } from '../campaigns/store.ts';
 import { type FieldRow, listFields } from '../contacts/fields.ts';
-import { bitOf, type Channel, CHANNELS } from '../core/channels.ts';
+import { bitOf, CHANNELS, type Channel } from '../core/channels.ts';
 import { E164, FORMULA_START, SEPARATOR_FIRST } from '../core/csv.ts';
-import { type Db, join, one, plainArray, raw, sql, type Sql, timeOf } from '../core/db/query.ts';
+import { type Db, join, one, plainArray, raw, type Sql, sql, timeOf } from '../core/db/query.ts';
 import { describeStatus, nameOfStatus, STATUS, type StatusName } from '../core/message-state.ts';
 import { idRangeOf } from '../stats/history.ts';
 import type { ExportFormat, ExportRequest, ReportFilters } from './store.ts';
-import pg from 'pg';
 
 /** Content of a column. `phone`: a phone number, or a name instead of it. `plain`: text that this program wrote. */
 type CellKind = 'text' | 'phone' | 'number' | 'plain';

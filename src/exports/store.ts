@@ -1,11 +1,12 @@
+import type { Pool } from 'pg';
 import { type Author, recordAudit } from '../accounts/audit.ts';
 import { assertStepUp, type Prover } from '../accounts/session-routes.ts';
 import type { Scope } from '../core/actor.ts';
 import type { Channel } from '../core/channels.ts';
 import {
   as,
-  columns,
   type Columns,
+  columns,
   type Db,
   exec,
   many,
@@ -20,7 +21,6 @@ import { isOwnerAlive } from '../core/db/worker-session.ts';
 import { AppError } from '../core/errors.ts';
 import type { StatusName } from '../core/message-state.ts';
 import { insertRemovals } from '../core/storage.ts';
-import type { Pool } from 'pg';
 
 /** Per account. More would wait for hours. */
 const MAX_WAITING = 1000;

@@ -1,3 +1,8 @@
+import { once } from 'node:events';
+import { gunzipSync } from 'node:zlib';
+import { parse } from 'csv-parse/sync';
+import { readXlsx } from 'hucre/xlsx';
+import { beforeAll, beforeEach, expect, test } from 'vitest';
 import { testDatabase } from '../../test/support/database.ts';
 import { actor } from '../../test/support/drafts.ts';
 import { newMessage } from '../../test/support/queue.ts';
@@ -17,12 +22,7 @@ import { listRecordsById, toStatusRecord } from '../messages/status.ts';
 import { createAccount } from '../operate/account-commands.ts';
 import { createExporter } from './make.ts';
 import * as db from './store.ts';
-import { expireExports, type ExportFormat, type ExportRequest } from './store.ts';
-import { parse } from 'csv-parse/sync';
-import { readXlsx } from 'hucre/xlsx';
-import { once } from 'node:events';
-import { gunzipSync } from 'node:zlib';
-import { beforeAll, beforeEach, expect, test } from 'vitest';
+import { type ExportFormat, type ExportRequest, expireExports } from './store.ts';
 
 const database = testDatabase();
 

@@ -1,14 +1,14 @@
-import type { Snapshot } from '../core/db/transaction.ts';
-import { openTemporaryFile } from '../core/storage.ts';
-import { type Column, type RowQuery, selectRows } from './rows.ts';
-import type { WorkbookInput } from './sheet-thread.ts';
-import type { ExportFormat } from './store.ts';
 import { once } from 'node:events';
 import type { FileHandle } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { type ResourceLimits, Worker } from 'node:worker_threads';
 import { createGzip } from 'node:zlib';
+import type { Snapshot } from '../core/db/transaction.ts';
+import { openTemporaryFile } from '../core/storage.ts';
+import { type Column, type RowQuery, selectRows } from './rows.ts';
+import type { WorkbookInput } from './sheet-thread.ts';
+import type { ExportFormat } from './store.ts';
 
 type RowsToWrite = {
   readonly snapshot: Snapshot;

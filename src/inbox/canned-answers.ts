@@ -1,3 +1,4 @@
+import { type Static, Type } from 'typebox';
 import { type Author, recordAudit } from '../accounts/audit.ts';
 import { as, columns, type Db, many, maybeOne, one, type RowOf, sql } from '../core/db/query.ts';
 import { tenant, tenantTransaction } from '../core/db/transaction.ts';
@@ -6,7 +7,6 @@ import { type App, type PlatformDeps, withExamples } from '../core/http/app.ts';
 import { requireScope } from '../core/http/auth.ts';
 import { idempotentTx } from '../core/http/idempotency.ts';
 import { id } from '../core/schema.ts';
-import { type Static, Type } from 'typebox';
 
 const CannedAnswerIn = Type.Object({
   shortcut: Type.String({

@@ -1,3 +1,5 @@
+import type { Pool } from 'pg';
+import { type Static, Type } from 'typebox';
 import { type Author, recordAudit } from '../accounts/audit.ts';
 import type { Actor } from '../core/actor.ts';
 import { bigint, insertRows, int, rowsOf, text, uuid } from '../core/db/columns.ts';
@@ -13,16 +15,14 @@ import type { ConversationOut, MessageOut } from './schema.ts';
 import * as db from './store.ts';
 import {
   type ChangedConversation,
-  claimInboxes,
   type CountKey,
+  claimInboxes,
   findAccountToWake,
   insertCounts,
   moveToAwake,
   type ThreadMedia,
   type ThreadMessage,
 } from './store.ts';
-import type { Pool } from 'pg';
-import { type Static, Type } from 'typebox';
 
 /** Converts a conversation to its form in the API. Without the scope `contacts`, the data of the contact is omitted. */
 export const toConversationOut = (

@@ -1,9 +1,9 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openTestInbox, type TestInbox } from '../../test/support/http/inbox.ts';
 import { exec, many, sql } from '../core/db/query.ts';
 import { createAccount } from '../operate/account-commands.ts';
 import { wakeConversations } from './conversations.ts';
-import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 const INBOX = '/api/partner-gateway/v1/inbox';
 const HOUR_MS = 3_600_000;

@@ -1,3 +1,4 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { openTestInbox, type TestInbox } from '../../test/support/http/inbox.ts';
 import { reset } from '../../test/support/reset.ts';
 import type { InboundMedia } from '../channels/carrier.ts';
@@ -8,7 +9,6 @@ import { createConnection } from '../routing/connections.ts';
 import { type SandboxGraph, startSandboxGraph } from '../sandbox/graph-server.ts';
 import { type FetchDeps, fetchMedia, findNextMediaMs } from './receive.ts';
 import type { ThreadMedia } from './store.ts';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 
 let inbox: TestInbox;
 let graph: SandboxGraph;

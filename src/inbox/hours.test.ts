@@ -1,5 +1,5 @@
-import { findClosedPeriod, type OpenHours } from './rules.ts';
 import { expect, test } from 'vitest';
+import { findClosedPeriod, type OpenHours } from './rules.ts';
 
 const WEEK: OpenHours[] = [1, 2, 3, 4, 5].flatMap((weekday) => [
   { weekday, from: 9 * 60, to: 13 * 60 },

@@ -1,3 +1,4 @@
+import { Type } from 'typebox';
 import { type Author, recordAudit } from '../accounts/audit.ts';
 import type { Db } from '../core/db/query.ts';
 import { tenant, tenantTransaction } from '../core/db/transaction.ts';
@@ -10,7 +11,6 @@ import * as db from './listing.ts';
 import { LabelId, LabelIds, LabelIn, LabelOut, LabelPatch, listLabels } from './listing.ts';
 import { ChatId } from './schema.ts';
 import { findChanged } from './store.ts';
-import { Type } from 'typebox';
 
 const INBOX = '/api/partner-gateway/v1/inbox';
 const tags = ['Inbox'];

@@ -1,3 +1,4 @@
+import { type Static, Type } from 'typebox';
 import type { Channel } from '../core/channels.ts';
 import { bigint, insertRows, uuid } from '../core/db/columns.ts';
 import {
@@ -12,13 +13,12 @@ import {
   one,
   plainArray,
   type RowOf,
-  sql,
   type Sql,
+  sql,
   textArray,
 } from '../core/db/query.ts';
 import { id } from '../core/schema.ts';
 import type { Direction } from './store.ts';
-import { type Static, Type } from 'typebox';
 
 /** The colours of labels, by name: a client chooses shades that are readable on its background. */
 const LABEL_COLORS = ['gray', 'red', 'orange', 'yellow', 'green', 'teal', 'blue', 'purple', 'pink'] as const;

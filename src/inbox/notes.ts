@@ -1,3 +1,4 @@
+import { Type } from 'typebox';
 import { recordAudit } from '../accounts/audit.ts';
 import type { Actor } from '../core/actor.ts';
 import type { Db } from '../core/db/query.ts';
@@ -11,7 +12,6 @@ import * as db from './conversations.ts';
 import { listNotes, NoteIn, NoteKey, NoteOut, publishInboxChanges, toNoteOut } from './conversations.ts';
 import { ChatId } from './schema.ts';
 import { claimInboxes, findEndpoints } from './store.ts';
-import { Type } from 'typebox';
 
 const PATH = '/api/partner-gateway/v1/inbox/conversations/:chatId/notes';
 const tags = ['Inbox'];

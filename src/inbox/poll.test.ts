@@ -1,8 +1,8 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openTestInbox, type TestInbox } from '../../test/support/http/inbox.ts';
 import { exec, many, sql } from '../core/db/query.ts';
 import { findNextWatchedMs } from './store.ts';
 import { pollReplies } from './watch.ts';
-import { afterAll, beforeAll, expect, test } from 'vitest';
 
 const PATH = '/api/partner-gateway/v1/inbox/conversations';
 

@@ -1,3 +1,5 @@
+import type { Pool } from 'pg';
+import { Type } from 'typebox';
 import { exec, sql } from '../core/db/query.ts';
 import { tenant } from '../core/db/transaction.ts';
 import { AppError } from '../core/errors.ts';
@@ -5,8 +7,6 @@ import { type App, type PlatformDeps, withExamples } from '../core/http/app.ts';
 import { requireScope } from '../core/http/auth.ts';
 import { ChatId } from './schema.ts';
 import { findEndpoints } from './store.ts';
-import type { Pool } from 'pg';
-import { Type } from 'typebox';
 
 /** The NOTIFY channel for the presence of users in conversations; the payload is a `Sighting` as JSON. */
 export const PRESENCE_CHANNEL = 'heliograph_presence';

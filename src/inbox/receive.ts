@@ -1,6 +1,7 @@
+import type { Pool } from 'pg';
 import { operatorAuthor } from '../accounts/audit.ts';
 import type { InboundMedia } from '../channels/carrier.ts';
-import { upsertContacts, type UpsertRow } from '../contacts/contacts.ts';
+import { type UpsertRow, upsertContacts } from '../contacts/contacts.ts';
 import { describePhone } from '../contacts/read.ts';
 import { listIdsByNumber } from '../contacts/store.ts';
 import type { Channel } from '../core/channels.ts';
@@ -24,14 +25,13 @@ import { publishInboxChanges } from './conversations.ts';
 import { applyRules } from './rules.ts';
 import {
   type ChangedConversation,
-  claimInboxes,
   type ConversationUpdate,
+  claimInboxes,
   insertConversations,
   insertThreadMessages,
   type ThreadMedia,
   updateThreadMedia,
 } from './store.ts';
-import type { Pool } from 'pg';
 
 type WithPeer = Arrival & { readonly peer: string };
 

@@ -1,3 +1,4 @@
+import type { Pool } from 'pg';
 import { refuseOutsidePlan } from '../accounts/accounts.ts';
 import type { Actor } from '../core/actor.ts';
 import type { Db } from '../core/db/query.ts';
@@ -12,13 +13,12 @@ import { createMediaLinks } from '../media/store.ts';
 import type { Accept } from '../messages/accept.ts';
 import { readDestination } from '../messages/consent.ts';
 import type { OnAnswer } from '../messages/keywords.ts';
-import { type Draft, newDraft, type Refusal, REFUSALS, type Verdict } from '../messages/read-send.ts';
+import { type Draft, newDraft, REFUSALS, type Refusal, type Verdict } from '../messages/read-send.ts';
 import { readRcsSend, readWhatsappSend } from '../messages/rich.ts';
 import { type FileLink, type FindFiles, publishInboxChanges, toMediaOut } from './conversations.ts';
 import type { ReplyIn, SentOut } from './schema.ts';
 import * as db from './store.ts';
 import { claimInboxes, type Endpoints, insertThreadMessages, insertWatchedReply, type ThreadMedia } from './store.ts';
-import type { Pool } from 'pg';
 
 type ReplyDeps = {
   readonly pool: Pool;

@@ -1,3 +1,5 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type InboundText, openTestInbox, type TestInbox } from '../../test/support/http/inbox.ts';
 import { newKey } from '../../test/support/http/routes.ts';
 import { listAuditEntries } from '../accounts/audit.ts';
@@ -9,8 +11,6 @@ import { optIn, optOut } from '../messages/consent.ts';
 import { insertNumber } from '../messages/inbound-store.ts';
 import { createAccount } from '../operate/account-commands.ts';
 import { insertTemplate } from '../templates/store.ts';
-import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 const PATH = '/api/partner-gateway/v1/inbox/conversations';
 

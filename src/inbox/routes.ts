@@ -1,13 +1,14 @@
+import { Type } from 'typebox';
 import { tenant, tenantTransaction } from '../core/db/transaction.ts';
 import { AppError } from '../core/errors.ts';
 import {
   type App,
   offsetOf,
-  pageFields,
-  pageOf,
   PageOf,
   PageQuery,
   type PlatformDeps,
+  pageFields,
+  pageOf,
   withExamples,
 } from '../core/http/app.ts';
 import { assertScope, requireScope } from '../core/http/auth.ts';
@@ -28,14 +29,13 @@ import { labelRoutes } from './labels.ts';
 import { countConversations, findConversation, listConversations } from './listing.ts';
 import { noteRoutes } from './notes.ts';
 import { type Presence, presenceRoutes } from './presence.ts';
-import { createFileLookup, reply, type ReplyAnswerStore } from './reply.ts';
+import { createFileLookup, type ReplyAnswerStore, reply } from './reply.ts';
 import { ruleRoutes } from './rules.ts';
 import * as schema from './schema.ts';
 import { readFilter, readOrder } from './schema.ts';
 import { searchRoutes } from './search.ts';
 import { countAssignableUsers, findEndpoints, listAssignableUsers, listThread } from './store.ts';
 import { type Hub, streamRoutes } from './stream.ts';
-import { Type } from 'typebox';
 
 const PATH = '/api/partner-gateway/v1/inbox/conversations';
 const tags = ['Inbox'];

@@ -1,3 +1,5 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { openTestInbox, type TestInbox } from '../../test/support/http/inbox.ts';
 import { insertUser } from '../accounts/users.ts';
 import { exec, many, sql } from '../core/db/query.ts';
@@ -10,8 +12,6 @@ import {
   mayBeAnswered,
   sendAutoAnswers,
 } from './rules.ts';
-import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 
 const INBOX = '/api/partner-gateway/v1/inbox';
 const ANSWER = 'We are closed';

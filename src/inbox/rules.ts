@@ -1,3 +1,5 @@
+import type { Pool } from 'pg';
+import { type Static, Type } from 'typebox';
 import { type Author, recordAudit } from '../accounts/audit.ts';
 import type { Actor } from '../core/actor.ts';
 import { bigint, insertRows, rowsOf, text, uuid } from '../core/db/columns.ts';
@@ -16,8 +18,6 @@ import { listRulesOf } from '../messages/keyword-store.ts';
 import { findRule } from '../messages/keywords.ts';
 import { composeReply, insertReply } from './reply.ts';
 import { type ChangedConversation, claimInboxes, findAssignableUser, findEndpoints } from './store.ts';
-import type { Pool } from 'pg';
-import { type Static, Type } from 'typebox';
 
 const Minute = (description: string) => Type.Integer({ minimum: 0, maximum: 1440, description });
 

@@ -1,3 +1,4 @@
+import { type Static, Type } from 'typebox';
 import { CHANNELS } from '../core/channels.ts';
 import { invalidFields } from '../core/errors.ts';
 import { STATUS_NAMES } from '../core/message-state.ts';
@@ -5,7 +6,6 @@ import { MAX_USER_ID_LENGTH } from '../core/phone.ts';
 import { channelName, id, instant, orNull } from '../core/schema.ts';
 import { instantField, parseInstant } from '../core/time.ts';
 import { CONVERSATION_ORDERS, type ConversationFilter, type ConversationOrder, LabelOut } from './listing.ts';
-import { type Static, Type } from 'typebox';
 
 const oneOf = (values: readonly string[], description: string) =>
   Type.Enum([...values], { type: 'string', description });

@@ -1,9 +1,9 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openTestInbox, type TestInbox } from '../../test/support/http/inbox.ts';
 import { exec, many, sql } from '../core/db/query.ts';
 import { tenant } from '../core/db/transaction.ts';
 import { createAccount } from '../operate/account-commands.ts';
 import { searchMessages, toWordQuery } from './search.ts';
-import { afterAll, beforeAll, expect, test } from 'vitest';
 
 let inbox: TestInbox;
 beforeAll(async () => {

@@ -1,3 +1,4 @@
+import { type Static, Type } from 'typebox';
 import type { Actor } from '../core/actor.ts';
 import { as, columns, type Db, many, type RowOf, sql } from '../core/db/query.ts';
 import { tenant } from '../core/db/transaction.ts';
@@ -7,7 +8,6 @@ import { type FindFiles, toConversationOut, toMessagesOut } from './conversation
 import { listConversationsById } from './listing.ts';
 import { ConversationOut, MessageOut } from './schema.ts';
 import { listThreadMessages } from './store.ts';
-import { type Static, Type } from 'typebox';
 
 const SearchQuery = Type.Object({
   search: Type.String({

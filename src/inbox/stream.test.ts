@@ -1,3 +1,6 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { openTestInbox, type TestInbox } from '../../test/support/http/inbox.ts';
 import { newKey } from '../../test/support/http/routes.ts';
 import { until } from '../../test/support/until.ts';
@@ -7,9 +10,6 @@ import type { App } from '../core/http/app.ts';
 import { insertNumber } from '../messages/inbound-store.ts';
 import { createAccount, type NewAccount } from '../operate/account-commands.ts';
 import { deleteOldInboxEvents, insertInboxEvents, type NewInboxEvent, updateLastEvents } from './conversations.ts';
-import { once } from 'node:events';
-import { connect } from 'node:net';
-import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 
 const PATH = '/api/partner-gateway/v1/inbox/conversations';
 

@@ -1,3 +1,7 @@
+import { fastifySSE } from '@fastify/sse';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Pool } from 'pg';
+import { Type } from 'typebox';
 import type { Actor } from '../core/actor.ts';
 import type { Db } from '../core/db/query.ts';
 import { tenant } from '../core/db/transaction.ts';
@@ -6,8 +10,8 @@ import type { App, PlatformDeps } from '../core/http/app.ts';
 import { requireScope } from '../core/http/auth.ts';
 import type { Log } from '../core/log.ts';
 import {
-  findEventBounds,
   type FindFiles,
+  findEventBounds,
   findStatuses,
   type InboxEvent,
   listInboxEvents,
@@ -19,10 +23,6 @@ import {
 import { listConversationsById } from './listing.ts';
 import type { Presence, Sighting } from './presence.ts';
 import { listThreadMessages } from './store.ts';
-import { fastifySSE } from '@fastify/sse';
-import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Pool } from 'pg';
-import { Type } from 'typebox';
 
 const HEARTBEAT_MS = 15_000;
 /** Maximum number of streams of one account per process. */

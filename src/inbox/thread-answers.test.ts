@@ -1,10 +1,10 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openTestInbox, type TestInbox } from '../../test/support/http/inbox.ts';
 import { silentLog } from '../core/log.ts';
 import { createSecretKey } from '../core/secrets.ts';
 import { insertRule } from '../messages/keyword-store.ts';
 import { carryOutActions, INNER_KINDS } from '../messages/keywords.ts';
 import { threadAnswers } from './reply.ts';
-import { afterAll, beforeAll, expect, test } from 'vitest';
 
 const INBOX = '/api/partner-gateway/v1/inbox';
 const PERSON = '393333100001';

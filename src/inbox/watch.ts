@@ -1,3 +1,4 @@
+import type { Pool } from 'pg';
 import { always, every, type Task, whenDue } from '../core/background.ts';
 import type { Db } from '../core/db/query.ts';
 import { transaction } from '../core/db/transaction.ts';
@@ -5,8 +6,8 @@ import { timeOfId } from '../core/ids.ts';
 import { isFinal, STATUS, type StatusName } from '../core/message-state.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../core/time.ts';
 import {
-  deleteOldInboxEvents,
   type DeliveryStatus,
+  deleteOldInboxEvents,
   findStatuses,
   INBOX_CHANNEL,
   publishInboxChanges,
@@ -23,7 +24,6 @@ import {
   updateWatchedReplies,
   type WatchedReply,
 } from './store.ts';
-import type { Pool } from 'pg';
 
 const REPLIES_PER_POLL = 500;
 /** Age after which an unread reply is hardly ever read. */

@@ -1,9 +1,9 @@
+import { randomUUID } from 'node:crypto';
+import { expect, test } from 'vitest';
 import { testDatabase } from '../../test/support/database.ts';
 import { exec, many, sql } from '../core/db/query.ts';
 import { createAccount } from '../operate/account-commands.ts';
 import { deleteCopy, deleteUpload, findCopy, insertCopy, insertMedia } from './store.ts';
-import { randomUUID } from 'node:crypto';
-import { expect, test } from 'vitest';
 
 const { pool } = testDatabase();
 

@@ -1,10 +1,10 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import type { FileHandle } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
 import { AppError } from '../core/errors.ts';
 import { createFairQueue } from '../core/fair-queue.ts';
 import { isRecord } from '../core/schema.ts';
 import { badFile, type Claim, type Inspection, LIMITS, tooLarge } from './inspect.ts';
-import { type ChildProcess, fork } from 'node:child_process';
-import type { FileHandle } from 'node:fs/promises';
-import { fileURLToPath } from 'node:url';
 
 const FILE = fileURLToPath(new URL('./decoder-process.ts', import.meta.url));
 /** Maximum files inspected at the same time; the callers must not exceed it. */

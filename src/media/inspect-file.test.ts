@@ -1,9 +1,9 @@
-import { temporaryFolder } from '../../test/support/temporary-folder.ts';
-import { openTemporaryFile } from '../core/storage.ts';
-import { inspectFile } from './decoder.ts';
 import { type FileHandle, readdir, readFile } from 'node:fs/promises';
 import sharp from 'sharp';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { temporaryFolder } from '../../test/support/temporary-folder.ts';
+import { openTemporaryFile } from '../core/storage.ts';
+import { inspectFile } from './decoder.ts';
 
 const [A, B] = [1, 2];
 const NO_CLAIM = { fileName: '', contentType: 'application/octet-stream' };
@@ -31,7 +31,7 @@ async function countDecoders(): Promise<number> {
   const found = await Promise.all(
     pids.map(async (pid) => {
       const [status, command] = await Promise.all([read(`/proc/${pid}/status`), read(`/proc/${pid}/cmdline`)]);
-      return status.includes(`\nPPid:\t${process.pid}\n`) && command.includes('decoder/process.ts');
+      return status.includes(`\nPPid:\t${process.pid}\n`) && command.includes('decoder-process.ts');
     }),
   );
   return found.filter(Boolean).length;

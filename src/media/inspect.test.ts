@@ -1,9 +1,9 @@
+import sharp from 'sharp';
+import { describe, expect, test } from 'vitest';
 import { makeZip } from '../../test/support/files/archive.ts';
 import { makeMp4 } from '../../test/support/files/mp4.ts';
 import { inspectInProcess } from './decoder.ts';
 import type { Claim } from './inspect.ts';
-import sharp from 'sharp';
-import { describe, expect, test } from 'vitest';
 
 const NO_CLAIM = { fileName: '', contentType: 'application/octet-stream' };
 const plain = { create: { width: 640, height: 320, channels: 3, background: 'teal' } } as const;

@@ -1,7 +1,7 @@
-import { AppError, invalidFields } from '../core/errors.ts';
-import { fileTypeFromBuffer } from 'file-type';
 import { extname } from 'node:path';
+import { fileTypeFromBuffer } from 'file-type';
 import type { Sharp, SharpOptions } from 'sharp';
+import { AppError, invalidFields } from '../core/errors.ts';
 
 /** Result of inspecting a file that is safe to store and send. */
 export type Inspection = {

@@ -1,3 +1,6 @@
+import { rm } from 'node:fs/promises';
+import { buffer } from 'node:stream/consumers';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { testDatabase } from '../../test/support/database.ts';
 import { temporaryFolder } from '../../test/support/temporary-folder.ts';
 import { operatorAuthor } from '../accounts/audit.ts';
@@ -8,9 +11,6 @@ import { createAccount } from '../operate/account-commands.ts';
 import type { Inspected } from './decoder.ts';
 import { addMedia, listMediaLinks, mediaForSend, storeInbound, storeUpload } from './media.ts';
 import { createMediaLinks, findByMediaKey, removeOldInbound } from './store.ts';
-import { rm } from 'node:fs/promises';
-import { buffer } from 'node:stream/consumers';
-import { afterAll, beforeAll, expect, test } from 'vitest';
 
 const { pool } = testDatabase();
 

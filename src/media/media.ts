@@ -1,3 +1,8 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
+import { fileTypeFromBuffer } from 'file-type';
+import type { Pool } from 'pg';
 import { type Author, recordAudit } from '../accounts/audit.ts';
 import type { OwnFile } from '../channels/settings.ts';
 import type { Actor } from '../core/actor.ts';
@@ -16,11 +21,6 @@ import {
   type MediaLinks,
   type MediaRow,
 } from './store.ts';
-import { fileTypeFromBuffer } from 'file-type';
-import { randomBytes, randomUUID } from 'node:crypto';
-import { Readable } from 'node:stream';
-import { buffer } from 'node:stream/consumers';
-import type { Pool } from 'pg';
 
 /** A stored file without a row is deleted after this time. */
 const ORPHAN_SECONDS = 3600;

@@ -1,3 +1,7 @@
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import sharp from 'sharp';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Answer, Client } from '../../test/support/client.ts';
 import { makeMp4 } from '../../test/support/files/mp4.ts';
 import { formOf } from '../../test/support/http/form.ts';
@@ -7,10 +11,6 @@ import { exec, many, maybeOne, sql } from '../core/db/query.ts';
 import { createSecretKey } from '../core/secrets.ts';
 import { createLinkSigner } from '../core/storage.ts';
 import { createAccount } from '../operate/account-commands.ts';
-import { readdir } from 'node:fs/promises';
-import { join } from 'node:path';
-import sharp from 'sharp';
-import { afterAll, beforeAll, expect, test } from 'vitest';
 
 const PG = '/api/partner-gateway/v1';
 const MEDIA = `${PG}/media`;

@@ -1,7 +1,11 @@
+import { extname } from 'node:path';
+import multipart from '@fastify/multipart';
+import type { FastifyRequest } from 'fastify';
+import { type Static, Type } from 'typebox';
 import type { Scope } from '../core/actor.ts';
 import { tenant, tenantTransaction } from '../core/db/transaction.ts';
 import { AppError, type FieldError, invalidFields } from '../core/errors.ts';
-import { type App, offsetOf, pageFields, pageOf, PageOf, type PlatformDeps } from '../core/http/app.ts';
+import { type App, offsetOf, PageOf, type PlatformDeps, pageFields, pageOf } from '../core/http/app.ts';
 import { authentication, requireAnyScope, requireScope } from '../core/http/auth.ts';
 import {
   createUploadGate,
@@ -9,8 +13,8 @@ import {
   formBounds,
   MULTIPART_LIMITS,
   receiveForm,
-  sendFile,
   type ServedFile,
+  sendFile,
   type Upload,
 } from '../core/http/files.ts';
 import { idempotentHandler, idempotentTx } from '../core/http/idempotency.ts';
@@ -32,10 +36,6 @@ import {
   removeMedia,
   revokeLinks,
 } from './store.ts';
-import multipart from '@fastify/multipart';
-import type { FastifyRequest } from 'fastify';
-import { extname } from 'node:path';
-import { type Static, Type } from 'typebox';
 
 const link = (description: string) => Type.String({ format: 'uri', description });
 const MimeType = Type.Enum([...MEDIA_TYPES], { type: 'string' });

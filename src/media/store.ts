@@ -1,3 +1,4 @@
+import type { Pool } from 'pg';
 import { recordAudit } from '../accounts/audit.ts';
 import type { Actor } from '../core/actor.ts';
 import { type Task, untilIdle } from '../core/background.ts';
@@ -7,11 +8,10 @@ import { transaction } from '../core/db/transaction.ts';
 import { AppError } from '../core/errors.ts';
 import { insertRemovals, type LinkSigner } from '../core/storage.ts';
 import { HOUR_MS } from '../core/time.ts';
-import type { Pool } from 'pg';
 
 /**
  * Returns the placeholder that a stored message contains instead of the link to a file of the account
- * (`messaging/messages/with-media.ts`).
+ * (`messages/load.ts`).
  */
 export const mediaReference = (id: number): string => `media:${id}`;
 

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { formOf } from '../../test/support/http/form.ts';
 import { makeMp4 } from '../../test/support/files/mp4.ts';
-import { startTestProgram } from '../../test/support/program.ts';
 import { startS3 } from '../../test/support/files/s3.ts';
+import { formOf } from '../../test/support/http/form.ts';
+import { startTestProgram } from '../../test/support/program.ts';
 
 test('with STORAGE=s3 uploads are stored in the bucket, and served from there in ranges', async () => {
   await using server = await startS3();

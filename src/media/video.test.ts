@@ -1,6 +1,6 @@
+import { expect, test } from 'vitest';
 import { box, makeMp4 } from '../../test/support/files/mp4.ts';
 import { probeVideo } from './inspect.ts';
-import { expect, test } from 'vitest';
 
 test('dimensions and duration of a video are read', () => {
   const video = probeVideo(makeMp4({ width: 640, height: 360, seconds: 12.5 }));

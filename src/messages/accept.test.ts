@@ -1,3 +1,4 @@
+import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { testDatabase } from '../../test/support/database.ts';
 import { actor, addBalances, draft, freeOver } from '../../test/support/drafts.ts';
 import { listChunks, statesOf } from '../../test/support/queue.ts';
@@ -13,7 +14,6 @@ import { loadJobs, loadRecentJobs } from './load.ts';
 import { createRecentMessages, type RecentMessages } from './new-messages.ts';
 import type { Lookups } from './prepare.ts';
 import type { Draft, Verdict } from './read-send.ts';
-import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 
 const { pool } = testDatabase();
 

@@ -1,3 +1,5 @@
+import { LRUCache } from 'lru-cache';
+import type { Pool } from 'pg';
 import type { Actor } from '../core/actor.ts';
 import { giveWay, mapInSlices, noteSingle } from '../core/background.ts';
 import { type Db, exec, sql } from '../core/db/query.ts';
@@ -13,8 +15,8 @@ import { insertTraces, type NewTrace } from './events.ts';
 import { deadlinesOf, insertDeadlines } from './expiry.ts';
 import { insertFallbacks, type NewFallback } from './fallback-store.ts';
 import {
-  announce,
   type AnnounceDeps,
+  announce,
   type ClientIdClaim,
   insertClientIds,
   insertMessages,
@@ -22,7 +24,7 @@ import {
   type NewMessage,
   type Queued,
 } from './new-messages.ts';
-import { createKnownSenders, findNetworks, type Lookups, prepare, type Prepared, type Requester } from './prepare.ts';
+import { createKnownSenders, findNetworks, type Lookups, type Prepared, prepare, type Requester } from './prepare.ts';
 import { contentHash, type Draft, type Verdict } from './read-send.ts';
 import {
   firstOfEachKey,
@@ -32,8 +34,6 @@ import {
   withoutTakenKeys,
 } from './send-response.ts';
 import { planSimulation } from './simulation.ts';
-import { LRUCache } from 'lru-cache';
-import type { Pool } from 'pg';
 
 /**
  * Rows per statement, few enough that it leaves a core of the database, and the event loop, to single sends after some

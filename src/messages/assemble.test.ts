@@ -1,6 +1,6 @@
-import type { Part } from './inbound-store.ts';
-import { assemble } from './inbound.ts';
 import { expect, test } from 'vitest';
+import { assemble } from './inbound.ts';
+import type { Part } from './inbound-store.ts';
 
 let nextId = 1;
 const part = (seq: number, more: Partial<Part> = {}): Part => {

@@ -1,3 +1,4 @@
+import { beforeAll, describe, expect, test } from 'vitest';
 import { testDatabase } from '../../test/support/database.ts';
 import { actor, freeOver } from '../../test/support/drafts.ts';
 import { watchInserts } from '../../test/support/inserted-messages.ts';
@@ -9,7 +10,6 @@ import { type Accept, createAccept } from './accept.ts';
 import { deleteOldBulkRequests, findBulkRequest } from './send-response.ts';
 import { type BulkDeps, sendBulk } from './send-routes.ts';
 import type { BulkIn } from './send-schema.ts';
-import { beforeAll, describe, expect, test } from 'vitest';
 
 const { pool } = testDatabase();
 

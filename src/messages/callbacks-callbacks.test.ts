@@ -1,3 +1,5 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import type { Answer } from '../../test/support/client.ts';
 import { startTestProgram, type TestProgram } from '../../test/support/program.ts';
 import { reset } from '../../test/support/reset.ts';
@@ -14,8 +16,6 @@ import { insertTemplate } from '../templates/store.ts';
 import { listOptOutsOf } from './consent.ts';
 import { listInboundMessages } from './inbound-store.ts';
 import { deleteReceiptBatches } from './receipt-store.ts';
-import { generateKeyPairSync } from 'node:crypto';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 
 const WABA = '500';
 const NUMBER_ID = '106';

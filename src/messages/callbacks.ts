@@ -1,3 +1,7 @@
+import type { FastifyRequest, HookHandlerDoneFunction } from 'fastify';
+import { LRUCache } from 'lru-cache';
+import type { Pool } from 'pg';
+import { Type } from 'typebox';
 import type { Inbound, Receipt } from '../channels/carrier.ts';
 import { networkOf } from '../core/address.ts';
 import type { Config } from '../core/config.ts';
@@ -10,14 +14,10 @@ import type { CallbackAnswer, CallbackRequest, Callbacks } from '../routing/kind
 import { CONNECTION_KINDS, type ConnectionKind, kindOf } from '../routing/kinds.ts';
 import type { Receiver, Receivers } from '../routing/supervise.ts';
 import { type OnTemplatesChange, receiveTemplateChanges } from '../templates/sync.ts';
-import { receiveSubscriptions } from './inbound-store.ts';
 import { createInboundInbox, type OnInbound } from './inbound.ts';
+import { receiveSubscriptions } from './inbound-store.ts';
 import { notifyReceipts } from './receipt-store.ts';
 import { createReceiptIntake, type OnMatched } from './receipts.ts';
-import type { FastifyRequest, HookHandlerDoneFunction } from 'fastify';
-import { LRUCache } from 'lru-cache';
-import type { Pool } from 'pg';
-import { Type } from 'typebox';
 
 const PATH = '/api/callbacks';
 const tags = ['Operation'];

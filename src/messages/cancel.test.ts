@@ -1,3 +1,4 @@
+import { afterAll, beforeEach, expect, test } from 'vitest';
 import { accepted, createScriptedCarrier, retry } from '../../test/support/carriers/scripted-carrier.ts';
 import { createTestDatabase } from '../../test/support/database.ts';
 import { actor } from '../../test/support/drafts.ts';
@@ -13,7 +14,6 @@ import { rescueChunks } from '../dispatch/commit.ts';
 import { claimChunks, updateIntents } from '../dispatch/store.ts';
 import { cancelMessage } from './cancellation.ts';
 import { settleOutcomes } from './settle.ts';
-import { afterAll, beforeEach, expect, test } from 'vitest';
 
 const PRICE = 10;
 

@@ -1,3 +1,4 @@
+import type { Pool } from 'pg';
 import { type Author, recordAudit } from '../accounts/audit.ts';
 import type { Db } from '../core/db/query.ts';
 import { tenant, tenantTransaction } from '../core/db/transaction.ts';
@@ -8,7 +9,6 @@ import { endMessages } from './end.ts';
 import { insertEvents } from './events.ts';
 import { insertOpenStates, type Key, listDeliveryStates, withdrawFromQueue } from './expiry.ts';
 import type { StateMove } from './store.ts';
-import type { Pool } from 'pg';
 
 /**
  * Cancels messages that wait in the queue, in the caller's transaction: they end DELETED and their credit is returned.

@@ -1,3 +1,4 @@
+import { beforeAll, beforeEach, expect, test } from 'vitest';
 import { commandsOn } from '../../test/support/command.ts';
 import { testDatabase } from '../../test/support/database.ts';
 import { actor, draft, freeOver } from '../../test/support/drafts.ts';
@@ -20,10 +21,9 @@ import {
   registerConsentCommands,
   setOptOuts,
 } from './consent.ts';
-import { insertNumber } from './inbound-store.ts';
 import { createInboundInbox } from './inbound.ts';
+import { insertNumber } from './inbound-store.ts';
 import { toResult } from './send-response.ts';
-import { beforeAll, beforeEach, expect, test } from 'vitest';
 
 const database = testDatabase();
 

@@ -1,3 +1,4 @@
+import { beforeEach, expect, test } from 'vitest';
 import { testDatabase } from '../../test/support/database.ts';
 import type { Db } from '../core/db/query.ts';
 import { transaction } from '../core/db/transaction.ts';
@@ -7,11 +8,10 @@ import {
   createConsentCheck,
   listOptOuts,
   listOptOutsOf,
+  type OptOut,
   optIn,
   optOut,
-  type OptOut,
 } from './consent.ts';
-import { beforeEach, expect, test } from 'vitest';
 
 const database = testDatabase();
 

@@ -1,7 +1,8 @@
+import { type Command, Option } from 'commander';
 import { findAccount, updateHasOptOuts } from '../accounts/accounts.ts';
 import { type Author, operatorAuthor, recordAudit } from '../accounts/audit.ts';
 import type { Actor } from '../core/actor.ts';
-import { type Channel, CHANNELS } from '../core/channels.ts';
+import { CHANNELS, type Channel } from '../core/channels.ts';
 import { type CommandContext, table } from '../core/cli.ts';
 import { bigint, insertRows, rowsOf, text } from '../core/db/columns.ts';
 import { as, columns, type Db, many, type RowOf, sql } from '../core/db/query.ts';
@@ -11,11 +12,10 @@ import {
   DEFAULT_NUMBER_RULES,
   isUserId,
   type NumberRules,
-  readNumber,
   type ReadNumber,
+  readNumber,
   toE164,
 } from '../core/phone.ts';
-import { type Command, Option } from 'commander';
 
 /** Returns true if a number, in E.164, has opted out of messages on a channel. */
 export type IsOptedOut = (channel: Channel, phoneNumber: string) => boolean;

@@ -1,10 +1,10 @@
+import { beforeEach, expect, test } from 'vitest';
 import { testDatabase } from '../../test/support/database.ts';
 import { reset } from '../../test/support/reset.ts';
 import { many, one, sql } from '../core/db/query.ts';
 import { transaction } from '../core/db/transaction.ts';
 import { firstIdAt } from '../core/ids.ts';
 import { countTraffic, type TrafficDelta } from './traffic.ts';
-import { beforeEach, expect, test } from 'vitest';
 
 const { pool } = testDatabase();
 

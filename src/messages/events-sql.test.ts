@@ -1,9 +1,9 @@
+import { expect, test } from 'vitest';
 import { testDatabase } from '../../test/support/database.ts';
 import { explain } from '../../test/support/plans.ts';
 import { transaction } from '../core/db/transaction.ts';
 import { newId } from '../core/ids.ts';
 import { insertEvents, insertTraces, listEvents, listTraces, type NewEvent } from './events.ts';
-import { expect, test } from 'vitest';
 
 const { pool } = testDatabase();
 

@@ -1,3 +1,4 @@
+import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { retry } from '../../test/support/carriers/scripted-carrier.ts';
 import { createTestDatabase } from '../../test/support/database.ts';
 import { actor, draft, freeOver } from '../../test/support/drafts.ts';
@@ -21,7 +22,6 @@ import { GIVE_UP_AFTER_MS, loadJobs } from './load.ts';
 import { insertMessages, type NewMessage } from './new-messages.ts';
 import { receiveReceipts, settleOutcomes } from './settle.ts';
 import { EXPIRED_BY_US } from './store.ts';
-import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 
 const PRICE = 10;
 

@@ -1,3 +1,4 @@
+import type { Pool } from 'pg';
 import { isServedHere } from '../accounts/accounts.ts';
 import { type Task, untilIdle, whenDue } from '../core/background.ts';
 import { bitOf } from '../core/channels.ts';
@@ -23,7 +24,6 @@ import { withdrawMessages } from '../dispatch/commit.ts';
 import { endMessages } from './end.ts';
 import { deadlineOf, GIVE_UP_AFTER_MS } from './load.ts';
 import { EXPIRED_BY_US, messagesByKey, type StateMove } from './store.ts';
-import type { Pool } from 'pg';
 
 type Accepted = {
   readonly accountId: number;

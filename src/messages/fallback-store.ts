@@ -5,7 +5,7 @@ import { as, columns, type Db, exec, many, one, type RowOf, sql } from '../core/
 import { boundsOf } from '../core/ids.ts';
 import { nameOfStatus, STATUS } from '../core/message-state.ts';
 import { MINUTE_MS, SECOND_MS } from '../core/time.ts';
-import { type Inherited, INHERITED } from './new-messages.ts';
+import { INHERITED, type Inherited } from './new-messages.ts';
 
 /**
  * A message on another channel that is sent when the one before it fails or takes too long. It is stored after its

@@ -1,3 +1,4 @@
+import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import {
   type FallbackStage,
   openFallbackStage,
@@ -18,7 +19,6 @@ import { findRecord } from './status.ts';
 import { EXPIRED_BY_US } from './store.ts';
 import { findTimeline } from './timeline.ts';
 import { settleUnknown } from './unknown-outcomes.ts';
-import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 
 const database = await createTestDatabase();
 const { pool } = database;

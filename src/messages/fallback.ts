@@ -1,3 +1,4 @@
+import type { Pool } from 'pg';
 import { always, type Task, whenDue } from '../core/background.ts';
 import type { Db } from '../core/db/query.ts';
 import { transaction } from '../core/db/transaction.ts';
@@ -11,23 +12,22 @@ import { insertEvents, type NewEvent } from './events.ts';
 import { insertOpenStates, withdrawFromQueue } from './expiry.ts';
 import * as db from './fallback-store.ts';
 import {
-  type FallbackMessage,
   FALLBACKS_CHANNEL,
+  type FallbackMessage,
   findNextFallbackMs,
   type Hop,
   listRevokeRequests,
   NOT_TRIED,
-  restMs,
   REVOKED,
+  restMs,
   type Timed,
   triggersFallback,
   UNKNOWN_WAIT_MS,
 } from './fallback-store.ts';
 import { validUntilOf } from './load.ts';
-import { inheritedOf, insertMessages, newMessage, type NewMessage } from './new-messages.ts';
+import { inheritedOf, insertMessages, type NewMessage, newMessage } from './new-messages.ts';
 import { type Draft, newDraft, REFUSALS } from './read-send.ts';
 import { EXPIRED_BY_US, type StateMove } from './store.ts';
-import type { Pool } from 'pg';
 
 /** A message whose fallback is due, the hop that may follow it, and the hops after that. */
 type DueMessage = { readonly message: FallbackMessage; readonly hop: Hop; readonly laterHops: readonly Hop[] };

@@ -1,3 +1,6 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { testDatabase } from '../../test/support/database.ts';
 import { actor, draft, freeOver } from '../../test/support/drafts.ts';
 import { exec, sql } from '../core/db/query.ts';
@@ -11,9 +14,6 @@ import { insertConnection } from '../routing/connection-store.ts';
 import { addService, createNetworkFinder, openService } from '../routing/number-lookups.ts';
 import { insertConditionalRoute } from '../routing/routes.ts';
 import { type Accept, createAccept } from './accept.ts';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 
 const { pool } = testDatabase();
 const PRICE = 50_000;

@@ -1,3 +1,7 @@
+import { cp, rm, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Pool } from 'pg';
+import { beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { mobileNumbers } from '../../test/support/campaigns/campaign.ts';
 import { openCampaignStage } from '../../test/support/campaigns/stage.ts';
 import { commandsOn } from '../../test/support/command.ts';
@@ -6,7 +10,7 @@ import { createAccountWithCredit, readBooks } from '../../test/support/money.ts'
 import { listChunks, queueMessages, statesOf } from '../../test/support/queue.ts';
 import { reset } from '../../test/support/reset.ts';
 import { temporaryFolder } from '../../test/support/temporary-folder.ts';
-import { exec, many, sql, type Statement } from '../core/db/query.ts';
+import { exec, many, type Statement, sql } from '../core/db/query.ts';
 import { transaction } from '../core/db/transaction.ts';
 import { openWorkerSession } from '../core/db/worker-session.ts';
 import { silentLog } from '../core/log.ts';
@@ -15,11 +19,7 @@ import { updateIntents } from '../dispatch/store.ts';
 import { freeze } from '../money/credit.ts';
 import { registerRestoreGuardCommands } from '../operate/restore-guard.ts';
 import * as db from './restore-guard.ts';
-import { createRestoreGuard, readMark, type RestoreGuard, writeMark } from './restore-guard.ts';
-import { cp, rm, stat, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import type { Pool } from 'pg';
-import { beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { createRestoreGuard, type RestoreGuard, readMark, writeMark } from './restore-guard.ts';
 
 const database = testDatabase();
 const { pool } = database;

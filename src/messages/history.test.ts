@@ -1,3 +1,4 @@
+import { beforeEach, describe, expect, test } from 'vitest';
 import { testDatabase } from '../../test/support/database.ts';
 import { newMessage, resultOf } from '../../test/support/queue.ts';
 import { receipt } from '../../test/support/receipts.ts';
@@ -13,7 +14,6 @@ import { loadJobs } from './load.ts';
 import { insertMessages, type NewMessage } from './new-messages.ts';
 import { type MatchedReceipt, receiveReceipts, settleOutcomes } from './settle.ts';
 import { EXPIRED_BY_US } from './store.ts';
-import { beforeEach, describe, expect, test } from 'vitest';
 
 const { pool } = testDatabase();
 

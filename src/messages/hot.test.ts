@@ -1,10 +1,10 @@
+import { expect, test } from 'vitest';
 import { testDatabase } from '../../test/support/database.ts';
 import { until } from '../../test/support/until.ts';
 import { many, sql } from '../core/db/query.ts';
 import { boundsOf, newId } from '../core/ids.ts';
 import { STATUS } from '../core/message-state.ts';
 import { insertStates, moveStates } from './store.ts';
-import { expect, test } from 'vitest';
 
 const { pool } = testDatabase();
 

@@ -1,3 +1,4 @@
+import { beforeAll, beforeEach, expect, test } from 'vitest';
 import { testDatabase } from '../../test/support/database.ts';
 import { actor, addBalances, draft, freeOver } from '../../test/support/drafts.ts';
 import { reset } from '../../test/support/reset.ts';
@@ -8,7 +9,6 @@ import { createWaker } from '../dispatch/pump.ts';
 import { type Accept, createAccept } from './accept.ts';
 import type { Verdict } from './read-send.ts';
 import { idempotentSend } from './send-response.ts';
-import { beforeAll, beforeEach, expect, test } from 'vitest';
 
 const { pool } = testDatabase();
 

@@ -1,3 +1,4 @@
+import { beforeAll, beforeEach, expect, test } from 'vitest';
 import { testDatabase } from '../../test/support/database.ts';
 import { reset } from '../../test/support/reset.ts';
 import { runCommand } from '../core/cli.ts';
@@ -6,7 +7,6 @@ import { receiveIntoInbox } from '../inbox/receive.ts';
 import { createAccount } from '../operate/account-commands.ts';
 import { insertConnection } from '../routing/connection-store.ts';
 import { createInboundInbox, registerInboundCommands } from './inbound.ts';
-import { beforeAll, beforeEach, expect, test } from 'vitest';
 
 const { pool, connectionString } = testDatabase();
 

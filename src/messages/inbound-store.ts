@@ -1,3 +1,5 @@
+import { createHash } from 'node:crypto';
+import type { Pool } from 'pg';
 import { operatorAuthor, recordAudit } from '../accounts/audit.ts';
 import type { InboundType, RichInbound } from '../channels/carrier.ts';
 import type { Channel } from '../core/channels.ts';
@@ -20,8 +22,6 @@ import { AppError, invalidFields } from '../core/errors.ts';
 import { DAY_MS, SECOND_MS } from '../core/time.ts';
 import { connectionNamed } from '../routing/connection-store.ts';
 import { applyConsentWords } from './consent.ts';
-import { createHash } from 'node:crypto';
-import type { Pool } from 'pg';
 
 /**
  * Converts a number without a plus to the form in which inbound messages store it: otherwise as the carrier writes it.

@@ -1,3 +1,6 @@
+import { createHash } from 'node:crypto';
+import type { Command } from 'commander';
+import type { Pool } from 'pg';
 import { findAccount, keepForOthers } from '../accounts/accounts.ts';
 import { operatorName } from '../accounts/audit.ts';
 import type { Inbound, InboundMedia, InboundType, RichInbound } from '../channels/carrier.ts';
@@ -15,9 +18,6 @@ import { applyConsentWords, type InboundText } from './consent.ts';
 import * as db from './inbound-store.ts';
 import { assignNumber, deleteOldSeen, type Part, plainNumber, removeNumber } from './inbound-store.ts';
 import { reactToKeywords } from './keywords.ts';
-import type { Command } from 'commander';
-import { createHash } from 'node:crypto';
-import type { Pool } from 'pg';
 
 /** The account id of messages to a number that no account has. */
 export const NO_ACCOUNT_ID = 0;

@@ -1,3 +1,5 @@
+import type { PoolClient } from 'pg';
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { testDatabase } from '../../test/support/database.ts';
 import { countLockWaits } from '../../test/support/lock-waits.ts';
 import { newMessage, resultOf, statesOf } from '../../test/support/queue.ts';
@@ -13,8 +15,6 @@ import { insertMessages } from './new-messages.ts';
 import { insertReceiptBatches } from './receipt-store.ts';
 import { createReceiptIntake, processReceipts, retryUnmatched, type TakeReceipt } from './receipts.ts';
 import { settleOutcomes } from './settle.ts';
-import type { PoolClient } from 'pg';
-import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 
 const { pool } = testDatabase();
 

@@ -1,19 +1,19 @@
+import { type Static, Type } from 'typebox';
 import { type Author, recordAudit } from '../accounts/audit.ts';
 import type { Db } from '../core/db/query.ts';
 import { tenant, tenantTransaction } from '../core/db/transaction.ts';
 import { AppError, type FieldError, invalidFields } from '../core/errors.ts';
-import { type App, offsetOf, pageFields, pageOf, PageOf, type PlatformDeps, withExamples } from '../core/http/app.ts';
+import { type App, offsetOf, PageOf, type PlatformDeps, pageFields, pageOf, withExamples } from '../core/http/app.ts';
 import { assertScope, requireScope } from '../core/http/auth.ts';
 import { idempotentTx } from '../core/http/idempotency.ts';
-import type { Outbound } from '../core/outbound-post.ts';
 import type { Guard } from '../core/outbound.ts';
+import type { Outbound } from '../core/outbound-post.ts';
 import { id, instant, orNull } from '../core/schema.ts';
 import { findUrlFault } from '../webhooks/endpoints.ts';
 import { consentWordOf } from './consent.ts';
 import * as db from './keyword-store.ts';
 import { countRules, type KeywordRule, listRules } from './keyword-store.ts';
 import { ANY_KEYWORD, kindOfTarget, MAX_KEYWORD_LENGTH, plainText } from './keywords.ts';
-import { type Static, Type } from 'typebox';
 
 const NumberField = Type.String({
   pattern: String.raw`^\+?\d{1,20}$`,

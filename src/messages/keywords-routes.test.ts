@@ -1,9 +1,9 @@
+import { afterAll, beforeEach, expect, test } from 'vitest';
 import { apiDeps } from '../../test/support/http/api.ts';
 import { newKey, openRoutes } from '../../test/support/http/routes.ts';
 import { exec, sql } from '../core/db/query.ts';
 import { createGuard } from '../core/outbound.ts';
 import { keywordRoutes } from './keyword-routes.ts';
-import { afterAll, beforeEach, expect, test } from 'vitest';
 
 const PATH = '/keyword-rules';
 const guard = createGuard({ allowedBlocks: ['127.0.0.1'], ports: [443] });

@@ -1,3 +1,4 @@
+import { beforeAll, beforeEach, expect, test } from 'vitest';
 import { testDatabase } from '../../test/support/database.ts';
 import { freeOver } from '../../test/support/drafts.ts';
 import { reset } from '../../test/support/reset.ts';
@@ -15,8 +16,8 @@ import { insertConnection } from '../routing/connection-store.ts';
 import { registerEndpoint, removeEndpoint } from '../webhooks/endpoints.ts';
 import { signedHeaders } from '../webhooks/send.ts';
 import { createAccept } from './accept.ts';
-import { insertNumber } from './inbound-store.ts';
 import { createInboundInbox } from './inbound.ts';
+import { insertNumber } from './inbound-store.ts';
 import * as db from './keyword-store.ts';
 import {
   carryOutActions,
@@ -27,7 +28,6 @@ import {
   OUTER_KINDS,
   reactToKeywords,
 } from './keywords.ts';
-import { beforeAll, beforeEach, expect, test } from 'vitest';
 
 const { pool } = testDatabase();
 const secretKey = createSecretKey(Buffer.alloc(32, 5));

@@ -1,3 +1,4 @@
+import type { Pool } from 'pg';
 import { always, every, type Task, whenDue } from '../core/background.ts';
 import type { Channel } from '../core/channels.ts';
 import type { Db } from '../core/db/query.ts';
@@ -22,7 +23,6 @@ import {
   KEYWORDS_CHANNEL,
 } from './keyword-store.ts';
 import { type Draft, newDraft, REFUSALS } from './read-send.ts';
-import type { Pool } from 'pg';
 
 /** A whole message from a person to a number of an account. */
 type Received = {

@@ -1,9 +1,9 @@
+import { expect, test } from 'vitest';
 import { testDatabase } from '../../test/support/database.ts';
 import { newMessage } from '../../test/support/queue.ts';
 import type { Resolver, StoredContent } from '../templates/content.ts';
 import { loadJobs } from './load.ts';
 import { insertMessages, type NewMessage } from './new-messages.ts';
-import { expect, test } from 'vitest';
 
 const { pool } = testDatabase();
 

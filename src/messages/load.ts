@@ -1,3 +1,5 @@
+import { LRUCache } from 'lru-cache';
+import type { Pool } from 'pg';
 import type { Outcome } from '../channels/carrier.ts';
 import type { Db } from '../core/db/query.ts';
 import { boundsOf, timeOfId } from '../core/ids.ts';
@@ -6,14 +8,12 @@ import { type Clock, HOUR_MS, MINUTE_MS } from '../core/time.ts';
 import type { Job } from '../dispatch/held.ts';
 import type { Chunk } from '../dispatch/store.ts';
 import { toOwnFile } from '../media/media.ts';
-import { listMedia, type MediaLinks, mediaReference, type MediaRow, resolveReferences } from '../media/store.ts';
+import { listMedia, type MediaLinks, type MediaRow, mediaReference, resolveReferences } from '../media/store.ts';
 import type { Costs } from '../routing/costs.ts';
 import { listKnown } from '../routing/number-lookup-store.ts';
 import { type Resolver, type StoredContent, WHOLE_CONTENT_ONLY } from '../templates/content.ts';
 import type { NewMessage, RecentMessages } from './new-messages.ts';
 import { listQueuedMessages, type QueuedMessage } from './store.ts';
-import { LRUCache } from 'lru-cache';
-import type { Pool } from 'pg';
 
 type Key = { readonly accountId: number; readonly id: string };
 

@@ -1,3 +1,4 @@
+import { expect, test } from 'vitest';
 import { testDatabase } from '../../test/support/database.ts';
 import { createAccountWithCredit, readBooks } from '../../test/support/money.ts';
 import { newMessage, resultOf } from '../../test/support/queue.ts';
@@ -13,7 +14,6 @@ import { insertKnown } from '../routing/number-lookup-store.ts';
 import { loadJobs, withNetworks } from './load.ts';
 import { insertMessages, type NewMessage } from './new-messages.ts';
 import { receiveReceipts, settleOutcomes } from './settle.ts';
-import { expect, test } from 'vitest';
 
 const { pool } = testDatabase();
 

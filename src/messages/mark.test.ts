@@ -1,8 +1,8 @@
-import { temporaryFolder } from '../../test/support/temporary-folder.ts';
-import { readMark, writeMark } from './restore-guard.ts';
 import { readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import { temporaryFolder } from '../../test/support/temporary-folder.ts';
+import { readMark, writeMark } from './restore-guard.ts';
 
 const MARK = { machine: 'a', generation: 7, database: '1/2' };
 const STORED = { ...MARK, born: '1' };

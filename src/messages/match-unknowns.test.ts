@@ -1,3 +1,4 @@
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { testDatabase } from '../../test/support/database.ts';
 import { createAccountWithCredit, readBooks } from '../../test/support/money.ts';
 import { listUnknownIds, newMessage, resultOf, statesOf } from '../../test/support/queue.ts';
@@ -17,7 +18,6 @@ import { processReceipts, retryUnmatched } from './receipts.ts';
 import { settleOutcomes } from './settle.ts';
 import * as db from './unknown-outcomes.ts';
 import { matchUnknowns, settleUnknown } from './unknown-outcomes.ts';
-import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 
 const { pool } = testDatabase();
 

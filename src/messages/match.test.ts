@@ -1,5 +1,5 @@
-import { findRule, type Matcher, plainText } from './keywords.ts';
 import { expect, test } from 'vitest';
+import { findRule, type Matcher, plainText } from './keywords.ts';
 
 const rule = (keyword: string, number: string | null = null): Matcher => ({ keyword, number });
 const RULES = [rule('info'), rule('info club'), rule('*'), rule('info', '4400'), rule('vote 1', '4400')];

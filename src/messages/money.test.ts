@@ -1,3 +1,6 @@
+import { randomInt } from 'node:crypto';
+import type { Pool } from 'pg';
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { accepted, createScriptedCarrier, retry } from '../../test/support/carriers/scripted-carrier.ts';
 import { testDatabase } from '../../test/support/database.ts';
 import { actor, draft, freeOver } from '../../test/support/drafts.ts';
@@ -21,9 +24,6 @@ import type { Draft, Verdict } from './read-send.ts';
 import { receiveReceipts, settleOutcomes } from './settle.ts';
 import { listRecordsById } from './status.ts';
 import { EXPIRED_BY_US } from './store.ts';
-import { randomInt } from 'node:crypto';
-import type { Pool } from 'pg';
-import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 
 const { pool, connectionString } = testDatabase();
 

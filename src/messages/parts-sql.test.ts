@@ -1,3 +1,4 @@
+import { beforeEach, expect, test } from 'vitest';
 import { testDatabase } from '../../test/support/database.ts';
 import { newMessage, resultOf } from '../../test/support/queue.ts';
 import { reset } from '../../test/support/reset.ts';
@@ -7,7 +8,6 @@ import { STATUS } from '../core/message-state.ts';
 import { insertMessages } from './new-messages.ts';
 import { claimStates, listPartStatuses, moveParts, type PartMove } from './parts.ts';
 import { settleOutcomes } from './settle.ts';
-import { beforeEach, expect, test } from 'vitest';
 
 const { pool } = testDatabase();
 

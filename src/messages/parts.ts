@@ -1,5 +1,5 @@
 import { bigint, insertRows, int, rowsOf, smallint, text, timestamptz, uuid } from '../core/db/columns.ts';
-import { as, columns, constant, type Db, exec, many, type RowOf, sql, type Sql, tuples } from '../core/db/query.ts';
+import { as, columns, constant, type Db, exec, many, type RowOf, type Sql, sql, tuples } from '../core/db/query.ts';
 import { OPEN_STATES, STATUS } from '../core/message-state.ts';
 
 const ACCEPTED = constant(STATUS.ACCEPTED);

@@ -1,3 +1,4 @@
+import { beforeAll, describe, expect, test } from 'vitest';
 import { testDatabase } from '../../test/support/database.ts';
 import { explain, type Scan } from '../../test/support/plans.ts';
 import { newMessage } from '../../test/support/queue.ts';
@@ -12,7 +13,6 @@ import { insertClientIds, insertMessages } from './new-messages.ts';
 import * as parts from './parts.ts';
 import { listByCarrierIds } from './parts.ts';
 import * as db from './store.ts';
-import { beforeAll, describe, expect, test } from 'vitest';
 
 const { pool } = testDatabase();
 

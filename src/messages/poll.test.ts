@@ -1,3 +1,5 @@
+import { randomBytes } from 'node:crypto';
+import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { testDatabase } from '../../test/support/database.ts';
 import { reset } from '../../test/support/reset.ts';
 import { loadConfig } from '../core/config.ts';
@@ -8,12 +10,10 @@ import { systemClock } from '../core/time.ts';
 import { createConnection } from '../routing/connections.ts';
 import { type SandboxAnswer, type SandboxRequest, startServer } from '../sandbox/http-server.ts';
 import { createCallbackStore, type StoreCallback } from './callbacks.ts';
-import { listInboundMessages } from './inbound-store.ts';
 import { NO_ACCOUNT_ID } from './inbound.ts';
+import { listInboundMessages } from './inbound-store.ts';
 import { pollConnections } from './polling.ts';
 import { deleteReceiptBatches } from './receipt-store.ts';
-import { randomBytes } from 'node:crypto';
-import { beforeEach, expect, onTestFinished, test } from 'vitest';
 
 const { pool } = testDatabase();
 const secretKey = createSecretKey(randomBytes(32));

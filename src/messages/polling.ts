@@ -1,3 +1,4 @@
+import type { Pool } from 'pg';
 import type { Polled, Poller } from '../channels/http-sms/carrier.ts';
 import { always, type Task } from '../core/background.ts';
 import type { Config } from '../core/config.ts';
@@ -9,7 +10,6 @@ import { type Connection, listConnections, ROUTING_CHANNEL } from '../routing/co
 import { carrierContext, secretOf } from '../routing/connections.ts';
 import { kindOf } from '../routing/kinds.ts';
 import { type CallbackStoreDeps, createCallbackStore, type StoreCallback } from './callbacks.ts';
-import type { Pool } from 'pg';
 
 type PollDeps = {
   readonly pool: Pool;

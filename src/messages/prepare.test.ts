@@ -1,9 +1,9 @@
+import { fc, test as propertyTest } from '@fast-check/vitest';
+import { describe, expect, test } from 'vitest';
 import { actor, draft, freeOver } from '../../test/support/drafts.ts';
 import { isSingleId, isUuid } from '../core/ids.ts';
 import { prepare } from './prepare.ts';
 import { contentHash, type Draft } from './read-send.ts';
-import { fc, test as propertyTest } from '@fast-check/vitest';
-import { describe, expect, test } from 'vitest';
 
 const OPTED_OUT = '+393330000009';
 const run = (more: Partial<Draft>, route: number | null = 1) =>

@@ -1,3 +1,4 @@
+import type { Pool } from 'pg';
 import type { Actor } from '../core/actor.ts';
 import { mapInSlices } from '../core/background.ts';
 import { isSmsSender } from '../core/channels.ts';
@@ -23,7 +24,6 @@ import { isStorable } from '../templates/content.ts';
 import { type IsOptedOut, readDestination } from './consent.ts';
 import type { NewMessage } from './new-messages.ts';
 import type { Draft, Refusal } from './read-send.ts';
-import type { Pool } from 'pg';
 
 /** Maximum parts per SMS. */
 export const MAX_PARTS = 10;

@@ -1,3 +1,4 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { newKey, openRoutes } from '../../test/support/http/routes.ts';
 import { exec, one, sql } from '../core/db/query.ts';
 import { NO_WAY } from '../routing/choice.ts';
@@ -9,7 +10,6 @@ import { insertTemplate } from '../templates/store.ts';
 import { insertOptOuts } from './consent.ts';
 import type { Lookups } from './prepare.ts';
 import { previewRoutes } from './send-preview.ts';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 
 const NUMBER = '+393331234567';
 const AGENT = 'shop_agent';

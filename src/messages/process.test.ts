@@ -1,3 +1,4 @@
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { testDatabase } from '../../test/support/database.ts';
 import { countLockWaits } from '../../test/support/lock-waits.ts';
 import { listUnknownIds, newMessage, resultOf, type StateRow, statesOf } from '../../test/support/queue.ts';
@@ -12,7 +13,6 @@ import { insertMessages } from './new-messages.ts';
 import { insertReceiptBatches } from './receipt-store.ts';
 import { processReceipts, retryUnmatched } from './receipts.ts';
 import { receiveReceipts, settleOutcomes } from './settle.ts';
-import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 
 const { pool } = testDatabase();
 

@@ -1,3 +1,4 @@
+import { beforeEach, expect, test } from 'vitest';
 import { testDatabase } from '../../test/support/database.ts';
 import { reset } from '../../test/support/reset.ts';
 import { exec, many, one, sql } from '../core/db/query.ts';
@@ -13,7 +14,6 @@ import { type PolicyInput, setPolicy } from '../routing/policies.ts';
 import { createRouter, explainRoute } from '../routing/router.ts';
 import { insertRoute } from '../routing/routes.ts';
 import { createSampler, insertSamples, judgeQuality } from './quality.ts';
-import { beforeEach, expect, test } from 'vitest';
 
 const { pool, connectionString } = testDatabase();
 const MINUTE_MS = 60_000;

@@ -1,3 +1,4 @@
+import type { Pool } from 'pg';
 import { every, type Task } from '../core/background.ts';
 import { bigint, insertRows, text, timestamptz, uuid } from '../core/db/columns.ts';
 import { constant, type Db, exec, one, sql } from '../core/db/query.ts';
@@ -6,7 +7,6 @@ import { callingCodeOf } from '../core/phone.ts';
 import { MINUTE_MS, SECOND_MS } from '../core/time.ts';
 import type { Result } from '../dispatch/commit.ts';
 import { moveStandings } from '../routing/standings.ts';
-import type { Pool } from 'pg';
 
 /** Samples of a connection and country between two calls of `take`. */
 const SAMPLES_PER_TAKE = 5;

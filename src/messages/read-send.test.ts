@@ -1,7 +1,7 @@
+import { describe, expect, test } from 'vitest';
 import { draft } from '../../test/support/drafts.ts';
 import { expectLinear } from '../../test/support/linear.ts';
 import { readBulk, readMessageServer, readSend } from './read-send.ts';
-import { describe, expect, test } from 'vitest';
 
 const NOW = new Date('2026-11-21T10:00:00Z');
 const plain = { sender: '', body: 'Hello' } as const;

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { Channel } from '../core/channels.ts';
 import { type FieldError, invalidFields } from '../core/errors.ts';
 import { withAmounts } from '../core/money.ts';
@@ -11,7 +12,6 @@ import type { StoredContent } from '../templates/content.ts';
 import type { ReceiptRequest } from '../webhooks/smpp-outbox.ts';
 import type { Hop } from './fallback-store.ts';
 import type { BulkIn, MessageServerIn, SendIn } from './send-schema.ts';
-import { createHash } from 'node:crypto';
 
 /**
  * Reads the specification's body as a draft. Errors: 400 naming every invalid field that the schema alone cannot

@@ -1,3 +1,4 @@
+import { beforeAll, beforeEach, expect, test } from 'vitest';
 import { testDatabase } from '../../test/support/database.ts';
 import { actor } from '../../test/support/drafts.ts';
 import { registerWebhook } from '../../test/support/http/webhook.ts';
@@ -13,7 +14,6 @@ import { loadJobs } from './load.ts';
 import { insertMessages } from './new-messages.ts';
 import { receiveReceipts, settleOutcomes } from './settle.ts';
 import { findTimeline } from './timeline.ts';
-import { beforeAll, beforeEach, expect, test } from 'vitest';
 
 const { pool } = testDatabase();
 

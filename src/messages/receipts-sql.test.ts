@@ -1,10 +1,10 @@
+import { beforeEach, expect, test } from 'vitest';
 import { testDatabase } from '../../test/support/database.ts';
 import { receipt } from '../../test/support/receipts.ts';
 import { reset } from '../../test/support/reset.ts';
 import { exec, one, sql } from '../core/db/query.ts';
 import { transaction } from '../core/db/transaction.ts';
 import * as db from './receipt-store.ts';
-import { beforeEach, expect, test } from 'vitest';
 
 const { pool } = testDatabase();
 

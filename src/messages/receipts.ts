@@ -1,3 +1,5 @@
+import type { Command } from 'commander';
+import type { Pool, PoolClient } from 'pg';
 import { keepForOthers } from '../accounts/accounts.ts';
 import type { Receipt } from '../channels/carrier.ts';
 import {
@@ -29,8 +31,6 @@ import {
 } from './receipt-store.ts';
 import { type MatchedReceipt, receiveReceipts } from './settle.ts';
 import { deleteOldNameless, matchUnknowns } from './unknown-outcomes.ts';
-import type { Command } from 'commander';
-import type { Pool, PoolClient } from 'pg';
 
 type ReceiptIntakeDeps = {
   readonly pool: Pool;

@@ -1,3 +1,4 @@
+import { describe, expect, test } from 'vitest';
 import { testDatabase } from '../../test/support/database.ts';
 import { newMessage, resultOf, type StateRow, statesOf } from '../../test/support/queue.ts';
 import { receipt } from '../../test/support/receipts.ts';
@@ -8,7 +9,6 @@ import { endMessages } from './end.ts';
 import { insertMessages } from './new-messages.ts';
 import { receiveReceipts, settleOutcomes } from './settle.ts';
 import { EXPIRED_BY_US } from './store.ts';
-import { describe, expect, test } from 'vitest';
 
 const { pool } = testDatabase();
 

@@ -1,3 +1,4 @@
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { testDatabase } from '../../test/support/database.ts';
 import { reset } from '../../test/support/reset.ts';
 import type { Inbound } from '../channels/carrier.ts';
@@ -7,9 +8,8 @@ import { silentLog } from '../core/log.ts';
 import { receiveIntoInbox } from '../inbox/receive.ts';
 import { createAccount } from '../operate/account-commands.ts';
 import { insertConnection } from '../routing/connection-store.ts';
-import * as db from './inbound-store.ts';
 import { createInboundInbox, endOverdueParts, NO_ACCOUNT_ID } from './inbound.ts';
-import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import * as db from './inbound-store.ts';
 
 const { pool } = testDatabase();
 

@@ -1,5 +1,5 @@
-import { createRecentMessages, newMessage, type NewMessage } from './new-messages.ts';
 import { expect, test } from 'vitest';
+import { createRecentMessages, type NewMessage, newMessage } from './new-messages.ts';
 
 const message = (id: string, body = 'Hello'): NewMessage =>
   newMessage({

@@ -1,3 +1,4 @@
+import { beforeAll, beforeEach, expect, test } from 'vitest';
 import { testDatabase } from '../../test/support/database.ts';
 import { newMessage, resultOf } from '../../test/support/queue.ts';
 import { receipt } from '../../test/support/receipts.ts';
@@ -11,7 +12,6 @@ import { insertMessages } from './new-messages.ts';
 import { insertReceiptBatches, listOpenSubmits, reconcileReceipts } from './receipt-store.ts';
 import { processReceipts, registerReceiptCommands } from './receipts.ts';
 import { settleOutcomes } from './settle.ts';
-import { beforeAll, beforeEach, expect, test } from 'vitest';
 
 const { pool, connectionString } = testDatabase();
 

@@ -1,3 +1,4 @@
+import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { mobileNumbers } from '../../test/support/campaigns/campaign.ts';
 import { type CampaignStage, openCampaignStage } from '../../test/support/campaigns/stage.ts';
 import { testDatabase } from '../../test/support/database.ts';
@@ -7,7 +8,6 @@ import { exec, sql } from '../core/db/query.ts';
 import { newOwnerKey, openWorkerSession } from '../core/db/worker-session.ts';
 import { silentLog } from '../core/log.ts';
 import * as db from './restore-guard.ts';
-import { beforeEach, expect, onTestFinished, test } from 'vitest';
 
 const database = testDatabase();
 const { pool } = database;

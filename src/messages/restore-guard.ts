@@ -1,3 +1,8 @@
+import { randomUUID } from 'node:crypto';
+import { constants } from 'node:fs';
+import { open, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Pool } from 'pg';
 import type { Task } from '../core/background.ts';
 import {
   as,
@@ -8,8 +13,8 @@ import {
   many,
   maybeOne,
   one,
-  raw,
   type RowOf,
+  raw,
   sql,
   timeOf,
 } from '../core/db/query.ts';
@@ -17,11 +22,6 @@ import { createDataDir, readIfExists } from '../core/db/startup-error.ts';
 import { isOwnerAlive } from '../core/db/worker-session.ts';
 import type { Log } from '../core/log.ts';
 import { LINKS_CHANNEL, ROUTING_CHANNEL } from '../routing/connection-store.ts';
-import { randomUUID } from 'node:crypto';
-import { constants } from 'node:fs';
-import { open, stat } from 'node:fs/promises';
-import { join } from 'node:path';
-import type { Pool } from 'pg';
 
 /**
  * The decision about sending. `go`: file and database agree. `adopt`: they disagree, and the worker may still send.

@@ -1,3 +1,4 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Answer, Client } from '../../test/support/client.ts';
 import { connectGraph, connectRbm } from '../../test/support/networks.ts';
 import { startTestProgram, type TestProgram } from '../../test/support/program.ts';
@@ -7,7 +8,6 @@ import { many, sql, timeOf } from '../core/db/query.ts';
 import { createAccount } from '../operate/account-commands.ts';
 import { notifyRoutingChange } from '../routing/connection-store.ts';
 import { insertTemplate } from '../templates/store.ts';
-import { afterAll, beforeAll, expect, test } from 'vitest';
 
 const WHATSAPP = '/api/message-server/whatsapp/send';
 const RCS = '/api/message-server/rcs/send';

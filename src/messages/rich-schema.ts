@@ -1,10 +1,10 @@
+import { type Static, Type } from 'typebox';
 import type { WhatsAppContent } from '../channels/carrier.ts';
 import { orNull } from '../core/schema.ts';
 import type { WantedFile } from '../media/media.ts';
 import { mediaReference } from '../media/store.ts';
 import { RcsBody, trafficType } from '../templates/schema.ts';
 import { clientIdFields, Fallback, PhoneNumber, Reasons, Sender, Text, WhatsappPerson } from './send-schema.ts';
-import { type Static, Type } from 'typebox';
 
 const BoundedText = (maxLength: number, description: string) => Type.String({ minLength: 1, maxLength, description });
 const link = Type.Optional(

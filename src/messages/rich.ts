@@ -1,3 +1,4 @@
+import type { Static } from 'typebox';
 import { bareAgentId } from '../channels/rcs/settings.ts';
 import type { Db } from '../core/db/query.ts';
 import { type FieldError, invalidFields } from '../core/errors.ts';
@@ -15,8 +16,8 @@ import {
   type WholeContent,
 } from '../templates/content.ts';
 import {
-  filesOfBody as filesOfRcsBody,
   findBodyErrors as faultsOfRcsBody,
+  filesOfBody as filesOfRcsBody,
   findBodyErrors,
   toContentMessage,
 } from '../templates/schema.ts';
@@ -28,9 +29,9 @@ import {
   clientIdOf,
   type Draft,
   newDraft,
+  REFUSALS,
   readSchedule,
   readValidity,
-  REFUSALS,
   refuseFaults,
 } from './read-send.ts';
 import {
@@ -45,7 +46,6 @@ import {
   type WhatsappSendIn,
 } from './rich-schema.ts';
 import type { Fallback } from './send-schema.ts';
-import type { Static } from 'typebox';
 
 type Account = { readonly accountId: number };
 

@@ -1,3 +1,4 @@
+import { beforeAll, beforeEach, expect, test } from 'vitest';
 import { testDatabase } from '../../test/support/database.ts';
 import { createAccountWithCredit } from '../../test/support/money.ts';
 import { listChunks, queueMessages, statesOf } from '../../test/support/queue.ts';
@@ -9,7 +10,6 @@ import { MINUTE_MS } from '../core/time.ts';
 import { claimChunks } from '../dispatch/store.ts';
 import { cancelMessage } from './cancellation.ts';
 import { cancelMissed, listMissed, releaseMissed, updateObservedSchedules } from './schedules.ts';
-import { beforeAll, beforeEach, expect, test } from 'vitest';
 
 const { pool } = testDatabase();
 

@@ -1,3 +1,5 @@
+import type { Command } from 'commander';
+import type { Pool, PoolClient } from 'pg';
 import { operatorAuthor, operatorName, recordAudit } from '../accounts/audit.ts';
 import { every, type Task } from '../core/background.ts';
 import { type CommandContext, table } from '../core/cli.ts';
@@ -9,8 +11,6 @@ import { WAKE_CHANNEL } from '../dispatch/pump.ts';
 import { MISSED_AFTER } from '../dispatch/store.ts';
 import { cancelMessages } from './cancellation.ts';
 import { insertEvents } from './events.ts';
-import type { Command } from 'commander';
-import type { Pool, PoolClient } from 'pg';
 
 type Decision = {
   readonly id: number;

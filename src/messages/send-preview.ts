@@ -1,3 +1,5 @@
+import type { FastifyRequest } from 'fastify';
+import { type Static, Type } from 'typebox';
 import { bareAgentId } from '../channels/rcs/settings.ts';
 import type { Actor } from '../core/actor.ts';
 import { CHANNELS } from '../core/channels.ts';
@@ -14,12 +16,10 @@ import { findBalance } from '../money/credit.ts';
 import { countParts, lastPartRoom, nonGsmCharacters } from '../smpp/text.ts';
 import { findBodyErrors as faultsOfRcsBody } from '../templates/schema.ts';
 import { createConsentCheck } from './consent.ts';
-import { examine, type Examined, type Lookups } from './prepare.ts';
-import { type Draft, newDraft, type Refusal, REFUSALS } from './read-send.ts';
-import { faultsOfBody, RcsSendIn, WhatsappSendIn } from './rich-schema.ts';
+import { type Examined, examine, type Lookups } from './prepare.ts';
+import { type Draft, newDraft, REFUSALS, type Refusal } from './read-send.ts';
 import { type CheckedContent, checkRcs, checkWhatsapp } from './rich.ts';
-import type { FastifyRequest } from 'fastify';
-import { type Static, Type } from 'typebox';
+import { faultsOfBody, RcsSendIn, WhatsappSendIn } from './rich-schema.ts';
 
 /** The schema accepts incomplete fields: they are reported in `problems` and not by 400. */
 const destination = Type.Optional(Type.String({ maxLength: 50, description: 'The number in E.164.' }));

@@ -1,3 +1,5 @@
+import type { Pool } from 'pg';
+import type { Static } from 'typebox';
 import { every, type Task } from '../core/background.ts';
 import { as, columns, type Db, exec, maybeOne, type RowOf, sql } from '../core/db/query.ts';
 import { AppError, invalidFields } from '../core/errors.ts';
@@ -6,16 +8,14 @@ import { type AmountReader, textFor } from '../core/money.ts';
 import { HOUR_MS } from '../core/time.ts';
 import {
   bulkClientId,
-  clientIdOf,
   type ClientIds,
-  reasonOf,
-  type Refusal,
+  clientIdOf,
   REFUSALS,
+  type Refusal,
+  reasonOf,
   type Verdict,
 } from './read-send.ts';
 import type { BulkIn, BulkOut, MessageServerIn, MessageServerOut, SendIn, SendOut } from './send-schema.ts';
-import type { Pool } from 'pg';
-import type { Static } from 'typebox';
 
 /** The bodies of single sends, and their fields for the number, the sender and the text. */
 const FORMS = {

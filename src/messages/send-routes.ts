@@ -1,3 +1,6 @@
+import { createHash } from 'node:crypto';
+import type { Pool } from 'pg';
+import { type Static, Type } from 'typebox';
 import type { Actor } from '../core/actor.ts';
 import { nextTurn } from '../core/background.ts';
 import { CHANNELS } from '../core/channels.ts';
@@ -13,17 +16,14 @@ import type { Tracing } from '../core/tracing.ts';
 import type { Accept, OnceRequest } from './accept.ts';
 import { cancelMessage } from './cancellation.ts';
 import { readBulk, readMessageServer, readSend, type Verdict } from './read-send.ts';
-import * as schemaRich from './rich-schema.ts';
 import { readRcsSend, readWhatsappSend } from './rich.ts';
+import * as schemaRich from './rich-schema.ts';
 import { type PreviewRouteDeps, previewRoutes } from './send-preview.ts';
 import * as db from './send-response.ts';
 import { answerBulk, answerMessageServer, answerRich, answerSend, idempotentSend, toResult } from './send-response.ts';
-import * as schema from './send-schema.ts';
 import type { BulkIn, BulkOut } from './send-schema.ts';
+import * as schema from './send-schema.ts';
 import { findRecords } from './status.ts';
-import { createHash } from 'node:crypto';
-import type { Pool } from 'pg';
-import { type Static, Type } from 'typebox';
 
 const SEND = '/api/message-server/sms/send';
 const BULK = '/services/sms/send';

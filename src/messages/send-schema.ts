@@ -1,8 +1,8 @@
+import { type Static, Type } from 'typebox';
 import type { StatusName } from '../core/message-state.ts';
 import { textWithAmounts } from '../core/money.ts';
 import { NUMBER_FAULTS, USER_ID_FORM } from '../core/phone.ts';
 import { channelName, orNull } from '../core/schema.ts';
-import { type Static, Type } from 'typebox';
 
 export const PhoneNumber = Type.String({
   pattern: '^[+0-9 ().-]{3,50}$',

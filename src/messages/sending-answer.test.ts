@@ -1,6 +1,6 @@
-import { type Refusal, REFUSALS, type Verdict } from './read-send.ts';
-import { answerBulk, answerMessageServer, answerRich, answerSend, toResult } from './send-response.ts';
 import { describe, expect, test } from 'vitest';
+import { REFUSALS, type Refusal, type Verdict } from './read-send.ts';
+import { answerBulk, answerMessageServer, answerRich, answerSend, toResult } from './send-response.ts';
 
 const ACCEPTED: Verdict = { kind: 'accepted', messageId: 'm', parts: 2, unicode: true };
 const CONFLICT: Verdict = { kind: 'conflict' };

@@ -1,3 +1,4 @@
+import { beforeEach, describe, expect, test } from 'vitest';
 import { testDatabase } from '../../test/support/database.ts';
 import { listUnknownIds, newMessage, resultOf, statesOf } from '../../test/support/queue.ts';
 import { reset } from '../../test/support/reset.ts';
@@ -10,7 +11,6 @@ import type { Chunk } from '../dispatch/store.ts';
 import { loadJobs } from './load.ts';
 import { insertMessages, type NewMessage } from './new-messages.ts';
 import { settleOutcomes } from './settle.ts';
-import { beforeEach, describe, expect, test } from 'vitest';
 
 const { pool } = testDatabase();
 

@@ -34,8 +34,8 @@ import {
   type PartMove,
   type PartStatuses,
 } from './parts.ts';
-import * as db from './store.ts';
 import type { MessageRead, StateMove } from './store.ts';
+import * as db from './store.ts';
 import { countMargins, countTraffic, type TrafficDelta } from './traffic.ts';
 
 /**

@@ -1,3 +1,4 @@
+import { beforeEach, expect, test } from 'vitest';
 import { testDatabase } from '../../test/support/database.ts';
 import { newMessage, statesOf } from '../../test/support/queue.ts';
 import { reset } from '../../test/support/reset.ts';
@@ -6,7 +7,6 @@ import { exec, many, sql } from '../core/db/query.ts';
 import { STATUS } from '../core/message-state.ts';
 import { insertMessages } from './new-messages.ts';
 import { endSimulated, findNextSimulatedMs, planSimulation } from './simulation.ts';
-import { beforeEach, expect, test } from 'vitest';
 
 const { pool } = testDatabase();
 

@@ -1,3 +1,4 @@
+import type { Pool } from 'pg';
 import { always, type Task, whenDue } from '../core/background.ts';
 import type { Channel } from '../core/channels.ts';
 import { bigint, input, insertRows, int, smallint, uuid } from '../core/db/columns.ts';
@@ -9,7 +10,6 @@ import { endMessages } from './end.ts';
 import { publishAccepted } from './events.ts';
 import type { NewMessage } from './new-messages.ts';
 import { insertStates, type StateMove } from './store.ts';
-import type { Pool } from 'pg';
 
 const SOON_MS = 1000;
 const LATE_MS = 30_000;

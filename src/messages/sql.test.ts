@@ -1,10 +1,10 @@
+import { beforeEach, expect, test } from 'vitest';
 import { testDatabase } from '../../test/support/database.ts';
 import { newMessage } from '../../test/support/queue.ts';
 import { reset } from '../../test/support/reset.ts';
 import { one, sql } from '../core/db/query.ts';
 import { insertMessages } from './new-messages.ts';
 import * as db from './store.ts';
-import { beforeEach, expect, test } from 'vitest';
 
 const { pool } = testDatabase();
 

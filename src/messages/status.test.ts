@@ -1,3 +1,4 @@
+import { describe, expect, test } from 'vitest';
 import { testDatabase } from '../../test/support/database.ts';
 import { actor } from '../../test/support/drafts.ts';
 import { explain } from '../../test/support/plans.ts';
@@ -15,7 +16,6 @@ import {
   toSimpleStatus,
   toStatusRecord,
 } from './status.ts';
-import { describe, expect, test } from 'vitest';
 
 const { pool } = testDatabase();
 

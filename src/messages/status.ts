@@ -1,11 +1,11 @@
+import { type Static, Type } from 'typebox';
 import type { Channel } from '../core/channels.ts';
 import { as, columns, type Db, many, maybeOne, plainArray, type RowOf, sql, textArray } from '../core/db/query.ts';
 import { isUuid, timeOfId } from '../core/ids.ts';
 import { describeStatus, isFinal, nameOfStatus, STATUS, STATUS_NAMES, type StatusName } from '../core/message-state.ts';
-import { amountFor, type AmountReader, shownAmount } from '../core/money.ts';
+import { type AmountReader, amountFor, shownAmount } from '../core/money.ts';
 import { channelName, instant, orNull } from '../core/schema.ts';
 import { formatScheduledDate } from '../core/time.ts';
-import { type Static, Type } from 'typebox';
 
 const Status = Type.Enum([...STATUS_NAMES], { type: 'string' });
 

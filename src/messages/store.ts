@@ -20,10 +20,10 @@ import {
   exec,
   many,
   onePlan,
-  raw,
   type RowOf,
-  sql,
+  raw,
   type Sql,
+  sql,
   tuples,
 } from '../core/db/query.ts';
 import { boundsOf } from '../core/ids.ts';

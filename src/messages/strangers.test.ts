@@ -1,11 +1,11 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openRequest } from '../../test/support/http/open-request.ts';
 import { startTestProgram, type TestProgram } from '../../test/support/program.ts';
 import { signatureOf } from '../channels/whatsapp/client.ts';
 import { loadConfig } from '../core/config.ts';
 import { loadSecretKey } from '../core/secrets.ts';
 import { createConnection } from '../routing/connections.ts';
-import { generateKeyPairSync } from 'node:crypto';
-import { afterAll, beforeAll, expect, test } from 'vitest';
 
 const APP_SECRET = 'the-app-secret';
 const SIGNATURE = 'X-Hub-Signature-256: ';

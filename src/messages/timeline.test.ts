@@ -1,3 +1,4 @@
+import { beforeAll, describe, expect, test } from 'vitest';
 import { retry } from '../../test/support/carriers/scripted-carrier.ts';
 import { testDatabase } from '../../test/support/database.ts';
 import { actor } from '../../test/support/drafts.ts';
@@ -20,7 +21,6 @@ import { settleOutcomes } from './settle.ts';
 import { findNetworkStatus, type TimelineEvent } from './status.ts';
 import { EXPIRED_BY_US } from './store.ts';
 import { findTimeline } from './timeline.ts';
-import { beforeAll, describe, expect, test } from 'vitest';
 
 const { pool } = testDatabase();
 

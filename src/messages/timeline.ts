@@ -1,3 +1,4 @@
+import { Type } from 'typebox';
 import type { Actor } from '../core/actor.ts';
 import type { Db } from '../core/db/query.ts';
 import { tenant } from '../core/db/transaction.ts';
@@ -23,7 +24,6 @@ import {
   toSimpleStatus,
   toStatusRecord,
 } from './status.ts';
-import { Type } from 'typebox';
 
 const MESSAGES = '/api/partner-gateway/v1/messages';
 const STATUS = `${MESSAGES}/status`;

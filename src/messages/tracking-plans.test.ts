@@ -1,3 +1,4 @@
+import { beforeAll, expect, test } from 'vitest';
 import { testDatabase } from '../../test/support/database.ts';
 import { explain } from '../../test/support/plans.ts';
 import { newMessage } from '../../test/support/queue.ts';
@@ -10,7 +11,6 @@ import { insertClientIds, insertMessages } from './new-messages.ts';
 import * as bulk from './send-response.ts';
 import * as db from './status.ts';
 import * as messages from './store.ts';
-import { beforeAll, expect, test } from 'vitest';
 
 const { pool } = testDatabase();
 

@@ -1,10 +1,10 @@
+import { afterAll, expect, test } from 'vitest';
 import { openRoutes } from '../../test/support/http/routes.ts';
 import { newMessage } from '../../test/support/queue.ts';
 import type { Channel } from '../core/channels.ts';
 import { exec, sql } from '../core/db/query.ts';
 import { insertClientIds, insertMessages } from './new-messages.ts';
 import { trackingRoutes } from './timeline.ts';
-import { afterAll, expect, test } from 'vitest';
 
 const { pool, account, stranger, get, ...routes } = await openRoutes([trackingRoutes]);
 afterAll(() => routes[Symbol.asyncDispose]());

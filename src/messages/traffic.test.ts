@@ -1,3 +1,5 @@
+import { fc, test as propertyTest } from '@fast-check/vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { retry } from '../../test/support/carriers/scripted-carrier.ts';
 import { testDatabase } from '../../test/support/database.ts';
 import { createAccountWithCredit, readBooks } from '../../test/support/money.ts';
@@ -18,8 +20,6 @@ import { loadJobs } from './load.ts';
 import { insertMessages } from './new-messages.ts';
 import { receiveReceipts, settleOutcomes } from './settle.ts';
 import { settleUnknown } from './unknown-outcomes.ts';
-import { fc, test as propertyTest } from '@fast-check/vitest';
-import { beforeAll, expect, test } from 'vitest';
 
 const { pool } = testDatabase();
 

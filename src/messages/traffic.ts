@@ -1,11 +1,11 @@
+import { randomInt } from 'node:crypto';
+import type { Pool } from 'pg';
 import { type Task, untilIdle } from '../core/background.ts';
 import { bigint, insertRows, rowsOf, smallint, text, timestamptz, uuid } from '../core/db/columns.ts';
-import { as, columns, type Db, exec, join, many, one, onePlan, raw, type RowOf, sql } from '../core/db/query.ts';
+import { as, columns, type Db, exec, join, many, one, onePlan, type RowOf, raw, sql } from '../core/db/query.ts';
 import { boundsOf, firstIdAt, timeOfId } from '../core/ids.ts';
 import { callingCodeOf, numberForPrefix } from '../core/phone.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../core/time.ts';
-import { randomInt } from 'node:crypto';
-import type { Pool } from 'pg';
 
 /** Addition of one message to the figures of the hour of its id; negative where an earlier figure proved wrong. */
 export type TrafficDelta = {

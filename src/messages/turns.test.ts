@@ -1,3 +1,7 @@
+import { mkdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import pg from 'pg';
+import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { testDatabase } from '../../test/support/database.ts';
 import { countLockWaits } from '../../test/support/lock-waits.ts';
 import { createAccountWithCredit } from '../../test/support/money.ts';
@@ -7,11 +11,7 @@ import { temporaryFolder } from '../../test/support/temporary-folder.ts';
 import { until } from '../../test/support/until.ts';
 import { exec, many, one, sql } from '../core/db/query.ts';
 import { silentLog } from '../core/log.ts';
-import { createRestoreGuard, moveToPaused, readMark, type RestoreGuard, writeMark } from './restore-guard.ts';
-import { mkdir, rm } from 'node:fs/promises';
-import { join } from 'node:path';
-import pg from 'pg';
-import { beforeEach, expect, onTestFinished, test } from 'vitest';
+import { createRestoreGuard, moveToPaused, type RestoreGuard, readMark, writeMark } from './restore-guard.ts';
 
 const { pool, connectionString } = testDatabase();
 

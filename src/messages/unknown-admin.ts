@@ -1,19 +1,19 @@
+import { userInfo } from 'node:os';
+import { type Command, Option } from 'commander';
+import type { Pool } from 'pg';
+import { type Static, Type } from 'typebox';
 import { findAccount } from '../accounts/accounts.ts';
 import { accountIdField, amount, connectionField, OPERATOR_PATH, operatorNameOf } from '../accounts/operator-fields.ts';
 import { type CommandContext, table } from '../core/cli.ts';
 import { as, columns, type Db, many, one, type RowOf, sql } from '../core/db/query.ts';
 import { AppError, invalidFields } from '../core/errors.ts';
-import { type App, offsetOf, pageFields, pageOf, PageOf, type PlatformDeps, withExamples } from '../core/http/app.ts';
+import { type App, offsetOf, PageOf, type PlatformDeps, pageFields, pageOf, withExamples } from '../core/http/app.ts';
 import { requireOperator } from '../core/http/auth.ts';
 import { idempotentHandler } from '../core/http/idempotency.ts';
 import { maskNumber } from '../core/phone.ts';
 import { instant, orNull } from '../core/schema.ts';
 import { findConnection } from '../routing/connection-store.ts';
-import { listUnknowns, settleUnknown, type Unknown, type Verdict, VERDICTS } from './unknown-outcomes.ts';
-import { type Command, Option } from 'commander';
-import { userInfo } from 'node:os';
-import type { Pool } from 'pg';
-import { type Static, Type } from 'typebox';
+import { listUnknowns, settleUnknown, type Unknown, VERDICTS, type Verdict } from './unknown-outcomes.ts';
 
 const tags = ['Operator: open unknowns'];
 

@@ -1,3 +1,4 @@
+import type { Pool, PoolClient } from 'pg';
 import { operatorAuthor, recordAudit } from '../accounts/audit.ts';
 import type { Receipt } from '../channels/carrier.ts';
 import { bareId, spellings } from '../channels/smpp/receipts.ts';
@@ -11,8 +12,8 @@ import {
   many,
   maybeOne,
   type RowOf,
-  sql,
   type Sql,
+  sql,
   timeOf,
 } from '../core/db/query.ts';
 import { transaction } from '../core/db/transaction.ts';
@@ -25,7 +26,6 @@ import { deleteUnknowns, endMessages, marginOfNothing, moveToNameless } from './
 import { insertEvents } from './events.ts';
 import { listTraits } from './store.ts';
 import { countMargins, countTraffic } from './traffic.ts';
-import type { Pool, PoolClient } from 'pg';
 
 /** Possible verdicts on an unknown outcome: its final state, or that the carrier never got the message. */
 export const VERDICTS = ['delivered', 'undeliverable', 'rejected', 'expired', 'not-sent'] as const;

@@ -1,3 +1,4 @@
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { testDatabase } from '../../test/support/database.ts';
 import { listChunks, listUnknownIds, newMessage, resultOf, statesOf } from '../../test/support/queue.ts';
 import { receipt } from '../../test/support/receipts.ts';
@@ -14,7 +15,6 @@ import { processReceipts, retryUnmatched } from './receipts.ts';
 import { settleOutcomes } from './settle.ts';
 import * as db from './unknown-outcomes.ts';
 import { settleUnknown, type Verdict } from './unknown-outcomes.ts';
-import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 
 const { pool } = testDatabase();
 

@@ -1,9 +1,9 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { newKey } from '../../test/support/http/routes.ts';
 import { readBooks } from '../../test/support/money.ts';
 import { startTestProgram, type TestProgram } from '../../test/support/program.ts';
 import { exec, many, one, sql } from '../core/db/query.ts';
 import { createAccount } from '../operate/account-commands.ts';
-import { afterAll, beforeAll, expect, test } from 'vitest';
 
 const PATH = '/api/partner-gateway/v1/messages/scheduled';
 const SEND = '/api/message-server/sms/send';

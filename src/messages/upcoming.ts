@@ -1,23 +1,26 @@
+import type { FastifyRequest } from 'fastify';
+import type { Pool } from 'pg';
+import { type Static, Type } from 'typebox';
 import { type Author, recordAudit } from '../accounts/audit.ts';
 import { type Access, mayAccess } from '../core/actor.ts';
-import { type Channel, CHANNELS } from '../core/channels.ts';
-import { as, columns, type Db, exec, many, maybeOne, one, type RowOf, sql, type Sql } from '../core/db/query.ts';
+import { CHANNELS, type Channel } from '../core/channels.ts';
+import { as, columns, type Db, exec, many, maybeOne, one, type RowOf, type Sql, sql } from '../core/db/query.ts';
 import { tenant, tenantTransaction } from '../core/db/transaction.ts';
 import { AppError, invalidFields } from '../core/errors.ts';
 import {
   type App,
   ErrorOut,
   offsetOf,
-  pageFields,
-  pageOf,
   PageOf,
   type PlatformDeps,
+  pageFields,
+  pageOf,
   ref,
   withExamples,
 } from '../core/http/app.ts';
 import { assertScope, requireAnyScope } from '../core/http/auth.ts';
 import { isUuid, timeOfId } from '../core/ids.ts';
-import { amountFor, type AmountReader, shownAmount } from '../core/money.ts';
+import { type AmountReader, amountFor, shownAmount } from '../core/money.ts';
 import { channelName, instant, orNull } from '../core/schema.ts';
 import { formatScheduledDate, parseScheduledDate, scheduleFault } from '../core/time.ts';
 import { deleteEmptyChunks, moveToWithdrawn } from '../dispatch/commit.ts';
@@ -25,9 +28,6 @@ import { cancelMessage } from './cancellation.ts';
 import { deadlinesOf, deleteDeadline, insertDeadlines } from './expiry.ts';
 import { updateFallbackBy } from './fallback-store.ts';
 import { notifyWake } from './schedules.ts';
-import type { FastifyRequest } from 'fastify';
-import type { Pool } from 'pg';
-import { type Static, Type } from 'typebox';
 
 const ScheduledMessage = Type.Object({
   messageId: Type.String(),

@@ -1,3 +1,4 @@
+import { afterAll, beforeEach, expect, test } from 'vitest';
 import { accepted, createScriptedCarrier } from '../../test/support/carriers/scripted-carrier.ts';
 import { createTestDatabase } from '../../test/support/database.ts';
 import { createAccountWithCredit, readBooks } from '../../test/support/money.ts';
@@ -10,7 +11,6 @@ import { transaction } from '../core/db/transaction.ts';
 import { STATUS } from '../core/message-state.ts';
 import { moveChunksToParked } from '../dispatch/store.ts';
 import { withdrawCampaign } from './cancellation.ts';
-import { afterAll, beforeEach, expect, test } from 'vitest';
 
 const PRICE = 10;
 const campaignId = 5;

@@ -1,5 +1,5 @@
-import { consentWordOf } from './consent.ts';
 import { expect, test } from 'vitest';
+import { consentWordOf } from './consent.ts';
 
 test.each([
   'STOP',

@@ -1,7 +1,8 @@
+import { type Static, Type } from 'typebox';
 import {
   amount,
-  digitsOf,
   Done,
+  digitsOf,
   IdParams,
   NumberField,
   OPERATOR_PATH,
@@ -9,17 +10,16 @@ import {
   PrefixField,
 } from '../accounts/operator-fields.ts';
 import type { Channel } from '../core/channels.ts';
-import { as, columns, type Db, many, maybeOne, one, type RowOf, sql, type Sql } from '../core/db/query.ts';
+import { as, columns, type Db, many, maybeOne, one, type RowOf, type Sql, sql } from '../core/db/query.ts';
 import { transaction } from '../core/db/transaction.ts';
 import { AppError, invalidFields } from '../core/errors.ts';
-import { type App, offsetOf, pageFields, pageOf, PageOf, type PlatformDeps, withExamples } from '../core/http/app.ts';
+import { type App, offsetOf, PageOf, type PlatformDeps, pageFields, pageOf, withExamples } from '../core/http/app.ts';
 import { requireOperator } from '../core/http/auth.ts';
 import { fromMicros } from '../core/money.ts';
 import { channelName, orNull } from '../core/schema.ts';
 import { DAY_MS } from '../core/time.ts';
 import { removePrice, setPrice } from './prices.ts';
 import { listUnderCost, type UnderCost } from './under-cost.ts';
-import { type Static, Type } from 'typebox';
 
 const tags = ['Operator: prices'];
 const PRICES = `${OPERATOR_PATH}/prices`;

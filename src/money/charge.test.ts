@@ -1,3 +1,5 @@
+import { fc, test as propertyTest } from '@fast-check/vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { testDatabase } from '../../test/support/database.ts';
 import { countLockWaits } from '../../test/support/lock-waits.ts';
 import { type Books, createAccountWithCredit, readBooks } from '../../test/support/money.ts';
@@ -16,8 +18,6 @@ import {
   updateAvailable,
   updateFrozen,
 } from './credit.ts';
-import { fc, test as propertyTest } from '@fast-check/vitest';
-import { describe, expect, onTestFinished, test } from 'vitest';
 
 const { pool } = testDatabase();
 

@@ -1,12 +1,12 @@
+import { beforeAll, describe, expect, test } from 'vitest';
 import { type CommandResult, commandsOn } from '../../test/support/command.ts';
 import { testDatabase } from '../../test/support/database.ts';
 import { createAccountWithCredit, readBooks } from '../../test/support/money.ts';
 import { many, one, sql } from '../core/db/query.ts';
 import { transaction } from '../core/db/transaction.ts';
 import { registerAccountCommands } from '../operate/account-commands.ts';
-import { registerCreditCommands } from './credit-routes.ts';
 import { freeze } from './credit.ts';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { registerCreditCommands } from './credit-routes.ts';
 
 const database = testDatabase();
 const { pool } = database;

@@ -1,8 +1,8 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startTestProgram, type TestProgram } from '../../test/support/program.ts';
 import { transaction } from '../core/db/transaction.ts';
 import { createAccount } from '../operate/account-commands.ts';
 import { freeze, settleFrozen, topUp } from './credit.ts';
-import { afterAll, beforeAll, expect, test } from 'vitest';
 
 let program: TestProgram;
 beforeAll(async () => {

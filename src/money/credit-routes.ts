@@ -1,9 +1,11 @@
+import type { Command } from 'commander';
+import { type Static, Type } from 'typebox';
 import { findAccount } from '../accounts/accounts.ts';
 import { operatorAuthor } from '../accounts/audit.ts';
 import type { CommandContext } from '../core/cli.ts';
 import { tenant, transaction } from '../core/db/transaction.ts';
 import { AppError } from '../core/errors.ts';
-import { type App, offsetOf, pageFields, pageOf, PageOf, type PlatformDeps } from '../core/http/app.ts';
+import { type App, offsetOf, PageOf, type PlatformDeps, pageFields, pageOf } from '../core/http/app.ts';
 import { requireScope } from '../core/http/auth.ts';
 import { fromMicros } from '../core/money.ts';
 import {
@@ -13,12 +15,10 @@ import {
   creditOf,
   findAvailableAfterEntry,
   findBalance,
-  ledgerBalances,
   type LedgerRow,
+  ledgerBalances,
   listLedger,
 } from './credit.ts';
-import type { Command } from 'commander';
-import { type Static, Type } from 'typebox';
 
 export const CreditOut = Type.Object({
   credit: Type.Number({ description: 'Available and frozen together.' }),

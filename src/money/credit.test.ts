@@ -1,3 +1,4 @@
+import { expect, test } from 'vitest';
 import { testDatabase } from '../../test/support/database.ts';
 import { createAccountWithCredit } from '../../test/support/money.ts';
 import { listAuditEntries, operatorAuthor } from '../accounts/audit.ts';
@@ -15,7 +16,6 @@ import {
   topUp,
   updateUnlimited,
 } from './credit.ts';
-import { expect, test } from 'vitest';
 
 const { pool } = testDatabase();
 

@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto';
 import { type Author, recordAudit } from '../accounts/audit.ts';
 import { bigint, insertRows, int, rowsOf, text } from '../core/db/columns.ts';
 import {
@@ -15,7 +16,6 @@ import {
 } from '../core/db/query.ts';
 import { AccountAway, invalidFields } from '../core/errors.ts';
 import { fromMicros, toMicros } from '../core/money.ts';
-import { randomInt } from 'node:crypto';
 
 /** An amount that is charged to an account. */
 export type Charge = { readonly accountId: number; readonly micros: number };
@@ -45,7 +45,7 @@ function totals(charges: readonly Charge[]): Total[] {
 
 /**
  * Freezes the price of messages that are being stored: available → frozen. Fails the transaction (`isShortage`) when an
- * account does not have enough credit, or, also for messages without a price, no balance (`cells/hold.ts`).
+ * account does not have enough credit, or, also for messages without a price, no balance (`cells/copy.ts`).
  *
  * These must be the last statements of the transaction: the balance is one row for all traffic of an account, and its
  * lock is held until the commit. All statements are sent before this returns, so it may be part of a `burst`.

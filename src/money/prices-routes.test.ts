@@ -1,7 +1,7 @@
-import { openOperatorApi, type OperatorApi } from '../../test/support/http/operator-api.ts';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type OperatorApi, openOperatorApi } from '../../test/support/http/operator-api.ts';
 import { startTestProgram, type TestProgram } from '../../test/support/program.ts';
 import { until } from '../../test/support/until.ts';
-import { afterAll, beforeAll, expect, test } from 'vitest';
 
 let program: TestProgram;
 let operator: OperatorApi;

@@ -1,14 +1,14 @@
+import { type Command, Option } from 'commander';
+import type { Pool } from 'pg';
 import { GATEWAY_ACCOUNT_ID, operatorAuthor, operatorName, recordAudit } from '../accounts/audit.ts';
-import { type Channel, CHANNELS, chargedUnits } from '../core/channels.ts';
+import { CHANNELS, type Channel, chargedUnits } from '../core/channels.ts';
 import { type CommandContext, table } from '../core/cli.ts';
 import { as, columns, type Db, exec, many, one, type RowOf, sql } from '../core/db/query.ts';
 import { transaction } from '../core/db/transaction.ts';
 import { AppError, invalidFields } from '../core/errors.ts';
 import { fromMicros, toMicros } from '../core/money.ts';
-import { numberForPrefix, prefixTable, type PrefixTable } from '../core/phone.ts';
+import { numberForPrefix, type PrefixTable, prefixTable } from '../core/phone.ts';
 import { notifyRoutingChange } from '../routing/connection-store.ts';
-import { type Command, Option } from 'commander';
-import type { Pool } from 'pg';
 
 type Place = { readonly channel: Channel; readonly prefix: string };
 

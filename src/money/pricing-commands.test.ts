@@ -1,7 +1,7 @@
+import { beforeAll, expect, test } from 'vitest';
 import { type CommandResult, commandsOn } from '../../test/support/command.ts';
 import { testDatabase } from '../../test/support/database.ts';
 import { createPriceList, listPrices, priceOf, registerPriceCommands } from './prices.ts';
-import { beforeAll, expect, test } from 'vitest';
 
 const database = testDatabase();
 const { pool } = database;

@@ -1,3 +1,4 @@
+import { expect, test } from 'vitest';
 import { testDatabase } from '../../test/support/database.ts';
 import { exec, sql } from '../core/db/query.ts';
 import { insertConnection } from '../routing/connection-store.ts';
@@ -5,7 +6,6 @@ import { insertCosts } from '../routing/costs.ts';
 import { insertRoute, type Route } from '../routing/routes.ts';
 import { insertPrice } from './prices.ts';
 import { describeUnderCost, findUnderCost, listUnderCost } from './under-cost.ts';
-import { expect, test } from 'vitest';
 
 const { pool } = testDatabase();
 

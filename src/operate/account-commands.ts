@@ -1,3 +1,6 @@
+import { type Command, Option } from 'commander';
+import type { Pool } from 'pg';
+import { Type } from 'typebox';
 import {
   type AccountRow,
   type AccountStatus,
@@ -14,15 +17,15 @@ import {
 import { createKey } from '../accounts/api-keys.ts';
 import { type Author, operatorAuthor, recordAudit } from '../accounts/audit.ts';
 import { registerNumbersCommand } from '../accounts/numbers.ts';
-import { generatePassword, hashed, type Hashed } from '../accounts/password.ts';
+import { generatePassword, type Hashed, hashed } from '../accounts/password.ts';
 import { registerSecondFactorCommands } from '../accounts/second-factor-routes.ts';
 import { registerSecurityCommands } from '../accounts/security.ts';
 import { changeOperator, createUserWithRandomPassword } from '../accounts/users.ts';
 import { createSamples } from '../contacts/contacts.ts';
 import { findBook, insertBook, limitsOf } from '../contacts/limits.ts';
 import { LimitsOut } from '../contacts/schema.ts';
-import { type Plan, PLANS, scopesOfRole } from '../core/actor.ts';
-import { type Channel, CHANNELS, toBits, toChannels } from '../core/channels.ts';
+import { PLANS, type Plan, scopesOfRole } from '../core/actor.ts';
+import { CHANNELS, type Channel, toBits, toChannels } from '../core/channels.ts';
 import { type CommandContext, table } from '../core/cli.ts';
 import { type Db, exec, one, sql } from '../core/db/query.ts';
 import { tenant, transaction } from '../core/db/transaction.ts';
@@ -31,11 +34,8 @@ import type { App, PlatformDeps } from '../core/http/app.ts';
 import { requireScope } from '../core/http/auth.ts';
 import { toMicros } from '../core/money.ts';
 import { channelName } from '../core/schema.ts';
-import { CreditOut } from '../money/credit-routes.ts';
 import { creditOf, insertBalance, topUp, updateUnlimited } from '../money/credit.ts';
-import { type Command, Option } from 'commander';
-import type { Pool } from 'pg';
-import { Type } from 'typebox';
+import { CreditOut } from '../money/credit-routes.ts';
 
 /** A new account with its first credentials, which are shown only once. */
 export type NewAccount = {

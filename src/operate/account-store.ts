@@ -1,14 +1,14 @@
+import { type Static, Type } from 'typebox';
 import type { AccountStatus } from '../accounts/accounts.ts';
 import { numberChecks } from '../accounts/numbers.ts';
 import { amount, isoOrNull, searchField } from '../accounts/operator-fields.ts';
 import { LimitsOut } from '../contacts/schema.ts';
-import { type Plan, PLANS, type Role, ROLES } from '../core/actor.ts';
+import { PLANS, type Plan, ROLES, type Role } from '../core/actor.ts';
 import { toChannels } from '../core/channels.ts';
-import { as, columns, containsPattern, type Db, many, one, raw, type RowOf, sql } from '../core/db/query.ts';
+import { as, columns, containsPattern, type Db, many, one, type RowOf, raw, sql } from '../core/db/query.ts';
 import { fromMicros } from '../core/money.ts';
 import { channelName, instant, orNull } from '../core/schema.ts';
 import type { Endpoint } from '../webhooks/endpoints.ts';
-import { type Static, Type } from 'typebox';
 
 const ACCOUNT = columns({
   id: as<number>('p.id'),

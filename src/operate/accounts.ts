@@ -1,3 +1,4 @@
+import { type Static, Type } from 'typebox';
 import { changeStatus, renameAccount } from '../accounts/accounts.ts';
 import type { Author } from '../accounts/audit.ts';
 import { changeNumberRules, findNumberRules } from '../accounts/numbers.ts';
@@ -8,13 +9,13 @@ import type { Actor } from '../core/actor.ts';
 import type { Db } from '../core/db/query.ts';
 import { transaction } from '../core/db/transaction.ts';
 import { AppError, invalidFields } from '../core/errors.ts';
-import { type App, offsetOf, pageFields, pageOf, PageOf, type PlatformDeps, withExamples } from '../core/http/app.ts';
+import { type App, offsetOf, PageOf, type PlatformDeps, pageFields, pageOf, withExamples } from '../core/http/app.ts';
 import { requireOperator } from '../core/http/auth.ts';
 import { idempotentGlobal, preparedGlobal } from '../core/http/idempotency.ts';
 import { toMicros } from '../core/money.ts';
 import { DEFAULT_NUMBER_RULES } from '../core/phone.ts';
-import { CreditOut, ledgerFilter, LedgerOut, toLedger } from '../money/credit-routes.ts';
 import { addCredit, countLedger, creditOf, ledgerBalances, listLedger } from '../money/credit.ts';
+import { CreditOut, LedgerOut, ledgerFilter, toLedger } from '../money/credit-routes.ts';
 import { enableEndpoint, findEndpoint } from '../webhooks/endpoints.ts';
 import { changeChannels, changePlan, createAccountTx, newAdminPassword } from './account-commands.ts';
 import * as schema from './account-store.ts';
@@ -30,7 +31,6 @@ import {
   toPerson,
   toWebhook,
 } from './account-store.ts';
-import { type Static, Type } from 'typebox';
 
 const tags = ['Operator: accounts'];
 const ACCOUNTS = `${OPERATOR_PATH}/accounts`;

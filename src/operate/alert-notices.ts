@@ -1,3 +1,4 @@
+import type { Pool } from 'pg';
 import type { Config } from '../core/config.ts';
 import { transaction } from '../core/db/transaction.ts';
 import { newId } from '../core/ids.ts';
@@ -21,7 +22,6 @@ import {
 } from './alert-targets.ts';
 import { durationOf, sentenceOf, textsOf } from './alert-texts.ts';
 import type { Severity } from './attention.ts';
-import type { Pool } from 'pg';
 
 type DeliverDeps = Ways & {
   readonly pool: Pool;

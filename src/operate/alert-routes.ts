@@ -1,13 +1,14 @@
+import { type Static, Type } from 'typebox';
 import { Done, IdParams, isoOrNull, OPERATOR_PATH, operatorNameOf } from '../accounts/operator-fields.ts';
 import { transaction } from '../core/db/transaction.ts';
-import { type App, offsetOf, pageFields, pageOf, PageOf, type PlatformDeps, withExamples } from '../core/http/app.ts';
+import { type App, offsetOf, PageOf, type PlatformDeps, pageFields, pageOf, withExamples } from '../core/http/app.ts';
 import { requireOperator } from '../core/http/auth.ts';
 import { idempotentGlobal, idempotentHandler } from '../core/http/idempotency.ts';
-import { type Language, LANGUAGES } from '../core/mail.ts';
+import { LANGUAGES, type Language } from '../core/mail.ts';
 import type { Outbound } from '../core/outbound-post.ts';
 import { instant, orNull } from '../core/schema.ts';
 import { testTarget } from './alert-notices.ts';
-import { type Alert, ALERT_STATES, type AlertState, countAlerts, listAlerts } from './alert-store.ts';
+import { ALERT_STATES, type Alert, type AlertState, countAlerts, listAlerts } from './alert-store.ts';
 import {
   addTarget,
   changeTarget,
@@ -15,14 +16,13 @@ import {
   listTargets,
   minuteOf,
   removeTarget,
-  type Target,
   TARGET_KINDS,
+  type Target,
   type TargetChoice,
 } from './alert-targets.ts';
 import { sentenceOf } from './alert-texts.ts';
 import { acknowledgeAlert, setRule } from './alerts.ts';
 import { KIND_NAMES, readRules, SEVERITIES, UNITS } from './attention.ts';
-import { type Static, Type } from 'typebox';
 
 const tags = ['Operator: alerts'];
 const ALERTS = `${OPERATOR_PATH}/alerts`;

@@ -9,8 +9,8 @@ import {
   one,
   plainArray,
   type RowOf,
-  sql,
   type Sql,
+  sql,
 } from '../core/db/query.ts';
 import {
   type Attention,

@@ -3,7 +3,7 @@ import { as, columns, type Db, exec, many, maybeOne, type RowOf, sql } from '../
 import { AppError, invalidFields } from '../core/errors.ts';
 import { isEmail, type Language } from '../core/mail.ts';
 import type { Guard } from '../core/outbound.ts';
-import { open, seal, type SecretKey } from '../core/secrets.ts';
+import { open, type SecretKey, seal } from '../core/secrets.ts';
 import { isTimeZone, localTimeOf } from '../core/time.ts';
 import { findUrlFault } from '../webhooks/endpoints.ts';
 import { makeSecret } from '../webhooks/send.ts';

@@ -1,3 +1,4 @@
+import { beforeAll, expect, test } from 'vitest';
 import { type CommandResult, commandsOn } from '../../test/support/command.ts';
 import { testDatabase } from '../../test/support/database.ts';
 import { exec, sql } from '../core/db/query.ts';
@@ -6,7 +7,6 @@ import { createGuard } from '../core/outbound.ts';
 import { createSecretKey } from '../core/secrets.ts';
 import { addTarget } from './alert-targets.ts';
 import { registerAlertCommands } from './alerts.ts';
-import { beforeAll, expect, test } from 'vitest';
 
 const database = testDatabase();
 const { pool } = database;

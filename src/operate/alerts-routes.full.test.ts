@@ -1,10 +1,10 @@
-import { openOperatorApi, type OperatorApi } from '../../test/support/http/operator-api.ts';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type OperatorApi, openOperatorApi } from '../../test/support/http/operator-api.ts';
 import { type MailServer, startMailServer } from '../../test/support/mail-server.ts';
 import { startTestProgram, type TestProgram } from '../../test/support/program.ts';
 import { until } from '../../test/support/until.ts';
 import { exec, sql } from '../core/db/query.ts';
 import { TARGET_EXAMPLE } from './alert-routes.ts';
-import { afterAll, beforeAll, expect, test } from 'vitest';
 
 let mails: MailServer;
 let program: TestProgram;

@@ -1,3 +1,7 @@
+import { randomInt } from 'node:crypto';
+import type { PoolClient } from 'pg';
+import { Webhook } from 'standardwebhooks';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { testDatabase } from '../../test/support/database.ts';
 import { TEST_CERT } from '../../test/support/http/certificate.ts';
 import { type Receiver, startReceiver } from '../../test/support/http/receiver.ts';
@@ -8,8 +12,8 @@ import { exec, many, sql } from '../core/db/query.ts';
 import { transaction } from '../core/db/transaction.ts';
 import { silentLog } from '../core/log.ts';
 import { createMailer } from '../core/mail.ts';
-import { createPoster } from '../core/outbound-post.ts';
 import { createGuard } from '../core/outbound.ts';
+import { createPoster } from '../core/outbound-post.ts';
 import { createSecretKey } from '../core/secrets.ts';
 import { insertConnection } from '../routing/connection-store.ts';
 import { insertRoute } from '../routing/routes.ts';
@@ -18,10 +22,6 @@ import { countOpen, deleteOldNotices, findEvaluation, listAlerts } from './alert
 import { addTarget, changeTarget, listTargets, removeTarget, type TargetChoice } from './alert-targets.ts';
 import { acknowledgeAlert, evaluateAlerts, setRule } from './alerts.ts';
 import { insertWorker } from './workers.ts';
-import { randomInt } from 'node:crypto';
-import type { PoolClient } from 'pg';
-import { Webhook } from 'standardwebhooks';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 
 const { pool } = testDatabase();
 const secretKey = createSecretKey(Buffer.alloc(32, 7));

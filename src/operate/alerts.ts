@@ -1,3 +1,5 @@
+import type { Command } from 'commander';
+import type { Pool } from 'pg';
 import { GATEWAY_ACCOUNT_ID, operatorAuthor, operatorName, recordAudit } from '../accounts/audit.ts';
 import { every, type Task, untilIdle } from '../core/background.ts';
 import { type CommandContext, table } from '../core/cli.ts';
@@ -27,8 +29,6 @@ import { sentenceOf } from './alert-texts.ts';
 import { type Attention, type AttentionKind, kindNamed, listAttention, readRules } from './attention.ts';
 import { listConnectionPage } from './connection-store.ts';
 import { listWorkers } from './workers.ts';
-import type { Command } from 'commander';
-import type { Pool } from 'pg';
 
 /**
  * Acknowledges an alert, which stops its reminders. Call it in a transaction. Errors: 404, 409 when it was acknowledged

@@ -1,9 +1,9 @@
-import { removeDataDir } from '../../test/support/data-dir.ts';
-import { type OperatorResult, runOperatorCommand } from '../../test/support/operator.ts';
-import { temporaryFolder } from '../../test/support/temporary-folder.ts';
 import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { removeDataDir } from '../../test/support/data-dir.ts';
+import { type OperatorResult, runOperatorCommand } from '../../test/support/operator.ts';
+import { temporaryFolder } from '../../test/support/temporary-folder.ts';
 
 let folder: string;
 beforeAll(async () => {

@@ -1,11 +1,11 @@
+import { resolve } from 'node:path';
+import { type Command, InvalidArgumentError } from 'commander';
 import type { CommandContext } from '../core/cli.ts';
 import { createBackup, pruneBackups, restoreBackup } from '../core/db/backups.ts';
 import type { Db } from '../core/db/query.ts';
 import { StartupError } from '../core/db/startup-error.ts';
 import { silentLog } from '../core/log.ts';
 import { moveToPaused } from '../messages/restore-guard.ts';
-import { type Command, InvalidArgumentError } from 'commander';
-import { resolve } from 'node:path';
 
 /** `backup create`, `restore` and `prune`: backups of the built-in PostgreSQL. */
 export function registerBackupCommands(program: Command, context: CommandContext): void {

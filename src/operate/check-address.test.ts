@@ -1,6 +1,6 @@
+import { expect, test } from 'vitest';
 import { testDatabase } from '../../test/support/database.ts';
 import { checkAddress } from './doctor-checks.ts';
-import { expect, test } from 'vitest';
 
 const database = testDatabase();
 const LOCAL = { publicUrl: 'http://127.0.0.1:8080' };

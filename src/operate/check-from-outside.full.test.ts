@@ -1,3 +1,10 @@
+import { once } from 'node:events';
+import { rm, writeFile } from 'node:fs/promises';
+import type { RequestListener } from 'node:http';
+import https from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
 import { testDatabase } from '../../test/support/database.ts';
 import { apiDeps } from '../../test/support/http/api.ts';
 import { TEST_CERT, TEST_KEY } from '../../test/support/http/certificate.ts';
@@ -6,13 +13,6 @@ import { buildApi } from '../api.ts';
 import { installationOf } from '../core/machine.ts';
 import { createSecretKey } from '../core/secrets.ts';
 import { checkFromOutside } from './doctor-checks.ts';
-import { once } from 'node:events';
-import { rm, writeFile } from 'node:fs/promises';
-import type { RequestListener } from 'node:http';
-import https from 'node:https';
-import type { AddressInfo } from 'node:net';
-import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
 
 const { pool } = testDatabase();
 const KEY = createSecretKey(Buffer.alloc(32, 1));

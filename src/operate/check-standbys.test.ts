@@ -1,3 +1,4 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { commandsOn } from '../../test/support/command.ts';
 import { type Replicated, startReplicated } from '../../test/support/replication.ts';
 import { until } from '../../test/support/until.ts';
@@ -7,7 +8,6 @@ import { findWritability, listStandbys } from '../core/db/reports.ts';
 import { silentLog } from '../core/log.ts';
 import { createProbes, registerDoctorCommand } from '../probes.ts';
 import { checkReadStandbys, checkStandbys } from './doctor-checks.ts';
-import { afterAll, beforeAll, expect, test } from 'vitest';
 
 let replicated: Replicated;
 beforeAll(async () => {

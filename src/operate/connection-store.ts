@@ -1,3 +1,4 @@
+import { type Static, Type } from 'typebox';
 import { amount, isoOrNull } from '../accounts/operator-fields.ts';
 import { type Db, many, one, raw, sql } from '../core/db/query.ts';
 import { isOwnerAlive } from '../core/db/worker-session.ts';
@@ -8,7 +9,6 @@ import { callbackUrlOf } from '../routing/connections.ts';
 import { HasSetup, KindName, RoutedBy, SECRETS, SyncsTemplates, TOKENS, traitsOf } from '../routing/kind-admin.ts';
 import { type ConnectionKind, kindOf } from '../routing/kinds.ts';
 import { ALL_ROUTES } from '../routing/routes.ts';
-import { type Static, Type } from 'typebox';
 
 const Status = Type.Enum(['active', 'paused'], {
   type: 'string',

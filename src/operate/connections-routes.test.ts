@@ -1,4 +1,7 @@
-import { openOperatorApi, type OperatorApi } from '../../test/support/http/operator-api.ts';
+import { generateKeyPairSync } from 'node:crypto';
+import net from 'node:net';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { type OperatorApi, openOperatorApi } from '../../test/support/http/operator-api.ts';
 import { connectGraph } from '../../test/support/networks.ts';
 import { startCarrier, startTestProgram, type TestProgram } from '../../test/support/program.ts';
 import { until } from '../../test/support/until.ts';
@@ -6,9 +9,6 @@ import { findConnection, insertNotices } from '../routing/connection-store.ts';
 import { CONNECTION_KINDS } from '../routing/kinds.ts';
 import { startSandboxGraph } from '../sandbox/graph-server.ts';
 import type { SandboxSmsc } from '../sandbox/smsc.ts';
-import { generateKeyPairSync } from 'node:crypto';
-import net from 'node:net';
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 
 /** SMPP has room for eight characters. */
 const PASSWORD = 'n0w-here';

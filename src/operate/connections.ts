@@ -2,7 +2,7 @@ import { Done, OPERATOR_PATH, operatorNameOf } from '../accounts/operator-fields
 import { wakeCampaignsUsing } from '../campaigns/lifecycle.ts';
 import type { Db } from '../core/db/query.ts';
 import { transaction } from '../core/db/transaction.ts';
-import { type App, offsetOf, pageOf, PageOf, PageQuery, type PlatformDeps, withExamples } from '../core/http/app.ts';
+import { type App, offsetOf, PageOf, PageQuery, type PlatformDeps, pageOf, withExamples } from '../core/http/app.ts';
 import { requireOperator } from '../core/http/auth.ts';
 import { idempotentGlobal, idempotentHandler } from '../core/http/idempotency.ts';
 import { connectionNamed, unknownConnection } from '../routing/connection-store.ts';

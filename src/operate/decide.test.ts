@@ -1,3 +1,4 @@
+import { beforeEach, expect, test } from 'vitest';
 import { testDatabase } from '../../test/support/database.ts';
 import { createAccountWithCredit } from '../../test/support/money.ts';
 import { queueMessages } from '../../test/support/queue.ts';
@@ -5,7 +6,6 @@ import { exec, many, sql } from '../core/db/query.ts';
 import { firstIdAt } from '../core/ids.ts';
 import { findGuardStatus, listWaiting, moveToPaused } from '../messages/restore-guard.ts';
 import { discardQueued } from './restore-guard.ts';
-import { beforeEach, expect, test } from 'vitest';
 
 const { pool } = testDatabase();
 

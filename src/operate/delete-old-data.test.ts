@@ -1,14 +1,14 @@
+import type { Pool } from 'pg';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createTestDatabase } from '../../test/support/database.ts';
 import { ensurePartitions, listEndedDays } from '../core/db/partitions.ts';
-import { exec, many, one, raw, sql, type Sql } from '../core/db/query.ts';
+import { exec, many, one, raw, type Sql, sql } from '../core/db/query.ts';
 import { transaction } from '../core/db/transaction.ts';
 import { firstIdAt } from '../core/ids.ts';
 import { silentLog } from '../core/log.ts';
 import { DAY_MS } from '../core/time.ts';
 import { createAccount } from './account-commands.ts';
 import { deleteOldData } from './retention.ts';
-import type { Pool } from 'pg';
-import { afterEach, beforeEach, expect, test } from 'vitest';
 
 const DAYS = 90;
 /** The time of the old rows, and an instant at which they are 90 days and some hours old. */

@@ -1,3 +1,5 @@
+import { readFile } from 'node:fs/promises';
+import type { Pool } from 'pg';
 import { listAway } from '../accounts/accounts.ts';
 import type { Config } from '../core/config.ts';
 import { splitHosts } from '../core/db/database-url.ts';
@@ -17,8 +19,6 @@ import type { SecretKey } from '../core/secrets.ts';
 import { countRealConnections, listConnections } from '../routing/connection-store.ts';
 import { type ConnectionKind, kindOf } from '../routing/kinds.ts';
 import { describeOpen, isInUse, listOpenMessages } from '../sandbox/sandbox-store.ts';
-import { readFile } from 'node:fs/promises';
-import type { Pool } from 'pg';
 
 /** Checks in addition to those of connections; the console has a name for each (web/src/operator). */
 export const CHECKS = [

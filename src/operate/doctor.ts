@@ -1,3 +1,6 @@
+import { X509Certificate } from 'node:crypto';
+import { readFile, statfs } from 'node:fs/promises';
+import type { Pool } from 'pg';
 import type { Config } from '../core/config.ts';
 import { findMissingRights, sharesSessions } from '../core/db/migrate.ts';
 import { as, columns, type Db, one, type RowOf, sql } from '../core/db/query.ts';
@@ -10,8 +13,8 @@ import { findGuardStatus } from '../messages/restore-guard.ts';
 import { describeUnderCost, listUnderCost } from '../money/under-cost.ts';
 import {
   type ConnectionSummary,
-  listConnections,
   listConnectionStatus,
+  listConnections,
   listSeriousNotices,
   STARTS_LATER,
 } from '../routing/connection-store.ts';
@@ -24,9 +27,6 @@ import {
   checkStandbys,
   type Finding,
 } from './doctor-checks.ts';
-import { X509Certificate } from 'node:crypto';
-import { readFile, statfs } from 'node:fs/promises';
-import type { Pool } from 'pg';
 
 const MIN_FREE_BYTES = 2 * 1024 ** 3;
 const MAX_CLOCK_GAP_MS = 2000;

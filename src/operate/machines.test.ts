@@ -1,6 +1,6 @@
+import { expect, test } from 'vitest';
 import { concernsOfMachines, concernsOfWorkers } from './attention.ts';
 import type { WorkerRow } from './workers.ts';
-import { expect, test } from 'vitest';
 
 const at = (minute: number): Date => new Date(Date.UTC(2026, 10, 1, 12, minute));
 

@@ -1,3 +1,4 @@
+import { Type } from 'typebox';
 import { amount, isoOrNull, OPERATOR_PATH } from '../accounts/operator-fields.ts';
 import { toChannels } from '../core/channels.ts';
 import { as, columns, type Db, many, one, type RowOf, sql } from '../core/db/query.ts';
@@ -14,7 +15,6 @@ import { type Attention, KIND_NAMES, listAttention, SEVERITIES } from './attenti
 import { type ConnectionRow, CountsOut, listConnectionPage } from './connection-store.ts';
 import { findDepth } from './queues.ts';
 import { listWorkers } from './workers.ts';
-import { Type } from 'typebox';
 
 const figures = {
   sent: Type.Integer(),

@@ -1,9 +1,9 @@
-import { openOperatorApi, type OperatorApi } from '../../test/support/http/operator-api.ts';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type OperatorApi, openOperatorApi } from '../../test/support/http/operator-api.ts';
 import { startTestProgram, type TestProgram } from '../../test/support/program.ts';
 import { until } from '../../test/support/until.ts';
 import { exec, sql } from '../core/db/query.ts';
 import { HOUR_MS } from '../core/time.ts';
-import { afterAll, beforeAll, expect, test } from 'vitest';
 
 let program: TestProgram;
 let operator: OperatorApi;

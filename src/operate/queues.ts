@@ -1,3 +1,4 @@
+import { type Static, Type } from 'typebox';
 import {
   accountIdField,
   amount,
@@ -6,15 +7,14 @@ import {
   OPERATOR_PATH,
   operatorNameOf,
 } from '../accounts/operator-fields.ts';
-import { as, columns, type Db, many, one, type RowOf, sql, type Sql, timeOf } from '../core/db/query.ts';
-import { type App, offsetOf, pageFields, pageOf, PageOf, PageQuery, type PlatformDeps } from '../core/http/app.ts';
+import { as, columns, type Db, many, one, type RowOf, type Sql, sql, timeOf } from '../core/db/query.ts';
+import { type App, offsetOf, PageOf, PageQuery, type PlatformDeps, pageFields, pageOf } from '../core/http/app.ts';
 import { requireOperator } from '../core/http/auth.ts';
 import { idempotentHandler } from '../core/http/idempotency.ts';
 import { instant, orNull } from '../core/schema.ts';
 import { MISSED_AFTER } from '../dispatch/store.ts';
 import { cancelMissed, listMissed, releaseMissed } from '../messages/schedules.ts';
 import { listWorkers, type WorkerRow } from './workers.ts';
-import { type Static, Type } from 'typebox';
 
 const tags = ['Operator: queues'];
 const seconds = orNull(amount('The age of the oldest entry; null when there is none.'));

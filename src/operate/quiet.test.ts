@@ -1,5 +1,5 @@
-import { clockOf, isQuiet, minuteOf } from './alert-targets.ts';
 import { expect, test } from 'vitest';
+import { clockOf, isQuiet, minuteOf } from './alert-targets.ts';
 
 const NIGHT = { quietFrom: minuteOf('22:00'), quietTo: minuteOf('07:00'), timeZone: 'Europe/Rome' };
 

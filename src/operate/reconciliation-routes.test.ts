@@ -1,10 +1,10 @@
-import { openOperatorApi, type OperatorApi } from '../../test/support/http/operator-api.ts';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { type OperatorApi, openOperatorApi } from '../../test/support/http/operator-api.ts';
 import { startTestProgram, type TestProgram } from '../../test/support/program.ts';
 import { until } from '../../test/support/until.ts';
 import { exec, sql } from '../core/db/query.ts';
 import { transaction } from '../core/db/transaction.ts';
 import { reconcile, updateStatementTimeout } from './reconciliation.ts';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 
 let program: TestProgram;
 let operator: OperatorApi;

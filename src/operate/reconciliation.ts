@@ -1,3 +1,5 @@
+import type { Pool } from 'pg';
+import { Type } from 'typebox';
 import { isServedHere } from '../accounts/accounts.ts';
 import { connectionField, isoOrNull, OPERATOR_PATH } from '../accounts/operator-fields.ts';
 import { as, columns, type Db, many, type RowOf, sql } from '../core/db/query.ts';
@@ -13,8 +15,6 @@ import { instant, orNull } from '../core/schema.ts';
 import { DAY_MS, HOUR_MS, instantField, parseInstant } from '../core/time.ts';
 import { reconcileNamed } from '../messages/receipt-store.ts';
 import { examine } from './doctor.ts';
-import type { Pool } from 'pg';
-import { Type } from 'typebox';
 
 const tags = ['Operator: health'];
 

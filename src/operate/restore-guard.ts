@@ -1,3 +1,6 @@
+import type { Command } from 'commander';
+import type { Pool } from 'pg';
+import { type Static, Type } from 'typebox';
 import { GATEWAY_ACCOUNT_ID, operatorAuthor, operatorName, recordAudit } from '../accounts/audit.ts';
 import { isoOrNull, OPERATOR_PATH, operatorNameOf } from '../accounts/operator-fields.ts';
 import { discardCampaigns } from '../campaigns/lifecycle.ts';
@@ -22,9 +25,6 @@ import {
   type UnsentCampaign,
 } from '../messages/restore-guard.ts';
 import { notifyRoutingChange } from '../routing/connection-store.ts';
-import type { Command } from 'commander';
-import type { Pool } from 'pg';
-import { type Static, Type } from 'typebox';
 
 const tags = ['Operator: sending'];
 const PATH = `${OPERATOR_PATH}/fence`;

@@ -1,3 +1,4 @@
+import { beforeAll, beforeEach, expect, test } from 'vitest';
 import { testDatabase } from '../../test/support/database.ts';
 import { countLockWaits } from '../../test/support/lock-waits.ts';
 import { reset } from '../../test/support/reset.ts';
@@ -12,7 +13,6 @@ import { claimInboxes } from '../inbox/store.ts';
 import { createAccount } from './account-commands.ts';
 import * as db from './retention.ts';
 import { deleteOldData } from './retention.ts';
-import { beforeAll, beforeEach, expect, test } from 'vitest';
 
 const { pool } = testDatabase();
 

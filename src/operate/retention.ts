@@ -1,7 +1,8 @@
+import type { Pool } from 'pg';
 import type { Task } from '../core/background.ts';
 import type { Config } from '../core/config.ts';
 import { dropDay, listEndedDays } from '../core/db/partitions.ts';
-import { as, columns, type Db, exec, maybeOne, one, type RowOf, sql, type Sql } from '../core/db/query.ts';
+import { as, columns, type Db, exec, maybeOne, one, type RowOf, type Sql, sql } from '../core/db/query.ts';
 import { transaction } from '../core/db/transaction.ts';
 import { firstIdAt } from '../core/ids.ts';
 import type { Log } from '../core/log.ts';
@@ -9,7 +10,6 @@ import { DAY_MS, HOUR_MS, SECOND_MS } from '../core/time.ts';
 import { claimInboxes } from '../inbox/store.ts';
 import { findExpiryProgress } from '../messages/expiry.ts';
 import { endStickyPools } from '../routing/sender-rules.ts';
-import type { Pool } from 'pg';
 
 const ROWS_PER_BATCH = 5000;
 

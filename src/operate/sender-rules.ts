@@ -1,3 +1,5 @@
+import { type Command, Option } from 'commander';
+import { Type } from 'typebox';
 import { findAccount } from '../accounts/accounts.ts';
 import { operatorName } from '../accounts/audit.ts';
 import {
@@ -20,8 +22,6 @@ import * as db from '../routing/sender-rule-store.ts';
 import { ALPHANUMERIC_POLICIES, type NumberPool, type RegisteredSender } from '../routing/sender-rule-store.ts';
 import * as change from '../routing/sender-rules.ts';
 import { requireAccount } from './accounts.ts';
-import { type Command, Option } from 'commander';
-import { Type } from 'typebox';
 
 const Prefix = Type.String({ description: 'Leading digits without the plus sign. Empty: all numbers.' });
 

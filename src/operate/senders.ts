@@ -1,3 +1,4 @@
+import { Type } from 'typebox';
 import {
   accountIdField,
   connectionField,
@@ -11,7 +12,7 @@ import type { Channel } from '../core/channels.ts';
 import { as, columns, containsPattern, type Db, many, maybeOne, one, type RowOf, sql } from '../core/db/query.ts';
 import { transaction } from '../core/db/transaction.ts';
 import { AppError, invalidFields } from '../core/errors.ts';
-import { type App, offsetOf, pageFields, pageOf, PageOf, type PlatformDeps, withExamples } from '../core/http/app.ts';
+import { type App, offsetOf, PageOf, type PlatformDeps, pageFields, pageOf, withExamples } from '../core/http/app.ts';
 import { requireOperator } from '../core/http/auth.ts';
 import { idempotentGlobal } from '../core/http/idempotency.ts';
 import { instant, orNull } from '../core/schema.ts';
@@ -20,7 +21,6 @@ import { connectionNamed } from '../routing/connection-store.ts';
 import type { SenderChannel } from '../routing/kind.ts';
 import { assignSenderIn, registerAgent, removeSender, senderChannelOf } from '../templates/assignments.ts';
 import { requireAccount } from './accounts.ts';
-import { Type } from 'typebox';
 
 const NetworkChannel = Type.Enum(['WHATSAPP', 'RCS'], { type: 'string' });
 const owner = {

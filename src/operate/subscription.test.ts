@@ -1,3 +1,4 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { commandsOn } from '../../test/support/command.ts';
 import { startTestProgram, type TestProgram } from '../../test/support/program.ts';
 import { operatorAuthor } from '../accounts/audit.ts';
@@ -5,7 +6,6 @@ import { CHANNELS } from '../core/channels.ts';
 import { many, sql } from '../core/db/query.ts';
 import { transaction } from '../core/db/transaction.ts';
 import { changeChannels, registerAccountCommands } from './account-commands.ts';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 
 let program: TestProgram;
 beforeAll(async () => {

@@ -1,8 +1,8 @@
+import { randomInt } from 'node:crypto';
+import { expect, test } from 'vitest';
 import { testDatabase } from '../../test/support/database.ts';
 import { exec, sql } from '../core/db/query.ts';
 import { deleteWorkers, insertWorker, listWorkers } from './workers.ts';
-import { randomInt } from 'node:crypto';
-import { expect, test } from 'vitest';
 
 const database = testDatabase();
 

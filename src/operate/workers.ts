@@ -1,11 +1,11 @@
+import { hostname } from 'node:os';
+import type { Pool } from 'pg';
 import { every, type LastRun, type Task } from '../core/background.ts';
 import type { Config } from '../core/config.ts';
-import { as, columns, type Db, exec, many, raw, type RowOf, sql } from '../core/db/query.ts';
+import { as, columns, type Db, exec, many, type RowOf, raw, sql } from '../core/db/query.ts';
 import { isOwnerAlive } from '../core/db/worker-session.ts';
 import { SECOND_MS } from '../core/time.ts';
 import { findCertificateEnd, findFreeBytes } from './doctor.ts';
-import { hostname } from 'node:os';
-import type { Pool } from 'pg';
 
 /** A task of a worker and the result of its last run. */
 type TaskState = { readonly name: string; readonly last: LastRun };

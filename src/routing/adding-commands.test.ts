@@ -1,3 +1,7 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { commandsOn } from '../../test/support/command.ts';
 import { testDatabase } from '../../test/support/database.ts';
 import { connectGraph } from '../../test/support/networks.ts';
@@ -8,10 +12,6 @@ import { startSandboxGraph } from '../sandbox/graph-server.ts';
 import { registerConnectionCommands } from './connection-commands.ts';
 import { findConnection } from './connection-store.ts';
 import { secretOf } from './connections.ts';
-import { generateKeyPairSync } from 'node:crypto';
-import { rm, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 
 const database = testDatabase();
 

@@ -1,6 +1,6 @@
-import { type Channel, CHANNELS } from '../core/channels.ts';
+import { CHANNELS, type Channel } from '../core/channels.ts';
 import { as, columns, type Db, many, type RowOf, sql } from '../core/db/query.ts';
-import { callingCodeOf, mayBeIn, prefixTable, type PrefixTable } from '../core/phone.ts';
+import { callingCodeOf, mayBeIn, type PrefixTable, prefixTable } from '../core/phone.ts';
 import type { OnUnknown } from '../dispatch/store.ts';
 import type { Costs, FindCost } from './costs.ts';
 import type { Policy } from './policies.ts';

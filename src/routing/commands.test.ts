@@ -1,3 +1,4 @@
+import { beforeAll, beforeEach, expect, test } from 'vitest';
 import { type CommandResult, commandsOn } from '../../test/support/command.ts';
 import { testDatabase } from '../../test/support/database.ts';
 import { reset } from '../../test/support/reset.ts';
@@ -8,7 +9,6 @@ import { insertCosts } from './costs.ts';
 import { listPolicies } from './policies.ts';
 import { registerRouteCommands } from './route-commands.ts';
 import { listRoutes } from './routes.ts';
-import { beforeAll, beforeEach, expect, test } from 'vitest';
 
 const database = testDatabase();
 const { pool } = database;

@@ -1,3 +1,5 @@
+import { readFile } from 'node:fs/promises';
+import { type Command, Option } from 'commander';
 import { operatorName } from '../accounts/audit.ts';
 import { addSecretOption, type CommandContext, type SecretFlag, type SecretReader, table } from '../core/cli.ts';
 import { transaction } from '../core/db/transaction.ts';
@@ -5,8 +7,8 @@ import { invalidFields } from '../core/errors.ts';
 import { loadSecretKey } from '../core/secrets.ts';
 import { connectionNamed, isFirstBesideSandbox, listConnectionStatus } from './connection-store.ts';
 import {
-  addConnection,
   type AddedConnection,
+  addConnection,
   callbackUrlOf,
   carrierContext,
   changeConnection,
@@ -17,8 +19,6 @@ import {
 import { isRoutedBySender, type SecretField, type SecretFields, type SettingField, type SetupStep } from './kind.ts';
 import { CONNECTION_KINDS, type ConnectionKind, kindOf } from './kinds.ts';
 import { type ProbeResult, probeStored } from './supervise.ts';
-import { type Command, Option } from 'commander';
-import { readFile } from 'node:fs/promises';
 
 /** Registers `connection add`, `update`, `list`, `test`, `pause`, `resume` and `remove`. */
 export function registerConnectionCommands(program: Command, context: CommandContext): void {

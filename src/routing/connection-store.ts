@@ -1,6 +1,6 @@
 import type { Carrier, Notice, Outcome } from '../channels/carrier.ts';
 import { bigint, boolean, int, rowsOf, text, timestamptz } from '../core/db/columns.ts';
-import { as, columns, type Db, exec, many, maybeOne, one, plainArray, raw, type RowOf, sql } from '../core/db/query.ts';
+import { as, columns, type Db, exec, many, maybeOne, one, plainArray, type RowOf, raw, sql } from '../core/db/query.ts';
 import { isOwnerAlive } from '../core/db/worker-session.ts';
 import { AppError } from '../core/errors.ts';
 import { maskNumbersIn } from '../core/phone.ts';

@@ -1,3 +1,4 @@
+import { beforeEach, expect, test } from 'vitest';
 import { testDatabase } from '../../test/support/database.ts';
 import { listChunks, queueMessages } from '../../test/support/queue.ts';
 import { reset } from '../../test/support/reset.ts';
@@ -6,7 +7,6 @@ import { transaction } from '../core/db/transaction.ts';
 import * as db from './connection-store.ts';
 import { failOver, removeConnection } from './connections.ts';
 import { deleteRoute, insertRoute } from './routes.ts';
-import { beforeEach, expect, test } from 'vitest';
 
 const { pool } = testDatabase();
 

@@ -1,11 +1,11 @@
+import { randomBytes } from 'node:crypto';
+import { beforeEach, expect, test } from 'vitest';
 import { testDatabase } from '../../test/support/database.ts';
 import { reset } from '../../test/support/reset.ts';
 import { sql } from '../core/db/query.ts';
 import { createSecretKey } from '../core/secrets.ts';
 import { type Connection, findConnection, updateConnectionSettings } from './connection-store.ts';
 import { createConnection, secretOf, updateConnection } from './connections.ts';
-import { randomBytes } from 'node:crypto';
-import { beforeEach, expect, test } from 'vitest';
 
 const { pool } = testDatabase();
 

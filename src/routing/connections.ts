@@ -1,3 +1,5 @@
+import { randomBytes } from 'node:crypto';
+import type { Pool } from 'pg';
 import { GATEWAY_ACCOUNT_ID, operatorAuthor, recordAudit } from '../accounts/audit.ts';
 import { faultsIn } from '../channels/settings.ts';
 import type { Config } from '../core/config.ts';
@@ -5,12 +7,12 @@ import type { Db } from '../core/db/query.ts';
 import { transaction } from '../core/db/transaction.ts';
 import { AppError, type FieldError, invalidFields } from '../core/errors.ts';
 import { createGuard } from '../core/outbound.ts';
-import { open, seal, type SecretKey } from '../core/secrets.ts';
+import { open, type SecretKey, seal } from '../core/secrets.ts';
 import { type ChunkMove, countQueued, deleteAlternate, moveChunksElsewhere } from '../dispatch/store.ts';
 import * as db from './connection-store.ts';
 import {
-  claimConnection,
   type Connection,
+  claimConnection,
   connectionNamed,
   moveConnectionStatus,
   notifyRoutingChange,
@@ -19,8 +21,6 @@ import {
 } from './connection-store.ts';
 import { type CarrierContext, flattenSecret, type SecretFields, type SetupStep } from './kind.ts';
 import { type ConnectionKind, kindOf } from './kinds.ts';
-import { randomBytes } from 'node:crypto';
-import type { Pool } from 'pg';
 
 export type AddedConnection = {
   readonly id: number;

@@ -1,3 +1,6 @@
+import { readFile } from 'node:fs/promises';
+import type { Command } from 'commander';
+import { type Static, Type } from 'typebox';
 import { operatorName } from '../accounts/audit.ts';
 import {
   amount,
@@ -12,15 +15,12 @@ import { type CommandContext, table } from '../core/cli.ts';
 import { as, columns, type Db, many, maybeOne, one, type RowOf, sql } from '../core/db/query.ts';
 import { transaction } from '../core/db/transaction.ts';
 import { AppError } from '../core/errors.ts';
-import { type App, offsetOf, pageFields, pageOf, PageOf, type PlatformDeps, withExamples } from '../core/http/app.ts';
+import { type App, offsetOf, PageOf, type PlatformDeps, pageFields, pageOf, withExamples } from '../core/http/app.ts';
 import { requireOperator } from '../core/http/auth.ts';
 import { idempotentGlobal } from '../core/http/idempotency.ts';
 import { fromMicros } from '../core/money.ts';
 import { orNull } from '../core/schema.ts';
 import { importCosts, listCosts, readCostFile, removeCost, setCost } from './costs.ts';
-import type { Command } from 'commander';
-import { readFile } from 'node:fs/promises';
-import { type Static, Type } from 'typebox';
 
 const tags = ['Operator: costs'];
 const COSTS = `${OPERATOR_PATH}/costs`;

@@ -1,6 +1,6 @@
-import { openOperatorApi, type OperatorApi } from '../../test/support/http/operator-api.ts';
-import { startTestProgram, type TestProgram } from '../../test/support/program.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type OperatorApi, openOperatorApi } from '../../test/support/http/operator-api.ts';
+import { startTestProgram, type TestProgram } from '../../test/support/program.ts';
 
 let program: TestProgram;
 let operator: OperatorApi;

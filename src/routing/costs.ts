@@ -1,12 +1,12 @@
+import { CsvError, parse } from 'csv-parse/sync';
 import { GATEWAY_ACCOUNT_ID, operatorAuthor, recordAudit } from '../accounts/audit.ts';
 import { detectDelimiter } from '../core/csv.ts';
 import { bigint, insertRows, text } from '../core/db/columns.ts';
 import { as, columns, type Db, exec, many, type RowOf, sql } from '../core/db/query.ts';
 import { AppError, type FieldError, invalidFields } from '../core/errors.ts';
 import { toMicros } from '../core/money.ts';
-import { numberForPrefix, prefixesIn, prefixTable, type PrefixTable } from '../core/phone.ts';
+import { numberForPrefix, type PrefixTable, prefixesIn, prefixTable } from '../core/phone.ts';
 import { connectionNamed, notifyRoutingChange } from './connection-store.ts';
-import { CsvError, parse } from 'csv-parse/sync';
 
 type Place = {
   /** Name of the connection. */

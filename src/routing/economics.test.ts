@@ -1,9 +1,9 @@
+import { expect, test } from 'vitest';
 import { newId } from '../core/ids.ts';
 import { choose, economicsOf, findWay, planRoutes, reasonOf } from './choice.ts';
 import type { Policy } from './policies.ts';
 import type { Route } from './routes.ts';
 import type { Standing } from './standings.ts';
-import { expect, test } from 'vitest';
 
 const NUMBER = '+393331234567';
 

@@ -1,9 +1,9 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { parseRcsSettings } from '../channels/rcs/settings.ts';
 import { parseWhatsappSettings } from '../channels/whatsapp/settings.ts';
 import { startSandboxGraph } from '../sandbox/graph-server.ts';
 import { type SandboxServer, startServer } from '../sandbox/http-server.ts';
 import { rcsFiles, whatsappFiles } from './kind.ts';
-import { afterAll, beforeAll, expect, test } from 'vitest';
 
 let server: SandboxServer;
 let called: string[] = [];

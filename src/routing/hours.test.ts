@@ -1,5 +1,5 @@
-import { ALL_WEEKDAYS, faultOfHours, type Hours, openingOf } from './routes.ts';
 import { expect, test } from 'vitest';
+import { ALL_WEEKDAYS, faultOfHours, type Hours, openingOf } from './routes.ts';
 
 const hours = (more: Partial<Hours> = {}): Hours => ({
   from: '08:00',

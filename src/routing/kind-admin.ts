@@ -1,10 +1,10 @@
+import { type Static, Type } from 'typebox';
 import { OPERATOR_PATH } from '../accounts/operator-fields.ts';
 import type { App } from '../core/http/app.ts';
 import { requireOperator } from '../core/http/auth.ts';
 import { channelName, orNull } from '../core/schema.ts';
 import { ROUTED_BY } from './kind.ts';
 import { CONNECTION_KINDS, type ConnectionKind, kindOf } from './kinds.ts';
-import { type Static, Type } from 'typebox';
 
 export const KindName = Type.Enum([...CONNECTION_KINDS], { type: 'string' });
 

@@ -1,3 +1,5 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Static, TObject } from 'typebox';
 import type { Carrier, Inbound, InboundMedia, Notice, Receipt } from '../channels/carrier.ts';
 import { createHttpClient, type HttpClient, parseBaseUrl } from '../channels/http-client.ts';
 import type { Poller } from '../channels/http-sms/carrier.ts';
@@ -7,8 +9,6 @@ import type { WhatsappSecrets, WhatsappSettings } from '../channels/whatsapp/set
 import type { Channel } from '../core/channels.ts';
 import { createGuard, type Guard, guardedLookup } from '../core/outbound.ts';
 import { isRecord } from '../core/schema.ts';
-import type { IncomingHttpHeaders } from 'node:http';
-import type { Static, TObject } from 'typebox';
 
 /**
  * All that differs between the kinds of connections. Settings are stored as JSON, the secret is sealed as a text;

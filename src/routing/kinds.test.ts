@@ -1,10 +1,10 @@
-import { LANGUAGES } from '../core/mail.ts';
-import { CONNECTION_KINDS, kindOf } from './kinds.ts';
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { LANGUAGES } from '../core/mail.ts';
+import { CONNECTION_KINDS, kindOf } from './kinds.ts';
 
-const ROOT = join(import.meta.dirname, '../../../..');
+const ROOT = join(import.meta.dirname, '../..');
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
 
 /**
@@ -12,7 +12,7 @@ const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
  * kind.
  */
 const PROGRAM = globSync('{src,web/src}/**/*.{ts,tsx}', { cwd: ROOT }).filter(
-  (file) => !/^src\/(carriers|simulators|platform)\/|\.test\.ts$/.test(file),
+  (file) => !/^src\/(channels|smpp|sandbox|core)\/|\.test\.ts$/.test(file),
 );
 
 type Texts = { readonly [key: string]: string | Texts };
@@ -55,8 +55,8 @@ describe.each(CONNECTION_KINDS)('the kind %s', (kind) => {
     expect(PROGRAM.filter((file) => comparison.test(read(file)))).toEqual([]);
   });
 
-  test(`has a carrier that runs the conformance suite (src/carriers/${kind}/*.test.ts)`, () => {
-    const tests = globSync(`src/carriers/${kind}{,-sms}/*.test.ts`, { cwd: ROOT });
+  test(`has a carrier that runs the conformance suite (src/channels/${kind}/*.test.ts)`, () => {
+    const tests = globSync(`src/channels/${kind}{,-sms}/*.test.ts`, { cwd: ROOT });
     expect(tests.filter((file) => /^carrierConformance\(/m.test(read(file)))).not.toEqual([]);
   });
 });

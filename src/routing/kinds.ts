@@ -36,11 +36,11 @@ import {
   jsonSecret,
   type Kind,
   type OpenConnection,
-  rcsFiles,
   type ReadCallback,
+  rcsFiles,
   type Secret,
-  settingFields,
   type SetupStep,
+  settingFields,
   whatsappFiles,
 } from './kind.ts';
 

@@ -1,7 +1,7 @@
+import { expect, test } from 'vitest';
 import { economicsOf, networkUseOf, planRoutes } from './choice.ts';
 import type { Policy } from './policies.ts';
 import type { Route } from './routes.ts';
-import { expect, test } from 'vitest';
 
 const POLICY: Policy = {
   id: 1,

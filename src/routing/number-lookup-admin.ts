@@ -1,3 +1,5 @@
+import type { Command } from 'commander';
+import { Type } from 'typebox';
 import { operatorName } from '../accounts/audit.ts';
 import { amount, Done, OPERATOR_PATH, operatorNameOf } from '../accounts/operator-fields.ts';
 import { LOOKUP_PRESET_NAMES, type LookupSettings } from '../channels/number-lookup.ts';
@@ -13,8 +15,6 @@ import { loadSecretKey } from '../core/secrets.ts';
 import { divideSettings } from './connection-commands.ts';
 import { listCounts, listServices } from './number-lookup-store.ts';
 import { addService, removeService, testService } from './number-lookups.ts';
-import type { Command } from 'commander';
-import { Type } from 'typebox';
 
 const tags = ['Operator: routes'];
 const LOOKUPS = `${OPERATOR_PATH}/lookups`;

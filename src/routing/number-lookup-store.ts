@@ -1,9 +1,9 @@
+import type { Pool } from 'pg';
 import { DAILY_BUDGETS } from '../core/actor.ts';
 import { every, type Task } from '../core/background.ts';
 import { bigint, boolean, insertRows, rowsOf, text, timestamptz } from '../core/db/columns.ts';
 import { as, columns, type Db, exec, many, maybeOne, one, type RowOf, sql, textArray } from '../core/db/query.ts';
 import { HOUR_MS } from '../core/time.ts';
-import type { Pool } from 'pg';
 
 const SERVICE = columns({
   id: as<number>('s.id'),

@@ -1,3 +1,6 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { testDatabase } from '../../test/support/database.ts';
 import { reset } from '../../test/support/reset.ts';
 import { exec, many, sql } from '../core/db/query.ts';
@@ -7,7 +10,7 @@ import { createGuard } from '../core/outbound.ts';
 import { createSecretKey } from '../core/secrets.ts';
 import { insertConnection } from './connection-store.ts';
 import { createCostList, insertCosts } from './costs.ts';
-import { deleteOldKnown, listCounts, type LookupService } from './number-lookup-store.ts';
+import { deleteOldKnown, type LookupService, listCounts } from './number-lookup-store.ts';
 import {
   addService,
   countUsedUp,
@@ -19,9 +22,6 @@ import {
 } from './number-lookups.ts';
 import { createRouter } from './router.ts';
 import { insertConditionalRoute, insertRoute } from './routes.ts';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 
 const { pool } = testDatabase();
 const KEY = createSecretKey(Buffer.alloc(32, 1));

@@ -1,3 +1,4 @@
+import type { Pool } from 'pg';
 import { GATEWAY_ACCOUNT_ID, operatorAuthor, recordAudit } from '../accounts/audit.ts';
 import {
   createNumberLookup,
@@ -13,13 +14,12 @@ import { AppError, invalidFields } from '../core/errors.ts';
 import type { Log } from '../core/log.ts';
 import { toMicros } from '../core/money.ts';
 import { type Guard, guardedLookup } from '../core/outbound.ts';
-import { open, seal, type SecretKey } from '../core/secrets.ts';
+import { open, type SecretKey, seal } from '../core/secrets.ts';
 import { HOUR_MS, SECOND_MS } from '../core/time.ts';
 import { notifyRoutingChange } from './connection-store.ts';
 import * as db from './number-lookup-store.ts';
 import { insertAsked, listUsedUp } from './number-lookup-store.ts';
 import type { Router } from './router.ts';
-import type { Pool } from 'pg';
 
 /** Returns the network of a number, in E.164, as MCC and MNC; null if unknown. */
 export type NetworkOf = (number: string) => string | null;

@@ -1,3 +1,4 @@
+import { type Command, Option } from 'commander';
 import { GATEWAY_ACCOUNT_ID, operatorAuthor, operatorName, recordAudit } from '../accounts/audit.ts';
 import type { Channel } from '../core/channels.ts';
 import { type CommandContext, table } from '../core/cli.ts';
@@ -5,7 +6,6 @@ import { as, columns, type Db, many, maybeOne, one, type RowOf, sql } from '../c
 import { transaction } from '../core/db/transaction.ts';
 import { AppError, type FieldError, invalidFields } from '../core/errors.ts';
 import { notifyRoutingChange } from './connection-store.ts';
-import { type Command, Option } from 'commander';
 
 /** The policy of a prefix, with shares from 0 to 1. Omitted fields get their default. */
 export type PolicyInput = Pick<Policy, 'channel' | 'prefix' | 'policy'> & {

@@ -1,7 +1,7 @@
-import { createGuard } from '../core/outbound.ts';
-import { probeConnection } from './supervise.ts';
 import { createServer } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
+import { createGuard } from '../core/outbound.ts';
+import { probeConnection } from './supervise.ts';
 
 test('a name that resolves to another address after it was checked is not dialled', async () => {
   let connections = 0;

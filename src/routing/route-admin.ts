@@ -1,8 +1,9 @@
+import { type Static, Type } from 'typebox';
 import {
   amount,
   connectionField,
-  digitsOf,
   Done,
+  digitsOf,
   IdParams,
   NumberField,
   OPERATOR_PATH,
@@ -12,16 +13,15 @@ import {
 import type { Channel } from '../core/channels.ts';
 import { as, columns, type Db, many, one, type RowOf, sql } from '../core/db/query.ts';
 import { transaction } from '../core/db/transaction.ts';
-import { type App, offsetOf, pageFields, pageOf, PageOf, type PlatformDeps, withExamples } from '../core/http/app.ts';
+import { type App, offsetOf, PageOf, type PlatformDeps, pageFields, pageOf, withExamples } from '../core/http/app.ts';
 import { requireOperator } from '../core/http/auth.ts';
 import { idempotentGlobal } from '../core/http/idempotency.ts';
 import { fromMicros } from '../core/money.ts';
 import { channelName, id, instant, knownFieldsOf, orNull } from '../core/schema.ts';
 import { listPolicies, type Policy, removePolicy, setPolicy } from './policies.ts';
 import { explainRoute, type MeasuredRoute } from './router.ts';
-import { addRoute, ALL_ROUTES, RANK, removeRoute, type Route } from './routes.ts';
+import { ALL_ROUTES, addRoute, RANK, type Route, removeRoute } from './routes.ts';
 import { deliveredShare, receiptSeconds } from './standings.ts';
-import { type Static, Type } from 'typebox';
 
 const OnUnknown = Type.Enum(['hold', 'resubmit'], {
   type: 'string',

@@ -1,3 +1,4 @@
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import { operatorName } from '../accounts/audit.ts';
 import { type CommandContext, table } from '../core/cli.ts';
 import { transaction } from '../core/db/transaction.ts';
@@ -6,16 +7,15 @@ import type { OnUnknown } from '../dispatch/store.ts';
 import { describePolicy, registerPolicyCommands } from './policies.ts';
 import { type ExplainedRoute, explainRoute, type MeasuredExplanation, type MeasuredRoute } from './router.ts';
 import {
-  addRoute,
   ALL_WEEKDAYS,
+  addRoute,
   describeConditions,
   type Hours,
   listRoutes,
-  removeRoute,
   type Route,
+  removeRoute,
 } from './routes.ts';
 import { deliveredShare, receiptSeconds } from './standings.ts';
-import { type Command, InvalidArgumentError, Option } from 'commander';
 
 type Flags = {
   readonly channel: 'SMS';

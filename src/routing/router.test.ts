@@ -1,3 +1,5 @@
+import { fc, test as propertyTest } from '@fast-check/vitest';
+import { beforeAll, beforeEach, expect, test } from 'vitest';
 import { testDatabase } from '../../test/support/database.ts';
 import { reset } from '../../test/support/reset.ts';
 import { runs } from '../../test/support/runs.ts';
@@ -15,11 +17,9 @@ import {
   ROUTING_CHANNEL,
 } from './connection-store.ts';
 import { createRouter, type Router } from './router.ts';
-import * as db from './routes.ts';
 import type { Conditions, Traffic } from './routes.ts';
+import * as db from './routes.ts';
 import { insertSender } from './senders.ts';
-import { fc, test as propertyTest } from '@fast-check/vitest';
-import { beforeAll, beforeEach, expect, test } from 'vitest';
 
 const { pool, connectionString } = testDatabase();
 

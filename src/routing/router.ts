@@ -1,18 +1,19 @@
+import type { Pool } from 'pg';
 import type { Channel } from '../core/channels.ts';
-import { callingCodeOf, prefixTable, type PrefixTable } from '../core/phone.ts';
+import { callingCodeOf, type PrefixTable, prefixTable } from '../core/phone.ts';
 import {
   type Asked,
   choose,
   economicsOf,
   findWay,
   type NetworkUse,
-  networkUseOf,
   NO_WAY,
+  networkUseOf,
   type Plan,
   type PlannedRoute,
   planRoutes,
-  reasonOf,
   type Recipient,
+  reasonOf,
   type Way,
 } from './choice.ts';
 import { type Costs, createCostList, NO_COSTS } from './costs.ts';
@@ -21,7 +22,6 @@ import { listPolicies, type Policy } from './policies.ts';
 import { type ConditionName, listRoutes, type Route, type Traffic } from './routes.ts';
 import { listRegisteredSenders } from './senders.ts';
 import { listQualityIn, listStandings, type Quality, type Standing } from './standings.ts';
-import type { Pool } from 'pg';
 
 /**
  * Returns the way of a message to a number on a channel; no connections when there is no route. `destination` is E.164

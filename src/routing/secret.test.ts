@@ -1,5 +1,5 @@
-import { flattenSecret, jsonSecret } from './kind.ts';
 import { expect, test } from 'vitest';
+import { flattenSecret, jsonSecret } from './kind.ts';
 
 const SECRET = jsonSecret(
   [

@@ -1,3 +1,4 @@
+import { beforeAll, beforeEach, expect, test } from 'vitest';
 import { type CommandResult, commandsOn } from '../../test/support/command.ts';
 import { testDatabase } from '../../test/support/database.ts';
 import { newMessage } from '../../test/support/queue.ts';
@@ -19,7 +20,6 @@ import {
   NO_STICKY,
   pickNumber,
 } from './sender-rules.ts';
-import { beforeAll, beforeEach, expect, test } from 'vitest';
 
 const database = testDatabase();
 const { pool } = database;

@@ -1,9 +1,11 @@
+import { hash } from 'node:crypto';
+import type { Pool } from 'pg';
 import { GATEWAY_ACCOUNT_ID, operatorAuthor, recordAudit } from '../accounts/audit.ts';
 import { isSmsSender } from '../core/channels.ts';
 import type { Db } from '../core/db/query.ts';
 import { groupCommit, transaction } from '../core/db/transaction.ts';
 import { AppError, type FieldError, invalidFields } from '../core/errors.ts';
-import { prefixTable, type PrefixTable } from '../core/phone.ts';
+import { type PrefixTable, prefixTable } from '../core/phone.ts';
 import { notifyRoutingChange } from './connection-store.ts';
 import * as db from './sender-rule-store.ts';
 import {
@@ -18,8 +20,6 @@ import {
   type StickySender,
   updatePoolNotSticky,
 } from './sender-rule-store.ts';
-import { hash } from 'node:crypto';
-import type { Pool } from 'pg';
 
 type By = { readonly by: string };
 

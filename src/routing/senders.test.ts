@@ -1,3 +1,4 @@
+import { beforeAll, beforeEach, expect, test } from 'vitest';
 import { commandsOn } from '../../test/support/command.ts';
 import { testDatabase } from '../../test/support/database.ts';
 import { reset } from '../../test/support/reset.ts';
@@ -12,7 +13,6 @@ import { countUses, insertConnection } from './connection-store.ts';
 import { removeConnection } from './connections.ts';
 import type { SenderChannel } from './kind.ts';
 import * as db from './senders.ts';
-import { beforeAll, beforeEach, expect, test } from 'vitest';
 
 const database = testDatabase();
 const { pool } = database;

@@ -1,3 +1,4 @@
+import { type Static, Type } from 'typebox';
 import { recordAudit } from '../accounts/audit.ts';
 import type { Actor } from '../core/actor.ts';
 import { bigint, json, rowsOf, text } from '../core/db/columns.ts';
@@ -6,18 +7,17 @@ import { tenant } from '../core/db/transaction.ts';
 import {
   type App,
   offsetOf,
-  pageOf,
   PageOf,
   PageQuery,
   type PageRequest,
   type PlatformDeps,
+  pageOf,
   withExamples,
 } from '../core/http/app.ts';
 import { requireScope } from '../core/http/auth.ts';
 import { idempotentTx } from '../core/http/idempotency.ts';
 import { orNull } from '../core/schema.ts';
 import type { SenderChannel } from './kind.ts';
-import { type Static, Type } from 'typebox';
 
 const Text = (maxLength: number, description: string) => Type.String({ minLength: 1, maxLength, description });
 const Url = (description: string) =>

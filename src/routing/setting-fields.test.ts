@@ -1,6 +1,6 @@
-import { settingFields } from './kind.ts';
 import Type from 'typebox';
 import { expect, test } from 'vitest';
+import { settingFields } from './kind.ts';
 
 const SCHEMA = Type.Object({
   retries: Type.Integer({ description: 'Retries.', minimum: 0, maximum: 5, default: 2 }),

@@ -1,6 +1,6 @@
+import { expect, test } from 'vitest';
 import { newId, newSingleId } from '../core/ids.ts';
 import { hashOf, shareOut, unitOf } from './choice.ts';
-import { expect, test } from 'vitest';
 
 const ROUTES = [
   { id: 11, weight: 70 },

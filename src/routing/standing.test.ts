@@ -1,6 +1,6 @@
+import { expect, test } from 'vitest';
 import type { Policy } from './policies.ts';
 import { nextStanding, type Standing } from './standings.ts';
-import { expect, test } from 'vitest';
 
 const policy = (more: Partial<Policy> = {}): Policy => ({
   id: 1,

@@ -1,9 +1,9 @@
+import type { Pool } from 'pg';
 import { bigint, insertRows, text } from '../core/db/columns.ts';
 import { as, columns, type Db, exec, many, one, plainArray, type RowOf, sql } from '../core/db/query.ts';
 import { transaction } from '../core/db/transaction.ts';
 import { notifyRoutingChange } from './connection-store.ts';
 import { listPolicies, type Policy } from './policies.ts';
-import type { Pool } from 'pg';
 
 /** Makes the key of a standing: of a connection, by a policy, in a country. */
 export const keyOf = (row: {

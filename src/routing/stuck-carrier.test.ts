@@ -1,3 +1,5 @@
+import { randomInt } from 'node:crypto';
+import { expect, onTestFinished, test } from 'vitest';
 import { makeCarrier } from '../../test/support/carriers/smpp-harness.ts';
 import { startScriptedPeer } from '../../test/support/carriers/smpp-scripted-peer.ts';
 import { testDatabase } from '../../test/support/database.ts';
@@ -11,8 +13,6 @@ import { settleOutcomes } from '../messages/settle.ts';
 import * as db from './connection-store.ts';
 import { failOver } from './connections.ts';
 import { superviseConnections } from './supervise.ts';
-import { randomInt } from 'node:crypto';
-import { expect, onTestFinished, test } from 'vitest';
 
 const { pool } = testDatabase();
 

@@ -1,3 +1,4 @@
+import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { createScriptedCarrier } from '../../test/support/carriers/scripted-carrier.ts';
 import { testDatabase } from '../../test/support/database.ts';
 import { receipt } from '../../test/support/receipts.ts';
@@ -8,8 +9,7 @@ import { transaction } from '../core/db/transaction.ts';
 import { openWorkerSession } from '../core/db/worker-session.ts';
 import { silentLog } from '../core/log.ts';
 import * as db from './connection-store.ts';
-import { superviseConnections, type SuperviseDeps } from './supervise.ts';
-import { beforeEach, expect, onTestFinished, test } from 'vitest';
+import { type SuperviseDeps, superviseConnections } from './supervise.ts';
 
 const { pool, connectionString } = testDatabase();
 

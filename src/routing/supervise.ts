@@ -1,3 +1,6 @@
+import { lookup } from 'node:dns/promises';
+import net, { type LookupFunction } from 'node:net';
+import type { Pool } from 'pg';
 import type { Carrier, CarrierState, Inbound, Receipt } from '../channels/carrier.ts';
 import { always, every, type Task } from '../core/background.ts';
 import type { Config } from '../core/config.ts';
@@ -16,15 +19,12 @@ import {
   listConnections,
   notifyLinks,
   ROUTING_CHANNEL,
-  tallied,
   type Tally,
+  tallied,
 } from './connection-store.ts';
 import { checkSetup, failOver, secretOf } from './connections.ts';
 import type { CarrierContext, Kind, ReadCallback, SetupStep } from './kind.ts';
 import { type ConnectionKind, kindOf } from './kinds.ts';
-import { lookup } from 'node:dns/promises';
-import net, { type LookupFunction } from 'node:net';
-import type { Pool } from 'pg';
 
 export type SuperviseDeps = {
   readonly pool: Pool;

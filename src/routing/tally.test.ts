@@ -1,6 +1,6 @@
+import { expect, test } from 'vitest';
 import { accepted, createScriptedCarrier, retry } from '../../test/support/carriers/scripted-carrier.ts';
 import { createTally, tallied } from './connection-store.ts';
-import { expect, test } from 'vitest';
 
 const at = new Date('2026-03-01T12:00:00Z');
 const refused = (text: string) =>

@@ -1,12 +1,12 @@
+import { once } from 'node:events';
+import net from 'node:net';
+import fc from 'fast-check';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { bindLibrary, startForTest as start } from '../../test/support/carriers/smpp-library-client.ts';
 import { createFrameReader } from '../smpp/link.ts';
 import { COMMAND, decodePdu, EMPTY_MESSAGE, encodePdu, type Message, type Pdu } from '../smpp/pdu.ts';
 import { STATUS } from '../smpp/status.ts';
 import { NO_TLVS } from '../smpp/wire.ts';
-import fc from 'fast-check';
-import { once } from 'node:events';
-import net from 'node:net';
-import { describe, expect, onTestFinished, test } from 'vitest';
 
 const message: Message = {
   ...EMPTY_MESSAGE,

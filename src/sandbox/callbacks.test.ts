@@ -1,7 +1,7 @@
+import { expect, test } from 'vitest';
 import { type Answer, STATUS } from '../../test/support/client.ts';
 import { startTestProgram } from '../../test/support/program.ts';
 import { until } from '../../test/support/until.ts';
-import { expect, test } from 'vitest';
 
 const MS = '/api/message-server';
 

@@ -1,10 +1,10 @@
+import { describe, expect, test } from 'vitest';
 import {
   bindLibrary,
   connectLibrary,
   type LibraryPdu,
   startForTest as start,
 } from '../../test/support/carriers/smpp-library-client.ts';
-import { describe, expect, test } from 'vitest';
 
 const RMSGQFUL = 0x14;
 const RTHROTTLED = 0x58;

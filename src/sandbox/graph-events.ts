@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { signatureOf } from '../channels/whatsapp/client.ts';
 import {
   type Answer,
@@ -7,8 +8,8 @@ import {
   faultAnswer,
   type GraphScript,
   type LedgerWriter,
-  ok,
   type Outcome,
+  ok,
   outcomeFor,
   type StatusStep,
   titleOf,
@@ -16,7 +17,6 @@ import {
 } from './graph-script.ts';
 import { createPoster, type SandboxRequest } from './http-server.ts';
 import { createTimeline, type Random } from './smsc-script.ts';
-import { randomBytes } from 'node:crypto';
 
 /** An event to report to the client: one item of a list in `value`, or the complete value of another field. */
 type Event = {

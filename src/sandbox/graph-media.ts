@@ -1,6 +1,6 @@
+import { createHash } from 'node:crypto';
 import { type Answer, type Fault, faultAnswer, type LedgerWriter, ok, unknownObject } from './graph-script.ts';
 import type { SandboxRequest } from './http-server.ts';
-import { createHash } from 'node:crypto';
 
 /** A media file. */
 export type MediaFile = { readonly bytes: Buffer; readonly mimeType: string };

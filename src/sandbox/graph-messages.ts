@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { getList, getMember, getText } from '../channels/settings.ts';
 import { isUserId } from '../core/phone.ts';
 import { type Events, type StatusPlanner, userIdOf } from './graph-events.ts';
@@ -9,8 +10,8 @@ import {
   type LedgerWriter,
   type Limits,
   type MessageEntry,
-  ok,
   type Outcome,
+  ok,
   outcomeFor,
   type Windows,
 } from './graph-script.ts';
@@ -18,7 +19,6 @@ import type { Templates } from './graph-templates.ts';
 import type { SandboxAnswer } from './http-server.ts';
 import { createRecentMap } from './smsc-ledger.ts';
 import type { Random } from './smsc-script.ts';
-import { randomBytes } from 'node:crypto';
 
 /** A phone number of the business account. */
 export type PhoneNumber = {

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { createTokenBucket, type TokenBucket } from '../core/limits.ts';
 import {
   createHttpLedger,
@@ -10,7 +11,6 @@ import {
   type Stamp,
 } from './http-server.ts';
 import { createRecentMap } from './smsc-ledger.ts';
-import { randomBytes } from 'node:crypto';
 
 /** One status of a message, `afterMs` after the message was accepted. */
 export type StatusStep = {

@@ -1,7 +1,7 @@
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { sandbox, TEMPLATES } from '../../test/support/carriers/whatsapp-harness.ts';
 import type { SandboxGraph } from './graph-server.ts';
 import { startServer } from './http-server.ts';
-import { describe, expect, onTestFinished, test } from 'vitest';
 
 type Reply = {
   readonly status: number;

@@ -1,7 +1,7 @@
-import { createHttpClient, type HttpAnswer } from '../channels/http-client.ts';
-import { createTimeline } from './smsc-script.ts';
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { createHttpClient, type HttpAnswer } from '../channels/http-client.ts';
+import { createTimeline } from './smsc-script.ts';
 
 type EventResult = 'waiting' | 'acked' | 'lost';
 

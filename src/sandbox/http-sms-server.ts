@@ -1,17 +1,17 @@
+import { createHmac } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import { isRecord } from '../core/schema.ts';
 import { createPoster, POSTER_DEFAULTS, type SandboxAnswer, type SandboxRequest, startServer } from './http-server.ts';
 import { createLedger, createMessageIds, type DeliveryEntry, type Ledger, type LedgerOptions } from './smsc-ledger.ts';
 import {
   createRandom,
   createTimeline,
-  defaultScript,
   DELIVERED,
+  defaultScript,
   outcomeFor,
   type ReceiptStep,
   type SandboxScript,
 } from './smsc-script.ts';
-import { createHmac } from 'node:crypto';
-import { setTimeout as delay } from 'node:timers/promises';
 
 /** The behaviour of the simulator: that of the simulated SMSC, as far as it is the same over HTTP. */
 export type HttpSmsScript = SandboxScript & {

@@ -1,3 +1,9 @@
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { testDatabase } from '../../test/support/database.ts';
 import { newMessage, resultOf } from '../../test/support/queue.ts';
 import { reset } from '../../test/support/reset.ts';
@@ -12,12 +18,6 @@ import { secretOf } from '../routing/connections.ts';
 import { listRegisteredSenders } from '../routing/senders.ts';
 import { insertTemplate, listUsableTemplates } from '../templates/store.ts';
 import { RCS_NAME, readSandboxInbound, retireSandboxNetworks, startSandboxNetworks, WHATSAPP_NAME } from './sandbox.ts';
-import { randomBytes } from 'node:crypto';
-import { once } from 'node:events';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { text } from 'node:stream/consumers';
-import { beforeEach, expect, onTestFinished, test } from 'vitest';
 
 const { pool } = testDatabase();
 

@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
 import { verdictOf } from '../channels/rcs/client.ts';
 import { readReceipt } from '../channels/smpp/receipts.ts';
 import { statusOfFailure } from '../channels/whatsapp/client.ts';
@@ -6,8 +8,6 @@ import * as graph from './graph-script.ts';
 import * as rbm from './rbm-script.ts';
 import { faultOf, refuse } from './rbm-script.ts';
 import * as smsc from './smsc-script.ts';
-import { readFileSync } from 'node:fs';
-import { expect, test } from 'vitest';
 
 // Compares the table of docs/api.md with the scripts of the simulators, in the words of the table.
 

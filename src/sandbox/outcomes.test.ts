@@ -1,3 +1,4 @@
+import { describe, expect, test } from 'vitest';
 import {
   bindLibrary,
   startForTest as start,
@@ -6,7 +7,6 @@ import {
 } from '../../test/support/carriers/smpp-library-client.ts';
 import { bareId, spellings } from '../channels/smpp/receipts.ts';
 import type { SandboxScript } from './smsc-script.ts';
-import { describe, expect, test } from 'vitest';
 
 const RTHROTTLED = 0x58;
 

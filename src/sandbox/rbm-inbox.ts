@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { getMember, getText, parseJson } from '../channels/settings.ts';
 import { isUuid, newId } from '../core/ids.ts';
 import { createTokenBucket, type TokenBucket } from '../core/limits.ts';
@@ -7,13 +8,13 @@ import {
   type Callbacks,
   type ErrorName,
   type Fault,
-  faultOf,
   FEATURES,
+  faultOf,
   featuresOf,
   invalid,
   type LedgerWriter,
-  ok,
   type Outcome,
+  ok,
   outcomeFor,
   type RbmScript,
   refuse,
@@ -21,7 +22,6 @@ import {
 } from './rbm-script.ts';
 import { createRecentMap } from './smsc-ledger.ts';
 import type { Random } from './smsc-script.ts';
-import { setTimeout as sleep } from 'node:timers/promises';
 
 /** A request to create a message. */
 type MessageRequest = {

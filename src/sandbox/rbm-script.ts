@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { signatureOf } from '../channels/rcs/callbacks.ts';
 import { getList, getMember, getText } from '../channels/settings.ts';
 import { newId } from '../core/ids.ts';
@@ -12,7 +13,6 @@ import {
   type SandboxAnswer,
   type Stamp,
 } from './http-server.ts';
-import { randomBytes } from 'node:crypto';
 
 /** All features that a handset can have beyond plain text. */
 export const FEATURES = [

@@ -1,3 +1,6 @@
+import { createServer } from 'node:http';
+import { fc } from '@fast-check/vitest';
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { AGENT, NUMBER, startRbm, until } from '../../test/support/carriers/rcs-harness.ts';
 import { createHttpClient, type HttpAnswer, type HttpClient } from '../channels/http-client.ts';
 import { type ReadCallback, readRcsCallback } from '../channels/rcs/callbacks.ts';
@@ -5,9 +8,6 @@ import { createAssertions } from '../channels/rcs/client.ts';
 import { getMember, parseJson } from '../channels/settings.ts';
 import { faultOfMessage } from './rbm-messages.ts';
 import type { SandboxRbm } from './rbm-server.ts';
-import { fc } from '@fast-check/vitest';
-import { createServer } from 'node:http';
-import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 
 let http: HttpClient;
 let rbm: SandboxRbm;

@@ -1,3 +1,4 @@
+import { createPublicKey, generateKeyPairSync, type KeyObject, randomBytes, verify } from 'node:crypto';
 import { GRANT_TYPE, SCOPE } from '../channels/rcs/client.ts';
 import type { RcsSecrets } from '../channels/rcs/settings.ts';
 import { getMember, getText, parseJson } from '../channels/settings.ts';
@@ -19,7 +20,6 @@ import {
   refuse,
 } from './rbm-script.ts';
 import { createRandom, type Random } from './smsc-script.ts';
-import { createPublicKey, generateKeyPairSync, type KeyObject, randomBytes, verify } from 'node:crypto';
 
 /** The options of the RBM simulator. */
 export type SandboxRbmOptions = {

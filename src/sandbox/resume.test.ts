@@ -1,3 +1,4 @@
+import { expect, test } from 'vitest';
 import {
   bindLibrary,
   startForTest as start,
@@ -5,7 +6,6 @@ import {
   textOf,
 } from '../../test/support/carriers/smpp-library-client.ts';
 import type { OwedMessage } from './smsc.ts';
-import { expect, test } from 'vitest';
 
 const owed = (id: string, destination = '351912345678'): OwedMessage => ({
   systemId: 'gw1',

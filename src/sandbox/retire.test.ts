@@ -1,3 +1,5 @@
+import { randomBytes } from 'node:crypto';
+import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { commandsOn } from '../../test/support/command.ts';
 import { testDatabase } from '../../test/support/database.ts';
 import { createAccountWithCredit, readBooks } from '../../test/support/money.ts';
@@ -17,10 +19,8 @@ import { createProbes } from '../probes.ts';
 import { registerConnectionCommands } from '../routing/connection-commands.ts';
 import { findConnection, insertConnection, listConnectionStatus } from '../routing/connection-store.ts';
 import { listRoutes } from '../routing/routes.ts';
-import { isSandboxWanted, moveFromRetired } from './sandbox-store.ts';
 import { startSmsc } from './sandbox.ts';
-import { randomBytes } from 'node:crypto';
-import { beforeEach, expect, onTestFinished, test } from 'vitest';
+import { isSandboxWanted, moveFromRetired } from './sandbox-store.ts';
 
 const database = testDatabase();
 const { pool } = database;

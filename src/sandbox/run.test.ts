@@ -1,8 +1,8 @@
-import { bindLibrary } from '../../test/support/carriers/smpp-library-client.ts';
-import { type RunOptions, runSandbox, type SandboxCommand } from './smsc.ts';
 import { createInterface } from 'node:readline';
 import { PassThrough } from 'node:stream';
 import { expect, onTestFinished, test } from 'vitest';
+import { bindLibrary } from '../../test/support/carriers/smpp-library-client.ts';
+import { type RunOptions, runSandbox, type SandboxCommand } from './smsc.ts';
 
 type Line = { readonly ok: boolean; readonly port: number; readonly [field: string]: unknown };
 

@@ -1,3 +1,4 @@
+import { type Command, Option } from 'commander';
 import { GATEWAY_ACCOUNT_ID, operatorAuthor, operatorName } from '../accounts/audit.ts';
 import type { Channel } from '../core/channels.ts';
 import type { CommandContext } from '../core/cli.ts';
@@ -6,6 +7,7 @@ import { AppError, invalidFields } from '../core/errors.ts';
 import type { App } from '../core/http/app.ts';
 import { toE164 } from '../core/phone.ts';
 import { countRealConnections, listConnectionStatus } from '../routing/connection-store.ts';
+import { RCS_NAME, type SandboxInbound, SMSC_NAME, SOCIAL_PAGES_PATH, WHATSAPP_NAME } from './sandbox.ts';
 import {
   describeOpen,
   type EndedMessages,
@@ -16,10 +18,8 @@ import {
   restoreSandbox,
   retireSandbox,
 } from './sandbox-store.ts';
-import { RCS_NAME, type SandboxInbound, SMSC_NAME, SOCIAL_PAGES_PATH, WHATSAPP_NAME } from './sandbox.ts';
 import { targetOf } from './social-script.ts';
 import type { SandboxSocial } from './social-server.ts';
-import { type Command, Option } from 'commander';
 
 /** As `SandboxSocial.page`; the networks may be in another process. */
 type SocialPage = (

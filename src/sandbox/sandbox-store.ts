@@ -1,3 +1,4 @@
+import type { Pool } from 'pg';
 import { type Author, GATEWAY_ACCOUNT_ID, operatorAuthor, recordAudit } from '../accounts/audit.ts';
 import type { Config } from '../core/config.ts';
 import { as, columns, constant, type Db, exec, many, maybeOne, type RowOf, sql } from '../core/db/query.ts';
@@ -26,7 +27,6 @@ import {
   startSocial,
   WHATSAPP_NAME,
 } from './sandbox.ts';
-import type { Pool } from 'pg';
 
 /**
  * Resolves with true if the sandbox must run: as SANDBOX states or, if it is `auto`, while no real carrier is

@@ -1,5 +1,9 @@
+import { hkdfSync, randomBytes } from 'node:crypto';
+import http, { type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Pool } from 'pg';
 import { getMember, getText, parseJson } from '../channels/settings.ts';
-import { type Channel, CHANNELS, type Platform, PLATFORMS } from '../core/channels.ts';
+import { CHANNELS, type Channel, PLATFORMS, type Platform } from '../core/channels.ts';
 import type { Config, SocialApp } from '../core/config.ts';
 import type { Db } from '../core/db/query.ts';
 import { transaction } from '../core/db/transaction.ts';
@@ -25,10 +29,6 @@ import { type SandboxGraph, startSandboxGraph } from './graph-server.ts';
 import { type SandboxRbm, startSandboxRbm } from './rbm-server.ts';
 import { type SandboxSmsc, startSandboxSmsc } from './smsc.ts';
 import { type SandboxSocial, startSandboxSocial } from './social-server.ts';
-import { hkdfSync, randomBytes } from 'node:crypto';
-import http, { type RequestListener } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import type { Pool } from 'pg';
 
 /** The name of the sandbox's WhatsApp connection. */
 export const WHATSAPP_NAME = 'sandbox-whatsapp';

@@ -1,9 +1,9 @@
-import { bindLibrary, startForTest as start } from '../../test/support/carriers/smpp-library-client.ts';
-import { readLedgerFile } from './smsc-ledger.ts';
 import { appendFileSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import { bindLibrary, startForTest as start } from '../../test/support/carriers/smpp-library-client.ts';
+import { readLedgerFile } from './smsc-ledger.ts';
 
 function temporaryFile(): string {
   const directory = mkdtempSync(join(tmpdir(), 'ledger-'));

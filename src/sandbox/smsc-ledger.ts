@@ -1,10 +1,10 @@
+import { randomUUID } from 'node:crypto';
+import { closeSync, createReadStream, fstatSync, openSync, writeSync } from 'node:fs';
+import { createInterface } from 'node:readline';
 import { absoluteTime } from '../smpp/message.ts';
 import type { Message, Pdu, PduOf } from '../smpp/pdu.ts';
 import { STATUS } from '../smpp/status.ts';
 import { DELETED, FINAL_STATES, type Outcome, type ReceiptStep, type SandboxScript } from './smsc-script.ts';
-import { randomUUID } from 'node:crypto';
-import { closeSync, createReadStream, fstatSync, openSync, writeSync } from 'node:fs';
-import { createInterface } from 'node:readline';
 
 const ZERO_COUNTS = {
   connections: 0,

@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net';
 import { createLink, type Link, withoutTlvs, withSequence } from '../smpp/link.ts';
 import { COMMAND, type Pdu, type PduOf } from '../smpp/pdu.ts';
 import { STATUS } from '../smpp/status.ts';
@@ -5,7 +6,6 @@ import { NO_TLVS, TAG, uint8 } from '../smpp/wire.ts';
 import type { Account, Delivery, Outbox } from './smsc-account.ts';
 import type { LedgerWriter, SubmitEntry } from './smsc-ledger.ts';
 import type { SandboxScript } from './smsc-script.ts';
-import type { Socket } from 'node:net';
 
 /** The kinds of binds. */
 export type BindMode = 'transmitter' | 'receiver' | 'transceiver';

@@ -1,3 +1,6 @@
+import { readFileSync } from 'node:fs';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import {
   bindLibrary,
   connectLibrary,
@@ -5,9 +8,6 @@ import {
   statesOf,
   textOf,
 } from '../../test/support/carriers/smpp-library-client.ts';
-import { readFileSync } from 'node:fs';
-import { setImmediate as nextTurn } from 'node:timers/promises';
-import { describe, expect, onTestFinished, test, vi } from 'vitest';
 
 const ROK = 0x00;
 const RINVBNDSTS = 0x04;
@@ -119,8 +119,7 @@ describe('binding', () => {
   });
 
   test('with a certificate everything uses TLS', async () => {
-    const pem = (name: string) =>
-      readFileSync(new URL(`../../carriers/smpp/fixtures/${name}.pem`, import.meta.url), 'utf8');
+    const pem = (name: string) => readFileSync(new URL(`../../smpp/fixtures/${name}.pem`, import.meta.url), 'utf8');
     const smsc = await start({ tls: { key: pem('key'), cert: pem('cert') } });
     const client = await connectLibrary(smsc.port, { tls: true, ca: pem('cert'), servername: 'localhost' });
     const bind = { system_id: 'gw1', password: 'secret08', interface_version: 0x34 };

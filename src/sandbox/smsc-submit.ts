@@ -4,7 +4,7 @@ import { parseTime } from '../smpp/message.ts';
 import { EMPTY_MESSAGE, type Message, type PduOf } from '../smpp/pdu.ts';
 import { STATUS, statusName } from '../smpp/status.ts';
 import { concatOf, encodeText, type LongMode, segmentStatus, textOf, udhConcat, userData } from '../smpp/text.ts';
-import { NO_TLVS, receiptTlvs, TAG, type Tlvs, uint16, uint8 } from '../smpp/wire.ts';
+import { NO_TLVS, receiptTlvs, TAG, type Tlvs, uint8, uint16 } from '../smpp/wire.ts';
 import type { Account } from './smsc-account.ts';
 import {
   createRecentMap,

@@ -1,3 +1,5 @@
+import { randomBytes } from 'node:crypto';
+import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { testDatabase } from '../../test/support/database.ts';
 import { newMessage, resultOf } from '../../test/support/queue.ts';
 import { reset } from '../../test/support/reset.ts';
@@ -9,10 +11,8 @@ import { settleOutcomes } from '../messages/settle.ts';
 import { findConnection, insertConnection } from '../routing/connection-store.ts';
 import { secretOf } from '../routing/connections.ts';
 import { insertRoute, listRoutes } from '../routing/routes.ts';
-import { isSandboxWanted } from './sandbox-store.ts';
 import { retireSmsc, startSmsc } from './sandbox.ts';
-import { randomBytes } from 'node:crypto';
-import { beforeEach, expect, onTestFinished, test } from 'vitest';
+import { isSandboxWanted } from './sandbox-store.ts';
 
 const { pool } = testDatabase();
 

@@ -1,3 +1,7 @@
+import net, { type Socket } from 'node:net';
+import { createInterface } from 'node:readline';
+import type { Readable, Writable } from 'node:stream';
+import tls from 'node:tls';
 import { createListener, deliverFrame } from '../smpp/link.ts';
 import { EMPTY_MESSAGE, type Message } from '../smpp/pdu.ts';
 import { type Account, createAccounts } from './smsc-account.ts';
@@ -14,10 +18,6 @@ import {
 import { createRandom, defaultScript, outcomeFor, type SandboxScript } from './smsc-script.ts';
 import { type BindMode, createSession, type Services, type Session } from './smsc-session.ts';
 import { createReceiptPlanner, createSubmitDesk, type InboundMessage, inboundMessages } from './smsc-submit.ts';
-import net, { type Socket } from 'node:net';
-import { createInterface } from 'node:readline';
-import type { Readable, Writable } from 'node:stream';
-import tls from 'node:tls';
 
 /** The options of the SMSC simulator: any part of its script, and the following. */
 export type SandboxOptions = Partial<SandboxScript> & {

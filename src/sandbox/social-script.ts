@@ -1,8 +1,8 @@
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { parseJson } from '../channels/settings.ts';
 import { isPlatform, type Platform } from '../core/channels.ts';
 import { isRecord } from '../core/schema.ts';
 import { SECOND_MS } from '../core/time.ts';
-import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 
 /** Behaviour of the networks; may be changed at any time. */
 export type SocialScript = {

@@ -1,6 +1,6 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { PLATFORMS } from '../core/channels.ts';
 import { type SandboxSocial, startSandboxSocial } from './social-server.ts';
-import { afterAll, beforeAll, expect, test } from 'vitest';
 
 const PUBLIC_URL = 'https://gateway.test';
 const KEY = Buffer.alloc(32, 7);

@@ -1,4 +1,5 @@
-import { type Platform, PLATFORMS } from '../core/channels.ts';
+import { createHash, createHmac, randomBytes } from 'node:crypto';
+import { PLATFORMS, type Platform } from '../core/channels.ts';
 import type { SocialApp } from '../core/config.ts';
 import { type SandboxAnswer, type SandboxRequest, startServer } from './http-server.ts';
 import {
@@ -8,17 +9,16 @@ import {
   type Granted,
   idNameOf,
   type Kind,
+  type Reply,
   readListing,
   refusalOf,
-  type Reply,
   type SocialRequest,
   type SocialScript,
   type Target,
-  targetOf,
   type Tokens,
+  targetOf,
   unauthorized,
 } from './social-script.ts';
-import { createHash, createHmac, randomBytes } from 'node:crypto';
 
 /** The simulated social networks. */
 export type SandboxSocial = {

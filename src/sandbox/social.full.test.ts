@@ -1,10 +1,10 @@
+import { expect, test } from 'vitest';
 import { startTestProgram, type TestProgram } from '../../test/support/program.ts';
-import { type Platform, PLATFORMS } from '../core/channels.ts';
+import { PLATFORMS, type Platform } from '../core/channels.ts';
 import { loadConfig } from '../core/config.ts';
 import { many, sql } from '../core/db/query.ts';
 import { startProgram } from '../serve.ts';
 import { writeChoice } from './social-server.ts';
-import { expect, test } from 'vitest';
 
 const SOCIALS = '/api/partner-gateway/v1/socials';
 const PUBLIC_URL = 'https://gateway.test';

@@ -1,5 +1,5 @@
-import { createTimeline } from './smsc-script.ts';
 import { expect, test } from 'vitest';
+import { createTimeline } from './smsc-script.ts';
 
 test('items run when they are due and never before', async () => {
   const ran: [string, number][] = [];

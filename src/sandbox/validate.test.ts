@@ -1,10 +1,10 @@
+import { describe, expect, test } from 'vitest';
 import { absoluteTime } from '../smpp/message.ts';
 import { EMPTY_MESSAGE, type Message } from '../smpp/pdu.ts';
 import { statusName } from '../smpp/status.ts';
-import { TAG, uint16, uint8 } from '../smpp/wire.ts';
+import { TAG, uint8, uint16 } from '../smpp/wire.ts';
 import { defaultScript } from './smsc-script.ts';
 import { submitStatus } from './smsc-submit.ts';
-import { describe, expect, test } from 'vitest';
 
 const VALID: Message = {
   ...EMPTY_MESSAGE,

@@ -1,11 +1,11 @@
+import { type Static, Type } from 'typebox';
 import { accountIdField, amount, OPERATOR_PATH } from '../accounts/operator-fields.ts';
-import { as, columns, type Db, many, one, type RowOf, sql, type Sql } from '../core/db/query.ts';
+import { as, columns, type Db, many, one, type RowOf, type Sql, sql } from '../core/db/query.ts';
 import { isOwnerAlive } from '../core/db/worker-session.ts';
-import { type App, offsetOf, pageFields, pageOf, PageOf, type PlatformDeps } from '../core/http/app.ts';
+import { type App, offsetOf, PageOf, type PlatformDeps, pageFields, pageOf } from '../core/http/app.ts';
 import { requireOperator } from '../core/http/auth.ts';
 import { instant, orNull } from '../core/schema.ts';
 import { countDeliveries } from '../webhooks/smpp-outbox.ts';
-import { type Static, Type } from 'typebox';
 
 const tags = ['Operator: SMPP'];
 const count = (description: string) => Type.Integer({ description });

@@ -1,3 +1,4 @@
+import { beforeAll, expect, test } from 'vitest';
 import { connectLibrary } from '../../test/support/carriers/smpp-library-client.ts';
 import { testDatabase } from '../../test/support/database.ts';
 import { writeTestCertificate } from '../../test/support/http/certificate-files.ts';
@@ -10,7 +11,6 @@ import { many, sql } from '../core/db/query.ts';
 import { transaction } from '../core/db/transaction.ts';
 import { createAccount } from '../operate/account-commands.ts';
 import { STATUS } from '../smpp/status.ts';
-import { beforeAll, expect, test } from 'vitest';
 
 const database = testDatabase();
 const { pool } = database;

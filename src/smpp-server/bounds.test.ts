@@ -1,3 +1,4 @@
+import { beforeAll, expect, test } from 'vitest';
 import { testDatabase } from '../../test/support/database.ts';
 import { writeTestCertificate } from '../../test/support/http/certificate-files.ts';
 import {
@@ -13,7 +14,6 @@ import type { IssuedCredential } from '../accounts/smpp-credentials.ts';
 import { createAccount } from '../operate/account-commands.ts';
 import { EMPTY_MESSAGE, encodePdu } from '../smpp/pdu.ts';
 import { STATUS } from '../smpp/status.ts';
-import { beforeAll, expect, test } from 'vitest';
 
 const database = testDatabase();
 const { pool } = database;

@@ -1,3 +1,4 @@
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { statesOf, textOf } from '../../test/support/carriers/smpp-library-client.ts';
 import { testDatabase } from '../../test/support/database.ts';
 import { reset } from '../../test/support/reset.ts';
@@ -11,7 +12,6 @@ import { createAccount } from '../operate/account-commands.ts';
 import { STATUS as SMPP } from '../smpp/status.ts';
 import { publishEvents } from '../webhooks/outbox.ts';
 import { TIMING } from './session.ts';
-import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 
 const database = testDatabase();
 const { pool } = database;

@@ -1,3 +1,4 @@
+import type { Pool } from 'pg';
 import { startLoop } from '../core/background.ts';
 import { groupCommit } from '../core/db/transaction.ts';
 import type { Log } from '../core/log.ts';
@@ -6,7 +7,6 @@ import { STATUS, statusClass, statusName } from '../smpp/status.ts';
 import * as db from '../webhooks/smpp-outbox.ts';
 import { type Recipient, toMessages } from './delivery-message.ts';
 import type { Session } from './session.ts';
-import type { Pool } from 'pg';
 
 type Deps = {
   readonly pool: Pool;

@@ -1,3 +1,4 @@
+import { describe, expect, test } from 'vitest';
 import { isReceipt, readReceipt } from '../channels/smpp/receipts.ts';
 import { STATUS, STATUS_NAMES } from '../core/message-state.ts';
 import { decodePdu, encodePdu, type Message } from '../smpp/pdu.ts';
@@ -5,7 +6,6 @@ import { concatOf, textOf } from '../smpp/text.ts';
 import { readUint, TAG } from '../smpp/wire.ts';
 import type { DeliveryRow } from '../webhooks/smpp-outbox.ts';
 import { type Recipient, toMessages } from './delivery-message.ts';
-import { describe, expect, test } from 'vitest';
 
 const ID = '01936f00-0000-7000-8000-00000000d500';
 const TO: Recipient = { alphabet: 'gsm', messageIds: 'uuid', version: 0x34 };

@@ -1,3 +1,5 @@
+import { fc, test as propertyTest } from '@fast-check/vitest';
+import { beforeAll } from 'vitest';
 import { anyPdu } from '../../test/support/carriers/pdu.arbitrary.ts';
 import { testDatabase } from '../../test/support/database.ts';
 import { runs } from '../../test/support/runs.ts';
@@ -6,8 +8,6 @@ import { until } from '../../test/support/until.ts';
 import type { IssuedCredential } from '../accounts/smpp-credentials.ts';
 import { createAccount } from '../operate/account-commands.ts';
 import { encodePdu } from '../smpp/pdu.ts';
-import { fc, test as propertyTest } from '@fast-check/vitest';
-import { beforeAll } from 'vitest';
 
 const database = testDatabase();
 const { pool } = database;

@@ -1,3 +1,4 @@
+import { beforeAll, expect, test } from 'vitest';
 import { testDatabase } from '../../test/support/database.ts';
 import { bindAs, connectRaw, newCredential, type RawClient, startServer } from '../../test/support/smpp-server.ts';
 import { until } from '../../test/support/until.ts';
@@ -6,7 +7,6 @@ import { createAccount } from '../operate/account-commands.ts';
 import { encodePdu } from '../smpp/pdu.ts';
 import { STATUS } from '../smpp/status.ts';
 import { TIMING } from './session.ts';
-import { beforeAll, expect, test } from 'vitest';
 
 const database = testDatabase();
 const { pool } = database;

@@ -1,7 +1,7 @@
+import { expect, test } from 'vitest';
 import { ID_FORMATS } from '../accounts/smpp-credentials.ts';
 import { newId } from '../core/ids.ts';
 import { readMessageId, writeMessageId } from './stored.ts';
-import { expect, test } from 'vitest';
 
 test.each(ID_FORMATS)('an id written as %s fits the protocol and is read back', (format) => {
   for (let n = 0; n < 100; n++) {

@@ -1,8 +1,8 @@
+import { expect, test } from 'vitest';
 import { createMetrics } from '../core/metrics.ts';
 import { EMPTY_MESSAGE } from '../smpp/pdu.ts';
 import { STATUS } from '../smpp/status.ts';
 import { countRefusedConnections, countSubmits } from './server.ts';
-import { expect, test } from 'vitest';
 
 test('messages are counted by what they were answered, and other requests are not', async () => {
   const metrics = createMetrics();

@@ -1,10 +1,10 @@
+import { describe, expect, test } from 'vitest';
 import type { Draft } from '../messages/read-send.ts';
 import { EMPTY_MESSAGE, type Message } from '../smpp/pdu.ts';
 import { STATUS } from '../smpp/status.ts';
 import { encodeGsm7 } from '../smpp/text.ts';
-import { cStringValue, decodeTlvs, TAG, uint16, uint8 } from '../smpp/wire.ts';
+import { cStringValue, decodeTlvs, TAG, uint8, uint16 } from '../smpp/wire.ts';
 import { CLIENT_ID_TAG, readSubmit, type Submitter } from './read-submit.ts';
-import { describe, expect, test } from 'vitest';
 
 const NOW = new Date('2026-11-26T12:00:00Z');
 const BY: Submitter = { id: 7, alphabet: 'gsm', senders: [], defaultCountry: null };

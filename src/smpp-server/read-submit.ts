@@ -7,7 +7,7 @@ import type { Sender } from '../messages/accept.ts';
 import { type Draft, newDraft, type Refusal, type Verdict } from '../messages/read-send.ts';
 import { parseTime } from '../smpp/message.ts';
 import type { Message } from '../smpp/pdu.ts';
-import { STATUS, STATUS as SMPP } from '../smpp/status.ts';
+import { STATUS as SMPP, STATUS } from '../smpp/status.ts';
 import { concatOf, decodeText, readUdh, segmentStatus, udhConcat, userData } from '../smpp/text.ts';
 import { encodeTlvs, readText, readUint, TAG } from '../smpp/wire.ts';
 import type { Client } from './sign-in.ts';

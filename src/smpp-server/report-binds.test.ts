@@ -1,3 +1,4 @@
+import { expect, test } from 'vitest';
 import { testDatabase } from '../../test/support/database.ts';
 import { bindAs, newCredential, startServer } from '../../test/support/smpp-server.ts';
 import { until } from '../../test/support/until.ts';
@@ -5,7 +6,6 @@ import { maybeOne, sql } from '../core/db/query.ts';
 import { createAccount } from '../operate/account-commands.ts';
 import { STATUS } from '../smpp/status.ts';
 import { TIMING } from './session.ts';
-import { expect, test } from 'vitest';
 
 const database = testDatabase();
 const { pool } = database;

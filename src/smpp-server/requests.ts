@@ -1,3 +1,4 @@
+import type { Pool } from 'pg';
 import { limitOfKeys } from '../accounts/accounts.ts';
 import { idFrom, newId } from '../core/ids.ts';
 import type { RateLimiter } from '../core/limits.ts';
@@ -20,7 +21,6 @@ import { CLIENT_ID_TAG, readSubmit, senderOf, statusOfError, statusOfVerdict, su
 import type { Request } from './session.ts';
 import type { Client } from './sign-in.ts';
 import { createStoredRequests, writeMessageId } from './stored.ts';
-import type { Pool } from 'pg';
 
 export type RequestDeps = {
   readonly pool: Pool;

@@ -1,5 +1,11 @@
+import { readFileSync } from 'node:fs';
+import net from 'node:net';
+import tls from 'node:tls';
+import { LRUCache } from 'lru-cache';
+import type { Pool } from 'pg';
+import { Counter } from 'prom-client';
 import type { LoginLimits } from '../accounts/password.ts';
-import { listKnownNetworks, listLiveCredentials, type LiveCredential } from '../accounts/smpp-credentials.ts';
+import { type LiveCredential, listKnownNetworks, listLiveCredentials } from '../accounts/smpp-credentials.ts';
 import { networkOf } from '../core/address.ts';
 import { startLoop } from '../core/background.ts';
 import type { Config } from '../core/config.ts';
@@ -19,16 +25,10 @@ import {
   type Request,
   type Session,
   type SessionDeps,
-  type Timing,
   TIMING,
+  type Timing,
 } from './session.ts';
 import { type BindReport, createSignIn, deleteBinds, refusalOf, toClient, updateBindReports } from './sign-in.ts';
-import { LRUCache } from 'lru-cache';
-import { readFileSync } from 'node:fs';
-import net from 'node:net';
-import tls from 'node:tls';
-import type { Pool } from 'pg';
-import { Counter } from 'prom-client';
 
 export type SmppServerOptions = {
   readonly listen: Omit<Config['smpp'], 'passedTags' | 'strangersPerMinute'>;

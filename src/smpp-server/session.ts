@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net';
 import type { Log } from '../core/log.ts';
 import { SECOND_MS } from '../core/time.ts';
 import { createLink, MAX_FRAME, withSequence } from '../smpp/link.ts';
@@ -6,7 +7,6 @@ import { STATUS, statusName } from '../smpp/status.ts';
 import { NO_TLVS, TAG, uint8 } from '../smpp/wire.ts';
 import { createDeliverWindow, type DeliverWindow, type Settled } from './delivery-message.ts';
 import type { BindMode, Client, Shown, SignedIn } from './sign-in.ts';
-import type { Socket } from 'node:net';
 
 /** The requests that are answered from the database. */
 export type Request = AnyPduOf<'submit_sm' | 'data_sm' | 'submit_multi' | 'query_sm' | 'cancel_sm' | 'replace_sm'>;

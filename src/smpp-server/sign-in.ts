@@ -1,3 +1,4 @@
+import type { Pool } from 'pg';
 import { rateOf, refuseAtGate } from '../accounts/accounts.ts';
 import type { LoginLimits } from '../accounts/password.ts';
 import { findLiveCredential, type LiveCredential, updateLastBound } from '../accounts/smpp-credentials.ts';
@@ -12,7 +13,6 @@ import { AppError } from '../core/errors.ts';
 import type { Rate } from '../core/limits.ts';
 import { type NumberRules, numberRulesOf } from '../core/phone.ts';
 import { STATUS } from '../smpp/status.ts';
-import type { Pool } from 'pg';
 
 /** A client with an open bind, as its credential and its account are now. */
 export type Client = LiveCredential & {

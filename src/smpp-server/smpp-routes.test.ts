@@ -1,11 +1,11 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { bindLibrary } from '../../test/support/carriers/smpp-library-client.ts';
 import { freePort } from '../../test/support/free-port.ts';
-import { openOperatorApi, type OperatorApi } from '../../test/support/http/operator-api.ts';
+import { type OperatorApi, openOperatorApi } from '../../test/support/http/operator-api.ts';
 import { startTestProgram, type TestProgram } from '../../test/support/program.ts';
 import { newCredential } from '../../test/support/smpp-server.ts';
 import { until } from '../../test/support/until.ts';
 import { newId } from '../core/ids.ts';
-import { afterAll, beforeAll, expect, test } from 'vitest';
 
 let port: number;
 let program: TestProgram;

@@ -1,3 +1,4 @@
+import type { Pool } from 'pg';
 import { systemAuthor } from '../accounts/audit.ts';
 import type { IdFormat } from '../accounts/smpp-credentials.ts';
 import { as, columns, type Db, exec, maybeOne, type RowOf, sql } from '../core/db/query.ts';
@@ -19,14 +20,13 @@ import {
   isSameSender,
   type ReadOptions,
   readSubmit,
+  type Submitter,
   senderOf,
   statusOfVerdict,
-  type Submitter,
   submitterOf,
   writtenState,
 } from './read-submit.ts';
 import type { Client } from './sign-in.ts';
-import type { Pool } from 'pg';
 
 type Named = AnyPduOf<'query_sm' | 'cancel_sm' | 'replace_sm'>;
 

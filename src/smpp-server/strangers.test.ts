@@ -1,5 +1,5 @@
-import { type Admitted, createStrangers, type StrangerBound, type Strangers } from './server.ts';
 import { expect, test } from 'vitest';
+import { type Admitted, createStrangers, type StrangerBound, type Strangers } from './server.ts';
 
 const MINUTE_MS = 60_000;
 const UNLIMITED = { attemptsPerMinute: 0 };

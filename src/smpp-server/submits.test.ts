@@ -1,3 +1,4 @@
+import { beforeAll, describe, expect, test } from 'vitest';
 import { testDatabase } from '../../test/support/database.ts';
 import { freeOver } from '../../test/support/drafts.ts';
 import {
@@ -22,7 +23,6 @@ import { EMPTY_MESSAGE, encodePdu } from '../smpp/pdu.ts';
 import { STATUS } from '../smpp/status.ts';
 import { cStringValue, decodeTlvs } from '../smpp/wire.ts';
 import { CLIENT_ID_TAG, OWN_STATUS } from './read-submit.ts';
-import { beforeAll, describe, expect, test } from 'vitest';
 
 const database = testDatabase();
 const { pool } = database;

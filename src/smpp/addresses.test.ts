@@ -1,5 +1,5 @@
-import { destinationAddress, sourceAddress } from './message.ts';
 import { describe, expect, test } from 'vitest';
+import { destinationAddress, sourceAddress } from './message.ts';
 
 describe('a sender', () => {
   test.for([

@@ -1,8 +1,8 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
 import { anyPdu } from '../../test/support/carriers/pdu.arbitrary.ts';
 import { createFrameReader } from './link.ts';
 import { encodePdu } from './pdu.ts';
-import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
 
 /** A frame of `length` octets whose body counts up, so that a lost or doubled octet shows. */
 function frame(length: number): Buffer {

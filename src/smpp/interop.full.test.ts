@@ -1,10 +1,10 @@
-import { type Checks, CHECKS, Skipped } from '../../test/support/interop/checks.ts';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { CHECKS, type Checks, Skipped } from '../../test/support/interop/checks.ts';
 import { ESME_CHECKS } from '../../test/support/interop/esme-checks.ts';
 import { KANNEL, kannelIsMissing } from '../../test/support/interop/peers/kannel.ts';
 import { LIBRARY_CLIENT } from '../../test/support/interop/peers/library-client.ts';
 import { startLibraryServer } from '../../test/support/interop/peers/library-server.ts';
 import { SMSC_CHECKS } from '../../test/support/interop/smsc-checks.ts';
-import { describe, expect, onTestFinished, test } from 'vitest';
 
 // The same ten checks with software that shares no code with ours: `npm run interop` shows them as a table.
 

@@ -1,10 +1,10 @@
+import { createRequire } from 'node:module';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
 import { readReceipt, receiptText } from '../channels/smpp/receipts.ts';
 import { decodePdu, encodePdu, type Message, type Pdu } from './pdu.ts';
 import { concatOf, encodeText, textOf, udhConcat } from './text.ts';
-import { cStringValue, NO_TLVS, TAG, uint16, uint8 } from './wire.ts';
-import fc from 'fast-check';
-import { createRequire } from 'node:module';
-import { describe, expect, test } from 'vitest';
+import { cStringValue, NO_TLVS, TAG, uint8, uint16 } from './wire.ts';
 
 // The codec against the one of the npm package `smpp`, which shares no code with it, in both directions.
 

@@ -1,9 +1,9 @@
-import { until } from '../../test/support/until.ts';
-import { createLink, type LinkHandlers } from './link.ts';
-import { encodePdu, type Pdu } from './pdu.ts';
 import { once } from 'node:events';
 import net from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
+import { until } from '../../test/support/until.ts';
+import { createLink, type LinkHandlers } from './link.ts';
+import { encodePdu, type Pdu } from './pdu.ts';
 
 const ENQUIRE = encodePdu({ command: 'enquire_link', status: 0, sequence: 7 });
 const many = (count: number): Buffer => Buffer.concat(Array.from({ length: count }, () => ENQUIRE));

@@ -1,8 +1,8 @@
+import { once } from 'node:events';
+import type { Server, Socket } from 'node:net';
 import { decodePdu, encodePdu, type Message, type Pdu } from './pdu.ts';
 import { STATUS } from './status.ts';
 import { NO_TLVS } from './wire.ts';
-import { once } from 'node:events';
-import type { Server, Socket } from 'node:net';
 
 /** Events that a link reports to its session. */
 export type LinkHandlers = {

@@ -3,14 +3,14 @@ import {
   byte,
   cStringSize,
   NO_TLVS,
+  type ReadCursor,
   readByte,
   readCString,
-  type ReadCursor,
   shortOctets,
-  tlvField,
   type Tlvs,
-  writeCString,
+  tlvField,
   type WriteCursor,
+  writeCString,
 } from './wire.ts';
 
 /** The common body of submit_sm and deliver_sm (SMPP 3.4, 4.4 and 4.6). */

@@ -1,8 +1,8 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
 import { ANY, anyPdu } from '../../test/support/carriers/pdu.arbitrary.ts';
 import { COMMAND, decodePdu, EMPTY_MESSAGE, encodePdu, type Message, type Pdu, withoutBody } from './pdu.ts';
 import { cStringValue, NO_TLVS, TAG, uint8 } from './wire.ts';
-import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
 
 const hex = (text: string): Buffer => Buffer.from(text.replaceAll(/\s/g, ''), 'hex');
 

@@ -6,15 +6,15 @@ import {
   type Field,
   type Layout,
   layoutSize,
+  type ReadCursor,
   readByte,
   readCString,
-  type ReadCursor,
   readLayout,
   shortOctets,
-  tlvField,
   type Tlvs,
-  writeCString,
+  tlvField,
   type WriteCursor,
+  writeCString,
   writeLayout,
 } from './wire.ts';
 

@@ -1,6 +1,6 @@
-import { countParts, lastPartRoom, nonGsmCharacters } from './text.ts';
 import { fc, test as propertyTest } from '@fast-check/vitest';
 import { expect, test } from 'vitest';
+import { countParts, lastPartRoom, nonGsmCharacters } from './text.ts';
 
 test.each([
   ['', 160, 160],

@@ -1,5 +1,5 @@
-import { STATUS, statusClass, statusName } from './status.ts';
 import { describe, expect, test } from 'vitest';
+import { STATUS, statusClass, statusName } from './status.ts';
 
 describe('a status', () => {
   test('has its name in the logs, or eight hexadecimal digits when it is unknown', () => {

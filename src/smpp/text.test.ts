@@ -1,18 +1,18 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
 import {
   concatOf,
   countParts,
-  decodeText,
   type DefaultAlphabet,
+  decodeText,
   encodeText,
   readUdh,
-  textOf,
   type TextOptions,
+  textOf,
   udhConcat,
   userData,
 } from './text.ts';
-import { NO_TLVS, TAG, uint16, uint8 } from './wire.ts';
-import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { NO_TLVS, TAG, uint8, uint16 } from './wire.ts';
 
 const hex = (octets: Uint8Array): string => Buffer.from(octets).toString('hex');
 const bytes = (text: string): Buffer => Buffer.from(text.replaceAll(' ', ''), 'hex');

@@ -1,7 +1,7 @@
-import { DAY_MS, HOUR_MS } from '../core/time.ts';
-import { absoluteTime, parseTime, receiptDate, relativeTime, utcDate } from './message.ts';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { DAY_MS, HOUR_MS } from '../core/time.ts';
+import { absoluteTime, parseTime, receiptDate, relativeTime, utcDate } from './message.ts';
 
 describe('an absolute time', () => {
   test('is written in UTC', () => {

@@ -1,5 +1,5 @@
-import { cStringValue, readText, readUint, TAG, uint16, uint8 } from './wire.ts';
 import { describe, expect, test } from 'vitest';
+import { cStringValue, readText, readUint, TAG, uint8, uint16 } from './wire.ts';
 
 describe('an optional parameter', () => {
   test('holds integers in network order', () => {

@@ -1,3 +1,6 @@
+import { timingSafeEqual } from 'node:crypto';
+import type { Pool } from 'pg';
+import { Type } from 'typebox';
 import { recordAudit } from '../accounts/audit.ts';
 import { isPlatform, missingScopes, type Platform } from '../core/channels.ts';
 import { tenantTransaction } from '../core/db/transaction.ts';
@@ -28,9 +31,6 @@ import {
   sealTokens,
 } from './profiles.ts';
 import { browserSecretIn, hashOf, PlatformParams, verifierContext } from './routes.ts';
-import { timingSafeEqual } from 'node:crypto';
-import type { Pool } from 'pg';
-import { Type } from 'typebox';
 
 type SocialCallbackDeps = PlatformDeps & Pick<PictureDeps, 'outbound'>;
 

@@ -1,3 +1,4 @@
+import * as oauth from 'oauth4webapi';
 import { getList, getMember, getText, parseJson } from '../channels/settings.ts';
 import type { Platform } from '../core/channels.ts';
 import type { Config, SimulatedNetwork, SocialApp } from '../core/config.ts';
@@ -5,7 +6,6 @@ import { AppError } from '../core/errors.ts';
 import { USER_AGENT } from '../core/outbound.ts';
 import type { SecretKey } from '../core/secrets.ts';
 import { type Clock, SECOND_MS } from '../core/time.ts';
-import * as oauth from 'oauth4webapi';
 
 /** Tokens that a network issues for a code or for a refresh token. */
 export type Grant = {

@@ -1,10 +1,10 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { type OauthServer, startOauthServer } from '../../test/support/oauth/server.ts';
 import type { Platform } from '../core/channels.ts';
 import { loadConfig } from '../core/config.ts';
 import { systemClock } from '../core/time.ts';
 import { authorizeUrl, callerOf, exchangeCode, type Profile, redirectUriOf } from './network.ts';
 import { NETWORKS } from './networks.ts';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 
 let simulated: OauthServer;
 let usual: OauthServer['script'];

@@ -1,3 +1,4 @@
+import { createHmac } from 'node:crypto';
 import { getList, getMember, getText } from '../channels/settings.ts';
 import type { Platform } from '../core/channels.ts';
 import { DAY_MS, MINUTE_MS } from '../core/time.ts';
@@ -12,7 +13,6 @@ import {
   type Profile,
   requestJson,
 } from './network.ts';
-import { createHmac } from 'node:crypto';
 
 const MAX_PAGES = 2000;
 const MAX_BUSINESSES = 100;

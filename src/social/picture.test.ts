@@ -1,11 +1,11 @@
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { TEST_CERT, TEST_KEY } from '../../test/support/http/certificate.ts';
 import { silentLog } from '../core/log.ts';
 import { createGuard, createGuardedFetch } from '../core/outbound.ts';
 import { createWeb } from './network.ts';
 import { copyPicture } from './profiles.ts';
-import { createServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
-import { afterAll, beforeAll, expect, test } from 'vitest';
 
 const GIF = Buffer.from('GIF89a\x01\0\x01\0\0\0\0,\0\0\0\0\x01\0\x01\0\0\x02\x02D\x01\0;', 'latin1');
 const ANSWERS: Readonly<Record<string, Buffer>> = {

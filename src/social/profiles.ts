@@ -1,3 +1,4 @@
+import type { Pool } from 'pg';
 import { type Author, recordAudit, systemAuthor } from '../accounts/audit.ts';
 import { type Task, untilIdle } from '../core/background.ts';
 import type { Platform } from '../core/channels.ts';
@@ -5,7 +6,7 @@ import { as, columns, type Db, exec, many, maybeOne, one, type RowOf, sql } from
 import { transaction } from '../core/db/transaction.ts';
 import type { Log } from '../core/log.ts';
 import type { Outbound } from '../core/outbound-post.ts';
-import { open, seal, type SecretKey } from '../core/secrets.ts';
+import { open, type SecretKey, seal } from '../core/secrets.ts';
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../core/time.ts';
 import { makeThumbnail } from '../media/decoder.ts';
 import {
@@ -19,7 +20,6 @@ import {
   type SocialDeps,
 } from './network.ts';
 import { NETWORKS } from './networks.ts';
-import type { Pool } from 'pg';
 
 type RefreshDeps = SocialDeps & { readonly pool: Pool; readonly log: Log };
 

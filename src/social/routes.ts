@@ -1,6 +1,10 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { calculatePKCECodeChallenge, generateRandomCodeVerifier } from 'oauth4webapi';
+import type { Pool } from 'pg';
+import { type Static, Type } from 'typebox';
 import { recordAudit } from '../accounts/audit.ts';
 import type { Actor } from '../core/actor.ts';
-import { isPlatform, type Platform, PLATFORMS } from '../core/channels.ts';
+import { isPlatform, PLATFORMS, type Platform } from '../core/channels.ts';
 import type { Db } from '../core/db/query.ts';
 import { tenant, tenantTransaction } from '../core/db/transaction.ts';
 import { AppError } from '../core/errors.ts';
@@ -23,10 +27,6 @@ import {
   openTokens,
   type ProfileRow,
 } from './profiles.ts';
-import { createHash, randomBytes } from 'node:crypto';
-import { calculatePKCECodeChallenge, generateRandomCodeVerifier } from 'oauth4webapi';
-import type { Pool } from 'pg';
-import { type Static, Type } from 'typebox';
 
 export const PlatformParams = Type.Object({
   platform: Type.String({ description: `One of ${PLATFORMS.join(', ')}.` }),

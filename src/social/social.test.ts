@@ -1,7 +1,8 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type OauthServer, startOauthServer } from '../../test/support/oauth/server.ts';
 import { startTestProgram, type TestProgram } from '../../test/support/program.ts';
 import { reset } from '../../test/support/reset.ts';
-import { type Platform, PLATFORMS } from '../core/channels.ts';
+import { PLATFORMS, type Platform } from '../core/channels.ts';
 import { loadConfig } from '../core/config.ts';
 import { exec, many, one, sql } from '../core/db/query.ts';
 import { silentLog } from '../core/log.ts';
@@ -9,7 +10,6 @@ import { loadSecretKey } from '../core/secrets.ts';
 import { DAY_MS } from '../core/time.ts';
 import type { SocialDeps } from './network.ts';
 import { findProfile, openTokens, refreshNext } from './profiles.ts';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 
 const SOCIALS = '/api/partner-gateway/v1/socials';
 

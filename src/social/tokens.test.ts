@@ -1,7 +1,7 @@
+import { expect, test } from 'vitest';
 import { loadConfig } from '../core/config.ts';
 import { loadSecretKey } from '../core/secrets.ts';
 import { openTokens, sealTokens } from './profiles.ts';
-import { expect, test } from 'vitest';
 
 test('tokens can be decrypted for their account and network only', async () => {
   const key = await loadSecretKey(loadConfig({ SECRET_KEY: '5e'.repeat(32) }));

@@ -1,9 +1,9 @@
+import { beforeAll, expect, test } from 'vitest';
 import { testDatabase } from '../../test/support/database.ts';
 import { exec, sql } from '../core/db/query.ts';
 import { HOUR_MS } from '../core/time.ts';
 import { createAccount } from '../operate/account-commands.ts';
 import { createStartFinder, type HistoryFilter, idRangeOf, listHistoryIds } from './history.ts';
-import { beforeAll, expect, test } from 'vitest';
 
 const { pool } = testDatabase();
 

@@ -1,8 +1,8 @@
+import { beforeAll, expect, test } from 'vitest';
 import { type CampaignStage, openCampaignStage } from '../../test/support/campaigns/stage.ts';
 import { testDatabase } from '../../test/support/database.ts';
 import { tenant } from '../core/db/transaction.ts';
 import { findFunnel, toFunnelOut } from './results.ts';
-import { beforeAll, expect, test } from 'vitest';
 
 const { pool } = testDatabase();
 

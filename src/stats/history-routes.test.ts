@@ -1,17 +1,17 @@
+import { afterAll, expect, test } from 'vitest';
 import { openRoutes, PG } from '../../test/support/http/routes.ts';
 import { standbyReports } from '../../test/support/http/standby.ts';
 import { at, idAt, MINUTE, NOW } from '../../test/support/noon.ts';
 import { explain } from '../../test/support/plans.ts';
 import { crowdMessages, newMessage } from '../../test/support/queue.ts';
-import { bitOf, type Channel, CHANNELS } from '../core/channels.ts';
+import { bitOf, CHANNELS, type Channel } from '../core/channels.ts';
 import { ensurePartitions } from '../core/db/partitions.ts';
 import { exec, sql } from '../core/db/query.ts';
 import { tenant } from '../core/db/transaction.ts';
 import { STATUS, STATUS_NAMES } from '../core/message-state.ts';
 import { insertMessages } from '../messages/new-messages.ts';
-import { historyRoutes } from './history-routes.ts';
 import { idRangeOf, listHistoryIds } from './history.ts';
-import { afterAll, expect, test } from 'vitest';
+import { historyRoutes } from './history-routes.ts';
 
 const { pool, account, stranger, get, ...routes } = await openRoutes([historyRoutes], {
   deps: { clock: { now: () => NOW }, reports: standbyReports(() => pool) },

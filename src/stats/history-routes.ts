@@ -1,8 +1,9 @@
+import { type Static, Type } from 'typebox';
 import type { Actor } from '../core/actor.ts';
 import type { Channel } from '../core/channels.ts';
-import { as, columns, constant, type Db, join, many, maybeOne, type RowOf, sql, type Sql } from '../core/db/query.ts';
+import { as, columns, constant, type Db, join, many, maybeOne, type RowOf, type Sql, sql } from '../core/db/query.ts';
 import { tenant } from '../core/db/transaction.ts';
-import { type App, pageFields, type PlatformDeps } from '../core/http/app.ts';
+import { type App, type PlatformDeps, pageFields } from '../core/http/app.ts';
 import { requireScope } from '../core/http/auth.ts';
 import { AGE_OF_REPORT, readReport } from '../core/http/errors.ts';
 import { isUuid, timeOfId } from '../core/ids.ts';
@@ -11,7 +12,6 @@ import { channelName, id, instant, orNull } from '../core/schema.ts';
 import { DAY_MS, instantField, MINUTE_MS } from '../core/time.ts';
 import { listRecordsById, type MessageRecord, StatusRecord, toStatusRecord } from '../messages/status.ts';
 import { createHistoryReader, idRangeOf, readTimes } from './history.ts';
-import { type Static, Type } from 'typebox';
 
 const RECENT_MS = 5 * MINUTE_MS;
 

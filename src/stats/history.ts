@@ -1,11 +1,11 @@
+import { LRUCache } from 'lru-cache';
 import { bitOf, type Channel } from '../core/channels.ts';
-import { type Db, join, many, maybeOne, one, sql, type Sql } from '../core/db/query.ts';
+import { type Db, join, many, maybeOne, one, type Sql, sql } from '../core/db/query.ts';
 import { type FieldError, invalidFields } from '../core/errors.ts';
 import { firstIdAt, timeOfId } from '../core/ids.ts';
 import { STATUS, type StatusName } from '../core/message-state.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, parseInstant } from '../core/time.ts';
 import { listRecordsById, type MessageRecord } from '../messages/status.ts';
-import { LRUCache } from 'lru-cache';
 
 /** Ninety days of one channel are 2,160 hours. */
 const MAX_CACHED_HOURS = 100_000;

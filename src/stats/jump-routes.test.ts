@@ -1,3 +1,4 @@
+import { afterAll, beforeEach, expect, test } from 'vitest';
 import { newKey, openRoutes, PG } from '../../test/support/http/routes.ts';
 import { explain } from '../../test/support/plans.ts';
 import { newMessage } from '../../test/support/queue.ts';
@@ -7,7 +8,6 @@ import { newId } from '../core/ids.ts';
 import { insertMessages } from '../messages/new-messages.ts';
 import type { NewAccount } from '../operate/account-commands.ts';
 import { jumpRoutes, listNamedCampaigns } from './jump.ts';
-import { afterAll, beforeEach, expect, test } from 'vitest';
 
 const { pool, stranger, newAccount, get, ...routes } = await openRoutes([jumpRoutes], { base: `${PG}/search` });
 afterAll(() => routes[Symbol.asyncDispose]());

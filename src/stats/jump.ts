@@ -1,3 +1,4 @@
+import { type Static, Type } from 'typebox';
 import { listContacts, listSearchHits } from '../contacts/store.ts';
 import type { Actor } from '../core/actor.ts';
 import { as, columns, containsPattern, type Db, many, type RowOf, sql } from '../core/db/query.ts';
@@ -8,7 +9,6 @@ import { timeOfId } from '../core/ids.ts';
 import { STATUS_NAMES } from '../core/message-state.ts';
 import { channelName, instant, orNull } from '../core/schema.ts';
 import { findRecord, statusOf } from '../messages/status.ts';
-import { type Static, Type } from 'typebox';
 
 const JumpQuery = Type.Object({
   q: Type.String({

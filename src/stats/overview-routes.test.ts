@@ -1,3 +1,4 @@
+import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { newKey, openRoutes, PG } from '../../test/support/http/routes.ts';
 import { explain } from '../../test/support/plans.ts';
 import { newMessage } from '../../test/support/queue.ts';
@@ -11,9 +12,8 @@ import { countTraffic, foldTraffic, type TrafficDelta } from '../messages/traffi
 import type { NewAccount } from '../operate/account-commands.ts';
 import { insertConnection, insertConnectionStatus } from '../routing/connection-store.ts';
 import { insertRoute } from '../routing/routes.ts';
-import { countAccepted, listActiveCampaigns, listHours } from './overview-store.ts';
 import { overviewRoutes } from './overview.ts';
-import { afterAll, beforeEach, describe, expect, test } from 'vitest';
+import { countAccepted, listActiveCampaigns, listHours } from './overview-store.ts';
 
 const HOUR = 3_600_000;
 /** Half past noon today, for which a partition exists. */

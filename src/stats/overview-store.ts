@@ -1,9 +1,9 @@
+import { type Static, Type } from 'typebox';
 import { SENDING_MODES } from '../campaigns/audience.ts';
 import { CAMPAIGN, CAMPAIGN_ENTRY, CAMPAIGN_SOURCE, type CampaignEntry } from '../campaigns/store.ts';
 import { as, columns, constant, type Db, many, one, type RowOf, sql } from '../core/db/query.ts';
 import { shownAmount } from '../core/money.ts';
 import { channelName, instant, orNull } from '../core/schema.ts';
-import { type Static, Type } from 'typebox';
 
 const count = (description: string) => Type.Integer({ description });
 const perSecond = (description: string) => Type.Number({ description });

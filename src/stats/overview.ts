@@ -1,29 +1,30 @@
+import type { Pool } from 'pg';
 import { toEntryOut } from '../campaigns/campaign.ts';
 import { createPaceMeter, type FindPace } from '../campaigns/create.ts';
 import { CAMPAIGN, type CampaignEntry, UNFINISHED } from '../campaigns/store.ts';
 import type { Actor, Scope } from '../core/actor.ts';
 import { bitOf, CHANNELS } from '../core/channels.ts';
-import { as, columns, constant, type Db, join, many, raw, type RowOf, sql, type Sql } from '../core/db/query.ts';
+import { as, columns, constant, type Db, join, many, type RowOf, raw, type Sql, sql } from '../core/db/query.ts';
 import { tenantTransaction } from '../core/db/transaction.ts';
 import { invalidFields } from '../core/errors.ts';
 import type { App, PlatformDeps } from '../core/http/app.ts';
 import { requireScope } from '../core/http/auth.ts';
 import { firstIdAt, timeOfId } from '../core/ids.ts';
 import { createMeter, type Meter } from '../core/limits.ts';
-import { amountFor, type AmountReader, fromMicros, seesAmounts } from '../core/money.ts';
+import { type AmountReader, amountFor, fromMicros, seesAmounts } from '../core/money.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../core/time.ts';
 import { findGuardStatus } from '../messages/restore-guard.ts';
 import { findBalance } from '../money/credit.ts';
 import { listUnusableConnections } from '../routing/choice.ts';
 import {
-  type Attention,
   ATTENTION_KINDS,
+  type Attention,
   type AttentionKind,
   countAccepted,
   type DayRow,
+  FirstStepsOut,
   findOwnSteps,
   findSharedSteps,
-  FirstStepsOut,
   type HourRow,
   listActiveCampaigns,
   listDays,
@@ -35,7 +36,6 @@ import {
   SEVERITIES,
 } from './overview-store.ts';
 import { readRange } from './stats-store.ts';
-import type { Pool } from 'pg';
 
 /** Registers the routes behind the first page of the console. */
 export function overviewRoutes(app: App, { pool, clock }: PlatformDeps): void {

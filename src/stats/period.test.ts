@@ -1,3 +1,4 @@
+import { afterAll, beforeEach, expect, test } from 'vitest';
 import { newKey, openRoutes, PG } from '../../test/support/http/routes.ts';
 import { bitOf, type Channel } from '../core/channels.ts';
 import { exec, sql } from '../core/db/query.ts';
@@ -5,7 +6,6 @@ import { firstIdAt } from '../core/ids.ts';
 import { countTraffic, foldTraffic, type TrafficDelta } from '../messages/traffic.ts';
 import type { NewAccount } from '../operate/account-commands.ts';
 import { overviewRoutes } from './overview.ts';
-import { afterAll, beforeEach, expect, test } from 'vitest';
 
 const { pool, newAccount, get, ...routes } = await openRoutes([overviewRoutes], { base: `${PG}/overview` });
 afterAll(() => routes[Symbol.asyncDispose]());

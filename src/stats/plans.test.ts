@@ -1,10 +1,10 @@
+import { beforeAll, expect, test } from 'vitest';
 import { testDatabase } from '../../test/support/database.ts';
 import { explain, type Scan } from '../../test/support/plans.ts';
 import { exec, sql } from '../core/db/query.ts';
 import { tenant } from '../core/db/transaction.ts';
 import { foldTraffic } from '../messages/traffic.ts';
 import * as db from './stats-store.ts';
-import { beforeAll, expect, test } from 'vitest';
 
 const { pool } = testDatabase();
 

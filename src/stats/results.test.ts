@@ -1,10 +1,10 @@
+import { beforeAll, beforeEach, expect, test } from 'vitest';
 import { type CampaignStage, openCampaignStage } from '../../test/support/campaigns/stage.ts';
 import { testDatabase } from '../../test/support/database.ts';
 import { exec, one, sql } from '../core/db/query.ts';
 import { tenant } from '../core/db/transaction.ts';
 import { newId } from '../core/ids.ts';
 import { findResults, listMinutes } from './results.ts';
-import { beforeAll, beforeEach, expect, test } from 'vitest';
 
 const { pool } = testDatabase();
 

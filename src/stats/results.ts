@@ -1,5 +1,6 @@
+import { type Static, Type } from 'typebox';
 import { chainOf, type SendingMode } from '../campaigns/audience.ts';
-import { bitOf, type Channel, CHANNELS } from '../core/channels.ts';
+import { bitOf, CHANNELS, type Channel } from '../core/channels.ts';
 import { as, columns, type Db, many, maybeOne, type RowOf, sql } from '../core/db/query.ts';
 import { AppError } from '../core/errors.ts';
 import { firstIdAt } from '../core/ids.ts';
@@ -7,7 +8,6 @@ import { nameOfStatus, STATUS_NAMES } from '../core/message-state.ts';
 import { channelName, instant, orNull } from '../core/schema.ts';
 import { DAY_MS } from '../core/time.ts';
 import { NOT_TRIED } from '../messages/fallback-store.ts';
-import { type Static, Type } from 'typebox';
 
 const count = (description: string) => Type.Integer({ description });
 

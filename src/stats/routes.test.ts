@@ -1,15 +1,15 @@
+import fc from 'fast-check';
+import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { newKey, openRoutes, PG } from '../../test/support/http/routes.ts';
 import { standbyReports } from '../../test/support/http/standby.ts';
 import { reset } from '../../test/support/reset.ts';
 import { runs } from '../../test/support/runs.ts';
 import { SCOPES } from '../core/actor.ts';
-import { bitOf, type Channel, CHANNELS } from '../core/channels.ts';
+import { bitOf, CHANNELS, type Channel } from '../core/channels.ts';
 import { exec, one, sql } from '../core/db/query.ts';
 import { firstIdAt } from '../core/ids.ts';
 import { countTraffic, foldTraffic } from '../messages/traffic.ts';
 import { statsRoutes } from './stats.ts';
-import fc from 'fast-check';
-import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 
 const PRICE_MICROS = 45_000;
 

@@ -1,3 +1,4 @@
+import { afterAll, beforeEach, expect, test } from 'vitest';
 import { openRoutes } from '../../test/support/http/routes.ts';
 import { at, idAt, MINUTE, NOW } from '../../test/support/noon.ts';
 import { explain } from '../../test/support/plans.ts';
@@ -9,9 +10,8 @@ import { newId, timeOfId } from '../core/ids.ts';
 import { STATUS, STATUS_NAMES } from '../core/message-state.ts';
 import { insertMessages, type NewMessage } from '../messages/new-messages.ts';
 import type { NewAccount } from '../operate/account-commands.ts';
-import { findScanEnd, historyRoutes, listFoundIds } from './history-routes.ts';
 import { idRangeOf } from './history.ts';
-import { afterAll, beforeEach, expect, test } from 'vitest';
+import { findScanEnd, historyRoutes, listFoundIds } from './history-routes.ts';
 
 const { pool, stranger, newAccount, get, ...routes } = await openRoutes([historyRoutes], {
   deps: { clock: { now: () => NOW } },

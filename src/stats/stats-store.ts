@@ -5,10 +5,10 @@ import {
   join,
   many,
   maybeOne,
-  raw,
   type RowOf,
-  sql,
+  raw,
   type Sql,
+  sql,
   textArray,
 } from '../core/db/query.ts';
 import { AppError, type FieldError, invalidFields } from '../core/errors.ts';

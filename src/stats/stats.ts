@@ -1,12 +1,13 @@
+import { type Static, Type } from 'typebox';
 import { SENDING_MODES } from '../campaigns/audience.ts';
 import { toChannels } from '../core/channels.ts';
 import { AppError } from '../core/errors.ts';
-import { type App, offsetOf, pageFields, pageOf, PageOf, type PlatformDeps } from '../core/http/app.ts';
+import { type App, offsetOf, PageOf, type PlatformDeps, pageFields, pageOf } from '../core/http/app.ts';
 import { requireScope } from '../core/http/auth.ts';
 import { AGE_OF_REPORT, readReport } from '../core/http/errors.ts';
-import { amountFor, type AmountReader, shownAmount } from '../core/money.ts';
+import { type AmountReader, amountFor, shownAmount } from '../core/money.ts';
 import { channelName, id } from '../core/schema.ts';
-import { findFunnel, findResults, FunnelOut, ResultsOut, toFunnelOut } from './results.ts';
+import { FunnelOut, findFunnel, findResults, ResultsOut, toFunnelOut } from './results.ts';
 import {
   type BucketRow,
   type CampaignBucket,
@@ -16,7 +17,6 @@ import {
   type Sums,
   UNITS,
 } from './stats-store.ts';
-import { type Static, Type } from 'typebox';
 
 const day = (description: string) => Type.String({ format: 'date', description: `yyyy-MM-dd, UTC; ${description}` });
 const MODE = SENDING_MODES.join('|');

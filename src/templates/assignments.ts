@@ -1,3 +1,5 @@
+import { type Command, Option } from 'commander';
+import type { Pool } from 'pg';
 import { findAccount } from '../accounts/accounts.ts';
 import { GATEWAY_ACCOUNT_ID, operatorAuthor, operatorName, recordAudit } from '../accounts/audit.ts';
 import { bareAgentId } from '../channels/rcs/settings.ts';
@@ -11,8 +13,6 @@ import { type ConnectionKind, kindOf } from '../routing/kinds.ts';
 import * as db from '../routing/senders.ts';
 import { listSenders } from '../routing/senders.ts';
 import { updateTemplatesOwner } from './store.ts';
-import { type Command, Option } from 'commander';
-import type { Pool } from 'pg';
 
 /** Returns the channel on which a connection has senders; undefined where its messages come over routes. */
 export function senderChannelOf(connection: { readonly kind: ConnectionKind }): SenderChannel | undefined {

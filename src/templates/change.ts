@@ -16,7 +16,7 @@ import {
 } from './schema.ts';
 import * as db from './store.ts';
 import { findOwnTemplate, findUsableTemplate, type Template } from './store.ts';
-import { callNetworkOrThrow, type ChangeDeps, type SampleDeps, withSample } from './sync.ts';
+import { type ChangeDeps, callNetworkOrThrow, type SampleDeps, withSample } from './sync.ts';
 
 /** Limit per account. */
 const MAX_RCS_TEMPLATES = 1000;

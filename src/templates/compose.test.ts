@@ -1,7 +1,7 @@
+import { expect, test } from 'vitest';
 import { expectLinear } from '../../test/support/linear.ts';
 import { composeContent, composeText, fillTemplate, mediaOf, placeholdersOf, type Sendable } from './content.ts';
 import { toContentMessage } from './schema.ts';
-import { expect, test } from 'vitest';
 
 const template = (more: Partial<Sendable>): Sendable => ({
   channel: 'WHATSAPP',

@@ -1,3 +1,5 @@
+import sharp from 'sharp';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Answer, Client } from '../../test/support/client.ts';
 import { formOf } from '../../test/support/http/form.ts';
 import { connectGraph, type TestGraph } from '../../test/support/networks.ts';
@@ -11,8 +13,6 @@ import { loadSecretKey } from '../core/secrets.ts';
 import { createAccount } from '../operate/account-commands.ts';
 import { findConnection } from '../routing/connection-store.ts';
 import { syncConnection, syncTemplates } from './sync.ts';
-import sharp from 'sharp';
-import { afterAll, beforeAll, expect, test } from 'vitest';
 
 const MS = '/api/message-server';
 const WHATSAPP = `${MS}/whatsapp/templates`;

@@ -1,8 +1,9 @@
+import { type Static, Type } from 'typebox';
 import type { Actor } from '../core/actor.ts';
 import type { Db } from '../core/db/query.ts';
 import { tenant, tenantTransaction } from '../core/db/transaction.ts';
 import { AppError } from '../core/errors.ts';
-import { type App, offsetOf, pageFields, pageOf, PageOf, type PlatformDeps, withExamples } from '../core/http/app.ts';
+import { type App, offsetOf, PageOf, type PlatformDeps, pageFields, pageOf, withExamples } from '../core/http/app.ts';
 import { requireScope } from '../core/http/auth.ts';
 import { idempotentTx } from '../core/http/idempotency.ts';
 import { changeWhatsappTemplate, createRcsTemplate, createWhatsappTemplate, removeTemplate } from './change.ts';
@@ -10,7 +11,6 @@ import type { TemplateChannel } from './content.ts';
 import * as schema from './schema.ts';
 import { countUsableTemplates, findUsableTemplate, listUsableTemplates, type Template } from './store.ts';
 import type { OnTemplatesChange } from './sync.ts';
-import { type Static, Type } from 'typebox';
 
 const MS = '/api/message-server';
 const TemplatesQuery = Type.Object({ ...pageFields, ...schema.filterFields });

@@ -1,3 +1,4 @@
+import { type Static, Type } from 'typebox';
 import { TRAFFIC_TYPES } from '../channels/carrier.ts';
 import { templateQualityOf } from '../channels/whatsapp/templates.ts';
 import { orNull } from '../core/schema.ts';
@@ -5,7 +6,6 @@ import type { WantedFile } from '../media/media.ts';
 import { mediaReference } from '../media/store.ts';
 import { placeholdersOf } from './content.ts';
 import type { Template } from './store.ts';
-import { type Static, Type } from 'typebox';
 
 const Text = (maxLength: number, description: string) => Type.String({ minLength: 1, maxLength, description });
 const Url = (description: string) =>

@@ -1,7 +1,9 @@
+import { LRUCache } from 'lru-cache';
+import type { Pool } from 'pg';
 import type { TrafficType } from '../channels/carrier.ts';
 import type { Actor } from '../core/actor.ts';
 import { boolean, rowsOf, text } from '../core/db/columns.ts';
-import { as, columns, type Db, exec, many, maybeOne, one, type RowOf, sql, type Sql } from '../core/db/query.ts';
+import { as, columns, type Db, exec, many, maybeOne, one, type RowOf, type Sql, sql } from '../core/db/query.ts';
 import { AppError } from '../core/errors.ts';
 import {
   composeContent,
@@ -12,8 +14,6 @@ import {
   type TemplateChannel,
   type TemplateContent,
 } from './content.ts';
-import { LRUCache } from 'lru-cache';
-import type { Pool } from 'pg';
 
 /** Returns a template that the account may change. Errors: 404; 403 for a shared template. */
 export async function findOwnTemplate(

@@ -1,3 +1,5 @@
+import { buffer } from 'node:stream/consumers';
+import type { Pool } from 'pg';
 import { getMember, getText } from '../channels/settings.ts';
 import { listPhoneNumbers, type PhoneNumber } from '../channels/whatsapp/account.ts';
 import type { GraphClient, GraphResult } from '../channels/whatsapp/client.ts';
@@ -18,8 +20,6 @@ import { listOwnersOfConnections, updateSenderDetails } from '../routing/senders
 import { variablesFor } from './content.ts';
 import * as db from './store.ts';
 import { moveTemplateStatuses } from './store.ts';
-import { buffer } from 'node:stream/consumers';
-import type { Pool } from 'pg';
 
 /** The result of a sync: the number of templates at the network, or the reason why it could not be reached. */
 type Synced = { readonly ok: true; readonly templates: number } | { readonly ok: false; readonly why: string };

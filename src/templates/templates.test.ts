@@ -1,3 +1,4 @@
+import { beforeAll, beforeEach, expect, test } from 'vitest';
 import { testDatabase } from '../../test/support/database.ts';
 import { reset } from '../../test/support/reset.ts';
 import { exec, sql } from '../core/db/query.ts';
@@ -9,7 +10,6 @@ import { checkTemplate } from './change.ts';
 import * as db from './store.ts';
 import { createResolver, listTemplateVariables } from './store.ts';
 import { receiveTemplateChanges } from './sync.ts';
-import { beforeAll, beforeEach, expect, test } from 'vitest';
 
 const { pool } = testDatabase();
 

@@ -1,8 +1,8 @@
+import { expect, test } from 'vitest';
 import { bulkId } from '../../test/support/bulk-id.ts';
 import { newId, newSingleId } from '../core/ids.ts';
 import { STATUS } from '../core/message-state.ts';
 import { type AttemptResult, createAccountQueue, LANES, type QueuedEvent, type Target } from './account-queue.ts';
-import { expect, test } from 'vitest';
 
 const eventOf = (messageId: string, status: number = STATUS.DELIVERED): QueuedEvent => ({
   accountId: 1,

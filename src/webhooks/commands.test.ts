@@ -1,3 +1,4 @@
+import { beforeAll, expect, test } from 'vitest';
 import { type CommandResult, commandsOn } from '../../test/support/command.ts';
 import { testDatabase } from '../../test/support/database.ts';
 import { operatorAuthor } from '../accounts/audit.ts';
@@ -7,7 +8,6 @@ import { createSecretKey } from '../core/secrets.ts';
 import { createAccount } from '../operate/account-commands.ts';
 import { registerEndpoint } from './endpoints.ts';
 import { registerWebhookCommands } from './routes.ts';
-import { beforeAll, expect, test } from 'vitest';
 
 const database = testDatabase();
 

@@ -1,5 +1,5 @@
-import { type Concurrency, createConcurrency } from './account-queue.ts';
 import { expect, test } from 'vitest';
+import { type Concurrency, createConcurrency } from './account-queue.ts';
 
 const times = (count: number, act: () => void): void => {
   for (let i = 0; i < count; i++) act();

@@ -1,3 +1,5 @@
+import { Webhook } from 'standardwebhooks';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { bulkId } from '../../test/support/bulk-id.ts';
 import { testDatabase } from '../../test/support/database.ts';
 import { type Received, type Receiver, startReceiver } from '../../test/support/http/receiver.ts';
@@ -11,8 +13,6 @@ import { STATUS } from '../core/message-state.ts';
 import { insertMessages } from '../messages/new-messages.ts';
 import { INITIAL_CONCURRENCY } from './account-queue.ts';
 import { publishEvents } from './outbox.ts';
-import { Webhook } from 'standardwebhooks';
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 
 const database = testDatabase();
 const { pool } = database;

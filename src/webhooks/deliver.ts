@@ -1,3 +1,4 @@
+import type { Pool } from 'pg';
 import { startLoop } from '../core/background.ts';
 import type { Log } from '../core/log.ts';
 import type { Poster } from '../core/outbound-post.ts';
@@ -6,9 +7,9 @@ import type { Tracing } from '../core/tracing.ts';
 import {
   type AccountQueue,
   createAccountQueue,
+  LANES,
   type Lane,
   laneOf,
-  LANES,
   type QueuedEvent,
   type SettledEvent,
   type Target,
@@ -17,8 +18,8 @@ import { type Endpoint, listEndpoints, openSecrets } from './endpoints.ts';
 import { loadRetries, loadRows } from './load.ts';
 import { type AccountLimit, type DoneRow, listDueRetries, recordSettled } from './log.ts';
 import {
-  claimAccounts,
   type ClaimedAccount,
+  claimAccounts,
   deleteClaims,
   listOutbox,
   type OutboxRow,
@@ -26,7 +27,6 @@ import {
   type RowLimits,
 } from './outbox.ts';
 import { sendEvent, sendTraced } from './send.ts';
-import type { Pool } from 'pg';
 
 /** Accounts per worker. */
 const MAX_ACCOUNTS = 5000;

@@ -1,3 +1,6 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { TEST_CERT } from '../../test/support/http/certificate.ts';
 import { type Receiver, startReceiver } from '../../test/support/http/receiver.ts';
 import { startTestProgram, type TestProgram } from '../../test/support/program.ts';
@@ -5,9 +8,6 @@ import { reset } from '../../test/support/reset.ts';
 import { temporaryFolder } from '../../test/support/temporary-folder.ts';
 import { until } from '../../test/support/until.ts';
 import { sql } from '../core/db/query.ts';
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 
 const WEBHOOK = '/api/partner-gateway/v1/webhooks/delivery-status';
 const LOG = `${WEBHOOK}/deliveries`;

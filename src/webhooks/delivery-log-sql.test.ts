@@ -1,8 +1,8 @@
+import { expect, test } from 'vitest';
 import { testDatabase } from '../../test/support/database.ts';
 import { many, sql } from '../core/db/query.ts';
 import { newId } from '../core/ids.ts';
 import { deleteRetries, insertRetries, type Retry } from './log.ts';
-import { expect, test } from 'vitest';
 
 const { pool } = testDatabase();
 

@@ -1,9 +1,10 @@
+import { type Static, Type } from 'typebox';
 import { recordAudit } from '../accounts/audit.ts';
 import type { Actor } from '../core/actor.ts';
 import type { Db } from '../core/db/query.ts';
 import { tenant } from '../core/db/transaction.ts';
 import { AppError, invalidFields } from '../core/errors.ts';
-import { type App, offsetOf, pageFields, pageOf, PageOf, type PlatformDeps, withExamples } from '../core/http/app.ts';
+import { type App, offsetOf, PageOf, type PlatformDeps, pageFields, pageOf, withExamples } from '../core/http/app.ts';
 import { requireScope } from '../core/http/auth.ts';
 import { idempotentTx } from '../core/http/idempotency.ts';
 import { firstIdAt, isUuid, timeOfId } from '../core/ids.ts';
@@ -15,8 +16,8 @@ import { bodyOf } from './events.ts';
 import { factsOf } from './load.ts';
 import {
   countDeliveries,
-  type Delivery,
   DELIVERY_STATES,
+  type Delivery,
   type DeliveryFilter,
   type DeliveryState,
   findDelivery,
@@ -25,7 +26,6 @@ import {
 } from './log.ts';
 import { WEBHOOK_EVENT_KINDS } from './outbox.ts';
 import { signedHeaders, timestampOf } from './send.ts';
-import { type Static, Type } from 'typebox';
 
 const DeliveryStatus = Type.Enum([...DELIVERY_STATES], {
   type: 'string',

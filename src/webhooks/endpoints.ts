@@ -3,9 +3,9 @@ import { as, columns, type Db, many, maybeOne, one, type RowOf, sql } from '../c
 import { AppError } from '../core/errors.ts';
 import { newId } from '../core/ids.ts';
 import { STATUS } from '../core/message-state.ts';
-import type { Poster, PostResult } from '../core/outbound-post.ts';
 import { ADDRESS_REFUSED, type Guard } from '../core/outbound.ts';
-import { open, seal, type SecretKey } from '../core/secrets.ts';
+import type { Poster, PostResult } from '../core/outbound-post.ts';
+import { open, type SecretKey, seal } from '../core/secrets.ts';
 import { DAY_MS } from '../core/time.ts';
 import { bodyOf, type Form, sampleFacts } from './events.ts';
 import { makeSecret, signedHeaders, timestampOf } from './send.ts';

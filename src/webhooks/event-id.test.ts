@@ -1,6 +1,6 @@
+import { expect, test } from 'vitest';
 import { isUuid, newId, timeOfId } from '../core/ids.ts';
 import { eventIdOf } from './events.ts';
-import { expect, test } from 'vitest';
 
 test('the ids of a row are UUIDs of its time, all different, and the same whenever they are made', () => {
   const seed = newId();

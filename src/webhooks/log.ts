@@ -1,3 +1,4 @@
+import type { Pool } from 'pg';
 import { bigint, insertRows, int, json, rowsOf, smallint, text, timestamptz, uuid } from '../core/db/columns.ts';
 import { as, columns, type Db, exec, many, maybeOne, one, plainArray, type RowOf, sql } from '../core/db/query.ts';
 import { transaction } from '../core/db/transaction.ts';
@@ -12,7 +13,6 @@ import {
 } from './account-queue.ts';
 import { deleteOutbox, listOwnAccounts, type WebhookEventKind } from './outbox.ts';
 import { retryDelayMs } from './send.ts';
-import type { Pool } from 'pg';
 
 const DISABLE_AFTER_MS = 5 * DAY_MS;
 

@@ -1,3 +1,4 @@
+import { beforeEach, expect, test } from 'vitest';
 import { testDatabase } from '../../test/support/database.ts';
 import { registerWebhook } from '../../test/support/http/webhook.ts';
 import { reset } from '../../test/support/reset.ts';
@@ -7,7 +8,6 @@ import { newId } from '../core/ids.ts';
 import { silentLog } from '../core/log.ts';
 import { STATUS } from '../core/message-state.ts';
 import { insertOutbox, listOutbox, type NewWebhookEvent } from './outbox.ts';
-import { beforeEach, expect, test } from 'vitest';
 
 const database = testDatabase();
 const { pool } = database;

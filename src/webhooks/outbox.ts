@@ -9,8 +9,8 @@ import {
   onePlan,
   plainArray,
   type RowOf,
-  sql,
   type Sql,
+  sql,
 } from '../core/db/query.ts';
 import { isOwnerAlive } from '../core/db/worker-session.ts';
 import { isSingleId } from '../core/ids.ts';

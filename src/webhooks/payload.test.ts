@@ -1,7 +1,7 @@
+import { describe, expect, test } from 'vitest';
 import type { Channel } from '../core/channels.ts';
 import { STATUS, STATUS_NAMES } from '../core/message-state.ts';
-import { bodyOf, type Facts, type Form, sampleFacts, type SentFacts, type WebhookEvent } from './events.ts';
-import { describe, expect, test } from 'vitest';
+import { bodyOf, type Facts, type Form, type SentFacts, sampleFacts, type WebhookEvent } from './events.ts';
 
 const AT = new Date('2026-11-21T10:00:00.250Z');
 const sent = (more: Partial<SentFacts> = {}): SentFacts => ({

@@ -1,6 +1,6 @@
+import { expect, test } from 'vitest';
 import { HOUR_MS } from '../core/time.ts';
 import { retryDelayMs } from './send.ts';
-import { expect, test } from 'vitest';
 
 test('ten repetitions follow, and then none', () => {
   const seconds = Array.from({ length: 11 }, (_, i) => retryDelayMs(i + 1, null, 0.5)).map((ms) => ms && ms / 1000);

@@ -1,14 +1,14 @@
+import { Webhook } from 'standardwebhooks';
+import { afterAll, afterEach, describe, expect, test } from 'vitest';
 import { TEST_CERT } from '../../test/support/http/certificate.ts';
 import { startReceiver } from '../../test/support/http/receiver.ts';
 import { newKey, openRoutes } from '../../test/support/http/routes.ts';
 import { SCOPES } from '../core/actor.ts';
 import { many, sql } from '../core/db/query.ts';
-import { createPoster } from '../core/outbound-post.ts';
 import { createGuard } from '../core/outbound.ts';
+import { createPoster } from '../core/outbound-post.ts';
 import { listEndpoints } from './endpoints.ts';
 import { webhookRoutes } from './routes.ts';
-import { Webhook } from 'standardwebhooks';
-import { afterAll, afterEach, describe, expect, test } from 'vitest';
 
 const A = '/api/partner-gateway/v1/webhooks/delivery-status';
 const B = '/api/webhooks/delivery-status';

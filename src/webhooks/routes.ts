@@ -1,3 +1,5 @@
+import type { Command } from 'commander';
+import { type Static, Type } from 'typebox';
 import { findAccount } from '../accounts/accounts.ts';
 import { operatorAuthor } from '../accounts/audit.ts';
 import { type CommandContext, table } from '../core/cli.ts';
@@ -7,14 +9,14 @@ import { invalidFields } from '../core/errors.ts';
 import { type App, type PlatformDeps, withExamples } from '../core/http/app.ts';
 import { requireScope } from '../core/http/auth.ts';
 import { idempotentHandler, idempotentTx } from '../core/http/idempotency.ts';
-import type { Outbound, PostResult } from '../core/outbound-post.ts';
 import type { Guard } from '../core/outbound.ts';
+import type { Outbound, PostResult } from '../core/outbound-post.ts';
 import { instant, orNull } from '../core/schema.ts';
 import {
   changeUrl,
-  enableEndpoint,
   type Endpoint,
   type EndpointOverview,
+  enableEndpoint,
   findEndpoint,
   findUrlFault,
   listAllEndpoints,
@@ -25,8 +27,6 @@ import {
   sendTest,
 } from './endpoints.ts';
 import { listEventCounts } from './log.ts';
-import type { Command } from 'commander';
-import { type Static, Type } from 'typebox';
 
 const PATH_A = '/api/partner-gateway/v1/webhooks/delivery-status';
 const PATH_B = '/api/webhooks/delivery-status';

@@ -1,5 +1,5 @@
-import { createRowFill } from './outbox.ts';
 import { expect, test } from 'vitest';
+import { createRowFill } from './outbox.ts';
 
 test('as many rows are loaded as hold the events, by how full the last ones were', () => {
   const fill = createRowFill();

@@ -1,11 +1,11 @@
+import { createHmac, randomBytes } from 'node:crypto';
 import { nameOfStatus } from '../core/message-state.ts';
-import type { Poster, PostResult } from '../core/outbound-post.ts';
 import { USER_AGENT } from '../core/outbound.ts';
+import type { Poster, PostResult } from '../core/outbound-post.ts';
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../core/time.ts';
 import type { Tracing } from '../core/tracing.ts';
 import type { AttemptResult, QueuedEvent, Target } from './account-queue.ts';
 import { bodyOf } from './events.ts';
-import { createHmac, randomBytes } from 'node:crypto';
 
 const GONE = 410;
 

@@ -1,9 +1,9 @@
-import { createSecretKey } from '../core/secrets.ts';
-import { openSecrets, sealSecret } from './endpoints.ts';
-import { makeSecret, signedHeaders } from './send.ts';
 import { randomBytes } from 'node:crypto';
 import { Webhook } from 'standardwebhooks';
 import { expect, test } from 'vitest';
+import { createSecretKey } from '../core/secrets.ts';
+import { openSecrets, sealSecret } from './endpoints.ts';
+import { makeSecret, signedHeaders } from './send.ts';
 
 const body = '{"text":"grüße €"}';
 const now = () => Math.floor(Date.now() / 1000);

@@ -1,8 +1,8 @@
+import { expect, test } from 'vitest';
 import { testDatabase } from '../../test/support/database.ts';
 import { exec, many, sql } from '../core/db/query.ts';
 import { HOUR_MS } from '../core/time.ts';
 import { smppOutboxTasks } from './smpp-outbox.ts';
-import { expect, test } from 'vitest';
 
 const { pool } = testDatabase();
 

@@ -1,3 +1,4 @@
+import type { Pool } from 'pg';
 import { type Task, untilIdle } from '../core/background.ts';
 import { bigint, insertRows, int, rowsOf, smallint, text, timestamptz, uuid } from '../core/db/columns.ts';
 import {
@@ -11,14 +12,13 @@ import {
   onePlan,
   plainArray,
   type RowOf,
-  sql,
   type Sql,
+  sql,
 } from '../core/db/query.ts';
 import { isOwnerAlive } from '../core/db/worker-session.ts';
 import { firstIdAt, isSmppId } from '../core/ids.ts';
 import { OPEN_STATES, STATUS } from '../core/message-state.ts';
 import { type Clock, DAY_MS, HOUR_MS } from '../core/time.ts';
-import type { Pool } from 'pg';
 
 /** An event of a message: that of a webhook has these fields too. */
 type MessageEvent = NewState & { readonly kind: 'DELIVERY' | 'READ' | 'INBOUND' };

@@ -1,9 +1,9 @@
+import { Value } from 'typebox/value';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { moveAccountStatus } from '../../src/accounts/accounts.ts';
 import { KeyIssued } from '../../src/accounts/api-key-routes.ts';
 import { type Answer, BULK, type Client, type RequestOptions, SEND, STATUS } from '../support/client.ts';
 import { startTestProgram, type TestProgram } from '../support/program.ts';
-import { Value } from 'typebox/value';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 
 const KEYS = '/api/partner-gateway/v1/authentication';
 const UUID = /^[0-9a-f-]{36}$/;

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createAndConfirm, findOne, move, mobileNumbers, untilEnded } from '../support/campaigns/campaign.ts';
+import { createAndConfirm, findOne, mobileNumbers, move, untilEnded } from '../support/campaigns/campaign.ts';
 import { startTestProgram, type TestProgram } from '../support/program.ts';
 import { until } from '../support/until.ts';
 

@@ -1,9 +1,9 @@
+import { describe, expect, test } from 'vitest';
 import { listConnectionStatus } from '../../src/routing/connection-store.ts';
 import { addConnection, runOperatorCommand } from '../support/operator.ts';
 import { PASSWORD, startCarrier, startTestProgram, type TestProgram } from '../support/program.ts';
 import { listTaken } from '../support/taken.ts';
 import { until } from '../support/until.ts';
-import { describe, expect, test } from 'vitest';
 
 /** Sends `count` messages in one request, all of which are accepted; returns their ids. */
 async function sendMany({ client }: TestProgram, count: number, prefix = '39333'): Promise<string[]> {

@@ -1,3 +1,4 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startDirectory } from '../../src/base.ts';
 import { hold, release } from '../../src/cells/copy.ts';
 import { loadConfig } from '../../src/core/config.ts';
@@ -8,7 +9,6 @@ import { testDatabase } from '../support/database.ts';
 import { OWN_PAGES, SESSION } from '../support/http/session-stage.ts';
 import { nginxIsMissing, type RunningNginx, startNginx } from '../support/nginx.ts';
 import { startTestProgram, type TestProgram } from '../support/program.ts';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 const BEHIND_PROXY = { TRUST_PROXY: '127.0.0.1' };
 const STREAM = '/api/partner-gateway/v1/inbox/conversations/stream';

@@ -1,3 +1,4 @@
+import { expect, test } from 'vitest';
 import { listOptOutsOf } from '../../src/messages/consent.ts';
 import { insertNumber, listInboundMessages } from '../../src/messages/inbound-store.ts';
 import { findConnection } from '../../src/routing/connection-store.ts';
@@ -6,7 +7,6 @@ import { runOperatorCommand } from '../support/operator.ts';
 import { startTestProgram, type TestProgram } from '../support/program.ts';
 import { until } from '../support/until.ts';
 import { startWorkerProcess } from '../support/worker-process.ts';
-import { expect, test } from 'vitest';
 
 const MS = '/api/message-server';
 const NUMBER = '+393331234567';

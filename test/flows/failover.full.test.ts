@@ -1,10 +1,10 @@
+import { describe, expect, test } from 'vitest';
 import { listQueueDepths } from '../../src/dispatch/store.ts';
 import { listConnectionStatus } from '../../src/routing/connection-store.ts';
 import { runOperatorCommand } from '../support/operator.ts';
 import { startTestProgram, type TestProgram } from '../support/program.ts';
 import { listTaken } from '../support/taken.ts';
 import { until } from '../support/until.ts';
-import { describe, expect, test } from 'vitest';
 
 /**
  * Two carriers for every number: `first` as long as it works, then `second`. A carrier counts as dead after a second.

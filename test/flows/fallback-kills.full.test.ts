@@ -1,3 +1,4 @@
+import { expect, test } from 'vitest';
 import { exec, many, sql } from '../../src/core/db/query.ts';
 import { connectGraph } from '../support/networks.ts';
 import { startTestProgram, type TestProgram } from '../support/program.ts';
@@ -5,7 +6,6 @@ import { reset } from '../support/reset.ts';
 import { listTaken } from '../support/taken.ts';
 import { until } from '../support/until.ts';
 import { startWorkerProcess } from '../support/worker-process.ts';
-import { expect, test } from 'vitest';
 
 const text = { type: 'TEXT', text: 'Hello' };
 const fallbackSms = { body: 'Hello by SMS' };

@@ -1,7 +1,7 @@
+import { expect, test } from 'vitest';
 import { many, sql } from '../../src/core/db/query.ts';
 import { newId } from '../../src/core/ids.ts';
 import { startTestProgram, type TestProgram } from '../support/program.ts';
-import { expect, test } from 'vitest';
 
 const MS = '/api/message-server';
 const text = { type: 'TEXT', text: 'Hello' };

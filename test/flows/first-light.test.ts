@@ -1,9 +1,9 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { formatScheduledDate } from '../../src/core/time.ts';
 import { BULK, SEND, STATUS } from '../support/client.ts';
 import { startTestProgram, type TestProgram } from '../support/program.ts';
 import { listTaken } from '../support/taken.ts';
 import { until } from '../support/until.ts';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 let program: TestProgram;
 beforeAll(async () => {

@@ -1,3 +1,9 @@
+import { rm, writeFile } from 'node:fs/promises';
+import type { IncomingMessage } from 'node:http';
+import { createServer } from 'node:https';
+import { join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { listInboundMessages } from '../../src/messages/inbound-store.ts';
 import { startServer } from '../../src/sandbox/http-server.ts';
 import { TEST_CERT, TEST_KEY } from '../support/http/certificate.ts';
@@ -5,12 +11,6 @@ import { runOperatorCommand } from '../support/operator.ts';
 import { startTestProgram, type TestProgram } from '../support/program.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { until } from '../support/until.ts';
-import { rm, writeFile } from 'node:fs/promises';
-import type { IncomingMessage } from 'node:http';
-import { createServer } from 'node:https';
-import { join } from 'node:path';
-import { buffer } from 'node:stream/consumers';
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 
 // Two gateways: `upstream` has an SMSC and is the carrier of `downstream` over HTTP.
 

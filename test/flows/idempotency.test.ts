@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { BULK, SEND } from '../support/client.ts';
 import { startLostAnswers } from '../support/lost-answers.ts';
-import { until } from '../support/until.ts';
 import { startTestProgram, type TestProgram } from '../support/program.ts';
+import { until } from '../support/until.ts';
 
 const KEYS = '/api/partner-gateway/v1/authentication';
 let program: TestProgram;

@@ -1,11 +1,11 @@
-import { insertNumber, listInboundMessages } from '../../src/messages/inbound-store.ts';
+import { expect, test } from 'vitest';
 import { NO_ACCOUNT_ID } from '../../src/messages/inbound.ts';
+import { insertNumber, listInboundMessages } from '../../src/messages/inbound-store.ts';
 import { findConnection } from '../../src/routing/connection-store.ts';
 import { runOperatorCommand } from '../support/operator.ts';
 import { startTestProgram, type TestProgram } from '../support/program.ts';
 import { until } from '../support/until.ts';
 import { startWorkerProcess } from '../support/worker-process.ts';
-import { expect, test } from 'vitest';
 
 const HANDSET = { source: '393331234567', destination: '4400' };
 const LONG = 'All of this has to arrive in one piece. '.repeat(10).trim();

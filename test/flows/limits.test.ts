@@ -1,8 +1,8 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { updateAccountRate } from '../../src/accounts/accounts.ts';
 import { createAccount } from '../../src/operate/account-commands.ts';
 import { BULK, STATUS } from '../support/client.ts';
 import { startTestProgram, type TestProgram } from '../support/program.ts';
-import { afterAll, beforeAll, expect, test } from 'vitest';
 
 let program: TestProgram;
 

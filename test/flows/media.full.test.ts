@@ -1,10 +1,10 @@
+import { expect, test } from 'vitest';
 import { getMember } from '../../src/channels/settings.ts';
 import { makeMp4 } from '../support/files/mp4.ts';
 import { formOf } from '../support/http/form.ts';
 import { connectGraph, connectRbm } from '../support/networks.ts';
 import { startTestProgram, type TestProgram } from '../support/program.ts';
 import { until } from '../support/until.ts';
-import { expect, test } from 'vitest';
 
 const MS = '/api/message-server';
 const PG = '/api/partner-gateway/v1';

@@ -1,3 +1,5 @@
+import { parse } from 'csv-parse/sync';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { HOUR_MS } from '../../src/core/time.ts';
 import { createAccount, type NewAccount } from '../../src/operate/account-commands.ts';
 import type { Client } from '../support/client.ts';
@@ -5,8 +7,6 @@ import { readBooks } from '../support/money.ts';
 import { runOperatorCommand } from '../support/operator.ts';
 import { startTestProgram, type TestProgram } from '../support/program.ts';
 import { until } from '../support/until.ts';
-import { parse } from 'csv-parse/sync';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 let program: TestProgram;
 beforeAll(async () => {

@@ -1,3 +1,4 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ReceiptState } from '../../src/channels/carrier.ts';
 import { exec, many, sql } from '../../src/core/db/query.ts';
 import { DAY_MS } from '../../src/core/time.ts';
@@ -9,7 +10,6 @@ import { startTestProgram, type TestProgram } from '../support/program.ts';
 import { receipt } from '../support/receipts.ts';
 import { listTaken } from '../support/taken.ts';
 import { until } from '../support/until.ts';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 const MESSAGES = '/api/partner-gateway/v1/messages';
 const LATER = new Date(Date.now() + 7 * DAY_MS).toISOString();

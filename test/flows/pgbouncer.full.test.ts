@@ -1,3 +1,4 @@
+import { expect, inject, test } from 'vitest';
 import { loadConfig } from '../../src/core/config.ts';
 import { createPool } from '../../src/core/db/pool.ts';
 import { exec, one, sql } from '../../src/core/db/query.ts';
@@ -10,7 +11,6 @@ import { pgbouncerIsMissing, startPgbouncer } from '../support/pgbouncer.ts';
 import { startTestProgram } from '../support/program.ts';
 import { listTaken } from '../support/taken.ts';
 import { until } from '../support/until.ts';
-import { expect, inject, test } from 'vitest';
 
 const missing = pgbouncerIsMissing();
 

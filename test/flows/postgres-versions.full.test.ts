@@ -1,4 +1,7 @@
-import { migrate, MIGRATIONS_DIR } from '../../src/core/db/migrate.ts';
+import { rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { MIGRATIONS_DIR, migrate } from '../../src/core/db/migrate.ts';
 import { silentLog } from '../../src/core/log.ts';
 import { createAndConfirm, mobileNumbers, untilEnded } from '../support/campaigns/campaign.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
@@ -12,9 +15,6 @@ import { createRestrictedDatabase } from '../support/restricted-database.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { startTestCluster } from '../support/test-cluster.ts';
 import { until } from '../support/until.ts';
-import { rm, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 
 const PG = '/api/partner-gateway/v1';
 

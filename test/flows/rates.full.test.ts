@@ -1,10 +1,10 @@
+import { expect, test } from 'vitest';
 import { createAccount } from '../../src/operate/account-commands.ts';
 import type { SandboxSmsc } from '../../src/sandbox/smsc.ts';
 import type { Client } from '../support/client.ts';
 import { startTestProgram } from '../support/program.ts';
 import { until } from '../support/until.ts';
 import { startWorkerProcess } from '../support/worker-process.ts';
-import { expect, test } from 'vitest';
 
 const LONG = 'x'.repeat(300);
 

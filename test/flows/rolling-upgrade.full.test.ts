@@ -1,4 +1,7 @@
-import { migrate, MIGRATIONS_DIR } from '../../src/core/db/migrate.ts';
+import { cp, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { MIGRATIONS_DIR, migrate } from '../../src/core/db/migrate.ts';
 import { silentLog } from '../../src/core/log.ts';
 import { insertNumber } from '../../src/messages/inbound-store.ts';
 import { createAndConfirm, mobileNumbers, untilEnded } from '../support/campaigns/campaign.ts';
@@ -11,9 +14,6 @@ import { startTestProgram, type TestProgram } from '../support/program.ts';
 import { type ServeProcess, startServeProcess } from '../support/serve-process.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { until } from '../support/until.ts';
-import { cp, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { expect, test } from 'vitest';
 
 const PG = '/api/partner-gateway/v1';
 const NUMBER = '4400';

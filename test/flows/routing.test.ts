@@ -1,8 +1,8 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { findConnection, notifyRoutingChange } from '../../src/routing/connection-store.ts';
 import { deleteRoutesOf, insertRoute } from '../../src/routing/routes.ts';
 import { startTestProgram, type TestProgram } from '../support/program.ts';
 import { until } from '../support/until.ts';
-import { afterAll, beforeAll, expect, test } from 'vitest';
 
 const CARRIERS = {
   world: {},

@@ -1,3 +1,4 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { one, sql } from '../../src/core/db/query.ts';
 import { bindLibrary, statesOf, textOf } from '../support/carriers/smpp-library-client.ts';
 import { freePort } from '../support/free-port.ts';
@@ -5,7 +6,6 @@ import { runOperatorCommand } from '../support/operator.ts';
 import { startTestProgram, type TestProgram } from '../support/program.ts';
 import { listTaken } from '../support/taken.ts';
 import { until } from '../support/until.ts';
-import { afterAll, beforeAll, expect, test } from 'vitest';
 
 const CREDENTIALS = '/api/partner-gateway/v1/smpp/credentials';
 const COUNT = 1000;

@@ -1,3 +1,4 @@
+import { expect, test } from 'vitest';
 import { hashPassword } from '../../src/accounts/password.ts';
 import { exec, one, sql } from '../../src/core/db/query.ts';
 import { freePort } from '../support/free-port.ts';
@@ -6,7 +7,6 @@ import { startTestProgram } from '../support/program.ts';
 import { newCredential } from '../support/smpp-server.ts';
 import { listTaken } from '../support/taken.ts';
 import { until } from '../support/until.ts';
-import { expect, test } from 'vitest';
 
 /** Messages through a transceiver, and through a pair of binds. */
 const COUNTS = { trx: 10_000, other: 500 };

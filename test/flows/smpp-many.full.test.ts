@@ -1,3 +1,4 @@
+import { expect, test } from 'vitest';
 import { one, sql } from '../../src/core/db/query.ts';
 import { STATUS } from '../../src/core/message-state.ts';
 import { bindLibrary, type LibraryClient } from '../support/carriers/smpp-library-client.ts';
@@ -6,7 +7,6 @@ import { startTestProgram } from '../support/program.ts';
 import { newCredential } from '../support/smpp-server.ts';
 import { listTaken } from '../support/taken.ts';
 import { until } from '../support/until.ts';
-import { expect, test } from 'vitest';
 
 const COUNT = 10_000;
 const WINDOW = 50;

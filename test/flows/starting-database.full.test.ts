@@ -1,9 +1,9 @@
-import { loadConfig } from '../../src/core/config.ts';
-import { startProgram } from '../../src/serve.ts';
-import { startTestProgram } from '../support/program.ts';
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import { expect, test } from 'vitest';
+import { loadConfig } from '../../src/core/config.ts';
+import { startProgram } from '../../src/serve.ts';
+import { startTestProgram } from '../support/program.ts';
 
 /** The ErrorResponse of a PostgreSQL that is recovering. */
 function startingUp(socket: Socket): void {

@@ -1,15 +1,15 @@
-import { clusterPath, findServer } from '../../src/core/db/embedded-process.ts';
-import { removeDataDir } from '../support/data-dir.ts';
-import { testDatabase } from '../support/database.ts';
-import { type ServeProcess, startServeProcess } from '../support/serve-process.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
-import { until } from '../support/until.ts';
 import { once } from 'node:events';
 import { readFile, realpath } from 'node:fs/promises';
 import { Agent, get } from 'node:http';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { clusterPath, findServer } from '../../src/core/db/embedded-process.ts';
+import { removeDataDir } from '../support/data-dir.ts';
+import { testDatabase } from '../support/database.ts';
+import { type ServeProcess, startServeProcess } from '../support/serve-process.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+import { until } from '../support/until.ts';
 
 /** The program states 15 seconds; a busy machine may add some. */
 const BOUND_MS = 25_000;

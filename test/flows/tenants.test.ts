@@ -1,7 +1,7 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createAccount } from '../../src/operate/account-commands.ts';
 import { type Answer, type Client, STATUS } from '../support/client.ts';
 import { startTestProgram, type TestProgram } from '../support/program.ts';
-import { afterAll, beforeAll, expect, test } from 'vitest';
 
 let program: TestProgram;
 let stranger: Client;

@@ -1,10 +1,10 @@
+import { expect, test, vi } from 'vitest';
 import { exec, sql } from '../../src/core/db/query.ts';
 import type { SandboxOptions } from '../../src/sandbox/smsc.ts';
 import { type OperatorResult, runOperatorCommand } from '../support/operator.ts';
 import { startTestProgram, type TestProgram } from '../support/program.ts';
 import { listTaken } from '../support/taken.ts';
 import { until } from '../support/until.ts';
-import { expect, test, vi } from 'vitest';
 
 // Each command of an operator is a process of its own, which takes many seconds on a busy machine.
 vi.setConfig({ testTimeout: 180_000 });

@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { Webhook } from 'standardwebhooks';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { TEST_CERT } from '../support/http/certificate.ts';
+import { type Receiver, startReceiver } from '../support/http/receiver.ts';
 import { runOperatorCommand } from '../support/operator.ts';
 import { startTestProgram, type TestProgram } from '../support/program.ts';
-import { type Receiver, startReceiver } from '../support/http/receiver.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { until } from '../support/until.ts';
 

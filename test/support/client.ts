@@ -1,9 +1,9 @@
+import type { Static, TSchema } from 'typebox';
+import { Value } from 'typebox/value';
 import type { StatusName } from '../../src/core/message-state.ts';
 import { BulkOut, MessageServerOut, SendOut } from '../../src/messages/send-schema.ts';
 import { StatusRecord } from '../../src/messages/status.ts';
 import { until } from './until.ts';
-import type { Static, TSchema } from 'typebox';
-import { Value } from 'typebox/value';
 
 export type Answer = { readonly status: number; readonly headers: Headers; readonly body: unknown };
 

@@ -1,10 +1,10 @@
+import { lstat, readdir, readFile, realpath, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, sep } from 'node:path';
 import { clusterPath, findServer, isAlive, OWNER_FILE, stopServer } from '../../src/core/db/embedded-process.ts';
 import { SYSTEM_DIR } from '../../src/core/db/embedded-settings.ts';
 import { readIfExists } from '../../src/core/db/startup-error.ts';
 import { until } from './until.ts';
-import { lstat, readdir, readFile, realpath, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join, sep } from 'node:path';
 
 /** The last checkpoint of a large database takes time. */
 const STOP_MS = 60_000;

@@ -1,9 +1,9 @@
-import { createPool } from '../../src/core/db/pool.ts';
-import { silentLog } from '../../src/core/log.ts';
-import { databaseUrl, runOn, TEMPLATE } from './cluster.ts';
 import { randomBytes } from 'node:crypto';
 import type { Pool } from 'pg';
 import { afterAll, beforeAll, inject } from 'vitest';
+import { createPool } from '../../src/core/db/pool.ts';
+import { silentLog } from '../../src/core/log.ts';
+import { databaseUrl, runOn, TEMPLATE } from './cluster.ts';
 
 export type TestDatabase = { readonly pool: Pool; readonly connectionString: string };
 

@@ -1,11 +1,11 @@
-import { isAlive, stopServer } from '../../src/core/db/embedded-process.ts';
-import { removeOrphans } from './data-dir.ts';
-import { requestedVersion } from './other-versions.ts';
-import { startTestCluster } from './test-cluster.ts';
 import { readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
+import { isAlive, stopServer } from '../../src/core/db/embedded-process.ts';
+import { removeOrphans } from './data-dir.ts';
+import { requestedVersion } from './other-versions.ts';
+import { startTestCluster } from './test-cluster.ts';
 
 const PREFIX = 'heliograph-test-';
 

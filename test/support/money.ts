@@ -1,6 +1,6 @@
+import type { Pool } from 'pg';
 import { type Book, listBookTotals } from '../../src/money/credit.ts';
 import { createAccount } from '../../src/operate/account-commands.ts';
-import type { Pool } from 'pg';
 
 export type Books = Readonly<Record<Book, number>>;
 

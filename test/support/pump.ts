@@ -1,11 +1,11 @@
+import { randomInt } from 'node:crypto';
+import type { Pool } from 'pg';
+import { onTestFinished } from 'vitest';
 import { silentLog } from '../../src/core/log.ts';
 import { type Pump, type PumpDeps, startPump } from '../../src/dispatch/pump.ts';
 import { loadJobs } from '../../src/messages/load.ts';
 import { settleOutcomes } from '../../src/messages/settle.ts';
 import type { ScriptedCarrier } from './carriers/scripted-carrier.ts';
-import { randomInt } from 'node:crypto';
-import type { Pool } from 'pg';
-import { onTestFinished } from 'vitest';
 
 /** Runs a pump of connection 1 that sends to this carrier, until the test ends. */
 export function pumpOn(pool: Pool, carrier: ScriptedCarrier, more: Partial<PumpDeps> = {}): Pump {

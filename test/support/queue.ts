@@ -1,12 +1,12 @@
+import type { Pool } from 'pg';
 import type { Outcome } from '../../src/channels/carrier.ts';
 import { exec, many, sql } from '../../src/core/db/query.ts';
 import { transaction } from '../../src/core/db/transaction.ts';
 import { newId } from '../../src/core/ids.ts';
 import type { Result } from '../../src/dispatch/commit.ts';
 import { insertChunks } from '../../src/dispatch/store.ts';
-import { insertMessages, newMessage as completeMessage, type NewMessage } from '../../src/messages/new-messages.ts';
+import { newMessage as completeMessage, insertMessages, type NewMessage } from '../../src/messages/new-messages.ts';
 import { freeze } from '../../src/money/credit.ts';
-import type { Pool } from 'pg';
 
 /** Returns a message as `accept` stores it. */
 export const newMessage = (more: Partial<NewMessage> = {}): NewMessage =>

@@ -1,16 +1,16 @@
-import { ensureRunning, findServer, type Site, stopServer } from '../../src/core/db/embedded-process.ts';
-import { findBinaries, findServerUser } from '../../src/core/db/embedded-settings.ts';
-import { startEmbedded } from '../../src/core/db/embedded.ts';
-import { silentLog } from '../../src/core/log.ts';
-import { removeDataDir } from './data-dir.ts';
-import { freePort } from './free-port.ts';
-import { temporaryFolder } from './temporary-folder.ts';
-import { until } from './until.ts';
 import { execFile } from 'node:child_process';
 import { appendFile, chown, realpath, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import pg from 'pg';
+import { startEmbedded } from '../../src/core/db/embedded.ts';
+import { ensureRunning, findServer, type Site, stopServer } from '../../src/core/db/embedded-process.ts';
+import { findBinaries, findServerUser } from '../../src/core/db/embedded-settings.ts';
+import { silentLog } from '../../src/core/log.ts';
+import { removeDataDir } from './data-dir.ts';
+import { freePort } from './free-port.ts';
+import { temporaryFolder } from './temporary-folder.ts';
+import { until } from './until.ts';
 
 const run = promisify(execFile);
 

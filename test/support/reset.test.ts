@@ -1,9 +1,9 @@
+import { expect, test } from 'vitest';
 import { exec, many, sql } from '../../src/core/db/query.ts';
 import { transaction } from '../../src/core/db/transaction.ts';
 import { testDatabase } from './database.ts';
 import { countLockWaits } from './lock-waits.ts';
 import { reset } from './reset.ts';
-import { expect, test } from 'vitest';
 
 const { pool } = testDatabase();
 

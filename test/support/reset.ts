@@ -1,7 +1,7 @@
-import { exec, many, sql, type Sql } from '../../src/core/db/query.ts';
-import { transaction } from '../../src/core/db/transaction.ts';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Pool } from 'pg';
+import { exec, many, type Sql, sql } from '../../src/core/db/query.ts';
+import { transaction } from '../../src/core/db/transaction.ts';
 
 /** Much shorter than the second after which PostgreSQL looks for deadlocks. */
 const LOCK_TIMEOUT_MS = 50;

@@ -1,9 +1,9 @@
+import { randomBytes } from 'node:crypto';
+import type { Pool } from 'pg';
 import { createPool } from '../../src/core/db/pool.ts';
 import { silentLog } from '../../src/core/log.ts';
 import { databaseUrl, runOn } from './cluster.ts';
 import type { TestDatabase } from './database.ts';
-import { randomBytes } from 'node:crypto';
-import type { Pool } from 'pg';
 
 export type RestrictedDatabase = AsyncDisposable &
   TestDatabase & {

@@ -1,5 +1,5 @@
 import { CURRENT_SCHEMA } from '../../src/core/db/migrate.ts';
-import { type Db, many, one, sql, type Sql } from '../../src/core/db/query.ts';
+import { type Db, many, one, type Sql, sql } from '../../src/core/db/query.ts';
 
 /**
  * Returns the schema of the database as text: extensions, types, sequences, tables (columns, constraints, partition

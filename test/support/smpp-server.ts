@@ -1,3 +1,7 @@
+import { once } from 'node:events';
+import net from 'node:net';
+import type { Pool } from 'pg';
+import { onTestFinished } from 'vitest';
 import { ACCOUNTS_CHANNEL } from '../../src/accounts/accounts.ts';
 import { operatorAuthor } from '../../src/accounts/audit.ts';
 import { createLoginLimits, hashed } from '../../src/accounts/password.ts';
@@ -15,17 +19,13 @@ import { systemClock } from '../../src/core/time.ts';
 import { createWaker } from '../../src/dispatch/pump.ts';
 import { type Accept, createAccept } from '../../src/messages/accept.ts';
 import { createRecentMessages } from '../../src/messages/new-messages.ts';
-import { type SmppServer, type SmppServerOptions, startSmppServer } from '../../src/smpp-server/server.ts';
 import { createFrameReader } from '../../src/smpp/link.ts';
 import { decodePdu, type Pdu } from '../../src/smpp/pdu.ts';
+import { type SmppServer, type SmppServerOptions, startSmppServer } from '../../src/smpp-server/server.ts';
 import { SMPP_CHANNEL } from '../../src/webhooks/smpp-outbox.ts';
 import { bindLibrary, type LibraryClient, type LibraryPdu } from './carriers/smpp-library-client.ts';
 import type { TestDatabase } from './database.ts';
 import { freeOver } from './drafts.ts';
-import { once } from 'node:events';
-import net from 'node:net';
-import type { Pool } from 'pg';
-import { onTestFinished } from 'vitest';
 
 /** An accept that stores messages to Portugal and Italy, which cost nothing, and sends none of them. */
 export const storingAccept = (pool: Pool): Accept =>

@@ -1,5 +1,5 @@
-import type { SubmitEntry } from '../../src/sandbox/smsc-ledger.ts';
 import type { SandboxSmsc } from '../../src/sandbox/smsc.ts';
+import type { SubmitEntry } from '../../src/sandbox/smsc-ledger.ts';
 
 /** A message as a handset shows it. Numbers are written as on the wire: digits without a plus. */
 export type TakenMessage = {

@@ -1,5 +1,5 @@
 import { startEmbedded } from '../../src/core/db/embedded.ts';
-import { migrate, MIGRATIONS_DIR } from '../../src/core/db/migrate.ts';
+import { MIGRATIONS_DIR, migrate } from '../../src/core/db/migrate.ts';
 import { ensurePartitions } from '../../src/core/db/partitions.ts';
 import { createPool } from '../../src/core/db/pool.ts';
 import { silentLog } from '../../src/core/log.ts';

@@ -1,12 +1,12 @@
-import { findServerUser } from '../../src/core/db/embedded-settings.ts';
+import { chown, realpath, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { startEmbedded } from '../../src/core/db/embedded.ts';
+import { findServerUser } from '../../src/core/db/embedded-settings.ts';
 import { silentLog } from '../../src/core/log.ts';
 import { runOn } from './cluster.ts';
 import { removeDataDir } from './data-dir.ts';
 import { TEST_CERT, TEST_KEY } from './http/certificate.ts';
 import { temporaryFolder } from './temporary-folder.ts';
-import { chown, realpath, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 
 /** A PostgreSQL that takes only encrypted connections over TCP. */
 export type TlsServer = {

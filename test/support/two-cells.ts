@@ -1,3 +1,4 @@
+import type { Pool } from 'pg';
 import { type Cell, openCell } from '../../src/cells/copy.ts';
 import { openDirectory } from '../../src/cells/directory.ts';
 import { cellTasks } from '../../src/cells/pass-on.ts';
@@ -7,7 +8,6 @@ import { silentLog } from '../../src/core/log.ts';
 import { receiveIntoInbox } from '../../src/inbox/receive.ts';
 import { insertConnection } from '../../src/routing/connection-store.ts';
 import { createTestDatabase } from './database.ts';
-import type { Pool } from 'pg';
 
 /** Two cells, a database each, with the ids of the connection `main` in both, and the directory. */
 export type TwoCells = AsyncDisposable & {

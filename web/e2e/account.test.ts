@@ -1,7 +1,7 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { topUp } from '../../src/money/credit.ts';
 import { checkPage } from './check-page.ts';
 import { openSite, type Site } from './harness.ts';
-import { afterAll, beforeAll, expect, test } from 'vitest';
 
 let site: Site;
 beforeAll(async () => {

@@ -1,3 +1,7 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Webhook } from 'standardwebhooks';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { exec, sql } from '../../src/core/db/query.ts';
 import { TEST_CERT } from '../../test/support/http/certificate.ts';
 import { type Receiver, startReceiver } from '../../test/support/http/receiver.ts';
@@ -5,10 +9,6 @@ import { temporaryFolder } from '../../test/support/temporary-folder.ts';
 import { checkPage } from './check-page.ts';
 import { openSite, type Person, type Site } from './harness.ts';
 import { textOf } from './text-of.ts';
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { Webhook } from 'standardwebhooks';
-import { afterAll, beforeAll, expect, test } from 'vitest';
 
 let site: Site;
 let receiver: Receiver;

@@ -1,10 +1,10 @@
-import { isAlive } from '../../src/core/db/embedded-process.ts';
-import { until } from '../../test/support/until.ts';
-import sparticuz from '@sparticuz/chromium';
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import sparticuz from '@sparticuz/chromium';
 import { type Browser, chromium } from 'playwright-core';
+import { isAlive } from '../../src/core/db/embedded-process.ts';
+import { until } from '../../test/support/until.ts';
 
 /**
  * Headless Chromium: the one at CHROMIUM_PATH, or the one from npm, which needs no system package. As root it runs

@@ -1,8 +1,8 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { enter, openSite, type Site } from './harness.ts';
 import { callOf, confirm, idOf, numbers, SMS } from './campaign-work.ts';
 import { checkPage } from './check-page.ts';
+import { enter, openSite, type Site } from './harness.ts';
 
 const LONG_MS = 240_000;
 const WAIT_MS = 90_000;

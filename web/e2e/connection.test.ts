@@ -1,10 +1,10 @@
+import type { BrowserContext, Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { one, sql } from '../../src/core/db/query.ts';
 import { CONTRAST, violations, WCAG } from './axe.ts';
 import { takeShot } from './check-page.ts';
 import { openSite, type Site } from './harness.ts';
 import type { Window } from './windows.ts';
-import type { BrowserContext, Page } from 'playwright-core';
-import { afterAll, beforeAll, expect, test } from 'vitest';
 
 let site: Site;
 beforeAll(async () => {

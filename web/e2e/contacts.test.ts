@@ -1,9 +1,9 @@
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { createAccount } from '../../src/operate/account-commands.ts';
 import { until } from '../../test/support/until.ts';
 import { checkPage, testLayouts } from './check-page.ts';
 import { openSite, type Site } from './harness.ts';
-import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 
 const PATH = '/api/partner-gateway/v1/contacts';
 

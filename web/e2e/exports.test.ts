@@ -1,10 +1,10 @@
-import { exec, sql } from '../../src/core/db/query.ts';
-import { checkPage } from './check-page.ts';
-import { openSite, type Site } from './harness.ts';
 import { readFile } from 'node:fs/promises';
 import { gunzipSync } from 'node:zlib';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { exec, sql } from '../../src/core/db/query.ts';
+import { checkPage } from './check-page.ts';
+import { openSite, type Site } from './harness.ts';
 
 let site: Site;
 beforeAll(async () => {

@@ -1,3 +1,7 @@
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import type { Page } from 'playwright-core';
 import { generatePassword, hashed } from '../../src/accounts/password.ts';
 import { createUserWithRandomPassword } from '../../src/accounts/users.ts';
 import type { Role } from '../../src/core/actor.ts';
@@ -7,10 +11,6 @@ import { assignSandboxNumbers } from '../../src/sandbox/sandbox-store.ts';
 import { startTestProgram, type TestProgram } from '../../test/support/program.ts';
 import { launchBrowser } from './browser.ts';
 import { createWindows, type Window, type WindowOptions } from './windows.ts';
-import { execFile } from 'node:child_process';
-import { join } from 'node:path';
-import { promisify } from 'node:util';
-import type { Page } from 'playwright-core';
 
 const BUILD = join(import.meta.dirname, '../../scripts/build-console.ts');
 const SESSION = '/api/partner-gateway/v1/session';

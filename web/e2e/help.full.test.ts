@@ -1,3 +1,10 @@
+import { execFile } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import packageJson from '../../package.json' with { type: 'json' };
 import { loadConfig } from '../../src/core/config.ts';
 import type { App } from '../../src/core/http/app.ts';
@@ -6,13 +13,6 @@ import { createServer } from '../../src/core/http/server.ts';
 import { apiDeps } from '../../test/support/http/api.ts';
 import { temporaryFolder } from '../../test/support/temporary-folder.ts';
 import { launchBrowser } from './browser.ts';
-import { execFile } from 'node:child_process';
-import { readFile } from 'node:fs/promises';
-import type { AddressInfo } from 'node:net';
-import { join } from 'node:path';
-import { promisify } from 'node:util';
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, expect, test } from 'vitest';
 
 const BUILD = join(import.meta.dirname, '../../scripts/build-docs.ts');
 

@@ -1,9 +1,9 @@
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type SandboxRequest, type SandboxServer, startServer } from '../../src/sandbox/http-server.ts';
 import { checkPage } from './check-page.ts';
 import { openSite, type Person, type Site } from './harness.ts';
 import { textOf } from './text-of.ts';
-import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, expect, test } from 'vitest';
 
 const KEY = 'key-that-nobody-may-see';
 /** What the browser says about settings that the server refuses. */

@@ -1,12 +1,12 @@
+import type { Page } from 'playwright-core';
+import sharp from 'sharp';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import type { Channel } from '../../src/core/channels.ts';
 import { exec, sql } from '../../src/core/db/query.ts';
 import { notifySandbox } from '../../src/sandbox/sandbox-store.ts';
 import { until } from '../../test/support/until.ts';
 import { checkPage, testLayouts } from './check-page.ts';
 import { openSite, type Site } from './harness.ts';
-import type { Page } from 'playwright-core';
-import sharp from 'sharp';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 
 const INBOX = '/api/partner-gateway/v1/inbox';
 

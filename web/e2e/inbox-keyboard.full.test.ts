@@ -1,8 +1,8 @@
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { notifySandbox } from '../../src/sandbox/sandbox-store.ts';
 import { until } from '../../test/support/until.ts';
 import { openSite, type Site } from './harness.ts';
-import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 
 /** What an agent clears in an hour or two. */
 const CONVERSATIONS = 200;

@@ -1,3 +1,6 @@
+import type { Page } from 'playwright-core';
+import sharp from 'sharp';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Channel } from '../../src/core/channels.ts';
 import { exec, sql } from '../../src/core/db/query.ts';
 import { notifySandbox } from '../../src/sandbox/sandbox-store.ts';
@@ -5,9 +8,6 @@ import { until } from '../../test/support/until.ts';
 import { checkPage, testLayouts } from './check-page.ts';
 import { openSite, type Site } from './harness.ts';
 import { settle } from './settle.ts';
-import type { Page } from 'playwright-core';
-import sharp from 'sharp';
-import { afterAll, beforeAll, expect, test } from 'vitest';
 
 let site: Site;
 beforeAll(async () => {

@@ -1,7 +1,7 @@
+import { afterAll, beforeAll, test } from 'vitest';
 import { confirmQueued, pauseSending } from '../../src/operate/restore-guard.ts';
 import { checkPage } from './check-page.ts';
 import { openSite, type Person, type Site } from './harness.ts';
-import { afterAll, beforeAll, test } from 'vitest';
 
 let site: Site;
 let operator: Person;

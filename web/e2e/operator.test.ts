@@ -1,10 +1,10 @@
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { exec, sql } from '../../src/core/db/query.ts';
 import { PASSWORD, startCarrier } from '../../test/support/program.ts';
 import { checkPage } from './check-page.ts';
 import { openSite, type Person, type Site } from './harness.ts';
 import { textOf } from './text-of.ts';
-import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 
 /** A carrier that receives everything to +4479 and never responds, so that outcomes stay unknown. */
 const SILENT = {

@@ -1,10 +1,10 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { exec, sql } from '../../src/core/db/query.ts';
 import { topUp } from '../../src/money/credit.ts';
 import { createAccount } from '../../src/operate/account-commands.ts';
 import { pauseSending } from '../../src/operate/restore-guard.ts';
 import { checkPage } from './check-page.ts';
 import { openSite, type Site } from './harness.ts';
-import { afterAll, beforeAll, expect, test } from 'vitest';
 
 let site: Site;
 beforeAll(async () => {

@@ -1,11 +1,11 @@
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { exec, sql } from '../../src/core/db/query.ts';
 import { CONTRAST, violations, WCAG } from './axe.ts';
 import { takeShot } from './check-page.ts';
 import { openSite, type Site } from './harness.ts';
 import { settle } from './settle.ts';
 import { WIDE } from './windows.ts';
-import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, expect, test } from 'vitest';
 
 let site: Site;
 beforeAll(async () => {

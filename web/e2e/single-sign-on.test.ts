@@ -1,3 +1,7 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { exec, sql } from '../../src/core/db/query.ts';
 import { TEST_CERT } from '../../test/support/http/certificate.ts';
 import { freePort } from '../../test/support/http/free-port.ts';
@@ -8,10 +12,6 @@ import { temporaryFolder } from '../../test/support/temporary-folder.ts';
 import { checkPage } from './check-page.ts';
 import { openSite, type Site } from './harness.ts';
 import type { Window } from './windows.ts';
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 let site: Site;
 let provider: TestProvider;

@@ -1,11 +1,11 @@
+import type { BrowserContext, Page } from 'playwright-core';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { exec, sql } from '../../src/core/db/query.ts';
 import { freePort } from '../../test/support/http/free-port.ts';
 import { type OauthServer, startOauthServer } from '../../test/support/oauth/server.ts';
 import { checkPage, testLayouts } from './check-page.ts';
 import { openSite, type Site } from './harness.ts';
 import type { Window } from './windows.ts';
-import type { BrowserContext, Page } from 'playwright-core';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 
 let networks: OauthServer;
 

@@ -1,8 +1,8 @@
-import { CHECKS } from '../../src/operate/doctor-checks.ts';
-import { LANGUAGES } from '../src/api/languages.ts';
 import { globSync, readFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
+import { CHECKS } from '../../src/operate/doctor-checks.ts';
+import { LANGUAGES } from '../src/api/languages.ts';
 
 const SRC = join(import.meta.dirname, '../src');
 const features = globSync('*/en.json', { cwd: SRC }).map((file) => dirname(file));

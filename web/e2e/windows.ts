@@ -1,6 +1,6 @@
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { inject, onTestFinished, type TestError } from 'vitest';
-import { watch, type Watch } from './watch.ts';
+import { type Watch, watch } from './watch.ts';
 
 /** A browser window of one user, with the problems seen in it so far. */
 export type Window = { readonly page: Page; readonly context: BrowserContext; readonly watch: Watch };

@@ -1,6 +1,6 @@
 import { type Attack, MEANS } from '../attack.ts';
-import { MS, requestsAt, withKey } from '../requests.ts';
 import type { PeerManner } from '../peers.ts';
+import { MS, requestsAt, withKey } from '../requests.ts';
 
 const peer = (name: string, manner: PeerManner, more: Pick<Attack, 'tiny'> = {}): Attack => ({
   name,

@@ -1,10 +1,10 @@
 import sharp from 'sharp';
 import { makeXlsx } from '../../../test/support/files/archive.ts';
 import { box, makeMp4 } from '../../../test/support/files/mp4.ts';
-import { formAround } from '../upload.ts';
 import { type Attack, type Ground, MEANS, withinLine } from '../attack.ts';
 import { PG, requestsAt, type Wire } from '../requests.ts';
 import { headOf, socketsOf } from '../sockets.ts';
+import { formAround } from '../upload.ts';
 
 const MIB = 1024 * 1024;
 const CONTACTS = `${PG}/contacts/upload`;

@@ -1,6 +1,6 @@
 import { TOTP } from 'otpauth';
 import { type Attack, type Ground, MEANS } from '../attack.ts';
-import { ask, fieldOf, FROM_CONSOLE, PG, requestsAt, signIn, type Wire, withKey } from '../requests.ts';
+import { ask, FROM_CONSOLE, fieldOf, PG, requestsAt, signIn, type Wire, withKey } from '../requests.ts';
 
 const KEYS = 100;
 

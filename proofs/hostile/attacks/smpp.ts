@@ -1,9 +1,9 @@
+import net from 'node:net';
 import { type Bind, EMPTY_MESSAGE, encodePdu, type Pdu } from '../../../src/smpp/pdu.ts';
 import { NO_TLVS } from '../../../src/smpp/wire.ts';
 import { type Attack, type Ground, MEANS, type Strike, withinLine } from '../attack.ts';
 import { ask, everyTick, fieldOf, PG, withKey } from '../requests.ts';
 import { type SocketPlan, socketsOf } from '../sockets.ts';
-import net from 'node:net';
 
 /** The body of a bind. */
 const bindBody = (systemId: string, password: string): Bind => ({

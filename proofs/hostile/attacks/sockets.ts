@@ -1,6 +1,6 @@
 import { type Attack, MEANS, withinLine } from '../attack.ts';
 import { FROM_CONSOLE, PG } from '../requests.ts';
-import { halfSent, headOf, socketsOf, type SocketPlan } from '../sockets.ts';
+import { halfSent, headOf, type SocketPlan, socketsOf } from '../sockets.ts';
 
 const MIB = 1024 * 1024;
 const KIB = 1024;

@@ -1,7 +1,7 @@
-import { type CallbackRequest, compileCallbacks } from './callbacks.ts';
-import { parseHttpSmsSecrets, parseHttpSmsSettings, resolveSettings } from './settings.ts';
 import { createHmac } from 'node:crypto';
 import { expect, test } from 'vitest';
+import { type CallbackRequest, compileCallbacks } from './callbacks.ts';
+import { parseHttpSmsSecrets, parseHttpSmsSettings, resolveSettings } from './settings.ts';
 
 const TOKEN = 'our-callback-token';
 const SECRETS = parseHttpSmsSecrets({ apiKey: 'api-key', signingKey: 'signing-key', callbackToken: TOKEN });

@@ -1,3 +1,5 @@
+import { createHash, createHmac, createPublicKey, type KeyObject, verify as verifySignature } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
 import { constantTimeEqual } from '../../core/secrets.ts';
 import type { Inbound, Receipt, ReceiptState } from '../carrier.ts';
 import type { Callbacks, Inbound as InboundMap, Receipts as ReceiptMap, Verify } from './protocol.ts';
@@ -14,8 +16,6 @@ import {
   toDocument,
   variablesIn,
 } from './template.ts';
-import { createHash, createHmac, createPublicKey, type KeyObject, verify as verifySignature } from 'node:crypto';
-import type { IncomingHttpHeaders } from 'node:http';
 
 /** Content of a request to our callback URL. */
 export type HttpSmsCallback =

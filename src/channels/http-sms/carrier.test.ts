@@ -1,10 +1,10 @@
-import { carrierConformance, type ConformancePeer } from '../../../test/support/carriers/conformance.ts';
+import { expect, onTestFinished, test } from 'vitest';
+import { type ConformancePeer, carrierConformance } from '../../../test/support/carriers/conformance.ts';
 import { carrierFacing, FAST, message, SHORT } from '../../../test/support/carriers/http-sms-harness.ts';
 import { createTestHost, until } from '../../../test/support/carriers/smpp-harness.ts';
 import { type SandboxAnswer, startServer } from '../../sandbox/http-server.ts';
 import { createHttpSmsCarrier } from './carrier.ts';
 import { parseHttpSmsSecrets, parseHttpSmsSettings } from './settings.ts';
-import { expect, onTestFinished, test } from 'vitest';
 
 const PROTOCOL = {
   request: {

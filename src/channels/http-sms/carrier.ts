@@ -1,3 +1,4 @@
+import type { LookupFunction } from 'node:net';
 import type { Carrier, CarrierHost, CarrierState, Inbound, Outcome, Submission } from '../carrier.ts';
 import {
   createGate,
@@ -14,7 +15,6 @@ import { compileRequests, sharedValues, valuesOf } from './request.ts';
 import { createHider, type HttpSmsSecrets, type HttpSmsSettings, resolveSettings } from './settings.ts';
 import { compileJudge, sendMessage, type Timing, type Verdict } from './submit.ts';
 import { compilePlace, toDocument } from './template.ts';
-import type { LookupFunction } from 'node:net';
 
 /** Dependencies of an HTTP carrier apart from its settings. */
 export type HttpSmsContext = {

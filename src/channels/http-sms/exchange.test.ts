@@ -1,7 +1,7 @@
+import { expect, onTestFinished, test } from 'vitest';
 import { startServer } from '../../sandbox/http-server.ts';
 import { showExchange } from './carrier.ts';
 import { parseHttpSmsSecrets, parseHttpSmsSettings } from './settings.ts';
-import { expect, onTestFinished, test } from 'vitest';
 
 /** Each character is written differently by JSON, queries, forms and URLs. */
 const KEY = `k!e'y "(1)~*\\2`;

@@ -1,7 +1,7 @@
+import { expect, onTestFinished, test } from 'vitest';
 import { type SandboxAnswer, startServer } from '../../sandbox/http-server.ts';
 import { createPoller } from './carrier.ts';
 import { parseHttpSmsSecrets, parseHttpSmsSettings } from './settings.ts';
-import { expect, onTestFinished, test } from 'vitest';
 
 const SECRETS = parseHttpSmsSecrets({ apiKey: 'key', callbackToken: 'our-callback-token' });
 

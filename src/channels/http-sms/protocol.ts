@@ -1,8 +1,8 @@
+import Type, { type Static, type TProperties } from 'typebox';
 import { splitPlaceholders } from '../../core/schema.ts';
 import type { ReceiptState } from '../carrier.ts';
 import { parseSettings } from '../settings.ts';
 import { variablesIn } from './template.ts';
-import Type, { type Static, type TProperties } from 'typebox';
 
 // The protocol of a carrier, as settings describe it.
 

@@ -1,10 +1,10 @@
+import { expect, test } from 'vitest';
 import { message } from '../../../test/support/carriers/http-sms-harness.ts';
 import { expectLinear } from '../../../test/support/linear.ts';
 import type { Submission } from '../carrier.ts';
 import { compileRequests, sharedValues, valuesOf } from './request.ts';
 import { checkSecrets, parseHttpSmsSecrets, parseHttpSmsSettings, resolveSettings } from './settings.ts';
 import { compilePlace, toDocument } from './template.ts';
-import { expect, test } from 'vitest';
 
 const SECRETS = parseHttpSmsSecrets({ apiKey: 'se"cret', callbackToken: 'our-callback-token' });
 const NOW = Date.UTC(2026, 10, 26);

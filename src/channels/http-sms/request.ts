@@ -1,10 +1,10 @@
+import { createHash, createHmac } from 'node:crypto';
 import { countParts } from '../../smpp/text.ts';
 import type { Submission } from '../carrier.ts';
 import { type HttpRequest, parseBaseUrl } from '../http-client.ts';
 import { HEADER_VALUE, isFields, isOfConnection, type Request, type Variable } from './protocol.ts';
 import type { HttpSmsSecrets, Resolved } from './settings.ts';
 import { compileFields, compileJson, compileText, type Value, type Values, variablesIn } from './template.ts';
-import { createHash, createHmac } from 'node:crypto';
 
 /** Creates requests to a carrier from the variables of messages. */
 type Requests = {

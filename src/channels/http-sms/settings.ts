@@ -1,3 +1,4 @@
+import Type, { type Static } from 'typebox';
 import { parseBaseUrl } from '../http-client.ts';
 import { parseSettings } from '../settings.ts';
 import { PRESET_NAMES, PRESETS } from './presets/presets.ts';
@@ -14,7 +15,6 @@ import {
   Verify,
 } from './protocol.ts';
 import { variablesIn } from './template.ts';
-import Type, { type Static } from 'typebox';
 
 const seconds = (description: string, fallback: number) =>
   Type.Number({ description, minimum: 0.05, maximum: 600, default: fallback });

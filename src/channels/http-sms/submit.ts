@@ -1,9 +1,9 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Outcome, Submission } from '../carrier.ts';
 import { type Gate, type HttpAnswer, type HttpClient, type HttpRequest, retryAfterMs } from '../http-client.ts';
 import type { Throttle } from '../throttle.ts';
 import type { Answer, Rule } from './protocol.ts';
 import { compilePlace, compilePlaces, type Document, type Read, toDocument } from './template.ts';
-import { setTimeout as delay } from 'node:timers/promises';
 
 /** Dependencies for sending a message. */
 type SubmitDeps = {

@@ -1,6 +1,6 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import { isRecord, splitPlaceholders } from '../../core/schema.ts';
 import { parseJson } from '../settings.ts';
-import type { IncomingHttpHeaders } from 'node:http';
 
 /** The value of a variable; null if it has none for this message. */
 export type Value = string | number | boolean | null;

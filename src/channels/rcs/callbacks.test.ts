@@ -1,6 +1,6 @@
-import { type ReadCallback, readRcsCallback, signatureOf } from './callbacks.ts';
 import { fc } from '@fast-check/vitest';
 import { describe, expect, test } from 'vitest';
+import { type ReadCallback, readRcsCallback, signatureOf } from './callbacks.ts';
 
 const clientToken = 'SJENCPGJESMGUFPY';
 

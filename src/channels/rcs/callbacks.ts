@@ -1,7 +1,7 @@
+import { createHmac } from 'node:crypto';
 import { constantTimeEqual } from '../../core/secrets.ts';
 import type { Inbound, InboundMedia, InboundType, Receipt, ReceiptState } from '../carrier.ts';
 import { getMember, getText, parseJson } from '../settings.ts';
-import { createHmac } from 'node:crypto';
 
 type MessageContent = { readonly messageType: InboundType; readonly text: string; readonly media: InboundMedia | null };
 

@@ -1,4 +1,5 @@
-import { carrierConformance, type ConformancePeer } from '../../../test/support/carriers/conformance.ts';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { type ConformancePeer, carrierConformance } from '../../../test/support/carriers/conformance.ts';
 import {
   AGENT,
   connected,
@@ -13,7 +14,6 @@ import {
 import type { ErrorName } from '../../sandbox/rbm-script.ts';
 import { type SandboxRbm, startSandboxRbm } from '../../sandbox/rbm-server.ts';
 import type { RcsContent } from '../carrier.ts';
-import { describe, expect, onTestFinished, test } from 'vitest';
 
 const REFUSALS: Record<Parameters<ConformancePeer['behave']>[0], ErrorName | null> = {
   accept: null,

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import { newId } from '../../core/ids.ts';
 import { createSlots } from '../../core/limits.ts';
 import type { Carrier, CarrierHost, CarrierState, Outcome, Submission } from '../carrier.ts';
@@ -15,7 +16,6 @@ import {
 } from './client.ts';
 import type { RcsSecrets, RcsSettings } from './settings.ts';
 import { sendMessage } from './submit.ts';
-import { LRUCache } from 'lru-cache';
 
 /** Attempts to revoke a message when no response comes. */
 const MAX_REVOKE_TRIES = 3;

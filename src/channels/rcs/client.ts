@@ -1,8 +1,8 @@
+import { createPrivateKey, type KeyObject, sign } from 'node:crypto';
 import type { Submission } from '../carrier.ts';
 import { createHttpClient, type HttpAnswer, type HttpClient, parseBaseUrl, retryAfterMs } from '../http-client.ts';
 import { getMember, getText, parseJson } from '../settings.ts';
 import type { RcsSettings } from './settings.ts';
-import { createPrivateKey, type KeyObject, sign } from 'node:crypto';
 
 /** One request to the RBM API. */
 type RbmRequest = {

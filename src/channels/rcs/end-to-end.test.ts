@@ -1,9 +1,9 @@
+import { createServer } from 'node:http';
+import { expect, onTestFinished, test } from 'vitest';
 import { connected, submission, until } from '../../../test/support/carriers/rcs-harness.ts';
 import { createSlots } from '../../core/limits.ts';
 import type { Carrier, Outcome, Receipt, Submission } from '../carrier.ts';
 import { readRcsCallback } from './callbacks.ts';
-import { createServer } from 'node:http';
-import { expect, onTestFinished, test } from 'vitest';
 
 /** A client's address that keeps the receipts of signed callbacks. */
 async function receive(clientToken: string): Promise<{ url: string; receipts: Receipt[]; refused: () => number }> {

@@ -1,5 +1,5 @@
-import { verdictOf } from './client.ts';
 import { expect, test } from 'vitest';
+import { verdictOf } from './client.ts';
 
 const answer = (status: number, error: object | null, headers = {}) =>
   verdictOf({ kind: 'answered', status, headers, body: Buffer.from(error === null ? '' : JSON.stringify({ error })) });

@@ -1,6 +1,6 @@
-import { createAssertions } from './client.ts';
 import { generateKeyPairSync } from 'node:crypto';
 import { expect, test } from 'vitest';
+import { createAssertions } from './client.ts';
 
 const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
 const PEM = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();

@@ -1,7 +1,7 @@
+import { expect, test } from 'vitest';
 import { ANSWERS, EVENTS, HANDSHAKE } from '../../../test/support/carriers/recorded-rcs.ts';
 import { readRcsCallback, signatureOf } from './callbacks.ts';
 import { verdictOf } from './client.ts';
-import { expect, test } from 'vitest';
 
 const { clientToken } = HANDSHAKE;
 

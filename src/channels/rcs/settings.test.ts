@@ -1,5 +1,5 @@
-import { parseRcsSecrets, parseRcsSettings } from './settings.ts';
 import { expect, test } from 'vitest';
+import { parseRcsSecrets, parseRcsSettings } from './settings.ts';
 
 test('a service account is enough; everything else has a default', () => {
   expect(parseRcsSettings({})).toMatchObject({

@@ -1,7 +1,7 @@
+import Type, { type Static } from 'typebox';
 import { TRAFFIC_TYPES } from '../carrier.ts';
 import { parseBaseUrl } from '../http-client.ts';
 import { getMember, parseSettings } from '../settings.ts';
-import Type, { type Static } from 'typebox';
 
 const seconds = (description: string, fallback: number, maximum = 3600) =>
   Type.Number({ description, minimum: 0.05, maximum, default: fallback });

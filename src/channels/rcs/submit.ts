@@ -1,9 +1,9 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Outcome, Submission } from '../carrier.ts';
 import type { Gate } from '../http-client.ts';
 import type { Throttles } from '../throttle.ts';
 import { messagesPath, type RbmClient, type Verdict, verdictOf } from './client.ts';
 import { MAX_TTL_SECONDS, MIN_TTL_SECONDS, type RcsSettings } from './settings.ts';
-import { setTimeout as sleep } from 'node:timers/promises';
 
 /** Dependencies for sending a message. */
 export type SubmitDeps = {

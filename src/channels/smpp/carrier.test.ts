@@ -1,4 +1,6 @@
-import { carrierConformance, type ConformancePeer } from '../../../test/support/carriers/conformance.ts';
+import { fc } from '@fast-check/vitest';
+import { expect, onTestFinished, test } from 'vitest';
+import { type ConformancePeer, carrierConformance } from '../../../test/support/carriers/conformance.ts';
 import {
   createTestHost,
   makeCarrier,
@@ -18,8 +20,6 @@ import { runs } from '../../../test/support/runs.ts';
 import { encodePdu, type Pdu } from '../../smpp/pdu.ts';
 import { STATUS } from '../../smpp/status.ts';
 import { NO_TLVS } from '../../smpp/wire.ts';
-import { fc } from '@fast-check/vitest';
-import { expect, onTestFinished, test } from 'vitest';
 
 /** Long enough for a responsive peer, also on a busy machine. */
 const CONFORMING = { submitTimeoutSeconds: 1, enquireSeconds: 0.4, bindTimeoutSeconds: 5, throttlePauseMs: 30 };

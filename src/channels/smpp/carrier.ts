@@ -8,8 +8,8 @@ import {
   createSession,
   type Deliveries,
   type Session,
-  type Timing,
   TIMING,
+  type Timing,
 } from './session.ts';
 import type { SmppSettings } from './settings.ts';
 

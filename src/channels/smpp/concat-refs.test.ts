@@ -1,5 +1,5 @@
-import { createConcatRefs } from './encode.ts';
 import { expect, test } from 'vitest';
+import { createConcatRefs } from './encode.ts';
 
 test('65536 messages to one destination have different references, and 256 have different low octets', () => {
   const nextRef = createConcatRefs();

@@ -1,3 +1,5 @@
+import { Socket } from 'node:net';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { until } from '../../../test/support/carriers/smpp-harness.ts';
 import {
   type Script,
@@ -6,8 +8,6 @@ import {
 } from '../../../test/support/carriers/smpp-scripted-peer.ts';
 import { encodePdu, type Pdu } from '../../smpp/pdu.ts';
 import { type Answer, type Connection, openConnection } from './connection.ts';
-import { Socket } from 'node:net';
-import { expect, onTestFinished, test, vi } from 'vitest';
 
 const query = (bytes = 0): Buffer =>
   encodePdu({

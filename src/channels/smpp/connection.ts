@@ -1,8 +1,8 @@
+import net, { type Socket } from 'node:net';
+import tls from 'node:tls';
 import { createFrameReader } from '../../smpp/link.ts';
 import { COMMAND, type DecodeFailure, decodePdu, encodePdu, type Pdu } from '../../smpp/pdu.ts';
 import { STATUS } from '../../smpp/status.ts';
-import net, { type Socket } from 'node:net';
-import tls from 'node:tls';
 
 /** Address, TLS options and limits of a connection to its peer. */
 export type ConnectionOptions = {

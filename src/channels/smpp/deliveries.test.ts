@@ -1,9 +1,9 @@
+import { expect, test } from 'vitest';
 import { bound, until } from '../../../test/support/carriers/smpp-harness.ts';
 import { delivery, type Link } from '../../../test/support/carriers/smpp-scripted-peer.ts';
 import type { Pdu } from '../../smpp/pdu.ts';
 import { STATUS } from '../../smpp/status.ts';
 import { cStringValue, NO_TLVS, TAG, uint8 } from '../../smpp/wire.ts';
-import { expect, test } from 'vitest';
 
 const RECEIPT = 'id:7FA3 sub:001 dlvrd:001 submit date:2612312359 done date:2701010001 stat:DELIVRD err:000 text:Hello';
 const answers = (link: Link | undefined): Pdu[] =>

@@ -1,3 +1,4 @@
+import { expect, test } from 'vitest';
 import { submission } from '../../../test/support/carriers/smpp-harness.ts';
 import { parseTime } from '../../smpp/message.ts';
 import { decodePdu, type PduOf } from '../../smpp/pdu.ts';
@@ -5,7 +6,6 @@ import { concatOf, textOf } from '../../smpp/text.ts';
 import { encodeTlvs, TAG } from '../../smpp/wire.ts';
 import { encodeSubmission } from './encode.ts';
 import { parseSmppSettings } from './settings.ts';
-import { expect, test } from 'vitest';
 
 const GSM = `${'Hello {world} '.repeat(30)}€`;
 const UCS2 = 'Olá 😀 '.repeat(40);

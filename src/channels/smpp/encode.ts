@@ -2,7 +2,7 @@ import { absoluteTime, destinationAddress, relativeTime, sourceAddress } from '.
 import { COMMAND_LENGTH_AT, encodePdu, HEADER_OCTETS, type Pdu, type Tlvs } from '../../smpp/pdu.ts';
 import { STATUS, statusClass, statusName } from '../../smpp/status.ts';
 import { countParts, type EncodedText, encodeText, roomBeside, udhConcat } from '../../smpp/text.ts';
-import { cStringSize, decodeTlvs, NO_TLVS, readText, TAG, uint16, uint8 } from '../../smpp/wire.ts';
+import { cStringSize, decodeTlvs, NO_TLVS, readText, TAG, uint8, uint16 } from '../../smpp/wire.ts';
 import type { Outcome, Submission } from '../carrier.ts';
 import type { Answer } from './connection.ts';
 import type { SmppSettings } from './settings.ts';

@@ -1,7 +1,7 @@
+import { expect, test } from 'vitest';
 import { STATUS } from '../../smpp/status.ts';
 import { NO_TLVS, TAG } from '../../smpp/wire.ts';
 import { partResultOf } from './encode.ts';
-import { expect, test } from 'vitest';
 
 const response = (status: number, tlvs = NO_TLVS): Parameters<typeof partResultOf>[0] => ({
   kind: 'response',

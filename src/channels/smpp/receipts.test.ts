@@ -1,8 +1,8 @@
-import { anyMessage } from '../../../test/support/carriers/pdu.arbitrary.ts';
-import { cStringValue, NO_TLVS, TAG, type Tlvs, uint8 } from '../../smpp/wire.ts';
-import { bareId, isReceipt, readReceipt, type ReceiptSource, receiptText, spellings } from './receipts.ts';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { anyMessage } from '../../../test/support/carriers/pdu.arbitrary.ts';
+import { cStringValue, NO_TLVS, TAG, type Tlvs, uint8 } from '../../smpp/wire.ts';
+import { bareId, isReceipt, type ReceiptSource, readReceipt, receiptText, spellings } from './receipts.ts';
 
 function deliver(text: string, change: Partial<ReceiptSource> = {}): ReceiptSource {
   return {

@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import {
   bound,
   createTestHost,
@@ -18,10 +20,8 @@ import type { Pdu } from '../../smpp/pdu.ts';
 import { STATUS } from '../../smpp/status.ts';
 import { NO_TLVS } from '../../smpp/wire.ts';
 import type { Carrier } from '../carrier.ts';
-import { readFileSync } from 'node:fs';
-import { describe, expect, onTestFinished, test } from 'vitest';
 
-const fixture = (name: string): string => readFileSync(new URL(`./fixtures/${name}`, import.meta.url), 'utf8');
+const fixture = (name: string): string => readFileSync(new URL(`../../smpp/fixtures/${name}`, import.meta.url), 'utf8');
 const TLS = { key: fixture('key.pem'), cert: fixture('cert.pem') };
 
 /** Starts the carrier without waiting for a bind. */

@@ -1,3 +1,5 @@
+import { isIP } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { encodePdu, type Pdu, type PduOf } from '../../smpp/pdu.ts';
 import { STATUS, statusName } from '../../smpp/status.ts';
 import { concatOf, textOf, userData } from '../../smpp/text.ts';
@@ -6,8 +8,6 @@ import type { CarrierHost } from '../carrier.ts';
 import { type Answer, type Connection, type ConnectionOptions, openConnection } from './connection.ts';
 import { isReceipt, readReceipt } from './receipts.ts';
 import type { SmppSettings } from './settings.ts';
-import { isIP } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
 
 /** The kinds of binds. */
 export type BindKind = 'transceiver' | 'transmitter' | 'receiver';

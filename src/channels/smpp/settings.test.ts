@@ -1,5 +1,5 @@
-import { parseSmppSettings } from './settings.ts';
 import { expect, test } from 'vitest';
+import { parseSmppSettings } from './settings.ts';
 
 const LEAST = { host: 'smsc.example', systemId: 'gw1' };
 

@@ -1,5 +1,5 @@
-import { parseSettings } from '../settings.ts';
 import Type, { type Static } from 'typebox';
+import { parseSettings } from '../settings.ts';
 
 const text = (description: string, maxLength: number) => Type.String({ description, maxLength, default: '' });
 const flag = (description: string, fallback: boolean) => Type.Boolean({ description, default: fallback });

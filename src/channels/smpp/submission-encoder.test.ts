@@ -1,9 +1,9 @@
+import { fc, test as propertyTest } from '@fast-check/vitest';
+import { expect, test } from 'vitest';
 import { submission } from '../../../test/support/carriers/smpp-harness.ts';
 import type { Submission } from '../carrier.ts';
 import { createSubmissionEncoder, encodeSubmission } from './encode.ts';
 import { parseSmppSettings } from './settings.ts';
-import { fc, test as propertyTest } from '@fast-check/vitest';
-import { expect, test } from 'vitest';
 
 const udh = Uint8Array.of(5, 0, 3, 0x5c, 2, 1);
 /** Few different values, so that the same ones often follow each other; some cannot be encoded. */

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import { createTokenBucket } from '../../core/limits.ts';
 import type { Probed } from '../http-client.ts';
 import { getList, getMember, getText } from '../settings.ts';
@@ -13,7 +14,6 @@ import {
   type GraphResult,
 } from './client.ts';
 import type { WhatsappSettings } from './settings.ts';
-import { LRUCache } from 'lru-cache';
 
 /** A phone number of the account. */
 export type PhoneNumber = {

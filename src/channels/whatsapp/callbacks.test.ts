@@ -1,7 +1,7 @@
-import { type CallbackRequest, readWhatsappCallback, verifyChallenge, type WhatsappCallback } from './callbacks.ts';
-import { signatureOf } from './client.ts';
 import { fc, test as propertyTest } from '@fast-check/vitest';
 import { describe, expect, test } from 'vitest';
+import { type CallbackRequest, readWhatsappCallback, verifyChallenge, type WhatsappCallback } from './callbacks.ts';
+import { signatureOf } from './client.ts';
 
 const WABA = '102290129340398';
 const NUMBER = '106540352242922';

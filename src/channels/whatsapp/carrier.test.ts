@@ -1,4 +1,5 @@
-import { carrierConformance, type ConformancePeer } from '../../../test/support/carriers/conformance.ts';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { type ConformancePeer, carrierConformance } from '../../../test/support/carriers/conformance.ts';
 import { createTestHost, submission, until } from '../../../test/support/carriers/smpp-harness.ts';
 import {
   bound,
@@ -8,13 +9,12 @@ import {
   secretsFor,
   settingsFor,
   TEMPLATES,
-  templateTo,
   THERE,
+  templateTo,
 } from '../../../test/support/carriers/whatsapp-harness.ts';
 import { type SandboxGraph, startSandboxGraph } from '../../sandbox/graph-server.ts';
 import type { SandboxAnswer } from '../../sandbox/http-server.ts';
 import { createWhatsappCarrier } from './carrier.ts';
-import { describe, expect, onTestFinished, test } from 'vitest';
 
 const NUMBER = '100000000000001';
 

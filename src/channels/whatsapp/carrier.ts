@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { isUserId } from '../../core/phone.ts';
 import type { Carrier, CarrierHost, CarrierState, Outcome, Submission } from '../carrier.ts';
 import { createGate, createLink, type Gate, retryAfterMs } from '../http-client.ts';
@@ -17,7 +18,6 @@ import {
 } from './client.ts';
 import type { ErrorClass, Refusal } from './error-table.ts';
 import type { WhatsappSecrets, WhatsappSettings } from './settings.ts';
-import { setTimeout as delay } from 'node:timers/promises';
 
 const TIMING: Timing = {
   repeatMs: [1000, 4000],

@@ -1,3 +1,4 @@
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { until } from '../../../test/support/carriers/smpp-harness.ts';
 import { sandbox, secretsFor, settingsFor, TEMPLATES } from '../../../test/support/carriers/whatsapp-harness.ts';
 import type { SandboxGraph } from '../../sandbox/graph-server.ts';
@@ -12,7 +13,6 @@ import {
   type NetworkTemplate,
   uploadSample,
 } from './templates.ts';
-import { describe, expect, onTestFinished, test } from 'vitest';
 
 function clientOf(graph: SandboxGraph, settings: object = {}, secrets: object = {}): GraphClient {
   const client = createGraphClient(settingsFor(graph, settings), secretsFor(graph, secrets));

@@ -1,3 +1,6 @@
+import { createHmac, randomUUID } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
+import { LRUCache } from 'lru-cache';
 import { createSlots } from '../../core/limits.ts';
 import { constantTimeEqual } from '../../core/secrets.ts';
 import type { Outcome, Submission } from '../carrier.ts';
@@ -18,9 +21,6 @@ import {
   UNKNOWN_OBJECT,
 } from './error-table.ts';
 import type { WhatsappSecrets, WhatsappSettings } from './settings.ts';
-import { LRUCache } from 'lru-cache';
-import { createHmac, randomUUID } from 'node:crypto';
-import type { IncomingHttpHeaders } from 'node:http';
 
 const BY_CODE: ReadonlyMap<number, KnownError> = new Map(
   KNOWN_ERRORS.flatMap((known) => known.codes.map((code): [number, KnownError] => [code, known])),

@@ -1,8 +1,8 @@
+import { expect, test } from 'vitest';
 import { submission } from '../../../test/support/carriers/smpp-harness.ts';
 import { bound } from '../../../test/support/carriers/whatsapp-harness.ts';
 import type { Submission } from '../carrier.ts';
 import type { OwnFile } from '../settings.ts';
-import { expect, test } from 'vitest';
 
 const NUMBERS = ['100000000000001', '100000000000002'];
 const PNG = Buffer.from('a picture');

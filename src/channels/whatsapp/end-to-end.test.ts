@@ -1,9 +1,9 @@
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { until } from '../../../test/support/carriers/smpp-harness.ts';
 import { bound, templateTo } from '../../../test/support/carriers/whatsapp-harness.ts';
 import type { SandboxGraph } from '../../sandbox/graph-server.ts';
 import { type SandboxServer, startServer } from '../../sandbox/http-server.ts';
 import { readWhatsappCallback, verifyChallenge, type WhatsappCallback } from './callbacks.ts';
-import { describe, expect, onTestFinished, test } from 'vitest';
 
 type Receiver = {
   readonly server: SandboxServer;

@@ -1,6 +1,6 @@
+import { describe, expect, test } from 'vitest';
 import { classOf, classOfHttp, explain, readGraphError, statusOfFailure } from './client.ts';
 import { KNOWN_ERRORS } from './error-table.ts';
-import { describe, expect, test } from 'vitest';
 
 const error = (code: number, text = 'text') => ({ code, text });
 

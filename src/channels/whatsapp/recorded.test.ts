@@ -1,8 +1,8 @@
+import { expect, test } from 'vitest';
 import { ANSWERS, CHANGES } from '../../../test/support/carriers/recorded-whatsapp.ts';
 import { carrierFacing, templateTo } from '../../../test/support/carriers/whatsapp-harness.ts';
 import { readWhatsappCallback } from './callbacks.ts';
 import { signatureOf } from './client.ts';
-import { expect, test } from 'vitest';
 
 const WABA = '102290129340398';
 const SECRET = 'app-secret';

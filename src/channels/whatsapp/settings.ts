@@ -1,6 +1,6 @@
+import Type, { type Static } from 'typebox';
 import { parseBaseUrl } from '../http-client.ts';
 import { parseSettings } from '../settings.ts';
-import Type, { type Static } from 'typebox';
 
 /** Meta's ids are numbers, written as strings. */
 const id = (description?: string) =>

@@ -1,7 +1,7 @@
-import { testDatabase } from '../../../test/support/database.ts';
-import { one, plainArray, sql, textArray } from './query.ts';
 import { fc, test as propertyTest } from '@fast-check/vitest';
 import { expect, test } from 'vitest';
+import { testDatabase } from '../../../test/support/database.ts';
+import { one, plainArray, sql, textArray } from './query.ts';
 
 const { pool } = testDatabase({ empty: true });
 

@@ -1,3 +1,7 @@
+import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Pool } from 'pg';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { removeDataDir } from '../../../test/support/data-dir.ts';
 import { temporaryFolder } from '../../../test/support/temporary-folder.ts';
 import { silentLog } from '../log.ts';
@@ -5,10 +9,6 @@ import { createBackup, restoreBackup } from './backups.ts';
 import { startEmbedded } from './embedded.ts';
 import { createPool } from './pool.ts';
 import { exec, many, sql } from './query.ts';
-import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import type { Pool } from 'pg';
-import { afterAll, beforeAll, expect, test } from 'vitest';
 
 let folder: string;
 let pool: Pool;

@@ -1,3 +1,7 @@
+import { existsSync } from 'node:fs';
+import { chown, copyFile, mkdir, open, readdir, readFile, realpath, rename, rm, writeFile } from 'node:fs/promises';
+import { basename, dirname, join, relative, resolve } from 'node:path';
+import pg, { type Pool } from 'pg';
 import type { Log } from '../log.ts';
 import {
   clusterPath,
@@ -12,10 +16,6 @@ import {
 import { findBinaries, findServerUser, type ServerUser, SUPERUSER } from './embedded-settings.ts';
 import { type Db, exec, one, sql } from './query.ts';
 import { createDataDir, ignoreCode, readIfExists, StartupError } from './startup-error.ts';
-import { existsSync } from 'node:fs';
-import { chown, copyFile, mkdir, open, readdir, readFile, realpath, rename, rm, writeFile } from 'node:fs/promises';
-import { basename, dirname, join, relative, resolve } from 'node:path';
-import pg, { type Pool } from 'pg';
 
 /**
  * Copies a folder with its contents, readable only by its owner. Files that vanish meanwhile are omitted, and so are

@@ -1,10 +1,10 @@
+import { expect, test } from 'vitest';
 import { createTestDatabase } from '../../../test/support/database.ts';
 import { silentLog } from '../log.ts';
-import { ensureCell, migrate, MIGRATIONS_DIR } from './migrate.ts';
+import { ensureCell, MIGRATIONS_DIR, migrate } from './migrate.ts';
 import { createPool } from './pool.ts';
 import { exec, many, one, sql } from './query.ts';
 import { StartupError } from './startup-error.ts';
-import { expect, test } from 'vitest';
 
 async function emptyDatabase() {
   const database = await createTestDatabase({ empty: true });

@@ -1,13 +1,13 @@
+import { afterEach, beforeEach, expect, inject, test } from 'vitest';
 import { listSchemaFaults } from '../../../scripts/schema-rules.ts';
 import { testDatabase } from '../../../test/support/database.ts';
 import { createRestrictedDatabase, type RestrictedDatabase } from '../../../test/support/restricted-database.ts';
 import { dumpSchema } from '../../../test/support/schema-dump.ts';
 import { silentLog } from '../log.ts';
-import { migrate, MIGRATIONS_DIR } from './migrate.ts';
+import { MIGRATIONS_DIR, migrate } from './migrate.ts';
 import { ensurePartitions } from './partitions.ts';
 import { many, one, sql } from './query.ts';
 import { tenant } from './transaction.ts';
-import { afterEach, beforeEach, expect, inject, test } from 'vitest';
 
 const usual = testDatabase();
 let database: RestrictedDatabase;

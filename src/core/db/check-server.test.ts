@@ -1,9 +1,9 @@
+import { expect, inject, onTestFinished, test } from 'vitest';
 import { databaseUrl, runOn } from '../../../test/support/cluster.ts';
 import { testDatabase } from '../../../test/support/database.ts';
 import { silentLog } from '../log.ts';
 import { checkServer } from './migrate.ts';
 import { createPool } from './pool.ts';
-import { expect, inject, onTestFinished, test } from 'vitest';
 
 const database = testDatabase({ empty: true });
 

@@ -1,3 +1,5 @@
+import { fc, test as propertyTest } from '@fast-check/vitest';
+import { beforeAll, describe, expect, expectTypeOf, test } from 'vitest';
 import { testDatabase } from '../../../test/support/database.ts';
 import {
   bigint,
@@ -15,8 +17,6 @@ import {
   uuid,
 } from './columns.ts';
 import { exec, many, sql } from './query.ts';
-import { fc, test as propertyTest } from '@fast-check/vitest';
-import { beforeAll, describe, expect, expectTypeOf, test } from 'vitest';
 
 const { pool } = testDatabase({ empty: true });
 

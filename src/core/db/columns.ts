@@ -1,4 +1,4 @@
-import { join, raw, sql, type Sql } from './query.ts';
+import { join, raw, type Sql, sql } from './query.ts';
 
 /**
  * Turns the rows of a batch into an SQL table: `FROM ${rowsOf(rows, { id: uuid((r) => r.id), … })} AS u`.

@@ -1,5 +1,5 @@
-import { nameOfDatabase, readTls, splitHosts } from './database-url.ts';
 import { expect, test } from 'vitest';
+import { nameOfDatabase, readTls, splitHosts } from './database-url.ts';
 
 test.each([
   ['postgres://u:p@db:5432/x', ['postgres://u:p@db:5432/x']],

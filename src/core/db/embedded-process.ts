@@ -1,16 +1,3 @@
-import type { Log } from '../log.ts';
-import { operatingSystem } from '../machine.ts';
-import {
-  type Binaries,
-  initdbArguments,
-  mayEnter,
-  removeDeadSockets,
-  serverArguments,
-  type ServerUser,
-  socketFolder,
-  SYSTEM_DIR,
-} from './embedded-settings.ts';
-import { ignoreCode, readIfExists, readOrCreate, StartupError } from './startup-error.ts';
 import { execFile, spawn } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
@@ -20,6 +7,19 @@ import { createServer } from 'node:net';
 import { basename, dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
+import type { Log } from '../log.ts';
+import { operatingSystem } from '../machine.ts';
+import {
+  type Binaries,
+  initdbArguments,
+  mayEnter,
+  removeDeadSockets,
+  type ServerUser,
+  SYSTEM_DIR,
+  serverArguments,
+  socketFolder,
+} from './embedded-settings.ts';
+import { ignoreCode, readIfExists, readOrCreate, StartupError } from './startup-error.ts';
 
 const run = promisify(execFile);
 

@@ -1,11 +1,11 @@
-import { operatingSystem } from '../machine.ts';
-import { readIfExists, StartupError } from './startup-error.ts';
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { cp, mkdir, readdir, readFile, realpath, rename, rm, stat } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
+import { operatingSystem } from '../machine.ts';
+import { readIfExists, StartupError } from './startup-error.ts';
 
 /** The superuser of the cluster, used only by the gateway. */
 export const SUPERUSER = 'heliograph';

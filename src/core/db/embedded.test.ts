@@ -1,11 +1,3 @@
-import { runOn } from '../../../test/support/cluster.ts';
-import { removeDataDir } from '../../../test/support/data-dir.ts';
-import { temporaryFolder } from '../../../test/support/temporary-folder.ts';
-import { silentLog } from '../log.ts';
-import { operatingSystem } from '../machine.ts';
-import { askToStop, ensureRunning, findServer, type Site, stopServer } from './embedded-process.ts';
-import { findBinaries, findServerUser } from './embedded-settings.ts';
-import { attachEmbedded, type EmbeddedServer, startEmbedded } from './embedded.ts';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
@@ -18,6 +10,14 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { runOn } from '../../../test/support/cluster.ts';
+import { removeDataDir } from '../../../test/support/data-dir.ts';
+import { temporaryFolder } from '../../../test/support/temporary-folder.ts';
+import { silentLog } from '../log.ts';
+import { operatingSystem } from '../machine.ts';
+import { attachEmbedded, type EmbeddedServer, startEmbedded } from './embedded.ts';
+import { askToStop, ensureRunning, findServer, type Site, stopServer } from './embedded-process.ts';
+import { findBinaries, findServerUser } from './embedded-settings.ts';
 
 let dataDir: string;
 let clusterDir: string;

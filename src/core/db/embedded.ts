@@ -1,3 +1,6 @@
+import { join, resolve } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import pg from 'pg';
 import type { Log } from '../log.ts';
 import {
   clusterPath,
@@ -11,9 +14,6 @@ import {
 import { findBinaries, findServerUser, overSocket, SUPERUSER } from './embedded-settings.ts';
 import { clientConfig } from './pool.ts';
 import { createDataDir, explainDatabaseError, hasCode, StartupError } from './startup-error.ts';
-import { join, resolve } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
-import pg from 'pg';
 
 type EmbeddedOptions = {
   readonly dataDir: string;

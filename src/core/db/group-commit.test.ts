@@ -1,6 +1,6 @@
-import { groupCommit } from './transaction.ts';
 import { fc, test as propertyTest } from '@fast-check/vitest';
 import { expect, test } from 'vitest';
+import { groupCommit } from './transaction.ts';
 
 /** A flush whose batches end when, and in the order in which, the test decides. */
 function heldFlush() {

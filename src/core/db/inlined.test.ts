@@ -1,7 +1,7 @@
-import { testDatabase } from '../../../test/support/database.ts';
-import { inlineValues, join, many, raw, sql } from './query.ts';
 import { fc, test as property } from '@fast-check/vitest';
 import { expect, test } from 'vitest';
+import { testDatabase } from '../../../test/support/database.ts';
+import { inlineValues, join, many, raw, sql } from './query.ts';
 
 const { pool } = testDatabase();
 

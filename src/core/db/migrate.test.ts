@@ -1,12 +1,12 @@
-import { createTestDatabase } from '../../../test/support/database.ts';
-import { dumpSchema } from '../../../test/support/schema-dump.ts';
-import { silentLog } from '../log.ts';
-import { migrate, MIGRATIONS_DIR } from './migrate.ts';
-import { many, sql } from './query.ts';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { createTestDatabase } from '../../../test/support/database.ts';
+import { dumpSchema } from '../../../test/support/schema-dump.ts';
+import { silentLog } from '../log.ts';
+import { MIGRATIONS_DIR, migrate } from './migrate.ts';
+import { many, sql } from './query.ts';
 
 let database: Awaited<ReturnType<typeof createTestDatabase>>;
 let dir: string;

@@ -1,14 +1,14 @@
+import { createHash } from 'node:crypto';
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Pool, PoolClient } from 'pg';
 import packageJson from '../../../package.json' with { type: 'json' };
 import { ensureUuidv7 } from '../ids.ts';
 import type { Log } from '../log.ts';
 import { as, columns, type Db, ensureTrigrams, exec, many, one, type RowOf, sql } from './query.ts';
 import { StartupError } from './startup-error.ts';
 import { ensureTenantRole, TENANT_ROLE, transaction } from './transaction.ts';
-import { createHash } from 'node:crypto';
-import { readdir, readFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import type { Pool, PoolClient } from 'pg';
 
 /** The folder db/migrations of this program. */
 export const MIGRATIONS_DIR = fileURLToPath(new URL('../../../db/migrations', import.meta.url));

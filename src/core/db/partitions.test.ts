@@ -1,9 +1,9 @@
+import { expect, test } from 'vitest';
 import { testDatabase } from '../../../test/support/database.ts';
 import { firstIdAt } from '../ids.ts';
 import { DAY_MS } from '../time.ts';
 import { DAY_TABLES, ensurePartitions } from './partitions.ts';
 import { exec, many, one, sql } from './query.ts';
-import { expect, test } from 'vitest';
 
 const { pool } = testDatabase();
 

@@ -1,10 +1,10 @@
+import type { Pool, PoolClient } from 'pg';
 import { every, type Task } from '../background.ts';
 import { firstIdAt } from '../ids.ts';
 import { DAY_MS, HOUR_MS, SECOND_MS } from '../time.ts';
 import { CURRENT_SCHEMA } from './migrate.ts';
 import { type Db, exec, many, one, raw, sql } from './query.ts';
 import { transactionUnlessLocked } from './transaction.ts';
-import type { Pool, PoolClient } from 'pg';
 
 const AHEAD_DAYS = 7;
 /** Ids are created with the program's clock, which may be behind the database's at midnight. */

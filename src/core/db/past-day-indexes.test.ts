@@ -1,9 +1,9 @@
+import { beforeAll, expect, test } from 'vitest';
 import { testDatabase } from '../../../test/support/database.ts';
 import { countLockWaits } from '../../../test/support/lock-waits.ts';
 import { until } from '../../../test/support/until.ts';
 import { createPastDayIndexer, ensurePartitions } from './partitions.ts';
 import { exec, many, raw, sql } from './query.ts';
-import { beforeAll, expect, test } from 'vitest';
 
 const { pool } = testDatabase();
 

@@ -1,9 +1,9 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { createTestDatabase } from '../../../test/support/database.ts';
 import { reset } from '../../../test/support/reset.ts';
 import { createPipeline } from './pipeline.ts';
 import { exec, many, one, onePlan, sql, tuples } from './query.ts';
 import { burst } from './transaction.ts';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 
 const database = await createTestDatabase({ empty: true });
 const { pool } = database;

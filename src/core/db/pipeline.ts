@@ -1,6 +1,6 @@
+import pg, { type Connection, type PoolClient, type QueryResult, type QueryResultRow } from 'pg';
 import { TYPES } from './pool.ts';
 import type { Db, Statement } from './query.ts';
-import pg, { type Connection, type PoolClient, type QueryResult, type QueryResultRow } from 'pg';
 
 /** Statements that are collected and then sent as one transaction. */
 export type Pipeline = Db & {

@@ -1,9 +1,9 @@
+import { afterAll, expect, test } from 'vitest';
 import { runOn } from '../../../test/support/cluster.ts';
 import { createTestDatabase } from '../../../test/support/database.ts';
 import { type Log, silentLog } from '../log.ts';
 import { createPool } from './pool.ts';
 import { many, one, sql } from './query.ts';
-import { afterAll, expect, test } from 'vitest';
 
 const database = await createTestDatabase({ empty: true });
 const { pool, connectionString } = database;

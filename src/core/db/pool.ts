@@ -1,6 +1,3 @@
-import type { Log } from '../log.ts';
-import { type DatabaseTls, readTls, splitHosts } from './database-url.ts';
-import { explainDatabaseError, StartupError } from './startup-error.ts';
 import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { Socket } from 'node:net';
@@ -8,6 +5,9 @@ import type { Duplex } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type ConnectionOptions, createSecureContext, getCACertificates, type SecureContext } from 'node:tls';
 import pg, { type Pool } from 'pg';
+import type { Log } from '../log.ts';
+import { type DatabaseTls, readTls, splitHosts } from './database-url.ts';
+import { explainDatabaseError, StartupError } from './startup-error.ts';
 
 type PoolOptions = {
   /** Maximum number of connections. */

@@ -1,8 +1,8 @@
-import { findServer, startFailure } from './embedded-process.ts';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { findServer, startFailure } from './embedded-process.ts';
 
 const site = { clusterDir: '/data/postgres', logFile: '/data/postgres.log' };
 

@@ -1,6 +1,6 @@
+import { expect, test } from 'vitest';
 import { testDatabase } from '../../../test/support/database.ts';
 import { constant, exec, many, maybeOne, one, sql, tuples } from './query.ts';
-import { expect, test } from 'vitest';
 
 const { pool } = testDatabase({ empty: true });
 

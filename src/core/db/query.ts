@@ -1,7 +1,7 @@
-import { resume } from '../background.ts';
-import { StartupError } from './startup-error.ts';
 import pg, { type QueryResult, type QueryResultRow } from 'pg';
 import { join, raw, Sql } from 'sql-template-tag';
+import { resume } from '../background.ts';
+import { StartupError } from './startup-error.ts';
 
 export { join, raw, type Sql } from 'sql-template-tag';
 

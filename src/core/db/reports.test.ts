@@ -1,13 +1,13 @@
-import { type Replicated, startReplicated } from '../../../test/support/replication.ts';
-import { until } from '../../../test/support/until.ts';
-import { silentLog } from '../log.ts';
-import { migrate, MIGRATIONS_DIR } from './migrate.ts';
-import { createPool } from './pool.ts';
-import { type Db, one, sql } from './query.ts';
-import { createReports, type Reports } from './reports.ts';
 import { isDeepStrictEqual } from 'node:util';
 import type { Pool } from 'pg';
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
+import { type Replicated, startReplicated } from '../../../test/support/replication.ts';
+import { until } from '../../../test/support/until.ts';
+import { silentLog } from '../log.ts';
+import { MIGRATIONS_DIR, migrate } from './migrate.ts';
+import { createPool } from './pool.ts';
+import { type Db, one, sql } from './query.ts';
+import { createReports, type Reports } from './reports.ts';
 
 let replicated: Replicated;
 let pool: Pool;

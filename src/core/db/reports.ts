@@ -1,11 +1,11 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Pool } from 'pg';
 import { endsWithin } from '../background.ts';
 import type { Log } from '../log.ts';
 import { splitHosts } from './database-url.ts';
 import { createPool } from './pool.ts';
 import { as, columns, type Db, many, one, type RowOf, sql } from './query.ts';
 import { tenant } from './transaction.ts';
-import { setTimeout as delay } from 'node:timers/promises';
-import type { Pool } from 'pg';
 
 /** The result of a read, and its maximum age: undefined if it came from the primary and is up to date. */
 type Report<T> = { readonly value: T; readonly ageMs: number | undefined };

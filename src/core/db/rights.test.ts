@@ -1,11 +1,11 @@
+import { randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { runOn } from '../../../test/support/cluster.ts';
 import { testDatabase } from '../../../test/support/database.ts';
 import { silentLog } from '../log.ts';
 import { findMissingRights } from './migrate.ts';
 import { createPool } from './pool.ts';
 import type { Db } from './query.ts';
-import { randomBytes } from 'node:crypto';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 
 const database = testDatabase();
 const user = `weak_${randomBytes(4).toString('hex')}`;

@@ -1,6 +1,6 @@
+import { beforeAll, describe, expect, expectTypeOf, test } from 'vitest';
 import { testDatabase } from '../../../test/support/database.ts';
 import { as, columns, exec, many, maybeOne, one, type Query, type RowOf, sql } from './query.ts';
-import { beforeAll, describe, expect, expectTypeOf, test } from 'vitest';
 
 const { pool } = testDatabase({ empty: true });
 

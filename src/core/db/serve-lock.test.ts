@@ -1,7 +1,7 @@
+import { afterAll, expect, test } from 'vitest';
 import { runOn } from '../../../test/support/cluster.ts';
 import { createTestDatabase } from '../../../test/support/database.ts';
 import { acquireServeLock } from './embedded.ts';
-import { afterAll, expect, test } from 'vitest';
 
 const database = await createTestDatabase({ empty: true });
 const { connectionString } = database;

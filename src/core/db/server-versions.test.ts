@@ -1,3 +1,5 @@
+import type { Pool } from 'pg';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { databaseUrl, TEMPLATE } from '../../../test/support/cluster.ts';
 import { testDatabase } from '../../../test/support/database.ts';
 import { OTHER_VERSIONS } from '../../../test/support/other-versions.ts';
@@ -7,8 +9,6 @@ import { isUuid, newId, timeOfId } from '../ids.ts';
 import { silentLog } from '../log.ts';
 import { createPool } from './pool.ts';
 import { many, one, sql, timeOf } from './query.ts';
-import type { Pool } from 'pg';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 const UUIDV7 = /CREATE OR REPLACE FUNCTION uuidv7\(.*?\$function\$;\n+/s;
 

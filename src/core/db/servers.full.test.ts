@@ -1,3 +1,4 @@
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { type Replicated, startReplicated } from '../../../test/support/replication.ts';
 import { until } from '../../../test/support/until.ts';
 import { silentLog } from '../log.ts';
@@ -5,7 +6,6 @@ import { createPool, serversOf, waitForPrimary } from './pool.ts';
 import { exec, many, one, sql } from './query.ts';
 import { transaction } from './transaction.ts';
 import { openWorkerSession } from './worker-session.ts';
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 
 let replicated: Replicated;
 beforeAll(async () => {

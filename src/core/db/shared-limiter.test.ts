@@ -1,10 +1,10 @@
+import { expect, test } from 'vitest';
 import { testDatabase } from '../../../test/support/database.ts';
 import { until } from '../../../test/support/until.ts';
 import { silentLog } from '../log.ts';
 import type { Db } from './query.ts';
 import { createSharedLimiter, type SharedLimiter } from './shared-limiter.ts';
 import { openWorkerSession } from './worker-session.ts';
-import { expect, test } from 'vitest';
 
 const database = testDatabase();
 

@@ -1,7 +1,7 @@
+import { randomUUID } from 'node:crypto';
 import { createRateLimiter, type RateLimiter, type RateLimiterOptions } from '../limits.ts';
 import type { Log } from '../log.ts';
 import { type Db, exec, sql } from './query.ts';
-import { randomUUID } from 'node:crypto';
 
 /** A rate limiter that shares its counts with other processes. */
 export type SharedLimiter = RateLimiter & {

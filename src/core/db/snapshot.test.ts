@@ -1,7 +1,7 @@
-import { openSnapshot } from './transaction.ts';
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
+import { openSnapshot } from './transaction.ts';
 
 test('a server that answers nothing is given up, so that another one can be read', async () => {
   const sockets: Socket[] = [];

@@ -1,8 +1,8 @@
-import { temporaryFolder } from '../../../test/support/temporary-folder.ts';
-import { removeDeadSockets, socketFolder } from './embedded-settings.ts';
 import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { temporaryFolder } from '../../../test/support/temporary-folder.ts';
+import { removeDeadSockets, socketFolder } from './embedded-settings.ts';
 
 test('the socket is in the cluster, where the path of the longest port fits the limit of every system', () => {
   const longest = `/${'x'.repeat(87)}`;

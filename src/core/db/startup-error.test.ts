@@ -1,8 +1,8 @@
-import { explainDatabaseError, StartupError } from './startup-error.ts';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import pg from 'pg';
 import { expect, inject, test } from 'vitest';
+import { explainDatabaseError, StartupError } from './startup-error.ts';
 
 async function explain(change: (url: URL) => void, connectionTimeoutMillis = 60_000): Promise<string> {
   const url = new URL(inject('clusterUrl'));

@@ -1,8 +1,8 @@
+import { expect, test } from 'vitest';
 import { testDatabase } from '../../../test/support/database.ts';
 import { newId } from '../ids.ts';
 import { summariseStates } from './partitions.ts';
 import { exec, many, raw, sql } from './query.ts';
-import { expect, test } from 'vitest';
 
 const { pool } = testDatabase();
 const NOW = new Date();

@@ -1,12 +1,12 @@
+import { randomBytes } from 'node:crypto';
+import type { Pool } from 'pg';
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { databaseUrl, runOn } from '../../../test/support/cluster.ts';
 import { testDatabase } from '../../../test/support/database.ts';
 import { silentLog } from '../log.ts';
 import { createPool } from './pool.ts';
 import { exec, many, one, onePlan, sql } from './query.ts';
 import { ensureTenantRole, tenant, tenantTransaction } from './transaction.ts';
-import { randomBytes } from 'node:crypto';
-import type { Pool } from 'pg';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 
 const database = testDatabase({ empty: true });
 let pool: Pool;

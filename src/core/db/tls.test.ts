@@ -1,3 +1,7 @@
+import { createPrivateKey } from 'node:crypto';
+import { once } from 'node:events';
+import net from 'node:net';
+import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest';
 import { STRANGE_CERT, STRANGE_KEY, TEST_CERT, TEST_KEY } from '../../../test/support/http/certificate.ts';
 import { CERTIFIED, startTlsServer, type TlsServer } from '../../../test/support/tls-server.ts';
 import { loadConfig } from '../config.ts';
@@ -8,10 +12,6 @@ import { exec, one, sql } from './query.ts';
 import { explainDatabaseError } from './startup-error.ts';
 import { ensureTenantRole, openSnapshot } from './transaction.ts';
 import { openWorkerSession } from './worker-session.ts';
-import { createPrivateKey } from 'node:crypto';
-import { once } from 'node:events';
-import net from 'node:net';
-import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest';
 
 let server: TlsServer;
 let right: string;

@@ -1,10 +1,10 @@
+import { beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { testDatabase } from '../../../test/support/database.ts';
 import { countLockWaits } from '../../../test/support/lock-waits.ts';
 import { reset } from '../../../test/support/reset.ts';
 import { until } from '../../../test/support/until.ts';
 import { type Db, exec, many, one, sql } from './query.ts';
 import { burst, repeatedTransaction, transaction } from './transaction.ts';
-import { beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 
 const { pool } = testDatabase({ empty: true });
 

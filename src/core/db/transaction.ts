@@ -1,12 +1,12 @@
-import { createFairQueue, type FairQueue } from '../fair-queue.ts';
-import { createPipeline } from './pipeline.ts';
-import { clientConfig, serversOf, setUp, TYPES } from './pool.ts';
-import { type Db, exec, inlineValues, one, sql, type Sql, type Statement } from './query.ts';
-import { StartupError } from './startup-error.ts';
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Readable } from 'node:stream';
 import pg, { type Pool, type PoolClient, type QueryResult, type QueryResultRow } from 'pg';
 import { to } from 'pg-copy-streams';
+import { createFairQueue, type FairQueue } from '../fair-queue.ts';
+import { createPipeline } from './pipeline.ts';
+import { clientConfig, serversOf, setUp, TYPES } from './pool.ts';
+import { type Db, exec, inlineValues, one, type Sql, type Statement, sql } from './query.ts';
+import { StartupError } from './startup-error.ts';
 
 /** The transaction within which code runs. Its `isOpen` is false for work that outlives it. */
 const openTransaction = new AsyncLocalStorage<{ isOpen: boolean }>();

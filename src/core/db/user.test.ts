@@ -1,8 +1,8 @@
-import { findServerUser, mayEnter } from './embedded-settings.ts';
 import { chmod, chown, mkdir, mkdtemp, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { findServerUser, mayEnter } from './embedded-settings.ts';
 
 const stranger = { uid: 54_321, gid: 54_321 };
 let root: string;

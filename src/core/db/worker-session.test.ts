@@ -1,8 +1,8 @@
+import { expect, onTestFinished, test } from 'vitest';
 import { testDatabase } from '../../../test/support/database.ts';
 import { silentLog } from '../log.ts';
 import { exec, many, sql } from './query.ts';
 import { openWorkerSession, type WorkerSession } from './worker-session.ts';
-import { expect, onTestFinished, test } from 'vitest';
 
 const database = testDatabase({ empty: true });
 

@@ -1,9 +1,9 @@
-import type { Log } from '../log.ts';
-import { clientConfig, serversOf } from './pool.ts';
-import { sql, type Sql } from './query.ts';
 import { randomInt } from 'node:crypto';
 import { Socket } from 'node:net';
 import pg from 'pg';
+import type { Log } from '../log.ts';
+import { clientConfig, serversOf } from './pool.ts';
+import { type Sql, sql } from './query.ts';
 
 const RECONNECT_MS = 500;
 const CONNECT_TIMEOUT_MS = 10_000;

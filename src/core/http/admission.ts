@@ -1,10 +1,10 @@
+import { BlockList, isIP } from 'node:net';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Config } from '../config.ts';
 import { AppError } from '../errors.ts';
 import { REQUEST_ID } from './app.ts';
 import { nulError } from './body.ts';
 import { foreignPageError } from './browser.ts';
-import type { FastifyReply, FastifyRequest } from 'fastify';
-import { BlockList, isIP } from 'node:net';
 
 /** The Cache-Control of all responses that do not have their own. */
 export const NOT_STORED = 'no-store';

@@ -1,5 +1,5 @@
-import { canonicalUrl } from './server.ts';
 import { expect, test } from 'vitest';
+import { canonicalUrl } from './server.ts';
 
 const PG = '/api/partner-gateway/v1';
 

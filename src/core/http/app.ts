@@ -1,3 +1,14 @@
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
+import type {
+  FastifyBaseLogger,
+  FastifyInstance,
+  FastifyReply,
+  FastifyRequest,
+  HookHandlerDoneFunction,
+} from 'fastify';
+import type { Pool, PoolClient } from 'pg';
+import { type Static, type TSchema, Type } from 'typebox';
 import type { Authenticate, CheckPassword, SignInLimits } from '../actor.ts';
 import type { Config } from '../config.ts';
 import type { Reports } from '../db/reports.ts';
@@ -9,24 +20,13 @@ import type { SecretKey } from '../secrets.ts';
 import type { LinkSigner, Storage } from '../storage.ts';
 import type { Clock } from '../time.ts';
 import { readTraceContext } from '../tracing.ts';
-import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
-import type {
-  FastifyBaseLogger,
-  FastifyInstance,
-  FastifyReply,
-  FastifyRequest,
-  HookHandlerDoneFunction,
-} from 'fastify';
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import type { Pool, PoolClient } from 'pg';
-import { type Static, type TSchema, Type } from 'typebox';
 
 /** The HTTP server as features see it: a route's TypeBox schemas are the types of its request and its response. */
 export type App = FastifyInstance<Server, IncomingMessage, ServerResponse, FastifyBaseLogger, TypeBoxTypeProvider>;
 
 /**
- * The dependencies that every route may use. Routes that need something from another room add it, as in
- * `PlatformDeps & { readonly accept: Accept }`; `app/deps.ts` assembles all of them.
+ * The dependencies that every route may use. Routes that need something of another feature add it, as in
+ * `PlatformDeps & { readonly accept: Accept }`; `api.ts` assembles all of them.
  */
 export type PlatformDeps = {
   readonly config: Config;

@@ -1,10 +1,10 @@
+import Fastify from 'fastify';
+import { expect, test } from 'vitest';
 import { type Actor, type Authenticate, type Authenticated, type Role, type Scope, scopesOfRole } from '../actor.ts';
 import { CHANNELS } from '../channels.ts';
 import { AppError } from '../errors.ts';
 import { DEFAULT_NUMBER_RULES } from '../phone.ts';
 import { assertScope, authentication, requireOperator, requireScope } from './auth.ts';
-import Fastify from 'fastify';
-import { expect, test } from 'vitest';
 
 const admitted = (role: Role, operations?: ReadonlySet<Scope>): Authenticated => ({
   actor: actorOf(role, operations),

@@ -1,12 +1,14 @@
+import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction, RouteOptions } from 'fastify';
+import fp from 'fastify-plugin';
 import {
   type Access,
   type Actor,
   type Authenticate,
   type Authenticated,
   mayAccess,
+  ROLES,
   type Role,
   roleMay,
-  ROLES,
   type Scope,
 } from '../actor.ts';
 import { CHANNELS, outsidePlanMessage } from '../channels.ts';
@@ -14,8 +16,6 @@ import { AppError } from '../errors.ts';
 import { readCredentials } from '../secrets.ts';
 import type { App } from './app.ts';
 import { crossOriginError, isFromBrowser } from './browser.ts';
-import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction, RouteOptions } from 'fastify';
-import fp from 'fastify-plugin';
 
 declare module 'fastify' {
   interface FastifyRequest {

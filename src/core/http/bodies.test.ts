@@ -1,12 +1,12 @@
+import { expect, onTestFinished, test } from 'vitest';
 import { apiDeps } from '../../../test/support/http/api.ts';
 import { listening } from '../../../test/support/http/listen.ts';
-import { openRequest, type OpenRequest } from '../../../test/support/http/open-request.ts';
+import { type OpenRequest, openRequest } from '../../../test/support/http/open-request.ts';
 import { until } from '../../../test/support/until.ts';
 import { loadConfig } from '../config.ts';
 import { AppError } from '../errors.ts';
 import { authentication } from './auth.ts';
 import { createServer } from './server.ts';
-import { expect, onTestFinished, test } from 'vitest';
 
 const MIB = 1024 * 1024;
 /** Half of the limit of one unauthenticated client. */

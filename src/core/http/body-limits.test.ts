@@ -1,6 +1,6 @@
-import { maxValuesOf } from './body.ts';
 import { Type } from 'typebox';
 import { expect, test } from 'vitest';
+import { maxValuesOf } from './body.ts';
 
 const EXTRA = 1_500;
 

@@ -1,7 +1,7 @@
-import { expectLinear } from '../../../test/support/linear.ts';
-import { findJsonFault } from './body.ts';
 import { fc, test as propertyTest } from '@fast-check/vitest';
 import { expect, test } from 'vitest';
+import { expectLinear } from '../../../test/support/linear.ts';
+import { findJsonFault } from './body.ts';
 
 const MAX_VALUES = 10;
 const fault = (text: string, maxValues = MAX_VALUES) => findJsonFault(Buffer.from(text), maxValues);

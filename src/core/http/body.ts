@@ -1,9 +1,9 @@
+import { isUtf8 } from 'node:buffer';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { mapInSlices, nextTurn } from '../background.ts';
 import { AppError, type FieldError } from '../errors.ts';
 import { isRecord } from '../schema.ts';
 import type { App } from './app.ts';
-import type { FastifyReply, FastifyRequest } from 'fastify';
-import { isUtf8 } from 'node:buffer';
 
 type Done = (error: Error | null, body?: unknown) => void;
 

@@ -1,3 +1,6 @@
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { networkOf } from '../address.ts';
 import type { Config } from '../config.ts';
 import { AppError } from '../errors.ts';
@@ -5,9 +8,6 @@ import { createFairBudget, type Shortage } from '../limits.ts';
 import type { App } from './app.ts';
 import type { EndConnection } from './errors.ts';
 import { boundConnections, type Floods, guardDoors, isKnownCaller, limitFailures, type Refusal } from './strangers.ts';
-import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
 
 type Options = {
   readonly config: Pick<Config, 'bounds'>;

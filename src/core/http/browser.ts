@@ -1,5 +1,5 @@
-import { AppError } from '../errors.ts';
 import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify';
+import { AppError } from '../errors.ts';
 
 /** Returns the value of a cookie in a Cookie header, or undefined. The first of several with the same name counts. */
 export function readCookie(header: string | undefined, name: string): string | undefined {

@@ -1,8 +1,8 @@
+import { expect, onTestFinished, test } from 'vitest';
 import { apiDeps } from '../../../test/support/http/api.ts';
 import { listening } from '../../../test/support/http/listen.ts';
 import { openRequest } from '../../../test/support/http/open-request.ts';
 import { createServer } from './server.ts';
-import { expect, onTestFinished, test } from 'vitest';
 
 const CHUNKED = 'Host: a\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n';
 const chunk = (text: string): string => `${text.length.toString(16)}\r\n${text}\r\n`;

@@ -1,7 +1,7 @@
+import { expect, test } from 'vitest';
 import { apiDeps } from '../../../test/support/http/api.ts';
 import { listening, sendRaw } from '../../../test/support/http/listen.ts';
 import { createServer } from './server.ts';
-import { expect, test } from 'vitest';
 
 function testServer() {
   const app = createServer(apiDeps());

@@ -1,10 +1,10 @@
+import { Readable } from 'node:stream';
+import { brotliDecompressSync, gunzipSync } from 'node:zlib';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { apiDeps } from '../../../test/support/http/api.ts';
 import { describeApi } from './openapi.ts';
 import { docsRoutes } from './pages.ts';
 import { createServer } from './server.ts';
-import { Readable } from 'node:stream';
-import { brotliDecompressSync, gunzipSync } from 'node:zlib';
-import { afterAll, beforeAll, expect, test } from 'vitest';
 
 const LARGE = { data: Array.from({ length: 400 }, (_, id) => ({ id, name: `Contact number ${id}` })) };
 const CSV = 'id,name\n'.repeat(4000);

@@ -1,10 +1,10 @@
+import { expect, onTestFinished, test } from 'vitest';
 import { apiDeps } from '../../../test/support/http/api.ts';
 import { listening } from '../../../test/support/http/listen.ts';
-import { openRequest, type OpenRequest } from '../../../test/support/http/open-request.ts';
+import { type OpenRequest, openRequest } from '../../../test/support/http/open-request.ts';
 import { until } from '../../../test/support/until.ts';
 import { loadConfig } from '../config.ts';
 import { createServer } from './server.ts';
-import { expect, onTestFinished, test } from 'vitest';
 
 /** A server with few connections, and a function that opens them from an address of this machine. */
 async function smallServer(settings: Record<string, string>) {

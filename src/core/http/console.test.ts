@@ -1,13 +1,13 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { brotliCompressSync, brotliDecompressSync, gunzipSync, gzipSync } from 'node:zlib';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { apiDeps } from '../../../test/support/http/api.ts';
 import { temporaryFolder } from '../../../test/support/temporary-folder.ts';
 import { loadConfig } from '../config.ts';
 import type { App } from './app.ts';
 import { createConsole } from './pages.ts';
 import { createServer } from './server.ts';
-import { mkdir, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { brotliCompressSync, brotliDecompressSync, gunzipSync, gzipSync } from 'node:zlib';
-import { afterAll, beforeAll, expect, test } from 'vitest';
 
 const PAGE = '<meta property="csp-nonce" nonce="CSP_NONCE"><script src="/assets/a-1.js" nonce="CSP_NONCE"></script>';
 const SCRIPT = 'console.log("the console")';

@@ -1,6 +1,6 @@
+import { parentPort } from 'node:worker_threads';
 import scalar from '@scalar/fastify-api-reference';
 import Fastify from 'fastify';
-import { parentPort } from 'node:worker_threads';
 
 // Scalar's script is only available through its Fastify plugin, whose own page does not work under our policy.
 const app = Fastify();

@@ -1,9 +1,9 @@
+import { runInNewContext, Script } from 'node:vm';
+import { expect, test } from 'vitest';
 import { apiDeps } from '../../../test/support/http/api.ts';
 import { describeApi } from './openapi.ts';
 import { docsRoutes } from './pages.ts';
 import { createServer } from './server.ts';
-import { runInNewContext, Script } from 'node:vm';
-import { expect, test } from 'vitest';
 
 const app = createServer(apiDeps());
 describeApi(app);

@@ -1,3 +1,7 @@
+import { randomUUIDv7 } from 'node:crypto';
+import { STATUS_CODES } from 'node:http';
+import type { Socket } from 'node:net';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Db } from '../db/query.ts';
 import type { Reports } from '../db/reports.ts';
 import { AppError, type ErrorCode } from '../errors.ts';
@@ -6,10 +10,6 @@ import { NOT_STORED } from './admission.ts';
 import { type App, requestFields } from './app.ts';
 import type { Pages } from './pages.ts';
 import { invalidInput, isInputError } from './validation.ts';
-import type { FastifyReply, FastifyRequest } from 'fastify';
-import { randomUUIDv7 } from 'node:crypto';
-import { STATUS_CODES } from 'node:http';
-import type { Socket } from 'node:net';
 
 /**
  * Registers the handlers of all errors: thrown, rejected, found by a schema or by the framework, and unknown routes.

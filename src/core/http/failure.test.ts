@@ -1,6 +1,6 @@
+import { expect, test } from 'vitest';
 import { AppError } from '../errors.ts';
 import { asAppError } from './errors.ts';
-import { expect, test } from 'vitest';
 
 const withCode = (code: string, extra: object = {}) => Object.assign(new Error('inner text'), { code, ...extra });
 

@@ -1,14 +1,14 @@
-import { AppError, invalidFields } from '../errors.ts';
-import { createFairQueue, type Slot } from '../fair-queue.ts';
-import type { Range, Storage } from '../storage.ts';
-import { ErrorOut, ref } from './app.ts';
-import type { Multipart, MultipartFile } from '@fastify/multipart';
-import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { FileHandle } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import type { Multipart, MultipartFile } from '@fastify/multipart';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
+import { AppError, invalidFields } from '../errors.ts';
+import { createFairQueue, type Slot } from '../fair-queue.ts';
+import type { Range, Storage } from '../storage.ts';
+import { ErrorOut, ref } from './app.ts';
 
 /**
  * Reads the Range header (RFC 9110, 14.2) for a file of this size. Returns `whole` if there is none, if it is not

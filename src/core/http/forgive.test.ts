@@ -1,8 +1,8 @@
+import { Type } from 'typebox';
+import { expect, test } from 'vitest';
 import { apiDeps } from '../../../test/support/http/api.ts';
 import type { App } from './app.ts';
 import { createServer } from './server.ts';
-import { Type } from 'typebox';
-import { expect, test } from 'vitest';
 
 const Channel = Type.Enum(['SMS', 'RCS'], { type: 'string' });
 const Body = Type.Object({

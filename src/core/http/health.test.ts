@@ -1,9 +1,9 @@
+import { expect, test, vi } from 'vitest';
 import { apiDeps } from '../../../test/support/http/api.ts';
 import { listening, sendRaw } from '../../../test/support/http/listen.ts';
 import { healthRoutes, type Probe } from './health.ts';
 import { describeApi } from './openapi.ts';
 import { createServer } from './server.ts';
-import { expect, test, vi } from 'vitest';
 
 function healthServer(...probes: Probe[]) {
   const deps = apiDeps({ probes });

@@ -1,8 +1,8 @@
+import type { HookHandlerDoneFunction as Done, FastifyReply, FastifyRequest } from 'fastify';
+import { type Static, Type } from 'typebox';
 import { AppError } from '../errors.ts';
 import type { Metrics } from '../metrics.ts';
 import { type App, withExamples } from './app.ts';
-import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction as Done } from 'fastify';
-import { type Static, Type } from 'typebox';
 
 /** One check of /health/ready. `detail` is public: it must not contain addresses or secrets. */
 export type Probe = {

@@ -1,13 +1,13 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { gunzipSync, gzipSync } from 'node:zlib';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { apiDeps } from '../../../test/support/http/api.ts';
 import { temporaryFolder } from '../../../test/support/temporary-folder.ts';
 import { loadConfig } from '../config.ts';
 import type { App } from './app.ts';
 import { createConsole, helpRoutes } from './pages.ts';
 import { createServer } from './server.ts';
-import { mkdir, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { gunzipSync, gzipSync } from 'node:zlib';
-import { afterAll, beforeAll, expect, test } from 'vitest';
 
 const BROWSER = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' };
 const PAGE = '<title>Home</title>';

@@ -1,3 +1,5 @@
+import { Type } from 'typebox';
+import { afterAll, describe, expect, test } from 'vitest';
 import { createTestDatabase } from '../../../test/support/database.ts';
 import { apiDeps } from '../../../test/support/http/api.ts';
 import { newKey, PG } from '../../../test/support/http/routes.ts';
@@ -9,8 +11,6 @@ import { silentLog } from '../log.ts';
 import { shownAmount, textWithAmounts, withAmounts } from '../money.ts';
 import { createSecretKey } from '../secrets.ts';
 import { bodyFor } from './idempotency.ts';
-import { Type } from 'typebox';
-import { afterAll, describe, expect, test } from 'vitest';
 
 const database = await createTestDatabase();
 const { pool } = database;

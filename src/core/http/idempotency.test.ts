@@ -1,3 +1,6 @@
+import { once as onceEvent } from 'node:events';
+import { request as httpRequest } from 'node:http';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { testDatabase } from '../../../test/support/database.ts';
 import { actor } from '../../../test/support/drafts.ts';
 import { apiDeps } from '../../../test/support/http/api.ts';
@@ -12,9 +15,6 @@ import type { App } from './app.ts';
 import { authentication } from './auth.ts';
 import { acceptIdempotencyKeys, idempotentHandler, idempotentTx } from './idempotency.ts';
 import { createServer } from './server.ts';
-import { once as onceEvent } from 'node:events';
-import { request as httpRequest } from 'node:http';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 
 const { pool } = testDatabase();
 

@@ -1,3 +1,8 @@
+import { createHash, type Hash } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import { finished } from 'node:stream/promises';
+import type { FastifyReply, FastifyRequest, FastifySchema, RouteOptions } from 'fastify';
+import type { Pool, PoolClient } from 'pg';
 import type { Actor } from '../actor.ts';
 import { tenantTransaction, transaction } from '../db/transaction.ts';
 import { AppError, invalidFields } from '../errors.ts';
@@ -5,11 +10,6 @@ import type { AnswerStore, Key, SealedAnswer, StoredAnswer } from '../idempotenc
 import { type AmountReader, isAmountSchema, isTextWithAmounts, seesAmounts, textFor } from '../money.ts';
 import { isRecord } from '../schema.ts';
 import type { App } from './app.ts';
-import type { FastifyReply, FastifyRequest, FastifySchema, RouteOptions } from 'fastify';
-import { createHash, type Hash } from 'node:crypto';
-import type { IncomingMessage } from 'node:http';
-import { finished } from 'node:stream/promises';
-import type { Pool, PoolClient } from 'pg';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -45,7 +45,7 @@ const TRANSIENT_STATUSES: ReadonlySet<number> = new Set([401, 403, 408, 429]);
  * Implements `Idempotency-Key` for the routes registered after it. A POST (or a route with `config.idempotent`) whose
  * key has a stored response gets that response again, with `Idempotency-Replayed: true`; the same key with a different
  * request gets 409, and so does another caller of the account if the response holds a secret (`config.secretAnswer`).
- * Amounts in it are for callers who would see them in a new response (`hidden-amounts.ts`).
+ * Amounts in it are for callers who would see them in a new response.
  *
  * The response to a request that changes something is stored by its handler, in the transaction of the change:
  * `idempotentTx` does this, and a handler made by `idempotentHandler` does it itself. Responses with a 4xx status

@@ -1,7 +1,7 @@
-import { apiDeps } from '../../../test/support/http/api.ts';
-import { createServer } from './server.ts';
 import { Type } from 'typebox';
 import { expect, test } from 'vitest';
+import { apiDeps } from '../../../test/support/http/api.ts';
+import { createServer } from './server.ts';
 
 const Entry = Type.Object({ id: Type.Integer(), name: Type.String() });
 const Page = Type.Object({ note: Type.String(), data: Type.Array(Entry), page: Type.Integer(), total: Type.Integer() });

@@ -1,9 +1,9 @@
+import { expect, test } from 'vitest';
 import { apiDeps } from '../../../test/support/http/api.ts';
 import { listening } from '../../../test/support/http/listen.ts';
 import { loadConfig } from '../config.ts';
 import { StartupError } from '../db/startup-error.ts';
 import { createServer, listen } from './server.ts';
-import { expect, test } from 'vitest';
 
 const fresh = () => createServer(apiDeps());
 

@@ -1,3 +1,6 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { Type } from 'typebox';
+import { expect, test } from 'vitest';
 import { testDatabase } from '../../../test/support/database.ts';
 import { apiDeps } from '../../../test/support/http/api.ts';
 import { one, sql } from '../db/query.ts';
@@ -5,9 +8,6 @@ import { createLog } from '../log.ts';
 import { createMetrics } from '../metrics.ts';
 import { createServer } from './server.ts';
 import { observeLoopHolds } from './turns.ts';
-import { setImmediate as nextTurn } from 'node:timers/promises';
-import { Type } from 'typebox';
-import { expect, test } from 'vitest';
 
 const { pool } = testDatabase();
 

@@ -1,8 +1,8 @@
-import { expectLinear } from '../../../test/support/linear.ts';
-import { describeFaults } from './validation.ts';
 import { Ajv } from 'ajv';
 import { Type } from 'typebox';
 import { expect, test } from 'vitest';
+import { expectLinear } from '../../../test/support/linear.ts';
+import { describeFaults } from './validation.ts';
 
 /** Returns the messages for a sender of `data`, as `field: message`. */
 function faults(schema: object, data: unknown): string[] {

@@ -1,8 +1,8 @@
+import { Type } from 'typebox';
+import { afterAll, expect, test } from 'vitest';
 import { apiDeps } from '../../../test/support/http/api.ts';
 import { createServer } from './server.ts';
 import { bodyFaults } from './validation.ts';
-import { Type } from 'typebox';
-import { afterAll, expect, test } from 'vitest';
 
 const Body = Type.Object({
   number: Type.Optional(Type.String()),

@@ -1,6 +1,6 @@
+import { expect, test } from 'vitest';
 import { expectLinear } from '../../../test/support/linear.ts';
 import { nearestName } from './unknown-fields.ts';
-import { expect, test } from 'vitest';
 
 const KNOWN = ['scheduledDate', 'smsBody', 'smsSender', 'simulation', 'sender', 'body', 'to'];
 

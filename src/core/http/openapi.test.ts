@@ -1,10 +1,10 @@
+import { Type } from 'typebox';
+import { expect, test } from 'vitest';
 import { apiDeps } from '../../../test/support/http/api.ts';
 import { type App, ErrorOut, ref, withExamples } from './app.ts';
 import { requireSameOrigin } from './browser.ts';
 import { describeApi } from './openapi.ts';
 import { createServer } from './server.ts';
-import { Type } from 'typebox';
-import { expect, test } from 'vitest';
 
 const Body = Type.Union([Type.Object({ note: Type.String() }), Type.Null()]);
 const answers = { response: { 201: Type.Object({ id: Type.Integer() }), 409: ref(ErrorOut) } };

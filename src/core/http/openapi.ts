@@ -1,14 +1,14 @@
+import { STATUS_CODES } from 'node:http';
+import swagger, { type SwaggerTransform, type SwaggerTransformObject } from '@fastify/swagger';
+import type { FastifySchema, RouteOptions } from 'fastify';
+import { type TSchema, Type } from 'typebox';
 import packageJson from '../../../package.json' with { type: 'json' };
-import { type ErrorCode, ERRORS } from '../errors.ts';
+import { ERRORS, type ErrorCode } from '../errors.ts';
 import { isRecord } from '../schema.ts';
 import { type App, SHARED_SCHEMAS } from './app.ts';
 import { accessToRoute, isExempt, type StepUp } from './auth.ts';
 import { requireSameOrigin } from './browser.ts';
 import { acceptsKey } from './idempotency.ts';
-import swagger, { type SwaggerTransform, type SwaggerTransformObject } from '@fastify/swagger';
-import type { FastifySchema, RouteOptions } from 'fastify';
-import { STATUS_CODES } from 'node:http';
-import { type TSchema, Type } from 'typebox';
 
 const INTRODUCTION = `SMS, RCS and WhatsApp behind one REST API.
 

@@ -1,8 +1,8 @@
-import { apiDeps } from '../../../test/support/http/api.ts';
-import { type App, offsetOf, pageFields, pageOf, PageOf } from './app.ts';
-import { createServer } from './server.ts';
 import { Type } from 'typebox';
 import { expect, test } from 'vitest';
+import { apiDeps } from '../../../test/support/http/api.ts';
+import { type App, offsetOf, PageOf, pageFields, pageOf } from './app.ts';
+import { createServer } from './server.ts';
 
 const Query = Type.Object({ ...pageFields, search: Type.Optional(Type.String()) });
 const app = createServer(apiDeps());

@@ -1,10 +1,3 @@
-import type { Config } from '../config.ts';
-import { AppError } from '../errors.ts';
-import type { App } from './app.ts';
-import { negotiate } from '@fastify/accept-negotiator';
-import helmet from '@fastify/helmet';
-import fastifyStatic from '@fastify/static';
-import type { FastifyReply, FastifyRequest } from 'fastify';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
@@ -13,6 +6,13 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { Worker } from 'node:worker_threads';
 import { brotliCompress, constants, gzip } from 'node:zlib';
+import { negotiate } from '@fastify/accept-negotiator';
+import helmet from '@fastify/helmet';
+import fastifyStatic from '@fastify/static';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Config } from '../config.ts';
+import { AppError } from '../errors.ts';
+import type { App } from './app.ts';
 
 /** The console as built from web/ by scripts/build-console.ts. */
 const BUILT = fileURLToPath(new URL('../../../web/dist', import.meta.url));

@@ -1,5 +1,5 @@
-import { createProxyCheck, isPlaintext } from './admission.ts';
 import { describe, expect, test } from 'vitest';
+import { createProxyCheck, isPlaintext } from './admission.ts';
 
 const LB = '10.0.0.5';
 const proxies = createProxyCheck([LB, 'fd00::/8', '192.168.0.0/24']);

@@ -1,5 +1,5 @@
-import { readRange } from './files.ts';
 import { expect, test } from 'vitest';
+import { readRange } from './files.ts';
 
 const CASES: [header: string | undefined, sizeBytes: number, expected: ReturnType<typeof readRange>][] = [
   [undefined, 10, 'whole'],

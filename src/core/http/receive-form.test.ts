@@ -1,3 +1,8 @@
+import { readdir, readFile, readlink } from 'node:fs/promises';
+import { type AddressInfo, connect } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import multipart from '@fastify/multipart';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { apiDeps } from '../../../test/support/http/api.ts';
 import { temporaryFolder } from '../../../test/support/temporary-folder.ts';
 import { until } from '../../../test/support/until.ts';
@@ -5,11 +10,6 @@ import { openTemporaryFile } from '../storage.ts';
 import type { App } from './app.ts';
 import { createUploadGate, type FormBounds, MULTIPART_LIMITS, receiveForm } from './files.ts';
 import { createServer } from './server.ts';
-import multipart from '@fastify/multipart';
-import { readdir, readFile, readlink } from 'node:fs/promises';
-import { type AddressInfo, connect } from 'node:net';
-import { setTimeout as delay } from 'node:timers/promises';
-import { afterAll, beforeAll, expect, test } from 'vitest';
 
 const BOUNDS: FormBounds = {
   fileBytes: 1_000_000,

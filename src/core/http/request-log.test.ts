@@ -1,9 +1,9 @@
+import { expect, test } from 'vitest';
 import { apiDeps } from '../../../test/support/http/api.ts';
 import { AppError } from '../errors.ts';
 import { createLog } from '../log.ts';
 import { createMetrics } from '../metrics.ts';
 import { createServer } from './server.ts';
-import { expect, test } from 'vitest';
 
 /** A server whose log lines are kept, with a route that holds an id and one that fails. */
 function watched(level: 'debug' | 'info') {

@@ -1,7 +1,7 @@
-import { PG } from '../../../test/support/http/routes.ts';
-import { type Headers, HOST, openSessionStage, OWN_PAGES, SESSION } from '../../../test/support/http/session-stage.ts';
-import type { NewAccount } from '../../operate/account-commands.ts';
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
+import { PG } from '../../../test/support/http/routes.ts';
+import { type Headers, HOST, OWN_PAGES, openSessionStage, SESSION } from '../../../test/support/http/session-stage.ts';
+import type { NewAccount } from '../../operate/account-commands.ts';
 
 const stage = await openSessionStage();
 afterAll(() => stage[Symbol.asyncDispose]());

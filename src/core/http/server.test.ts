@@ -1,11 +1,11 @@
+import { gzipSync } from 'node:zlib';
+import { Type } from 'typebox';
+import { describe, expect, test } from 'vitest';
 import { apiDeps } from '../../../test/support/http/api.ts';
 import { loadConfig } from '../config.ts';
 import { AppError } from '../errors.ts';
 import type { App, PlatformDeps } from './app.ts';
 import { createServer } from './server.ts';
-import { gzipSync } from 'node:zlib';
-import { Type } from 'typebox';
-import { describe, expect, test } from 'vitest';
 
 const UUID7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 

@@ -1,3 +1,11 @@
+import { randomUUIDv7 } from 'node:crypto';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import http, { type Server } from 'node:http';
+import https from 'node:https';
+import { isIPv6 } from 'node:net';
+import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
+import Fastify, { type FastifyBaseLogger, LogController } from 'fastify';
 import { endsWithin } from '../background.ts';
 import type { Config } from '../config.ts';
 import { StartupError } from '../db/startup-error.ts';
@@ -19,14 +27,6 @@ import { createFloods, createRefusalCounter, oneAtATime } from './strangers.ts';
 import { takeTurns } from './turns.ts';
 import { warnOfUnknownFields } from './unknown-fields.ts';
 import { validatorCompiler } from './validation.ts';
-import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
-import Fastify, { type FastifyBaseLogger, LogController } from 'fastify';
-import { randomUUIDv7 } from 'node:crypto';
-import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
-import http, { type Server } from 'node:http';
-import https from 'node:https';
-import { isIPv6 } from 'node:net';
 
 /** Maximum size of a body, unless the route sets its own `bodyLimit`. */
 const MAX_BODY_BYTES = 1024 * 1024;

@@ -1,8 +1,3 @@
-import { apiDeps } from '../../../test/support/http/api.ts';
-import { TEST_CERT, TEST_KEY } from '../../../test/support/http/certificate.ts';
-import { listening } from '../../../test/support/http/listen.ts';
-import { loadConfig } from '../config.ts';
-import { closeWithin, createServer } from './server.ts';
 import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import http from 'node:http';
@@ -10,6 +5,11 @@ import net from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import { apiDeps } from '../../../test/support/http/api.ts';
+import { TEST_CERT, TEST_KEY } from '../../../test/support/http/certificate.ts';
+import { listening } from '../../../test/support/http/listen.ts';
+import { loadConfig } from '../config.ts';
+import { closeWithin, createServer } from './server.ts';
 
 /** A server whose GET /slow responds on command, and reports its arrival. */
 function slowServer() {

@@ -1,10 +1,10 @@
-import { apiDeps } from '../../../test/support/http/api.ts';
-import { listening } from '../../../test/support/http/listen.ts';
-import { openRequest, type OpenRequest } from '../../../test/support/http/open-request.ts';
-import { until } from '../../../test/support/until.ts';
-import { createServer } from './server.ts';
 import type { Socket } from 'node:net';
 import { expect, onTestFinished, test, vi } from 'vitest';
+import { apiDeps } from '../../../test/support/http/api.ts';
+import { listening } from '../../../test/support/http/listen.ts';
+import { type OpenRequest, openRequest } from '../../../test/support/http/open-request.ts';
+import { until } from '../../../test/support/until.ts';
+import { createServer } from './server.ts';
 
 /** A server with a manual clock, and a function that sends a POST to it. */
 async function stoppedServer() {

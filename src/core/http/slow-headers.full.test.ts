@@ -1,8 +1,8 @@
+import { expect, test } from 'vitest';
 import { apiDeps } from '../../../test/support/http/api.ts';
 import { listening } from '../../../test/support/http/listen.ts';
 import { openRequest } from '../../../test/support/http/open-request.ts';
 import { createServer } from './server.ts';
-import { expect, test } from 'vitest';
 
 test('a connection whose headers drip is ended after fifteen seconds, like one that sends nothing', async () => {
   await using server = await listening(createServer(apiDeps()));

@@ -1,7 +1,7 @@
+import { afterAll, expect, test } from 'vitest';
 import { apiDeps } from '../../../test/support/http/api.ts';
 import { requireAnyScope, requireCredentials, requireOperator, requireScope, type StepUp } from './auth.ts';
 import { createServer } from './server.ts';
-import { afterAll, expect, test } from 'vitest';
 
 const app = createServer(apiDeps());
 afterAll(() => app.close());

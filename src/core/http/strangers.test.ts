@@ -1,3 +1,5 @@
+import { Type } from 'typebox';
+import { expect, onTestFinished, test } from 'vitest';
 import { apiDeps } from '../../../test/support/http/api.ts';
 import { listening } from '../../../test/support/http/listen.ts';
 import { openRequest } from '../../../test/support/http/open-request.ts';
@@ -5,8 +7,6 @@ import { AppError } from '../errors.ts';
 import { authentication } from './auth.ts';
 import { createServer } from './server.ts';
 import { DOOR_BODY_BYTES } from './strangers.ts';
-import { Type } from 'typebox';
-import { expect, onTestFinished, test } from 'vitest';
 
 const KEY = 'right';
 const actor = { accountId: 1 };

@@ -1,13 +1,13 @@
+import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
+import { Counter, type Registry } from 'prom-client';
 import { networkOf } from '../address.ts';
 import type { Config } from '../config.ts';
 import { AppError } from '../errors.ts';
 import { createFairBudget, createRateLimiter, type Rate } from '../limits.ts';
 import type { Metrics } from '../metrics.ts';
 import type { App } from './app.ts';
-import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
-import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
-import { Counter, type Registry } from 'prom-client';
 
 declare module 'fastify' {
   interface FastifyContextConfig {

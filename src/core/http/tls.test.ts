@@ -1,9 +1,3 @@
-import { apiDeps } from '../../../test/support/http/api.ts';
-import { TEST_CERT, TEST_KEY } from '../../../test/support/http/certificate.ts';
-import { listening } from '../../../test/support/http/listen.ts';
-import { type Config, loadConfig } from '../config.ts';
-import { createLog } from '../log.ts';
-import { createServer, listen, originOf } from './server.ts';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
 import https from 'node:https';
@@ -11,6 +5,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import tls from 'node:tls';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { apiDeps } from '../../../test/support/http/api.ts';
+import { TEST_CERT, TEST_KEY } from '../../../test/support/http/certificate.ts';
+import { listening } from '../../../test/support/http/listen.ts';
+import { type Config, loadConfig } from '../config.ts';
+import { createLog } from '../log.ts';
+import { createServer, listen, originOf } from './server.ts';
 
 let dir: string;
 let config: Config;

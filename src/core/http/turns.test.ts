@@ -1,13 +1,13 @@
+import net from 'node:net';
+import { promisify } from 'node:util';
+import { Type } from 'typebox';
+import { expect, onTestFinished, test } from 'vitest';
 import { apiDeps } from '../../../test/support/http/api.ts';
 import { listening } from '../../../test/support/http/listen.ts';
 import { openRequest } from '../../../test/support/http/open-request.ts';
 import { until } from '../../../test/support/until.ts';
 import { authentication } from './auth.ts';
 import { createServer } from './server.ts';
-import net from 'node:net';
-import { promisify } from 'node:util';
-import { Type } from 'typebox';
-import { expect, onTestFinished, test } from 'vitest';
 
 const LARGE = JSON.stringify({ text: 'x'.repeat(64 * 1024) });
 

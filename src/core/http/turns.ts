@@ -1,3 +1,6 @@
+import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
+import { LRUCache } from 'lru-cache';
+import { Gauge } from 'prom-client';
 import { createLoopWatch } from '../background.ts';
 import { AppError } from '../errors.ts';
 import { createFairQueue, type FairQueue, type Slot } from '../fair-queue.ts';
@@ -5,9 +8,6 @@ import type { AppLog } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 import { isRecord } from '../schema.ts';
 import { type App, routeOf } from './app.ts';
-import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
-import { LRUCache } from 'lru-cache';
-import { Gauge } from 'prom-client';
 
 declare module 'fastify' {
   interface FastifyContextConfig {

@@ -1,6 +1,6 @@
-import { findUnknownFields, MAX_UNKNOWN } from './unknown-fields.ts';
 import { Type } from 'typebox';
 import { describe, expect, test } from 'vitest';
+import { findUnknownFields, MAX_UNKNOWN } from './unknown-fields.ts';
 
 const Text = Type.Object({ type: Type.Literal('TEXT'), text: Type.String() });
 const Place = Type.Object({ type: Type.Literal('PLACE'), latitude: Type.Number(), name: Type.Optional(Type.String()) });

@@ -1,7 +1,7 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { invalidFields } from '../errors.ts';
 import { isRecord } from '../schema.ts';
 import type { App } from './app.ts';
-import type { FastifyReply, FastifyRequest } from 'fastify';
 
 /**
  * A field of a request that its schema does not have: its path, as `messages[0].sendr`, and the name that was probably

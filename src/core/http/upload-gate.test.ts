@@ -1,3 +1,6 @@
+import { type AddressInfo, connect, type Socket } from 'node:net';
+import multipart from '@fastify/multipart';
+import { expect, test } from 'vitest';
 import { apiDeps } from '../../../test/support/http/api.ts';
 import { temporaryFolder } from '../../../test/support/temporary-folder.ts';
 import { openTemporaryFile } from '../storage.ts';
@@ -10,9 +13,6 @@ import {
   type UploadGateOptions,
 } from './files.ts';
 import { createServer } from './server.ts';
-import multipart from '@fastify/multipart';
-import { type AddressInfo, connect, type Socket } from 'node:net';
-import { expect, test } from 'vitest';
 
 const SECOND_OF_OCTETS = 32 * 1024;
 

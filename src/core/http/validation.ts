@@ -1,11 +1,11 @@
-import { AppError, type FieldError } from '../errors.ts';
-import { isUuid } from '../ids.ts';
-import { isRecord } from '../schema.ts';
 import { Ajv, type ErrorObject, type Options, type ValidateFunction } from 'ajv';
 import ajvFormats from 'ajv-formats';
 import type { FastifyRequest, FastifySchemaCompiler } from 'fastify';
 import { type Static, type TObject, Type } from 'typebox';
 import { Value } from 'typebox/value';
+import { AppError, type FieldError } from '../errors.ts';
+import { isUuid } from '../ids.ts';
+import { isRecord } from '../schema.ts';
 
 /**
  * Corrects the case of words in a document that a schema rejected: `text` becomes `TEXT` where the schema has a list of

@@ -1,9 +1,9 @@
+import { Type } from 'typebox';
+import { expect, test } from 'vitest';
 import { apiDeps } from '../../../test/support/http/api.ts';
 import type { App } from './app.ts';
 import { createServer } from './server.ts';
 import { noteFormFields } from './unknown-fields.ts';
-import { Type } from 'typebox';
-import { expect, test } from 'vitest';
 
 const app = createServer(apiDeps());
 app.register(async (scope: App) => {

@@ -1,6 +1,6 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { isRecord } from '../../../src/core/schema.ts';
 import type { Caller, Step } from './step.ts';
-import { setTimeout as delay } from 'node:timers/promises';
 
 /** An operation of the description, as far as requests are made from it. */
 export type Operation = {

@@ -1,10 +1,10 @@
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { removeDataDir } from '../data-dir.ts';
+import { freePort } from '../free-port.ts';
 import { TEST_CERT } from '../http/certificate.ts';
 import { startNameServer } from '../http/name-server.ts';
 import { startReceiver } from '../http/receiver.ts';
-import { freePort } from '../free-port.ts';
 import { startServeProcess } from '../serve-process.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import type { Stage } from './play.ts';

@@ -1,3 +1,4 @@
+import type { Pool } from 'pg';
 import { createAuthenticator } from '../../../src/accounts/authenticate.ts';
 import { campaignRoutes } from '../../../src/campaigns/routes.ts';
 import { listRoutes } from '../../../src/contacts/list-routes.ts';
@@ -19,7 +20,6 @@ import { NO_SENDER_RULES } from '../../../src/routing/sender-rules.ts';
 import { createTestDatabase } from '../database.ts';
 import { apiDeps } from '../http/api.ts';
 import { type Method, newKey, PG, serveRoutes } from '../http/routes.ts';
-import type { Pool } from 'pg';
 
 /**
  * Serves the routes of campaigns, lists and contacts on a database of their own, with a route for every number and no

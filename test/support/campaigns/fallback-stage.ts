@@ -1,3 +1,4 @@
+import type { Pool } from 'pg';
 import type { Outcome } from '../../../src/channels/carrier.ts';
 import { exec, many, one, sql } from '../../../src/core/db/query.ts';
 import { transaction } from '../../../src/core/db/transaction.ts';
@@ -7,13 +8,12 @@ import type { Job } from '../../../src/dispatch/held.ts';
 import type { Waker } from '../../../src/dispatch/pump.ts';
 import { type Accept, createAccept } from '../../../src/messages/accept.ts';
 import { endMessages } from '../../../src/messages/end.ts';
-import type { Hop } from '../../../src/messages/fallback-store.ts';
 import { createFallbackPoller, type Revoke } from '../../../src/messages/fallback.ts';
+import type { Hop } from '../../../src/messages/fallback-store.ts';
 import type { Draft } from '../../../src/messages/read-send.ts';
 import { settleOutcomes } from '../../../src/messages/settle.ts';
 import { actor, draft, freeOver } from '../drafts.ts';
 import { createAccountWithCredit } from '../money.ts';
-import type { Pool } from 'pg';
 
 export const PRICE_MICROS = 10_000;
 const IDLE: Waker = { wake() {}, wakeHere() {}, setShared() {}, onWake: () => () => {} };

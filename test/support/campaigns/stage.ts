@@ -1,7 +1,8 @@
+import type { Pool } from 'pg';
 import type { SendingMode } from '../../../src/campaigns/audience.ts';
 import { type CampaignRunner, createCampaignRunner } from '../../../src/campaigns/runner.ts';
 import type { Outcome } from '../../../src/channels/carrier.ts';
-import { type Channel, CHANNELS } from '../../../src/core/channels.ts';
+import { CHANNELS, type Channel } from '../../../src/core/channels.ts';
 import { type Db, exec, many, one, sql } from '../../../src/core/db/query.ts';
 import { transaction } from '../../../src/core/db/transaction.ts';
 import { silentLog } from '../../../src/core/log.ts';
@@ -19,7 +20,6 @@ import { NO_SENDER_RULES, type SenderRules } from '../../../src/routing/sender-r
 import { insertTemplate } from '../../../src/templates/store.ts';
 import { freeOver } from '../drafts.ts';
 import { createAccountWithCredit } from '../money.ts';
-import type { Pool } from 'pg';
 
 export const PRICE_MICROS = 10_000;
 

@@ -1,5 +1,5 @@
-import type { Carrier, CarrierHost, Outcome, Receipt, Submission } from '../../../src/channels/carrier.ts';
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import type { Carrier, CarrierHost, Outcome, Receipt, Submission } from '../../../src/channels/carrier.ts';
 
 /** The other end of a carrier, as the suite needs it: it records the submits and answers as instructed. */
 export type ConformancePeer = {

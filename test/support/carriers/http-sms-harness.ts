@@ -1,3 +1,4 @@
+import { expect, onTestFinished, test } from 'vitest';
 import type { Carrier, Submission } from '../../../src/channels/carrier.ts';
 import {
   type CallbackRequest,
@@ -9,9 +10,8 @@ import type { PresetName } from '../../../src/channels/http-sms/presets/presets.
 import { parseHttpSmsSecrets, parseHttpSmsSettings, resolveSettings } from '../../../src/channels/http-sms/settings.ts';
 import type { Timing } from '../../../src/channels/http-sms/submit.ts';
 import { type SandboxAnswer, type SandboxRequest, startServer } from '../../../src/sandbox/http-server.ts';
-import { carrierConformance, type ConformancePeer } from './conformance.ts';
+import { type ConformancePeer, carrierConformance } from './conformance.ts';
 import { createTestHost, submission, until } from './smpp-harness.ts';
-import { expect, onTestFinished, test } from 'vitest';
 
 /** Delays that are short enough for tests, in the proportions of the carrier's. */
 export const FAST: Timing = { laterMs: 50, resendMs: 10, refusedMs: 60, probeBaseMs: 10, probeMaxMs: 100 };

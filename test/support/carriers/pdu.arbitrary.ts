@@ -1,5 +1,5 @@
-import type { CommandName, Message, Pdu, PduOf } from '../../../src/smpp/pdu.ts';
 import fc from 'fast-check';
+import type { CommandName, Message, Pdu, PduOf } from '../../../src/smpp/pdu.ts';
 
 // Values for property tests: every PDU that the encoder accepts. Without `size: 'max'` fast-check generates about ten
 // entries, whatever the maximum is.

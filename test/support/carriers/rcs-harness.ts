@@ -1,9 +1,9 @@
+import { onTestFinished, vi } from 'vitest';
 import type { Carrier, CarrierHost, Submission } from '../../../src/channels/carrier.ts';
 import { createRcsCarrier } from '../../../src/channels/rcs/carrier.ts';
 import { parseRcsSettings, type RcsSecrets, type RcsSettings } from '../../../src/channels/rcs/settings.ts';
 import type { RbmScript } from '../../../src/sandbox/rbm-script.ts';
 import { type SandboxRbm, type SandboxRbmOptions, startSandboxRbm } from '../../../src/sandbox/rbm-server.ts';
-import { onTestFinished, vi } from 'vitest';
 
 /** A timeout for tests that wait for it; other tests must not reach theirs, however busy the machine is. */
 export const QUICK = { requestTimeoutSeconds: 0.3 };

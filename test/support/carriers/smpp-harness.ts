@@ -1,9 +1,9 @@
+import { onTestFinished, vi } from 'vitest';
 import type { Carrier, CarrierHost, Inbound, Outcome, Receipt, Submission } from '../../../src/channels/carrier.ts';
 import { createSmppCarrier } from '../../../src/channels/smpp/carrier.ts';
 import type { Timing } from '../../../src/channels/smpp/session.ts';
 import { parseSmppSettings } from '../../../src/channels/smpp/settings.ts';
 import { type Script, type ScriptedPeer, startScriptedPeer } from './smpp-scripted-peer.ts';
-import { onTestFinished, vi } from 'vitest';
 
 export type TestHost = CarrierHost & {
   readonly receipts: Receipt[];

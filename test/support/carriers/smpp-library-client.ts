@@ -1,7 +1,7 @@
-import { type SandboxOptions, type SandboxSmsc, startSandboxSmsc } from '../../../src/sandbox/smsc.ts';
 import { once } from 'node:events';
 import { createRequire } from 'node:module';
 import { onTestFinished } from 'vitest';
+import { type SandboxOptions, type SandboxSmsc, startSandboxSmsc } from '../../../src/sandbox/smsc.ts';
 
 /** A PDU of the npm library smpp 0.5.1, an independent SMPP client without types; only the parts that the tests use. */
 export type LibraryPdu = {

@@ -1,7 +1,7 @@
-import { STATUS } from '../../../src/smpp/status.ts';
-import type { ConformancePeer } from './conformance.ts';
 import { type EventEmitter, once } from 'node:events';
 import { createRequire } from 'node:module';
+import { STATUS } from '../../../src/smpp/status.ts';
+import type { ConformancePeer } from './conformance.ts';
 
 // The npm package smpp has no types and is only used as an independent peer; these types cover the parts in use.
 type LibraryPdu = {

@@ -1,9 +1,9 @@
-import { createFrameReader } from '../../../src/smpp/link.ts';
-import { COMMAND, decodePdu, EMPTY_MESSAGE, encodePdu, type Pdu, type PduOf } from '../../../src/smpp/pdu.ts';
-import { NO_TLVS } from '../../../src/smpp/wire.ts';
 import { once } from 'node:events';
 import net from 'node:net';
 import tls from 'node:tls';
+import { createFrameReader } from '../../../src/smpp/link.ts';
+import { COMMAND, decodePdu, EMPTY_MESSAGE, encodePdu, type Pdu, type PduOf } from '../../../src/smpp/pdu.ts';
+import { NO_TLVS } from '../../../src/smpp/wire.ts';
 
 /** One client connection of the peer. */
 export type Link = {

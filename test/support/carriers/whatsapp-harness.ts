@@ -1,3 +1,4 @@
+import { onTestFinished } from 'vitest';
 import type { Carrier, Submission } from '../../../src/channels/carrier.ts';
 import { createWhatsappCarrier, type Timing } from '../../../src/channels/whatsapp/carrier.ts';
 import {
@@ -9,7 +10,6 @@ import {
 import { type SandboxGraph, type SandboxGraphOptions, startSandboxGraph } from '../../../src/sandbox/graph-server.ts';
 import { type SandboxAnswer, startServer } from '../../../src/sandbox/http-server.ts';
 import { createTestHost, submission, type TestHost, until } from './smpp-harness.ts';
-import { onTestFinished } from 'vitest';
 
 /** Delays that are short enough for tests, in the proportions of the carrier's. */
 export const FAST: Timing = {

@@ -1,8 +1,3 @@
-import { findBinaries, findServerUser, type ServerUser } from '../../../src/core/db/embedded-settings.ts';
-import { freePort } from '../free-port.ts';
-import { temporaryFolder } from '../temporary-folder.ts';
-import { loadComposeFile, ROOT, type Service } from './compose-file.ts';
-import { startVersionProxy } from './version-proxy.ts';
 import { execFile, spawn, spawnSync } from 'node:child_process';
 import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
@@ -12,6 +7,11 @@ import { dirname, join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import pg from 'pg';
+import { findBinaries, findServerUser, type ServerUser } from '../../../src/core/db/embedded-settings.ts';
+import { freePort } from '../free-port.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
+import { loadComposeFile, ROOT, type Service } from './compose-file.ts';
+import { startVersionProxy } from './version-proxy.ts';
 
 const run = promisify(execFile);
 

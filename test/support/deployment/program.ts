@@ -1,8 +1,8 @@
+import { readFileSync } from 'node:fs';
 import { COMMANDS } from '../../../src/commands.ts';
 import { runCommand } from '../../../src/core/cli.ts';
 import { type Config, loadConfig } from '../../../src/core/config.ts';
 import { KEYS } from '../../../src/core/settings.ts';
-import { readFileSync } from 'node:fs';
 
 // What files of deployment say about the program, compared with the program.
 

@@ -1,5 +1,5 @@
-import { parseEnvFile } from '../../../src/core/env-file.ts';
 import { readFileSync } from 'node:fs';
+import { parseEnvFile } from '../../../src/core/env-file.ts';
 
 /** Reads the settings of a unit file. Sections are not told apart, and of a setting that occurs again the last one counts. */
 export function readUnit(file: string): ReadonlyMap<string, string> {

@@ -1,9 +1,9 @@
-import { findStorageFault } from '../../../src/core/open-storage.ts';
-import { createS3Storage } from '../../../src/core/storage-s3.ts';
-import { type S3Server, startS3 } from './s3.ts';
 import { GetObjectCommand, PutObjectCommand } from '@aws-sdk/client-s3';
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { findStorageFault } from '../../../src/core/open-storage.ts';
+import { createS3Storage } from '../../../src/core/storage-s3.ts';
+import { type S3Server, startS3 } from './s3.ts';
 
 const KEY = "a folder/it's (1).txt";
 const AT = { Bucket: 'files', Key: KEY };

@@ -1,12 +1,12 @@
-import type { Config } from '../../../src/core/config.ts';
-import { temporaryFolder } from '../temporary-folder.ts';
-import { checkSignature } from './s3-signature.ts';
-import { ListObjectsV2Command, S3Client } from '@aws-sdk/client-s3';
 import { once } from 'node:events';
 import { rm } from 'node:fs/promises';
 import http from 'node:http';
 import { buffer } from 'node:stream/consumers';
+import { ListObjectsV2Command, S3Client } from '@aws-sdk/client-s3';
 import S3rver from 's3rver';
+import type { Config } from '../../../src/core/config.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
+import { checkSignature } from './s3-signature.ts';
 
 export type S3Server = AsyncDisposable & {
   /** Settings for `createS3Storage`, with an empty bucket. */

@@ -1,3 +1,4 @@
+import pg from 'pg';
 import type { ApiDeps } from '../../../src/api.ts';
 import { loadConfig } from '../../../src/core/config.ts';
 import { createReports } from '../../../src/core/db/reports.ts';
@@ -11,7 +12,6 @@ import { systemClock } from '../../../src/core/time.ts';
 import { NO_WAY } from '../../../src/routing/choice.ts';
 import { NO_NETWORKS } from '../../../src/routing/number-lookups.ts';
 import { NO_SENDER_RULES } from '../../../src/routing/sender-rules.ts';
-import pg from 'pg';
 
 const refuse = () => Promise.reject(new AppError('unauthenticated'));
 

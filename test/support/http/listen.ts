@@ -1,6 +1,6 @@
-import type { App } from '../../../src/core/http/app.ts';
 import { once } from 'node:events';
 import net from 'node:net';
+import type { App } from '../../../src/core/http/app.ts';
 
 /** Listens with the app on a free port of this machine until the scope ends (`await using`). */
 export async function listening(app: App): Promise<{ port: number; url: string } & AsyncDisposable> {

@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
 import { createServer as createDoor, type Socket } from 'node:net';
-import { TEST_CERT, TEST_KEY } from './certificate.ts';
 import { until } from '../until.ts';
+import { TEST_CERT, TEST_KEY } from './certificate.ts';
 
 /** How a receiver answers: properly, possibly after a delay, or with one of the bad manners below. */
 export type ReceiverAnswer = {

@@ -1,8 +1,9 @@
+import type { Pool } from 'pg';
 import { createKey } from '../../../src/accounts/api-keys.ts';
 import { operatorAuthor } from '../../../src/accounts/audit.ts';
 import { createAuthenticator } from '../../../src/accounts/authenticate.ts';
 import type { ApiDeps } from '../../../src/api.ts';
-import { type Scope, SCOPES } from '../../../src/core/actor.ts';
+import { SCOPES, type Scope } from '../../../src/core/actor.ts';
 import { transaction } from '../../../src/core/db/transaction.ts';
 import type { App } from '../../../src/core/http/app.ts';
 import { authentication } from '../../../src/core/http/auth.ts';
@@ -12,7 +13,6 @@ import { silentLog } from '../../../src/core/log.ts';
 import { createAccount, type NewAccount } from '../../../src/operate/account-commands.ts';
 import { createTestDatabase } from '../database.ts';
 import { apiDeps } from './api.ts';
-import type { Pool } from 'pg';
 
 export const PG = '/api/partner-gateway/v1';
 

@@ -1,6 +1,6 @@
 import { apiKeyRoutes } from '../../../src/accounts/api-key-routes.ts';
-import { auditRoutes } from '../../../src/accounts/audit-routes.ts';
 import { operatorAuthor } from '../../../src/accounts/audit.ts';
+import { auditRoutes } from '../../../src/accounts/audit-routes.ts';
 import { type Authenticator, createAuthenticator } from '../../../src/accounts/authenticate.ts';
 import { hashed } from '../../../src/accounts/password.ts';
 import { secondFactorRoutes } from '../../../src/accounts/second-factor-routes.ts';

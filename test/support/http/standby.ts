@@ -1,6 +1,6 @@
+import type { Pool } from 'pg';
 import type { Reports } from '../../../src/core/db/reports.ts';
 import { tenant } from '../../../src/core/db/transaction.ts';
-import type { Pool } from 'pg';
 
 /** Reports as if they came from a standby that is a quarter of a second behind. */
 export const standbyReports = (pool: () => Pool): Reports => ({

@@ -1,14 +1,14 @@
+import type { Pool } from 'pg';
 import { openWorkerSession, type WorkerSession } from '../../../src/core/db/worker-session.ts';
 import { silentLog } from '../../../src/core/log.ts';
-import { createPoster } from '../../../src/core/outbound-post.ts';
 import { createGuard } from '../../../src/core/outbound.ts';
+import { createPoster } from '../../../src/core/outbound-post.ts';
 import { createSecretKey } from '../../../src/core/secrets.ts';
 import { type Deliveries, startDeliveries } from '../../../src/webhooks/deliver.ts';
 import { insertEndpoint, sealSecret } from '../../../src/webhooks/endpoints.ts';
 import { makeSecret } from '../../../src/webhooks/send.ts';
 import type { TestDatabase } from '../database.ts';
 import { TEST_CERT } from './certificate.ts';
-import type { Pool } from 'pg';
 
 /** The key that encrypts the webhook secrets of tests. */
 const WEBHOOK_KEY = createSecretKey(Buffer.alloc(32, 7));

@@ -1,5 +1,5 @@
-import type { SubmitEntry } from '../../../src/sandbox/smsc-ledger.ts';
 import { type SandboxOptions, type SandboxSmsc, startSandboxSmsc } from '../../../src/sandbox/smsc.ts';
+import type { SubmitEntry } from '../../../src/sandbox/smsc-ledger.ts';
 import { until } from '../until.ts';
 import { type Checks, ensure } from './checks.ts';
 import { COMMAND, type Relay, startRelay } from './relay.ts';

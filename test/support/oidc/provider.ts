@@ -1,7 +1,6 @@
-import { sign } from 'node:crypto';
+import { generateKeyPairSync, sign } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import https from 'node:https';
-import { generateKeyPairSync } from 'node:crypto';
 import Provider, { type Configuration, type JWK } from 'oidc-provider';
 import { TEST_CERT, TEST_KEY } from '../http/certificate.ts';
 

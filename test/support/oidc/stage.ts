@@ -1,11 +1,11 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { TEST_CERT } from '../http/certificate.ts';
 import { startNameServer } from '../http/name-server.ts';
-import { OWN_PAGES } from '../http/session-stage.ts';
 import { PG } from '../http/routes.ts';
+import { OWN_PAGES } from '../http/session-stage.ts';
 import { startTestProgram } from '../program.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
-import { TEST_CERT } from '../http/certificate.ts';
 import { followTo } from './browser.ts';
 import { CLIENT, startProvider } from './provider.ts';
 

@@ -1,9 +1,3 @@
-import { findServer, stopServer } from '../../../src/core/db/embedded-process.ts';
-import { findBinaries, findServerUser, type ServerUser } from '../../../src/core/db/embedded-settings.ts';
-import { isInstalled } from '../installed.ts';
-import { temporaryFolder } from '../temporary-folder.ts';
-import { until } from '../until.ts';
-import { makeBinDir } from './tools.ts';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
@@ -11,6 +5,12 @@ import { createWriteStream } from 'node:fs';
 import { chmod, chown, copyFile, mkdir, rm, writeFile } from 'node:fs/promises';
 import net from 'node:net';
 import { join } from 'node:path';
+import { findServer, stopServer } from '../../../src/core/db/embedded-process.ts';
+import { findBinaries, findServerUser, type ServerUser } from '../../../src/core/db/embedded-settings.ts';
+import { isInstalled } from '../installed.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
+import { until } from '../until.ts';
+import { makeBinDir } from './tools.ts';
 
 /** Returns why there can be no cluster, or undefined if there can. */
 export const patroniIsMissing = (): string | undefined =>

@@ -1,3 +1,4 @@
+import { expect, test } from 'vitest';
 import {
   carrierFacing,
   FORGED,
@@ -6,7 +7,6 @@ import {
   readCallback,
 } from '../../../../test/support/carriers/http-sms-harness.ts';
 import { signForAws } from '../request.ts';
-import { expect, test } from 'vitest';
 
 // Responses and events as docs.aws.amazon.com has them (apireference_smsvoicev2,
 // userguide/configuration-sets-event-format).

@@ -1,3 +1,5 @@
+import { createHash, createHmac } from 'node:crypto';
+import { expect, test } from 'vitest';
 import {
   carrierFacing,
   FORGED,
@@ -5,8 +7,6 @@ import {
   presetConformance,
   readCallback,
 } from '../../../../test/support/carriers/http-sms-harness.ts';
-import { createHash, createHmac } from 'node:crypto';
-import { expect, test } from 'vitest';
 
 // Responses and the signature as docs.bird.com shows them (channels-api/api-reference,
 // verifying-a-webhook-subscription); the members of an event as public code reads them.

@@ -1,3 +1,4 @@
+import { expect, test } from 'vitest';
 import {
   carrierFacing,
   FORGED,
@@ -6,7 +7,6 @@ import {
   readCallback,
 } from '../../../../test/support/carriers/http-sms-harness.ts';
 import { makeSecret, signedHeaders, timestampOf } from '../../../webhooks/send.ts';
-import { expect, test } from 'vitest';
 
 // Responses and events as docs/api.md and docs/openapi.json of this repository have them.
 

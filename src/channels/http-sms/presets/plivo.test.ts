@@ -1,3 +1,5 @@
+import { createHmac } from 'node:crypto';
+import { expect, test } from 'vitest';
 import {
   carrierFacing,
   FORGED,
@@ -5,8 +7,6 @@ import {
   presetConformance,
   readCallback,
 } from '../../../../test/support/carriers/http-sms-harness.ts';
-import { createHmac } from 'node:crypto';
-import { expect, test } from 'vitest';
 
 // Responses and callbacks as plivo.com/docs/messaging shows them; the signature as Plivo's SDKs compute it (V3).
 

@@ -1,3 +1,4 @@
+import { expect, test } from 'vitest';
 import {
   carrierFacing,
   FORGED,
@@ -5,7 +6,6 @@ import {
   presetConformance,
   readCallback,
 } from '../../../../test/support/carriers/http-sms-harness.ts';
-import { expect, test } from 'vitest';
 
 // Responses and callbacks as developers.sinch.com/docs/sms/api-reference and Sinch's own SDKs have them.
 

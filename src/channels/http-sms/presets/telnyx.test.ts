@@ -1,3 +1,5 @@
+import { generateKeyPairSync, sign } from 'node:crypto';
+import { expect, test } from 'vitest';
 import {
   carrierFacing,
   FORGED,
@@ -5,8 +7,6 @@ import {
   presetConformance,
   readCallback,
 } from '../../../../test/support/carriers/http-sms-harness.ts';
-import { generateKeyPairSync, sign } from 'node:crypto';
-import { expect, test } from 'vitest';
 
 // Responses and callbacks as developers.telnyx.com shows them (api-reference/messages/send-a-message,
 // api-reference/callbacks/delivery-update and inbound-message).

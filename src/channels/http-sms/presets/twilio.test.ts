@@ -1,3 +1,5 @@
+import { createHmac } from 'node:crypto';
+import { expect, test } from 'vitest';
 import {
   carrierFacing,
   FORGED,
@@ -6,8 +8,6 @@ import {
   readCallback,
 } from '../../../../test/support/carriers/http-sms-harness.ts';
 import type { SandboxRequest } from '../../../sandbox/http-server.ts';
-import { createHmac } from 'node:crypto';
-import { expect, test } from 'vitest';
 
 // Responses as twilio.com/docs/messaging/api/message-resource and twilio.com/docs/usage/twilios-response show them;
 // callbacks as twilio.com/docs/messaging/guides/track-outbound-message-status and …/webhook-request have them.

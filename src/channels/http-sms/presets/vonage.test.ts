@@ -1,3 +1,4 @@
+import { expect, test } from 'vitest';
 import {
   carrierFacing,
   FORGED,
@@ -6,7 +7,6 @@ import {
   readCallback,
 } from '../../../../test/support/carriers/http-sms-harness.ts';
 import type { SandboxRequest } from '../../../sandbox/http-server.ts';
-import { expect, test } from 'vitest';
 
 // Responses and callbacks as developer.vonage.com/messaging/sms shows them (guides troubleshooting-sms,
 // delivery-receipts, inbound-sms).

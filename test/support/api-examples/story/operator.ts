@@ -1,4 +1,4 @@
-import { from, type Step, step as make } from '../step.ts';
+import { from, step as make, type Step } from '../step.ts';
 
 const step = (operation: string, rest: Omit<Step, 'operation'> = {}): Step => make(operation, { as: 'user', ...rest });
 

@@ -1,6 +1,6 @@
 import { bindLibrary, textOf } from '../../carriers/smpp-library-client.ts';
-import type { EsmePeer } from '../esme-checks.ts';
 import { ensure } from '../checks.ts';
+import type { EsmePeer } from '../esme-checks.ts';
 
 const BINDS = { trx: 'transceiver', tx: 'transmitter', rx: 'receiver', 'tx+rx': 'transceiver' } as const;
 const ESME_RTHROTTLED = 0x58;
