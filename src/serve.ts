@@ -111,11 +111,13 @@ async function open(
   const routing = await openRouting(base);
   const waker = createWaker(base.pool);
   const recentMessages = roles.worker ? createRecentMessages() : null;
+  const accept = createAccept({ pool: base.pool, tables: routing.tables, waker, recentMessages, tracing });
   stopping.signal.throwIfAborted();
-  if (recentMessages) await openWorker(base, { waker, recentMessages, routing, sandbox: apps !== undefined, tracing });
+  const sending = { waker, accept, routing, tracing };
+  if (recentMessages) await openWorker(base, { ...sending, recentMessages, sandbox: apps !== undefined });
   else await runWithoutWorker(base, routing);
   stopping.signal.throwIfAborted();
-  const parts = { waker, recentMessages, routing, sandbox, member, metrics, tracing };
+  const parts = { accept, routing, sandbox, member, metrics, tracing };
   const address = roles.api ? await openApi(base, parts) : null;
   return { address, health: roles.api ? null : await openHealth(base, metrics), demo };
 }
@@ -163,6 +165,7 @@ async function openRouting({ config, pool, log, secretKey, outbound, onStop }: B
 
 type WorkerParts = {
   readonly waker: Waker;
+  readonly accept: Accept;
   readonly recentMessages: RecentMessages;
   readonly routing: Routing;
   readonly sandbox: boolean;
@@ -171,11 +174,12 @@ type WorkerParts = {
 
 async function openWorker(
   { onStop, ...base }: Base,
-  { waker, recentMessages, routing, sandbox, tracing }: WorkerParts,
+  { waker, accept, recentMessages, routing, sandbox, tracing }: WorkerParts,
 ): Promise<void> {
   const worker = await startWorker({
     ...base,
     waker,
+    accept,
     recentMessages,
     tables: routing.tables,
     costs: routing.costs,
@@ -202,9 +206,7 @@ async function runWithoutWorker(base: Base, { reloadSoon }: Routing): Promise<vo
 }
 
 type ApiParts = {
-  readonly waker: Waker;
-  /** Null in a process without pumps. */
-  readonly recentMessages: RecentMessages | null;
+  readonly accept: Accept;
   readonly routing: Routing;
   readonly sandbox: Sandbox | null;
   readonly member: Member | undefined;
@@ -214,7 +216,7 @@ type ApiParts = {
 
 async function openApi(
   { config, connectionString, pool, log, secretKey, outbound: outlet, storage, links, onStop }: Base,
-  { waker, recentMessages, routing, sandbox, member, metrics, tracing }: ApiParts,
+  { accept, routing, sandbox, member, metrics, tracing }: ApiParts,
 ): Promise<string> {
   const { authenticate, checkPassword, signInLimits, loginLimits, close, ...counts } = createAuthenticator({
     pool,
@@ -239,7 +241,6 @@ async function openApi(
   const { tables, receivers } = routing;
   const reports = createReports({ pool, standbysUrl: config.databaseUrlRead, log });
   onStop('standbys', reports.close);
-  const accept = createAccept({ pool, tables, waker, recentMessages, tracing });
   const app = buildApi({
     config,
     pool,

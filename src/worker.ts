@@ -29,7 +29,7 @@ import { receiveIntoInbox } from './inbox/receive.ts';
 import { threadAnswers } from './inbox/reply.ts';
 import { inboxTasks } from './inbox/watch.ts';
 import { createMediaLinks, mediaTasks } from './media/store.ts';
-import { createAccept } from './messages/accept.ts';
+import type { Accept } from './messages/accept.ts';
 import { expiryTasks } from './messages/expiry.ts';
 import { fallbackTasks, type Revoke } from './messages/fallback.ts';
 import { createInboundInbox, inboundTasks, type OnInbound } from './messages/inbound.ts';
@@ -70,6 +70,7 @@ type WorkerDeps = {
   readonly waker: Waker;
   /** Messages that this process accepts, for its pumps. */
   readonly recentMessages: RecentMessages;
+  readonly accept: Accept;
   /** The routes, prices and senders, in memory. */
   readonly tables: Lookups;
   /** Charges of carriers, in memory. */
@@ -132,7 +133,6 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
     revoke,
     supervisor,
   };
-  const accept = createAccept(deps);
 
   // Tasks start in this order and are closed in the reverse order, so that the restore guard is closed last.
   const tasks: readonly Task[] = [
@@ -141,14 +141,14 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
     ...receiptTasks(parts),
     ...simulationTasks(parts),
     ...inboundTasks(parts),
-    ...keywordTasks({ ...parts, accept, poster: deps.outbound.poster }),
+    ...keywordTasks({ ...parts, poster: deps.outbound.poster }),
     ...pollingTasks(parts),
     ...dispatchTasks({ ...parts, settle: settleWith(deps.costs, sampler) }),
     ...connectionTasks(parts),
     ...expiryTasks(parts),
     ...scheduleTasks(parts),
     ...campaignTasks(parts),
-    ...fallbackTasks({ ...parts, accept }),
+    ...fallbackTasks(parts),
     ...trafficTasks(parts),
     ...lookupTasks(parts),
     ...qualityTasks({ ...parts, sampler }),
@@ -166,7 +166,7 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
     ...importTasks(parts),
     ...exportTasks(parts),
     ...templateTasks(parts),
-    ...inboxTasks({ ...parts, accept }),
+    ...inboxTasks(parts),
     ...storageTasks(parts),
     ...mediaTasks(parts),
     ...sendingTasks(parts),
