@@ -1,8 +1,8 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { LANGUAGES } from '../src/api/languages.ts';
-import { ACTIONS } from '../src/security/audit/entry.ts';
+import { LANGUAGES } from '../src/api/data.ts';
+import { ACTIONS } from '../src/security/entry.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const TEXTS = join(ROOT, 'web/src/security');

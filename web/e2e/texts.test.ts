@@ -2,7 +2,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { CHECKS } from '../../src/operate/doctor-checks.ts';
-import { LANGUAGES } from '../src/api/languages.ts';
+import { LANGUAGES } from '../src/api/data.ts';
 
 const SRC = join(import.meta.dirname, '../src');
 const features = globSync('*/en.json', { cwd: SRC }).map((file) => dirname(file));
@@ -71,9 +71,11 @@ test('every text that a page names by a literal key exists', () => {
   const known = new Map(features.map((feature) => [feature, new Set(keys(feature, 'en'))]));
   for (const file of globSync('**/*.{ts,tsx}', { cwd: SRC })) {
     const source = readFileSync(join(SRC, file), 'utf8');
-    const own = /useTranslation\('([\w-]+)'\)/.exec(source)?.[1];
-    for (const [, named = ''] of source.matchAll(/\bt\(\s*'([^']+)'/g)) {
-      const [feature = '', key = ''] = named.includes(':') ? named.split(':', 2) : [own ?? '', named];
+    const hooks = [...source.matchAll(/useTranslation\('([\w-]+)'\)/g)];
+    for (const { 1: named = '', index } of source.matchAll(/\bt\(\s*'([^']+)'/g)) {
+      // Each component takes its `t` before it uses it.
+      const own = hooks.findLast((hook) => hook.index < index) ?? hooks[0];
+      const [feature = '', key = ''] = named.includes(':') ? named.split(':', 2) : [own?.[1] ?? '', named];
       if (!known.get(feature)?.has(withoutPlural(key))) missing.push(`${file}: ${feature}:${key}`);
     }
   }

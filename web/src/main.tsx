@@ -1,11 +1,10 @@
-import './app/trusted-types.ts';
-import '@mantine/core/styles.layer.css';
 import './app/global.css';
-import { createRoot } from 'react-dom/client';
-import { applyColorScheme } from './app/color-scheme.ts';
 import { startTexts } from './app/i18n.ts';
-import { Providers } from './app/providers.tsx';
+import { applyColorScheme } from './app/palette.ts';
+import { Providers } from './app/router.tsx';
 import { PAGES } from './pages.ts';
+import '@mantine/core/styles.layer.css';
+import { createRoot } from 'react-dom/client';
 
 applyColorScheme();
 const root = document.getElementById('app');

@@ -41,7 +41,7 @@ const until = (what: string, condition: () => boolean): Promise<void> =>
 
 /**
  * Registers the tests that every carrier must pass, whatever its protocol: the contract of `carrier.ts` and
- * `outcome.ts`.
+ * `carrier.ts`.
  */
 export function carrierConformance<Peer extends ConformancePeer>(subject: ConformanceSubject<Peer>): void {
   describe(`${subject.name} keeps the carrier contract`, () => {

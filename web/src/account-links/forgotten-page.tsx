@@ -2,9 +2,9 @@ import { Button, Stack, Text, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { useTranslation } from 'react-i18next';
 import { useAction } from '../api/action.ts';
-import { api, ok } from '../api/client.ts';
-import { Frame, Problem } from './frame.tsx';
-import { toLanguage } from '../api/languages.ts';
+import { toLanguage } from '../api/data.ts';
+import { api, ok } from '../api/send.ts';
+import { Frame, Problem } from './password-form.tsx';
 
 /** The page on which people ask for a link to a new password. */
 export function Page() {

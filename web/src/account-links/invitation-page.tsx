@@ -2,9 +2,8 @@ import { Loader, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { useAction } from '../api/action.ts';
-import { api, ok } from '../api/client.ts';
-import { Frame, Problem, tokenOfLink } from './frame.tsx';
-import { PasswordForm } from './password-form.tsx';
+import { api, ok } from '../api/send.ts';
+import { Frame, PasswordForm, Problem, tokenOfLink } from './password-form.tsx';
 
 /** The page behind the link of an invitation. */
 export function Page() {

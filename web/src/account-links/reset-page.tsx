@@ -1,9 +1,8 @@
 import { Text } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import { useAction } from '../api/action.ts';
-import { api, ok } from '../api/client.ts';
-import { Frame, tokenOfLink } from './frame.tsx';
-import { PasswordForm } from './password-form.tsx';
+import { api, ok } from '../api/send.ts';
+import { Frame, PasswordForm, tokenOfLink } from './password-form.tsx';
 
 /** The page behind the link to a new password. */
 export function Page() {

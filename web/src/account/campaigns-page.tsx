@@ -3,14 +3,12 @@ import { useForm } from '@mantine/form';
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { useAction } from '../api/action.ts';
-import { api, ok } from '../api/client.ts';
+import { api, ok } from '../api/send.ts';
 import type { Need } from '../api/session.ts';
-import { ErrorState } from '../ui/error-state.tsx';
-import { GuardedButton, useDisabledReason } from '../ui/actions/guarded-button.tsx';
-import { Section } from '../ui/section.tsx';
-import { TableSkeleton } from '../ui/table/table-skeleton.tsx';
-import { AccountFrame } from './account-frame.tsx';
-import { PG, type Policy, policyQuery } from './account.ts';
+import { GuardedButton, useDisabledReason } from '../ui/actions.tsx';
+import { ErrorState, Section } from '../ui/parts.tsx';
+import { TableSkeleton } from '../ui/table-skeleton.tsx';
+import { AccountFrame, PG, type Policy, policyQuery } from './account.tsx';
 
 const NEED: Need = { scope: 'keys', write: true };
 

@@ -1,23 +1,18 @@
-import { SimpleGrid } from '@mantine/core';
+import { SimpleGrid, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { BookUser, Coins, Layers, Receipt, Snowflake } from 'lucide-react';
+import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
-import { useCredit } from '../api/credit.ts';
+import { useCredit } from '../api/data.ts';
 import { useSession } from '../api/session.ts';
-import { DataTable } from '../ui/table/data-table.tsx';
-import { EmptyState } from '../ui/empty-state.tsx';
-import { ErrorState } from '../ui/error-state.tsx';
+import { type Column, DataTable } from '../ui/data-table.tsx';
 import { ChoiceFilter, FilterBar } from '../ui/filter-bar.tsx';
-import { useFormat } from '../ui/values/format.ts';
-import { Money } from '../ui/values/money.tsx';
-import { Num } from '../ui/values/num.tsx';
-import { Section } from '../ui/section.tsx';
-import { Stat } from '../ui/values/stat.tsx';
+import { useFormat } from '../ui/format.ts';
+import { EmptyState, ErrorState, Section } from '../ui/parts.tsx';
 import { choice, listFields, useUrlState } from '../ui/url-state.ts';
-import { useListQuery } from '../ui/table/use-list-query.ts';
-import { AccountFrame } from './account-frame.tsx';
-import { type Entry, KINDS, listEntries, subscriptionQuery } from './account.ts';
-import { useEntryColumns } from './entry-columns.tsx';
+import { useListQuery } from '../ui/use-list-query.ts';
+import { DateTime, Money, Num, Stat, StatusBadge, type Tone } from '../ui/values.tsx';
+import { AccountFrame, type Entry, KINDS, type Kind, listEntries, subscriptionQuery } from './account.tsx';
 
 /** The account page: the plan, the credit and its transactions. */
 export function Page() {
@@ -115,3 +110,67 @@ function Transactions() {
     </Section>
   );
 }
+
+const TONES: Readonly<Record<Kind, Tone>> = { topup: 'good', freeze: 'paused', settle: 'neutral', return: 'progress' };
+
+/** The columns of the credit transactions. `hasBalance`: a list filtered by kind has no balance column. */
+function useEntryColumns(currency: string, hasBalance: boolean): readonly Column<Entry>[] {
+  const { t } = useTranslation('account');
+  return useMemo(() => {
+    const balance: Column<Entry> = {
+      id: 'balance',
+      header: t('column.balance'),
+      align: 'right',
+      cell: (entry) => (entry.balance === null ? '–' : <Money amount={entry.balance} currency={currency} />),
+    };
+    return [
+      {
+        id: 'kind',
+        header: t('column.kind'),
+        phone: 'title',
+        cell: ({ kind }) => <StatusBadge tone={TONES[kind]}>{t(`kind.${kind}`)}</StatusBadge>,
+      },
+      {
+        id: 'amount',
+        header: t('column.amount'),
+        align: 'right',
+        cell: (entry) => <Amount entry={entry} currency={currency} />,
+      },
+      ...(hasBalance ? [balance] : []),
+      {
+        id: 'messages',
+        header: t('column.messages'),
+        align: 'right',
+        cell: ({ kind, messages }) => <Num value={kind === 'topup' ? null : messages} />,
+      },
+      {
+        id: 'reference',
+        header: t('column.reference'),
+        phone: 'none',
+        cell: ({ reference }) => <Reference text={reference} />,
+      },
+      { id: 'at', header: t('column.at'), cell: ({ at }) => <DateTime value={at} show="exact" /> },
+    ];
+  }, [t, currency, hasBalance]);
+}
+
+/** Signed by its effect on the available credit; charging reserved credit does not change it and has no sign. */
+function Amount({ entry: { to, from, amount }, currency }: { readonly entry: Entry; readonly currency: string }) {
+  const format = useFormat();
+  const sign = to === 'available' ? '+' : from === 'available' ? '−' : '';
+  return (
+    <Text span size="sm" fw={600} className="tabular" {...(sign === '' && { c: 'dimmed' })}>
+      {sign}
+      {format.money(amount, currency)}
+    </Text>
+  );
+}
+
+const Reference = ({ text }: { readonly text: string }) =>
+  text === '' ? (
+    '–'
+  ) : (
+    <Text span size="xs" c="dimmed" className="foreign-text" lineClamp={1} dir="auto">
+      {text}
+    </Text>
+  );

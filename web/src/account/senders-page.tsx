@@ -1,18 +1,18 @@
-import { Code, Group, Paper, Stack, Text } from '@mantine/core';
-import { useQuery, type UseQueryResult } from '@tanstack/react-query';
+import { Code, Group, NativeSelect, Paper, SimpleGrid, Stack, Text, TextInput } from '@mantine/core';
+import { useForm } from '@mantine/form';
+import { type UseQueryResult, useQuery } from '@tanstack/react-query';
 import { Plus } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { useAction } from '../api/action.ts';
+import { api, ok } from '../api/send.ts';
 import { type Scope, useSession } from '../api/session.ts';
-import { DateTime } from '../ui/values/date-time.tsx';
-import { ErrorState } from '../ui/error-state.tsx';
-import { GuardedButton } from '../ui/actions/guarded-button.tsx';
-import { Section } from '../ui/section.tsx';
-import { StatusBadge, type Tone } from '../ui/values/status-badge.tsx';
-import { TableSkeleton } from '../ui/table/table-skeleton.tsx';
-import { AccountFrame } from './account-frame.tsx';
-import { agentsQuery, numbersQuery } from './account.ts';
-import { AgentDialog } from './agent-dialog.tsx';
+import { GuardedButton } from '../ui/actions.tsx';
+import { Dialog, DialogForm } from '../ui/dialog.tsx';
+import { ErrorState, Section } from '../ui/parts.tsx';
+import { TableSkeleton } from '../ui/table-skeleton.tsx';
+import { DateTime, StatusBadge, type Tone } from '../ui/values.tsx';
+import { AccountFrame, agentsQuery, MS, numbersQuery } from './account.tsx';
 
 /** The page of the account's senders. */
 export function Page() {
@@ -165,5 +165,85 @@ function Card({ name, detail, code, isShared, children }: CardProps) {
         </Group>
       </Group>
     </Paper>
+  );
+}
+
+type AgentDialogProps = { readonly opened: boolean; readonly onClose: () => void };
+
+/** Dialog that requests an RCS agent from the operator. */
+function AgentDialog({ opened, onClose }: AgentDialogProps) {
+  const { t } = useTranslation('account');
+  return (
+    <Dialog opened={opened} onClose={onClose} title={t('agent.title')}>
+      {opened && <RequestForm onClose={onClose} />}
+    </Dialog>
+  );
+}
+
+const USES = ['TRANSACTIONAL', 'PROMOTIONAL', 'OTP', 'MULTI_USE'] as const;
+const EMPTY = {
+  displayName: '',
+  description: '',
+  useCase: 'TRANSACTIONAL',
+  color: '',
+  logoUrl: '',
+  heroUrl: '',
+  privacyUrl: '',
+  termsUrl: '',
+};
+type Draft = typeof EMPTY;
+const ADDRESSES = ['logoUrl', 'heroUrl', 'privacyUrl', 'termsUrl'] as const;
+
+/** The body of the request; empty fields are omitted. */
+function toRequestBody({ displayName, useCase, ...rest }: Draft) {
+  const filled = Object.fromEntries(Object.entries(rest).filter(([, value]) => value.trim() !== ''));
+  return {
+    displayName: displayName.trim(),
+    useCase: USES.find((each) => each === useCase) ?? 'TRANSACTIONAL',
+    ...filled,
+  };
+}
+
+function RequestForm({ onClose }: Pick<AgentDialogProps, 'onClose'>) {
+  const { t } = useTranslation('account');
+  const form = useForm<Draft>({
+    initialValues: EMPTY,
+    validate: { displayName: (name) => (name.trim() === '' ? t('agent.nameMissing') : null) },
+  });
+  const ask = useAction({
+    run: (draft: Draft) => ok(api.POST(`${MS}/rcs/agents`, { body: toRequestBody(draft) })),
+    refresh: [['account', 'agents']],
+    done: t('agent.done'),
+    onDone: onClose,
+    form,
+  });
+  return (
+    <DialogForm
+      onSubmit={form.onSubmit((draft) => ask.run(draft))}
+      action={t('agent.submit')}
+      busy={ask.busy}
+      onClose={onClose}
+    >
+      <Text size="sm">{t('agent.text')}</Text>
+      <TextInput label={t('agent.displayName')} maxLength={100} data-autofocus {...form.getInputProps('displayName')} />
+      <TextInput label={t('agent.description')} maxLength={100} {...form.getInputProps('description')} />
+      <SimpleGrid cols={{ base: 1, xs: 2 }}>
+        <NativeSelect
+          label={t('agent.useCase')}
+          data={USES.map((value) => ({ value, label: t(`use.${value}`) }))}
+          {...form.getInputProps('useCase')}
+        />
+        <TextInput label={t('agent.color')} placeholder="#0057B8" maxLength={7} {...form.getInputProps('color')} />
+        {ADDRESSES.map((name) => (
+          <TextInput
+            key={name}
+            type="url"
+            label={t(`agent.${name}`)}
+            placeholder="https://"
+            {...form.getInputProps(name)}
+          />
+        ))}
+      </SimpleGrid>
+    </DialogForm>
   );
 }

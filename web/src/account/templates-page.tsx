@@ -1,20 +1,117 @@
-import { NativeSelect } from '@mantine/core';
-import { LayoutTemplate } from 'lucide-react';
-import { type ReactNode, useState } from 'react';
+import { Anchor, Code, Group, NativeSelect, Stack, Text } from '@mantine/core';
+import { LayoutTemplate, Trash2 } from 'lucide-react';
+import { type ReactNode, useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { useAction } from '../api/action.ts';
 import { useSession } from '../api/session.ts';
-import { AddButton } from '../ui/actions/add-button.tsx';
-import { DataTable } from '../ui/table/data-table.tsx';
-import { EmptyState } from '../ui/empty-state.tsx';
+import { AddButton, GuardedIcon } from '../ui/actions.tsx';
+import { type Column, DataTable } from '../ui/data-table.tsx';
+import { ConfirmDialog, SidePanel } from '../ui/dialog.tsx';
 import { ChoiceFilter, FilterBar, SearchField } from '../ui/filter-bar.tsx';
+import { PhonePreview } from '../ui/message.tsx';
+import { EmptyState, useLast } from '../ui/parts.tsx';
 import { choice, listFields, text, useUrlState } from '../ui/url-state.ts';
-import { useListQuery } from '../ui/table/use-list-query.ts';
-import { AccountFrame } from './account-frame.tsx';
-import { CHANNELS, listTemplates, STATES, type Template } from './template.ts';
-import { useTemplateColumns } from './template-columns.tsx';
-import { TemplateDialog } from './template-dialog.tsx';
-import { TemplateActions, TemplateDelete } from './template-actions.tsx';
-import { TemplatePanel } from './template-panel.tsx';
+import { useListQuery } from '../ui/use-list-query.ts';
+import { DateTime, Facts, StatusBadge } from '../ui/values.tsx';
+import { AccountFrame } from './account.tsx';
+import {
+  CHANNELS,
+  deleteTemplate,
+  listTemplates,
+  STATES,
+  type Template,
+  type TemplateChannel,
+  TemplateDialog,
+  TONES,
+} from './template-dialog.tsx';
+
+/** The columns of the templates; `onOpen` shows one template in full. */
+function useTemplateColumns(
+  channel: TemplateChannel,
+  onOpen: (template: Template) => void,
+): readonly Column<Template>[] {
+  const { t } = useTranslation('account');
+  return useMemo(() => {
+    const ofNetwork: Column<Template>[] = [
+      { id: 'language', header: t('column.language'), cell: ({ language }) => language ?? '–' },
+      {
+        id: 'category',
+        header: t('column.category'),
+        cell: ({ category }) => (category === null ? '–' : t(`category.${category}`, { defaultValue: category })),
+      },
+    ];
+    return [
+      {
+        id: 'name',
+        header: t('column.name'),
+        phone: 'title',
+        cell: (template) => <Name template={template} onOpen={onOpen} />,
+      },
+      { id: 'status', header: t('column.status'), cell: (template) => <TemplateStatus template={template} /> },
+      ...(channel === 'WHATSAPP' ? ofNetwork : []),
+      {
+        id: 'placeholders',
+        header: t('column.placeholders'),
+        align: 'right',
+        cell: ({ placeholders }) => <span className="tabular">{placeholders.length}</span>,
+      },
+      { id: 'updatedAt', header: t('column.updatedAt'), cell: ({ updatedAt }) => <DateTime value={updatedAt} /> },
+    ];
+  }, [t, channel, onOpen]);
+}
+
+type NameProps = { readonly template: Template; readonly onOpen: (template: Template) => void };
+
+function Name({ template, onOpen }: NameProps) {
+  return (
+    <Stack gap={0}>
+      <Anchor
+        component="button"
+        type="button"
+        size="sm"
+        fw={600}
+        ta="left"
+        className="foreign-text"
+        onClick={(event) => {
+          event.stopPropagation();
+          onOpen(template);
+        }}
+      >
+        {template.name}
+      </Anchor>
+      <Text size="xs" c="dimmed" fw={400} lineClamp={1} className="foreign-text" dir="auto">
+        {template.content.text}
+      </Text>
+    </Stack>
+  );
+}
+
+/** The status of a template, the network's reason for it, and its quality unless it is good or unknown. */
+function TemplateStatus({ template: { status, reason, quality, common } }: { readonly template: Template }) {
+  const { t } = useTranslation('account');
+  return (
+    <Stack gap={2} align="flex-start">
+      <StatusBadge tone={TONES[status] ?? 'neutral'}>
+        {t(`templateStatus.${status}`, { defaultValue: status })}
+      </StatusBadge>
+      {reason !== null && (
+        <Text size="xs" c="dimmed" className="foreign-text">
+          {reason}
+        </Text>
+      )}
+      {(quality === 'RED' || quality === 'YELLOW') && (
+        <Text size="xs" c="dimmed">
+          {t(`templateQuality.${quality}`)}
+        </Text>
+      )}
+      {common && (
+        <Text size="xs" c="dimmed">
+          {t('template.common')}
+        </Text>
+      )}
+    </Stack>
+  );
+}
 
 const FIELDS = { ...listFields(), channel: choice(CHANNELS, 'WHATSAPP'), status: choice(STATES), q: text() };
 
@@ -98,5 +195,110 @@ function Templates({ make }: { readonly make: ReactNode }) {
       <TemplatePanel template={shown} onClose={() => setShown(null)} />
       <TemplateDelete template={deleting} onClose={() => setDeleting(null)} />
     </>
+  );
+}
+
+type TemplatePanelProps = { readonly template: Template | null; readonly onClose: () => void };
+
+/** Side panel with a template's preview and details; null closes it. */
+function TemplatePanel({ template, onClose }: TemplatePanelProps) {
+  const shown = useLast(template);
+  return (
+    <SidePanel opened={template !== null} onClose={onClose} title={shown?.name ?? ''}>
+      {shown && (
+        <Stack gap="lg">
+          <PhonePreview
+            channel={shown.channel}
+            sender=""
+            title={shown.content.title || undefined}
+            text={[shown.content.text, shown.content.footer].filter((each) => each !== '').join('\n\n')}
+            buttons={shown.content.buttons}
+          />
+          <TemplateFacts template={shown} />
+        </Stack>
+      )}
+    </SidePanel>
+  );
+}
+
+function TemplateFacts({ template }: { readonly template: Template }) {
+  const { t } = useTranslation('account');
+  const { id, language, category, updatedAt } = template;
+  return (
+    <Facts
+      facts={[
+        { label: t('column.status'), value: <TemplateStatus template={template} /> },
+        ...(language === null ? [] : [{ label: t('column.language'), value: language }]),
+        ...(category === null
+          ? []
+          : [{ label: t('column.category'), value: t(`category.${category}`, { defaultValue: category }) }]),
+        { label: t('column.placeholders'), value: <Placeholders template={template} /> },
+        { label: t('template.id'), value: <Code className="foreign-text">{id}</Code> },
+        { label: t('column.updatedAt'), value: <DateTime value={updatedAt} show="exact" /> },
+      ]}
+    />
+  );
+}
+
+/** The placeholders, each with the contact field that fills it in campaigns. */
+function Placeholders({ template: { placeholders, variables } }: { readonly template: Template }) {
+  const { t } = useTranslation('account');
+  if (placeholders.length === 0) return t('ui:none');
+  return (
+    <Stack gap={4}>
+      {placeholders.map((placeholder, i) => (
+        <Group key={placeholder} gap="xs">
+          <Code className="foreign-text">{`{{${placeholder}}}`}</Code>
+          <Text size="sm" c="dimmed" className="foreign-text">
+            {variables[i] ?? t('template.noField')}
+          </Text>
+        </Group>
+      ))}
+    </Stack>
+  );
+}
+
+type TemplateActionsProps = { readonly template: Template; readonly onDelete: (template: Template) => void };
+
+/** The actions for one template. Templates shared by all accounts can be changed by the operator only. */
+function TemplateActions({ template, onDelete }: TemplateActionsProps) {
+  const { t } = useTranslation('account');
+  const { name, channel, common } = template;
+  return (
+    <GuardedIcon
+      need={{ scope: channel }}
+      reason={common && t('template.notYours')}
+      label={t('template.delete', { name })}
+      onClick={() => onDelete(template)}
+    >
+      <Trash2 size={16} />
+    </GuardedIcon>
+  );
+}
+
+type TemplateDeleteProps = { readonly template: Template | null; readonly onClose: () => void };
+
+/** Confirms the deletion of a template; null closes the dialog. */
+function TemplateDelete({ template, onClose }: TemplateDeleteProps) {
+  const { t } = useTranslation('account');
+  const shown = useLast(template);
+  const name = shown?.name ?? '';
+  const remove = useAction({
+    run: deleteTemplate,
+    refresh: [['templates']],
+    done: t('template.deleted', { name }),
+    onDone: onClose,
+  });
+  return (
+    <ConfirmDialog
+      opened={template !== null}
+      onClose={onClose}
+      title={t('template.deleteTitle', { name })}
+      action={t('template.deleteSubmit')}
+      onConfirm={() => template && remove.run(template)}
+      busy={remove.busy}
+    >
+      {t(`template.deleteText.${shown?.channel ?? 'RCS'}`)}
+    </ConfirmDialog>
   );
 }

@@ -2,10 +2,8 @@ import { NumberInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { useTranslation } from 'react-i18next';
 import { useAction } from '../api/action.ts';
-import { Dialog } from '../ui/dialog/dialog.tsx';
-import { DialogForm } from '../ui/dialog/dialog-form.tsx';
-import { KEYS, type Rule } from './alert.ts';
-import { setRule } from './rule.ts';
+import { Dialog, DialogForm } from '../ui/dialog.tsx';
+import { KEYS, type Rule, setRule } from './target-dialog.tsx';
 
 type RuleDialogProps = { readonly rule: Rule; readonly onClose: () => void };
 

@@ -1,16 +1,15 @@
 import { Button, Checkbox, Group, NativeSelect, Radio, SimpleGrid, Stack, TextInput } from '@mantine/core';
-import { useForm, type UseFormReturnType } from '@mantine/form';
+import { type UseFormReturnType, useForm } from '@mantine/form';
+import { queryOptions } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useAction } from '../api/action.ts';
-import { api, ok } from '../api/client.ts';
-import { SecretOnce } from '../ui/actions/secret-once.tsx';
-import { Dialog } from '../ui/dialog/dialog.tsx';
-import { DialogForm } from '../ui/dialog/dialog-form.tsx';
-import { TimeZoneField } from '../ui/time-zone/time-zone-field.tsx';
-import { KEYS, type Target, TARGETS } from './alert.ts';
-import { bodyOf, choiceOf, type Fields, fieldsOf, KINDS, SEVERITIES } from './target-fields.ts';
-import { LANGUAGES } from '../api/languages.ts';
+import { LANGUAGES, type Language, toLanguage } from '../api/data.ts';
+import { api, ok } from '../api/send.ts';
+import type { Need } from '../api/session.ts';
+import { SecretOnce } from '../ui/actions.tsx';
+import { Dialog, DialogForm } from '../ui/dialog.tsx';
+import { ownZone, TimeZoneField } from '../ui/time-zone.tsx';
 
 type DialogProps = {
   /** Null: a new one. */
@@ -143,3 +142,132 @@ function WhenFields({ form }: FieldsProps) {
     </>
   );
 }
+
+const KINDS = ['mail', 'webhook', 'owners'] as const satisfies readonly Target['kind'][];
+const SEVERITIES = ['error', 'warning', 'info'] as const satisfies readonly Target['severity'][];
+
+/** The fields of a recipient as the form has them. */
+type Fields = {
+  readonly kind: Target['kind'];
+  readonly address: string;
+  readonly severity: Target['severity'];
+  readonly language: Target['language'];
+  readonly hasQuiet: boolean;
+  readonly from: string;
+  readonly to: string;
+  readonly timeZone: string;
+  readonly breaksQuiet: boolean;
+};
+
+/** The fields of a new recipient: everything but notes, and problems at any time. */
+const newFields = (language: string): Fields => ({
+  kind: 'mail',
+  address: '',
+  severity: 'warning',
+  language: toLanguage(language),
+  hasQuiet: false,
+  ...DEFAULT_QUIET,
+  timeZone: ownZone(),
+  breaksQuiet: true,
+});
+
+const DEFAULT_QUIET = { from: '22:00', to: '07:00' };
+
+/** The fields of a recipient; of a new one the defaults. */
+function fieldsOf(target: Target | null, language: string): Fields {
+  if (target === null) return newFields(language);
+  const { kind, address, severity, quiet, timeZone, breaksQuiet } = target;
+  const hasQuiet = quiet !== null;
+  return {
+    kind,
+    address,
+    severity,
+    language: target.language,
+    hasQuiet,
+    ...(quiet ?? DEFAULT_QUIET),
+    timeZone,
+    breaksQuiet,
+  };
+}
+
+/** The body of the request that changes a recipient. */
+const choiceOf = ({ severity, language, hasQuiet, from, to, timeZone, breaksQuiet }: Fields) => ({
+  severity,
+  language,
+  quiet: hasQuiet ? { from, to } : null,
+  timeZone,
+  breaksQuiet,
+});
+
+/** The body of the request that adds a recipient. */
+const bodyOf = (fields: Fields) => ({
+  kind: fields.kind,
+  address: fields.kind === 'owners' ? '' : fields.address.trim(),
+  ...choiceOf(fields),
+});
+
+/** Alerts are the operators', whatever their role in the account that they look at. */
+export const OPERATOR: Need = { operator: true, write: false };
+const REFRESH_MS = 5_000;
+
+export const ALERTS = '/api/operator/v1/alerts';
+const RULES = '/api/operator/v1/alert-rules';
+export const TARGETS = '/api/operator/v1/alert-targets';
+
+type Listed = { readonly state: 'open' | 'resolved'; readonly page: number; readonly limit: number };
+const listAlerts = (query: Listed & { readonly language: Language }, signal: AbortSignal) =>
+  ok(api.GET(ALERTS, { params: { query }, signal }));
+export type Alert = Awaited<ReturnType<typeof listAlerts>>['data'][number];
+
+/** A page of the alerts; `language` is that of their titles. */
+export const alertsQuery = ({ language, ...listed }: Listed & { readonly language: string }) =>
+  queryOptions({
+    queryKey: ['alerts', 'list', listed, language],
+    queryFn: ({ signal }) => listAlerts({ ...listed, language: toLanguage(language) }, signal),
+    refetchInterval: REFRESH_MS,
+    placeholderData: (before) => before,
+  });
+
+export const rulesQuery = queryOptions({
+  queryKey: ['alerts', 'rules'],
+  queryFn: ({ signal }) => ok(api.GET(RULES, { signal })),
+});
+export type Rule = Awaited<ReturnType<NonNullable<typeof rulesQuery.queryFn>>>['data'][number];
+
+export const targetsQuery = queryOptions({
+  queryKey: ['alerts', 'targets'],
+  queryFn: ({ signal }) => ok(api.GET(TARGETS, { signal })),
+  refetchInterval: REFRESH_MS * 2,
+});
+export type Target = Awaited<ReturnType<NonNullable<typeof targetsQuery.queryFn>>>['data'][number];
+export const KEYS = [['alerts']] as const;
+
+type Place = { readonly to: string; readonly search?: Readonly<Record<string, string>> };
+
+const HEALTH = '/operator/health';
+const PLACES: Readonly<Partial<Record<Alert['kind'], Place>>> = {
+  sending_paused: { to: '/operator' },
+  no_worker: { to: '/operator/queues' },
+  worker_missing: { to: '/operator/queues' },
+  unknown_outcomes: { to: '/operator/unknowns' },
+  receipts_unmatched: { to: HEALTH, search: { tab: 'receipts' } },
+  missed_schedules: { to: '/operator/queues' },
+  disk_low: { to: HEALTH, search: { tab: 'doctor' } },
+  certificate_expiring: { to: HEALTH, search: { tab: 'doctor' } },
+  lookups_used_up: { to: '/operator/routes' },
+  sold_under_cost: { to: '/operator/prices', search: { tab: 'margins' } },
+  agents_requested: { to: '/operator/senders' },
+};
+const OF_ACCOUNTS: readonly Alert['kind'][] = ['low_credit', 'webhook_failing', 'webhook_disabled', 'token_expiring'];
+
+/** The page where an alert is resolved; null if there is none. */
+export function placeOf({ kind, subject, subjectId }: Alert): Place | null {
+  const place = PLACES[kind];
+  if (place !== undefined) return place;
+  if (OF_ACCOUNTS.includes(kind)) return subjectId === null ? null : { to: `/operator/accounts/${subjectId}` };
+  return subject === null ? null : { to: `/operator/connections/${encodeURIComponent(subject)}` };
+}
+
+/** Sets the rule by which a kind of condition is an alert. */
+export const setRule = ({ kind, enabled, forSeconds, threshold }: Omit<Rule, 'unit'>) =>
+  ok(api.PUT(`${RULES}/{kind}`, { params: { path: { kind } }, body: { enabled, forSeconds, threshold } }));

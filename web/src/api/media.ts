@@ -1,6 +1,4 @@
-import { api, mutationHeaders, ok } from './client.ts';
-import { ApiError, readProblem } from './errors.ts';
-import { proofFor, userProves } from './proof.ts';
+import { ApiError, api, mutationHeaders, ok, proofFor, readProblem, userProves } from './send.ts';
 import type { Need } from './session.ts';
 
 export const MEDIA = '/api/partner-gateway/v1/media';

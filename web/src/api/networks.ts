@@ -1,5 +1,5 @@
 import { queryOptions } from '@tanstack/react-query';
-import { api, ok } from './client.ts';
+import { api, ok } from './send.ts';
 
 const MS = '/api/message-server';
 /** The maximum number of options in a select. */

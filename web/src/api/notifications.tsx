@@ -1,6 +1,6 @@
-import '@mantine/notifications/styles.layer.css';
 import { Button, Group } from '@mantine/core';
 import { hideNotification, Notifications, showNotification } from '@mantine/notifications';
+import '@mantine/notifications/styles.layer.css';
 import { useState } from 'react';
 
 export { hideNotification, showNotification };

@@ -1,6 +1,6 @@
 import { MutationCache, onlineManager, QueryCache, QueryClient } from '@tanstack/react-query';
-import { followConnection, followNetwork, isOutageStatus, isReachable } from './connection/monitor.ts';
-import { ApiError, isSignedOut } from './errors.ts';
+import { followConnection, followNetwork, isOutageStatus, isReachable } from './monitor.ts';
+import { ApiError, isSignedOut } from './send.ts';
 
 const RETRIES = 2;
 /** Data younger than this is shown again without a request. */

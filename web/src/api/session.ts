@@ -1,6 +1,5 @@
 import { queryOptions, useQuery } from '@tanstack/react-query';
-import { api, ok } from './client.ts';
-import { ApiError } from './errors.ts';
+import { ApiError, api, ok } from './send.ts';
 
 /** The scopes that `may` checks: the areas of the API and the channels. */
 export type Scope =

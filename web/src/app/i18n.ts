@@ -1,7 +1,7 @@
 import i18next, { type i18n } from 'i18next';
 import { initReactI18next } from 'react-i18next';
-import { loadPart } from '../api/connection/load.ts';
-import { isLanguage, type Language } from '../api/languages.ts';
+import { isLanguage, type Language } from '../api/data.ts';
+import { loadPart } from '../api/load.ts';
 
 const STORAGE_KEY = 'heliograph-language';
 type Texts = { readonly default: Readonly<Record<string, unknown>> };

@@ -1,4 +1,9 @@
-import type { CSSVariablesResolver, MantineColorsTuple } from '@mantine/core';
+import {
+  type CSSVariablesResolver,
+  createTheme,
+  localStorageColorSchemeManager,
+  type MantineColorsTuple,
+} from '@mantine/core';
 
 /** The accent colour. Shade 6 of every colour has a contrast of at least 4.5:1 with white text. */
 const amber: MantineColorsTuple = [
@@ -99,7 +104,7 @@ const violet: MantineColorsTuple = [
 ];
 
 /** Eight colours in ten shades each. Mantine itself refers to `yellow` and `orange`, so both are aliases of amber. */
-export const COLORS = { amber, gray, dark, red, green, blue, teal, violet, yellow: amber, orange: amber };
+const COLORS = { amber, gray, dark, red, green, blue, teal, violet, yellow: amber, orange: amber };
 
 /**
  * Mantine's own variables give light badges, dimmed texts and errors too little contrast for WCAG AA. Here each pair
@@ -150,3 +155,57 @@ const tints = (of: (name: string) => Readonly<Record<string, string>>): Record<s
       Object.entries(of(name)).map(([use, value]) => [`--mantine-color-${name}-${use}`, value]),
     ),
   );
+
+const SYSTEM_FONTS = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Open Sans', 'Helvetica Neue', Arial, sans-serif";
+
+/** The Mantine theme. System fonts are used, because the content security policy allows only our own files. */
+export const theme = createTheme({
+  colors: COLORS,
+  primaryColor: 'amber',
+  primaryShade: 6,
+  black: '#181c24',
+  fontFamily: SYSTEM_FONTS,
+  headings: { fontFamily: SYSTEM_FONTS, fontWeight: '650', sizes: { h1: { fontSize: '1.5rem', lineHeight: '1.3' } } },
+  defaultRadius: 'md',
+  cursorType: 'pointer',
+  respectReducedMotion: true,
+  components: {
+    Tooltip: {
+      defaultProps: { openDelay: 250, multiline: true, maw: 320, events: { hover: true, focus: true, touch: true } },
+    },
+    Menu: { defaultProps: { position: 'bottom-end', shadow: 'md' } },
+    Badge: { defaultProps: { variant: 'light', radius: 'sm', tt: 'none', fw: 600 } },
+    Paper: { defaultProps: { withBorder: true, bg: 'var(--panel)' } },
+    Loader: { defaultProps: { type: 'dots' } },
+    Anchor: { defaultProps: { underline: 'hover' } },
+  },
+});
+
+/**
+ * The content security policy (src/core/http/pages.ts) forbids scripts to write plain strings to `innerHTML`
+ * and the like. In our code only Mantine does so, for its style sheets. This policy therefore lets strings without an
+ * angle bracket pass and rejects markup from any source.
+ */
+type Factory = { createPolicy(name: string, rules: { createHTML(text: string): string }): unknown };
+
+function refuseMarkup(text: string): string {
+  if (text.includes('<')) throw new TypeError('Markup is refused: texts are shown as texts');
+  return text;
+}
+
+const factory = (globalThis as { trustedTypes?: Factory }).trustedTypes;
+factory?.createPolicy('default', { createHTML: refuseMarkup });
+
+/** The chosen color scheme (light, dark or the system's), stored in this browser. */
+export const colorSchemeManager = localStorageColorSchemeManager({ key: 'heliograph-color-scheme' });
+
+/**
+ * Applies the color scheme before the first render, to avoid a white flash in dark mode. The content security policy
+ * allows no inline script.
+ */
+export function applyColorScheme(): void {
+  const chosen = colorSchemeManager.get('auto');
+  const prefersDark = matchMedia('(prefers-color-scheme: dark)').matches;
+  const scheme = chosen === 'dark' || (chosen === 'auto' && prefersDark) ? 'dark' : 'light';
+  document.documentElement.setAttribute('data-mantine-color-scheme', scheme);
+}

@@ -1,4 +1,9 @@
-import { api, ok, type Paths } from '../api/client.ts';
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
+import type { TFunction } from 'i18next';
+import { useTranslation } from 'react-i18next';
+import { useAction } from '../api/action.ts';
+import { api, ok, type Paths } from '../api/send.ts';
 import type { Need } from '../api/session.ts';
 
 const PG = '/api/partner-gateway/v1';
@@ -40,7 +45,7 @@ export const chainOf = (mode: SendingMode): readonly Channel[] => CHAINS[mode];
 const STATUS = { DRAFT: 0, READY: 1, SENDING: 2, COMPLETED: 3, FAILED: 4 } as const;
 
 /** The status shown for a campaign: the five of the specification, refined by its other fields. */
-export type State = 'DRAFT' | 'READY' | 'SCHEDULED' | 'SENDING' | 'PAUSED' | 'COMPLETED' | 'FAILED' | 'CANCELLED';
+type State = 'DRAFT' | 'READY' | 'SCHEDULED' | 'SENDING' | 'PAUSED' | 'COMPLETED' | 'FAILED' | 'CANCELLED';
 
 type StateFields = Pick<Campaign, 'status' | 'paused' | 'cancelled' | 'confirmedAt'>;
 
@@ -79,7 +84,7 @@ export const isSending = ({ status }: Pick<Campaign, 'status'>): boolean => stat
 export const isFinished = ({ status }: Pick<Campaign, 'status'>): boolean => status > STATUS.SENDING;
 
 /** Creates a draft with the same settings, without the scheduled time, which may have passed. */
-export async function duplicateCampaign({ id, name }: { id: number; name: string }): Promise<Campaign> {
+async function duplicateCampaign({ id, name }: { id: number; name: string }): Promise<Campaign> {
   const campaign = await findCampaign(id);
   const { description, sendingMode, smsSender, smsBody, rcsAgentId, rcsTemplateId, whatsappPhoneNumberId } = campaign;
   const { rcsTrafficType, whatsappTemplateId, contactListIds, destinations, fallback, quietHours, rate } = campaign;
@@ -102,3 +107,52 @@ export async function duplicateCampaign({ id, name }: { id: number; name: string
   };
   return ok(api.POST(CAMPAIGNS, { body }));
 }
+
+type ListQuery = { readonly search?: string; readonly id?: string; readonly isTest?: boolean; readonly limit: number };
+
+const listLists = (query: ListQuery, signal: AbortSignal) =>
+  ok(api.GET('/api/partner-gateway/v1/contacts/list', { params: { query }, signal }));
+
+export type ContactList = Awaited<ReturnType<typeof listLists>>['data'][number];
+
+/** The contact lists that match a query. */
+export const useLists = (query: ListQuery, enabled = true) =>
+  useQuery({
+    queryKey: ['lists', 'to-choose', query],
+    queryFn: ({ signal }) => listLists(query, signal),
+    placeholderData: keepPreviousData,
+    enabled,
+  });
+
+/** Maximum price of a campaign, and its parts. Amounts are null for users who may not see them. */
+export type Price = {
+  readonly currency: string;
+  readonly price: number | null;
+  readonly breakdown: readonly {
+    readonly channel: string;
+    /** ISO 3166-1 alpha-2; empty if the numbers belong to no country. */
+    readonly country: string;
+    readonly parts: number;
+    readonly count: number;
+    readonly unitPrice: number | null;
+    readonly price: number | null;
+  }[];
+};
+
+/** Duplicates a campaign as a draft and opens it in the editor. */
+export function useDuplicate() {
+  const { t } = useTranslation('campaigns');
+  const navigate = useNavigate();
+  return useAction({
+    run: ({ id, name }: { id: number; name: string }) => duplicateCampaign({ id, name: t('duplicate.name', { name }) }),
+    refresh: [['campaigns']],
+    done: t('duplicate.done'),
+    onDone: ({ id }) => void navigate({ to: '/campaigns/editor', search: { id } }),
+  });
+}
+
+/** The channels of a sending mode by name, in order: "WhatsApp → SMS". */
+export const modeName = (t: TFunction<'campaigns'>, mode: SendingMode): string =>
+  chainOf(mode)
+    .map((channel) => t(`ui:channel.${channel}`))
+    .join(' → ');

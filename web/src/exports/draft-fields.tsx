@@ -2,9 +2,8 @@ import { NativeSelect, SimpleGrid, TextInput } from '@mantine/core';
 import type { UseFormReturnType } from '@mantine/form';
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
-import { api, ok } from '../api/client.ts';
-import { useSession } from '../api/session.ts';
-import type { Draft } from './draft.ts';
+import { api, ok } from '../api/send.ts';
+import { type Need, useSession } from '../api/session.ts';
 
 type FieldsProps = { readonly form: UseFormReturnType<Draft> };
 
@@ -99,3 +98,96 @@ export function ReportFields({ form }: FieldsProps) {
     </>
   );
 }
+
+/** The values of the form; '' if nothing is chosen. */
+export type Draft = {
+  readonly type: ExportType;
+  readonly format: Format;
+  /** Dates, in the format of `<input type="date">`. */
+  readonly startDateTime: string;
+  readonly endDateTime: string;
+  readonly channel: 'SMS' | 'RCS' | 'WHATSAPP' | '';
+  readonly sender: string;
+  readonly recipient: string;
+  readonly listIds: string;
+  readonly campaignId: string;
+};
+
+const DAYS = 7;
+const DAY_MS = 86_400_000;
+
+/** The date of an instant, in the user's time zone. */
+function dayOf(instant: Date): string {
+  const shifted = new Date(instant.getTime() - instant.getTimezoneOffset() * 60_000);
+  return shifted.toISOString().slice(0, 10);
+}
+
+export const newDraft = (now = new Date()): Draft => ({
+  type: 'HISTORY',
+  format: 'csv',
+  startDateTime: dayOf(new Date(now.getTime() - DAYS * DAY_MS)),
+  endDateTime: dayOf(now),
+  channel: '',
+  sender: '',
+  recipient: '',
+  listIds: '',
+  campaignId: '',
+});
+
+/** The range from the start of the first day to the end of the last. */
+const spanOf = ({ startDateTime, endDateTime }: Draft) => ({
+  startDateTime: new Date(`${startDateTime}T00:00:00`).toISOString(),
+  endDateTime: new Date(`${endDateTime}T23:59:59.999`).toISOString(),
+});
+
+/** Requests the export. */
+export function requestExport(draft: Draft) {
+  const { type, format, channel, sender, recipient, listIds, campaignId } = draft;
+  switch (type) {
+    case 'HISTORY': {
+      const filters = {
+        ...(channel !== '' && { channel }),
+        ...(sender.trim() !== '' && { sender: sender.trim() }),
+        ...(recipient.trim() !== '' && { recipient: recipient.trim() }),
+      };
+      const body = { ...spanOf(draft), ...filters, format };
+      return ok(api.POST('/api/partner-gateway/v1/messages/history/export', { body }));
+    }
+    case 'CONTACTS':
+      return ok(
+        api.POST(`${EXPORTS}/contacts`, {
+          body: { format, ...(listIds !== '' && { listIds: [Number(listIds)] }) },
+        }),
+      );
+    case 'DELIVERY_REPORTS':
+      return ok(
+        api.POST(`${EXPORTS}/delivery-reports`, {
+          body: { format, ...(campaignId === '' ? spanOf(draft) : { campaignId: Number(campaignId) }) },
+        }),
+      );
+  }
+}
+
+/** The permission that requesting and deleting exports requires. */
+export const NEED: Need = { scope: 'exports', write: true };
+
+export const EXPORTS = '/api/partner-gateway/v1/exports';
+export const FORMATS = ['csv', 'csv.gz', 'xlsx'] as const;
+type Format = (typeof FORMATS)[number];
+export const TYPES = ['HISTORY', 'CONTACTS', 'DELIVERY_REPORTS'] as const;
+type ExportType = (typeof TYPES)[number];
+
+export const listExports = ({ page, limit }: { page: number; limit: number }, signal: AbortSignal) =>
+  ok(api.GET(EXPORTS, { params: { query: { page, limit } }, signal }));
+export type Export = Awaited<ReturnType<typeof listExports>>['data'][number];
+
+/** Resolves with the URL of the file at this page's origin; null if it has expired meanwhile. */
+export async function findFile(exportId: string): Promise<string | null> {
+  const { downloadUrl } = await ok(api.GET(`${EXPORTS}/{exportId}`, { params: { path: { exportId } } }));
+  if (downloadUrl === null) return null;
+  const { pathname, search } = new URL(downloadUrl);
+  return pathname + search;
+}
+
+/** The format as part of a text key, which cannot contain dots. */
+export const formatKey = (format: Format): string => format.replace('.', '');

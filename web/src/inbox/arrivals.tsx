@@ -3,7 +3,7 @@ import { useDebouncedValue } from '@mantine/hooks';
 import { WifiOff } from 'lucide-react';
 import { useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { alertOf } from '../api/alerts.ts';
+import { alertOf } from '../api/data.ts';
 import { useLive } from './use-live.ts';
 
 /** Interruptions shorter than this are not reported. */

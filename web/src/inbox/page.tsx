@@ -5,20 +5,18 @@ import { useNavigate } from '@tanstack/react-router';
 import { Bell, Keyboard, MessageSquarePlus, MessagesSquare, Settings } from 'lucide-react';
 import { Suspense, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { lazyPart } from '../api/connection/lazy-part.ts';
+import { unreadQuery } from '../api/data.ts';
+import { lazyPart } from '../api/load.ts';
 import { useSession } from '../api/session.ts';
-import { unreadQuery } from '../api/unread.ts';
-import { Dialog } from '../ui/dialog/dialog.tsx';
-import { EmptyState } from '../ui/empty-state.tsx';
+import { GuardedButton } from '../ui/actions.tsx';
+import { Dialog } from '../ui/dialog.tsx';
 import { Hint } from '../ui/hint.tsx';
-import { GuardedButton } from '../ui/actions/guarded-button.tsx';
-import { Page as Frame } from '../ui/page.tsx';
-import { useIsPhone } from '../ui/use-is-phone.ts';
+import { EmptyState, Page as Frame, useIsPhone } from '../ui/parts.tsx';
 import { useUrlState } from '../ui/url-state.ts';
 import { FIELDS, NEED, type Search } from './conversation.ts';
-import { createDrafts, DraftsContext } from './drafts.ts';
+import { createDrafts, DraftsContext } from './drafts.tsx';
 import classes from './inbox.module.css';
-import { ListPane } from './list/list-pane.tsx';
+import { ListPane } from './list-pane.tsx';
 import { onKey, useKeys } from './use-keys.ts';
 
 /** Loaded lazily: the list is usable before the thread, which is the larger half of the inbox. */
@@ -27,13 +25,11 @@ const ConversationPane = lazyPart(() =>
 );
 const Arrivals = lazyPart(() => import('./arrivals.tsx').then((f) => ({ default: f.Arrivals })));
 const AvailabilitySwitch = lazyPart(() =>
-  import('./settings/availability.tsx').then((f) => ({ default: f.AvailabilitySwitch })),
+  import('./availability.tsx').then((f) => ({ default: f.AvailabilitySwitch })),
 );
-const AlertsDialog = lazyPart(() => import('./desk/alerts-dialog.tsx').then((f) => ({ default: f.AlertsDialog })));
-const KeysDialog = lazyPart(() => import('./desk/keys-dialog.tsx').then((f) => ({ default: f.KeysDialog })));
-const NewConversation = lazyPart(() =>
-  import('./answer/new-conversation.tsx').then((f) => ({ default: f.NewConversation })),
-);
+const AlertsDialog = lazyPart(() => import('./alerts-dialog.tsx').then((f) => ({ default: f.AlertsDialog })));
+const KeysDialog = lazyPart(() => import('./keys-dialog.tsx').then((f) => ({ default: f.KeysDialog })));
+const NewConversation = lazyPart(() => import('./new-conversation.tsx').then((f) => ({ default: f.NewConversation })));
 
 /** The dialogs of the inbox's tools, loaded when first opened. */
 type Sheet = 'keys' | 'alerts';

@@ -1,11 +1,13 @@
 import { useThrottledCallback } from '@mantine/hooks';
-import { type InfiniteData, type QueryClient, useQueryClient } from '@tanstack/react-query';
+import { type InfiniteData, type QueryClient, useQuery, useQueryClient } from '@tanstack/react-query';
+import { use, useEffect } from 'react';
 import { refresh } from '../api/refresh.ts';
-import { type StreamState, useStream } from '../api/stream.ts';
+import { api, ok } from '../api/send.ts';
 import { useSession } from '../api/session.ts';
-import { type Conversation, CONVERSATIONS } from './conversation.ts';
-import { type LivePresence, storePresence } from './presence/presence.ts';
-import { type Message, type Thread, threadKey, withMessage, withStatus } from './thread/thread.ts';
+import { type StreamState, useStream } from '../api/stream.ts';
+import { useNow } from '../ui/values.tsx';
+import { type Activity, CONVERSATIONS, type Conversation, NEED, reportPresence } from './conversation.ts';
+import { DraftsContext } from './drafts.tsx';
 
 /** The list and the counts are refetched at most this often. */
 const REFRESH_MS = 1_000;
@@ -73,3 +75,113 @@ const isMessage = (data: unknown): data is LiveMessage => hasTexts(data, ['chatI
 const isStatus = (data: unknown): data is LiveStatus => hasTexts(data, ['chatId', 'messageId', 'deliveryStatus']);
 const isConversation = (data: unknown): data is Conversation =>
   hasTexts(data, ['chatId', 'channel', 'lastMessageDate']);
+
+/** Presence of another user in a conversation. `at` is when this browser was notified. */
+type Sighting = { readonly username: string; readonly activity: Activity; readonly at: number };
+type LivePresence = { readonly chatId: string; readonly username: string; readonly activity: Activity };
+
+const REPORT_MS = 10_000;
+/** Validity of a sighting: two and a half report intervals. */
+const COUNTS_MS = 25_000;
+const PAUSE_MS = 5_000;
+
+const keyOf = (chatId: string) => ['presence', chatId] as const;
+const NOBODY: readonly Sighting[] = [];
+
+/** Stores an event of the stream about a user in a conversation. */
+function storePresence(queries: QueryClient, { chatId, username, activity }: LivePresence): void {
+  queries.setQueryData<readonly Sighting[]>(keyOf(chatId), (before = NOBODY) => [
+    ...before.filter((one) => one.username !== username),
+    ...(activity === 'LEFT' ? [] : [{ username, activity, at: Date.now() }]),
+  ]);
+}
+
+/** The colleagues who look at a conversation or type in it now. */
+export function useColleagues(chatId: string): readonly Sighting[] {
+  const { user } = useSession();
+  const now = useNow(1_000);
+  const { data = NOBODY } = useQuery({ queryKey: keyOf(chatId), queryFn: () => NOBODY, enabled: false });
+  return data.filter(({ username, at }) => username !== user.username && now.getTime() - at < COUNTS_MS);
+}
+
+/**
+ * Reports to colleagues that the user looks at a conversation, or types in it, while it is open in a visible window.
+ */
+export function useReportPresence(chatId: string): void {
+  const drafts = use(DraftsContext);
+  const mayWrite = useSession().may(NEED);
+  useEffect(() => {
+    if (!mayWrite) return;
+    let typedAt = 0;
+    let text = drafts.get(chatId).text;
+    let last: Activity = 'LOOKING';
+    const report = (activity: Activity): void => {
+      last = activity;
+      // Presence is a courtesy: the next report follows within seconds.
+      reportPresence(chatId, activity).catch(() => undefined);
+    };
+    report('LOOKING');
+    const stopListening = drafts.listen(() => {
+      const next = drafts.get(chatId).text;
+      if (next === text) return;
+      text = next;
+      typedAt = next === '' ? 0 : Date.now();
+      if (next !== '' && last !== 'TYPING') report('TYPING');
+    });
+    const timer = setInterval(() => {
+      if (document.visibilityState === 'visible') report(Date.now() - typedAt < PAUSE_MS ? 'TYPING' : 'LOOKING');
+    }, REPORT_MS);
+    return () => {
+      stopListening();
+      clearInterval(timer);
+      report('LEFT');
+    };
+  }, [chatId, drafts, mayWrite]);
+}
+
+const WINDOW_SIZE = 40;
+
+/** Lists the newest messages, or those up to and including `idTo`; oldest first. */
+export const listMessages = (chatId: string, idTo: string | null, signal: AbortSignal) =>
+  ok(
+    api.GET(`${CONVERSATIONS}/{chatId}/messages`, {
+      params: { path: { chatId }, query: { limit: WINDOW_SIZE, ...(idTo !== null && { idTo }) } },
+      signal,
+    }),
+  );
+export type Message = Awaited<ReturnType<typeof listMessages>>[number];
+
+/** The windows of a thread, newest first; within each, messages are oldest first. */
+type Thread = InfiniteData<readonly Message[], string | null>;
+
+export const threadKey = (chatId: string) => ['inbox', 'thread', chatId] as const;
+
+/** The ID at which the previous window ends; undefined at the start of the thread. */
+export const olderThan = (window: readonly Message[]): string | undefined =>
+  window.length < WINDOW_SIZE ? undefined : window[0]?.id;
+
+/** The messages of a thread, oldest first, each once: adjacent windows share a message. */
+export function messagesOf({ pages }: Pick<Thread, 'pages'>): readonly Message[] {
+  const byId = new Map(pages.toReversed().flatMap((window) => window.map((message) => [message.id, message])));
+  return [...byId.values()];
+}
+
+/**
+ * The thread with this message: replaced if it is already there, otherwise added at the end. IDs increase with time.
+ */
+export function withMessage(thread: Thread, message: Message): Thread {
+  const has = (window: readonly Message[]): boolean => window.some(({ id }) => id === message.id);
+  if (thread.pages.some(has))
+    return mapMessages(thread, (each) => (each.id === message.id ? { ...each, ...message } : each));
+  const [newest = [], ...older] = thread.pages;
+  return { ...thread, pages: [[...newest, message].sort((a, b) => (a.id < b.id ? -1 : 1)), ...older] };
+}
+
+/** The thread with a new delivery status of one message. */
+const withStatus = (thread: Thread, messageId: string, deliveryStatus: Message['deliveryStatus']): Thread =>
+  mapMessages(thread, (message) => (message.id === messageId ? { ...message, deliveryStatus } : message));
+
+const mapMessages = (thread: Thread, change: (message: Message) => Message): Thread => ({
+  ...thread,
+  pages: thread.pages.map((window) => window.map(change)),
+});

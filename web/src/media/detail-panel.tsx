@@ -2,20 +2,16 @@ import { Button, Group, Stack, Text, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { ExternalLink, Link2Off, Trash2 } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
-import { MEDIA_NEED, sameOriginUrl } from '../api/media.ts';
-import { CopyButton } from '../ui/actions/copy-button.tsx';
-import { DateTime, Duration } from '../ui/values/date-time.tsx';
-import { SidePanel } from '../ui/dialog/dialog.tsx';
-import { ErrorState } from '../ui/error-state.tsx';
-import { Facts } from '../ui/values/facts.tsx';
-import { useFormat } from '../ui/values/format.ts';
-import { GuardedButton } from '../ui/actions/guarded-button.tsx';
-import { MessageText } from '../ui/message/message-text.tsx';
-import { Bytes } from '../ui/values/num.tsx';
-import { ChannelBadge } from '../ui/values/statuses.tsx';
-import { TableSkeleton } from '../ui/table/table-skeleton.tsx';
-import { useLast } from '../ui/use-last.ts';
-import { findMedia, isVideo, type Media, typeName, usesOf } from './file.ts';
+import { useAction } from '../api/action.ts';
+import { MEDIA, MEDIA_NEED, type Media, sameOriginUrl } from '../api/media.ts';
+import { api, ok } from '../api/send.ts';
+import { CopyButton, GuardedButton } from '../ui/actions.tsx';
+import { ConfirmDialog, SidePanel } from '../ui/dialog.tsx';
+import { useFormat } from '../ui/format.ts';
+import { MessageText } from '../ui/message.tsx';
+import { ErrorState, useLast } from '../ui/parts.tsx';
+import { TableSkeleton } from '../ui/table-skeleton.tsx';
+import { Bytes, ChannelBadge, DateTime, Duration, Facts } from '../ui/values.tsx';
 import classes from './media.module.css';
 
 type Asks = { readonly onDelete: (media: Media) => void; readonly onRevoke: (media: Media) => void };
@@ -161,3 +157,61 @@ function Uses({ media }: { readonly media: Media }) {
     </Stack>
   );
 }
+
+type DeleteDialogProps = {
+  readonly media: Media | null;
+  readonly onClose: () => void;
+  readonly onDeleted: () => void;
+};
+
+/** Confirms that a file is deleted; null closes the dialog. */
+export function DeleteDialog({ media, onClose, onDeleted }: DeleteDialogProps) {
+  const { t } = useTranslation('media');
+  const name = useLast(media)?.name ?? '';
+  const remove = useAction({
+    run: deleteMedia,
+    refresh: [['media']],
+    done: t('delete.done', { name }),
+    onDone: onDeleted,
+  });
+  return (
+    <ConfirmDialog
+      opened={media !== null}
+      onClose={onClose}
+      title={t('delete.title', { name })}
+      action={t('delete.submit')}
+      onConfirm={() => media && remove.run(media.id)}
+      busy={remove.busy}
+    >
+      {t('delete.text')}
+    </ConfirmDialog>
+  );
+}
+
+export type { Media } from '../api/media.ts';
+
+const isVideo = ({ mimeType }: Pick<Media, 'mimeType'>): boolean => mimeType.startsWith('video/');
+
+/** The common name of a file type: JPEG, PNG, GIF, MP4. */
+export const typeName = (mimeType: string): string => (mimeType.split('/')[1] ?? mimeType).toUpperCase();
+
+const findMedia = (id: number, signal: AbortSignal) =>
+  ok(api.GET(`${MEDIA}/{id}`, { params: { path: { id } }, signal }));
+
+const deleteMedia = (id: number) => ok(api.DELETE(`${MEDIA}/{id}`, { params: { path: { id } } }));
+
+export const revokeLinks = (id: number) => ok(api.POST(`${MEDIA}/{id}/revoke-links`, { params: { path: { id } } }));
+
+type Use = { readonly channel: 'WHATSAPP' | 'RCS' | 'SMS'; readonly usable: boolean; readonly why: string };
+
+/**
+ * The channels on which a file can be sent, as supported by the networks (4, and rcs, 2). A text key explains how, or
+ * why not.
+ */
+const usesOf = ({ mimeType }: Pick<Media, 'mimeType'>): readonly Use[] => [
+  mimeType === 'image/gif'
+    ? { channel: 'WHATSAPP', usable: false, why: 'use.noGif' }
+    : { channel: 'WHATSAPP', usable: true, why: isVideo({ mimeType }) ? 'use.video' : 'use.image' },
+  { channel: 'RCS', usable: true, why: 'use.card' },
+  { channel: 'SMS', usable: false, why: 'use.linkOnly' },
+];

@@ -1,23 +1,31 @@
-import { SimpleGrid, Stack } from '@mantine/core';
+import {
+  ActionIcon,
+  Button,
+  Group,
+  Paper,
+  SimpleGrid,
+  Stack,
+  Text,
+  UnstyledButton,
+  VisuallyHidden,
+} from '@mantine/core';
 import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query';
-import { Images } from 'lucide-react';
+import { ChevronLeft, ChevronRight, Images } from 'lucide-react';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { useAction } from '../api/action.ts';
 import { listMedia, MEDIA_TYPES } from '../api/media.ts';
 import { refresh } from '../api/refresh.ts';
-import { EmptyState } from '../ui/empty-state.tsx';
-import { ErrorState } from '../ui/error-state.tsx';
+import { ConfirmDialog } from '../ui/dialog.tsx';
 import { ChoiceFilter, FilterBar, SearchField } from '../ui/filter-bar.tsx';
-import { Page as Frame } from '../ui/page.tsx';
-import { TableSkeleton } from '../ui/table/table-skeleton.tsx';
+import { useFormat } from '../ui/format.ts';
+import { DropArea, Thumbnail, UploadList, useUploads } from '../ui/media.tsx';
+import { EmptyState, ErrorState, Page as Frame, useLast } from '../ui/parts.tsx';
+import { TableSkeleton } from '../ui/table-skeleton.tsx';
 import { choice, text, useUrlState, whole } from '../ui/url-state.ts';
-import { DeleteDialog } from './delete-dialog.tsx';
-import { DetailPanel } from './detail-panel.tsx';
-import { FileCard } from './file-card.tsx';
-import { type Media, typeName } from './file.ts';
-import { Pages } from './pages.tsx';
-import { RevokeDialog } from './revoke-dialog.tsx';
-import { Uploads } from './uploads.tsx';
+import { Bytes } from '../ui/values.tsx';
+import { DeleteDialog, DetailPanel, type Media, revokeLinks, typeName } from './detail-panel.tsx';
+import classes from './media.module.css';
 
 const PAGE_SIZE = 48;
 const FIELDS = { page: whole(), name: text(), type: choice(MEDIA_TYPES), file: whole() };
@@ -113,4 +121,123 @@ function Nothing({ isFiltered }: { readonly isFiltered: boolean }) {
   const { t } = useTranslation('media');
   const kind = isFiltered ? 'none' : 'empty';
   return <EmptyState icon={Images} title={t(`${kind}.title`)} text={t(`${kind}.text`)} />;
+}
+
+type PagesProps = {
+  readonly page: number;
+  readonly limit: number;
+  readonly total: number;
+  readonly onPage: (page: number) => void;
+};
+
+/** The pager: the range shown, and buttons to other pages. */
+function Pages({ page, limit, total, onPage }: PagesProps) {
+  const { t } = useTranslation('ui');
+  const { number } = useFormat();
+  const last = Math.max(0, Math.ceil(total / limit) - 1);
+  const range = { first: number(page * limit + 1), last: number(Math.min(total, (page + 1) * limit)) };
+  return (
+    <Group justify="flex-end" gap="sm">
+      <Text size="sm" c="dimmed" className="tabular">
+        {t('table.range', { ...range, total: number(total) })}
+      </Text>
+      {last > 0 && (
+        <Group gap="xs">
+          <ActionIcon
+            variant="default"
+            aria-label={t('table.previous')}
+            disabled={page === 0}
+            onClick={() => onPage(page - 1)}
+          >
+            <ChevronLeft size={16} />
+          </ActionIcon>
+          <ActionIcon
+            variant="default"
+            aria-label={t('table.next')}
+            disabled={page >= last}
+            onClick={() => onPage(page + 1)}
+          >
+            <ChevronRight size={16} />
+          </ActionIcon>
+        </Group>
+      )}
+    </Group>
+  );
+}
+
+type FileCardProps = { readonly media: Media; readonly onOpen: () => void };
+
+/** The card of one file in the grid. */
+function FileCard({ media, onOpen }: FileCardProps) {
+  const { t } = useTranslation('media');
+  return (
+    <li>
+      <UnstyledButton className={classes.card} onClick={onOpen}>
+        <Thumbnail media={media} />
+        <VisuallyHidden>{t('open')} </VisuallyHidden>
+        <Text size="sm" fw={600} truncate dir="auto" mt="xs">
+          {media.name}
+        </Text>
+        <Group gap="xs" wrap="nowrap" justify="space-between">
+          <Text size="xs" c="dimmed">
+            {typeName(media.mimeType)}
+          </Text>
+          <Text size="xs" c="dimmed">
+            <Bytes count={media.sizeBytes} />
+          </Text>
+        </Group>
+      </UnstyledButton>
+    </li>
+  );
+}
+
+type RevokeDialogProps = { readonly media: Media | null; readonly onClose: () => void };
+
+/** Confirms that all existing links to a file are revoked; null closes the dialog. */
+function RevokeDialog({ media, onClose }: RevokeDialogProps) {
+  const { t } = useTranslation('media');
+  const name = useLast(media)?.name ?? '';
+  const revoke = useAction({
+    run: revokeLinks,
+    refresh: [['media'], ['media-file']],
+    done: t('revoke.done', { name }),
+    onDone: onClose,
+  });
+  return (
+    <ConfirmDialog
+      opened={media !== null}
+      onClose={onClose}
+      title={t('revoke.title', { name })}
+      action={t('revoke.submit')}
+      onConfirm={() => media && revoke.run(media.id)}
+      busy={revoke.busy}
+    >
+      {t('revoke.text')}
+    </ConfirmDialog>
+  );
+}
+
+/** Uploads files; the result of each stays until the list is dismissed. */
+function Uploads({ onUploaded }: { readonly onUploaded: () => void }) {
+  const { t } = useTranslation('media');
+  const { rows, add, clear, busy } = useUploads(onUploaded);
+  return (
+    <Stack gap="sm">
+      <DropArea onFiles={add} />
+      {rows.length > 0 && (
+        <Paper p="md">
+          <Stack gap="sm">
+            <UploadList rows={rows} />
+            {!busy && (
+              <Group justify="flex-end">
+                <Button size="xs" variant="subtle" color="gray" onClick={clear}>
+                  {t('clearUploads')}
+                </Button>
+              </Group>
+            )}
+          </Stack>
+        </Paper>
+      )}
+    </Stack>
+  );
 }

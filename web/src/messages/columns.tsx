@@ -1,16 +1,14 @@
 import { Text } from '@mantine/core';
 import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
+import { useAction } from '../api/action.ts';
 import { useSession } from '../api/session.ts';
-import type { Column } from '../ui/table/data-table.tsx';
-import { DateTime } from '../ui/values/date-time.tsx';
-import { TextLink } from '../ui/link.tsx';
-import { MessageText } from '../ui/message/message-text.tsx';
-import { Money } from '../ui/values/money.tsx';
-import { MsisdnText } from '../ui/values/msisdn-text.tsx';
-import { Num } from '../ui/values/num.tsx';
-import { ChannelBadge, MessageStatus } from '../ui/values/statuses.tsx';
-import type { Message } from './message.ts';
+import type { Column } from '../ui/data-table.tsx';
+import { ConfirmDialog } from '../ui/dialog.tsx';
+import { MessageText } from '../ui/message.tsx';
+import { TextLink } from '../ui/parts.tsx';
+import { ChannelBadge, DateTime, MessageStatus, Money, MsisdnText, Num } from '../ui/values.tsx';
+import { cancelMessage, type Message } from './message.ts';
 
 /** The status to show. READ is not stored as a status but derived from `readAt`. */
 export const shownStatus = ({ deliveryStatus, readAt }: Pick<Message, 'deliveryStatus' | 'readAt'>): string =>
@@ -74,5 +72,34 @@ function Excerpt({ message: { text, campaignId } }: { readonly message: Message 
     <Text size="sm" c="dimmed">
       {t(campaignId === null ? 'noText' : 'byTemplate')}
     </Text>
+  );
+}
+
+type Props = {
+  readonly message: Pick<Message, 'messageId' | 'destination'>;
+  readonly opened: boolean;
+  readonly onClose: () => void;
+};
+
+/** Confirms that a message not yet with a carrier is cancelled. */
+export function CancelDialog({ message: { messageId, destination }, opened, onClose }: Props) {
+  const { t } = useTranslation('messages');
+  const cancel = useAction({
+    run: () => cancelMessage(messageId),
+    done: t('cancel.done'),
+    refresh: [['message', messageId], ['messages'], ['scheduled'], ['credit']],
+    onDone: onClose,
+  });
+  return (
+    <ConfirmDialog
+      opened={opened}
+      onClose={onClose}
+      title={t('cancel.title', { destination })}
+      action={t('cancel.action')}
+      busy={cancel.busy}
+      onConfirm={() => cancel.run()}
+    >
+      <Text size="sm">{t('cancel.text')}</Text>
+    </ConfirmDialog>
   );
 }

@@ -1,21 +1,107 @@
+import { Code, Group, SimpleGrid, Stack, Text } from '@mantine/core';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
+import type { TFunction } from 'i18next';
 import { Ban, SearchX } from 'lucide-react';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { EmptyState } from '../ui/empty-state.tsx';
-import { ErrorState } from '../ui/error-state.tsx';
-import { ButtonLink } from '../ui/link.tsx';
-import { GuardedButton } from '../ui/actions/guarded-button.tsx';
-import { Page as Frame } from '../ui/page.tsx';
-import { Section } from '../ui/section.tsx';
-import { MessageStatus } from '../ui/values/statuses.tsx';
-import { TableSkeleton } from '../ui/table/table-skeleton.tsx';
-import { CancelDialog } from './cancel-dialog.tsx';
-import { shownStatus } from './columns.tsx';
-import { isPending, type Message, messageQuery, timelineQuery } from './message.ts';
-import { MessageFacts } from './message-facts.tsx';
-import { TimelineList } from './timeline-list.tsx';
+import { useSession } from '../api/session.ts';
+import { CopyButton, GuardedButton } from '../ui/actions.tsx';
+import { type Format, useFormat } from '../ui/format.ts';
+import { MessageText } from '../ui/message.tsx';
+import { ButtonLink, EmptyState, ErrorState, Page as Frame, Section, TextLink } from '../ui/parts.tsx';
+import { TableSkeleton } from '../ui/table-skeleton.tsx';
+import { ChannelBadge, DateTime, type Fact, Facts, MessageStatus, Money, Num, type Tone } from '../ui/values.tsx';
+import { CancelDialog, shownStatus } from './columns.tsx';
+import { isPending, type Message, messageQuery, type TimelineEvent, timelineQuery } from './message.ts';
+import classes from './timeline-list.module.css';
+
+/** The timeline in chronological order: a sentence per event, with the carrier's response below it. */
+function TimelineList({ events }: { readonly events: readonly TimelineEvent[] }) {
+  const { t } = useTranslation('messages');
+  return (
+    <ol className={classes.steps} aria-label={t('timeline.title')}>
+      {events.map((event, index) => (
+        // Events have no ID; new ones are only added at the end or between two instants.
+        <li key={`${event.at} ${event.kind} ${index}`} className={classes.step} data-tone={toneOf(event)}>
+          <Step event={event} />
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+function Step({ event }: { readonly event: TimelineEvent }) {
+  const { t } = useTranslation('messages');
+  const format = useFormat();
+  const { at, text, connection, messageId, channel, status } = event;
+  return (
+    <Stack gap={2}>
+      <Group justify="space-between" gap="xs" align="baseline">
+        <Group gap="xs">
+          <Text size="sm" fw={600}>
+            {sentence(t, event)}
+          </Text>
+          {status !== undefined && <MessageStatus status={status} />}
+        </Group>
+        <Text size="xs" c="dimmed">
+          <DateTime value={at} show="exact" />
+        </Text>
+      </Group>
+      {text !== null && <MessageText text={text} />}
+      {connection !== null && (
+        <Text size="xs" c="dimmed">
+          {t('timeline.connection', { name: connection })}
+        </Text>
+      )}
+      {messageId !== undefined && (
+        <TextLink to={`/messages/${messageId}`}>{t('timeline.other', { channel: channel ?? '' })}</TextLink>
+      )}
+      <Codes event={event} format={format} />
+    </Stack>
+  );
+}
+
+/** Codes and IDs as sent by the carrier. */
+function Codes({ event, format }: { readonly event: TimelineEvent; readonly format: Format }) {
+  const { t } = useTranslation('messages');
+  const { code, carrierIds = [], part, amount, currency, doneAt } = event;
+  const facts = [
+    amount !== undefined && currency !== undefined && format.money(amount, currency),
+    part !== undefined && t('timeline.part', { part }),
+    doneAt !== undefined && t('timeline.doneAt', { time: format.exact(new Date(doneAt)) }),
+  ].filter((fact) => fact !== false);
+  const codes = [...(code === undefined ? [] : [code]), ...carrierIds];
+  if (facts.length + codes.length === 0) return null;
+  return (
+    <Group gap="xs">
+      {facts.map((fact) => (
+        <Text key={fact} size="xs" c="dimmed">
+          {fact}
+        </Text>
+      ))}
+      {codes.map((each) => (
+        <Code key={each} style={{ overflowWrap: 'anywhere' }}>
+          {each}
+        </Code>
+      ))}
+    </Group>
+  );
+}
+
+/** The sentence for an event; attempts and revocations include their result. */
+const sentence = (t: TFunction<'messages'>, { kind, outcome, attempt = 1 }: TimelineEvent): string =>
+  outcome === undefined
+    ? t(`timeline.kind.${kind}`)
+    : t(`timeline.outcome.${kind === 'REVOKE' ? 'REVOKE' : 'ATTEMPT'}.${outcome}`, { attempt });
+
+const BAD = ['UNDELIVERABLE', 'EXPIRED', 'REJECTED', 'ERROR', 'DISABLED', 'UNSUPPORTED', 'CONVERSATION_CLOSED'];
+
+function toneOf({ outcome, status }: TimelineEvent): Tone {
+  if (outcome === 'UNKNOWN' || outcome === 'RETRY') return 'warning';
+  if (outcome === 'REFUSED' || (status !== undefined && BAD.includes(status))) return 'bad';
+  return outcome === 'ACCEPTED' || status === 'DELIVERED' ? 'good' : 'neutral';
+}
 
 /** Poll interval while the message has no final status. */
 const REFRESH_MS = 2_000;
@@ -83,4 +169,66 @@ function Timeline({ message }: { readonly message: Message }) {
   });
   if (data) return <TimelineList events={data.events} />;
   return error ? <ErrorState error={error} onRetry={() => void refetch()} /> : <TableSkeleton rows={5} />;
+}
+
+/** The content of a message and its delivery details. */
+function MessageFacts({ message }: { readonly message: Message }) {
+  const { t } = useTranslation('messages');
+  return (
+    <SimpleGrid cols={{ base: 1, md: 2 }}>
+      <Section title={t('one.content')}>
+        <Stack gap="md">
+          <MessageText text={message.text === '' ? t('noText') : message.text} />
+          <Facts facts={useContentFacts(message)} />
+        </Stack>
+      </Section>
+      <Section title={t('one.delivery')}>
+        <Facts facts={useDeliveryFacts(message)} />
+      </Section>
+    </SimpleGrid>
+  );
+}
+
+function useContentFacts({ channel, sender, source, simulation, campaignId, parts, price }: Message): readonly Fact[] {
+  const { t } = useTranslation('messages');
+  const { currency } = useSession().account;
+  const campaign = campaignId !== null && (
+    <TextLink to={`/campaigns/${campaignId}`}>{t('one.campaign', { id: campaignId })}</TextLink>
+  );
+  return [
+    { label: t('column.channel'), value: <ChannelBadge channel={channel} /> },
+    { label: t('column.sender'), value: sender === '' ? '–' : sender },
+    { label: t('column.source'), value: campaign || t(simulation ? 'simulated' : `source.${source}`) },
+    { label: t('column.parts'), value: <Num value={parts} /> },
+    { label: t('column.price'), value: <Money amount={price} currency={currency} /> },
+  ];
+}
+
+function useDeliveryFacts(message: Message): readonly Fact[] {
+  const { t } = useTranslation('messages');
+  const { acceptedAt, deliveryDate, readAt, errorCode, errorMessage, possibleDuplicate } = message;
+  const facts: Fact[] = [
+    { label: t('column.acceptedAt'), value: <DateTime value={acceptedAt} show="exact" /> },
+    { label: t('one.deliveryDate'), value: <DateTime value={deliveryDate} show="exact" /> },
+  ];
+  if (readAt !== null) facts.push({ label: t('one.readAt'), value: <DateTime value={readAt} show="exact" /> });
+  const response = [errorCode, errorMessage].filter((word) => word !== null).join(' · ');
+  if (response !== '') facts.push({ label: t('one.carrierWords'), value: <MessageText text={response} /> });
+  if (possibleDuplicate) facts.push({ label: t('one.duplicate'), value: t('one.duplicateText') });
+  return [...facts, ...useIdFacts(message)];
+}
+
+function useIdFacts({ messageId, customerMessageId }: Message): readonly Fact[] {
+  const { t } = useTranslation('messages');
+  const ids = [{ label: t('one.messageId'), id: messageId }];
+  if (customerMessageId !== null) ids.push({ label: t('column.customerMessageId'), id: customerMessageId });
+  return ids.map(({ label, id }) => ({
+    label,
+    value: (
+      <Group gap={4} wrap="nowrap">
+        <Code style={{ overflowWrap: 'anywhere' }}>{id}</Code>
+        <CopyButton text={id} label={t('one.copy', { what: label })} />
+      </Group>
+    ),
+  }));
 }

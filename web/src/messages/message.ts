@@ -1,5 +1,5 @@
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
-import { api, ok } from '../api/client.ts';
+import { api, ok } from '../api/send.ts';
 import { choice, text } from '../ui/url-state.ts';
 
 export const CHANNELS = ['SMS', 'WHATSAPP', 'RCS'] as const;

@@ -1,18 +1,16 @@
-import { Button, Group, Text } from '@mantine/core';
+import { Button, Group, NativeSelect, Text } from '@mantine/core';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { MessageSquareText, Send } from 'lucide-react';
 import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
-import { DataTable } from '../ui/table/data-table.tsx';
-import { DateTime } from '../ui/values/date-time.tsx';
-import { EmptyState } from '../ui/empty-state.tsx';
-import { ButtonLink } from '../ui/link.tsx';
-import { Page as Frame } from '../ui/page.tsx';
+import { DataTable } from '../ui/data-table.tsx';
+import { ChoiceFilter, FilterBar, SearchField } from '../ui/filter-bar.tsx';
+import { ButtonLink, EmptyState, Page as Frame } from '../ui/parts.tsx';
 import { useUrlState } from '../ui/url-state.ts';
+import { DateTime } from '../ui/values.tsx';
 import { useMessageColumns } from './columns.tsx';
-import { isFiltered, MessageFilters } from './filters.tsx';
-import { FIELDS, type Filters, type Message, messagesQuery } from './message.ts';
+import { CHANNELS, FIELDS, type Filters, type Message, messagesQuery, RANGES, SOURCES, STATUSES } from './message.ts';
 
 /** The page that searches the messages of all channels. */
 export function Page() {
@@ -82,5 +80,49 @@ function Nothing({ filtered }: { readonly filtered: boolean }) {
         </ButtonLink>
       )}
     </EmptyState>
+  );
+}
+
+const NONE: Filters = { q: '', channel: '', status: '', source: '', campaign: '', days: '7' };
+
+/** Returns true if a filter is set. The time range does not count, because there is always one. */
+const isFiltered = ({ q, channel, status, source, campaign }: Filters): boolean =>
+  [q, channel, status, source, campaign].some((value) => value !== '');
+
+type Props = {
+  readonly filters: Filters;
+  readonly onChange: (patch: Partial<Filters>) => void;
+};
+
+function MessageFilters({ filters, onChange }: Props) {
+  const { t } = useTranslation('messages');
+  return (
+    <FilterBar isFiltered={isFiltered(filters)} onClear={() => onChange(NONE)}>
+      <SearchField label={t('filter.q')} value={filters.q} onChange={(q) => onChange({ q })} />
+      <NativeSelect
+        aria-label={t('filter.days')}
+        data={RANGES.map((value) => ({ value, label: t(`days.${value}`) }))}
+        value={filters.days}
+        onChange={(event) => onChange({ days: RANGES.find((each) => each === event.currentTarget.value) ?? '7' })}
+      />
+      <ChoiceFilter
+        label={t('filter.channel')}
+        options={CHANNELS.map((value) => ({ value, label: t(`ui:channel.${value}`) }))}
+        value={filters.channel}
+        onChange={(channel) => onChange({ channel })}
+      />
+      <ChoiceFilter
+        label={t('filter.status')}
+        options={STATUSES.map((value) => ({ value, label: t(`ui:messageStatus.${value}`) }))}
+        value={filters.status}
+        onChange={(status) => onChange({ status })}
+      />
+      <ChoiceFilter
+        label={t('filter.source')}
+        options={SOURCES.map((value) => ({ value, label: t(`source.${value}`) }))}
+        value={filters.source}
+        onChange={(source) => onChange({ source })}
+      />
+    </FilterBar>
   );
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { lastDays, monthOf, readDays } from './days.ts';
+import { lastDays, monthOf, readDays } from './traffic.tsx';
 
 const NOW = Date.parse('2028-03-01T00:30:00Z');
 

@@ -3,16 +3,12 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { CircleX, Coins, MailCheck, Send } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { useCredit } from '../api/credit.ts';
-import { ErrorState } from '../ui/error-state.tsx';
+import { useCredit } from '../api/data.ts';
+import { type Format, useFormat } from '../ui/format.ts';
+import { ErrorState } from '../ui/parts.tsx';
 import { text, useUrlState } from '../ui/url-state.ts';
-import { type Format, useFormat } from '../ui/values/format.ts';
-import { Money } from '../ui/values/money.tsx';
-import { Num, Percent } from '../ui/values/num.tsx';
-import { Stat } from '../ui/values/stat.tsx';
-import { type Days, lastDays, monthOf, readDays } from './days.ts';
-import { type Period as Figures, periodQuery } from './overview.ts';
-import { Traffic } from './traffic.tsx';
+import { Money, Num, Percent, Stat } from '../ui/values.tsx';
+import { type Days, type Period as Figures, lastDays, monthOf, periodQuery, readDays, Traffic } from './traffic.tsx';
 
 const FIELDS = { from: text(), to: text() };
 

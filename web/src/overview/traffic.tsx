@@ -1,12 +1,14 @@
 import { SegmentedControl, SimpleGrid } from '@mantine/core';
+import { keepPreviousData, queryOptions } from '@tanstack/react-query';
 import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
-import { Chart } from '../ui/chart/chart.tsx';
-import type { ChartRow } from '../ui/chart/chart-props.ts';
-import { type Format, useFormat } from '../ui/values/format.ts';
-import { Section } from '../ui/section.tsx';
+import { updateCredit } from '../api/data.ts';
+import { api, ok } from '../api/send.ts';
+import { Chart } from '../ui/chart.tsx';
+import type { ChartRow } from '../ui/chart-props.ts';
+import { type Format, useFormat } from '../ui/format.ts';
+import { Section } from '../ui/parts.tsx';
 import { choice, useUrlState } from '../ui/url-state.ts';
-import type { Overview } from './overview.ts';
 
 const CHANNELS = ['SMS', 'WHATSAPP', 'RCS'] as const;
 const COLORS = { SMS: 'blue.6', WHATSAPP: 'green.6', RCS: 'violet.6' } as const;
@@ -88,4 +90,76 @@ function rowsOf(series: readonly Point[], { show, unit, format }: Drawn): readon
     label: write(new Date(bucket)),
     values: Object.fromEntries(points.map((point) => [point.channel, point[show]])),
   }));
+}
+
+/** Poll interval while the page is open. */
+const REFRESH_MS = 5_000;
+
+/** The overview of the account over the last `hours`. The header shows the credit that it brings, too. */
+export const overviewQuery = (hours: number) =>
+  queryOptions({
+    queryKey: ['overview', hours],
+    queryFn: async ({ client, signal }) => {
+      const overview = await ok(api.GET('/api/partner-gateway/v1/overview', { params: { query: { hours } }, signal }));
+      if (overview.credit) updateCredit(client, overview.credit.available);
+      return overview;
+    },
+    refetchInterval: REFRESH_MS,
+    placeholderData: keepPreviousData,
+  });
+
+export type Overview = Awaited<ReturnType<NonNullable<ReturnType<typeof overviewQuery>['queryFn']>>>;
+export type Attention = Overview['attention'][number];
+export type RunningCampaign = Overview['campaigns'][number];
+
+/** The figures of a period of days, and of the equally long period before. */
+export const periodQuery = ({ from, to }: Days) =>
+  queryOptions({
+    queryKey: ['overview', 'period', from, to],
+    queryFn: ({ signal }) =>
+      ok(
+        api.GET('/api/partner-gateway/v1/overview/period', {
+          params: { query: { startDate: from, endDate: to } },
+          signal,
+        }),
+      ),
+  });
+
+export type Period = Awaited<ReturnType<NonNullable<ReturnType<typeof periodQuery>['queryFn']>>>;
+
+/** Setup steps with their state. */
+export const firstStepsQuery = queryOptions({
+  queryKey: ['overview', 'first-steps'],
+  queryFn: ({ signal }) => ok(api.GET('/api/partner-gateway/v1/overview/first-steps', { signal })),
+  refetchInterval: 2 * REFRESH_MS,
+});
+
+export type FirstSteps = Awaited<ReturnType<NonNullable<(typeof firstStepsQuery)['queryFn']>>>;
+
+const DAY_MS = 86_400_000;
+
+/** A period of days as they stand in the URL and in date fields: yyyy-MM-dd, UTC, both inclusive. */
+export type Days = { readonly from: string; readonly to: string };
+
+const isDay = (text: string): boolean => /^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(Date.parse(text));
+const dayAt = (ms: number): string => new Date(ms).toISOString().slice(0, 10);
+
+/** The last `count` days up to and with today. */
+export const lastDays = (count: number, now: number): Days => ({
+  from: dayAt(now - (count - 1) * DAY_MS),
+  to: dayAt(now),
+});
+
+/** The calendar month of a time, or one before it. */
+export function monthOf(now: number, monthsBefore: number): Days {
+  const at = new Date(now);
+  const first = Date.UTC(at.getUTCFullYear(), at.getUTCMonth() - monthsBefore, 1);
+  const next = Date.UTC(at.getUTCFullYear(), at.getUTCMonth() - monthsBefore + 1, 1);
+  return { from: dayAt(first), to: dayAt(next - DAY_MS) };
+}
+
+/** The days that the URL names, in order; the last 30 if it names none. */
+export function readDays({ from, to }: Days, now: number): Days {
+  if (!isDay(from) || !isDay(to)) return lastDays(30, now);
+  return from <= to ? { from, to } : { from: to, to: from };
 }

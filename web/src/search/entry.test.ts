@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isMatch } from './entry.ts';
+import { isMatch } from './search-dialog.tsx';
 
 test.each([
   ['Import contacts', 'imp con'],

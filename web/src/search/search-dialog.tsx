@@ -1,15 +1,16 @@
 import { Text, TextInput, VisuallyHidden } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
-import { Search } from 'lucide-react';
+import { Building2, type LucideIcon, Megaphone, MessageSquareText, Search, User, Users } from 'lucide-react';
 import { type KeyboardEvent, useEffect, useId, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { Dialog } from '../ui/dialog/dialog.tsx';
-import { ErrorState } from '../ui/error-state.tsx';
-import { type Entry, GROUPS, isMatch } from './entry.ts';
-import { Results } from './results.tsx';
-import { useFound } from './use-found.ts';
-import { useLists } from './use-lists.ts';
+import { api, ok } from '../api/send.ts';
+import { useSession } from '../api/session.ts';
+import { Dialog } from '../ui/dialog.tsx';
+import { useFormat } from '../ui/format.ts';
+import { ErrorState } from '../ui/parts.tsx';
+import classes from './search.module.css';
 
 const TYPING_MS = 200;
 
@@ -129,4 +130,202 @@ function useInView(id: string): void {
     if (id !== last.current) document.getElementById(id)?.scrollIntoView({ block: 'nearest' });
     last.current = id;
   }, [id]);
+}
+
+const MAX_ACCOUNTS = 5;
+/** Minimum length of a text: a single letter is in almost every name. */
+const MIN_LENGTH = 2;
+
+type Found = {
+  readonly entries: readonly Entry[];
+  readonly isSearching: boolean;
+  /** True if the entries are still those of the previous text. */
+  readonly isOld: boolean;
+  readonly error: unknown;
+};
+
+/** Results of the server for a text: a message, contacts, campaigns, and for operators accounts. */
+function useFound(text: string): Found {
+  const { may, isOperator } = useSession();
+  const isLong = text.length >= MIN_LENGTH;
+  const searches = may({ scope: 'tracking' }) || may({ scope: 'contacts' }) || may({ scope: 'campaigns' });
+  const things = useQuery({
+    queryKey: ['search', text],
+    queryFn: ({ signal }) => ok(api.GET('/api/partner-gateway/v1/search', { params: { query: { q: text } }, signal })),
+    enabled: isLong && searches,
+    placeholderData: keepPreviousData,
+  });
+  const accounts = useQuery({
+    queryKey: ['operator', 'accounts', 'search', text],
+    queryFn: ({ signal }) =>
+      ok(
+        api.GET('/api/operator/v1/accounts', {
+          params: { query: { page: 0, limit: MAX_ACCOUNTS, search: text } },
+          signal,
+        }),
+      ),
+    enabled: isLong && isOperator,
+    placeholderData: keepPreviousData,
+  });
+  const toThings = useThingEntries();
+  if (!isLong) return { entries: [], isSearching: false, isOld: false, error: null };
+  return {
+    entries: [...toThings(things.data), ...(accounts.data?.data ?? []).map(accountEntry)],
+    isSearching: things.isFetching || accounts.isFetching,
+    isOld: things.isPlaceholderData || accounts.isPlaceholderData,
+    error: things.error ?? accounts.error,
+  };
+}
+
+type Things = {
+  readonly messages: readonly { messageId: string; channel: string; destination: string; deliveryStatus: string }[];
+  readonly contacts: readonly { id: number; name: string; phoneNumber: string | null }[];
+  readonly campaigns: readonly { id: number; name: string; createdAt: string }[];
+};
+
+function useThingEntries(): (things: Things | undefined) => readonly Entry[] {
+  const { t } = useTranslation('ui');
+  const format = useFormat();
+  return ({ messages, contacts, campaigns } = { messages: [], contacts: [], campaigns: [] }) => [
+    ...messages.map(({ messageId, channel, destination, deliveryStatus }) => ({
+      id: `message-${messageId}`,
+      group: 'messages' as const,
+      title: destination,
+      detail: `${t(`channel.${channel}`)} · ${t(`messageStatus.${deliveryStatus}`)}`,
+      icon: MessageSquareText,
+      to: `/messages/${messageId}`,
+    })),
+    ...contacts.map(({ id, name, phoneNumber }) => ({
+      id: `contact-${id}`,
+      group: 'contacts' as const,
+      title: name === '' ? (phoneNumber ?? String(id)) : name,
+      detail: name === '' ? undefined : (phoneNumber ?? undefined),
+      icon: User,
+      to: `/contacts/${id}`,
+    })),
+    ...campaigns.map(({ id, name, createdAt }) => ({
+      id: `campaign-${id}`,
+      group: 'campaigns' as const,
+      title: name,
+      detail: format.exact(new Date(createdAt)),
+      icon: Megaphone,
+      to: `/campaigns/${id}`,
+    })),
+  ];
+}
+
+const accountEntry = ({ id, name }: { readonly id: number; readonly name: string }): Entry => ({
+  id: `account-${id}`,
+  group: 'accounts',
+  title: name,
+  detail: String(id),
+  icon: Building2,
+  to: `/operator/accounts/${id}`,
+});
+
+type ResultsProps = {
+  readonly id: string;
+  /** In the order of their groups. */
+  readonly entries: readonly Entry[];
+  /** The index of the chosen one. */
+  readonly at: number;
+  readonly optionId: (index: number) => string;
+  readonly onPoint: (entry: Entry) => void;
+  readonly onOpen: (entry: Entry) => void;
+};
+
+/** The results by group. The focus stays in the field, so they take part in no tab order. */
+function Results({ id, entries, ...props }: ResultsProps) {
+  const { t } = useTranslation('search');
+  return (
+    <div id={id} role="listbox" aria-label={t('results')} className={classes.list}>
+      {GROUPS.filter((group) => entries.some((entry) => entry.group === group)).map((group) => (
+        <div key={group} role="group" aria-labelledby={`${id}-${group}`}>
+          <div id={`${id}-${group}`} className={classes.group}>
+            {t(`group.${group}`)}
+          </div>
+          {entries.map((entry, index) =>
+            entry.group === group ? <Option key={entry.id} entry={entry} index={index} {...props} /> : null,
+          )}
+        </div>
+      ))}
+    </div>
+  );
+}
+
+type OptionProps = Omit<ResultsProps, 'id' | 'entries'> & { readonly entry: Entry; readonly index: number };
+
+function Option({ entry, index, at, optionId, onPoint, onOpen }: OptionProps) {
+  const { title, detail, icon: Icon } = entry;
+  return (
+    <div
+      id={optionId(index)}
+      role="option"
+      aria-selected={index === at}
+      tabIndex={-1}
+      className={classes.option}
+      onMouseMove={() => onPoint(entry)}
+      onClick={() => onOpen(entry)}
+    >
+      <Icon size={18} aria-hidden="true" style={{ flexShrink: 0 }} />
+      <bdi className={classes.title}>{title}</bdi>
+      {detail !== undefined && <bdi className={classes.detail}>{detail}</bdi>}
+    </div>
+  );
+}
+
+/** A number worth a search: fewer digits are part of too many numbers. */
+const NUMBER = /^[+\d][\d ().\-/]{2,29}$/;
+
+/** The thorough searches of contacts and messages, for a text of which the results here are only the first. */
+function useLists(text: string): readonly Entry[] {
+  const { t } = useTranslation('search');
+  const { may } = useSession();
+  const search = { q: text };
+  const group = 'lists' as const;
+  const contacts = {
+    id: 'list-contacts',
+    group,
+    title: t('list.contacts', search),
+    icon: Users,
+    to: '/contacts',
+    search,
+  };
+  const messages = {
+    id: 'list-messages',
+    group,
+    title: t('list.messages', search),
+    icon: MessageSquareText,
+    to: '/messages',
+    search,
+  };
+  return [
+    ...(text !== '' && may({ scope: 'contacts' }) ? [contacts] : []),
+    ...(NUMBER.test(text) && may({ scope: 'tracking' }) ? [messages] : []),
+  ];
+}
+
+/** The groups of results, in the order in which they are shown. */
+const GROUPS = ['messages', 'contacts', 'campaigns', 'accounts', 'pages', 'actions', 'lists'] as const;
+type Group = (typeof GROUPS)[number];
+
+/** One result of the search: choosing it opens an address, or does something. */
+export type Entry = {
+  readonly id: string;
+  readonly group: Group;
+  readonly title: string;
+  readonly detail?: string | undefined;
+  readonly icon: LucideIcon;
+} & ({ readonly to: string; readonly search?: Readonly<Record<string, string>> } | { readonly run: () => void });
+
+/** Lower-case letters without accents, so that `citta` finds "Città". */
+const plain = (text: string): string => text.normalize('NFD').replace(/\p{M}/gu, '').toLowerCase();
+
+/** Returns true if each word of a text begins a word of a title, as `imp con` does with "Import contacts". */
+export function isMatch(title: string, text: string): boolean {
+  const words = plain(title).split(/[^\p{L}\p{N}]+/u);
+  const wanted = plain(text)
+    .split(/\s+/)
+    .filter((part) => part !== '');
+  return wanted.every((part) => words.some((word) => word.startsWith(part)));
 }

@@ -1,15 +1,156 @@
-import { Tabs } from '@mantine/core';
+import { Badge, Button, Group, Stack, Tabs, Text } from '@mantine/core';
 import { useNavigate } from '@tanstack/react-router';
-import { Suspense } from 'react';
+import { Building2, Laptop, LogOut, MonitorSmartphone, Smartphone } from 'lucide-react';
+import { Suspense, useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { lazyPart } from '../api/connection/lazy-part.ts';
+import { useAction } from '../api/action.ts';
+import { lazyPart } from '../api/load.ts';
+import { api, ok } from '../api/send.ts';
 import { useSession } from '../api/session.ts';
+import { GuardedIcon } from '../ui/actions.tsx';
+import { type Column, DataTable } from '../ui/data-table.tsx';
+import { ConfirmDialog } from '../ui/dialog.tsx';
+import { ChoiceFilter, FilterBar } from '../ui/filter-bar.tsx';
 import { Hint } from '../ui/hint.tsx';
-import { Page as Frame } from '../ui/page.tsx';
-import { TableSkeleton } from '../ui/table/table-skeleton.tsx';
-import { choice, useUrlState } from '../ui/url-state.ts';
-import { SessionList } from './sessions/list.tsx';
-import { SingleSignOnLink } from './single-sign-on-link.tsx';
+import { ButtonLink, EmptyState, Page as Frame, useLast } from '../ui/parts.tsx';
+import { TableSkeleton } from '../ui/table-skeleton.tsx';
+import { choice, listFields, useUrlState } from '../ui/url-state.ts';
+import { useListQuery } from '../ui/use-list-query.ts';
+import { DateTime } from '../ui/values.tsx';
+import { deviceOf } from './security-settings.ts';
+
+/** Returns a function that names the device of a session. */
+function useDeviceName(): (entry: Pick<Entry, 'userAgent'>) => string {
+  const { t } = useTranslation('security');
+  return ({ userAgent }) => {
+    const { browser, system } = deviceOf(userAgent);
+    if (browser !== null && system !== null) return t('device.both', { browser, system });
+    return browser ?? system ?? t('device.unknown');
+  };
+}
+
+/** The columns of the sessions; `withPeople` adds the user, for sessions of several users. */
+function useSessionColumns(withPeople: boolean): readonly Column<Entry>[] {
+  const { t } = useTranslation('security');
+  return useMemo(() => {
+    const person: Column<Entry> = {
+      id: 'username',
+      header: t('session.person'),
+      cell: ({ username }) => <bdi>{username}</bdi>,
+    };
+    return [
+      { id: 'device', header: t('session.device'), phone: 'title', cell: (entry) => <Device entry={entry} /> },
+      ...(withPeople ? [person] : []),
+      {
+        id: 'address',
+        header: t('session.address'),
+        cell: ({ address }) => (
+          <bdi dir="ltr" className="tabular">
+            {address ?? '–'}
+          </bdi>
+        ),
+      },
+      { id: 'method', header: t('session.method'), cell: ({ method }) => t(`method.${method}`) },
+      { id: 'lastSeenAt', header: t('session.lastSeenAt'), cell: ({ lastSeenAt }) => <DateTime value={lastSeenAt} /> },
+      { id: 'createdAt', header: t('session.createdAt'), cell: ({ createdAt }) => <DateTime value={createdAt} /> },
+      {
+        id: 'expiresAt',
+        header: t('session.expiresAt'),
+        hidden: true,
+        cell: ({ expiresAt }) => <DateTime value={expiresAt} show="exact" />,
+      },
+    ];
+  }, [t, withPeople]);
+}
+
+const PHONES: readonly (string | null)[] = ['iPhone', 'iPad', 'Android'];
+
+function Device({ entry }: { readonly entry: Entry }) {
+  const { t } = useTranslation('security');
+  const name = useDeviceName()(entry);
+  const Icon = PHONES.includes(deviceOf(entry.userAgent).system) ? Smartphone : Laptop;
+  return (
+    <Group gap="xs" wrap="nowrap">
+      <Icon size={18} aria-hidden="true" style={{ flexShrink: 0 }} />
+      <Stack gap={4} align="flex-start">
+        <Text size="sm" fw={600}>
+          {name}
+        </Text>
+        {entry.current && (
+          <Badge color="green" miw="max-content">
+            {t('session.current')}
+          </Badge>
+        )}
+      </Stack>
+    </Group>
+  );
+}
+
+const SESSION_FIELDS = { ...listFields(), whose: choice(['all']) };
+
+/** The user's own sessions; owners and administrators can show those of the whole account. */
+function SessionList() {
+  const { t } = useTranslation('security');
+  const [search, setSearch] = useUrlState(SESSION_FIELDS);
+  const [ending, setEnding] = useState<Entry | 'others' | null>(null);
+  const { may, isElsewhere } = useSession();
+  const mayAll = may({ scope: 'keys' });
+  const all = mayAll && (isElsewhere || search.whose === 'all');
+  const { page, limit } = search;
+  const query = useListQuery(['sessions', { page, limit, all }], (signal) =>
+    listSessions({ page, limit, ...(all && { all }) }, signal),
+  );
+  const columns = useSessionColumns(all);
+  const hasOthers = !all && (query.data?.total ?? 0) > 1;
+  return (
+    <>
+      <FilterBar>
+        {mayAll && !isElsewhere && (
+          <ChoiceFilter
+            label={t('session.mine')}
+            options={[{ value: 'all', label: t('session.all') }]}
+            value={search.whose}
+            onChange={(whose) => setSearch({ whose })}
+          />
+        )}
+        {hasOthers && (
+          <Button variant="default" leftSection={<LogOut size={16} />} onClick={() => setEnding('others')}>
+            {t('endOthers.open')}
+          </Button>
+        )}
+      </FilterBar>
+      <DataTable<Entry>
+        id="sessions"
+        label={t('tab.sessions')}
+        columns={columns}
+        query={query}
+        rowId={({ id }) => String(id)}
+        search={search}
+        onSearch={setSearch}
+        actions={(entry) => <EndIcon entry={entry} onClick={() => setEnding(entry)} />}
+        empty={<EmptyState icon={MonitorSmartphone} title={t('session.none')} text={t('session.noneText')} />}
+      />
+      <EndDialog entry={ending === 'others' ? null : ending} onClose={() => setEnding(null)} />
+      <EndOthersDialog opened={ending === 'others'} onClose={() => setEnding(null)} />
+    </>
+  );
+}
+
+function EndIcon({ entry, onClick }: { readonly entry: Entry; readonly onClick: () => void }) {
+  const { t } = useTranslation('security');
+  const device = useDeviceName()(entry);
+  // Viewers may end sessions too, because they see only their own.
+  return (
+    <GuardedIcon
+      need={{ write: false }}
+      reason={entry.current && t('end.current')}
+      label={t('end.label', { device, username: entry.username })}
+      onClick={onClick}
+    >
+      <LogOut size={16} />
+    </GuardedIcon>
+  );
+}
 
 const TABS = ['sessions', 'factors', 'addresses', 'audit'] as const;
 type Tab = (typeof TABS)[number];
@@ -17,9 +158,9 @@ type Tab = (typeof TABS)[number];
 const OWN_TABS: readonly Tab[] = ['sessions', 'factors'];
 const FIELDS = { tab: choice(TABS, 'sessions') };
 
-const FactorsTab = lazyPart(() => import('./factors/factors-tab.tsx').then((file) => ({ default: file.FactorsTab })));
-const AllowList = lazyPart(() => import('./addresses/allow-list.tsx').then((file) => ({ default: file.AllowList })));
-const AuditLog = lazyPart(() => import('./audit/log.tsx').then((file) => ({ default: file.AuditLog })));
+const FactorsTab = lazyPart(() => import('./factors-tab.tsx').then((file) => ({ default: file.FactorsTab })));
+const AllowList = lazyPart(() => import('./allow-list.tsx').then((file) => ({ default: file.AllowList })));
+const AuditLog = lazyPart(() => import('./audit-log.tsx').then((file) => ({ default: file.AuditLog })));
 
 /** The security page: sessions, second factors, IP allowlist and audit log. */
 export function Page() {
@@ -72,5 +213,84 @@ function TabName({ tab, isRefused }: { readonly tab: Tab; readonly isRefused: bo
         {name}
       </Tabs.Tab>
     </Hint>
+  );
+}
+
+type EndDialogProps = { readonly entry: Entry | null; readonly onClose: () => void };
+
+/** Confirms that a session is ended; null closes the dialog. */
+function EndDialog({ entry, onClose }: EndDialogProps) {
+  const { t } = useTranslation('security');
+  const deviceName = useDeviceName();
+  const shown = useLast(entry);
+  const names = { username: shown?.username ?? '', device: shown === null ? '' : deviceName(shown) };
+  const end = useAction({
+    run: endSession,
+    refresh: [['sessions']],
+    done: t('end.done', names),
+    onDone: onClose,
+  });
+  return (
+    <ConfirmDialog
+      opened={entry !== null}
+      onClose={onClose}
+      title={t('end.title', names)}
+      action={t('end.submit')}
+      onConfirm={() => entry && end.run(entry.id)}
+      busy={end.busy}
+    >
+      {t('end.text', names)}
+    </ConfirmDialog>
+  );
+}
+
+type EndOthersProps = { readonly opened: boolean; readonly onClose: () => void };
+
+function EndOthersDialog({ opened, onClose }: EndOthersProps) {
+  const { t } = useTranslation('security');
+  const end = useAction<void, number>({
+    run: endOthers,
+    refresh: [['sessions']],
+    done: (count) => t('endOthers.done', { count }),
+    onDone: onClose,
+  });
+  return (
+    <ConfirmDialog
+      opened={opened}
+      onClose={onClose}
+      title={t('endOthers.title')}
+      action={t('endOthers.submit')}
+      onConfirm={() => end.run()}
+      busy={end.busy}
+    >
+      {t('endOthers.text')}
+    </ConfirmDialog>
+  );
+}
+
+const SESSIONS = '/api/partner-gateway/v1/sessions';
+
+type Query = { readonly page: number; readonly limit: number; readonly all?: boolean };
+
+const listSessions = (query: Query, signal?: AbortSignal) =>
+  ok(api.GET(SESSIONS, { params: { query }, ...(signal && { signal }) }));
+
+/** One session. */
+type Entry = Awaited<ReturnType<typeof listSessions>>['data'][number];
+
+const endSession = (id: number) => ok(api.DELETE(`${SESSIONS}/{id}`, { params: { path: { id } } }));
+
+/** Ends the user's other sessions and returns their number. */
+async function endOthers(): Promise<number> {
+  return (await ok(api.DELETE(SESSIONS))).ended;
+}
+
+/** Leads to the settings of single sign-on. */
+function SingleSignOnLink() {
+  const { t } = useTranslation('security');
+  return (
+    <ButtonLink to="/security/single-sign-on" variant="default" leftSection={<Building2 size={16} />}>
+      {t('singleSignOn')}
+    </ButtonLink>
   );
 }

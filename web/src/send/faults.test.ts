@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { type Draft, emptyDraft } from './draft.ts';
-import { missingOf, placeOf, groupFaults } from './faults.ts';
+import { groupFaults, missingOf, placeOf } from './faults.tsx';
 
 const draft = (more: Partial<Draft>): Draft => ({ ...emptyDraft('+393331234567'), ...more });
 

@@ -2,7 +2,7 @@ import { Center, Paper, Stack, Text, Title } from '@mantine/core';
 import { useSearch } from '@tanstack/react-router';
 import { useEffect } from 'react';
 import { useTranslation } from 'react-i18next';
-import { announceStepUp, knownProblem } from './company-step-up.ts';
+import { announceStepUp, knownProblem } from './requests.tsx';
 
 /**
  * The page on which a step-up at the company ends, in a separate window. It announces that to the page that waits, and

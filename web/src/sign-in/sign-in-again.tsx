@@ -1,10 +1,10 @@
 import { Button, Stack, Text } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
-import { api, ok } from '../api/client.ts';
+import { api, ok } from '../api/send.ts';
 import { type Session, sessionQuery } from '../api/session.ts';
-import { Dialog } from '../ui/dialog/dialog.tsx';
-import { SignInForm } from './form.tsx';
+import { Dialog } from '../ui/dialog.tsx';
+import { SignInForm } from './password-step.tsx';
 
 type SignInAgainProps = { readonly opened: boolean; readonly onSettled: (given: boolean) => void };
 

@@ -1,24 +1,26 @@
-import { Alert, Group, PasswordInput, Select, Stack, Switch, TagsInput, TextInput } from '@mantine/core';
+import { Alert, Button, Group, Input, PasswordInput, Select, Stack, Switch, TagsInput, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { useQuery } from '@tanstack/react-query';
-import { useEffect, useRef } from 'react';
+import { Plus, Trash2 } from 'lucide-react';
+import { useEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useAction } from '../api/action.ts';
-import { useProblemText } from '../api/problem-text.ts';
-import { GuardedButton } from '../ui/actions/guarded-button.tsx';
-import { Section } from '../ui/section.tsx';
-import { GroupRoles } from './group-roles.tsx';
-import { RemoveButton } from './remove.tsx';
+import { useProblemText } from '../api/passkey.ts';
+import { api, ok } from '../api/send.ts';
+import { GuardedButton, GuardedIcon } from '../ui/actions.tsx';
+import { ConfirmDialog } from '../ui/dialog.tsx';
+import { Section } from '../ui/parts.tsx';
 import {
   adminsQuery,
   type Draft,
   draftOf,
   NEED,
+  PATH,
   putSettings,
   ROLES,
   type SettingsFormApi,
-  settingsQuery,
   type Stored,
+  settingsQuery,
 } from './settings.ts';
 
 /** The form with all settings. */
@@ -173,5 +175,96 @@ function UseFields({ form }: { readonly form: SettingsFormApi }) {
         />
       )}
     </Stack>
+  );
+}
+
+/** Roles of groups, in the order in which they count. */
+function GroupRoles({ form, isNew }: { readonly form: SettingsFormApi; readonly isNew: boolean }) {
+  const { t } = useTranslation('single-sign-on');
+  const { groupRoles } = form.values;
+  const { error } = form.getInputProps('groupRoles');
+  const add = (): void => {
+    // Admins who name groups mostly want no other people in. A chosen or stored role stays.
+    if (isNew && groupRoles.length === 0 && !form.isTouched('defaultRole')) form.setFieldValue('defaultRole', '');
+    form.insertListItem('groupRoles', { group: '', role: 'viewer' });
+  };
+  return (
+    <Input.Wrapper label={t('groups.label')} description={t('groups.hint')} error={error} labelElement="div">
+      <Stack gap="xs" mt="xs">
+        {groupRoles.map((_, index) => (
+          // Rows have no identity but their place.
+          <Row key={index} form={form} index={index} />
+        ))}
+        <Button
+          variant="default"
+          size="xs"
+          w="fit-content"
+          leftSection={<Plus size={14} />}
+          disabled={groupRoles.length >= 100}
+          onClick={add}
+        >
+          {t('groups.add')}
+        </Button>
+      </Stack>
+    </Input.Wrapper>
+  );
+}
+
+function Row({ form, index }: { readonly form: SettingsFormApi; readonly index: number }) {
+  const { t } = useTranslation('single-sign-on');
+  const number = index + 1;
+  return (
+    <Group gap="xs" align="flex-start" wrap="nowrap">
+      <TextInput
+        aria-label={t('groups.group', { number })}
+        placeholder={t('groups.placeholder')}
+        maxLength={200}
+        style={{ flex: 1 }}
+        {...form.getInputProps(`groupRoles.${index}.group`)}
+      />
+      <Select
+        aria-label={t('groups.role', { number })}
+        data={ROLES.map((role) => ({ value: role, label: t(`role.${role}`) }))}
+        allowDeselect={false}
+        w={160}
+        {...form.getInputProps(`groupRoles.${index}.role`)}
+      />
+      <GuardedIcon
+        need={NEED}
+        label={t('groups.remove', { number })}
+        onClick={() => form.removeListItem('groupRoles', index)}
+      >
+        <Trash2 size={16} />
+      </GuardedIcon>
+    </Group>
+  );
+}
+
+/** The button that removes the settings, after a confirmation. */
+function RemoveButton() {
+  const { t } = useTranslation('single-sign-on');
+  const [isOpen, setIsOpen] = useState(false);
+  const remove = useAction({
+    run: () => ok(api.DELETE(PATH)),
+    refresh: [settingsQuery.queryKey, ['audit'], ['sign-in-options']],
+    done: t('remove.done'),
+    onDone: () => setIsOpen(false),
+  });
+  return (
+    <>
+      <GuardedButton need={NEED} type="button" variant="default" color="red" onClick={() => setIsOpen(true)}>
+        {t('remove.open')}
+      </GuardedButton>
+      <ConfirmDialog
+        opened={isOpen}
+        onClose={() => setIsOpen(false)}
+        title={t('remove.title')}
+        action={t('remove.submit')}
+        onConfirm={() => remove.run()}
+        busy={remove.busy}
+      >
+        {t('remove.text')}
+      </ConfirmDialog>
+    </>
   );
 }

@@ -1,6 +1,6 @@
 import type { UseFormReturnType } from '@mantine/form';
 import { queryOptions } from '@tanstack/react-query';
-import { api, ok } from '../api/client.ts';
+import { api, ok } from '../api/send.ts';
 import type { Need } from '../api/session.ts';
 
 export const NEED: Need = { scope: 'keys', write: true };

@@ -1,4 +1,4 @@
-import { api, ok } from '../api/client.ts';
+import { api, ok } from '../api/send.ts';
 import type { Need } from '../api/session.ts';
 
 /** The permission that changes to credentials require. */

@@ -3,10 +3,10 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { Check, Plus } from 'lucide-react';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { api, ok } from '../api/client.ts';
+import { api, ok } from '../api/send.ts';
 import classes from './choice-list.module.css';
 import { SearchField } from './filter-bar.tsx';
-import { MsisdnText } from './values/msisdn-text.tsx';
+import { MsisdnText } from './values.tsx';
 
 const MAX_SHOWN = 8;
 

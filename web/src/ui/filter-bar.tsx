@@ -1,9 +1,11 @@
 import { Button, CloseButton, Group, NativeSelect, TextInput } from '@mantine/core';
 import { useDebouncedCallback } from '@mantine/hooks';
-import { FilterX, Search } from 'lucide-react';
+import { Bookmark, FilterX, Search } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { SavedViews } from './saved-views/saved-views.tsx';
+import { lazyPart } from '../api/load.ts';
+import { OnDemand } from './parts.tsx';
+import { useViews } from './saved-views.ts';
 
 type FilterBarProps = {
   /** The filters. */
@@ -94,5 +96,24 @@ export function ChoiceFilter<T extends string>({ label, options, value, onChange
       // A long option must not widen the row.
       maw={{ xs: 200 }}
     />
+  );
+}
+
+const LazyList = lazyPart(() => import('./view-list.tsx').then(({ ViewList }) => ({ default: ViewList })));
+
+/** The menu of the saved views of a list; shown once there is a view, or a filter that could be saved as one. */
+export function SavedViews({ isFiltered }: { readonly isFiltered: boolean }) {
+  const { t } = useTranslation('ui');
+  const { views } = useViews();
+  if (!isFiltered && views.length === 0) return null;
+  const button = (
+    <Button variant="subtle" color="gray" size="sm" leftSection={<Bookmark size={16} />}>
+      {t('views.open')}
+    </Button>
+  );
+  return (
+    <OnDemand button={button} kind="dialog">
+      <LazyList button={button} isFiltered={isFiltered} />
+    </OnDemand>
   );
 }

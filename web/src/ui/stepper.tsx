@@ -1,7 +1,7 @@
 import { Group, Stepper as MantineStepper, VisuallyHidden } from '@mantine/core';
 import { CircleDashed } from 'lucide-react';
 import type { ReactNode } from 'react';
-import { useIsPhone } from './use-is-phone.ts';
+import { useIsPhone } from './parts.tsx';
 
 export type Step = {
   readonly id: string;

@@ -1,12 +1,77 @@
-import { Badge, Group } from '@mantine/core';
+import { Badge, Group, PasswordInput, Stack, TextInput, VisuallyHidden } from '@mantine/core';
+import { useForm } from '@mantine/form';
 import { useTranslation } from 'react-i18next';
+import { useAction } from '../api/action.ts';
+import { api, ok } from '../api/send.ts';
 import { useSession } from '../api/session.ts';
-import { DateTime } from '../ui/values/date-time.tsx';
-import { Facts } from '../ui/values/facts.tsx';
-import { ButtonLink } from '../ui/link.tsx';
-import { Page as Frame } from '../ui/page.tsx';
-import { Section } from '../ui/section.tsx';
-import { OwnPassword } from './own-password.tsx';
+import { GuardedButton } from '../ui/actions.tsx';
+import { ButtonLink, Page as Frame, Section } from '../ui/parts.tsx';
+import { DateTime, Facts } from '../ui/values.tsx';
+import { NewPassword, USERS, usePasswordFault } from './user.tsx';
+
+const EMPTY = { currentPassword: '', newPassword: '', again: '' };
+
+/** The form in which users of any role change their own password. */
+function OwnPassword() {
+  const { t } = useTranslation('users');
+  const { user, isElsewhere } = useSession();
+  const faultOf = usePasswordFault();
+  const form = useForm({
+    initialValues: EMPTY,
+    validate: {
+      currentPassword: (given) => (given === '' ? t('own.currentMissing') : null),
+      newPassword: (given) => faultOf(given, user.username),
+      again: (given, { newPassword }) => (given === newPassword ? null : t('own.differs')),
+    },
+  });
+  const change = useAction({
+    run: ({ currentPassword, newPassword }: typeof EMPTY) =>
+      ok(api.PUT(`${USERS}/me/password`, { body: { currentPassword, newPassword } })),
+    form,
+    refresh: [['sessions']],
+    done: t('own.done'),
+    onDone: form.reset,
+  });
+  return (
+    <form onSubmit={form.onSubmit((values) => change.run(values))}>
+      <Stack maw={420}>
+        <VisuallyHidden>
+          <TextInput
+            label={t('column.username')}
+            autoComplete="username"
+            value={user.username}
+            readOnly
+            tabIndex={-1}
+          />
+        </VisuallyHidden>
+        <PasswordInput
+          label={t('own.current')}
+          autoComplete="current-password"
+          maxLength={200}
+          visibilityToggleButtonProps={{ 'aria-label': t('password.show') }}
+          {...form.getInputProps('currentPassword')}
+        />
+        <NewPassword label={t('password.new')} input={form.getInputProps('newPassword')} />
+        <PasswordInput
+          label={t('own.again')}
+          autoComplete="new-password"
+          maxLength={200}
+          visibilityToggleButtonProps={{ 'aria-label': t('password.show') }}
+          {...form.getInputProps('again')}
+        />
+        <GuardedButton
+          type="submit"
+          need={{ write: false }}
+          reason={isElsewhere && t('own.elsewhere')}
+          loading={change.busy}
+          w="fit-content"
+        >
+          {t('own.submit')}
+        </GuardedButton>
+      </Stack>
+    </form>
+  );
+}
 
 /** The profile page of the signed-in user. */
 export function Page() {

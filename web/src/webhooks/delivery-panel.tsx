@@ -1,21 +1,27 @@
-import { Code, Group, Paper, Stack, Text, Title } from '@mantine/core';
-import { useQuery } from '@tanstack/react-query';
-import type { ReactNode } from 'react';
+import { Anchor, Button, Code, Group, Loader, Paper, Stack, Text, Title } from '@mantine/core';
+import { useMutation, useQuery } from '@tanstack/react-query';
+import { RotateCw } from 'lucide-react';
+import { type ReactNode, useEffect, useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
-import { CopyButton } from '../ui/actions/copy-button.tsx';
-import { DateTime } from '../ui/values/date-time.tsx';
-import { SidePanel } from '../ui/dialog/dialog.tsx';
-import { ErrorState } from '../ui/error-state.tsx';
-import { Facts } from '../ui/values/facts.tsx';
-import { TextLink } from '../ui/link.tsx';
+import { useAction } from '../api/action.ts';
+import { api, ok } from '../api/send.ts';
+import { CopyButton, GuardedButton, GuardedIcon } from '../ui/actions.tsx';
+import type { Column } from '../ui/data-table.tsx';
+import { Dialog, SidePanel } from '../ui/dialog.tsx';
 import { JsonView } from '../ui/json-view.tsx';
-import { StatusBadge } from '../ui/values/status-badge.tsx';
-import { TableSkeleton } from '../ui/table/table-skeleton.tsx';
-import { useLast } from '../ui/use-last.ts';
-import { type Attempt, type DeliveryDetail, findDelivery } from './delivery.ts';
-import { DeliveryState, useEventName } from './delivery-columns.tsx';
-import { ReplayButton } from './replay-button.tsx';
-import { Milliseconds } from './test-dialog.tsx';
+import { ErrorState, TextLink, useIsPhone, useLast } from '../ui/parts.tsx';
+import { TableSkeleton } from '../ui/table-skeleton.tsx';
+import { DateTime, Facts, Num, StatusBadge } from '../ui/values.tsx';
+import { FORM_A, NEED, type Webhook } from './endpoint.tsx';
+import {
+  type Attempt,
+  type Delivery,
+  type DeliveryDetail,
+  findDelivery,
+  type State,
+  statusNameOf,
+  TONES,
+} from './replay-dialog.tsx';
 
 const REFRESH_MS = 3_000;
 
@@ -173,5 +179,216 @@ function Sent({ delivery: { request } }: DetailProps) {
       <JsonView value={headers.join('\n')} label={t('panel.headers')} />
       <JsonView value={request.body} label={t('panel.body')} />
     </Part>
+  );
+}
+
+/** The columns of the event log; `onOpen` shows one event in full. */
+export function useDeliveryColumns(onOpen: (id: string) => void): readonly Column<Delivery>[] {
+  const { t } = useTranslation('webhooks');
+  return useMemo(
+    () => [
+      {
+        id: 'event',
+        header: t('column.event'),
+        phone: 'title',
+        cell: (delivery) => <EventName delivery={delivery} onOpen={onOpen} />,
+      },
+      { id: 'status', header: t('column.status'), cell: (delivery) => <Outcome delivery={delivery} /> },
+      {
+        id: 'responseCode',
+        header: t('column.answer'),
+        phone: 'none',
+        align: 'right',
+        cell: ({ responseCode }) => <span className="tabular">{responseCode ?? '–'}</span>,
+      },
+      {
+        id: 'durationMs',
+        header: t('column.duration'),
+        phone: 'none',
+        align: 'right',
+        cell: ({ durationMs }) => <Milliseconds value={durationMs} />,
+      },
+      {
+        id: 'attempts',
+        header: t('column.attempts'),
+        phone: 'none',
+        align: 'right',
+        cell: ({ attempts }) => <span className="tabular">{attempts}</span>,
+      },
+      {
+        id: 'messageId',
+        header: t('column.message'),
+        hidden: true,
+        cell: ({ messageId }) => <Code>{messageId}</Code>,
+      },
+      { id: 'createdAt', header: t('column.createdAt'), cell: ({ createdAt }) => <DateTime value={createdAt} /> },
+    ],
+    [t, onOpen],
+  );
+}
+
+type EventNameProps = { readonly delivery: Delivery; readonly onOpen: (id: string) => void };
+
+function EventName({ delivery: { id, ...event }, onOpen }: EventNameProps) {
+  const eventName = useEventName();
+  return (
+    <Stack gap={0}>
+      <Anchor component="button" type="button" size="sm" fw={600} ta="left" onClick={() => onOpen(id)}>
+        {eventName(event)}
+      </Anchor>
+      <Text size="xs" c="dimmed" ff="monospace" fw={400}>
+        {id.slice(0, 8)}…{id.slice(-4)}
+      </Text>
+    </Stack>
+  );
+}
+
+/** Returns a function that names an event: the status of a delivery event, otherwise its kind. */
+function useEventName(): (event: Pick<Delivery, 'eventType' | 'statusCode'>) => string {
+  const { t } = useTranslation('webhooks');
+  return ({ eventType, statusCode }) => {
+    const status = statusNameOf(statusCode);
+    return status === null ? t(`kind.${eventType}`) : t(`ui:messageStatus.${status}`);
+  };
+}
+
+/** The state of an event, and its next attempt. */
+function Outcome({ delivery: { status, nextAttemptAt, failure } }: { readonly delivery: Delivery }) {
+  const { t } = useTranslation('webhooks');
+  return (
+    <Stack gap={2} align={useIsPhone() ? 'flex-end' : 'flex-start'}>
+      <DeliveryState state={status} />
+      {status === 'PENDING' && nextAttemptAt !== null && (
+        <Group gap={4}>
+          <Text size="xs" c="dimmed">
+            {t('column.next')} <DateTime value={nextAttemptAt} />
+          </Text>
+        </Group>
+      )}
+      {status === 'PENDING' && nextAttemptAt === null && (
+        <Text size="xs" c="dimmed">
+          {t('column.behind')}
+        </Text>
+      )}
+      {status === 'DEAD' && failure !== null && (
+        <Text size="xs" c="dimmed" className="foreign-text" lineClamp={1}>
+          {failure}
+        </Text>
+      )}
+    </Stack>
+  );
+}
+
+function DeliveryState({ state }: { readonly state: State }) {
+  const { t } = useTranslation('webhooks');
+  return <StatusBadge tone={TONES[state]}>{t(`deliveryState.${state}`)}</StatusBadge>;
+}
+
+type TestDialogProps = { readonly webhook: Webhook; readonly opened: boolean; readonly onClose: () => void };
+
+/** Dialog that sends a sample event when it opens and shows the endpoint's response. */
+export function TestDialog({ webhook, opened, onClose }: TestDialogProps) {
+  const { t } = useTranslation('webhooks');
+  return (
+    <Dialog opened={opened} onClose={onClose} title={t('test.title')}>
+      {opened && <Test url={webhook.callbackUrl} onClose={onClose} />}
+    </Dialog>
+  );
+}
+
+const sendTest = () => ok(api.POST(`${FORM_A}/test`));
+
+function Test({ url, onClose }: { readonly url: string; readonly onClose: () => void }) {
+  const { t } = useTranslation('webhooks');
+  const { mutate, data, error, isPending } = useMutation({ mutationFn: sendTest });
+  useEffect(() => mutate(), [mutate]);
+  return (
+    <Stack>
+      <Text size="sm" className="foreign-text">
+        {t('test.text', { url })}
+      </Text>
+      {isPending && <Waiting />}
+      {!isPending && error !== null && <ErrorState error={error} />}
+      {!isPending && data && <TestOutcome outcome={data} />}
+      <Group justify="flex-end">
+        <Button variant="default" loading={isPending} onClick={() => mutate()}>
+          {t('test.again')}
+        </Button>
+        <Button onClick={onClose}>{t('ui:close')}</Button>
+      </Group>
+    </Stack>
+  );
+}
+
+function Waiting() {
+  const { t } = useTranslation('webhooks');
+  return (
+    <Group gap="sm" role="status" mih={120} justify="center">
+      <Loader size="sm" />
+      <Text size="sm">{t('test.waiting')}</Text>
+    </Group>
+  );
+}
+
+function TestOutcome({ outcome }: { readonly outcome: Awaited<ReturnType<typeof sendTest>> }) {
+  const { t } = useTranslation('webhooks');
+  const { acknowledged, status, durationMs, error, answer } = outcome;
+  return (
+    <Stack gap="sm" role="status">
+      <StatusBadge tone={acknowledged ? 'good' : 'bad'}>{t(acknowledged ? 'test.good' : 'test.bad')}</StatusBadge>
+      <Facts
+        facts={[
+          { label: t('test.status'), value: status ?? error ?? '–' },
+          { label: t('test.duration'), value: <Milliseconds value={durationMs} /> },
+        ]}
+      />
+      {answer !== null && answer !== '' && <JsonView value={answer} label={t('test.answer')} maxHeight={200} />}
+      {answer === '' && (
+        <Text size="sm" c="dimmed">
+          {t('test.noBody')}
+        </Text>
+      )}
+      {!acknowledged && <Text size="sm">{t('test.advice')}</Text>}
+    </Stack>
+  );
+}
+
+/** A response time in milliseconds. */
+const Milliseconds = ({ value }: { readonly value: number | null }) => (
+  <Num value={value} options={{ style: 'unit', unit: 'millisecond', unitDisplay: 'short' }} />
+);
+
+type ReplayButtonProps = {
+  readonly delivery: Pick<Delivery, 'id' | 'eventType' | 'statusCode'>;
+  readonly isRegistered: boolean;
+  /** True to show a button with text (in the panel), false for only an icon (in a row). */
+  readonly isWide?: boolean;
+};
+
+/** Button that resends one event. */
+export function ReplayButton({ delivery, isRegistered, isWide = false }: ReplayButtonProps) {
+  const { t } = useTranslation('webhooks');
+  const eventName = useEventName();
+  const { id } = delivery;
+  const replay = useAction({
+    run: () => ok(api.POST(`${FORM_A}/deliveries/{id}/replay`, { params: { path: { id } } })),
+    refresh: [
+      ['webhooks', 'deliveries'],
+      ['webhooks', 'delivery', id],
+    ],
+    done: t('replay.one.done'),
+  });
+  const may = { need: NEED, reason: !isRegistered && t('replay.none'), loading: replay.busy } as const;
+  if (isWide) {
+    return (
+      <GuardedButton {...may} variant="default" leftSection={<RotateCw size={16} />} onClick={() => replay.run()}>
+        {t('replay.one.open')}
+      </GuardedButton>
+    );
+  }
+  return (
+    <GuardedIcon {...may} label={t('replay.one.label', { event: eventName(delivery) })} onClick={() => replay.run()}>
+      <RotateCw size={16} />
+    </GuardedIcon>
   );
 }

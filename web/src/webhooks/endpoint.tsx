@@ -1,15 +1,14 @@
 import { Alert, Code, Stack, Text } from '@mantine/core';
+import { queryOptions } from '@tanstack/react-query';
 import { CircleAlert, TriangleAlert } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
 import { useAction } from '../api/action.ts';
-import { api, ok } from '../api/client.ts';
-import { DateTime } from '../ui/values/date-time.tsx';
-import { Facts } from '../ui/values/facts.tsx';
-import { useFormat } from '../ui/values/format.ts';
-import { GuardedButton } from '../ui/actions/guarded-button.tsx';
-import { Section } from '../ui/section.tsx';
-import { StatusBadge } from '../ui/values/status-badge.tsx';
-import { FORM_A, NEED, stateOf, type Webhook } from './webhook.ts';
+import { ApiError, api, ok } from '../api/send.ts';
+import type { Need } from '../api/session.ts';
+import { GuardedButton } from '../ui/actions.tsx';
+import { useFormat } from '../ui/format.ts';
+import { Section } from '../ui/parts.tsx';
+import { DateTime, Facts, StatusBadge } from '../ui/values.tsx';
 
 /** An action on the webhook, each of which opens a dialog. */
 export type WebhookAction = 'test' | 'address' | 'rotate' | 'delete';
@@ -103,3 +102,30 @@ function EnableButton({ webhook: { callbackUrl } }: Pick<EndpointProps, 'webhook
     </GuardedButton>
   );
 }
+
+/** The permission that changing the webhook and resending events require. */
+export const NEED: Need = { scope: 'webhooks', write: true };
+
+export const FORM_A = '/api/partner-gateway/v1/webhooks/delivery-status';
+export const FORM_B = '/api/webhooks/delivery-status';
+
+const REFRESH_MS = 15_000;
+
+const findWebhook = (signal: AbortSignal) => ok(api.GET(FORM_A, { signal }));
+export type Webhook = Awaited<ReturnType<typeof findWebhook>>;
+
+/** The account's webhook; null if it has none. */
+export const webhookQuery = queryOptions({
+  queryKey: ['webhooks', 'registered'],
+  queryFn: ({ signal }): Promise<Webhook | null> =>
+    findWebhook(signal).catch((error: unknown) => {
+      if (error instanceof ApiError && error.status === 404) return null;
+      throw error;
+    }),
+  refetchInterval: REFRESH_MS,
+});
+
+type State = 'active' | 'failing' | 'disabled';
+
+const stateOf = ({ status, failingSince }: Webhook): State =>
+  status === 'disabled' ? 'disabled' : failingSince === null ? 'active' : 'failing';

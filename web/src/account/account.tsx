@@ -1,0 +1,87 @@
+import { Group } from '@mantine/core';
+import { queryOptions } from '@tanstack/react-query';
+import { useLocation } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
+import { useTranslation } from 'react-i18next';
+import { api, ok } from '../api/send.ts';
+import type { ListSearch } from '../ui/data-table.tsx';
+import { ButtonLink, Page as Frame } from '../ui/parts.tsx';
+
+export const PG = '/api/partner-gateway/v1';
+export const MS = '/api/message-server';
+
+export const subscriptionQuery = queryOptions({
+  queryKey: ['subscription'],
+  queryFn: ({ signal }) => ok(api.GET(`${PG}/subscription`, { signal })),
+});
+
+export const KINDS = ['topup', 'freeze', 'settle', 'return'] as const;
+export type Kind = (typeof KINDS)[number];
+
+export const listEntries = ({ page, limit, kind }: ListSearch & { readonly kind: Kind | '' }, signal: AbortSignal) =>
+  ok(api.GET(`${PG}/credit/entries`, { params: { query: { page, limit, ...(kind !== '' && { kind }) } }, signal }));
+export type Entry = Awaited<ReturnType<typeof listEntries>>['data'][number];
+
+export const policyQuery = queryOptions({
+  queryKey: ['account', 'campaigns'],
+  queryFn: ({ signal }) => ok(api.GET(`${PG}/account/campaigns`, { signal })),
+});
+export type Policy = Awaited<ReturnType<NonNullable<(typeof policyQuery)['queryFn']>>>;
+
+export const numberRulesQuery = queryOptions({
+  queryKey: ['account', 'rules-of-numbers'],
+  queryFn: ({ signal }) => ok(api.GET(`${PG}/account/numbers`, { signal })),
+});
+export type NumberRules = Awaited<ReturnType<NonNullable<(typeof numberRulesQuery)['queryFn']>>>;
+
+/** More than any account has, so that one page lists all senders. */
+const MAX_SENDERS = 100;
+
+export const numbersQuery = queryOptions({
+  queryKey: ['account', 'numbers'],
+  queryFn: ({ signal }) =>
+    ok(api.GET(`${MS}/whatsapp/phone-numbers`, { params: { query: { limit: MAX_SENDERS } }, signal })),
+});
+export const agentsQuery = queryOptions({
+  queryKey: ['account', 'agents'],
+  queryFn: ({ signal }) => ok(api.GET(`${MS}/rcs/agents`, { params: { query: { limit: MAX_SENDERS } }, signal })),
+});
+
+const PARTS = [
+  ['credit', '/account'],
+  ['campaigns', '/account/campaigns'],
+  ['numbers', '/account/numbers'],
+  ['senders', '/account/senders'],
+  ['templates', '/account/templates'],
+] as const;
+
+type AccountFrameProps = {
+  readonly part: (typeof PARTS)[number][0];
+  readonly actions?: ReactNode;
+  readonly children: ReactNode;
+};
+
+/** The frame of the account pages: title, description and the navigation between them. */
+export function AccountFrame({ part, actions, children }: AccountFrameProps) {
+  const { t } = useTranslation('account');
+  const { pathname } = useLocation();
+  return (
+    <Frame title={t(`part.${part}.title`)} description={t(`part.${part}.description`)} actions={actions}>
+      <Group component="nav" gap={4} aria-label={t('parts')}>
+        {PARTS.map(([name, to]) => (
+          <ButtonLink
+            key={name}
+            to={to}
+            size="xs"
+            variant={pathname === to ? 'light' : 'subtle'}
+            color={pathname === to ? 'amber' : 'gray'}
+            {...(pathname === to && { 'aria-current': 'page' })}
+          >
+            {t(`part.${name}.label`)}
+          </ButtonLink>
+        ))}
+      </Group>
+      {children}
+    </Frame>
+  );
+}

@@ -1,0 +1,113 @@
+import { Group, Stack, Text } from '@mantine/core';
+import { useMemo } from 'react';
+import { useTranslation } from 'react-i18next';
+import lists from '../ui/choice-list.module.css';
+import { useFormat } from '../ui/format.ts';
+import { useIsPhone } from '../ui/parts.tsx';
+import { ChannelBadge, Money, Num } from '../ui/values.tsx';
+import classes from './breakdown.module.css';
+import type { Price } from './campaign.ts';
+
+/** The price by channel, country and number of parts. */
+export function Breakdown({ price }: { readonly price: Price }) {
+  return useIsPhone() ? <Lines price={price} /> : <Figures price={price} />;
+}
+
+type PriceProps = { readonly price: Price };
+
+const keyOf = ({ channel, country, parts, unitPrice }: Price['breakdown'][number]): string =>
+  `${channel} ${country} ${parts} ${unitPrice}`;
+
+/** On narrow windows, one block per line of the price instead of a table. */
+function Lines({ price: { breakdown, currency } }: PriceProps) {
+  const { t } = useTranslation('campaigns');
+  const format = useFormat();
+  const country = useCountryName();
+  return (
+    <ul className={lists.lists} aria-label={t('breakdown.label')}>
+      {breakdown.map((line) => (
+        <li key={keyOf(line)} className={lists.list}>
+          <Stack gap={4}>
+            <Group gap="xs">
+              <ChannelBadge channel={line.channel} />
+              <Text size="sm">{country(line.country)}</Text>
+            </Group>
+            <Text size="xs" c="dimmed" className="tabular">
+              {t('breakdown.line', {
+                count: line.count,
+                shown: format.number(line.count),
+                parts: format.number(line.parts),
+                unitPrice: format.money(line.unitPrice, currency),
+              })}
+            </Text>
+          </Stack>
+          <Text size="sm" fw={600} component="span">
+            <Money amount={line.price} currency={currency} />
+          </Text>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function Figures({ price: { breakdown, currency, price } }: PriceProps) {
+  const { t } = useTranslation('campaigns');
+  const country = useCountryName();
+  return (
+    <div className={classes.scroll} tabIndex={0} role="region" aria-label={t('breakdown.label')}>
+      <table className={classes.figures} aria-label={t('breakdown.label')}>
+        <thead>
+          <tr>
+            <th>{t('breakdown.channel')}</th>
+            <th>{t('breakdown.country')}</th>
+            <th className={classes.figure}>{t('breakdown.count')}</th>
+            <th className={classes.figure}>{t('breakdown.parts')}</th>
+            <th className={classes.figure}>{t('breakdown.unitPrice')}</th>
+            <th className={classes.figure}>{t('breakdown.price')}</th>
+          </tr>
+        </thead>
+        <tbody>
+          {breakdown.map((line) => (
+            <tr key={keyOf(line)}>
+              <td>
+                <ChannelBadge channel={line.channel} />
+              </td>
+              <td>{country(line.country)}</td>
+              <td className={classes.figure}>
+                <Num value={line.count} />
+              </td>
+              <td className={classes.figure}>
+                <Num value={line.parts} />
+              </td>
+              <td className={classes.figure}>
+                <Money amount={line.unitPrice} currency={currency} />
+              </td>
+              <td className={classes.figure}>
+                <Money amount={line.price} currency={currency} />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+        <tfoot>
+          <tr>
+            <td colSpan={5}>{t('breakdown.total')}</td>
+            <td className={classes.figure}>
+              <Text component="span" size="sm" fw={650}>
+                <Money amount={price} currency={currency} />
+              </Text>
+            </td>
+          </tr>
+        </tfoot>
+      </table>
+    </div>
+  );
+}
+
+/** Returns a function that names a country by its code, in the user's language. */
+export function useCountryName(): (code: string) => string {
+  const { t, i18n } = useTranslation('campaigns');
+  return useMemo(() => {
+    const names = new Intl.DisplayNames(i18n.language, { type: 'region' });
+    return (code) => (/^[A-Z]{2}$/.test(code) ? (names.of(code) ?? code) : t('breakdown.noCountry'));
+  }, [i18n.language, t]);
+}

@@ -1,0 +1,94 @@
+import { NativeSelect, NumberInput, Radio, SimpleGrid, Stack, Text, TextInput } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { useTranslation } from 'react-i18next';
+import { api, ok } from '../api/send.ts';
+import { useFormat } from '../ui/format.ts';
+import { Section } from '../ui/parts.tsx';
+import { ownZone, TimeZoneField } from '../ui/time-zone.tsx';
+import { scheduledAt } from './draft.ts';
+import type { DraftForm } from './use-editor.ts';
+
+type FormProps = { readonly form: DraftForm };
+
+/** The step for the send time, quiet hours and speed. */
+export function TimeStep({ form }: FormProps) {
+  const { t } = useTranslation('campaigns');
+  return (
+    <Stack mt="md">
+      <Section title={t('time.title')}>
+        <Radio.Group aria-label={t('time.title')} {...form.getInputProps('when')}>
+          <Stack gap="sm">
+            <Radio value="now" label={t('time.now')} description={t('time.nowHint')} />
+            <Radio value="later" label={t('time.later')} description={t('time.laterHint')} />
+          </Stack>
+        </Radio.Group>
+        {form.getValues().when === 'later' && <Moment form={form} />}
+      </Section>
+      <Section title={t('quiet.title')} description={t('quiet.hint')}>
+        <Quiet form={form} />
+      </Section>
+      <Section title={t('rate.title')} description={t('rate.hint')}>
+        <NumberInput
+          label={t('rate.label')}
+          placeholder={t('rate.none')}
+          min={1}
+          max={100_000}
+          allowDecimal={false}
+          w={{ base: '100%', xs: 260 }}
+          {...form.getInputProps('rate')}
+          onChange={(value) => form.setFieldValue('rate', typeof value === 'number' ? value : '')}
+        />
+      </Section>
+    </Stack>
+  );
+}
+
+function Moment({ form }: FormProps) {
+  const { t } = useTranslation('campaigns');
+  const format = useFormat();
+  const { zone } = form.getValues();
+  const at = scheduledAt(form.getValues());
+  return (
+    <Stack gap="xs">
+      <SimpleGrid cols={{ base: 1, xs: 2 }} maw={560}>
+        <TextInput type="datetime-local" label={t('time.at')} withAsterisk {...form.getInputProps('wallTime')} />
+        <TimeZoneField label={t('time.zone')} {...form.getInputProps('zone')} />
+      </SimpleGrid>
+      {at !== null && zone !== ownZone() && (
+        <Text size="sm" c="dimmed">
+          {t('time.here', { at: format.exact(at) })}
+        </Text>
+      )}
+    </Stack>
+  );
+}
+
+function Quiet({ form }: FormProps) {
+  const { t } = useTranslation('campaigns');
+  const { data } = useQuery({
+    queryKey: ['campaign-policy'],
+    queryFn: ({ signal }) => ok(api.GET('/api/partner-gateway/v1/account/campaigns', { signal })),
+  });
+  const hours = data?.quietHours;
+  const { quiet } = form.getValues();
+  return (
+    <Stack gap="sm">
+      <NativeSelect
+        label={t('quiet.label')}
+        w={{ base: '100%', xs: 360 }}
+        data={[
+          { value: 'account', label: hours ? t('quiet.account', hours) : t('quiet.accountNone') },
+          { value: 'own', label: t('quiet.own') },
+          { value: 'off', label: t('quiet.off') },
+        ]}
+        {...form.getInputProps('quiet')}
+      />
+      {quiet === 'own' && (
+        <SimpleGrid cols={2} maw={360}>
+          <TextInput type="time" label={t('quiet.from')} {...form.getInputProps('quietFrom')} />
+          <TextInput type="time" label={t('quiet.to')} {...form.getInputProps('quietTo')} />
+        </SimpleGrid>
+      )}
+    </Stack>
+  );
+}

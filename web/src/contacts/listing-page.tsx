@@ -1,0 +1,75 @@
+import { useQuery } from '@tanstack/react-query';
+import { FileUp, Settings2, Users } from 'lucide-react';
+import { Suspense, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { lazyPart } from '../api/load.ts';
+import { AddButton } from '../ui/actions.tsx';
+import { useFormat } from '../ui/format.ts';
+import { ButtonLink, EmptyState, Page as Frame } from '../ui/parts.tsx';
+import { limitsQuery, NEED } from './contact.ts';
+import { ContactsTable } from './contacts-table.tsx';
+
+const CreateDialog = lazyPart(() =>
+  import('./listing-create-dialog.tsx').then((file) => ({ default: file.CreateDialog })),
+);
+
+/** The page of the account's contacts. */
+export function Page() {
+  const { t } = useTranslation('contacts');
+  /** undefined until the dialog is first opened. */
+  const [isMaking, setMaking] = useState<boolean>();
+  const create = (
+    <AddButton need={NEED} onClick={() => setMaking(true)}>
+      {t('create.open')}
+    </AddButton>
+  );
+  const load = (
+    <ButtonLink to="/contacts/import" variant="default" leftSection={<FileUp size={16} />}>
+      {t('import.open')}
+    </ButtonLink>
+  );
+  const others = (
+    <ButtonLink to="/contacts/fields" variant="default" leftSection={<Settings2 size={16} />}>
+      {t('fields.title')}
+    </ButtonLink>
+  );
+  return (
+    <Frame
+      title={t('title')}
+      description={<PlanUsage />}
+      actions={
+        <>
+          {others}
+          {load}
+          {create}
+        </>
+      }
+    >
+      <ContactsTable
+        empty={
+          <EmptyState
+            icon={Users}
+            title={t('empty.title')}
+            text={t('empty.text')}
+            help="concepts#contacts-lists-and-consent"
+          >
+            {load}
+            {create}
+          </EmptyState>
+        }
+      />
+      <Suspense>
+        {isMaking !== undefined && <CreateDialog opened={isMaking} onClose={() => setMaking(false)} />}
+      </Suspense>
+    </Frame>
+  );
+}
+
+/** The number of contacts used of the plan's limit. */
+function PlanUsage() {
+  const { t } = useTranslation('contacts');
+  const format = useFormat();
+  const { data } = useQuery(limitsQuery);
+  if (data === undefined || data.totalLimit === null) return t('description');
+  return t('room', { used: format.number(data.used), limit: format.number(data.totalLimit) });
+}

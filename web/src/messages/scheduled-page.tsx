@@ -1,0 +1,228 @@
+import { TextInput } from '@mantine/core';
+import { useForm } from '@mantine/form';
+import { Ban, CalendarClock, Send } from 'lucide-react';
+import { useMemo, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { useAction } from '../api/action.ts';
+import { toIso } from '../api/data.ts';
+import { api, ok } from '../api/send.ts';
+import { useSession } from '../api/session.ts';
+import { GuardedIcon } from '../ui/actions.tsx';
+import { type Column, DataTable } from '../ui/data-table.tsx';
+import { Dialog, DialogForm } from '../ui/dialog.tsx';
+import { ChoiceFilter, FilterBar } from '../ui/filter-bar.tsx';
+import { MessageText } from '../ui/message.tsx';
+import { ButtonLink, EmptyState, Page as Frame, TextLink, useLast } from '../ui/parts.tsx';
+import { ownZone } from '../ui/time-zone.tsx';
+import { choice, listFields, useUrlState } from '../ui/url-state.ts';
+import { useListQuery } from '../ui/use-list-query.ts';
+import { ChannelBadge, DateTime, Money, MsisdnText } from '../ui/values.tsx';
+import { CancelDialog } from './columns.tsx';
+import { CHANNELS } from './message.ts';
+
+type Open = { readonly what: 'move' | 'cancel'; readonly message: Scheduled } | null;
+
+/** Poll interval of the list: messages disappear from it when they are due. */
+const POLL_MS = 15_000;
+
+/** The page of the messages that wait for the time at which they are to be sent. */
+export function Page() {
+  const { t } = useTranslation('messages');
+  const [open, setOpen] = useState<Open>(null);
+  const cancelled = useLast(open?.what === 'cancel' ? open.message : null);
+  const close = (): void => setOpen(null);
+  return (
+    <Frame title={t('scheduled.title')} description={t('scheduled.description')}>
+      <ScheduledTable onOpen={setOpen} />
+      <MoveDialog message={open?.what === 'move' ? open.message : null} onClose={close} />
+      {cancelled && <CancelDialog message={cancelled} opened={open?.what === 'cancel'} onClose={close} />}
+    </Frame>
+  );
+}
+
+function ScheduledTable({ onOpen }: { readonly onOpen: (open: Open) => void }) {
+  const { t } = useTranslation('messages');
+  const [search, setSearch] = useUrlState(FIELDS);
+  const columns = useScheduledColumns();
+  const query = useListQuery(['scheduled', search], (signal) => listScheduled(search, signal), {
+    refetchInterval: POLL_MS,
+  });
+  return (
+    <>
+      <FilterBar isFiltered={search.channel !== ''} onClear={() => setSearch({ channel: '' })}>
+        <ChoiceFilter
+          label={t('filter.channel')}
+          options={CHANNELS.map((value) => ({ value, label: t(`ui:channel.${value}`) }))}
+          value={search.channel}
+          onChange={(channel) => setSearch({ channel })}
+        />
+      </FilterBar>
+      <DataTable<Scheduled>
+        id="scheduled"
+        label={t('scheduled.title')}
+        columns={columns}
+        query={query}
+        rowId={({ messageId }) => messageId}
+        search={search}
+        onSearch={setSearch}
+        actions={(message) => <Actions message={message} onOpen={(what) => onOpen({ what, message })} />}
+        empty={<Nothing filtered={search.channel !== ''} />}
+      />
+    </>
+  );
+}
+
+type ActionsProps = { readonly message: Scheduled; readonly onOpen: (what: 'move' | 'cancel') => void };
+
+function Actions({ message: { channel, destination }, onOpen }: ActionsProps) {
+  const { t } = useTranslation('messages');
+  const need = { scope: channel, write: true };
+  return (
+    <>
+      <GuardedIcon need={need} label={t('scheduled.moveLabel', { destination })} onClick={() => onOpen('move')}>
+        <CalendarClock size={16} />
+      </GuardedIcon>
+      <GuardedIcon need={need} label={t('scheduled.cancelLabel', { destination })} onClick={() => onOpen('cancel')}>
+        <Ban size={16} />
+      </GuardedIcon>
+    </>
+  );
+}
+
+function Nothing({ filtered }: { readonly filtered: boolean }) {
+  const { t } = useTranslation('messages');
+  if (filtered) return <EmptyState icon={CalendarClock} title={t('scheduled.noneFound')} />;
+  return (
+    <EmptyState icon={CalendarClock} title={t('scheduled.none')} text={t('scheduled.noneText')}>
+      <ButtonLink to="/messages" variant="default" leftSection={<Send size={16} aria-hidden="true" />}>
+        {t('one.back')}
+      </ButtonLink>
+    </EmptyState>
+  );
+}
+
+function useScheduledColumns(): readonly Column<Scheduled>[] {
+  const { t } = useTranslation('messages');
+  const { currency } = useSession().account;
+  return useMemo(
+    () => [
+      {
+        id: 'destination',
+        header: t('column.destination'),
+        phone: 'title',
+        cell: ({ messageId, destination }) => (
+          <TextLink to={`/messages/${messageId}`}>
+            <MsisdnText number={destination} />
+          </TextLink>
+        ),
+      },
+      {
+        id: 'scheduledDate',
+        header: t('scheduled.at'),
+        cell: ({ scheduledDate }) => (
+          <span style={{ whiteSpace: 'nowrap' }}>
+            <DateTime value={toIso(scheduledDate)} show="exact" />
+          </span>
+        ),
+      },
+      { id: 'channel', header: t('column.channel'), cell: ({ channel }) => <ChannelBadge channel={channel} /> },
+      {
+        id: 'text',
+        header: t('column.text'),
+        cell: ({ text }) => <MessageText text={text === '' ? t('noText') : text} lines={1} />,
+      },
+      { id: 'sender', header: t('column.sender'), hidden: true, cell: ({ sender }) => sender },
+      {
+        id: 'customerMessageId',
+        header: t('column.customerMessageId'),
+        hidden: true,
+        cell: ({ customerMessageId }) => customerMessageId ?? '–',
+      },
+      {
+        id: 'price',
+        header: t('column.price'),
+        align: 'right',
+        phone: 'none',
+        cell: ({ price }) => <Money amount={price} currency={currency} />,
+      },
+      {
+        id: 'acceptedDate',
+        header: t('column.acceptedAt'),
+        phone: 'none',
+        cell: ({ acceptedDate }) => <DateTime value={acceptedDate} />,
+      },
+    ],
+    [t, currency],
+  );
+}
+
+type Props = { readonly message: Scheduled | null; readonly onClose: () => void };
+
+/** Dialog that changes when a message is sent. */
+function MoveDialog({ message, onClose }: Props) {
+  const { t } = useTranslation('messages');
+  const shown = useLast(message);
+  return (
+    <Dialog
+      opened={message !== null}
+      onClose={onClose}
+      title={t('scheduled.moveTitle', { destination: shown?.destination })}
+    >
+      {message && <MoveForm key={message.messageId} message={message} onClose={onClose} />}
+    </Dialog>
+  );
+}
+
+type FormProps = { readonly message: Scheduled; readonly onClose: () => void };
+
+function MoveForm({ message: { messageId, scheduledDate }, onClose }: FormProps) {
+  const { t } = useTranslation('messages');
+  const form = useForm({
+    initialValues: { scheduledDate: wallTimeOf(new Date(toIso(scheduledDate))) },
+    validate: { scheduledDate: (value) => (Number.isNaN(Date.parse(value)) ? t('scheduled.missing') : null) },
+  });
+  const move = useAction({
+    run: (values: typeof form.values) => moveScheduled(messageId, new Date(values.scheduledDate).toISOString()),
+    refresh: [['scheduled'], ['message', messageId]],
+    done: t('scheduled.moved'),
+    form,
+    onDone: onClose,
+  });
+  return (
+    <DialogForm
+      onSubmit={form.onSubmit((values) => move.run(values))}
+      action={t('scheduled.moveSubmit')}
+      busy={move.busy}
+      onClose={onClose}
+      noValidate
+    >
+      <TextInput
+        type="datetime-local"
+        label={t('scheduled.at')}
+        description={t('scheduled.moveHint', { zone: ownZone() })}
+        data-autofocus
+        {...form.getInputProps('scheduledDate')}
+      />
+    </DialogForm>
+  );
+}
+
+const PATH = '/api/partner-gateway/v1/messages/scheduled';
+
+/** The filters in the URL. */
+const FIELDS = { ...listFields(), channel: choice(CHANNELS) };
+type Search = ReturnType<typeof useUrlState<typeof FIELDS>>[0];
+
+const listScheduled = ({ page, limit, channel }: Search, signal: AbortSignal) =>
+  ok(api.GET(PATH, { params: { query: { page, limit, ...(channel !== '' && { channel }) } }, signal }));
+
+type Scheduled = Awaited<ReturnType<typeof listScheduled>>['data'][number];
+
+const moveScheduled = (id: string, scheduledDate: string) =>
+  ok(api.PATCH(`${PATH}/{id}`, { params: { path: { id } }, body: { scheduledDate } }));
+
+const twoDigits = (value: number): string => String(value).padStart(2, '0');
+
+/** An instant in the time zone of the browser, in the format of `<input type="datetime-local">`. */
+const wallTimeOf = (at: Date): string =>
+  `${at.getFullYear()}-${twoDigits(at.getMonth() + 1)}-${twoDigits(at.getDate())}T${twoDigits(at.getHours())}:${twoDigits(at.getMinutes())}`;

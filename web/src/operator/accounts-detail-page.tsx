@@ -1,0 +1,403 @@
+import { Alert, Group, SimpleGrid, Stack, Text } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+import { useQuery } from '@tanstack/react-query';
+import { useParams } from '@tanstack/react-router';
+import {
+  CircleCheck,
+  CirclePlay,
+  Coins,
+  Lock,
+  OctagonX,
+  ReceiptText,
+  Send,
+  Wallet,
+  Webhook as WebhookIcon,
+} from 'lucide-react';
+import { Suspense, useMemo } from 'react';
+import { useTranslation } from 'react-i18next';
+import { useAction } from '../api/action.ts';
+import { lazyPart } from '../api/load.ts';
+import { api, ok } from '../api/send.ts';
+import { useSession } from '../api/session.ts';
+import { GuardedButton } from '../ui/actions.tsx';
+import { type Column, DataTable } from '../ui/data-table.tsx';
+import { ConfirmDialog, Dialog } from '../ui/dialog.tsx';
+import { ChoiceFilter } from '../ui/filter-bar.tsx';
+import { useFormat } from '../ui/format.ts';
+import { EmptyState, ErrorState, Page as Frame, Section } from '../ui/parts.tsx';
+import { TableSkeleton } from '../ui/table-skeleton.tsx';
+import { choice, listFields, useUrlState } from '../ui/url-state.ts';
+import { useListQuery } from '../ui/use-list-query.ts';
+import { DateTime, Facts, Money, Num, Percent, Stat, StatusBadge } from '../ui/values.tsx';
+import {
+  ACCOUNT_KEYS,
+  ACCOUNTS,
+  type AccountDetails,
+  accountQuery,
+  LEDGER_KINDS,
+  type LedgerEntry,
+  listLedger,
+  SwitchAccountButton,
+} from './account.tsx';
+import { AccountStatus, shareOf } from './accounts-columns.tsx';
+import { OPERATOR } from './shared.tsx';
+
+const FIELDS = { ...listFields('', 10), kind: choice(LEDGER_KINDS) };
+
+/** The ledger of the account, newest entries first. */
+function Ledger({ account: { id, currency, ledgerAgrees } }: { readonly account: AccountDetails }) {
+  const { t } = useTranslation('operator');
+  const [search, setSearch] = useUrlState(FIELDS);
+  const columns = useLedgerColumns(currency);
+  const { page, limit, kind } = search;
+  const query = useListQuery(['operator', 'accounts', 'ledger', id, search], (signal) =>
+    listLedger(id, { page, limit, ...(kind && { kind }) }, signal),
+  );
+  return (
+    <Section
+      title={t('ledger.title')}
+      description={t('ledger.description')}
+      actions={
+        <StatusBadge tone={ledgerAgrees ? 'good' : 'bad'}>
+          {t(ledgerAgrees ? 'ledger.agrees' : 'ledger.differs')}
+        </StatusBadge>
+      }
+    >
+      <DataTable<LedgerEntry>
+        id="operator-ledger"
+        label={t('ledger.title')}
+        columns={columns}
+        query={query}
+        rowId={(entry) => `${entry.id}${entry.from}${entry.to}`}
+        search={search}
+        onSearch={setSearch}
+        toolbar={
+          <ChoiceFilter
+            label={t('ledger.anyKind')}
+            options={LEDGER_KINDS.map((value) => ({ value, label: t(`ledger.kind.${value}`) }))}
+            value={kind}
+            onChange={(next) => setSearch({ kind: next })}
+          />
+        }
+        empty={<EmptyState icon={ReceiptText} title={t('ledger.none.title')} text={t('ledger.none.text')} />}
+      />
+    </Section>
+  );
+}
+
+function useLedgerColumns(currency: string): readonly Column<LedgerEntry>[] {
+  const { t } = useTranslation('operator');
+  return useMemo(
+    () => [
+      { id: 'at', header: t('ledger.at'), cell: ({ at }) => <DateTime value={at} show="exact" /> },
+      { id: 'kind', header: t('ledger.what'), phone: 'title', cell: ({ kind }) => t(`ledger.kind.${kind}`) },
+      { id: 'books', header: t('ledger.books'), phone: 'none', cell: ({ from, to }) => <Books from={from} to={to} /> },
+      {
+        id: 'messages',
+        header: t('messages'),
+        align: 'right',
+        cell: ({ messages }) => <Num value={messages === 0 ? null : messages} />,
+      },
+      {
+        id: 'amount',
+        header: t('ledger.amount'),
+        align: 'right',
+        cell: ({ amount }) => <Money amount={amount} currency={currency} />,
+      },
+      {
+        id: 'reference',
+        header: t('ledger.reference'),
+        phone: 'none',
+        cell: ({ reference }) => <bdi>{reference || '–'}</bdi>,
+      },
+    ],
+    [t, currency],
+  );
+}
+
+function Books({ from, to }: Pick<LedgerEntry, 'from' | 'to'>) {
+  const { t } = useTranslation('operator');
+  return (
+    <Text span size="sm" c="dimmed">
+      {t(`ledger.book.${from}`)} → {t(`ledger.book.${to}`)}
+    </Text>
+  );
+}
+
+type Props = { readonly account: AccountDetails };
+
+/** The account's users, API keys and allowed IP addresses. */
+function Access({ account }: Props) {
+  const { t } = useTranslation('operator');
+  return (
+    <Section title={t('access.title')}>
+      <Facts
+        facts={[
+          { label: t('access.people'), value: <People people={account.people} /> },
+          { label: t('access.apiKeys'), value: <Num value={account.apiKeys} /> },
+          { label: t('access.addresses'), value: <Addresses account={account} /> },
+        ]}
+      />
+    </Section>
+  );
+}
+
+function People({ people }: Pick<AccountDetails, 'people'>) {
+  const { t } = useTranslation('operator');
+  return (
+    <Stack gap={6}>
+      {people.map(({ id, username, role, isOperator }) => (
+        <Group key={id} gap="xs" justify="space-between">
+          <bdi>{username}</bdi>
+          <Text size="sm" c="dimmed">
+            {t(`access.role.${role}`)}
+            {isOperator && ` · ${t('access.isOperator')}`}
+          </Text>
+        </Group>
+      ))}
+    </Stack>
+  );
+}
+
+function Addresses({ account }: Props) {
+  const { t } = useTranslation('operator');
+  if (!account.allowListEnforced) return <span>{t('access.everyAddress')}</span>;
+  return (
+    <Stack gap="xs" align="flex-start">
+      <Text size="sm" className="tabular" dir="ltr">
+        {account.ipAllowList.join(', ')}
+      </Text>
+      <OpenToAll account={account} />
+    </Stack>
+  );
+}
+
+/** Button that clears the IP allowlist, for an owner who is locked out. */
+function OpenToAll({ account: { id, name } }: Props) {
+  const { t } = useTranslation('operator');
+  const [isAsking, asking] = useDisclosure();
+  const open = useAction({
+    run: () => ok(api.PUT(`${ACCOUNTS}/{id}`, { params: { path: { id } }, body: { allowListEnforced: false } })),
+    refresh: ACCOUNT_KEYS,
+    done: t('access.open.done', { name }),
+    onDone: asking.close,
+  });
+  return (
+    <>
+      <GuardedButton need={OPERATOR} size="xs" variant="default" onClick={asking.open}>
+        {t('access.open.open')}
+      </GuardedButton>
+      <ConfirmDialog
+        opened={isAsking}
+        onClose={asking.close}
+        title={t('access.open.title', { name })}
+        action={t('access.open.submit')}
+        onConfirm={() => open.run()}
+        busy={open.busy}
+      >
+        {t('access.open.text')}
+      </ConfirmDialog>
+    </>
+  );
+}
+
+/** The account's webhook and its status. */
+function Webhook({ account: { id, webhook } }: Props) {
+  const { t } = useTranslation('operator');
+  if (webhook === null) return <None />;
+  const tone = webhook.status === 'disabled' ? 'bad' : webhook.failingSince === null ? 'good' : 'warning';
+  const state = webhook.status === 'active' && webhook.failingSince !== null ? 'failing' : webhook.status;
+  return (
+    <Section title={t('webhook.title')} actions={<StatusBadge tone={tone}>{t(`webhook.status.${state}`)}</StatusBadge>}>
+      {webhook.status === 'disabled' && <Disabled id={id} reason={webhook.disabledReason} />}
+      <Facts
+        facts={[
+          { label: t('webhook.url'), value: <bdi>{webhook.url}</bdi> },
+          ...(webhook.failingSince === null
+            ? []
+            : [{ label: t('webhook.failingSince'), value: <DateTime value={webhook.failingSince} /> }]),
+          { label: t('webhook.pending'), value: <Num value={webhook.pending} /> },
+          { label: t('webhook.dead'), value: <Num value={webhook.dead} /> },
+        ]}
+      />
+    </Section>
+  );
+}
+
+function None() {
+  const { t } = useTranslation('operator');
+  return (
+    <Section title={t('webhook.title')}>
+      <Text size="sm" c="dimmed">
+        {t('webhook.none')}
+      </Text>
+    </Section>
+  );
+}
+
+function Disabled({ id, reason }: { readonly id: number; readonly reason: string | null }) {
+  const { t } = useTranslation('operator');
+  const enable = useAction({
+    run: () => ok(api.POST(`${ACCOUNTS}/{id}/webhook/enable`, { params: { path: { id } } })),
+    refresh: ACCOUNT_KEYS,
+    done: t('webhook.enabled'),
+  });
+  return (
+    <Alert color="red" icon={<WebhookIcon size={18} />}>
+      <Stack gap="xs" align="flex-start">
+        {reason ?? t('webhook.status.disabled')}
+        <GuardedButton need={OPERATOR} size="xs" variant="default" loading={enable.busy} onClick={() => enable.run()}>
+          {t('webhook.enable')}
+        </GuardedButton>
+      </Stack>
+    </Alert>
+  );
+}
+
+const SettingsForm = lazyPart(() =>
+  import('./accounts-settings-form.tsx').then((file) => ({ default: file.SettingsForm })),
+);
+
+/** The page of one account. */
+export function Page() {
+  const { t } = useTranslation('operator');
+  const { id = '' }: { readonly id?: string } = useParams({ strict: false });
+  const { data, error, refetch } = useQuery(accountQuery(Number(id)));
+  const trail = [{ label: t('account.title'), to: '/operator/accounts' }];
+  if (data) return <Detail account={data} trail={trail} />;
+  return (
+    <Frame title={t('account.numbered', { id })} trail={trail}>
+      {error ? <ErrorState error={error} onRetry={() => void refetch()} /> : <TableSkeleton rows={6} />}
+    </Frame>
+  );
+}
+
+type DetailProps = { readonly account: AccountDetails; readonly trail: readonly { label: string; to: string }[] };
+
+function Detail({ account, trail }: DetailProps) {
+  const { t } = useTranslation('operator');
+  return (
+    <Frame
+      title={account.name}
+      badge={<AccountStatus status={account.status} />}
+      description={t('account.about', { id: account.id, plan: t(`app:plan.${account.plan}`) })}
+      trail={trail}
+      actions={
+        <>
+          <StatusButton account={account} />
+          <TopUpButton account={account} />
+          <SwitchAccountButton account={account} />
+        </>
+      }
+    >
+      <Figures account={account} />
+      <SimpleGrid cols={{ base: 1, lg: 2 }} spacing="lg">
+        <Suspense fallback={<TableSkeleton rows={8} />}>
+          <SettingsForm account={account} />
+        </Suspense>
+        <Stack gap="lg">
+          <Access account={account} />
+          <Webhook account={account} />
+        </Stack>
+      </SimpleGrid>
+      <Ledger account={account} />
+    </Frame>
+  );
+}
+
+/** Button that suspends or reactivates an account, after a confirmation. */
+function StatusButton({ account: { id, name, status } }: { readonly account: AccountDetails }) {
+  const { t } = useTranslation('operator');
+  const [isAsking, asking] = useDisclosure();
+  const isOwn = useSession().ownAccountId === id && t('account.suspend.own');
+  const verb = status === 'active' ? 'suspend' : 'activate';
+  const move = useAction({
+    run: () =>
+      ok(
+        api.PUT(`${ACCOUNTS}/{id}`, {
+          params: { path: { id } },
+          body: { status: status === 'active' ? 'suspended' : 'active' },
+        }),
+      ),
+    refresh: ACCOUNT_KEYS,
+    done: t(`account.${verb}.done`, { name }),
+    onDone: asking.close,
+  });
+  return (
+    <>
+      <GuardedButton
+        need={OPERATOR}
+        reason={isOwn}
+        variant="default"
+        leftSection={status === 'active' ? <OctagonX size={16} /> : <CirclePlay size={16} />}
+        onClick={asking.open}
+      >
+        {t(`account.${verb}.open`)}
+      </GuardedButton>
+      <ConfirmDialog
+        opened={isAsking}
+        onClose={asking.close}
+        title={t(`account.${verb}.title`, { name })}
+        action={t(`account.${verb}.submit`)}
+        onConfirm={() => move.run()}
+        busy={move.busy}
+        kind={status === 'active' ? 'danger' : 'normal'}
+      >
+        {t(`account.${verb}.text`)}
+      </ConfirmDialog>
+    </>
+  );
+}
+
+/** The account's credit, and its traffic in the last 24 hours. */
+function Figures({ account }: { readonly account: AccountDetails }) {
+  const { t } = useTranslation('operator');
+  const format = useFormat();
+  const { availableCredit, frozenCredit, currency, unlimited, last24h } = account;
+  return (
+    <SimpleGrid cols={{ base: 2, lg: 4 }}>
+      <Stat
+        label={t('account.available')}
+        value={<Money amount={availableCredit} currency={currency} />}
+        note={unlimited ? t('account.paysAfterwards') : t('account.availableNote')}
+        icon={Wallet}
+      />
+      <Stat
+        label={t('account.frozen')}
+        value={<Money amount={frozenCredit} currency={currency} />}
+        note={t('account.frozenNote')}
+        icon={Lock}
+      />
+      <Stat
+        label={t('account.sent24h')}
+        value={<Num value={last24h.sent} />}
+        note={t('account.spent', { amount: format.money(last24h.cost, currency) })}
+        icon={Send}
+      />
+      <Stat
+        label={t('account.delivered')}
+        value={<Percent share={shareOf(last24h)} />}
+        note={t('account.failed', { count: last24h.failed, shown: format.number(last24h.failed) })}
+        icon={CircleCheck}
+      />
+    </SimpleGrid>
+  );
+}
+
+const TopUpForm = lazyPart(() => import('./accounts-top-up-form.tsx').then((file) => ({ default: file.TopUpForm })));
+
+/** Button that adds credit to an account. */
+function TopUpButton({ account }: Props) {
+  const { t } = useTranslation('operator');
+  const [isOpen, { open, close }] = useDisclosure();
+  return (
+    <>
+      <GuardedButton need={OPERATOR} variant="default" leftSection={<Coins size={16} />} onClick={open}>
+        {t('account.topUp.open')}
+      </GuardedButton>
+      <Dialog opened={isOpen} onClose={close} title={t('account.topUp.title', { name: account.name })} size="md">
+        <Suspense>{isOpen && <TopUpForm account={account} onClose={close} />}</Suspense>
+      </Dialog>
+    </>
+  );
+}

@@ -1,0 +1,127 @@
+import { Alert, List, SegmentedControl, Stack, Text } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { useTranslation } from 'react-i18next';
+import { api, ok } from '../api/send.ts';
+import { useSession } from '../api/session.ts';
+import { useFormat } from '../ui/format.ts';
+import { ErrorState, Section } from '../ui/parts.tsx';
+import { choice, useUrlState } from '../ui/url-state.ts';
+import { Money, Num } from '../ui/values.tsx';
+import { type PlainColumn, PlainTable, Prefix } from './shared.tsx';
+
+const MARGINS = '/api/operator/v1/margins';
+const GROUPINGS = ['connection', 'country', 'account'] as const;
+type Grouping = (typeof GROUPINGS)[number];
+const FIELDS = { by: choice(GROUPINGS, 'connection') };
+
+const listMargins = (by: Grouping, signal: AbortSignal) => ok(api.GET(MARGINS, { params: { query: { by } }, signal }));
+type Margins = Awaited<ReturnType<typeof listMargins>>;
+
+/** Revenue and cost of the messages of the last 30 days, and the routes priced below cost. */
+export function Margins() {
+  const { t } = useTranslation('operator');
+  const [{ by }, setSearch] = useUrlState(FIELDS);
+  const { data, error } = useQuery({
+    queryKey: ['operator', 'margins', by],
+    queryFn: ({ signal }) => listMargins(by, signal),
+  });
+  const choose = (next: string): void => setSearch({ by: GROUPINGS.find((each) => each === next) ?? 'connection' });
+  return (
+    <Stack gap="lg">
+      <UnderCost />
+      <Section
+        title={t('margin.title')}
+        description={t('margin.description')}
+        actions={
+          <SegmentedControl
+            aria-label={t('margin.by')}
+            value={by}
+            onChange={choose}
+            data={GROUPINGS.map((value) => ({ value, label: t(`margin.grouping.${value}`) }))}
+          />
+        }
+      >
+        {error && <ErrorState error={error} />}
+        {data && <Table by={by} margins={data} />}
+      </Section>
+    </Stack>
+  );
+}
+
+type Row = Margins['data'][number];
+
+function Table({ by, margins: { total, data } }: { readonly by: Grouping; readonly margins: Margins }) {
+  const { t } = useTranslation('operator');
+  const { currency } = useSession().account;
+  if (data.length === 0)
+    return (
+      <Text size="sm" c="dimmed">
+        {t('margin.none')}
+      </Text>
+    );
+  const columns: readonly PlainColumn<Row>[] = [
+    { id: 'name', header: t(`margin.grouping.${by}`), cell: ({ name }) => <Name by={by} name={name} /> },
+    { id: 'units', header: t('margin.units'), align: 'right', cell: ({ units }) => <Num value={units} /> },
+    {
+      id: 'earned',
+      header: t('margin.earned'),
+      align: 'right',
+      cell: ({ earned }) => <Money amount={earned} currency={currency} />,
+    },
+    {
+      id: 'cost',
+      header: t('margin.cost'),
+      align: 'right',
+      wideOnly: true,
+      cell: ({ cost }) => <Money amount={cost} currency={currency} />,
+    },
+    {
+      id: 'margin',
+      header: t('margin.margin'),
+      align: 'right',
+      cell: ({ margin }) => <Money amount={margin} currency={currency} />,
+    },
+  ];
+  return (
+    <>
+      {total.uncosted > 0 && <Alert color="amber">{t('margin.uncosted', { count: total.uncosted })}</Alert>}
+      <PlainTable label={t('margin.title')} columns={columns} rows={data} rowId={({ name }) => name ?? ''} />
+    </>
+  );
+}
+
+function Name({ by, name }: { readonly by: Grouping; readonly name: string | null }) {
+  const { t } = useTranslation('operator');
+  if (name === null) return t('margin.removed');
+  return by === 'country' ? <Prefix prefix={name} /> : name;
+}
+
+/** The routes priced below cost, with the numbers of the largest loss; nothing if there are none. */
+function UnderCost() {
+  const { t } = useTranslation('operator');
+  const format = useFormat();
+  const { data } = useQuery({
+    queryKey: ['operator', 'margins', 'under-cost'],
+    queryFn: ({ signal }) => ok(api.GET('/api/operator/v1/margins/under-cost', { signal })),
+  });
+  const numbersOf = (prefix: string): string => (prefix === '' ? t('prefix.all') : `+${prefix}`);
+  if (data === undefined || data.data.length === 0) return null;
+  return (
+    <Alert color="amber" title={t('margin.underCost')}>
+      <List size="sm">
+        {data.data.map(({ routeId, connection, routePrefix, conditions, prefix, network, price, cost }) => (
+          <List.Item key={routeId}>
+            {t(network === null ? 'margin.loss' : 'margin.lossInNetwork', {
+              route: conditions === null ? numbersOf(routePrefix) : `${numbersOf(routePrefix)} (${conditions})`,
+              connection,
+              numbers: numbersOf(prefix),
+              network,
+              price: format.number(price, { maximumFractionDigits: 6 }),
+              cost: format.number(cost, { maximumFractionDigits: 6 }),
+            })}
+          </List.Item>
+        ))}
+      </List>
+    </Alert>
+  );
+}

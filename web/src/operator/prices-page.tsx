@@ -1,0 +1,318 @@
+import { Alert, Group, NativeSelect, Switch, Text, TextInput, UnstyledButton } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+import { useQuery } from '@tanstack/react-query';
+import { Pencil, Tags, Trash2 } from 'lucide-react';
+import { Suspense, useMemo, useRef, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { useAction } from '../api/action.ts';
+import { lazyPart } from '../api/load.ts';
+import { api, ok } from '../api/send.ts';
+import { useSession } from '../api/session.ts';
+import { AddButton, GuardedIcon } from '../ui/actions.tsx';
+import { type Column, DataTable } from '../ui/data-table.tsx';
+import { ConfirmDialog } from '../ui/dialog.tsx';
+import { ChoiceFilter, FilterBar, SearchField } from '../ui/filter-bar.tsx';
+import { useFormat } from '../ui/format.ts';
+import { EmptyState, ErrorState, Page as Frame, Section } from '../ui/parts.tsx';
+import { choice, listFields, text, useUrlState, whole } from '../ui/url-state.ts';
+import { useListQuery } from '../ui/use-list-query.ts';
+import { ChannelBadge } from '../ui/values.tsx';
+import { CHANNELS } from './account.tsx';
+import { Costs } from './costs.tsx';
+import { Margins } from './margins.tsx';
+import { type Channel, listPrices, PRICE_KEYS, PRICES, type Price, setPrice } from './price.ts';
+import { NumberCheck, OPERATOR, Prefix, Tabs, usePriceName } from './shared.tsx';
+
+type CellProps = { readonly price: Price };
+
+/** A price that becomes an input when it is clicked. */
+function PriceCell({ price }: CellProps) {
+  const { t } = useTranslation('operator');
+  const format = useFormat();
+  const nameOf = usePriceName();
+  const { currency } = useSession().account;
+  const [isEdited, setIsEdited] = useState(false);
+  if (isEdited) return <PriceField price={price} onDone={() => setIsEdited(false)} />;
+  const amount = format.number(price.price, {
+    style: 'currency',
+    currency,
+    minimumFractionDigits: 4,
+    maximumFractionDigits: 6,
+  });
+  return (
+    <UnstyledButton
+      onClick={() => setIsEdited(true)}
+      aria-label={t('price.change', { price: amount, of: nameOf(price) })}
+    >
+      <Group gap={6} wrap="nowrap" justify="flex-end">
+        <Text span size="sm" className="tabular">
+          {amount}
+        </Text>
+        <Pencil size={13} aria-hidden="true" color="var(--mantine-color-dimmed)" />
+      </Group>
+    </UnstyledButton>
+  );
+}
+
+/** Parses a price such as `0,05` or `0.05`; null if invalid. */
+function readPrice(text: string): number | null {
+  const price = Number(text.trim().replace(',', '.'));
+  return text.trim() === '' || Number.isNaN(price) || price < 0 ? null : price;
+}
+
+/** The input for a price. Enter or leaving the field saves it; Escape cancels. */
+function PriceField({ price, onDone }: CellProps & { readonly onDone: () => void }) {
+  const { t } = useTranslation('operator');
+  const nameOf = usePriceName();
+  const [text, setText] = useState(String(price.price));
+  const isLeft = useRef(false);
+  const saving = useAction({
+    run: (next: number) => setPrice({ ...scopeOf(price), price: next, refundUndelivered: price.refundUndelivered }),
+    refresh: PRICE_KEYS,
+    done: t('price.saved', { of: nameOf(price) }),
+    onDone,
+  });
+  const leave = (isKept: boolean): void => {
+    if (isLeft.current) return;
+    isLeft.current = true;
+    const next = readPrice(text);
+    if (!isKept || next === null || next === price.price) onDone();
+    else saving.run(next, { onError: onDone });
+  };
+  return (
+    <TextInput
+      aria-label={t('price.new', { of: nameOf(price) })}
+      value={text}
+      onChange={(event) => setText(event.currentTarget.value)}
+      inputMode="decimal"
+      error={readPrice(text) === null}
+      size="xs"
+      w={112}
+      ml="auto"
+      autoFocus
+      disabled={saving.busy}
+      onFocus={(event) => event.currentTarget.select()}
+      onBlur={() => leave(true)}
+      onKeyDown={(event) => {
+        if (event.key === 'Enter') leave(true);
+        if (event.key === 'Escape') leave(false);
+      }}
+    />
+  );
+}
+
+const scopeOf = ({ channel, prefix }: Price) => ({ channel, prefix });
+
+const AddDialog = lazyPart(() => import('./prices-add-dialog.tsx').then((file) => ({ default: file.AddDialog })));
+
+const PRICE_FIELDS = { ...listFields(), channel: choice(CHANNELS), prefix: text() };
+
+/** The selling prices of messages. */
+function Prices() {
+  const { t } = useTranslation('operator');
+  const [isAdding, setIsAdding] = useState(false);
+  const add = (
+    <AddButton need={OPERATOR} onClick={() => setIsAdding(true)}>
+      {t('price.add.open')}
+    </AddButton>
+  );
+  return (
+    <>
+      <Group justify="flex-end" mb="md">
+        {add}
+      </Group>
+      <PriceTable add={add} />
+      <PriceCheck />
+      <Suspense>{isAdding && <AddDialog onClose={() => setIsAdding(false)} />}</Suspense>
+    </>
+  );
+}
+
+function PriceTable({ add }: { readonly add: React.ReactNode }) {
+  const { t } = useTranslation('operator');
+  const [search, setSearch] = useUrlState(PRICE_FIELDS);
+  const columns = usePriceColumns();
+  const { page, limit, channel } = search;
+  const prefix = search.prefix.replaceAll(/\D/g, '');
+  const query = useListQuery(['operator', 'prices', 'list', search], (signal) =>
+    listPrices({ page, limit, ...(channel && { channel }), ...(prefix && { prefix }) }, signal),
+  );
+  return (
+    <>
+      <FilterBar isFiltered={channel !== '' || prefix !== ''} onClear={() => setSearch({ channel: '', prefix: '' })}>
+        <SearchField label={t('price.search')} value={search.prefix} onChange={(next) => setSearch({ prefix: next })} />
+        <ChoiceFilter
+          label={t('anyChannel')}
+          options={CHANNELS.map((value) => ({ value, label: t(`ui:channel.${value}`) }))}
+          value={channel}
+          onChange={(next) => setSearch({ channel: next })}
+        />
+      </FilterBar>
+      <DataTable<Price>
+        id="operator-prices"
+        label={t('price.title')}
+        columns={columns}
+        query={query}
+        rowId={({ id }) => String(id)}
+        search={search}
+        onSearch={setSearch}
+        actions={(price) => <DeleteIcon price={price} />}
+        empty={
+          <EmptyState
+            icon={Tags}
+            title={t('price.none.title')}
+            text={t('price.none.text')}
+            help="operating#accounts-credit-and-prices"
+          >
+            {add}
+          </EmptyState>
+        }
+      />
+    </>
+  );
+}
+
+/** A lookup of the price for a phone number. */
+function PriceCheck() {
+  const { t } = useTranslation('operator');
+  const [channel, setChannel] = useState<Channel>('SMS');
+  const [number, setNumber] = useState('');
+  const { data, error } = useQuery({
+    queryKey: ['operator', 'prices', 'check', channel, number],
+    queryFn: ({ signal }) => ok(api.GET(`${PRICES}/check`, { params: { query: { channel, number } }, signal })),
+    enabled: number !== '',
+  });
+  const select = (
+    <NativeSelect
+      label={t('channel')}
+      data={CHANNELS.map((value) => ({ value, label: t(`ui:channel.${value}`) }))}
+      value={channel}
+      onChange={(event) => setChannel(CHANNELS.find((each) => each === event.currentTarget.value) ?? 'SMS')}
+    />
+  );
+  return (
+    <Section title={t('price.check.title')}>
+      <NumberCheck label={t('number')} value={number} onChange={setNumber} before={select}>
+        {error && <ErrorState error={error} />}
+        {data && <Answer price={data.price} />}
+      </NumberCheck>
+    </Section>
+  );
+}
+
+function Answer({ price }: { readonly price: Price | null }) {
+  const { t } = useTranslation('operator');
+  const format = useFormat();
+  const { currency } = useSession().account;
+  if (price === null)
+    return (
+      <Alert color="amber" role="status">
+        {t('price.check.none')}
+      </Alert>
+    );
+  return (
+    <Text role="status">
+      {t(price.channel === 'SMS' ? 'price.check.perPart' : 'price.check.perMessage', {
+        price: format.money(price.price, currency),
+        prefix: price.prefix === '' ? t('prefix.all') : `+${price.prefix}`,
+      })}
+    </Text>
+  );
+}
+
+function DeleteIcon({ price }: { readonly price: Price }) {
+  const { t } = useTranslation('operator');
+  const [isAsking, asking] = useDisclosure();
+  const of = usePriceName()(price);
+  const remove = useAction({
+    run: () => ok(api.DELETE(`${PRICES}/{id}`, { params: { path: { id: price.id } } })),
+    refresh: PRICE_KEYS,
+    done: t('price.delete.done', { of }),
+    onDone: asking.close,
+  });
+  return (
+    <>
+      <GuardedIcon need={OPERATOR} label={t('price.delete.label', { of })} onClick={asking.open}>
+        <Trash2 size={16} />
+      </GuardedIcon>
+      <ConfirmDialog
+        opened={isAsking}
+        onClose={asking.close}
+        title={t('price.delete.title', { of })}
+        action={t('price.delete.submit')}
+        onConfirm={() => remove.run()}
+        busy={remove.busy}
+      >
+        {t('price.delete.text')}
+      </ConfirmDialog>
+    </>
+  );
+}
+
+function usePriceColumns(): readonly Column<Price>[] {
+  const { t } = useTranslation('operator');
+  return useMemo(
+    () => [
+      { id: 'prefix', header: t('prefix.label'), phone: 'title', cell: ({ prefix }) => <Prefix prefix={prefix} /> },
+      { id: 'channel', header: t('channel'), cell: ({ channel }) => <ChannelBadge channel={channel} /> },
+      { id: 'price', header: t('price.price'), align: 'right', cell: (price) => <PriceCell price={price} /> },
+      { id: 'per', header: t('price.per'), phone: 'none', cell: ({ channel }) => <Per channel={channel} /> },
+      { id: 'refund', header: t('price.refund'), cell: (price) => <RefundSwitch price={price} /> },
+    ],
+    [t],
+  );
+}
+
+function Per({ channel }: Pick<Price, 'channel'>) {
+  const { t } = useTranslation('operator');
+  return (
+    <Text size="sm" c="dimmed">
+      {t(channel === 'SMS' ? 'price.perPart' : 'price.perMessage')}
+    </Text>
+  );
+}
+
+/** Switch for refunding undelivered messages. */
+function RefundSwitch({ price }: { readonly price: Price }) {
+  const { t } = useTranslation('operator');
+  const of = usePriceName()(price);
+  const saving = useAction({
+    run: (refundUndelivered: boolean) =>
+      setPrice({ channel: price.channel, prefix: price.prefix, price: price.price, refundUndelivered }),
+    refresh: PRICE_KEYS,
+    done: t('price.saved', { of }),
+  });
+  return (
+    <Switch
+      size="sm"
+      checked={price.refundUndelivered}
+      disabled={saving.busy}
+      onChange={(event) => saving.run(event.currentTarget.checked)}
+      aria-label={t('price.refundOf', { of })}
+    />
+  );
+}
+
+const TABS = ['prices', 'costs', 'margins'] as const;
+/** Includes `page`, so that changing the tab starts at the first page. */
+const FIELDS = { tab: choice(TABS, 'prices'), page: whole() };
+const PANELS = { prices: Prices, costs: Costs, margins: Margins };
+
+/** The page of the selling prices and the charges of carriers. */
+export function Page() {
+  const { t } = useTranslation('operator');
+  const [{ tab }, setSearch] = useUrlState(FIELDS);
+  const Panel = PANELS[tab];
+  return (
+    <Frame title={t('price.title')} description={t('price.description')}>
+      <Tabs
+        tabs={TABS}
+        nameOf={(each) => t(`cost.tab.${each}`)}
+        active={tab}
+        onChange={(next) => setSearch({ tab: next })}
+      >
+        <Panel />
+      </Tabs>
+    </Frame>
+  );
+}

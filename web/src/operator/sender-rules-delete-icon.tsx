@@ -1,0 +1,74 @@
+import { useDisclosure } from '@mantine/hooks';
+import { queryOptions } from '@tanstack/react-query';
+import { Trash2 } from 'lucide-react';
+import { useTranslation } from 'react-i18next';
+import { useAction } from '../api/action.ts';
+import { api, ok } from '../api/send.ts';
+import { GuardedIcon } from '../ui/actions.tsx';
+import { ConfirmDialog } from '../ui/dialog.tsx';
+import { OPERATOR } from './shared.tsx';
+
+type DeleteProps = {
+  readonly path: typeof RULES | typeof REGISTERED | typeof POOLS;
+  readonly id: number;
+  /** Name of the deleted item in the user's terms. */
+  readonly of: string;
+};
+
+/** Deletes a rule, a registered sender or a pool, after a confirmation. */
+export function DeleteIcon({ path, id, of }: DeleteProps) {
+  const { t } = useTranslation('operator');
+  const [isAsking, asking] = useDisclosure();
+  const remove = useAction({
+    run: () => ok(api.DELETE(`${path}/{id}`, { params: { path: { id } } })),
+    refresh: SENDER_RULE_KEYS,
+    done: t('senderRule.delete.done', { of }),
+    onDone: asking.close,
+  });
+  return (
+    <>
+      <GuardedIcon need={OPERATOR} label={t('senderRule.delete.label', { of })} onClick={asking.open}>
+        <Trash2 size={16} />
+      </GuardedIcon>
+      <ConfirmDialog
+        opened={isAsking}
+        onClose={asking.close}
+        title={t('senderRule.delete.title', { of })}
+        action={t('senderRule.delete.submit')}
+        onConfirm={() => remove.run()}
+        busy={remove.busy}
+      >
+        {t('senderRule.delete.text')}
+      </ConfirmDialog>
+    </>
+  );
+}
+
+export const RULES = '/api/operator/v1/sender-rules';
+export const REGISTERED = '/api/operator/v1/registered-senders';
+export const POOLS = '/api/operator/v1/number-pools';
+
+const KEY = ['operator', 'sender-rules'] as const;
+export const SENDER_RULE_KEYS = [KEY] as const;
+
+const listRules = (signal: AbortSignal) => ok(api.GET(RULES, { signal }));
+const listRegistered = (signal: AbortSignal) => ok(api.GET(REGISTERED, { signal }));
+const listPools = (signal: AbortSignal) => ok(api.GET(POOLS, { signal }));
+export type SenderRule = Awaited<ReturnType<typeof listRules>>['data'][number];
+export type RegisteredSender = Awaited<ReturnType<typeof listRegistered>>['data'][number];
+export type NumberPool = Awaited<ReturnType<typeof listPools>>['data'][number];
+
+export const rulesQuery = queryOptions({
+  queryKey: [...KEY, 'rules'],
+  queryFn: ({ signal }) => listRules(signal),
+});
+export const registeredQuery = queryOptions({
+  queryKey: [...KEY, 'registered'],
+  queryFn: ({ signal }) => listRegistered(signal),
+});
+export const poolsQuery = queryOptions({
+  queryKey: [...KEY, 'pools'],
+  queryFn: ({ signal }) => listPools(signal),
+});
+
+export const POLICIES = ['allowed', 'replaced', 'refused'] as const;

@@ -1,0 +1,203 @@
+import { Alert, Radio, Stack, Text } from '@mantine/core';
+import { CircleCheckBig, Gavel, Info } from 'lucide-react';
+import { useMemo, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { useAction } from '../api/action.ts';
+import { api, ok } from '../api/send.ts';
+import { GuardedButton } from '../ui/actions.tsx';
+import { type Column, DataTable } from '../ui/data-table.tsx';
+import { Dialog, DialogForm } from '../ui/dialog.tsx';
+import { EmptyState, Page as Frame } from '../ui/parts.tsx';
+import { useRowSelection } from '../ui/table.tsx';
+import { listFields, text, useUrlState } from '../ui/url-state.ts';
+import { useListQuery } from '../ui/use-list-query.ts';
+import { DateTime, MsisdnText, Num } from '../ui/values.tsx';
+import { ConnectionFilterBar } from './connection-choice.tsx';
+import { AccountLink, ConnectionLink, OPERATOR, REFRESH_MS } from './shared.tsx';
+
+const FIELDS = { ...listFields(), connection: text() };
+const NONE: ReadonlySet<string> = new Set();
+
+/** The page of messages with an unknown outcome. */
+export function Page() {
+  const { t } = useTranslation('operator');
+  const [search, setSearch] = useUrlState(FIELDS);
+  const [selected, setSelected] = useState(NONE);
+  const [settled, setSettled] = useState<readonly string[]>([]);
+  const columns = useUnknownColumns();
+  const { page, limit, connection } = search;
+  const query = useListQuery(
+    ['operator', 'unknowns', search],
+    (signal) => listUnknowns({ page, limit, ...(connection && { connection }) }, signal),
+    { refetchInterval: REFRESH_MS * 2 },
+  );
+  const shown = (query.data?.data ?? []).map(({ messageId }) => messageId);
+  const selection = useRowSelection({ shown, selected, onSelect: setSelected });
+  return (
+    <Frame title={t('unknown.title')} description={t('unknown.description')}>
+      <ConnectionFilterBar value={connection} onChange={(next) => setSearch({ connection: next })} />
+      {(query.data?.total ?? 0) > 0 && (
+        <Alert color="blue" icon={<Info size={18} />}>
+          {t('unknown.wait')}
+        </Alert>
+      )}
+      <DataTable<Unknown>
+        id="operator-unknowns"
+        label={t('unknown.title')}
+        columns={columns}
+        query={query}
+        rowId={({ messageId }) => messageId}
+        search={search}
+        onSearch={setSearch}
+        selection={selection}
+        toolbar={<Toolbar count={selected.size} onSettle={() => setSettled([...selected])} />}
+        actions={({ messageId }) => (
+          <GuardedButton need={OPERATOR} size="xs" variant="default" onClick={() => setSettled([messageId])}>
+            {t('unknown.settle.one')}
+          </GuardedButton>
+        )}
+        empty={<EmptyState icon={CircleCheckBig} title={t('unknown.none.title')} text={t('unknown.none.text')} />}
+      />
+      <SettleDialog messageIds={settled} onClose={() => setSettled([])} onDone={() => setSelected(NONE)} />
+    </Frame>
+  );
+}
+
+function Toolbar({ count, onSettle }: { readonly count: number; readonly onSettle: () => void }) {
+  const { t } = useTranslation('operator');
+  const reason =
+    count === 0
+      ? t('unknown.settle.chooseFirst')
+      : count > MAX_PER_REQUEST && t('unknown.settle.tooMany', { most: MAX_PER_REQUEST });
+  return (
+    <>
+      <GuardedButton need={OPERATOR} size="xs" reason={reason} leftSection={<Gavel size={14} />} onClick={onSettle}>
+        {t('unknown.settle.open')}
+      </GuardedButton>
+      {count > 0 && (
+        <Text size="sm" c="dimmed">
+          {t('ui:table.selected', { count })}
+        </Text>
+      )}
+    </>
+  );
+}
+
+function useUnknownColumns(): readonly Column<Unknown>[] {
+  const { t } = useTranslation('operator');
+  return useMemo(
+    () => [
+      {
+        id: 'destination',
+        header: t('unknown.destination'),
+        phone: 'title',
+        cell: ({ destination }) => <MsisdnText number={destination} />,
+      },
+      { id: 'sender', header: t('unknown.sender'), cell: ({ sender }) => <bdi>{sender || '–'}</bdi> },
+      {
+        id: 'account',
+        header: t('account.word'),
+        cell: ({ accountId, account }) => <AccountLink id={accountId} name={account} />,
+      },
+      { id: 'connection', header: t('connection.one'), cell: ({ connection }) => <ConnectionLink name={connection} /> },
+      { id: 'parts', header: t('unknown.parts'), align: 'right', cell: ({ parts }) => <Num value={parts} /> },
+      { id: 'since', header: t('unknown.since'), cell: ({ since }) => <DateTime value={since} /> },
+      { id: 'reason', header: t('unknown.reason'), cell: ({ reason }) => <Reason reason={reason} /> },
+    ],
+    [t],
+  );
+}
+
+const Reason = ({ reason }: Pick<Unknown, 'reason'>) => (
+  <Text size="sm" className="foreign-text" maw={320}>
+    {reason}
+  </Text>
+);
+
+type SettleProps = {
+  /** The messages to resolve; the dialog is closed if there are none. */
+  readonly messageIds: readonly string[];
+  readonly onClose: () => void;
+  readonly onDone: () => void;
+};
+
+/** Dialog that sets the outcome of messages, as reported by their carrier. */
+function SettleDialog({ messageIds, onClose, onDone }: SettleProps) {
+  const { t } = useTranslation('operator');
+  const opened = messageIds.length > 0;
+  return (
+    <Dialog opened={opened} onClose={onClose} title={t('unknown.settle.title', { count: messageIds.length })}>
+      {opened && <Settle messageIds={messageIds} onClose={onClose} onDone={onDone} />}
+    </Dialog>
+  );
+}
+
+function Settle({ messageIds, onClose, onDone }: SettleProps) {
+  const { t } = useTranslation('operator');
+  const [verdict, setVerdict] = useState<Verdict | ''>('');
+  const settling = useAction({
+    run: (as: Verdict) => settle([...messageIds], as),
+    refresh: UNKNOWN_KEYS,
+    done: ({ settled, results }) =>
+      t(settled === results.length ? 'unknown.settle.done' : 'unknown.settle.some', {
+        count: settled,
+        all: results.length,
+      }),
+    onDone() {
+      onDone();
+      onClose();
+    },
+  });
+  return (
+    <DialogForm
+      onSubmit={() => verdict !== '' && settling.run(verdict)}
+      action={t(verdict === 'not-sent' ? 'unknown.settle.sendAgain' : 'unknown.settle.submit')}
+      busy={settling.busy}
+      disabled={verdict === ''}
+      kind={verdict === 'not-sent' ? 'danger' : 'normal'}
+      onClose={onClose}
+    >
+      <Text size="sm">{t('unknown.settle.text')}</Text>
+      <Radio.Group
+        value={verdict}
+        onChange={(next) => setVerdict(VERDICTS.find((each) => each === next) ?? '')}
+        label={t('unknown.settle.question')}
+      >
+        <Stack gap="sm" mt="xs">
+          {VERDICTS.map((each) => (
+            <Radio
+              key={each}
+              value={each}
+              label={t(`unknown.verdict.${each}`)}
+              description={t(`unknown.consequence.${each}`)}
+            />
+          ))}
+        </Stack>
+      </Radio.Group>
+    </DialogForm>
+  );
+}
+
+const UNKNOWNS = '/api/operator/v1/unknowns';
+/** The possible outcomes, most frequent first. */
+const VERDICTS = ['delivered', 'undeliverable', 'rejected', 'expired', 'not-sent'] as const;
+type Verdict = (typeof VERDICTS)[number];
+/** The maximum number of messages that the server resolves per request. */
+const MAX_PER_REQUEST = 100;
+
+type Listed = {
+  readonly page: number;
+  readonly limit: number;
+  readonly accountId?: number;
+  readonly connection?: string;
+};
+const listUnknowns = (query: Listed, signal: AbortSignal) => ok(api.GET(UNKNOWNS, { params: { query }, signal }));
+type Unknown = Awaited<ReturnType<typeof listUnknowns>>['data'][number];
+
+const settle = (messageIds: string[], as: Verdict) => ok(api.POST(`${UNKNOWNS}/settle`, { body: { messageIds, as } }));
+
+const UNKNOWN_KEYS = [
+  ['operator', 'unknowns'],
+  ['operator', 'connections'],
+  ['operator', 'overview'],
+] as const;
