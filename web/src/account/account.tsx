@@ -5,7 +5,7 @@ import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { api, ok } from '../api/send.ts';
 import type { ListSearch } from '../ui/data-table.tsx';
-import { ButtonLink, Page as Frame } from '../ui/parts.tsx';
+import { ButtonLink, PageFrame } from '../ui/parts.tsx';
 
 export const PG = '/api/partner-gateway/v1';
 export const MS = '/api/message-server';
@@ -66,7 +66,7 @@ export function AccountFrame({ part, actions, children }: AccountFrameProps) {
   const { t } = useTranslation('account');
   const { pathname } = useLocation();
   return (
-    <Frame title={t(`part.${part}.title`)} description={t(`part.${part}.description`)} actions={actions}>
+    <PageFrame title={t(`part.${part}.title`)} description={t(`part.${part}.description`)} actions={actions}>
       <Group component="nav" gap={4} aria-label={t('parts')}>
         {PARTS.map(([name, to]) => (
           <ButtonLink
@@ -82,6 +82,6 @@ export function AccountFrame({ part, actions, children }: AccountFrameProps) {
         ))}
       </Group>
       {children}
-    </Frame>
+    </PageFrame>
   );
 }

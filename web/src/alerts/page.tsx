@@ -13,7 +13,7 @@ import { type Column, DataTable } from '../ui/data-table.tsx';
 import { ConfirmDialog } from '../ui/dialog.tsx';
 import { FilterBar } from '../ui/filter-bar.tsx';
 import { useFormat } from '../ui/format.ts';
-import { EmptyState, ErrorState, Page as Frame, Section, TextLink } from '../ui/parts.tsx';
+import { EmptyState, ErrorState, PageFrame, Section, TextLink } from '../ui/parts.tsx';
 import { TableSkeleton } from '../ui/table-skeleton.tsx';
 import { choice, listFields, useUrlState } from '../ui/url-state.ts';
 import { DateTime, StatusBadge, type Tone } from '../ui/values.tsx';
@@ -370,10 +370,10 @@ function RuleLine({ rule, onEdit }: { readonly rule: Rule; readonly onEdit: () =
 export function Page() {
   const { t } = useTranslation('alerts');
   return (
-    <Frame title={t('title')} description={t('description')}>
+    <PageFrame title={t('title')} description={t('description')}>
       <AlertList />
       <Targets />
       <Rules />
-    </Frame>
+    </PageFrame>
   );
 }

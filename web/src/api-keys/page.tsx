@@ -10,7 +10,7 @@ import { AddButton, GuardedIcon, SecretOnce } from '../ui/actions.tsx';
 import { DataTable } from '../ui/data-table.tsx';
 import { ConfirmDialog, Dialog, DialogButtons } from '../ui/dialog.tsx';
 import { ChoiceFilter, FilterBar } from '../ui/filter-bar.tsx';
-import { EmptyState, Page as Frame, useLast } from '../ui/parts.tsx';
+import { EmptyState, PageFrame, useLast } from '../ui/parts.tsx';
 import { choice, listFields, useUrlState } from '../ui/url-state.ts';
 import { useListQuery } from '../ui/use-list-query.ts';
 import {
@@ -53,13 +53,13 @@ export function Page() {
     </>
   );
   return (
-    <Frame title={t('title')} description={t('description')} actions={actions}>
+    <PageFrame title={t('title')} description={t('description')} actions={actions}>
       <KeyTable create={create} onOpen={setOpen} />
       <FindDialog opened={open?.what === 'find'} onClose={close} />
       <CreateDialog opened={open?.what === 'create'} onClose={close} />
       <RotateDialog apiKey={open?.what === 'rotate' ? open.apiKey : null} onClose={close} />
       <RevokeDialog apiKey={open?.what === 'revoke' ? open.apiKey : null} onClose={close} />
-    </Frame>
+    </PageFrame>
   );
 }
 

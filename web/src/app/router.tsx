@@ -22,7 +22,7 @@ import { type Fault, useConnection } from '../api/monitor.ts';
 import { createQueryClient, pauseWhileAway } from '../api/query-client.ts';
 import { isSignedOut } from '../api/send.ts';
 import { type Need, sessionQuery, useSession } from '../api/session.ts';
-import { ButtonLink, EmptyState, ErrorState, Page } from '../ui/parts.tsx';
+import { ButtonLink, EmptyState, ErrorState, PageFrame } from '../ui/parts.tsx';
 import classes from './connection-frame.module.css';
 import { BareSkeleton, PageSkeleton, Shell } from './navigation.tsx';
 import type { PageEntry } from './page-entry.ts';
@@ -239,9 +239,9 @@ function ErrorPage({ error, reset }: ErrorComponentProps) {
     void router.invalidate();
   };
   return (
-    <Page title={t('broken')}>
+    <PageFrame title={t('broken')}>
       <ErrorState error={error} onRetry={tryAgain} />
-    </Page>
+    </PageFrame>
   );
 }
 
@@ -249,11 +249,11 @@ function ErrorPage({ error, reset }: ErrorComponentProps) {
 function NotFoundPage() {
   const { t } = useTranslation('app');
   return (
-    <Page title={t('notFound.title')}>
+    <PageFrame title={t('notFound.title')}>
       <EmptyState icon={Compass} title={t('notFound.heading')} text={t('notFound.text')}>
         <ButtonLink to="/">{t('notFound.home')}</ButtonLink>
       </EmptyState>
-    </Page>
+    </PageFrame>
   );
 }
 
@@ -263,7 +263,7 @@ function PageGate({ need, children }: { readonly need: Need; readonly children: 
   const refusal = useSession().refusal(need);
   if (refusal === null) return children;
   return (
-    <Page title={t('notAllowed.title')}>
+    <PageFrame title={t('notAllowed.title')}>
       <EmptyState
         icon={LockKeyhole}
         title={t('notAllowed.heading')}
@@ -271,7 +271,7 @@ function PageGate({ need, children }: { readonly need: Need; readonly children: 
       >
         <ButtonLink to="/">{t('notAllowed.home')}</ButtonLink>
       </EmptyState>
-    </Page>
+    </PageFrame>
   );
 }
 

@@ -4,7 +4,7 @@ import { Scale } from 'lucide-react';
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { type Format, useFormat } from '../ui/format.ts';
-import { EmptyState, ErrorState, Page as Frame, Section, TextLink } from '../ui/parts.tsx';
+import { EmptyState, ErrorState, PageFrame, Section, TextLink } from '../ui/parts.tsx';
 import { TableSkeleton } from '../ui/table-skeleton.tsx';
 import { useUrlState, whole } from '../ui/url-state.ts';
 import { DateTime } from '../ui/values.tsx';
@@ -22,7 +22,11 @@ export function Page() {
   const [{ a, b }, setSearch] = useUrlState(FIELDS);
   const choices = useChoices();
   return (
-    <Frame title={t('compare.title')} description={t('compare.hint')} trail={[{ label: t('title'), to: '/campaigns' }]}>
+    <PageFrame
+      title={t('compare.title')}
+      description={t('compare.hint')}
+      trail={[{ label: t('title'), to: '/campaigns' }]}
+    >
       <Section title={t('compare.choose')}>
         <SimpleGrid cols={{ base: 1, sm: 2 }}>
           {(
@@ -46,7 +50,7 @@ export function Page() {
       ) : (
         <Both a={a} b={b} />
       )}
-    </Frame>
+    </PageFrame>
   );
 }
 

@@ -5,7 +5,7 @@ import { ArrowDown, Check, CircleDot, CirclePause, CircleX, TriangleAlert } from
 import { useTranslation } from 'react-i18next';
 import { toIso } from '../api/data.ts';
 import { useFormat } from '../ui/format.ts';
-import { ButtonLink, ErrorState, Page as Frame, Section } from '../ui/parts.tsx';
+import { ButtonLink, ErrorState, PageFrame, Section } from '../ui/parts.tsx';
 import { TableSkeleton } from '../ui/table-skeleton.tsx';
 import {
   CampaignStatus,
@@ -236,12 +236,12 @@ export function Page() {
   const trail = [{ label: t('title'), to: '/campaigns' }];
   if (data === undefined)
     return (
-      <Frame title={t('detail.title')} trail={trail}>
+      <PageFrame title={t('detail.title')} trail={trail}>
         {error === null ? <Waiting /> : <ErrorState error={error} onRetry={() => void refetch()} />}
-      </Frame>
+      </PageFrame>
     );
   return (
-    <Frame
+    <PageFrame
       title={data.name}
       badge={<CampaignStatus status={stateOf(data)} />}
       description={data.description}
@@ -249,7 +249,7 @@ export function Page() {
       actions={<Actions campaign={data} />}
     >
       <Content campaign={data} />
-    </Frame>
+    </PageFrame>
   );
 }
 

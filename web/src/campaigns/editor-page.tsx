@@ -5,7 +5,7 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { ApiError } from '../api/send.ts';
 import { useSession } from '../api/session.ts';
-import { ButtonLink, EmptyState, ErrorState, Page as Frame } from '../ui/parts.tsx';
+import { ButtonLink, EmptyState, ErrorState, PageFrame } from '../ui/parts.tsx';
 import { text, useUrlState, whole } from '../ui/url-state.ts';
 import { type Campaign, findCampaign, isDeletable, isEditable } from './campaign.ts';
 import { newDraft, toDraft } from './draft.ts';
@@ -87,7 +87,7 @@ function Opening(props: OpeningProps) {
       <Ready found={found} id={id} draft={draft} list={props.list} onMove={props.onMove} onReload={props.onReload} />
     );
   return (
-    <Frame title={t('editor.edit')} trail={[{ label: t('title'), to: '/campaigns' }]}>
+    <PageFrame title={t('editor.edit')} trail={[{ label: t('title'), to: '/campaigns' }]}>
       {error !== null && <ErrorState error={error} onRetry={() => void refetch()} />}
       {error === null && data === undefined && (
         <Stack>
@@ -100,7 +100,7 @@ function Opening(props: OpeningProps) {
           <ButtonLink to={`/campaigns/${data.campaign.id}`}>{t('menu.open')}</ButtonLink>
         </EmptyState>
       )}
-    </Frame>
+    </PageFrame>
   );
 }
 

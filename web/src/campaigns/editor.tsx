@@ -24,7 +24,7 @@ import { useProblemText } from '../api/passkey.ts';
 import { useSession } from '../api/session.ts';
 import { ConfirmDialog } from '../ui/dialog.tsx';
 import { useFormat } from '../ui/format.ts';
-import { Page as Frame, Section, TextLink } from '../ui/parts.tsx';
+import { PageFrame, Section, TextLink } from '../ui/parts.tsx';
 import { Steps } from '../ui/stepper.tsx';
 import { useNow } from '../ui/values.tsx';
 import { chainOf, MODES, modeName, type SendingMode } from './campaign.ts';
@@ -66,7 +66,7 @@ export function Editor({ changes, onReload, ...input }: EditorProps) {
   };
   const lacks = (id: StepId): boolean => lacking[id] > 0 && (visited.has(id) || visited.has('review'));
   return (
-    <Frame
+    <PageFrame
       title={form.getValues().name || t(input.place.campaignId === 0 ? 'editor.new' : 'editor.edit')}
       trail={[{ label: t('title'), to: '/campaigns' }]}
       actions={<SaveStatus saving={saving} />}
@@ -88,7 +88,7 @@ export function Editor({ changes, onReload, ...input }: EditorProps) {
         footer={step === 'review' ? undefined : <Footer step={step} goTo={goTo} />}
       />
       <LeaveGuard isDirty={!saving.isKept} />
-    </Frame>
+    </PageFrame>
   );
 }
 

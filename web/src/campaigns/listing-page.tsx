@@ -8,7 +8,7 @@ import { lazyPart } from '../api/load.ts';
 import { ActionsMenu, AddButton, useDisabledReason } from '../ui/actions.tsx';
 import { type Column, DataTable } from '../ui/data-table.tsx';
 import { ChoiceFilter, FilterBar, SearchField } from '../ui/filter-bar.tsx';
-import { EmptyState, Page as Frame, TextLink } from '../ui/parts.tsx';
+import { EmptyState, PageFrame, TextLink } from '../ui/parts.tsx';
 import { choice, listFields, text, useUrlState } from '../ui/url-state.ts';
 import { useListQuery } from '../ui/use-list-query.ts';
 import { CampaignStatus, Channels, DateTime, JobProgress, Money, Num } from '../ui/values.tsx';
@@ -240,13 +240,13 @@ export function Page() {
     </AddButton>
   );
   return (
-    <Frame title={t('title')} description={t('description')} actions={create}>
+    <PageFrame title={t('title')} description={t('description')} actions={create}>
       <Suspense>
         <Drafts />
       </Suspense>
       <CampaignTable create={create} onDelete={setDoomed} />
       <DeleteDialog campaign={doomed} onClose={() => setDoomed(null)} />
-    </Frame>
+    </PageFrame>
   );
 }
 

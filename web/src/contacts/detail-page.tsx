@@ -11,7 +11,7 @@ import { useSession } from '../api/session.ts';
 import { GuardedButton, useDisabledReason } from '../ui/actions.tsx';
 import { Hint } from '../ui/hint.tsx';
 import { MessageText } from '../ui/message.tsx';
-import { ButtonLink, EmptyState, ErrorState, Page as Frame, Section, TextLink } from '../ui/parts.tsx';
+import { ButtonLink, EmptyState, ErrorState, PageFrame, Section, TextLink } from '../ui/parts.tsx';
 import { TableSkeleton } from '../ui/table-skeleton.tsx';
 import { ChannelBadge, Channels, DateTime, Facts, MessageStatus, StatusBadge } from '../ui/values.tsx';
 import { BulkDeleteDialog } from './bulk.tsx';
@@ -38,23 +38,23 @@ export function Page() {
   const error = contact.error ?? fields.error;
   if (isNotFound(contact.error))
     return (
-      <Frame title={t('detail.title')} trail={trail}>
+      <PageFrame title={t('detail.title')} trail={trail}>
         <EmptyState icon={UserX} title={t('detail.gone')} text={t('detail.goneText')}>
           <ButtonLink to="/contacts">{t('detail.all')}</ButtonLink>
         </EmptyState>
-      </Frame>
+      </PageFrame>
     );
   if (error !== null && (contact.data === undefined || fields.data === undefined))
     return (
-      <Frame title={t('detail.title')} trail={trail}>
+      <PageFrame title={t('detail.title')} trail={trail}>
         <ErrorState error={error} onRetry={() => void Promise.all([contact.refetch(), fields.refetch()])} />
-      </Frame>
+      </PageFrame>
     );
   if (contact.data === undefined || fields.data === undefined)
     return (
-      <Frame title={t('detail.title')} trail={trail}>
+      <PageFrame title={t('detail.title')} trail={trail}>
         <TableSkeleton />
-      </Frame>
+      </PageFrame>
     );
   return <Loaded contact={contact.data} fields={fields.data} />;
 }
@@ -69,7 +69,7 @@ function Loaded({ contact, fields }: LoadedProps) {
   const { t } = useTranslation('contacts');
   const { may } = useSession();
   return (
-    <Frame
+    <PageFrame
       title={contact.name}
       badge={<Badges contact={contact} />}
       trail={[{ label: t('title'), to: '/contacts' }]}
@@ -90,7 +90,7 @@ function Loaded({ contact, fields }: LoadedProps) {
           </Stack>
         </Grid.Col>
       </Grid>
-    </Frame>
+    </PageFrame>
   );
 }
 

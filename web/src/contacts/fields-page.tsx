@@ -10,7 +10,7 @@ import { AddButton, GuardedIcon } from '../ui/actions.tsx';
 import { type Column, DataTable, type ListPage } from '../ui/data-table.tsx';
 import { ConfirmDialog, Dialog, DialogForm } from '../ui/dialog.tsx';
 import { MessageText } from '../ui/message.tsx';
-import { EmptyState, Page as Frame, useLast } from '../ui/parts.tsx';
+import { EmptyState, PageFrame, useLast } from '../ui/parts.tsx';
 import { listFields, useUrlState } from '../ui/url-state.ts';
 import { DateTime } from '../ui/values.tsx';
 import { CONTACTS, type CustomField, fieldsQuery, NEED } from './contact.ts';
@@ -156,7 +156,7 @@ export function Page() {
     </AddButton>
   );
   return (
-    <Frame
+    <PageFrame
       title={t('fields.title')}
       description={t('fields.text')}
       trail={[{ label: t('title'), to: '/contacts' }]}
@@ -165,7 +165,7 @@ export function Page() {
       <FieldTable create={create} onOpen={setOpen} />
       <FieldDialog open={open} onClose={close} />
       <DeleteFieldDialog field={open?.what === 'delete' ? open.field : null} onClose={close} />
-    </Frame>
+    </PageFrame>
   );
 }
 

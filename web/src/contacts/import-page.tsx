@@ -10,7 +10,7 @@ import { api, ok } from '../api/send.ts';
 import { GuardedButton } from '../ui/actions.tsx';
 import { type Column, DataTable } from '../ui/data-table.tsx';
 import { useFormat } from '../ui/format.ts';
-import { ButtonLink, ErrorState, Page as Frame, Section, TextLink } from '../ui/parts.tsx';
+import { ButtonLink, ErrorState, PageFrame, Section, TextLink } from '../ui/parts.tsx';
 import { Steps } from '../ui/stepper.tsx';
 import { TableSkeleton } from '../ui/table-skeleton.tsx';
 import { listFields, text, useUrlState } from '../ui/url-state.ts';
@@ -135,7 +135,7 @@ export function Page() {
   const [search, setSearch] = useUrlState(FIELDS);
   const id = /^\d{1,15}$/.test(search.import) ? Number(search.import) : null;
   return (
-    <Frame
+    <PageFrame
       title={t('import.title')}
       description={id === null ? t('import.text') : undefined}
       trail={[{ label: t('title'), to: '/contacts' }]}
@@ -145,7 +145,7 @@ export function Page() {
       ) : (
         <Outcome id={id} onAgain={() => setSearch({ import: '' })} />
       )}
-    </Frame>
+    </PageFrame>
   );
 }
 

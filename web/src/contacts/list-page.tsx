@@ -4,7 +4,7 @@ import { FileUp, Megaphone, Users } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
 import { api, ok } from '../api/send.ts';
 import { type Need, useSession } from '../api/session.ts';
-import { ButtonLink, EmptyState, ErrorState, Page as Frame } from '../ui/parts.tsx';
+import { ButtonLink, EmptyState, ErrorState, PageFrame } from '../ui/parts.tsx';
 import { TableSkeleton } from '../ui/table-skeleton.tsx';
 import { StatusBadge } from '../ui/values.tsx';
 import { CONTACTS } from './contact.ts';
@@ -23,9 +23,9 @@ export function Page() {
   const trail = [{ label: t('list.all'), to: '/lists' }];
   if (list.data !== undefined) return <Loaded list={list.data} trail={trail} />;
   return (
-    <Frame title={t('list.title')} trail={trail}>
+    <PageFrame title={t('list.title')} trail={trail}>
       {list.error === null ? <TableSkeleton /> : <ErrorState error={list.error} onRetry={() => void list.refetch()} />}
-    </Frame>
+    </PageFrame>
   );
 }
 
@@ -49,7 +49,7 @@ function Loaded({ list, trail }: LoadedProps) {
   );
   const badge = deletedAt ? t('list.deleted') : isTest ? t('list.test') : null;
   return (
-    <Frame
+    <PageFrame
       title={name}
       trail={trail}
       description={description === '' ? undefined : <span className="foreign-text">{description}</span>}
@@ -82,6 +82,6 @@ function Loaded({ list, trail }: LoadedProps) {
           </EmptyState>
         }
       />
-    </Frame>
+    </PageFrame>
   );
 }

@@ -5,7 +5,7 @@ import { useTranslation } from 'react-i18next';
 import { lazyPart } from '../api/load.ts';
 import { AddButton } from '../ui/actions.tsx';
 import { useFormat } from '../ui/format.ts';
-import { ButtonLink, EmptyState, Page as Frame } from '../ui/parts.tsx';
+import { ButtonLink, EmptyState, PageFrame } from '../ui/parts.tsx';
 import { limitsQuery, NEED } from './contact.ts';
 import { ContactsTable } from './contacts-table.tsx';
 
@@ -34,7 +34,7 @@ export function Page() {
     </ButtonLink>
   );
   return (
-    <Frame
+    <PageFrame
       title={t('title')}
       description={<PlanUsage />}
       actions={
@@ -61,7 +61,7 @@ export function Page() {
       <Suspense>
         {isMaking !== undefined && <CreateDialog opened={isMaking} onClose={() => setMaking(false)} />}
       </Suspense>
-    </Frame>
+    </PageFrame>
   );
 }
 

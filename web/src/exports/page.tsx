@@ -9,7 +9,7 @@ import { AddButton, GuardedButton, GuardedIcon } from '../ui/actions.tsx';
 import { type Column, DataTable } from '../ui/data-table.tsx';
 import { ConfirmDialog, Dialog, DialogForm } from '../ui/dialog.tsx';
 import { useFormat } from '../ui/format.ts';
-import { EmptyState, Page as Frame, useIsPhone, useLast } from '../ui/parts.tsx';
+import { EmptyState, PageFrame, useIsPhone, useLast } from '../ui/parts.tsx';
 import { listFields, useUrlState } from '../ui/url-state.ts';
 import { useListQuery } from '../ui/use-list-query.ts';
 import { Bytes, Countdown, DateTime, JobProgress, Num, StatusBadge } from '../ui/values.tsx';
@@ -276,7 +276,7 @@ export function Page() {
     </AddButton>
   );
   return (
-    <Frame title={t('title')} description={t('description')} actions={create}>
+    <PageFrame title={t('title')} description={t('description')} actions={create}>
       <DataTable<Export>
         id="exports"
         label={t('title')}
@@ -294,7 +294,7 @@ export function Page() {
       />
       <CreateDialog opened={isCreating} onClose={() => setIsCreating(false)} />
       <DeleteDialog row={deleting} onClose={() => setDeleting(null)} />
-    </Frame>
+    </PageFrame>
   );
 }
 

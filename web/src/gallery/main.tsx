@@ -24,7 +24,7 @@ import { Hint } from '../ui/hint.tsx';
 import { JsonView } from '../ui/json-view.tsx';
 import { DropArea, Thumbnail, UploadList } from '../ui/media.tsx';
 import { MessageText, PartsCounter, PhonePreview } from '../ui/message.tsx';
-import { ButtonLink, EmptyState, ErrorState, HelpLink, Page, Section, TextLink } from '../ui/parts.tsx';
+import { ButtonLink, EmptyState, ErrorState, HelpLink, PageFrame, Section, TextLink } from '../ui/parts.tsx';
 import { Steps } from '../ui/stepper.tsx';
 import { useRowSelection } from '../ui/table.tsx';
 import { TableSkeleton } from '../ui/table-skeleton.tsx';
@@ -406,7 +406,7 @@ function Notes() {
 function Gallery() {
   return (
     <Stack p="lg" maw={1200} mx="auto">
-      <Page
+      <PageFrame
         title="Component gallery"
         description="The components of web/src/ui in their states."
         actions={<SchemeChoice />}
@@ -418,7 +418,7 @@ function Gallery() {
         <Lists />
         <Messages />
         <Dialogs />
-      </Page>
+      </PageFrame>
     </Stack>
   );
 }

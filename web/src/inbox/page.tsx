@@ -11,7 +11,7 @@ import { useSession } from '../api/session.ts';
 import { GuardedButton } from '../ui/actions.tsx';
 import { Dialog } from '../ui/dialog.tsx';
 import { Hint } from '../ui/hint.tsx';
-import { EmptyState, Page as Frame, useIsPhone } from '../ui/parts.tsx';
+import { EmptyState, PageFrame, useIsPhone } from '../ui/parts.tsx';
 import { useUrlState } from '../ui/url-state.ts';
 import { FIELDS, NEED, type Search } from './conversation.ts';
 import { createDrafts, DraftsContext } from './drafts.tsx';
@@ -69,7 +69,7 @@ export function Page() {
   );
   return (
     <DraftsContext value={drafts}>
-      <Frame
+      <PageFrame
         title={t('title')}
         badge={unread > 0 && <Badge>{t('unread', { count: unread })}</Badge>}
         actions={
@@ -123,7 +123,7 @@ export function Page() {
             />
           </Suspense>
         </Dialog>
-      </Frame>
+      </PageFrame>
     </DraftsContext>
   );
 }

@@ -9,7 +9,7 @@ import { lazyPart } from '../api/load.ts';
 import { api, ok } from '../api/send.ts';
 import { AddButton, GuardedIcon } from '../ui/actions.tsx';
 import { ConfirmDialog, Dialog, DialogForm } from '../ui/dialog.tsx';
-import { ErrorState, Page as Frame, Section, useLast } from '../ui/parts.tsx';
+import { ErrorState, PageFrame, Section, useLast } from '../ui/parts.tsx';
 import { TableSkeleton } from '../ui/table-skeleton.tsx';
 import { type CannedAnswer, cannedQuery, INBOX, type Label, labelsQuery, NEED } from './conversation.ts';
 import { LabelBadge, settingsQuery } from './drafts.tsx';
@@ -244,7 +244,11 @@ export function Page() {
   const { t } = useTranslation('inbox');
   const settings = useQuery(settingsQuery);
   return (
-    <Frame title={t('settings.title')} description={t('settings.text')} trail={[{ label: t('title'), to: '/inbox' }]}>
+    <PageFrame
+      title={t('settings.title')}
+      description={t('settings.text')}
+      trail={[{ label: t('title'), to: '/inbox' }]}
+    >
       <Stack gap="lg">
         <CannedSection />
         <LabelsSection />
@@ -260,6 +264,6 @@ export function Page() {
           )}
         </Section>
       </Stack>
-    </Frame>
+    </PageFrame>
   );
 }

@@ -9,7 +9,7 @@ import type { Need } from '../api/session.ts';
 import { AddButton, GuardedIcon } from '../ui/actions.tsx';
 import { type Column, DataTable } from '../ui/data-table.tsx';
 import { ConfirmDialog, Dialog, DialogForm } from '../ui/dialog.tsx';
-import { EmptyState, Page as Frame, useLast } from '../ui/parts.tsx';
+import { EmptyState, PageFrame, useLast } from '../ui/parts.tsx';
 import { listFields, useUrlState } from '../ui/url-state.ts';
 import { useListQuery } from '../ui/use-list-query.ts';
 import { StatusBadge } from '../ui/values.tsx';
@@ -118,7 +118,7 @@ export function Page() {
     </AddButton>
   );
   return (
-    <Frame title={t('title')} description={t('description')} actions={add}>
+    <PageFrame title={t('title')} description={t('description')} actions={add}>
       <DataTable<Rule>
         id="keyword-rules"
         label={t('title')}
@@ -137,7 +137,7 @@ export function Page() {
       {open?.what === 'add' && <RuleDialog rule={null} onClose={close} />}
       {open?.what === 'change' && <RuleDialog rule={open.rule} onClose={close} />}
       <DeleteDialog rule={open?.what === 'delete' ? open.rule : null} onClose={close} />
-    </Frame>
+    </PageFrame>
   );
 }
 

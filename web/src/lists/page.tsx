@@ -11,7 +11,7 @@ import { type Column, DataTable } from '../ui/data-table.tsx';
 import { ConfirmDialog, Dialog, DialogForm } from '../ui/dialog.tsx';
 import { ChoiceFilter, FilterBar, SearchField } from '../ui/filter-bar.tsx';
 import { useFormat } from '../ui/format.ts';
-import { EmptyState, Page as Frame, TextLink, useLast } from '../ui/parts.tsx';
+import { EmptyState, PageFrame, TextLink, useLast } from '../ui/parts.tsx';
 import { choice, listFields, text, useUrlState } from '../ui/url-state.ts';
 import { useListQuery } from '../ui/use-list-query.ts';
 import { DateTime, Num, StatusBadge } from '../ui/values.tsx';
@@ -29,11 +29,11 @@ export function Page() {
     </AddButton>
   );
   return (
-    <Frame title={t('title')} description={t('text')} actions={create}>
+    <PageFrame title={t('title')} description={t('text')} actions={create}>
       <Lists create={create} onOpen={setOpen} />
       <ListDialog list={open?.what === 'save' ? open.list : null} onClose={close} />
       <DeleteDialog list={open?.what === 'delete' ? open.list : null} onClose={close} />
-    </Frame>
+    </PageFrame>
   );
 }
 

@@ -20,7 +20,7 @@ import { ConfirmDialog } from '../ui/dialog.tsx';
 import { ChoiceFilter, FilterBar, SearchField } from '../ui/filter-bar.tsx';
 import { useFormat } from '../ui/format.ts';
 import { DropArea, Thumbnail, UploadList, useUploads } from '../ui/media.tsx';
-import { EmptyState, ErrorState, Page as Frame, useLast } from '../ui/parts.tsx';
+import { EmptyState, ErrorState, PageFrame, useLast } from '../ui/parts.tsx';
 import { TableSkeleton } from '../ui/table-skeleton.tsx';
 import { choice, text, useUrlState, whole } from '../ui/url-state.ts';
 import { Bytes } from '../ui/values.tsx';
@@ -41,7 +41,7 @@ export function Page() {
   const close = (): void => setConfirming(null);
   const show = (file: number): void => setSearch({ file, page: search.page });
   return (
-    <Frame title={t('title')} description={t('description')}>
+    <PageFrame title={t('title')} description={t('description')}>
       <Uploads onUploaded={() => void refresh(queries, ['media'])} />
       <FilterBar
         isFiltered={search.name !== '' || search.type !== ''}
@@ -71,7 +71,7 @@ export function Page() {
         }}
       />
       <RevokeDialog media={confirming?.what === 'revoke' ? confirming.media : null} onClose={close} />
-    </Frame>
+    </PageFrame>
   );
 }
 

@@ -9,7 +9,7 @@ import { useSession } from '../api/session.ts';
 import { CopyButton, GuardedButton } from '../ui/actions.tsx';
 import { type Format, useFormat } from '../ui/format.ts';
 import { MessageText } from '../ui/message.tsx';
-import { ButtonLink, EmptyState, ErrorState, Page as Frame, Section, TextLink } from '../ui/parts.tsx';
+import { ButtonLink, EmptyState, ErrorState, PageFrame, Section, TextLink } from '../ui/parts.tsx';
 import { TableSkeleton } from '../ui/table-skeleton.tsx';
 import { ChannelBadge, DateTime, type Fact, Facts, MessageStatus, Money, Num, type Tone } from '../ui/values.tsx';
 import { CancelDialog, shownStatus } from './columns.tsx';
@@ -117,7 +117,7 @@ export function Page() {
   const trail = [{ label: t('title'), to: '/messages' }];
   if (query.data) return <Explained message={query.data} />;
   return (
-    <Frame title={t('one.title')} trail={trail}>
+    <PageFrame title={t('one.title')} trail={trail}>
       {query.error && <ErrorState error={query.error} onRetry={() => void query.refetch()} />}
       {query.isPending && <TableSkeleton rows={6} />}
       {query.data === null && (
@@ -127,7 +127,7 @@ export function Page() {
           </ButtonLink>
         </EmptyState>
       )}
-    </Frame>
+    </PageFrame>
   );
 }
 
@@ -146,7 +146,7 @@ function Explained({ message }: { readonly message: Message }) {
     </GuardedButton>
   );
   return (
-    <Frame
+    <PageFrame
       title={t('one.to', { destination })}
       badge={<MessageStatus status={shownStatus(message)} />}
       trail={[{ label: t('title'), to: '/messages' }]}
@@ -157,7 +157,7 @@ function Explained({ message }: { readonly message: Message }) {
         <Timeline key={message.messageId} message={message} />
       </Section>
       <CancelDialog message={message} opened={isCancelling} onClose={() => setIsCancelling(false)} />
-    </Frame>
+    </PageFrame>
   );
 }
 

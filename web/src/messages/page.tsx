@@ -6,7 +6,7 @@ import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import { DataTable } from '../ui/data-table.tsx';
 import { ChoiceFilter, FilterBar, SearchField } from '../ui/filter-bar.tsx';
-import { ButtonLink, EmptyState, Page as Frame } from '../ui/parts.tsx';
+import { ButtonLink, EmptyState, PageFrame } from '../ui/parts.tsx';
 import { useUrlState } from '../ui/url-state.ts';
 import { DateTime } from '../ui/values.tsx';
 import { useMessageColumns } from './columns.tsx';
@@ -17,10 +17,10 @@ export function Page() {
   const { t } = useTranslation('messages');
   const [filters, setFilters] = useUrlState(FIELDS);
   return (
-    <Frame title={t('title')} description={t('description')}>
+    <PageFrame title={t('title')} description={t('description')}>
       <MessageFilters filters={filters} onChange={setFilters} />
       <Found filters={filters} />
-    </Frame>
+    </PageFrame>
   );
 }
 

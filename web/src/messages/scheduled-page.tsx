@@ -12,7 +12,7 @@ import { type Column, DataTable } from '../ui/data-table.tsx';
 import { Dialog, DialogForm } from '../ui/dialog.tsx';
 import { ChoiceFilter, FilterBar } from '../ui/filter-bar.tsx';
 import { MessageText } from '../ui/message.tsx';
-import { ButtonLink, EmptyState, Page as Frame, TextLink, useLast } from '../ui/parts.tsx';
+import { ButtonLink, EmptyState, PageFrame, TextLink, useLast } from '../ui/parts.tsx';
 import { ownZone } from '../ui/time-zone.tsx';
 import { choice, listFields, useUrlState } from '../ui/url-state.ts';
 import { useListQuery } from '../ui/use-list-query.ts';
@@ -32,11 +32,11 @@ export function Page() {
   const cancelled = useLast(open?.what === 'cancel' ? open.message : null);
   const close = (): void => setOpen(null);
   return (
-    <Frame title={t('scheduled.title')} description={t('scheduled.description')}>
+    <PageFrame title={t('scheduled.title')} description={t('scheduled.description')}>
       <ScheduledTable onOpen={setOpen} />
       <MoveDialog message={open?.what === 'move' ? open.message : null} onClose={close} />
       {cancelled && <CancelDialog message={cancelled} opened={open?.what === 'cancel'} onClose={close} />}
-    </Frame>
+    </PageFrame>
   );
 }
 

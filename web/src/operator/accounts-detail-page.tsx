@@ -24,7 +24,7 @@ import { type Column, DataTable } from '../ui/data-table.tsx';
 import { ConfirmDialog, Dialog } from '../ui/dialog.tsx';
 import { ChoiceFilter } from '../ui/filter-bar.tsx';
 import { useFormat } from '../ui/format.ts';
-import { EmptyState, ErrorState, Page as Frame, Section } from '../ui/parts.tsx';
+import { EmptyState, ErrorState, PageFrame, Section } from '../ui/parts.tsx';
 import { TableSkeleton } from '../ui/table-skeleton.tsx';
 import { choice, listFields, useUrlState } from '../ui/url-state.ts';
 import { useListQuery } from '../ui/use-list-query.ts';
@@ -266,9 +266,9 @@ export function Page() {
   const trail = [{ label: t('account.title'), to: '/operator/accounts' }];
   if (data) return <Detail account={data} trail={trail} />;
   return (
-    <Frame title={t('account.numbered', { id })} trail={trail}>
+    <PageFrame title={t('account.numbered', { id })} trail={trail}>
       {error ? <ErrorState error={error} onRetry={() => void refetch()} /> : <TableSkeleton rows={6} />}
-    </Frame>
+    </PageFrame>
   );
 }
 
@@ -277,7 +277,7 @@ type DetailProps = { readonly account: AccountDetails; readonly trail: readonly 
 function Detail({ account, trail }: DetailProps) {
   const { t } = useTranslation('operator');
   return (
-    <Frame
+    <PageFrame
       title={account.name}
       badge={<AccountStatus status={account.status} />}
       description={t('account.about', { id: account.id, plan: t(`app:plan.${account.plan}`) })}
@@ -301,7 +301,7 @@ function Detail({ account, trail }: DetailProps) {
         </Stack>
       </SimpleGrid>
       <Ledger account={account} />
-    </Frame>
+    </PageFrame>
   );
 }
 

@@ -5,7 +5,7 @@ import { lazyPart } from '../api/load.ts';
 import { AddButton } from '../ui/actions.tsx';
 import { DataTable } from '../ui/data-table.tsx';
 import { ChoiceFilter, FilterBar, SearchField } from '../ui/filter-bar.tsx';
-import { EmptyState, Page as Frame } from '../ui/parts.tsx';
+import { EmptyState, PageFrame } from '../ui/parts.tsx';
 import { choice, listFields, text, useUrlState } from '../ui/url-state.ts';
 import { useListQuery } from '../ui/use-list-query.ts';
 import { type Account, listAccounts, orderOf, PLANS, STATUSES, SwitchAccountIcon } from './account.tsx';
@@ -28,10 +28,10 @@ export function Page() {
     </AddButton>
   );
   return (
-    <Frame title={t('account.title')} description={t('account.description')} actions={create}>
+    <PageFrame title={t('account.title')} description={t('account.description')} actions={create}>
       <AccountTable />
       <Suspense>{isCreating && <CreateDialog onClose={() => setIsCreating(false)} />}</Suspense>
-    </Frame>
+    </PageFrame>
   );
 }
 

@@ -6,7 +6,7 @@ import { useTranslation } from 'react-i18next';
 import { api, ok } from '../api/send.ts';
 import { type Column, DataTable } from '../ui/data-table.tsx';
 import { useFormat } from '../ui/format.ts';
-import { ButtonLink, EmptyState, Page as Frame } from '../ui/parts.tsx';
+import { ButtonLink, EmptyState, PageFrame } from '../ui/parts.tsx';
 import { listFields, useUrlState } from '../ui/url-state.ts';
 import { useListQuery } from '../ui/use-list-query.ts';
 import { DateTime, Num, Stat } from '../ui/values.tsx';
@@ -78,7 +78,7 @@ export function Page() {
     refetchInterval: REFRESH_MS,
   });
   return (
-    <Frame title={t('bind.title')} description={t('bind.description')}>
+    <PageFrame title={t('bind.title')} description={t('bind.description')}>
       <Figures binds={query.data?.total} />
       <DataTable<Bind>
         id="operator-binds"
@@ -94,7 +94,7 @@ export function Page() {
           </EmptyState>
         }
       />
-    </Frame>
+    </PageFrame>
   );
 }
 

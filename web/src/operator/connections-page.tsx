@@ -3,7 +3,7 @@ import { Cable, Plus } from 'lucide-react';
 import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import { type Column, DataTable } from '../ui/data-table.tsx';
-import { ButtonLink, EmptyState, Page as Frame } from '../ui/parts.tsx';
+import { ButtonLink, EmptyState, PageFrame } from '../ui/parts.tsx';
 import { listFields, useUrlState } from '../ui/url-state.ts';
 import { useListQuery } from '../ui/use-list-query.ts';
 import { ChannelBadge, DateTime, Duration, Num } from '../ui/values.tsx';
@@ -132,7 +132,7 @@ export function Page() {
     </ButtonLink>
   );
   return (
-    <Frame title={t('connection.title')} description={t('connection.description')} actions={add}>
+    <PageFrame title={t('connection.title')} description={t('connection.description')} actions={add}>
       <DataTable<Connection>
         id="operator-connections"
         label={t('connection.title')}
@@ -152,6 +152,6 @@ export function Page() {
           </EmptyState>
         }
       />
-    </Frame>
+    </PageFrame>
   );
 }

@@ -11,7 +11,7 @@ import { api, ok } from '../api/send.ts';
 import { GuardedButton } from '../ui/actions.tsx';
 import { ConfirmDialog } from '../ui/dialog.tsx';
 import { useFormat } from '../ui/format.ts';
-import { ErrorState, Page as Frame, Section, TextLink } from '../ui/parts.tsx';
+import { ErrorState, PageFrame, Section, TextLink } from '../ui/parts.tsx';
 import { TableSkeleton } from '../ui/table-skeleton.tsx';
 import { ChannelBadge, Facts } from '../ui/values.tsx';
 import {
@@ -45,9 +45,9 @@ export function Page() {
   const trail = [{ label: t('connection.title'), to: '/operator/connections' }];
   if (data) return <Detail connection={data} trail={trail} />;
   return (
-    <Frame title={name} trail={trail}>
+    <PageFrame title={name} trail={trail}>
       {error ? <ErrorState error={error} onRetry={() => void refetch()} /> : <TableSkeleton rows={6} />}
-    </Frame>
+    </PageFrame>
   );
 }
 
@@ -58,7 +58,7 @@ function Detail({ connection, trail }: DetailProps) {
   const { name, kind: kindName, channel, syncsTemplates, hasSetup, callbackUrl } = connection;
   const kind = useKind(connection);
   return (
-    <Frame
+    <PageFrame
       title={name}
       badge={
         <>
@@ -94,7 +94,7 @@ function Detail({ connection, trail }: DetailProps) {
         </Stack>
         {kind && <Settings connection={connection} kind={kind} />}
       </SimpleGrid>
-    </Frame>
+    </PageFrame>
   );
 }
 

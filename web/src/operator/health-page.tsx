@@ -7,7 +7,7 @@ import { api, ok } from '../api/send.ts';
 import { GuardedButton } from '../ui/actions.tsx';
 import { type Column, DataTable } from '../ui/data-table.tsx';
 import { useFormat } from '../ui/format.ts';
-import { EmptyState, ErrorState, Page as Frame } from '../ui/parts.tsx';
+import { EmptyState, ErrorState, PageFrame } from '../ui/parts.tsx';
 import { TableSkeleton } from '../ui/table-skeleton.tsx';
 import { choice, listFields, text, useUrlState, whole } from '../ui/url-state.ts';
 import { DateTime, Num, Percent, StatusBadge } from '../ui/values.tsx';
@@ -375,7 +375,7 @@ export function Page() {
   const [{ tab }, setSearch] = useUrlState(FIELDS);
   const Panel = PANELS[tab];
   return (
-    <Frame title={t('health.title')} description={t('health.description')}>
+    <PageFrame title={t('health.title')} description={t('health.description')}>
       <Tabs
         tabs={TABS}
         nameOf={(each) => t(`health.tab.${each}`)}
@@ -384,6 +384,6 @@ export function Page() {
       >
         <Panel />
       </Tabs>
-    </Frame>
+    </PageFrame>
   );
 }

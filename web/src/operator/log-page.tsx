@@ -8,7 +8,7 @@ import { SidePanel } from '../ui/dialog.tsx';
 import { ChoiceFilter, FilterBar } from '../ui/filter-bar.tsx';
 import { Hint } from '../ui/hint.tsx';
 import { JsonView } from '../ui/json-view.tsx';
-import { EmptyState, Page as Frame } from '../ui/parts.tsx';
+import { EmptyState, PageFrame } from '../ui/parts.tsx';
 import { choice, listFields, useUrlState } from '../ui/url-state.ts';
 import { useListQuery } from '../ui/use-list-query.ts';
 import { DateTime, Facts } from '../ui/values.tsx';
@@ -56,7 +56,7 @@ export function Page() {
     listEntries({ page, limit, ...(action && { action }) }, signal),
   );
   return (
-    <Frame title={t('log.title')} description={t('log.description')}>
+    <PageFrame title={t('log.title')} description={t('log.description')}>
       <FilterBar isFiltered={action !== ''} onClear={() => setSearch({ action: '' })}>
         <ChoiceFilter
           label={t('log.anyAction')}
@@ -82,7 +82,7 @@ export function Page() {
       <SidePanel opened={shown !== null} onClose={() => setShown(null)} title={t('log.entry')}>
         {shown && <Details entry={shown} />}
       </SidePanel>
-    </Frame>
+    </PageFrame>
   );
 }
 

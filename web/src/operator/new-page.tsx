@@ -7,7 +7,7 @@ import { useTranslation } from 'react-i18next';
 import { useAction } from '../api/action.ts';
 import { api, ok } from '../api/send.ts';
 import { GuardedButton, SecretOnce } from '../ui/actions.tsx';
-import { ButtonLink, ErrorState, Page as Frame, Section } from '../ui/parts.tsx';
+import { ButtonLink, ErrorState, PageFrame, Section } from '../ui/parts.tsx';
 import { Steps } from '../ui/stepper.tsx';
 import { TableSkeleton } from '../ui/table-skeleton.tsx';
 import { choice, text, useUrlState } from '../ui/url-state.ts';
@@ -47,10 +47,10 @@ export function Page() {
   const kinds = data?.data ?? [];
   const kind = kinds.find((each) => each.kind === name) ?? kinds[0];
   return (
-    <Frame title={t('wizard.title')} description={t('wizard.description')} trail={trail}>
+    <PageFrame title={t('wizard.title')} description={t('wizard.description')} trail={trail}>
       {kind && <Wizard key={kind.kind} kinds={kinds} kind={kind} />}
       {!kind && (error ? <ErrorState error={error} onRetry={() => void refetch()} /> : <TableSkeleton rows={6} />)}
-    </Frame>
+    </PageFrame>
   );
 }
 

@@ -11,7 +11,7 @@ import { api, ok } from '../api/send.ts';
 import { GuardedButton } from '../ui/actions.tsx';
 import { Dialog, DialogForm } from '../ui/dialog.tsx';
 import { useFormat } from '../ui/format.ts';
-import { ButtonLink, ErrorState, Page as Frame, Section, TextLink } from '../ui/parts.tsx';
+import { ButtonLink, ErrorState, PageFrame, Section, TextLink } from '../ui/parts.tsx';
 import { TableSkeleton } from '../ui/table-skeleton.tsx';
 import { ChannelBadge, DateTime, Duration, Num, Percent, Stat, StatusBadge, type Tone } from '../ui/values.tsx';
 import { shareOf } from './accounts-columns.tsx';
@@ -345,7 +345,7 @@ export function Page() {
   const { t } = useTranslation('operator');
   const { data, error, refetch } = useQuery(overviewQuery);
   return (
-    <Frame
+    <PageFrame
       title={t('overview.title')}
       description={t('overview.description')}
       actions={data && !data.fence.paused && <PauseButton />}
@@ -365,7 +365,7 @@ export function Page() {
           </SimpleGrid>
         </>
       )}
-    </Frame>
+    </PageFrame>
   );
 }
 

@@ -13,7 +13,7 @@ import { type Column, DataTable } from '../ui/data-table.tsx';
 import { ConfirmDialog } from '../ui/dialog.tsx';
 import { ChoiceFilter, FilterBar, SearchField } from '../ui/filter-bar.tsx';
 import { useFormat } from '../ui/format.ts';
-import { EmptyState, ErrorState, Page as Frame, Section } from '../ui/parts.tsx';
+import { EmptyState, ErrorState, PageFrame, Section } from '../ui/parts.tsx';
 import { choice, listFields, text, useUrlState, whole } from '../ui/url-state.ts';
 import { useListQuery } from '../ui/use-list-query.ts';
 import { ChannelBadge } from '../ui/values.tsx';
@@ -304,7 +304,7 @@ export function Page() {
   const [{ tab }, setSearch] = useUrlState(FIELDS);
   const Panel = PANELS[tab];
   return (
-    <Frame title={t('price.title')} description={t('price.description')}>
+    <PageFrame title={t('price.title')} description={t('price.description')}>
       <Tabs
         tabs={TABS}
         nameOf={(each) => t(`cost.tab.${each}`)}
@@ -313,6 +313,6 @@ export function Page() {
       >
         <Panel />
       </Tabs>
-    </Frame>
+    </PageFrame>
   );
 }

@@ -9,7 +9,7 @@ import { GuardedButton } from '../ui/actions.tsx';
 import { type Column, DataTable } from '../ui/data-table.tsx';
 import { ConfirmDialog } from '../ui/dialog.tsx';
 import { useFormat } from '../ui/format.ts';
-import { EmptyState, ErrorState, Page as Frame, Section } from '../ui/parts.tsx';
+import { EmptyState, ErrorState, PageFrame, Section } from '../ui/parts.tsx';
 import { TableSkeleton } from '../ui/table-skeleton.tsx';
 import { listFields, text, useUrlState } from '../ui/url-state.ts';
 import { useListQuery } from '../ui/use-list-query.ts';
@@ -343,7 +343,7 @@ export function Page() {
   const { t } = useTranslation('operator');
   const { data, error, refetch } = useQuery(queuesQuery);
   return (
-    <Frame title={t('queue.title')} description={t('queue.description')}>
+    <PageFrame title={t('queue.title')} description={t('queue.description')}>
       {error && !data && <ErrorState error={error} onRetry={() => void refetch()} />}
       <Figures queues={data} />
       <MissedSchedules />
@@ -352,6 +352,6 @@ export function Page() {
         <Pipelines queues={data} />
         <Workers queues={data} />
       </SimpleGrid>
-    </Frame>
+    </PageFrame>
   );
 }

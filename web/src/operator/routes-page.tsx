@@ -11,7 +11,7 @@ import { AddButton, GuardedIcon } from '../ui/actions.tsx';
 import { type Column, DataTable } from '../ui/data-table.tsx';
 import { ConfirmDialog } from '../ui/dialog.tsx';
 import { useFormat } from '../ui/format.ts';
-import { EmptyState, ErrorState, Page as Frame, Section } from '../ui/parts.tsx';
+import { EmptyState, ErrorState, PageFrame, Section } from '../ui/parts.tsx';
 import { listFields, text, useUrlState } from '../ui/url-state.ts';
 import { useListQuery } from '../ui/use-list-query.ts';
 import { Num, StatusBadge } from '../ui/values.tsx';
@@ -157,7 +157,7 @@ export function Page() {
     </AddButton>
   );
   return (
-    <Frame title={t('route.title')} description={t('route.description')} actions={add}>
+    <PageFrame title={t('route.title')} description={t('route.description')} actions={add}>
       <ConnectionFilterBar routedBy="prefix" value={connection} onChange={(next) => setSearch({ connection: next })} />
       <DataTable<Route>
         id="operator-routes"
@@ -187,7 +187,7 @@ export function Page() {
           <AddDialog onClose={() => setSearch({ add: '' })} connection={search.add === NONE ? '' : search.add} />
         )}
       </Suspense>
-    </Frame>
+    </PageFrame>
   );
 }
 

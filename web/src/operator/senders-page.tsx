@@ -10,7 +10,7 @@ import { api, ok } from '../api/send.ts';
 import { AddButton, GuardedIcon } from '../ui/actions.tsx';
 import { type Column, DataTable } from '../ui/data-table.tsx';
 import { ConfirmDialog, Dialog, DialogForm } from '../ui/dialog.tsx';
-import { EmptyState, Page as Frame } from '../ui/parts.tsx';
+import { EmptyState, PageFrame } from '../ui/parts.tsx';
 import { choice, listFields, text, useUrlState, whole } from '../ui/url-state.ts';
 import { useListQuery } from '../ui/use-list-query.ts';
 import { DateTime, MsisdnText } from '../ui/values.tsx';
@@ -179,7 +179,7 @@ export function Page() {
   const [{ tab }, setSearch] = useUrlState(FIELDS);
   const Panel = PANELS[tab];
   return (
-    <Frame title={t('sender.title')} description={t('sender.description')}>
+    <PageFrame title={t('sender.title')} description={t('sender.description')}>
       <Tabs
         tabs={TABS}
         nameOf={(each) => t(`sender.tab.${each}`)}
@@ -190,6 +190,6 @@ export function Page() {
           <Panel />
         </Suspense>
       </Tabs>
-    </Frame>
+    </PageFrame>
   );
 }

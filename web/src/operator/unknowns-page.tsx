@@ -7,7 +7,7 @@ import { api, ok } from '../api/send.ts';
 import { GuardedButton } from '../ui/actions.tsx';
 import { type Column, DataTable } from '../ui/data-table.tsx';
 import { Dialog, DialogForm } from '../ui/dialog.tsx';
-import { EmptyState, Page as Frame } from '../ui/parts.tsx';
+import { EmptyState, PageFrame } from '../ui/parts.tsx';
 import { useRowSelection } from '../ui/table.tsx';
 import { listFields, text, useUrlState } from '../ui/url-state.ts';
 import { useListQuery } from '../ui/use-list-query.ts';
@@ -34,7 +34,7 @@ export function Page() {
   const shown = (query.data?.data ?? []).map(({ messageId }) => messageId);
   const selection = useRowSelection({ shown, selected, onSelect: setSelected });
   return (
-    <Frame title={t('unknown.title')} description={t('unknown.description')}>
+    <PageFrame title={t('unknown.title')} description={t('unknown.description')}>
       <ConnectionFilterBar value={connection} onChange={(next) => setSearch({ connection: next })} />
       {(query.data?.total ?? 0) > 0 && (
         <Alert color="blue" icon={<Info size={18} />}>
@@ -59,7 +59,7 @@ export function Page() {
         empty={<EmptyState icon={CircleCheckBig} title={t('unknown.none.title')} text={t('unknown.none.text')} />}
       />
       <SettleDialog messageIds={settled} onClose={() => setSettled([])} onDone={() => setSelected(NONE)} />
-    </Frame>
+    </PageFrame>
   );
 }
 

@@ -7,7 +7,7 @@ import { useTranslation } from 'react-i18next';
 import { lazyPart } from '../api/load.ts';
 import { type Need, useSession } from '../api/session.ts';
 import { useFormat } from '../ui/format.ts';
-import { ButtonLink, ErrorState, Page as Frame, Section, TextLink } from '../ui/parts.tsx';
+import { ButtonLink, ErrorState, PageFrame, Section, TextLink } from '../ui/parts.tsx';
 import { choice, useUrlState } from '../ui/url-state.ts';
 import { CampaignStatus, DateTime, JobProgress, Money, Num, Percent, Stat, StatusBadge } from '../ui/values.tsx';
 import {
@@ -345,7 +345,7 @@ export function Page() {
     />
   );
   return (
-    <Frame title={t('title')} actions={range}>
+    <PageFrame title={t('title')} actions={range}>
       {search.hours === 'period' ? (
         <Suspense>
           <LazyPeriod />
@@ -353,7 +353,7 @@ export function Page() {
       ) : (
         <Now hours={Number(search.hours)} />
       )}
-    </Frame>
+    </PageFrame>
   );
 }
 

@@ -1,7 +1,7 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { sessionQuery } from '../api/session.ts';
-import { Page } from '../ui/parts.tsx';
+import { PageFrame } from '../ui/parts.tsx';
 import { OwnFactors } from './factor-list.tsx';
 
 /** Shown instead of all pages until the user has added the second factor that the account requires. */
@@ -15,8 +15,8 @@ export function EnrolPage({ onDone }: { readonly onDone: () => void }) {
     await queries.invalidateQueries();
   };
   return (
-    <Page title={t('factors.enrolTitle')} description={t('factors.enrolText')}>
+    <PageFrame title={t('factors.enrolTitle')} description={t('factors.enrolText')}>
       <OwnFactors onAdded={() => void finish()} />
-    </Page>
+    </PageFrame>
   );
 }

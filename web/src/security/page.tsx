@@ -12,7 +12,7 @@ import { type Column, DataTable } from '../ui/data-table.tsx';
 import { ConfirmDialog } from '../ui/dialog.tsx';
 import { ChoiceFilter, FilterBar } from '../ui/filter-bar.tsx';
 import { Hint } from '../ui/hint.tsx';
-import { ButtonLink, EmptyState, Page as Frame, useLast } from '../ui/parts.tsx';
+import { ButtonLink, EmptyState, PageFrame, useLast } from '../ui/parts.tsx';
 import { TableSkeleton } from '../ui/table-skeleton.tsx';
 import { choice, listFields, useUrlState } from '../ui/url-state.ts';
 import { useListQuery } from '../ui/use-list-query.ts';
@@ -173,7 +173,7 @@ export function Page() {
   const open = (next: string | null): void =>
     void navigate({ to: '.', search: next === null || next === 'sessions' ? {} : { tab: next } });
   return (
-    <Frame title={t('title')} description={t('description')} actions={mayAll && <SingleSignOnLink />}>
+    <PageFrame title={t('title')} description={t('description')} actions={mayAll && <SingleSignOnLink />}>
       <Tabs value={shown} onChange={open} keepMounted={false}>
         <Tabs.List mb="lg">
           {TABS.map((each) => (
@@ -186,7 +186,7 @@ export function Page() {
           </Suspense>
         </Tabs.Panel>
       </Tabs>
-    </Frame>
+    </PageFrame>
   );
 }
 

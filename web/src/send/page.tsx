@@ -29,7 +29,7 @@ import { useSession } from '../api/session.ts';
 import { GuardedButton } from '../ui/actions.tsx';
 import { ContactSearch, type FoundContact } from '../ui/contact-search.tsx';
 import { MessageText } from '../ui/message.tsx';
-import { ErrorState, Page as Frame, Section, TextLink } from '../ui/parts.tsx';
+import { ErrorState, PageFrame, Section, TextLink } from '../ui/parts.tsx';
 import { choice, text, useUrlState } from '../ui/url-state.ts';
 import { ChannelBadge, MessageStatus, MsisdnText } from '../ui/values.tsx';
 import { ContentFields } from './content-fields.tsx';
@@ -76,7 +76,7 @@ export function Page() {
     setSearch({ channel: next });
   };
   return (
-    <Frame title={t('title')} description={t('description')}>
+    <PageFrame title={t('title')} description={t('description')}>
       <Grid gap="md">
         <Grid.Col span={{ base: 12, md: 7 }}>
           <form
@@ -114,7 +114,7 @@ export function Page() {
           </div>
         </Grid.Col>
       </Grid>
-    </Frame>
+    </PageFrame>
   );
 }
 

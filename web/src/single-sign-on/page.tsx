@@ -6,7 +6,7 @@ import { useAction } from '../api/action.ts';
 import { lazyPart } from '../api/load.ts';
 import { api, ok } from '../api/send.ts';
 import { CopyButton, GuardedButton } from '../ui/actions.tsx';
-import { ErrorState, Page as Frame, HelpLink, Section } from '../ui/parts.tsx';
+import { ErrorState, PageFrame, HelpLink, Section } from '../ui/parts.tsx';
 import { TableSkeleton } from '../ui/table-skeleton.tsx';
 import { DateTime, Facts, StatusBadge } from '../ui/values.tsx';
 import { type Domain, NEED, PATH, type Stored, settingsQuery, type Trial } from './settings.ts';
@@ -144,7 +144,7 @@ export function Page() {
   const { data, error, refetch } = useQuery(settingsQuery);
   const trail = [{ label: t('above'), to: '/security' }];
   return (
-    <Frame title={t('title')} description={t('description')} trail={trail}>
+    <PageFrame title={t('title')} description={t('description')} trail={trail}>
       {error !== null && <ErrorState error={error} onRetry={() => void refetch()} />}
       {error === null && data === undefined && <TableSkeleton />}
       {data !== undefined && (
@@ -170,6 +170,6 @@ export function Page() {
           {data.settings !== null && <TrialSection settings={data.settings} />}
         </Stack>
       )}
-    </Frame>
+    </PageFrame>
   );
 }

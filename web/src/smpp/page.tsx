@@ -20,7 +20,7 @@ import { api, ok } from '../api/send.ts';
 import { AddButton, GuardedIcon, SecretOnce } from '../ui/actions.tsx';
 import { type Column, DataTable } from '../ui/data-table.tsx';
 import { ConfirmDialog, Dialog, DialogButtons, DialogForm } from '../ui/dialog.tsx';
-import { EmptyState, Page as Frame, useLast } from '../ui/parts.tsx';
+import { EmptyState, PageFrame, useLast } from '../ui/parts.tsx';
 import { listFields, useUrlState } from '../ui/url-state.ts';
 import { useListQuery } from '../ui/use-list-query.ts';
 import { DateTime, Num } from '../ui/values.tsx';
@@ -112,13 +112,13 @@ export function Page() {
     </AddButton>
   );
   return (
-    <Frame title={t('title')} description={t('description')} actions={create}>
+    <PageFrame title={t('title')} description={t('description')} actions={create}>
       <CredentialTable create={create} onOpen={setOpen} />
       <CreateDialog opened={open?.what === 'create'} onClose={close} />
       <ChangeDialog credential={shown('change')} onClose={close} />
       <RotateDialog credential={shown('rotate')} onClose={close} />
       <DeleteDialog credential={shown('delete')} onClose={close} />
-    </Frame>
+    </PageFrame>
   );
 }
 

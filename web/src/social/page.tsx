@@ -10,7 +10,7 @@ import { ApiError, api, ok } from '../api/send.ts';
 import type { Need } from '../api/session.ts';
 import { GuardedButton } from '../ui/actions.tsx';
 import { ConfirmDialog, SidePanel } from '../ui/dialog.tsx';
-import { ErrorState, Page as Frame, useLast } from '../ui/parts.tsx';
+import { ErrorState, PageFrame, useLast } from '../ui/parts.tsx';
 import { TableSkeleton } from '../ui/table-skeleton.tsx';
 import { DateTime, Facts, StatusBadge } from '../ui/values.tsx';
 import classes from './social.module.css';
@@ -288,13 +288,13 @@ export function Page() {
   });
   if (profiles.isError)
     return (
-      <Frame title={t('title')} description={t('description')}>
+      <PageFrame title={t('title')} description={t('description')}>
         <ErrorState error={profiles.error} onRetry={() => void profiles.refetch()} />
-      </Frame>
+      </PageFrame>
     );
   const chosen = (what: 'disconnect' | 'linked'): Network | null => (open?.what === what ? open.network : null);
   return (
-    <Frame title={t('title')} description={t('description')}>
+    <PageFrame title={t('title')} description={t('description')}>
       {profiles.data === undefined ? (
         <TableSkeleton rows={6} />
       ) : (
@@ -314,7 +314,7 @@ export function Page() {
       )}
       <DisconnectDialog network={chosen('disconnect')} onClose={() => setOpen(null)} />
       <LinkedPanel network={chosen('linked')} onClose={() => setOpen(null)} />
-    </Frame>
+    </PageFrame>
   );
 }
 

@@ -50,7 +50,7 @@ type PageProps = {
 };
 
 /** The frame of every page: breadcrumb, h1 (focused after navigation), actions and content. */
-export function Page({ title, badge, description, actions, trail, children }: PageProps) {
+export function PageFrame({ title, badge, description, actions, trail, children }: PageProps) {
   const heading = usePageFocus(title);
   return (
     <Stack gap="lg">

@@ -9,7 +9,7 @@ import { useSession } from '../api/session.ts';
 import { AddButton, GuardedIcon } from '../ui/actions.tsx';
 import { type Column, DataTable } from '../ui/data-table.tsx';
 import { ConfirmDialog } from '../ui/dialog.tsx';
-import { EmptyState, Page as Frame, Section, useLast } from '../ui/parts.tsx';
+import { EmptyState, PageFrame, Section, useLast } from '../ui/parts.tsx';
 import { listFields, useUrlState } from '../ui/url-state.ts';
 import { useListQuery } from '../ui/use-list-query.ts';
 import { DateTime } from '../ui/values.tsx';
@@ -144,7 +144,7 @@ export function Page() {
     </AddButton>
   );
   return (
-    <Frame title={t('title')} description={t('description')} actions={create}>
+    <PageFrame title={t('title')} description={t('description')} actions={create}>
       <UserTable onOpen={(what, user) => setOpen({ what, user })} />
       <Invitations />
       <Section title={t('roles.title')} description={t('roles.text')}>
@@ -155,7 +155,7 @@ export function Page() {
       <PasswordDialog user={about('password')} onClose={close} />
       <RemoveFactorsDialog user={about('factors')} onClose={close} />
       <RemoveDialog user={about('remove')} onClose={close} />
-    </Frame>
+    </PageFrame>
   );
 }
 

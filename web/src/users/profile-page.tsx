@@ -5,7 +5,7 @@ import { useAction } from '../api/action.ts';
 import { api, ok } from '../api/send.ts';
 import { useSession } from '../api/session.ts';
 import { GuardedButton } from '../ui/actions.tsx';
-import { ButtonLink, Page as Frame, Section } from '../ui/parts.tsx';
+import { ButtonLink, PageFrame, Section } from '../ui/parts.tsx';
 import { DateTime, Facts } from '../ui/values.tsx';
 import { NewPassword, USERS, usePasswordFault } from './user.tsx';
 
@@ -83,7 +83,7 @@ export function Page() {
     </ButtonLink>
   );
   return (
-    <Frame title={t('profile.title')} description={t('profile.description')}>
+    <PageFrame title={t('profile.title')} description={t('profile.description')}>
       <Section title={t('profile.you')} actions={sessions}>
         <Facts
           facts={[
@@ -106,6 +106,6 @@ export function Page() {
       <Section title={t('own.title')} description={t('own.text')}>
         <OwnPassword />
       </Section>
-    </Frame>
+    </PageFrame>
   );
 }

@@ -11,7 +11,7 @@ import { DataTable } from '../ui/data-table.tsx';
 import { ConfirmDialog, Dialog, DialogButtons, DialogForm } from '../ui/dialog.tsx';
 import { ChoiceFilter, FilterBar, SearchField } from '../ui/filter-bar.tsx';
 import { useFormat } from '../ui/format.ts';
-import { EmptyState, ErrorState, Page as Frame, Section } from '../ui/parts.tsx';
+import { EmptyState, ErrorState, PageFrame, Section } from '../ui/parts.tsx';
 import { TableSkeleton } from '../ui/table-skeleton.tsx';
 import { choice, listFields, text, useUrlState } from '../ui/url-state.ts';
 import { useListQuery } from '../ui/use-list-query.ts';
@@ -164,7 +164,7 @@ export function Page() {
   const [open, setOpen] = useState<WebhookAction | 'register' | null>(null);
   const close = (): void => setOpen(null);
   return (
-    <Frame
+    <PageFrame
       title={t('title')}
       description={t('description')}
       actions={webhook && <TestButton onClick={() => setOpen('test')} />}
@@ -176,7 +176,7 @@ export function Page() {
       {webhook !== undefined && <Deliveries isRegistered={webhook !== null} />}
       <RegisterDialog opened={open === 'register'} onClose={close} />
       {webhook && <Dialogs webhook={webhook} open={open} onClose={close} />}
-    </Frame>
+    </PageFrame>
   );
 }
 
