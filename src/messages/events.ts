@@ -3,7 +3,8 @@ import { bigint, input, insertRows, json, rowsOf, text, timestamptz, uuid } from
 import { as, columns, type Db, exec, many, plainArray, type RowOf, sql } from '../core/db/query.ts';
 import { STATUS } from '../core/message-state.ts';
 import type { Result } from '../dispatch/commit.ts';
-import { type NewWebhookEvent, publishEvents } from '../webhooks/outbox.ts';
+import type { NewWebhookEvent } from '../webhooks/events.ts';
+import { publishEvents } from '../webhooks/outbox.ts';
 import type { NewMessage } from './new-messages.ts';
 import { type MessageRead, messagesByKey, type StateMove } from './store.ts';
 

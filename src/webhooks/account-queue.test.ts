@@ -3,6 +3,7 @@ import { bulkId } from '../../test/support/bulk-id.ts';
 import { newId, newSingleId } from '../core/ids.ts';
 import { STATUS } from '../core/message-state.ts';
 import { type AttemptResult, createAccountQueue, LANES, type QueuedEvent, type Target } from './account-queue.ts';
+import { EVENTS } from './events.ts';
 
 const eventOf = (messageId: string, status: number = STATUS.DELIVERED): QueuedEvent => ({
   accountId: 1,
@@ -15,14 +16,7 @@ const eventOf = (messageId: string, status: number = STATUS.DELIVERED): QueuedEv
   status,
   at: new Date(),
   error: null,
-  facts: {
-    kind: 'sent',
-    clientId: null,
-    channel: 'SMS',
-    destination: '+351912345678',
-    wantReceipt: true,
-    submittedAt: null,
-  },
+  facts: EVENTS.DELIVERY.example[1],
 });
 
 const TARGET: Target = {

@@ -16,7 +16,7 @@ export type QueuedEvent = WebhookEvent & {
   readonly outboxId: number | null;
   /** Failed attempts so far. */
   readonly attempts: number;
-  /** Null: the message was deleted. */
+  /** Null: the message was deleted, or its client requested no events. */
   readonly facts: Facts | null;
 };
 

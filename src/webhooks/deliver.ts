@@ -1,5 +1,7 @@
 import type { Pool } from 'pg';
 import { startLoop } from '../core/background.ts';
+import type { Db } from '../core/db/query.ts';
+import { boundsOf } from '../core/ids.ts';
 import type { Log } from '../core/log.ts';
 import type { Poster } from '../core/outbound-post.ts';
 import type { SecretKey } from '../core/secrets.ts';
@@ -15,8 +17,15 @@ import {
   type Target,
 } from './account-queue.ts';
 import { type Endpoint, listEndpoints, openSecrets } from './endpoints.ts';
-import { loadRetries, loadRows } from './load.ts';
-import { type AccountLimit, type DoneRow, listDueRetries, recordSettled } from './log.ts';
+import { eventIdOf, withFacts } from './events.ts';
+import {
+  type AccountLimit,
+  type DoneRow,
+  listDueRetries,
+  listLogged,
+  listWaitingMessages,
+  recordSettled,
+} from './log.ts';
 import {
   type ClaimedAccount,
   claimAccounts,
@@ -155,7 +164,10 @@ export function startDeliveries(deps: DeliveriesDeps): Deliveries {
     ]);
     const [{ events, behind, done }, again] = await Promise.all([
       loadRows(pool, fresh, new Set(withRetries.map(({ accountId }) => accountId))),
-      loadRetries(pool, due),
+      withFacts(
+        pool,
+        due.map((retry) => ({ ...retry, outboxId: null })),
+      ),
     ]);
     held.hold({ rows: fresh, done, retries: again });
     noteFill(fresh);
@@ -316,5 +328,48 @@ function createHeldEvents(): HeldEvents {
       for (const [id, row] of rows) if (row.accountId === accountId) rows.delete(id);
       for (const [id, of] of retries) if (of === accountId) retries.delete(id);
     },
+  };
+}
+
+/** Lists the events of an outbox row, in their order. */
+const eventsOf = ({ id, accountId, seed, kind, status, messageIds, at, errors }: OutboxRow) =>
+  messageIds.map((messageId, place) => ({
+    accountId,
+    id: eventIdOf(seed, place),
+    seq: id,
+    outboxId: id,
+    attempts: 0,
+    kind,
+    messageId,
+    status,
+    at: at[place] ?? new Date(0),
+    error: errors[place] ?? null,
+  }));
+
+/**
+ * Loads the events of outbox rows of any accounts: those to send, those to store for later because an earlier event of
+ * their message waits for another attempt, and those that an earlier worker has logged already.
+ *
+ * @param retrying accounts whose events may wait for another attempt
+ */
+async function loadRows(db: Db, rows: readonly OutboxRow[], retrying: ReadonlySet<number>) {
+  const all = rows.flatMap(eventsOf);
+  if (all.length === 0) return { events: [], behind: [], done: [] };
+  const [firstId, lastId] = boundsOf(all.map((event) => event.id));
+  const messages = all
+    .filter(({ accountId }) => retrying.has(accountId))
+    .map(({ accountId, messageId }) => ({ accountId, id: messageId }));
+  const [loaded, logged, waiting] = await Promise.all([
+    withFacts(db, all),
+    listLogged(db, { keys: all, firstId, lastId }),
+    messages.length > 0 ? listWaitingMessages(db, { messages }) : new Set<string>(),
+  ]);
+  const fresh = loaded.filter((event) => !logged.has(event.id));
+  return {
+    events: fresh.filter((event) => !waiting.has(event.messageId)),
+    behind: fresh
+      .filter((event) => waiting.has(event.messageId))
+      .map((event): SettledEvent => ({ event, result: { kind: 'behind' }, target: null })),
+    done: loaded.filter((event) => logged.has(event.id)),
   };
 }

@@ -12,8 +12,7 @@ import type { PostRequest } from '../core/outbound-post.ts';
 import { instant, orNull } from '../core/schema.ts';
 import type { SecretKey } from '../core/secrets.ts';
 import { type Endpoint, findEndpoint, openSecrets } from './endpoints.ts';
-import { bodyOf } from './events.ts';
-import { factsOf } from './load.ts';
+import { bodyOf, WEBHOOK_EVENT_KINDS, withFacts } from './events.ts';
 import {
   countDeliveries,
   DELIVERY_STATES,
@@ -24,7 +23,6 @@ import {
   listDeliveries,
   moveToReplayed,
 } from './log.ts';
-import { WEBHOOK_EVENT_KINDS } from './outbox.ts';
 import { signedHeaders, timestampOf } from './send.ts';
 
 const DeliveryStatus = Type.Enum([...DELIVERY_STATES], {
@@ -276,12 +274,12 @@ async function requestOf(
   delivery: Delivery,
   { secretKey, now }: { readonly secretKey: SecretKey; readonly now: Date },
 ): Promise<PostRequest | null> {
-  const { id, messageId, triedAt } = delivery;
-  const [endpoint, facts] = await Promise.all([
+  const { id, triedAt } = delivery;
+  const [endpoint, [event]] = await Promise.all([
     findEndpoint(db, { accountId }),
-    factsOf(db, [{ accountId, ...delivery }]).then((found) => found.get(messageId)),
+    withFacts(db, [{ accountId, ...delivery }]),
   ]);
-  const body = endpoint && facts ? bodyOf(endpoint.form, delivery, facts) : null;
+  const body = endpoint && event?.facts ? bodyOf(endpoint.form, event, event.facts) : null;
   if (!endpoint || triedAt === null || body === null) return null;
   const secrets = opened(secretKey, endpoint, now);
   if (secrets.length === 0) return null;

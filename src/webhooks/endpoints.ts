@@ -2,12 +2,11 @@ import { type Author, recordAudit } from '../accounts/audit.ts';
 import { as, columns, type Db, many, maybeOne, one, type RowOf, sql } from '../core/db/query.ts';
 import { AppError } from '../core/errors.ts';
 import { newId } from '../core/ids.ts';
-import { STATUS } from '../core/message-state.ts';
 import { ADDRESS_REFUSED, type Guard } from '../core/outbound.ts';
 import type { Poster, PostResult } from '../core/outbound-post.ts';
 import { open, type SecretKey, seal } from '../core/secrets.ts';
 import { DAY_MS } from '../core/time.ts';
-import { bodyOf, type Form, sampleFacts } from './events.ts';
+import { bodyOf, EVENTS } from './events.ts';
 import { makeSecret, signedHeaders, timestampOf } from './send.ts';
 
 /** Time for which the previous secret signs in addition to the new one. */
@@ -163,17 +162,13 @@ export function sendTest(
   endpoint: Endpoint,
   now: Date,
 ): Promise<PostResult> {
-  const body = sampleOf(endpoint.form, now);
+  const [event, facts] = EVENTS.DELIVERY.example;
+  const sample = { ...event, kind: 'DELIVERY', messageId: newId(), at: now } as const;
+  const body = bodyOf(endpoint.form, sample, { ...facts, submittedAt: now });
+  if (body === null) throw new Error('a delivery has a body in both forms');
   const secrets = openSecrets(secretKey, endpoint, now);
   const timestamp = timestampOf(now);
   return poster.post({ url: endpoint.url, headers: signedHeaders({ id: newId(), timestamp, body, secrets }), body });
-}
-
-function sampleOf(form: Form, at: Date): string {
-  const event = { kind: 'DELIVERY', messageId: newId(), status: STATUS.DELIVERED, at, error: null } as const;
-  const body = bodyOf(form, event, sampleFacts(at));
-  if (body === null) throw new Error('a delivery has a body in both forms');
-  return body;
 }
 
 const ENDPOINT = columns({

@@ -11,7 +11,8 @@ import {
   type SettledEvent,
   type Target,
 } from './account-queue.ts';
-import { deleteOutbox, listOwnAccounts, type WebhookEventKind } from './outbox.ts';
+import type { WebhookEventKind } from './events.ts';
+import { deleteOutbox, listOwnAccounts } from './outbox.ts';
 import { retryDelayMs } from './send.ts';
 
 const DISABLE_AFTER_MS = 5 * DAY_MS;

@@ -7,7 +7,8 @@ import { many, sql } from '../core/db/query.ts';
 import { newId } from '../core/ids.ts';
 import { silentLog } from '../core/log.ts';
 import { STATUS } from '../core/message-state.ts';
-import { insertOutbox, listOutbox, type NewWebhookEvent } from './outbox.ts';
+import type { NewWebhookEvent } from './events.ts';
+import { insertOutbox, listOutbox } from './outbox.ts';
 
 const database = testDatabase();
 const { pool } = database;

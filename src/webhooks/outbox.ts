@@ -14,6 +14,7 @@ import {
 } from '../core/db/query.ts';
 import { isOwnerAlive } from '../core/db/worker-session.ts';
 import { isSingleId } from '../core/ids.ts';
+import { EVENTS, type NewWebhookEvent, WEBHOOK_EVENT_KINDS, type WebhookEventKind } from './events.ts';
 import { publishToBinds } from './smpp-outbox.ts';
 
 /**
@@ -52,25 +53,10 @@ export function createRowFill(): RowFill {
   };
 }
 
-/** The kinds of events that webhooks receive. */
-export const WEBHOOK_EVENT_KINDS = ['DELIVERY', 'READ', 'INBOUND'] as const;
-export type WebhookEventKind = (typeof WEBHOOK_EVENT_KINDS)[number];
-
-export type NewWebhookEvent = {
-  readonly accountId: number;
-  readonly kind: WebhookEventKind;
-  /** The id of the sent or the inbound message. */
-  readonly messageId: string;
-  /** Code of the specification's status table, for a DELIVERY. */
-  readonly status: number | null;
-  /** Time of the event; null means in this transaction. */
-  readonly at: Date | null;
-  /** The carrier's text for a failure. */
-  readonly error: string | null;
-};
-
 /** NOTIFY channel that wakes workers when events are committed. */
 export const WEBHOOKS_CHANNEL = 'heliograph_webhooks';
+
+const KINDS_OF_B = plainArray(WEBHOOK_EVENT_KINDS.filter((kind) => EVENTS[kind].B));
 
 /** Limits the events that one worker holds in memory per account, and may send again after a crash. */
 const EVENTS_PER_ROW = 500;
@@ -106,7 +92,7 @@ export async function insertOutbox(db: Db, events: readonly NewWebhookEvent[]): 
         })} AS u
         WHERE EXISTS (SELECT FROM webhook_endpoint e WHERE e.account_id = ANY(${accountIds}::bigint[]) AND e.status = 'active')
           AND EXISTS (SELECT FROM webhook_endpoint e
-                      WHERE e.account_id = u.account_id AND e.status = 'active' AND (e.form = 'A' OR u.kind = 'DELIVERY'))
+                      WHERE e.account_id = u.account_id AND e.status = 'active' AND (e.form = 'A' OR u.kind = ANY(${KINDS_OF_B}::text[])))
         GROUP BY u.account_id, u.priority, u.kind, u.status, u.n / ${EVENTS_PER_ROW}
         ORDER BY u.account_id, min(u.n)
         RETURNING id)

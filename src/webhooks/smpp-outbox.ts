@@ -19,19 +19,15 @@ import { isOwnerAlive } from '../core/db/worker-session.ts';
 import { firstIdAt, isSmppId } from '../core/ids.ts';
 import { OPEN_STATES, STATUS } from '../core/message-state.ts';
 import { type Clock, DAY_MS, HOUR_MS } from '../core/time.ts';
-
-/** An event of a message: that of a webhook has these fields too. */
-type MessageEvent = NewState & { readonly kind: 'DELIVERY' | 'READ' | 'INBOUND' };
-
-const mayBeSubmitted = ({ kind, messageId }: MessageEvent): boolean => kind === 'DELIVERY' && isSmppId(messageId);
+import type { NewWebhookEvent } from './events.ts';
 
 /**
  * Puts events into the SMPP outbox in the transaction that makes them true: states of messages whose id shows that they
  * came over SMPP, and inbound messages. Events of other messages take no statement. Each statement is sent before this
  * returns, as a `burst` needs it.
  */
-export async function publishToBinds(tx: Db, events: readonly MessageEvent[]): Promise<void> {
-  const submitted = events.filter(mayBeSubmitted);
+export async function publishToBinds(tx: Db, events: readonly NewWebhookEvent[]): Promise<void> {
+  const submitted = events.filter(({ kind, messageId }) => kind === 'DELIVERY' && isSmppId(messageId));
   const inbound = events.filter(({ kind }) => kind === 'INBOUND');
   await Promise.all([
     ...(submitted.length > 0 ? [insertReceipts(tx, submitted)] : []),
@@ -114,15 +110,6 @@ export async function insertReceiptRequests(db: Db, rows: readonly ReceiptReques
   );
 }
 
-/** A new state of a message. */
-export type NewState = {
-  readonly accountId: number;
-  readonly messageId: string;
-  readonly status: number | null;
-  /** Null means in this transaction. */
-  readonly at: Date | null;
-};
-
 /**
  * The bits of registered_delivery: every final state, failures only, successes only, and intermediate notifications.
  */
@@ -140,7 +127,7 @@ const isAskedFor = sql`CASE
  * Puts the requested receipts into the outbox, in the order of the states, and deletes the requests of messages with a
  * final state. Receipts for a credential that was deleted are omitted. The statement is sent before this returns.
  */
-async function insertReceipts(db: Db, states: readonly NewState[]): Promise<void> {
+async function insertReceipts(db: Db, states: readonly NewWebhookEvent[]): Promise<void> {
   await exec(
     db,
     sql`WITH wanted AS MATERIALIZED (
@@ -175,10 +162,7 @@ async function insertReceipts(db: Db, states: readonly NewState[]): Promise<void
  * evaluated once: without such a credential in the batch, nothing else is done. The statement is sent before this
  * returns.
  */
-async function insertInbound(
-  db: Db,
-  messages: readonly { readonly accountId: number; readonly messageId: string }[],
-): Promise<void> {
+async function insertInbound(db: Db, messages: readonly NewWebhookEvent[]): Promise<void> {
   const accountIds = plainArray([...new Set(messages.map((message) => message.accountId))]);
   await exec(
     db,

@@ -1,22 +1,20 @@
+import { readFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
 import type { Channel } from '../core/channels.ts';
+import { isUuid, newId, timeOfId } from '../core/ids.ts';
 import { STATUS, STATUS_NAMES } from '../core/message-state.ts';
-import { bodyOf, type Facts, type Form, type SentFacts, sampleFacts, type WebhookEvent } from './events.ts';
+import { bodyOf, EVENTS, eventIdOf, type Facts, type Form, type WebhookEvent } from './events.ts';
 
+const [EVENT, SENT] = EVENTS.DELIVERY.example;
+const sent = (more: Partial<Facts> = {}): Facts => ({ ...SENT, submittedAt: null, ...more });
+const received = (more: Partial<Facts> = {}): Facts => ({ ...EVENTS.INBOUND.example[1], ...more });
 const AT = new Date('2026-11-21T10:00:00.250Z');
-const sent = (more: Partial<SentFacts> = {}): SentFacts => ({
-  ...sampleFacts(AT),
-  clientId: 'ref-1',
-  destination: '+351912345678',
-  submittedAt: null,
-  ...more,
-});
 const delivery = (status: number, more: Partial<WebhookEvent> = {}): WebhookEvent => ({
+  ...EVENT,
   kind: 'DELIVERY',
   messageId: 'm1',
   status,
   at: AT,
-  error: null,
   ...more,
 });
 const read = (form: Form, told: WebhookEvent, facts: Facts) => {
@@ -38,8 +36,8 @@ describe('form A', () => {
     expect(read('A', delivery(STATUS.UNDELIVERABLE), sent())).toEqual({
       eventType: 'DELIVERY',
       messageId: 'm1',
-      customerMessageId: 'ref-1',
-      destination: '+351912345678',
+      customerMessageId: 'webhook-test',
+      destination: '+15005550006',
       statusCode: 6,
       description: 'undeliverable',
       channel: 'SMS',
@@ -58,17 +56,15 @@ describe('form A', () => {
     expect(read('A', delivery(0, { kind: 'READ', status: null }), sent({ channel: 'RCS' }))).toEqual({
       eventType: 'READ',
       messageId: 'm1',
-      destination: '+351912345678',
+      destination: '+15005550006',
       channel: 'RCS',
       timestamp: '2026-11-21T10:00:00.250Z',
     });
-    const kind = { kind: 'received', channel: 'SMS', messageType: 'TEXT' } as const;
-    const facts = { ...kind, source: '351912345678', destination: '4400', ownNumber: null, text: 'Olá' };
-    expect(read('A', delivery(0, { kind: 'INBOUND', status: null }), facts)).toEqual({
+    expect(read('A', delivery(0, { kind: 'INBOUND', status: null }), received())).toEqual({
       eventType: 'INBOUND',
-      source: '+351912345678',
+      source: '+393331234567',
       destination: '4400',
-      text: 'Olá',
+      text: 'Are you open today?',
       channel: 'SMS',
       messageType: 'TEXT',
       timestamp: '2026-11-21T10:00:00.250Z',
@@ -80,9 +76,8 @@ describe('form A', () => {
     ['WHATSAPP', '100000000000001', null, '100000000000001'],
     ['RCS', 'acme', null, 'acme'],
   ] as const)('names the number that a message by %s to %s came to: %s', (channel, destination, ownNumber, named) => {
-    const facts = { kind: 'received', channel, messageType: 'TEXT', source: '351912345678', text: 'Hi' } as const;
     const event = delivery(0, { kind: 'INBOUND', status: null });
-    expect(read('A', event, { ...facts, destination, ownNumber })).toMatchObject({ destination: named });
+    expect(read('A', event, received({ channel, destination, ownNumber }))).toMatchObject({ destination: named });
   });
 
   test.each<Channel>(['RCS', 'WHATSAPP'])('says nothing of %s being accepted, which reads UNKNOWN there', (channel) => {
@@ -101,8 +96,8 @@ describe('form B', () => {
   ])('writes status %i as %s', (status, word, error) => {
     expect(read('B', delivery(status, { error: 'absent subscriber' }), sent({ channel: 'WHATSAPP' }))).toEqual({
       messageId: 'm1',
-      customerMessageId: 'ref-1',
-      phoneNumber: '+351912345678',
+      customerMessageId: 'webhook-test',
+      phoneNumber: '+15005550006',
       status: word,
       error,
       channel: 'whatsapp',
@@ -113,18 +108,24 @@ describe('form B', () => {
   test('names a failure of which nobody said anything, and has no READ and INBOUND', () => {
     expect(read('B', delivery(STATUS.ERROR), sent())).toMatchObject({ status: 'ERROR', error: 'general error' });
     expect(read('B', delivery(0, { kind: 'READ' }), sent())).toBeNull();
-    const kind = { kind: 'received', channel: 'SMS', messageType: 'TEXT' } as const;
-    const facts = { ...kind, source: '1', destination: '2', ownNumber: null, text: 'x' };
-    expect(read('B', delivery(0, { kind: 'INBOUND' }), facts)).toBeNull();
+    expect(read('B', delivery(0, { kind: 'INBOUND' }), received())).toBeNull();
   });
 });
 
-test('who asked for no notification is told nothing', () => {
-  expect(read('A', delivery(3), sent({ wantReceipt: false }))).toBeNull();
-  expect(read('B', delivery(3), sent({ wantReceipt: false }))).toBeNull();
+test('the ids of a row are UUIDs of its time, all different, and the same whenever they are made', () => {
+  const seed = newId();
+  const ids = Array.from({ length: 500 }, (_, place) => eventIdOf(seed, place));
+  expect(ids.every(isUuid)).toBe(true);
+  expect(new Set(ids).size).toBe(500);
+  expect(ids.map((id) => timeOfId(id).getTime())).toEqual(Array(500).fill(timeOfId(seed).getTime()));
+  expect(eventIdOf(seed, 499)).toBe(ids[499]);
+  expect(eventIdOf(seed, 0)).toBe(seed);
 });
 
-test('no end is told to be before the submit, whatever the clock of the carrier says', () => {
-  const submittedAt = new Date('2026-11-21T11:00:00Z');
-  expect(read('A', delivery(3), sent({ submittedAt }))).toMatchObject({ timestamp: '2026-11-21T11:00:00.000Z' });
-});
+test.each(Object.entries(EVENTS))(
+  'docs/api.md has a row for %s, with its fields in their order',
+  async (kind, type) => {
+    const [, ...fields] = Object.keys(type.A.schema.properties).map((name) => `\`${name}\``);
+    expect(await readFile('docs/api.md', 'utf8')).toContain(`| \`${kind}\` | ${type.summary} | ${fields.join(', ')} |`);
+  },
+);
