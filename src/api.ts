@@ -65,6 +65,7 @@ import { overviewRoutes } from './stats/overview.ts';
 import { statsRoutes } from './stats/stats.ts';
 import { type TemplateRouteDeps, templateRoutes } from './templates/routes.ts';
 import { deliveryRoutes } from './webhooks/delivery-routes.ts';
+import { describeEvents } from './webhooks/events.ts';
 import { type WebhookRouteDeps, webhookRoutes } from './webhooks/routes.ts';
 
 /**
@@ -75,7 +76,7 @@ export function buildApi(deps: ApiDeps): App {
   const console = createConsole(deps.config);
   const app = createServer(deps, console.pages);
   observeLoopHolds(app, deps);
-  describeApi(app, readExamples);
+  describeApi(app, readExamples, describeEvents());
   app.register(async (open: App) => {
     healthRoutes(open, deps);
     docsRoutes(open);

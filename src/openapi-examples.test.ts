@@ -21,6 +21,7 @@ await app.ready();
 const description = JSON.parse(JSON.stringify(app.swagger()));
 const paths: Record<string, Record<string, Operation>> = description.paths;
 const operations = Object.values(paths).flatMap((methods) => Object.values(methods));
+const events = Object.values<{ post: Operation }>(description.webhooks).map(({ post }) => post);
 const ajv = new Ajv({ strict: false, allErrors: true });
 addFormats.default(ajv);
 ajv.addSchema(description, 'api');
@@ -31,7 +32,7 @@ const examplesOf = ({ example, examples }: Media): unknown[] =>
   examples ? Object.values(examples).map(({ value }) => value) : example === undefined ? [] : [example];
 
 /** All contents of requests and responses, with a name for messages. */
-const contents = operations.flatMap(({ operationId, requestBody, responses }) =>
+const contents = [...operations, ...events].flatMap(({ operationId, requestBody, responses }) =>
   Object.entries({ request: requestBody, ...responses }).flatMap(([place, holder]) =>
     Object.entries(holder?.content ?? {}).map(([type, media]) => ({ name: `${operationId} ${place}`, type, media })),
   ),

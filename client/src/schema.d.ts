@@ -2879,7 +2879,7 @@ export interface paths {
         put: operations["updateWebhook"];
         /**
          * Register the webhook
-         * @description Events have an eventType: DELIVERY, READ or INBOUND. Replaces an earlier webhook of either form and receives the events that were waiting for it, in the new form. Events are signed according to Standard Webhooks; any 2xx within 5 seconds acknowledges an event. The secret is shown only in this response.
+         * @description Events have an eventType: DELIVERY, READ, INBOUND. Replaces an earlier webhook of either form and receives the events that were waiting for it, in the new form. Events are signed according to Standard Webhooks; any 2xx within 5 seconds acknowledges an event. The secret is shown only in this response.
          *
          *     Scope: `webhooks` (write). Roles: manager, admin. Sessions need a step-up.
          */
@@ -5515,9 +5515,135 @@ export interface paths {
         trace?: never;
     };
 }
-export type webhooks = Record<string, never>;
+export interface webhooks {
+    DELIVERY: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** The status of a message has changed */
+        post: operations["onDeliveryEvent"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    READ: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** The recipient has read the message (WhatsApp, RCS) */
+        post: operations["onReadEvent"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    INBOUND: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Somebody has sent you a message */
+        post: operations["onInboundEvent"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+}
 export interface components {
     schemas: {
+        DeliveryEvent: {
+            /** @enum {string} */
+            eventType: "DELIVERY";
+            /** Format: uuid */
+            messageId: string;
+            /** @description As given with the message. */
+            customerMessageId?: string;
+            /** @description In E.164 format. */
+            destination: string;
+            /**
+             * @description 0 unknown, 1 accepted, 2 rejected, 3 delivered, 4 expired, 5 deleted, 6 undeliverable, 9 general error, 10 disabled, 11 unsupported, 12 conversation closed
+             * @enum {integer}
+             */
+            statusCode: 0 | 1 | 2 | 3 | 4 | 5 | 6 | 9 | 10 | 11 | 12;
+            description: string;
+            /** @enum {string} */
+            channel: "SMS" | "RCS" | "WHATSAPP";
+            /**
+             * Format: date-time
+             * @description UTC
+             */
+            timestamp: string;
+        };
+        StatusEvent: {
+            /** Format: uuid */
+            messageId: string;
+            /** @description As given with the message. */
+            customerMessageId?: string;
+            /** @description In E.164 format. */
+            phoneNumber: string;
+            /** @enum {string} */
+            status: "SENT" | "DELIVERED" | "EXPIRED" | "ERROR";
+            /**
+             * Format: date-time
+             * @description UTC
+             */
+            timestamp: string;
+            /** @enum {string} */
+            channel: "sms" | "rcs" | "whatsapp";
+            error: string | null;
+        };
+        ReadEvent: {
+            /** @enum {string} */
+            eventType: "READ";
+            /** Format: uuid */
+            messageId: string;
+            /** @description In E.164 format. */
+            destination: string;
+            /** @enum {string} */
+            channel: "RCS" | "WHATSAPP";
+            /**
+             * Format: date-time
+             * @description UTC
+             */
+            timestamp: string;
+        };
+        InboundEvent: {
+            /** @enum {string} */
+            eventType: "INBOUND";
+            source: string;
+            /** @description Your number on SMS and WhatsApp, the id of your agent on RCS. */
+            destination: string;
+            /** @description Untrusted: escape it wherever you show it. */
+            text: string;
+            /** @enum {string} */
+            channel: "SMS" | "RCS" | "WHATSAPP";
+            /** @description For example, `TEXT`. */
+            messageType: string;
+            /**
+             * Format: date-time
+             * @description UTC
+             */
+            timestamp: string;
+        };
         /** @description Error */
         Error: {
             /** @description The HTTP status. */
@@ -27404,6 +27530,72 @@ export interface operations {
             429: components["responses"]["Error429"];
             500: components["responses"]["Error500"];
             503: components["responses"]["Error503"];
+        };
+    };
+    onDeliveryEvent: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DeliveryEvent"] | components["schemas"]["StatusEvent"];
+            };
+        };
+        responses: {
+            /** @description Any 2xx within 5 seconds acknowledges the event. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    onReadEvent: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ReadEvent"];
+            };
+        };
+        responses: {
+            /** @description Any 2xx within 5 seconds acknowledges the event. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    onInboundEvent: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["InboundEvent"];
+            };
+        };
+        responses: {
+            /** @description Any 2xx within 5 seconds acknowledges the event. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
         };
     };
 }

@@ -1,56 +1,21 @@
-export type Channel = 'SMS' | 'RCS' | 'WHATSAPP';
+import type { components, webhooks } from './schema.d.ts';
+
+type Schemas = components['schemas'];
 
 /** The status of a message has changed. */
-export type DeliveryEvent = {
-  readonly eventType: 'DELIVERY';
-  readonly messageId: string;
-  readonly customerMessageId?: string;
-  /** In E.164 format. */
-  readonly destination: string;
-  /** 1 accepted, 2 rejected, 3 delivered, 4 expired, 5 deleted, 6 undeliverable, 9 error, 10 disabled, 11 unsupported, 12 conversation closed, 0 unknown. */
-  readonly statusCode: 0 | 1 | 2 | 3 | 4 | 5 | 6 | 9 | 10 | 11 | 12;
-  readonly description: string;
-  readonly channel: Channel;
-  /** ISO 8601, UTC. */
-  readonly timestamp: string;
-};
-
+export type DeliveryEvent = Readonly<Schemas['DeliveryEvent']>;
 /** A message was read (RCS and WhatsApp). */
-export type ReadEvent = {
-  readonly eventType: 'READ';
-  readonly messageId: string;
-  readonly destination: string;
-  readonly channel: 'RCS' | 'WHATSAPP';
-  readonly timestamp: string;
-};
-
+export type ReadEvent = Readonly<Schemas['ReadEvent']>;
 /** An inbound message. The text is untrusted: escape it wherever you show it. */
-export type InboundEvent = {
-  readonly eventType: 'INBOUND';
-  readonly source: string;
-  readonly destination: string;
-  readonly text: string;
-  readonly channel: Channel;
-  /** For example, `TEXT`. */
-  readonly messageType: string;
-  readonly timestamp: string;
-};
-
+export type InboundEvent = Readonly<Schemas['InboundEvent']>;
 /** The events of a webhook that was registered at `/api/webhooks/delivery-status`, which have another form. */
-export type StatusEvent = {
-  readonly eventType?: never;
-  readonly messageId: string;
-  readonly customerMessageId?: string;
-  readonly phoneNumber: string;
-  readonly status: 'SENT' | 'DELIVERED' | 'ERROR' | 'EXPIRED';
-  readonly timestamp: string;
-  readonly channel: 'sms' | 'rcs' | 'whatsapp';
-  /** The reason, if the status is ERROR. */
-  readonly error: string | null;
-};
+export type StatusEvent = Readonly<Schemas['StatusEvent']> & { readonly eventType?: never };
+export type Channel = DeliveryEvent['channel'];
+
+type Body = webhooks[keyof webhooks]['post']['requestBody']['content']['application/json'];
 
 /** An event of a webhook. The types differ in `eventType`; a StatusEvent has none. */
-export type WebhookEvent = DeliveryEvent | ReadEvent | InboundEvent | StatusEvent;
+export type WebhookEvent = Readonly<Exclude<Body, Schemas['StatusEvent']>> | StatusEvent;
 
 /** A callback that is not from your Heliograph, or is too old. Answer it with 400 or 401. */
 export class WebhookError extends Error {

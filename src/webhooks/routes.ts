@@ -26,6 +26,7 @@ import {
   rotateSecret,
   sendTest,
 } from './endpoints.ts';
+import { WEBHOOK_EVENT_KINDS } from './events.ts';
 import { listEventCounts } from './log.ts';
 
 const PATH_A = '/api/partner-gateway/v1/webhooks/delivery-status';
@@ -59,7 +60,7 @@ function formARoutes(app: App, { pool, answers, secretKey, outbound: outlet }: W
       tags,
       operationId: 'createWebhook',
       summary: 'Register the webhook',
-      description: `Events have an eventType: DELIVERY, READ or INBOUND. ${REPLACES} The secret is shown only in this response.`,
+      description: `Events have an eventType: ${WEBHOOK_EVENT_KINDS.join(', ')}. ${REPLACES} The secret is shown only in this response.`,
       body: withExamples(FormAIn, { callbackUrl: 'https://example.com/heliograph' }),
       response: { 201: FormACreated },
     },

@@ -84,10 +84,14 @@ const TAGS = [
 ];
 
 /**
- * Makes `app.swagger()` return the OpenAPI 3.1 description of the routes registered after this call, with the recorded
- * examples. They are read when the description is generated.
+ * Makes `app.swagger()` return the OpenAPI 3.1 description of the routes registered after this call and of these
+ * webhooks, with the recorded examples. They are read when the description is generated.
  */
-export function describeApi(app: App, readExamples: () => RecordedExamples = () => ({})): void {
+export function describeApi(
+  app: App,
+  readExamples: () => RecordedExamples = () => ({}),
+  { webhooks, schemas }: Record<'webhooks' | 'schemas', Record<string, object>> = { webhooks: {}, schemas: {} },
+): void {
   for (const schema of SHARED_SCHEMAS) app.addSchema(schema);
   app.register(swagger, {
     openapi: {
@@ -101,7 +105,8 @@ export function describeApi(app: App, readExamples: () => RecordedExamples = () 
         license: { name: packageJson.license, identifier: packageJson.license },
       },
       servers: [{ url: '/', description: 'The gateway that serves this description.' }],
-      components: { securitySchemes: SECURITY },
+      components: { securitySchemes: SECURITY, schemas },
+      webhooks,
       security: [{ apiKey: [] }, { basic: [] }, { session: [] }],
       tags: TAGS,
     },
