@@ -2790,8 +2790,7 @@ CREATE TABLE webhook_outbox (
   at timestamp with time zone[] NOT NULL,
   errors text[] NOT NULL,
   priority smallint DEFAULT 1 NOT NULL,
-  CONSTRAINT webhook_outbox_pkey PRIMARY KEY (id),
-  CONSTRAINT webhook_outbox_kind_check CHECK ((kind = ANY (ARRAY['DELIVERY'::text, 'READ'::text, 'INBOUND'::text])))
+  CONSTRAINT webhook_outbox_pkey PRIMARY KEY (id)
 );
 
 ALTER TABLE webhook_outbox ALTER COLUMN message_ids SET STORAGE EXTERNAL;

@@ -248,7 +248,7 @@ function useEventName(): (event: Pick<Delivery, 'eventType' | 'statusCode'>) => 
   const { t } = useTranslation('webhooks');
   return ({ eventType, statusCode }) => {
     const status = statusNameOf(statusCode);
-    return status === null ? t(`kind.${eventType}`) : t(`ui:messageStatus.${status}`);
+    return status === null ? t(`kind.${eventType}`, eventType) : t(`ui:messageStatus.${status}`);
   };
 }
 

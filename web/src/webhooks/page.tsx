@@ -69,7 +69,12 @@ function Register({ onClose }: Pick<RegisterDialogProps, 'onClose'>) {
       <Radio.Group label={t('register.form')} {...form.getInputProps('form')}>
         <Stack gap="sm" mt="xs">
           {(['A', 'B'] as const).map((each) => (
-            <Radio key={each} value={each} label={t(`form.${each}.title`)} description={t(`form.${each}.text`)} />
+            <Radio
+              key={each}
+              value={each}
+              label={t(`form.${each}.title`)}
+              description={t(`form.${each}.text`, { kinds: KINDS.join(', ') })}
+            />
           ))}
         </Stack>
       </Radio.Group>
@@ -239,7 +244,7 @@ function DeliveryFilters({ search, onSearch, isFiltered }: DeliveryFiltersProps)
         />
         <ChoiceFilter
           label={t('filter.kind')}
-          options={KINDS.map((value) => ({ value, label: t(`kind.${value}`) }))}
+          options={KINDS.map((value) => ({ value, label: t(`kind.${value}`, value) }))}
           value={search.kind}
           onChange={(kind) => onSearch({ kind })}
         />

@@ -2,6 +2,7 @@ import { NativeSelect, SimpleGrid, Stack, Text, TextInput } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import type { webhooks } from '../../../client/src/schema.d.ts';
 import { useAction } from '../api/action.ts';
 import { api, ok } from '../api/send.ts';
 import type { ListSearch } from '../ui/data-table.tsx';
@@ -100,7 +101,8 @@ function Replay({ onClose }: Pick<ReplayDialogProps, 'onClose'>) {
 
 export const STATES = ['PENDING', 'DELIVERED', 'DEAD'] as const;
 export type State = (typeof STATES)[number];
-export const KINDS = ['DELIVERY', 'READ', 'INBOUND'] as const;
+type Kind = keyof webhooks;
+export const KINDS = Object.keys({ DELIVERY: 0, READ: 0, INBOUND: 0 } satisfies Record<Kind, 0>) as Kind[];
 /** The time ranges of the log, in hours. */
 export const PERIODS = ['1', '24', '168'] as const;
 
@@ -108,7 +110,7 @@ export const TONES: Readonly<Record<State, Tone>> = { PENDING: 'warning', DELIVE
 
 type Search = ListSearch & {
   readonly status: State | '';
-  readonly kind: (typeof KINDS)[number] | '';
+  readonly kind: Kind | '';
   readonly period: (typeof PERIODS)[number] | '';
   readonly message: string;
 };
