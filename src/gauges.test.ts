@@ -72,7 +72,7 @@ test('the gauges return to their idle values when nothing waits any more', async
 
 test('webhook events are counted by what they wait for', async () => {
   await registerWebhook(pool, { accountId: 1, url: 'https://example.com' });
-  const event = { accountId: 1, kind: 'DELIVERY', messageId: newId(), status: 3, at: null, error: null } as const;
+  const event = { accountId: 1, kind: 'DELIVERY', messageId: newId(), status: 3 } as const;
   await publishEvents(pool, [event, { ...event, messageId: newId() }]);
   await exec(pool, sql`INSERT INTO webhook_retry (account_id, id, message_id) VALUES (1, ${newId()}, ${newId()})`);
   await exec(

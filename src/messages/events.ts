@@ -22,7 +22,6 @@ const toEvent = ({ accountId, messageId, outcome }: Result): NewWebhookEvent => 
   kind: 'DELIVERY',
   messageId,
   status: outcome.kind === 'refused' ? STATUS[outcome.status] : STATUS.ACCEPTED,
-  at: null,
   error: outcome.kind === 'refused' ? outcome.text : null,
 });
 
@@ -30,14 +29,7 @@ const toEvent = ({ accountId, messageId, outcome }: Result): NewWebhookEvent => 
 export const publishAccepted = (tx: Db, messages: readonly NewMessage[]): Promise<void> =>
   publishEvents(
     tx,
-    messages.map(({ accountId, id }) => ({
-      accountId,
-      kind: 'DELIVERY',
-      messageId: id,
-      status: STATUS.ACCEPTED,
-      at: null,
-      error: null,
-    })),
+    messages.map(({ accountId, id }) => ({ accountId, kind: 'DELIVERY', messageId: id, status: STATUS.ACCEPTED })),
   );
 
 /**
@@ -64,14 +56,9 @@ const toDelivery = ({ accountId, id, status, doneAt, errorText }: StateMove): Ne
   error: errorText,
 });
 
-const toRead = ({ accountId, id, readAt }: MessageRead): NewWebhookEvent => ({
-  accountId,
-  kind: 'READ',
-  messageId: id,
-  status: null,
-  at: readAt,
-  error: null,
-});
+const toRead = ({ accountId, id, readAt }: MessageRead): NewWebhookEvent => {
+  return { accountId, kind: 'READ', messageId: id, at: readAt };
+};
 
 /** A message of a campaign that reached its end. */
 export type CampaignEnd = {

@@ -292,9 +292,7 @@ const toEvent = ({ accountId, id, receivedAt }: db.NewInboundMessage) => ({
   accountId,
   kind: 'INBOUND' as const,
   messageId: id,
-  status: null,
   at: receivedAt,
-  error: null,
 });
 
 /** Result of joining waiting parts. */

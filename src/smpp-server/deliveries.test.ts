@@ -31,9 +31,7 @@ const asked = async (): Promise<number> =>
 /** Publishes a state of a message, like every change of one. */
 const reach = (messageId: unknown, status: number): Promise<void> =>
   transaction(pool, (tx) =>
-    publishEvents(tx, [
-      { accountId, kind: 'DELIVERY', messageId: String(messageId), status, at: new Date(), error: null },
-    ]),
+    publishEvents(tx, [{ accountId, kind: 'DELIVERY', messageId: String(messageId), status, at: new Date() }]),
   );
 
 /** Stores an inbound message and publishes it, as the inbox does. */
@@ -45,7 +43,7 @@ async function arrive(body: string): Promise<string> {
        VALUES ($1, $2, 1, '351912345678', '4040', $3, '', 1, 1, now())`,
       [accountId, id, body],
     );
-    await publishEvents(tx, [{ accountId, kind: 'INBOUND', messageId: id, status: null, at: null, error: null }]);
+    await publishEvents(tx, [{ accountId, kind: 'INBOUND', messageId: id }]);
   });
   return id;
 }

@@ -56,7 +56,7 @@ async function publish(count: number, statuses: readonly number[] = [STATUS.DELI
 const publishStatus = (ids: readonly string[], status: number, accountId = ACCOUNT) =>
   publishEvents(
     pool,
-    ids.map((messageId) => ({ accountId, kind: 'DELIVERY', messageId, status, at: null, error: null })),
+    ids.map((messageId) => ({ accountId, kind: 'DELIVERY', messageId, status })),
   );
 
 type Body = { messageId: string; statusCode: number };

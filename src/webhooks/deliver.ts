@@ -356,9 +356,7 @@ async function loadRows(db: Db, rows: readonly OutboxRow[], retrying: ReadonlySe
   const all = rows.flatMap(eventsOf);
   if (all.length === 0) return { events: [], behind: [], done: [] };
   const [firstId, lastId] = boundsOf(all.map((event) => event.id));
-  const messages = all
-    .filter(({ accountId }) => retrying.has(accountId))
-    .map(({ accountId, messageId }) => ({ accountId, id: messageId }));
+  const messages = all.filter(({ accountId }) => retrying.has(accountId));
   const [loaded, logged, waiting] = await Promise.all([
     withFacts(db, all),
     listLogged(db, { keys: all, firstId, lastId }),

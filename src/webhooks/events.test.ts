@@ -52,21 +52,12 @@ describe('form A', () => {
     expect(read('A', delivery(3), sent({ clientId: null }))).not.toHaveProperty('customerMessageId');
   });
 
-  test('tells of READ and INBOUND', () => {
+  test('tells of READ', () => {
     expect(read('A', delivery(0, { kind: 'READ', status: null }), sent({ channel: 'RCS' }))).toEqual({
       eventType: 'READ',
       messageId: 'm1',
       destination: '+15005550006',
       channel: 'RCS',
-      timestamp: '2026-11-21T10:00:00.250Z',
-    });
-    expect(read('A', delivery(0, { kind: 'INBOUND', status: null }), received())).toEqual({
-      eventType: 'INBOUND',
-      source: '+393331234567',
-      destination: '4400',
-      text: 'Are you open today?',
-      channel: 'SMS',
-      messageType: 'TEXT',
       timestamp: '2026-11-21T10:00:00.250Z',
     });
   });

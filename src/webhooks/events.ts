@@ -9,7 +9,7 @@ import { channelName, instant, orNull } from '../core/schema.ts';
 /** The two payloads of the specification: A has eventType and statusCode, B has a status text. */
 export type Form = 'A' | 'B';
 
-/** What an event says itself; its payload needs the facts of its message, too. */
+/** Data of an event itself; its payload also needs the facts of its message. */
 type EventData = {
   /** The id of the sent or the inbound message. */
   readonly messageId: string;
@@ -134,8 +134,9 @@ export const WEBHOOK_EVENT_KINDS = Object.keys(EVENTS) as WebhookEventKind[];
 /** An event as webhooks receive it. */
 export type WebhookEvent = EventData & { readonly kind: WebhookEventKind };
 
-/** An event to publish; a null time means in this transaction. */
-export type NewWebhookEvent = Omit<WebhookEvent, 'at'> & { readonly accountId: number; readonly at: Date | null };
+/** An event to publish; without a time, that of the transaction. */
+export type NewWebhookEvent = Key &
+  Pick<WebhookEvent, 'kind'> & { readonly [N in 'status' | 'at' | 'error']?: EventData[N] | null };
 
 /** Makes the body of an event, or null when the form does not have it. */
 export function bodyOf(form: Form, event: WebhookEvent, facts: Facts): string | null {
@@ -273,7 +274,8 @@ export function eventIdOf(seed: string, place: number): string {
   return seed.slice(0, SUFFIX_AT) + suffix.toString(16).padStart(4, '0');
 }
 
-const keysOf = (keys: readonly Key[]) =>
+/** Unpacks the keys of messages as rows. */
+export const rowsOfMessages = (keys: readonly Key[]) =>
   rowsOf(keys, { account_id: bigint((k) => k.accountId), id: uuid((k) => k.messageId) });
 
 const SENT_FACTS = columns({
@@ -296,7 +298,7 @@ async function listSentFacts(db: Db, keys: readonly Key[]): Promise<SentFacts[]>
   return many(
     db,
     sql`SELECT ${SENT_FACTS}
-        FROM ${keysOf(keys)} AS u
+        FROM ${rowsOfMessages(keys)} AS u
         CROSS JOIN LATERAL (
           SELECT id, client_id, channel, destination FROM message
           WHERE account_id = u.account_id AND id = u.id AND id BETWEEN ${firstId} AND ${lastId} AND want_receipt LIMIT 1) AS m
@@ -324,6 +326,6 @@ async function listReceivedFacts(db: Db, keys: readonly Key[]): Promise<Received
   return many(
     db,
     sql`SELECT ${RECEIVED_FACTS}
-        FROM ${keysOf(keys)} AS u JOIN inbound_message m ON m.account_id = u.account_id AND m.id = u.id`,
+        FROM ${rowsOfMessages(keys)} AS u JOIN inbound_message m ON m.account_id = u.account_id AND m.id = u.id`,
   );
 }

@@ -11,7 +11,7 @@ import {
   type SettledEvent,
   type Target,
 } from './account-queue.ts';
-import type { WebhookEventKind } from './events.ts';
+import { rowsOfMessages, type WebhookEventKind } from './events.ts';
 import { deleteOutbox, listOwnAccounts } from './outbox.ts';
 import { retryDelayMs } from './send.ts';
 
@@ -294,11 +294,11 @@ export async function listLogged(
 /** Lists which of these messages have events that wait for another attempt. */
 export async function listWaitingMessages(
   db: Db,
-  { messages }: { messages: readonly EventKey[] },
+  { messages }: { messages: readonly Pick<Retry, 'accountId' | 'messageId'>[] },
 ): Promise<Set<string>> {
   const rows = await many<{ id: string }>(
     db,
-    sql`SELECT DISTINCT r.message_id AS id FROM ${keysOf(messages)} AS u
+    sql`SELECT DISTINCT r.message_id AS id FROM ${rowsOfMessages(messages)} AS u
         JOIN webhook_retry r ON r.account_id = u.account_id AND r.message_id = u.id`,
   );
   return new Set(rows.map((row) => row.id));

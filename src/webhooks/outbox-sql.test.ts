@@ -21,8 +21,6 @@ const eventOf = (accountId: number): NewWebhookEvent => ({
   kind: 'DELIVERY',
   messageId: newId(),
   status: STATUS.DELIVERED,
-  at: null,
-  error: null,
 });
 const inOutbox = async (): Promise<string[]> =>
   (await many<{ id: string }>(pool, sql`SELECT unnest(message_ids) AS id FROM webhook_outbox`)).map(({ id }) => id);

@@ -13,21 +13,24 @@ import {
   sql,
 } from '../core/db/query.ts';
 import { isOwnerAlive } from '../core/db/worker-session.ts';
-import { isSingleId } from '../core/ids.ts';
+import { isSingleId, isSmppId } from '../core/ids.ts';
 import { EVENTS, type NewWebhookEvent, WEBHOOK_EVENT_KINDS, type WebhookEventKind } from './events.ts';
-import { publishToBinds } from './smpp-outbox.ts';
+import { insertInbound, insertReceipts } from './smpp-outbox.ts';
 
 /**
  * Publishes events to the webhooks and the SMPP binds of their accounts, in the transaction that makes the events true:
  * a committed event is delivered at least once, a rolled-back one never. Events of accounts without an active webhook,
  * and kinds that the form of the webhook does not have, are omitted.
  *
- * One statement per batch (and one for the binds, where events may concern them), sent before this returns, as a
- * `burst` needs it. Call it after the statements that move the messages: events of one message are delivered in the
+ * One statement per batch (and one for the binds, where events may concern them: states of messages whose id shows that
+ * they came over SMPP, and inbound messages), sent before this returns, as a `burst` needs it. Call it after the statements that move the messages: events of one message are delivered in the
  * order of publication.
  */
 export async function publishEvents(tx: Db, events: readonly NewWebhookEvent[]): Promise<void> {
-  if (events.length > 0) await Promise.all([insertOutbox(tx, events), publishToBinds(tx, events)]);
+  if (events.length === 0) return;
+  const submitted = events.filter(({ kind, messageId }) => kind === 'DELIVERY' && isSmppId(messageId));
+  const inbound = events.filter(({ kind }) => kind === 'INBOUND');
+  await Promise.all([insertOutbox(tx, events), insertReceipts(tx, submitted), insertInbound(tx, inbound)]);
 }
 
 /** Estimate of the outbox rows that hold a number of events. */
@@ -85,9 +88,9 @@ export async function insertOutbox(db: Db, events: readonly NewWebhookEvent[]): 
           priority: smallint(priorityOf),
           kind: text((e) => e.kind),
           message_id: uuid((e) => e.messageId),
-          status: smallint((e) => e.status),
-          at: timestamptz((e) => e.at),
-          error: text((e) => e.error),
+          status: smallint((e) => e.status ?? null),
+          at: timestamptz((e) => e.at ?? null),
+          error: text((e) => e.error ?? null),
           n: int((_, n) => n),
         })} AS u
         WHERE EXISTS (SELECT FROM webhook_endpoint e WHERE e.account_id = ANY(${accountIds}::bigint[]) AND e.status = 'active')

@@ -16,24 +16,10 @@ import {
   sql,
 } from '../core/db/query.ts';
 import { isOwnerAlive } from '../core/db/worker-session.ts';
-import { firstIdAt, isSmppId } from '../core/ids.ts';
+import { firstIdAt } from '../core/ids.ts';
 import { OPEN_STATES, STATUS } from '../core/message-state.ts';
 import { type Clock, DAY_MS, HOUR_MS } from '../core/time.ts';
 import type { NewWebhookEvent } from './events.ts';
-
-/**
- * Puts events into the SMPP outbox in the transaction that makes them true: states of messages whose id shows that they
- * came over SMPP, and inbound messages. Events of other messages take no statement. Each statement is sent before this
- * returns, as a `burst` needs it.
- */
-export async function publishToBinds(tx: Db, events: readonly NewWebhookEvent[]): Promise<void> {
-  const submitted = events.filter(({ kind, messageId }) => kind === 'DELIVERY' && isSmppId(messageId));
-  const inbound = events.filter(({ kind }) => kind === 'INBOUND');
-  await Promise.all([
-    ...(submitted.length > 0 ? [insertReceipts(tx, submitted)] : []),
-    ...(inbound.length > 0 ? [insertInbound(tx, inbound)] : []),
-  ]);
-}
 
 /** Time that receipts and inbound messages wait for a receiver that takes them. */
 const KEEP_MS = 7 * DAY_MS;
@@ -127,7 +113,8 @@ const isAskedFor = sql`CASE
  * Puts the requested receipts into the outbox, in the order of the states, and deletes the requests of messages with a
  * final state. Receipts for a credential that was deleted are omitted. The statement is sent before this returns.
  */
-async function insertReceipts(db: Db, states: readonly NewWebhookEvent[]): Promise<void> {
+export async function insertReceipts(db: Db, states: readonly NewWebhookEvent[]): Promise<void> {
+  if (states.length === 0) return;
   await exec(
     db,
     sql`WITH wanted AS MATERIALIZED (
@@ -135,8 +122,8 @@ async function insertReceipts(db: Db, states: readonly NewWebhookEvent[]): Promi
           FROM ${rowsOf(states, {
             account_id: bigint((s) => s.accountId),
             message_id: uuid((s) => s.messageId),
-            status: smallint((s) => s.status),
-            at: timestamptz((s) => s.at),
+            status: smallint((s) => s.status ?? null),
+            at: timestamptz((s) => s.at ?? null),
             n: int((_, n) => n),
           })} AS u
           JOIN smpp_receipt r ON r.account_id = u.account_id AND r.message_id = u.message_id),
@@ -162,7 +149,8 @@ async function insertReceipts(db: Db, states: readonly NewWebhookEvent[]): Promi
  * evaluated once: without such a credential in the batch, nothing else is done. The statement is sent before this
  * returns.
  */
-async function insertInbound(db: Db, messages: readonly NewWebhookEvent[]): Promise<void> {
+export async function insertInbound(db: Db, messages: readonly NewWebhookEvent[]): Promise<void> {
+  if (messages.length === 0) return;
   const accountIds = plainArray([...new Set(messages.map((message) => message.accountId))]);
   await exec(
     db,
