@@ -11,7 +11,7 @@ import { registerContactCommands } from './contacts/routes.ts';
 import { addSecretOption, type CommandContext, type CommandGroup } from './core/cli.ts';
 import type { Config } from './core/config.ts';
 import { loadSecretKey } from './core/secrets.ts';
-import { KEYS } from './core/settings.ts';
+import { SETTINGS } from './core/settings.ts';
 import { registerConsentCommands } from './messages/consent.ts';
 import { registerInboundCommands } from './messages/inbound.ts';
 import { registerReceiptCommands } from './messages/receipts.ts';
@@ -107,7 +107,7 @@ type SandboxFlags = Readonly<Record<string, unknown>> & {
 
 function parseProcesses(value: string): Config['processes'] {
   try {
-    return KEYS.PROCESSES.parse(value);
+    return SETTINGS.Server.processes.parse(value);
   } catch (error) {
     throw new InvalidArgumentError(error instanceof Error ? error.message : String(error));
   }

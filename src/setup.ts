@@ -16,7 +16,7 @@ import { invalidFields } from './core/errors.ts';
 import { toMicros } from './core/money.ts';
 import { loadSecretKey, type SecretKey } from './core/secrets.ts';
 import { integer } from './core/setting-rules.ts';
-import { KEYS } from './core/settings.ts';
+import { SETTINGS } from './core/settings.ts';
 import { setPrice } from './money/prices.ts';
 import { createAccountTx, type NewAccount, newAdminPassword } from './operate/account-commands.ts';
 import { listConnections } from './routing/connection-store.ts';
@@ -88,7 +88,8 @@ async function run(context: CommandContext, flags: Flags): Promise<void> {
   const file = await readEnvFile(resolve(await answer({ ...path, fallback: 'heliograph.env' })));
   const known: Known = { ...environment, ...file.settings };
   const databaseUrl = await context.secrets.ofOption(flags, '--database-url');
-  if (databaseUrl !== undefined) await requireAnswer(KEYS.DATABASE_URL.parse(databaseUrl));
+  const given = SETTINGS.Data.databaseUrl.parse(databaseUrl ?? '');
+  if (given !== undefined) await requireAnswer(given);
   const settings = await answerSettings(answer, known, databaseUrl);
   const wanted = await answerWanted(context, flags, answer);
   const config = loadConfig({ ...known, ...settings });
@@ -151,7 +152,7 @@ async function answerSettings(answer: Answer, known: Known, databaseUrl: string 
   });
   const isEndedHere = Boolean(known['TLS_CERT']) || publicUrl === '';
   const proxy = { flag: 'trustProxy', text: 'Address from which the TLS proxy connects' };
-  const rule = KEYS.TRUST_PROXY.parse;
+  const rule = SETTINGS.Server.trustProxy.parse;
   return {
     DATA_DIR: dataDir,
     ...(databaseUrl !== undefined && { DATABASE_URL: databaseUrl }),
@@ -173,7 +174,7 @@ function isFolder(answer: string): void {
 
 function isPublished(answer: string): void {
   if (answer !== '' && !answer.startsWith('https://')) throw new Error('must begin with https://');
-  KEYS.PUBLIC_URL.parse(answer);
+  SETTINGS.Server.publicUrl.parse(answer);
 }
 
 async function answerWanted(context: CommandContext, flags: Flags, answer: Answer): Promise<Wanted> {

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { configurationMarkdown, loadConfig } from './config.ts';
+import { configurationMarkdown, loadConfig, SETTING_NAMES } from './config.ts';
 import { StartupError } from './db/startup-error.ts';
 
 const problemsOf = (env: Record<string, string>): string => {
@@ -296,8 +296,7 @@ test('an IPv6 host is in brackets in the public URL', () => {
   expect(loadConfig({ HOST: '::1' }).publicUrl).toBe('http://[::1]:8080');
 });
 
-test('the configuration page has a row for every variable', () => {
-  for (const name of ['HOST', 'DATABASE_URL', 'SECRET_KEY', 'RETENTION_DAYS']) {
-    expect(configurationMarkdown()).toMatch(new RegExp(`^\\| \`${name}\` \\|`, 'm'));
-  }
+test('the configuration page has one row for every variable', () => {
+  const rows = [...configurationMarkdown().matchAll(/^\| `(\w+)` \|/gm)].map(([, name]) => name);
+  expect(rows).toEqual([...SETTING_NAMES]);
 });

@@ -1,8 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { COMMANDS } from '../../../src/commands.ts';
 import { runCommand } from '../../../src/core/cli.ts';
-import { type Config, loadConfig } from '../../../src/core/config.ts';
-import { KEYS } from '../../../src/core/settings.ts';
+import { type Config, loadConfig, SETTING_NAMES } from '../../../src/core/config.ts';
 
 // What files of deployment say about the program, compared with the program.
 
@@ -20,7 +19,7 @@ export async function isCommand(name: string): Promise<boolean> {
 
 /** Reads an environment as the program does. Throws when it names a setting that does not exist, or has a wrong value. */
 export function configOf(environment: Readonly<Record<string, string>>): Config {
-  const unknown = Object.keys(environment).filter((name) => !Object.hasOwn(KEYS, name));
+  const unknown = Object.keys(environment).filter((name) => !SETTING_NAMES.has(name));
   if (unknown.length > 0) throw new Error(`there is no setting ${unknown.join(', ')}`);
   return loadConfig(environment);
 }
