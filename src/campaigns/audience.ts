@@ -1,4 +1,4 @@
-import { bitOf, type Channel } from '../core/channels.ts';
+import { bitOf, CHANNEL, type Channel, chargedUnits, isRoutedBySender, toBits } from '../core/channels.ts';
 import { bigint, boolean, rowsOf, text } from '../core/db/columns.ts';
 import {
   as,
@@ -20,19 +20,27 @@ import { routedPrefixes } from '../routing/routes.ts';
 import { countParts } from '../smpp/text.ts';
 import { fixedText, leastText, type Piece, renderSql } from './texts.ts';
 
-/** The channels of each sending mode, in the order in which they are tried for a recipient. */
-const CHAINS = {
-  SMS: ['SMS'],
-  RCS: ['RCS'],
-  WHATSAPP: ['WHATSAPP'],
-  RCS_SMS: ['RCS', 'SMS'],
-  WHATSAPP_SMS: ['WHATSAPP', 'SMS'],
-  WHATSAPP_RCS: ['WHATSAPP', 'RCS'],
-  WHATSAPP_RCS_SMS: ['WHATSAPP', 'RCS', 'SMS'],
-} as const satisfies Readonly<Record<string, readonly Channel[]>>;
+/** The order in which channels are tried for a recipient. A sending mode names some of them: `WHATSAPP_SMS`. */
+const ORDER = ['WHATSAPP', 'RCS', 'SMS'] as const satisfies readonly Channel[];
+type ModeOf<Order> = Order extends readonly [infer First extends string, ...infer Rest]
+  ? First | ModeOf<Rest> | `${First}_${ModeOf<Rest>}`
+  : never;
+export type SendingMode = ModeOf<typeof ORDER>;
 
-export type SendingMode = keyof typeof CHAINS;
+/** The channels of each mode, in the order in which they are tried; modes with fewer channels first. */
+const CHAINS = Object.fromEntries<readonly Channel[]>(
+  Array.from({ length: (1 << ORDER.length) - 1 }, (_, i) => ORDER.filter((channel) => bitOf(channel) & (i + 1)))
+    .toSorted((a, b) => a.length - b.length)
+    .map((chain) => [chain.join('_'), chain]),
+) as Readonly<Record<SendingMode, readonly Channel[]>>;
 export const SENDING_MODES = Object.keys(CHAINS) as readonly SendingMode[];
+
+/** The fields of each channel: its sender, its text or template, and the template's values for a recipient. */
+export const FIELDS_OF = {
+  SMS: { sender: 'smsSender', content: 'smsBody' },
+  RCS: { sender: 'rcsAgentId', content: 'rcsTemplateId', values: 'rcsValues' },
+  WHATSAPP: { sender: 'whatsappPhoneNumberId', content: 'whatsappTemplateId', values: 'whatsappValues' },
+} as const satisfies Readonly<Record<Channel, object>>;
 
 /** Returns the channels of a mode, in the order in which they are tried. */
 export const chainOf = (mode: SendingMode): readonly Channel[] => CHAINS[mode];
@@ -41,7 +49,7 @@ export const chainOf = (mode: SendingMode): readonly Channel[] => CHAINS[mode];
 export const isCombined = (mode: SendingMode): boolean => CHAINS[mode].length > 1;
 
 /** Returns the channels of a mode as the set of bits that columns store. */
-const bitsOf = (mode: SendingMode): number => CHAINS[mode].reduce((bits, channel) => bits | bitOf(channel), 0);
+const bitsOf = (mode: SendingMode): number => toBits(CHAINS[mode]);
 
 /** Number of messages of a channel to a country with the same number of parts, and their maximum cost. */
 type BreakdownLine = {
@@ -116,7 +124,7 @@ function breakDown(rows: readonly GoalRow[], mode: SendingMode): BreakdownLine[]
       const unitMicros = row.unitMicros[i] ?? null;
       const share = row.shareMicros[i] ?? 0;
       if (unitMicros === null || !(row.channels & bitOf(channel)) || (share === 0 && unitMicros > 0)) continue;
-      const parts = channel === 'SMS' ? row.parts : 1;
+      const parts = chargedUnits(channel, row.parts);
       const key = `${channel}/${row.country}/${parts}/${unitMicros}`;
       const known = lines.get(key);
       const count = (known?.count ?? 0) + row.count;
@@ -371,10 +379,10 @@ const priceOf = (channel: Channel): Sql => sql`
   WHERE r.channel = ${channel} AND starts_with(substr(p.prefix, 2), r.prefix) ORDER BY length(r.prefix) DESC LIMIT 1`;
 
 const routed = (plan: Plan, channel: Channel): Sql =>
-  channel === 'SMS'
-    ? sql`EXISTS (SELECT FROM ${routedPrefixes(plan)} AS w
-                   WHERE w.channel = 'SMS' AND starts_with(substr(p.prefix, 2), w.prefix))`
-    : sql`true`;
+  isRoutedBySender(channel)
+    ? sql`true`
+    : sql`EXISTS (SELECT FROM ${routedPrefixes(plan)} AS w
+                   WHERE w.channel = ${channel} AND starts_with(substr(p.prefix, 2), w.prefix))`;
 
 /**
  * Joins the row `f` (`channels`, `reserve`, `reason`, `units`, `shares`, `refunds`) to candidate `c` and tariff `t`.
@@ -415,7 +423,7 @@ const wayTo = (channel: Channel, earlier: readonly Channel[]): Sql =>
 
 /** The cost of one message on this channel; null when none can be sent. */
 const costOf = (channel: Channel): Sql =>
-  channel === 'SMS'
+  CHANNEL[channel].parts
     ? sql`CASE WHEN ${isAble(channel)} AND t.${of('routed', channel)} AND ${isSendable}
             THEN t.${of('unit', channel)} * c.parts END`
     : sql`CASE WHEN ${isAble(channel)} THEN t.${of('unit', channel)} END`;

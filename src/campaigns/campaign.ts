@@ -2,7 +2,7 @@ import type { Static } from 'typebox';
 import { refuseOutsidePlan } from '../accounts/accounts.ts';
 import { type FieldRow, listFields } from '../contacts/fields.ts';
 import type { Actor } from '../core/actor.ts';
-import type { Channel } from '../core/channels.ts';
+import { type Channel, isRich, type RichChannel } from '../core/channels.ts';
 import type { Db } from '../core/db/query.ts';
 import { AppError, type FieldError } from '../core/errors.ts';
 import { type AmountReader, amountFor, fromMicros } from '../core/money.ts';
@@ -15,7 +15,7 @@ import { findUsableSender } from '../routing/senders.ts';
 import { countParts } from '../smpp/text.ts';
 import { checkTemplate } from '../templates/change.ts';
 import { listTemplateVariables } from '../templates/store.ts';
-import { chainOf, isCombined } from './audience.ts';
+import { chainOf, FIELDS_OF, isCombined } from './audience.ts';
 import { findPolicy, hoursFaults } from './policy.ts';
 import { type CampaignIn, type CampaignOut, type CampaignPatch, Hours, type PriceOut } from './schema.ts';
 import { CAMPAIGN, type CampaignEntry, type CampaignRow, listListVersions, type Settings } from './store.ts';
@@ -158,13 +158,6 @@ export function toPriceOut(row: CampaignEntry): Static<typeof PriceOut> {
 }
 
 type Keys = 'smsSender' | 'smsBody' | 'rcsAgentId' | 'rcsTemplateId' | 'whatsappPhoneNumberId' | 'whatsappTemplateId';
-/** The fields that each channel requires (rule 1 of the specification's campaign rules). */
-const REQUIRED: Readonly<Record<Channel, readonly Keys[]>> = {
-  SMS: ['smsSender', 'smsBody'],
-  RCS: ['rcsAgentId', 'rcsTemplateId'],
-  WHATSAPP: ['whatsappPhoneNumberId', 'whatsappTemplateId'],
-};
-
 type Checked = { readonly accountId: number; readonly settings: Settings };
 
 /** Checks the settings of a campaign. Returns every fault, field by field; none when the campaign may be saved. */
@@ -172,7 +165,7 @@ export async function checkSettings(db: Db, { accountId, settings }: Checked): P
   const chain = chainOf(settings.sendingMode);
   const faults = await Promise.all([
     ...chain.map((channel) =>
-      channel === 'SMS' ? smsFaults(db, { accountId, settings }) : networkFaults(db, accountId, channel, settings),
+      isRich(channel) ? networkFaults(db, accountId, channel, settings) : smsFaults(db, { accountId, settings }),
     ),
     listFaults(db, { accountId, settings }),
   ]);
@@ -181,7 +174,7 @@ export async function checkSettings(db: Db, { accountId, settings }: Checked): P
 
 const missingFields = (chain: readonly Channel[], settings: Settings): FieldError[] =>
   chain.flatMap((channel) =>
-    REQUIRED[channel].flatMap((field) =>
+    [FIELDS_OF[channel].sender, FIELDS_OF[channel].content].flatMap((field) =>
       (settings[field] ?? '') === '' ? [{ field, message: `is required for ${channel}` }] : [],
     ),
   );
@@ -221,10 +214,10 @@ function bodyFaults(body: string, fields: readonly FieldRow[]): FieldError[] {
 async function networkFaults(
   db: Db,
   accountId: number,
-  channel: Exclude<Channel, 'SMS'>,
+  channel: RichChannel,
   settings: Settings,
 ): Promise<FieldError[]> {
-  const [senderField, templateField] = NETWORK_FIELDS[channel];
+  const { sender: senderField, content: templateField } = FIELDS_OF[channel];
   const [sender, template] = [settings[senderField], settings[templateField]];
   const faults: FieldError[] = [];
   if (sender && !(await findUsableSender(db, { accountId, channel, identity: sender })))
@@ -242,12 +235,6 @@ const UNKNOWN = {
   whatsappTemplateId: 'unknown: GET /api/message-server/whatsapp/templates lists them, as id',
 } as const;
 
-/** The fields of the sender and of the template, for each channel with templates. */
-export const NETWORK_FIELDS = {
-  RCS: ['rcsAgentId', 'rcsTemplateId'],
-  WHATSAPP: ['whatsappPhoneNumberId', 'whatsappTemplateId'],
-} as const;
-
 type Templated = { readonly accountId: number; readonly settings: Pick<Settings, 'sendingMode' | Keys> };
 export type TemplateFault = FieldError & { readonly channel: Channel; readonly templateId: string };
 
@@ -257,8 +244,8 @@ export type TemplateFault = FieldError & { readonly channel: Channel; readonly t
  */
 export async function checkTemplates(db: Db, { accountId, settings }: Templated): Promise<TemplateFault[]> {
   const uses = chainOf(settings.sendingMode).flatMap((channel) => {
-    if (channel === 'SMS') return [];
-    const [senderField, field] = NETWORK_FIELDS[channel];
+    if (!isRich(channel)) return [];
+    const { sender: senderField, content: field } = FIELDS_OF[channel];
     const [sender, templateId] = [settings[senderField], settings[field]];
     return templateId ? [{ channel, field, sender, templateId }] : [];
   });

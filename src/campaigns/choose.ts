@@ -1,4 +1,4 @@
-import { bitOf, type Channel } from '../core/channels.ts';
+import { bitOf, CHANNEL, type Channel, chargedUnits, isRich, isRoutedBySender } from '../core/channels.ts';
 import { prefixTable } from '../core/phone.ts';
 import { localTimeOf, MINUTE_MS } from '../core/time.ts';
 import { priceOf, type UnitPrice } from '../money/prices.ts';
@@ -6,7 +6,7 @@ import { type NetworkOf, NO_NETWORK } from '../routing/number-lookups.ts';
 import { type FindSticky, findStickySenders, NO_STICKY } from '../routing/sender-rules.ts';
 import { countParts } from '../smpp/text.ts';
 import type { StoredContent } from '../templates/content.ts';
-import { chainOf, isCombined } from './audience.ts';
+import { chainOf, FIELDS_OF, isCombined } from './audience.ts';
 import type { Candidate } from './production-store.ts';
 import type { RunningCampaign, Step } from './run.ts';
 import type { QuietHours } from './store.ts';
@@ -73,17 +73,18 @@ export function createChooser({ campaign, tables }: Pick<Step, 'campaign' | 'tab
 
   function choose(candidate: Candidate, channel: Channel, { findSticky, networkOf }: Known): Choice | Obstacle {
     const { country, destination, contactId, smsParts, reserveMicros, text } = candidate;
-    const isSms = channel === 'SMS';
-    const parts = isSms && text ? countParts(text).parts : 1;
-    if (isSms && (!text || parts > smsParts)) return 'text_changed';
-    const asked = senderOf(campaign, channel);
-    const chosen = isSms ? chooseSender(asked, destination, findSticky) : { sender: asked };
+    const hasParts = CHANNEL[channel].parts;
+    const parts = hasParts && text ? countParts(text).parts : 1;
+    if (hasParts && (!text || parts > smsParts)) return 'text_changed';
+    const asked = campaign[FIELDS_OF[channel].sender] ?? '';
+    const ownSender = isRoutedBySender(channel);
+    const chosen = ownSender ? { sender: asked } : chooseSender(asked, destination, findSticky);
     if ('fault' in chosen) return 'sender_not_allowed';
     const { sender } = chosen;
     const way = tables.findRoute(channel, destination, {
       ...traffic,
       sender,
-      network: isSms ? networkOf(destination) : null,
+      network: ownSender ? null : networkOf(destination),
       key: destination,
     });
     const { connectionIds, reason: routeReason } = way;
@@ -96,7 +97,7 @@ export function createChooser({ campaign, tables }: Pick<Step, 'campaign' | 'tab
       channel,
       sender,
       askedSender: sender === asked ? null : asked,
-      body: isSms ? (text ?? '') : '',
+      body: isRich(channel) ? '' : (text ?? ''),
       content: contentOf(campaign, channel, candidate),
       parts,
       ...price,
@@ -125,18 +126,12 @@ export async function findKnownOf({ tx, campaign, tables }: Step, candidates: re
   return { findSticky, networkOf: await networks.find(to, { accountId, wait: false }) };
 }
 
-const senderOf = (campaign: RunningCampaign, channel: Channel): string =>
-  (channel === 'SMS' ? campaign.smsSender : channel === 'RCS' ? campaign.rcsAgentId : campaign.whatsappPhoneNumberId) ??
-  '';
-
 function contentOf(campaign: RunningCampaign, channel: Channel, candidate: Candidate): StoredContent | null {
-  if (channel === 'SMS') return null;
-  const [template, values] =
-    channel === 'RCS'
-      ? [campaign.rcsTemplateId, candidate.rcsValues]
-      : [campaign.whatsappTemplateId, candidate.whatsappValues];
+  if (!isRich(channel)) return null;
+  const { content, values } = FIELDS_OF[channel];
   const trafficType = channel === 'RCS' ? campaign.rcsTrafficType : null;
-  return { template: template ?? '', channel, values: values ?? {}, ...(trafficType !== null && { trafficType }) };
+  const own = { template: campaign[content] ?? '', channel, values: candidate[values] ?? {} };
+  return trafficType === null ? own : { ...own, trafficType };
 }
 
 type MessagePrice = { readonly priceMicros: number; readonly refundUndelivered: boolean };
@@ -153,7 +148,7 @@ export function createMaxCost(campaign: Pick<RunningCampaign, 'prices' | 'sendin
   const findPrice = createPricing(campaign);
   return (to: Priced, message: MessagePrice & { readonly channel: Channel }): number => {
     const later = chain.slice(chain.indexOf(message.channel) + 1).filter((channel) => to.channels & bitOf(channel));
-    const next = later.map((channel) => findPrice(channel, to.destination, channel === 'SMS' ? to.smsParts : 1, to));
+    const next = later.map((channel) => findPrice(channel, to.destination, chargedUnits(channel, to.smsParts), to));
     return [message, ...next].reduceRight(
       (rest, { priceMicros, refundUndelivered }) =>
         Math.max(priceMicros, refundUndelivered ? rest : priceMicros + rest),

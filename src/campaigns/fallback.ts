@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import { bitOf } from '../core/channels.ts';
+import { bitOf, CHANNEL } from '../core/channels.ts';
 import { boundsOf } from '../core/ids.ts';
 import { isFinal, nameOfStatus, STATUS } from '../core/message-state.ts';
 import { CANCELLED } from '../messages/cancellation.ts';
@@ -252,7 +252,7 @@ async function endChannelTime(step: Step, batch: db.Batch): Promise<number | nul
   const late = timed.filter(({ leftMs }) => leftMs <= 0);
   const accepted = late.filter(isAccepted);
   const messages = accepted.flatMap((fact) => toRevocable(job, fact));
-  const over = accepted.flatMap(({ id, channel }) => (channel === 'RCS' ? [] : [id]));
+  const over = accepted.flatMap(({ id, channel }) => (CHANNEL[channel].revocable ? [] : [id]));
   if (over.length > 0)
     await insertCampaignEnds(tx, [{ ...job, messageIds: over, statuses: over.map(() => TIME_OVER) }]);
   const written = await withdrawQueued(
@@ -295,7 +295,7 @@ const leftMsOf = (
 
 function toRevocable({ accountId }: Job, fact: db.MessageFact): RevocableMessage[] {
   const { id: messageId, destination, channel, sender, connectionId } = fact;
-  return channel === 'RCS' && connectionId !== null
+  return CHANNEL[channel].revocable && connectionId !== null
     ? [{ accountId, messageId, sender, destination, connectionId }]
     : [];
 }

@@ -1,3 +1,4 @@
+import { isRoutedBySender, type RichChannel } from '../core/channels.ts';
 import type { Pool } from 'pg';
 import { type Author, operatorAuthor, recordAudit } from '../accounts/audit.ts';
 import type { Actor } from '../core/actor.ts';
@@ -90,7 +91,7 @@ const dateFaults = ({ scheduledAt }: CampaignRow, now: Date): FieldError[] =>
  * Checks that SMS still have a route: it may have been removed since the goal was calculated. Other channels need none.
  */
 async function routeFaults(tx: Db, accountId: number, { goal }: CampaignRow): Promise<FieldError[]> {
-  const counted = goal?.breakdown.some(({ channel }) => channel === 'SMS') ?? false;
+  const counted = goal?.breakdown.some(({ channel }) => !isRoutedBySender(channel)) ?? false;
   if (!counted || (await findSmsRoute(tx, { accountId }))) return [];
   return [{ field: 'sendingMode', message: 'there is no longer a route for SMS' }];
 }
@@ -333,7 +334,7 @@ const insertJob = (db: Db, { accountId, id }: One): Promise<number> =>
 export const updateJobDueNow = (db: Db, { accountId, id }: One): Promise<number> =>
   exec(db, sql`UPDATE campaign_job SET due_at = now() WHERE account_id = ${accountId} AND campaign_id = ${id}`);
 
-type AwaitedTemplate = { readonly channel: 'RCS' | 'WHATSAPP'; readonly id: string };
+type AwaitedTemplate = { readonly channel: RichChannel; readonly id: string };
 
 /** Lists the campaigns that workers still process and that send one of these templates. */
 const listJobsOfTemplates = (db: Db, { keys }: { keys: readonly AwaitedTemplate[] }): Promise<{ id: number }[]> => {

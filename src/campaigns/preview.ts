@@ -4,7 +4,7 @@ import { refuseOutsidePlan } from '../accounts/accounts.ts';
 import { type FieldRow, listFields } from '../contacts/fields.ts';
 import { findBook } from '../contacts/limits.ts';
 import type { Actor } from '../core/actor.ts';
-import { bitOf, type Channel } from '../core/channels.ts';
+import { bitOf, type Channel, isRich, type RichChannel } from '../core/channels.ts';
 import { as, columns, type Db, many, type RowOf, type Sql, sql } from '../core/db/query.ts';
 import { setStatementTimeoutMinutes, tenant, tenantTransaction } from '../core/db/transaction.ts';
 import { type App, type PlatformDeps, withExamples } from '../core/http/app.ts';
@@ -20,6 +20,7 @@ import { findUsableTemplate, type Template } from '../templates/store.ts';
 import {
   type AudienceSize,
   chainOf,
+  FIELDS_OF,
   type Plan,
   type RecipientRange,
   recipientsSql,
@@ -328,12 +329,12 @@ const nonEmpty = (ids: readonly number[] = []): readonly number[] | undefined =>
 
 const inBraces = (entry: string): string => `{{${entry}}}`;
 
-type Templates = Readonly<Record<'RCS' | 'WHATSAPP', Template | undefined>>;
+type Templates = Readonly<Record<RichChannel, Template | undefined>>;
 
 /** Loads the templates of the mode's channels; undefined if there is none. */
 async function loadTemplates(db: Db, accountId: number, settings: Settings): Promise<Templates> {
   const chain = chainOf(settings.sendingMode);
-  const load = async (channel: 'RCS' | 'WHATSAPP', id: string | null): Promise<Template | undefined> =>
+  const load = async (channel: RichChannel, id: string | null): Promise<Template | undefined> =>
     id && chain.includes(channel) ? findUsableTemplate(db, { accountId, channel, id }) : undefined;
   return {
     RCS: await load('RCS', settings.rcsTemplateId),
@@ -382,12 +383,12 @@ const toPriceOut = (actor: Of, micros: number | undefined): number | null =>
   micros === undefined ? null : amountFor(actor, micros);
 
 function renderStep(channel: Channel, row: PreviewRow, templates: Templates) {
-  if (channel === 'SMS') {
+  if (!isRich(channel)) {
     const { alphabet, parts } = countParts(row.text);
     return { text: row.text, parts, encoding: alphabet === 'gsm7' ? ('GSM-7' as const) : ('UCS-2' as const) };
   }
   const template = templates[channel];
-  const values = channel === 'RCS' ? row.rcsValues : row.whatsappValues;
+  const values = row[FIELDS_OF[channel].values];
   const filling = { values: (template?.variables ?? []).map((entry) => values[entry] ?? '') };
   return { text: template ? composeText(template, filling) : '', parts: 1, encoding: null };
 }

@@ -1,3 +1,4 @@
+import type { RichChannel } from '../core/channels.ts';
 import { listFields } from '../contacts/fields.ts';
 import {
   bigint,
@@ -36,7 +37,7 @@ export async function loadTexts({ tx, campaign }: Pick<Step, 'tx' | 'campaign'>)
   const chain = chainOf(sendingMode);
   const customFields = await listFields(tx, { accountId });
   // A template that was deleted needs no variables: its messages are rejected when they are sent.
-  const variables = async (channel: 'RCS' | 'WHATSAPP', templateId: string | null): Promise<string[] | null> =>
+  const variables = async (channel: RichChannel, templateId: string | null): Promise<string[] | null> =>
     chain.includes(channel)
       ? ((await listTemplateVariables(tx, { accountId, channel, templateId: templateId ?? '' })) ?? [])
       : null;

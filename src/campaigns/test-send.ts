@@ -3,7 +3,7 @@ import { Value } from 'typebox/value';
 import { type Author, recordAudit } from '../accounts/audit.ts';
 import { listFields } from '../contacts/fields.ts';
 import type { Actor } from '../core/actor.ts';
-import { bitOf, type Channel } from '../core/channels.ts';
+import { bitOf, type Channel, isRich, type RichChannel } from '../core/channels.ts';
 import { as, columns, type Db, many, plainArray, type RowOf, type Sql, sql } from '../core/db/query.ts';
 import { tenant } from '../core/db/transaction.ts';
 import { AppError, invalidFields } from '../core/errors.ts';
@@ -14,8 +14,8 @@ import { channelName, id, orNull } from '../core/schema.ts';
 import type { Accept } from '../messages/accept.ts';
 import { type Draft, newDraft, REFUSALS, type Verdict } from '../messages/read-send.ts';
 import { listTemplateVariables } from '../templates/store.ts';
-import { chainOf } from './audience.ts';
-import { checkSettings, checkTemplates, NETWORK_FIELDS, readNewSettings, refuseWithoutScope } from './campaign.ts';
+import { chainOf, FIELDS_OF } from './audience.ts';
+import { checkSettings, checkTemplates, readNewSettings, refuseWithoutScope } from './campaign.ts';
 import { listPreviewRows, planUnsaved } from './preview.ts';
 import { ReviewIn } from './review.ts';
 import { CampaignId } from './schema.ts';
@@ -208,7 +208,7 @@ const refused = (message: string) => invalidFields([{ field: 'contactListIds', m
 async function contentSql(db: Db, accountId: number, { smsBody, rcsTemplateId, whatsappTemplateId }: CampaignRow) {
   const fields = await listFields(db, { accountId });
   const on = { contact: sql`c`, destination: sql`c.phone_number` };
-  const values = async (channel: 'RCS' | 'WHATSAPP', templateId: string | null) => {
+  const values = async (channel: RichChannel, templateId: string | null) => {
     const entries = templateId ? await listTemplateVariables(db, { accountId, channel, templateId }) : [];
     return valuesSql(entries ?? [], fields, on);
   };
@@ -237,13 +237,13 @@ type Sent = Pick<TestRecipient, 'text' | 'rcsValues' | 'whatsappValues'>;
  * Makes the content for one recipient on a channel: its sender, and the filled text or the template with its values.
  */
 function toContent(campaign: Settings, recipient: Sent, channel: Channel): Pick<Draft, 'sender' | 'body' | 'content'> {
-  if (channel === 'SMS') return { sender: campaign.smsSender ?? '', body: recipient.text };
-  const [senderField, templateField] = NETWORK_FIELDS[channel];
-  const values = channel === 'RCS' ? recipient.rcsValues : recipient.whatsappValues;
+  const sender = campaign[FIELDS_OF[channel].sender] ?? '';
+  if (!isRich(channel)) return { sender, body: recipient.text };
+  const fields = FIELDS_OF[channel];
   const trafficType = channel === 'RCS' ? campaign.rcsTrafficType : null;
   const own = trafficType === null ? {} : { trafficType };
-  const content = { template: campaign[templateField] ?? '', channel, values, ...own };
-  return { sender: campaign[senderField] ?? '', body: '', content };
+  const content = { template: campaign[fields.content] ?? '', channel, values: recipient[fields.values], ...own };
+  return { sender, body: '', content };
 }
 
 const { contactListIds: _lists, destinations: _numbers, ...content } = ReviewIn.properties;
@@ -308,7 +308,7 @@ async function sendToPhone(
 /** Finds the message for the recipient: a contact, or the number that is the only destination. */
 async function findRecipient(db: Db, accountId: number, settings: Settings, contactId: number | undefined) {
   const { plan } = await planUnsaved(db, accountId, settings, contactId === undefined ? undefined : [contactId]);
-  const variables = async (channel: 'RCS' | 'WHATSAPP', templateId: string | null) => [
+  const variables = async (channel: RichChannel, templateId: string | null) => [
     ...new Set((templateId && (await listTemplateVariables(db, { accountId, channel, templateId }))) || []),
   ];
   const texts = {

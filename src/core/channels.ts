@@ -1,22 +1,92 @@
-/** The three channels, named as in the specification. */
-export const CHANNELS = ['SMS', 'RCS', 'WHATSAPP'] as const;
-export type Channel = (typeof CHANNELS)[number];
+import type { PhoneDetails } from './phone.ts';
+
+/** Differences between channels for the program as a whole; those of their protocols are in src/channels. */
+type Properties = {
+  /** Columns store a set of channels with one bit for each. */
+  readonly bit: number;
+  /** Way to find the connection of a message: by the prefix of its destination (routes), or by its sender. */
+  readonly routedBy: 'prefix' | 'sender';
+  /** True: messages have templates, media and fallbacks. */
+  readonly rich: boolean;
+  /** True: a long text is sent in parts, and each is charged. */
+  readonly parts: boolean;
+  /** True: clients see a message without a final state as ACCEPTED; false: as UNKNOWN (specification). */
+  readonly showsAccepted: boolean;
+  /** True: a message that the network has can be revoked until it is delivered. */
+  readonly revocable: boolean;
+  /** True: people without a visible number have user ids. */
+  readonly userIds: boolean;
+  /** Hours after a message from a person in which other messages than templates can be sent; null: always. */
+  readonly sessionHours: number | null;
+  /** Types of numbers that can be reached, until carriers report otherwise. */
+  readonly reaches: readonly PhoneDetails['type'][];
+};
+
+/** The channels, named as in the specification. */
+export const CHANNEL = {
+  SMS: {
+    bit: 1,
+    routedBy: 'prefix',
+    rich: false,
+    parts: true,
+    showsAccepted: true,
+    revocable: false,
+    userIds: false,
+    sessionHours: null,
+    reaches: ['MOBILE', 'FIXED_LINE_OR_MOBILE', 'VOIP', 'PERSONAL_NUMBER'],
+  },
+  RCS: {
+    bit: 2,
+    routedBy: 'sender',
+    rich: true,
+    parts: false,
+    showsAccepted: false,
+    revocable: true,
+    userIds: false,
+    sessionHours: null,
+    reaches: ['MOBILE', 'FIXED_LINE_OR_MOBILE'],
+  },
+  WHATSAPP: {
+    bit: 4,
+    routedBy: 'sender',
+    rich: true,
+    parts: false,
+    showsAccepted: false,
+    revocable: false,
+    userIds: true,
+    sessionHours: 24,
+    // WhatsApp Business can be registered with fixed lines too.
+    reaches: ['MOBILE', 'FIXED_LINE_OR_MOBILE', 'FIXED_LINE', 'VOIP', 'PERSONAL_NUMBER'],
+  },
+} as const satisfies Record<string, Properties>;
+
+export type Channel = keyof typeof CHANNEL;
+export const CHANNELS = Object.keys(CHANNEL) as readonly Channel[];
+
+type With<Property> = { [C in Channel]: (typeof CHANNEL)[C] extends Property ? C : never }[Channel];
+/** A channel whose messages find their connection by their sender, which the network knows by an id. */
+export type SenderChannel = With<{ routedBy: 'sender' }>;
+/** A channel with templates. */
+export type RichChannel = With<{ rich: true }>;
+
+export const isRoutedBySender = (channel: Channel): channel is SenderChannel => CHANNEL[channel].routedBy === 'sender';
+export const isRich = (channel: Channel): channel is RichChannel => CHANNEL[channel].rich;
 
 /** Returns the number of charges for a message: one for each of its parts on SMS, one elsewhere. */
-export const chargedUnits = (channel: Channel, parts: number): number => (channel === 'SMS' ? parts : 1);
+export const chargedUnits = (channel: Channel, parts: number): number => (CHANNEL[channel].parts ? parts : 1);
 
-/** Columns store a set of channels with one bit for each. */
-const BITS: Readonly<Record<Channel, number>> = { SMS: 1, RCS: 2, WHATSAPP: 4 };
-
-export const bitOf = (channel: Channel): number => BITS[channel];
+export const bitOf = (channel: Channel): number => CHANNEL[channel].bit;
 
 export const toBits = (channels: Iterable<Channel>): number =>
   [...channels].reduce((bits, channel) => bits | bitOf(channel), 0);
 
-export const toChannels = (bits: number): Channel[] => CHANNELS.filter((channel) => bits & BITS[channel]);
+export const toChannels = (bits: number): Channel[] => CHANNELS.filter((channel) => bits & bitOf(channel));
 
-/** The eight possible sets by their bits, since they are read with each request. */
-const SETS: readonly ReadonlySet<Channel>[] = Array.from({ length: 8 }, (_, bits) => new Set(toChannels(bits)));
+/** All possible sets by their bits, since they are read with each request. */
+const SETS: readonly ReadonlySet<Channel>[] = Array.from(
+  { length: 1 << CHANNELS.length },
+  (_, bits) => new Set(toChannels(bits)),
+);
 const NONE: ReadonlySet<Channel> = new Set();
 
 export const channelSet = (bits: number): ReadonlySet<Channel> => SETS[bits] ?? NONE;

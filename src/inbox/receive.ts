@@ -4,7 +4,7 @@ import type { InboundMedia } from '../channels/carrier.ts';
 import { type UpsertRow, upsertContacts } from '../contacts/contacts.ts';
 import { describePhone } from '../contacts/read.ts';
 import { listIdsByNumber } from '../contacts/store.ts';
-import type { Channel } from '../core/channels.ts';
+import { CHANNEL, type Channel } from '../core/channels.ts';
 import { bigint, input, insertRows, json, uuid } from '../core/db/columns.ts';
 import { as, columns, type Db, exec, many, one, type RowOf, sql } from '../core/db/query.ts';
 import { transaction } from '../core/db/transaction.ts';
@@ -13,7 +13,7 @@ import type { Log } from '../core/log.ts';
 import { parsePhone, toE164 } from '../core/phone.ts';
 import type { SecretKey } from '../core/secrets.ts';
 import type { Storage } from '../core/storage.ts';
-import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../core/time.ts';
+import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../core/time.ts';
 import { storeInbound } from '../media/media.ts';
 import { consentWordOf } from '../messages/consent.ts';
 import type { Arrival } from '../messages/inbound.ts';
@@ -34,9 +34,6 @@ import {
 } from './store.ts';
 
 type WithPeer = Arrival & { readonly peer: string };
-
-/** Time for which WhatsApp allows free-form messages after a message from the person. */
-const WINDOW_MS = DAY_MS;
 
 /**
  * Adds inbound messages to the threads of their senders, in the given order and in the transaction that stores them:
@@ -83,6 +80,7 @@ function toConversationUpdate(arrivals: readonly WithPeer[]): ConversationUpdate
   const last = arrivals.at(-1);
   if (!first || !last) throw new Error('a conversation has a message');
   const { accountId, channel, peer, messageType, text } = last;
+  const { sessionHours } = CHANNEL[channel];
   const newest = Math.max(...arrivals.map(({ at }) => at.getTime()));
   return {
     accountId,
@@ -94,7 +92,7 @@ function toConversationUpdate(arrivals: readonly WithPeer[]): ConversationUpdate
     identity: identityOf(last),
     profileName: last.profileName ?? '',
     unread: arrivals.length,
-    windowExpiresAt: channel === 'WHATSAPP' ? new Date(newest + WINDOW_MS) : null,
+    windowExpiresAt: sessionHours === null ? null : new Date(newest + sessionHours * HOUR_MS),
     direction: 'INBOUND',
     at: new Date(),
   };

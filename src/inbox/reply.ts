@@ -1,3 +1,4 @@
+import { CHANNEL, isRich } from '../core/channels.ts';
 import type { Pool } from 'pg';
 import { refuseOutsidePlan } from '../accounts/accounts.ts';
 import type { Actor } from '../core/actor.ts';
@@ -152,7 +153,7 @@ export async function insertReply(tx: Db, { accountId, id, ends, composed, at }:
 
 /** The status and time of a message that is waiting, as tracking reports them. */
 const waitingFields = ({ channel }: Draft, at: Date) => ({
-  deliveryStatus: channel === 'SMS' ? 'ACCEPTED' : 'UNKNOWN',
+  deliveryStatus: CHANNEL[channel].showsAccepted ? 'ACCEPTED' : 'UNKNOWN',
   timestamp: at.toISOString(),
 });
 
@@ -188,8 +189,10 @@ export async function composeReply(deps: Deps, actor: Tenant, ends: Endpoints, i
         message: 'exactly one of text, mediaId and template is required',
       })),
     );
-  if (ends.channel === 'SMS' && text === undefined)
-    throw invalidFields([{ field: given[0]?.[0] ?? 'text', message: 'is not possible on SMS: send a text' }]);
+  if (!isRich(ends.channel) && text === undefined)
+    throw invalidFields([
+      { field: given[0]?.[0] ?? 'text', message: `is not possible on ${ends.channel}: send a text` },
+    ]);
   if (mediaId !== undefined) return composeMedia(deps, actor, ends, mediaId);
   const draft = await composeTextOrTemplate(deps, actor, ends, input);
   return { draft: fromInbox(draft), messageType: template ? 'TEMPLATE' : 'TEXT', media: null, file: null };
@@ -204,7 +207,7 @@ async function composeTextOrTemplate(
   { text = '', template }: Content,
 ): Promise<Draft> {
   const { channel, peer: destination, identity } = ends;
-  if (channel === 'SMS') return smsDraft(ends, text);
+  if (!isRich(channel)) return smsDraft(ends, text);
   const [db, now] = [tenant(deps.pool, actor), deps.clock.now()];
   if (channel === 'WHATSAPP') {
     const body = template ? { template } : { body: { type: 'TEXT', text } as const };

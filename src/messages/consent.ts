@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander';
 import { findAccount, updateHasOptOuts } from '../accounts/accounts.ts';
 import { type Author, operatorAuthor, recordAudit } from '../accounts/audit.ts';
 import type { Actor } from '../core/actor.ts';
-import { CHANNELS, type Channel } from '../core/channels.ts';
+import { CHANNEL, type Channel, CHANNELS } from '../core/channels.ts';
 import { type CommandContext, table } from '../core/cli.ts';
 import { bigint, insertRows, rowsOf, text } from '../core/db/columns.ts';
 import { as, columns, type Db, many, type RowOf, sql } from '../core/db/query.ts';
@@ -29,7 +29,7 @@ type Destined = { readonly channel: Channel; readonly destination: string; reado
  * is unchanged.
  */
 export const readDestination = ({ channel, destination, isKnownNumber }: Destined, rules: NumberRules): ReadNumber =>
-  isKnownNumber || (channel === 'WHATSAPP' && isUserId(destination))
+  isKnownNumber || (CHANNEL[channel].userIds && isUserId(destination))
     ? { e164: destination }
     : readNumber(destination, rules);
 
@@ -350,6 +350,6 @@ export async function applyConsentWords(tx: Db, messages: readonly InboundText[]
  * Returns the number of a person in E.164, or the user id of a person without a visible number; null for anything else.
  */
 const personOf = ({ channel, source }: InboundText): string | null =>
-  toE164(source) ?? (channel === 'WHATSAPP' && isUserId(source) ? source : null);
+  toE164(source) ?? (CHANNEL[channel].userIds && isUserId(source) ? source : null);
 
 const consentKeyOf = ({ accountId, phoneNumber, channel }: Consent): string => `${accountId}/${phoneNumber}/${channel}`;

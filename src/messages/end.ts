@@ -1,4 +1,4 @@
-import { bitOf, type Channel, chargedUnits } from '../core/channels.ts';
+import { bitOf, CHANNEL, type Channel, CHANNELS, chargedUnits, isRich, toBits } from '../core/channels.ts';
 import { bigint, rowsOf, text, uuid } from '../core/db/columns.ts';
 import { type Db, exec, sql, timeOf } from '../core/db/query.ts';
 import { boundsOf } from '../core/ids.ts';
@@ -107,11 +107,11 @@ function toReplaced({ moves, expiredAt: at }: EndGroup): NewEvent[] {
 /**
  * True if messages may be on the list of unknown outcomes: never answered, or RCS messages that may have been revoked.
  */
-const mayBeInDoubt = ({ moved, held, channel }: EndGroup): boolean => held || (moved && channel === bitOf('RCS'));
+const mayBeInDoubt = ({ moved, held, channel }: EndGroup): boolean => held || (moved && (channel & REVOCABLE) !== 0);
 
 /** True if messages are single sends on a channel that may have a fallback. */
 const mayHaveFallback = ({ moved, channel, campaignId }: EndGroup): boolean =>
-  moved && campaignId === null && channel !== bitOf('SMS');
+  moved && campaignId === null && (channel & RICH) !== 0;
 
 /**
  * The first final state of each message. One that we gave up while a carrier may have it counts as UNKNOWN, because no
@@ -189,6 +189,8 @@ type EndGroup = {
 type Earned = { readonly id: string; readonly micros: number };
 
 const SMS = bitOf('SMS');
+const REVOCABLE = toBits(CHANNELS.filter((channel) => CHANNEL[channel].revocable));
+const RICH = toBits(CHANNELS.filter(isRich));
 
 /**
  * Returns the additions of final states to the hourly figures. All moves but the special ones belong to SMS that were

@@ -1,3 +1,4 @@
+import { CHANNEL } from '../core/channels.ts';
 import type { Pool } from 'pg';
 import { always, type Task, whenDue } from '../core/background.ts';
 import type { Db } from '../core/db/query.ts';
@@ -62,7 +63,7 @@ function decideFallback({ message, hop }: DueMessage, now: Date): Verdict {
   const waitMs = restMs(timedOf(message), timesOf(message, hop), now);
   if (waitMs > 0) return { kind: 'wait', waitMs: Math.max(waitMs, MIN_WAIT_MS) };
   if (submittedAt === null) return { kind: 'withdraw' };
-  if (message.channel === 'RCS' && !message.simulation) return { kind: 'revoke' };
+  if (CHANNEL[message.channel].revocable && !message.simulation) return { kind: 'revoke' };
   return next(message, 'TIME', now);
 }
 

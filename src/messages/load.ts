@@ -1,3 +1,4 @@
+import { isRoutedBySender } from '../core/channels.ts';
 import { LRUCache } from 'lru-cache';
 import type { Pool } from 'pg';
 import type { Outcome } from '../channels/carrier.ts';
@@ -233,7 +234,7 @@ type Priced = { readonly connectionId: number; readonly costs: Pick<Costs, 'depe
  */
 export async function withNetworks(db: Db, jobs: Jobs, { connectionId, costs }: Priced): Promise<Jobs> {
   const depends = (job: Job | undefined): job is Job =>
-    job !== undefined && job.channel === 'SMS' && costs.dependsOnNetwork(connectionId, job.destination);
+    job !== undefined && !isRoutedBySender(job.channel) && costs.dependsOnNetwork(connectionId, job.destination);
   const numbers = new Set(jobs.flatMap((own) => own.filter(depends).map(({ destination }) => destination)));
   if (numbers.size === 0) return jobs;
   const known = new Map(

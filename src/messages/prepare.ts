@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
 import type { Actor } from '../core/actor.ts';
 import { mapInSlices } from '../core/background.ts';
-import { isSmsSender } from '../core/channels.ts';
+import { chargedUnits, isRich, isRoutedBySender, isSmsSender } from '../core/channels.ts';
 import type { Db } from '../core/db/query.ts';
 import { newId, newSingleId } from '../core/ids.ts';
 import { DEFAULT_NUMBER_RULES, type NumberRules } from '../core/phone.ts';
@@ -81,7 +81,8 @@ const STEPS: readonly (readonly [name: string, step: Step])[] = [
     (work) => {
       const { draft, accountId, tables, destination } = work;
       const { sender } = draft;
-      if (draft.channel !== 'SMS') return tables.maySend(accountId, draft.channel, sender) ? null : 'foreign_sender';
+      if (isRoutedBySender(draft.channel))
+        return tables.maySend(accountId, draft.channel, sender) ? null : 'foreign_sender';
       if (sender !== '' && !isSender(sender)) return 'bad_sender';
       // Without a valid number, as in a preview, no rule of a country applies.
       if (destination === '') return null;
@@ -95,7 +96,7 @@ const STEPS: readonly (readonly [name: string, step: Step])[] = [
     'parts',
     (work) => {
       const { body, binary } = work.draft;
-      if (work.draft.channel !== 'SMS') return contentFault(work.draft);
+      if (isRich(work.draft.channel)) return contentFault(work.draft);
       if (binary) return binary.udh.length + binary.data.length > MAX_BINARY_BYTES ? 'binary_too_long' : null;
       if (body === '') return 'empty_body';
       if (body.includes('\0')) return 'bad_body';
@@ -258,13 +259,12 @@ export function examine(by: Examiner, draft: Draft, tables: Lookups, isOptedOut:
   });
   const { destination, parts, priceMicros } = work;
   const priced = destination !== '' && !refusals.includes('no_price');
-  const units = draft.channel === 'SMS' ? parts : 1;
   return {
     refusals,
     destination: destination || null,
     parts,
     priceMicros: priced ? priceMicros : null,
-    unitMicros: priced ? priceMicros / units : null,
+    unitMicros: priced ? priceMicros / chargedUnits(draft.channel, parts) : null,
   };
 }
 
@@ -316,7 +316,7 @@ export async function findNetworks(
   const { networks } = tables;
   if (!networks.isNeeded()) return NO_NETWORK;
   const examined = await mapInSlices(drafts, (draft) =>
-    draft.channel === 'SMS' && !draft.simulation ? routable(actor, draft, tables, known) : null,
+    !isRoutedBySender(draft.channel) && !draft.simulation ? routable(actor, draft, tables, known) : null,
   );
   const messages = examined.filter((each) => each !== null);
   const { accountId } = actor;
@@ -361,7 +361,7 @@ export function createKnownSenders({ pool, tables: { senderRules } }: SendersDep
     const { accountId, numberRules = DEFAULT_NUMBER_RULES } = by;
     return find(
       drafts.flatMap((draft) => {
-        const read = draft.channel === 'SMS' ? readDestination(draft, numberRules) : null;
+        const read = isRoutedBySender(draft.channel) ? null : readDestination(draft, numberRules);
         return read === null || 'fault' in read ? [] : [{ accountId, destination: read.e164, sender: draft.sender }];
       }),
     );

@@ -1,3 +1,4 @@
+import { isRoutedBySender } from '../core/channels.ts';
 import type { Pool } from 'pg';
 import { every, type Task } from '../core/background.ts';
 import { bigint, insertRows, text, timestamptz, uuid } from '../core/db/columns.ts';
@@ -64,7 +65,11 @@ export function createSampler(now: () => Date = () => new Date()): Sampler {
 }
 
 const tells = ({ job, outcome }: Result): boolean =>
-  job !== null && job.channel === 'SMS' && job.wantReceipt && job.refusal === undefined && outcome.kind !== 'retry';
+  job !== null &&
+  !isRoutedBySender(job.channel) &&
+  job.wantReceipt &&
+  job.refusal === undefined &&
+  outcome.kind !== 'retry';
 
 /**
  * Delay from the carrier's response until a message is judged: most receipts come within seconds, and a later one is of

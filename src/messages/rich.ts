@@ -1,3 +1,4 @@
+import type { RichChannel } from '../core/channels.ts';
 import type { Static } from 'typebox';
 import { bareAgentId } from '../channels/rcs/settings.ts';
 import type { Db } from '../core/db/query.ts';
@@ -180,7 +181,7 @@ async function readHops(
   db: Db,
   account: { readonly accountId: number },
   { fallbackRcs, fallbackSms, fallback = {} }: FallbackInput,
-  first: 'WHATSAPP' | 'RCS',
+  first: RichChannel,
 ): Promise<Hop[]> {
   const after: Readonly<Record<string, number | undefined>> = fallback.after ?? {};
   const when = (before: string) => ({

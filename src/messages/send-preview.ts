@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import { type Static, Type } from 'typebox';
 import { bareAgentId } from '../channels/rcs/settings.ts';
 import type { Actor } from '../core/actor.ts';
-import { CHANNELS } from '../core/channels.ts';
+import { CHANNEL, CHANNELS } from '../core/channels.ts';
 import type { Db } from '../core/db/query.ts';
 import { tenant } from '../core/db/transaction.ts';
 import { AppError, type FieldError } from '../core/errors.ts';
@@ -235,7 +235,7 @@ function problemsOf(input: PreviewIn, refusals: readonly Refusal[]): FieldError[
 const MAX_UNSUPPORTED = 50;
 
 function measure({ channel, body }: Draft, { parts }: Examined) {
-  if (channel !== 'SMS')
+  if (!CHANNEL[channel].parts)
     return { encoding: null, characters: body.length, parts, perPart: null, remaining: null, unsupported: [] };
   const { alphabet, units, parts: needed } = countParts(body);
   const encoding = alphabet === 'gsm7' ? ('GSM-7' as const) : ('UCS-2' as const);

@@ -1,3 +1,4 @@
+import { isRich } from '../core/channels.ts';
 import type { Receipt, ReceiptState } from '../channels/carrier.ts';
 import type { Db } from '../core/db/query.ts';
 import { boundsOf } from '../core/ids.ts';
@@ -138,7 +139,7 @@ const toCampaignEnd = ({ accountId, messageId, outcome, job }: Result): Campaign
 
 /** Returns the key of a rejected single send on a channel that may have a fallback. */
 const toFallbackKey = ({ accountId, messageId, outcome, job }: Result): Key[] =>
-  outcome.kind === 'refused' && job && job.channel !== 'SMS' && job.campaignId === null
+  outcome.kind === 'refused' && job && isRich(job.channel) && job.campaignId === null
     ? [{ accountId, id: messageId }]
     : [];
 

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import type { Channel } from '../core/channels.ts';
+import { CHANNEL, type Channel } from '../core/channels.ts';
 import { as, columns, type Db, many, maybeOne, plainArray, type RowOf, sql, textArray } from '../core/db/query.ts';
 import { isUuid, timeOfId } from '../core/ids.ts';
 import { describeStatus, isFinal, nameOfStatus, STATUS, STATUS_NAMES, type StatusName } from '../core/message-state.ts';
@@ -188,8 +188,8 @@ export async function findRecord(
  * (specification).
  */
 export function statusOf({ status, channel }: MessageRecord): StatusName {
-  if (status !== null && (status !== STATUS.ACCEPTED || channel === 'SMS')) return nameOfStatus(status);
-  return channel === 'SMS' ? 'ACCEPTED' : 'UNKNOWN';
+  if (status !== null && (status !== STATUS.ACCEPTED || CHANNEL[channel].showsAccepted)) return nameOfStatus(status);
+  return CHANNEL[channel].showsAccepted ? 'ACCEPTED' : 'UNKNOWN';
 }
 
 /** Returns the status of a message in the specification's form, as this caller may see it. */

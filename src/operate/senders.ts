@@ -8,7 +8,7 @@ import {
   operatorNameOf,
   searchField,
 } from '../accounts/operator-fields.ts';
-import type { Channel } from '../core/channels.ts';
+import type { Channel, RichChannel, SenderChannel } from '../core/channels.ts';
 import { as, columns, containsPattern, type Db, many, maybeOne, one, type RowOf, sql } from '../core/db/query.ts';
 import { transaction } from '../core/db/transaction.ts';
 import { AppError, invalidFields } from '../core/errors.ts';
@@ -18,7 +18,6 @@ import { idempotentGlobal } from '../core/http/idempotency.ts';
 import { instant, orNull } from '../core/schema.ts';
 import { assignNumber, removeNumber } from '../messages/inbound-store.ts';
 import { connectionNamed } from '../routing/connection-store.ts';
-import type { SenderChannel } from '../routing/kind.ts';
 import { assignSenderIn, registerAgent, removeSender, senderChannelOf } from '../templates/assignments.ts';
 import { requireAccount } from './accounts.ts';
 
@@ -168,7 +167,7 @@ async function findLink(tx: Db, name: string): Promise<{ connectionId: number; c
 
 const SENDER = columns({
   id: as<number>('s.id'),
-  channel: as<'RCS' | 'WHATSAPP'>('s.channel'),
+  channel: as<SenderChannel>('s.channel'),
   /** Null for an agent that was requested and is not registered yet. */
   identity: as<string | null>('s.identity'),
   name: as<string>('s.name'),
@@ -238,7 +237,7 @@ async function countNumbers(db: Db, filter: { readonly connection: string | null
 
 const TEMPLATE = columns({
   id: as<string>('t.id'),
-  channel: as<'RCS' | 'WHATSAPP'>('t.channel'),
+  channel: as<RichChannel>('t.channel'),
   name: as<string>('t.name'),
   language: as<string>('t.language'),
   category: as<string>('t.category'),

@@ -1,3 +1,4 @@
+import { isRoutedBySender } from '../core/channels.ts';
 import { readFile } from 'node:fs/promises';
 import { type Command, Option } from 'commander';
 import { operatorName } from '../accounts/audit.ts';
@@ -16,7 +17,7 @@ import {
   type NewConnection,
   removeConnection,
 } from './connections.ts';
-import { isRoutedBySender, type SecretField, type SecretFields, type SettingField, type SetupStep } from './kind.ts';
+import { type SecretField, type SecretFields, type SettingField, type SetupStep } from './kind.ts';
 import { CONNECTION_KINDS, type ConnectionKind, kindOf } from './kinds.ts';
 import { type ProbeResult, probeStored } from './supervise.ts';
 

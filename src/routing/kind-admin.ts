@@ -1,9 +1,9 @@
+import { CHANNEL } from '../core/channels.ts';
 import { type Static, Type } from 'typebox';
 import { OPERATOR_PATH } from '../accounts/operator-fields.ts';
 import type { App } from '../core/http/app.ts';
 import { requireOperator } from '../core/http/auth.ts';
 import { channelName, orNull } from '../core/schema.ts';
-import { ROUTED_BY } from './kind.ts';
 import { CONNECTION_KINDS, type ConnectionKind, kindOf } from './kinds.ts';
 
 export const KindName = Type.Enum([...CONNECTION_KINDS], { type: 'string' });
@@ -82,7 +82,7 @@ export const traitsOf = ({
   setup,
 }: Pick<ReturnType<typeof kindOf>, 'channel' | 'createTemplateClient' | 'setup'>) => ({
   channel,
-  routedBy: ROUTED_BY[channel],
+  routedBy: CHANNEL[channel].routedBy,
   syncsTemplates: createTemplateClient !== null,
   hasSetup: setup !== null,
 });

@@ -88,17 +88,6 @@ export type CarrierContext = {
   readonly guard: Guard;
 };
 
-/** Ways to find the connection of a message: by the prefix of its destination (routes), or by its sender. */
-export const ROUTED_BY = { SMS: 'prefix', RCS: 'sender', WHATSAPP: 'sender' } as const satisfies Readonly<
-  Record<Channel, 'prefix' | 'sender'>
->;
-
-/** A channel whose messages find their connection by their sender, which the network knows by an id. */
-export type SenderChannel = { [C in Channel]: (typeof ROUTED_BY)[C] extends 'sender' ? C : never }[Channel];
-
-/** Returns true if messages of this channel find their connection by their sender. */
-export const isRoutedBySender = (channel: Channel): channel is SenderChannel => ROUTED_BY[channel] === 'sender';
-
 /** A request that a carrier sent to our callback URL. */
 export type CallbackRequest = {
   readonly method: 'GET' | 'POST';

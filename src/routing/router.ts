@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import type { Channel } from '../core/channels.ts';
+import { type Channel, isRoutedBySender } from '../core/channels.ts';
 import { callingCodeOf, type PrefixTable, prefixTable } from '../core/phone.ts';
 import {
   type Asked,
@@ -17,7 +17,6 @@ import {
   type Way,
 } from './choice.ts';
 import { type Costs, createCostList, NO_COSTS } from './costs.ts';
-import { isRoutedBySender } from './kind.ts';
 import { listPolicies, type Policy } from './policies.ts';
 import { type ConditionName, listRoutes, type Route, type Traffic } from './routes.ts';
 import { listRegisteredSenders } from './senders.ts';

@@ -1,3 +1,4 @@
+import type { SenderChannel } from '../core/channels.ts';
 import { beforeAll, beforeEach, expect, test } from 'vitest';
 import { commandsOn } from '../../test/support/command.ts';
 import { testDatabase } from '../../test/support/database.ts';
@@ -11,7 +12,6 @@ import { insertTemplate } from '../templates/store.ts';
 import { registerConnectionCommands } from './connection-commands.ts';
 import { countUses, insertConnection } from './connection-store.ts';
 import { removeConnection } from './connections.ts';
-import type { SenderChannel } from './kind.ts';
 import * as db from './senders.ts';
 
 const database = testDatabase();

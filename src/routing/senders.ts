@@ -1,3 +1,4 @@
+import type { SenderChannel } from '../core/channels.ts';
 import { type Static, Type } from 'typebox';
 import { recordAudit } from '../accounts/audit.ts';
 import type { Actor } from '../core/actor.ts';
@@ -17,7 +18,6 @@ import {
 import { requireScope } from '../core/http/auth.ts';
 import { idempotentTx } from '../core/http/idempotency.ts';
 import { orNull } from '../core/schema.ts';
-import type { SenderChannel } from './kind.ts';
 
 const Text = (maxLength: number, description: string) => Type.String({ minLength: 1, maxLength, description });
 const Url = (description: string) =>

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { bitOf, type Channel } from '../core/channels.ts';
+import { bitOf, CHANNEL, type Channel } from '../core/channels.ts';
 import { type Db, join, many, maybeOne, one, type Sql, sql } from '../core/db/query.ts';
 import { type FieldError, invalidFields } from '../core/errors.ts';
 import { firstIdAt, timeOfId } from '../core/ids.ts';
@@ -321,8 +321,8 @@ export function idRangeOf(from: Date, to: Date): Range {
  * messages without a state count too. Returns null when nothing has this status.
  */
 function codesShownAs(channel: Channel, status: StatusName): { codes: number[]; queued: boolean } | null {
-  const onSms = channel === 'SMS';
-  if (status === 'ACCEPTED') return onSms ? { codes: [STATUS.ACCEPTED], queued: true } : null;
-  if (status === 'UNKNOWN' && !onSms) return { codes: [STATUS.UNKNOWN, STATUS.ACCEPTED], queued: true };
+  const { showsAccepted } = CHANNEL[channel];
+  if (status === 'ACCEPTED') return showsAccepted ? { codes: [STATUS.ACCEPTED], queued: true } : null;
+  if (status === 'UNKNOWN' && !showsAccepted) return { codes: [STATUS.UNKNOWN, STATUS.ACCEPTED], queued: true };
   return { codes: [STATUS[status]], queued: false };
 }

@@ -1,3 +1,4 @@
+import { isRoutedBySender, type SenderChannel } from '../core/channels.ts';
 import { type Command, Option } from 'commander';
 import type { Pool } from 'pg';
 import { findAccount } from '../accounts/accounts.ts';
@@ -8,7 +9,6 @@ import type { Db } from '../core/db/query.ts';
 import { transaction } from '../core/db/transaction.ts';
 import { AppError, invalidFields } from '../core/errors.ts';
 import { findConnection, notifyRoutingChange } from '../routing/connection-store.ts';
-import { isRoutedBySender, type SenderChannel } from '../routing/kind.ts';
 import { type ConnectionKind, kindOf } from '../routing/kinds.ts';
 import * as db from '../routing/senders.ts';
 import { listSenders } from '../routing/senders.ts';

@@ -1,8 +1,8 @@
+import type { RichChannel, SenderChannel } from '../core/channels.ts';
 import type { Content, TrafficType } from '../channels/carrier.ts';
 import { getList, getText, type OwnFile } from '../channels/settings.ts';
 import { type FieldError, invalidFields } from '../core/errors.ts';
 import { fillPlaceholders, placeholderNames, valuesIn } from '../core/schema.ts';
-import type { SenderChannel } from '../routing/kind.ts';
 
 export type TemplateChannel = SenderChannel;
 
@@ -47,7 +47,7 @@ type Placeholder = {
 export type TemplateContent = {
   /** The id of the template (src/network/templates). */
   readonly template: string;
-  readonly channel: 'RCS' | 'WHATSAPP';
+  readonly channel: RichChannel;
   readonly values: Readonly<Record<string, string>>;
   /** RCS: overrides that of the template. */
   readonly trafficType?: TrafficType;

@@ -1,3 +1,4 @@
+import type { RichChannel } from '../core/channels.ts';
 import { buffer } from 'node:stream/consumers';
 import type { Pool } from 'pg';
 import { getMember, getText } from '../channels/settings.ts';
@@ -112,7 +113,7 @@ export async function syncNamed(deps: ChangeDeps, name: string): Promise<Synced>
 type NetworkDeps = { readonly pool: Pool; readonly secretKey: SecretKey };
 
 /** The key of a template: its channel and its id. */
-export type TemplateKey = { readonly channel: 'RCS' | 'WHATSAPP'; readonly id: string };
+export type TemplateKey = { readonly channel: RichChannel; readonly id: string };
 
 /**
  * Called inside the transaction that changes or removes templates, with the keys of all of them. The application passes

@@ -1,5 +1,5 @@
 import { type Static, type TObject, Type } from 'typebox';
-import type { Channel } from '../core/channels.ts';
+import { CHANNEL, type Channel, isRich, isRoutedBySender } from '../core/channels.ts';
 import { bigint, rowsOf, uuid } from '../core/db/columns.ts';
 import { as, columns, type Db, many, type RowOf, sql } from '../core/db/query.ts';
 import { boundsOf } from '../core/ids.ts';
@@ -182,7 +182,7 @@ export function describeEvents() {
 function toDelivery(event: EventData, facts: SentFacts): Static<typeof DeliveryEvent> | null {
   const { channel, destination } = facts;
   const name = statusOf(event);
-  if (name === 'ACCEPTED' && channel !== 'SMS') return null;
+  if (name === 'ACCEPTED' && !CHANNEL[channel].showsAccepted) return null;
   return {
     eventType: 'DELIVERY',
     messageId: event.messageId,
@@ -212,7 +212,7 @@ function toStatus(event: EventData, facts: SentFacts): Static<typeof StatusEvent
 /** No carrier of SMS reports that a message was read. */
 function toRead(event: EventData, facts: SentFacts): Static<typeof ReadEvent> | null {
   const { destination, channel } = facts;
-  if (channel === 'SMS') return null;
+  if (!isRich(channel)) return null;
   return {
     eventType: 'READ',
     messageId: event.messageId,
@@ -259,7 +259,7 @@ const withPlus = (address: string): string => (/^[1-9]\d{6,14}$/.test(address) ?
 
 /** Returns the account's number if known, and otherwise the id that the network has for it. */
 const receiverOf = ({ channel, destination, ownNumber }: ReceivedFacts): string => {
-  if (channel === 'SMS') return withPlus(destination);
+  if (!isRoutedBySender(channel)) return withPlus(destination);
   return ownNumber === null ? destination : withPlus(ownNumber);
 };
 
