@@ -1,12 +1,12 @@
-import packageJson from '../../package.json' with { type: 'json' };
-import { SETTING_NAMES } from '../../src/core/config.ts';
-import { findManifestFaults, type Manifest } from '../../test/support/deployment/manifests.ts';
-import { configOf, isCommand, isRoute } from '../../test/support/deployment/program.ts';
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
+import packageJson from '../../package.json' with { type: 'json' };
+import { SETTING_NAMES } from '../../src/core/config.ts';
+import { findManifestFaults, type Manifest } from '../../test/support/deployment/manifests.ts';
+import { configOf, isCommand, isRoute } from '../../test/support/deployment/program.ts';
 
 // The chart is rendered by the real Helm, where it is installed; .ci/run says how it is had.
 

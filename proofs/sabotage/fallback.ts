@@ -2,8 +2,8 @@ import { sabotage } from './replace.ts';
 
 const file = 'src/campaigns/fallback.ts';
 sabotage([
-  { file, find: "channel === 'RCS' && connectionId !== null", put: 'connectionId === 0' },
-  { file, find: "(channel === 'RCS' ? [] : [id])", put: "(channel === '' ? [] : [id])" },
+  { file, find: 'CHANNEL[channel].revocable && connectionId !== null', put: 'connectionId === 0' },
+  { file, find: '(CHANNEL[channel].revocable ? [] : [id])', put: '[id]' },
   {
     file,
     find: 'restMs({ from: createdAt, submittedAt },',

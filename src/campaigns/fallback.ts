@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import { bitOf, CHANNEL } from '../core/channels.ts';
+import { CHANNEL, toBits } from '../core/channels.ts';
 import { boundsOf } from '../core/ids.ts';
 import { isFinal, nameOfStatus, STATUS } from '../core/message-state.ts';
 import { CANCELLED } from '../messages/cancellation.ts';
@@ -68,7 +68,7 @@ function allowsFallback({ errorCode }: MessageFact, status: number, { fallback }
 function channelsAfter({ sendingMode }: RunningCampaign, channel: string): number {
   const chain = chainOf(sendingMode);
   const at = chain.findIndex((name) => name === channel);
-  return at < 0 ? 0 : chain.slice(at + 1).reduce((bits, next) => bits | bitOf(next), 0);
+  return at < 0 ? 0 : toBits(chain.slice(at + 1));
 }
 
 /** A row holds the final states of one transaction: up to a thousand. */

@@ -1,7 +1,7 @@
-import { isRoutedBySender, type RichChannel } from '../core/channels.ts';
 import type { Pool } from 'pg';
 import { type Author, operatorAuthor, recordAudit } from '../accounts/audit.ts';
 import type { Actor } from '../core/actor.ts';
+import { isRoutedBySender, type RichChannel } from '../core/channels.ts';
 import { type Db, exec, many, maybeOne, plainArray, type Sql, sql } from '../core/db/query.ts';
 import { setStatementTimeoutMinutes, transaction } from '../core/db/transaction.ts';
 import { AppError, type FieldError, invalidFields } from '../core/errors.ts';

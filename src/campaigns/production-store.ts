@@ -1,5 +1,5 @@
-import type { RichChannel } from '../core/channels.ts';
 import { listFields } from '../contacts/fields.ts';
+import type { RichChannel } from '../core/channels.ts';
 import {
   bigint,
   endsOf,
@@ -26,6 +26,7 @@ import {
   type Sql,
   sql,
 } from '../core/db/query.ts';
+import { bitSql } from '../messages/store.ts';
 import { listTemplateVariables } from '../templates/store.ts';
 import { chainOf } from './audience.ts';
 import type { Job, Step } from './run.ts';
@@ -156,7 +157,7 @@ export const recipientsByNumberSql = (
 
 /** An expression: the bits of the channels from which a number has opted out. */
 const optedOutChannelsSql = (accountId: number): Sql => sql`coalesce((
-  SELECT bit_or(CASE o.channel WHEN 'SMS' THEN 1 WHEN 'RCS' THEN 2 ELSE 4 END) FROM opt_out o
+  SELECT bit_or(${bitSql(sql`o.channel`)}) FROM opt_out o
   WHERE o.account_id = ${accountId} AND o.phone_number = r.destination COLLATE "default"), 0)`;
 
 /**

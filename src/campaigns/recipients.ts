@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox';
 import type { Author } from '../accounts/audit.ts';
 import { findBook } from '../contacts/limits.ts';
 import type { Actor } from '../core/actor.ts';
-import { bitOf, type Channel } from '../core/channels.ts';
+import { CHANNEL, CHANNELS, type Channel, toBits } from '../core/channels.ts';
 import { as, columns, type Db, join, many, one, plainArray, type RowOf, type Sql, sql } from '../core/db/query.ts';
 import { setStatementTimeoutMinutes } from '../core/db/transaction.ts';
 import { AppError, invalidFields } from '../core/errors.ts';
@@ -12,6 +12,7 @@ import { DEFAULT_NUMBER_RULES } from '../core/phone.ts';
 import { channelName, orNull } from '../core/schema.ts';
 import { DAY_MS } from '../core/time.ts';
 import { NOT_TRIED } from '../messages/fallback-store.ts';
+import { showsAccepted } from '../messages/status.ts';
 import { isCombined, type Plan, type RecipientRange, recipientsSql } from './audience.ts';
 import { createCampaign, listUnreadable, loadPlan } from './create.ts';
 import { CampaignIn } from './schema.ts';
@@ -369,20 +370,22 @@ const byStatus = (of: RecipientsOf, status: number, limited: Sql): Sql => sql`
   JOIN campaign_recipient r ON r.account_id = ${of.accountId} AND r.campaign_id = ${of.campaignId}
     AND r.country = hit.country AND r.destination = m.destination`;
 
+const SHOWN_AS_ACCEPTED = toBits(CHANNELS.filter((channel) => CHANNEL[channel].showsAccepted));
+
 /** Messages of the first channel by their status. Within a batch they are in the order of their numbers. */
 const firstMessages = (of: RecipientsOf, status: number): Sql => sql`
   SELECT b.country, u.id FROM campaign_batch b CROSS JOIN unnest(b.message_ids) WITH ORDINALITY AS u (id, n)
   LEFT JOIN message_state s ON s.account_id = ${of.accountId} AND s.id = u.id AND ${within(of, sql`s`)}
   WHERE b.account_id = ${of.accountId} AND b.campaign_id = ${of.campaignId} AND b.hop = 0
-    AND ${statusOf(sql`b.channel = ${bitOf('SMS')}`)} = ${status}`;
+    AND ${statusOf(sql`b.channel & ${SHOWN_AS_ACCEPTED} <> 0`)} = ${status}`;
 
 const within = ({ firstId, endId }: RecipientsOf, alias: Sql): Sql =>
   sql`${alias}.id >= ${firstId}::uuid AND ${alias}.id < ${endId}::uuid`;
 
 /** Returns the status of a message with state `s`, as the specification defines it. */
-const statusOf = (isSms: Sql): Sql => sql`CASE WHEN s.status <> ${STATUS.ACCEPTED} THEN s.status
-  WHEN ${isSms} THEN ${STATUS.ACCEPTED} ELSE ${STATUS.UNKNOWN} END`;
-const STATUS_OF_M = statusOf(sql`m.channel = 'SMS'`);
+const statusOf = (accepted: Sql): Sql => sql`CASE WHEN s.status <> ${STATUS.ACCEPTED} THEN s.status
+  WHEN ${accepted} THEN ${STATUS.ACCEPTED} ELSE ${STATUS.UNKNOWN} END`;
+const STATUS_OF_M = statusOf(showsAccepted(sql`m.channel`));
 
 /** The table `attempt`: for each number of `page` its messages (`attempts`) and the `status` of the last one. */
 function attempts(of: RecipientsOf, ofPage: boolean): Sql {

@@ -1,5 +1,5 @@
 import type { Static } from 'typebox';
-import { bitOf, CHANNEL, CHANNELS, type Channel } from '../core/channels.ts';
+import { CHANNEL, CHANNELS, type Channel, toBits } from '../core/channels.ts';
 import type { Db } from '../core/db/query.ts';
 import { type FieldError, invalidFields } from '../core/errors.ts';
 import { readIds } from '../core/ids.ts';
@@ -56,6 +56,7 @@ type FilterQuery = {
 export function readFilter(accountId: number, query: FilterQuery, reading: ReadContext): ContactFilter {
   const { gender, isValid, isTest, lastContactType, lastCampaignType, listIds } = query;
   const { values, faults } = readFilterValues(query, reading);
+  const supported = toChannelNames(query.communicationSupported);
   const all = [...unknownDays(query), ...faults];
   if (all.length > 0) throw invalidFields(all);
   return {
@@ -66,7 +67,7 @@ export function readFilter(accountId: number, query: FilterQuery, reading: ReadC
     lastContactType,
     lastCampaignType: lastCampaignType?.toUpperCase(),
     search: toSearch(query.search),
-    channels: toBits(query.communicationSupported),
+    channels: supported && toBits(supported),
     optedOut: toChannelNames(query.optedOut),
     createdFrom: toInstant(query.createdFrom),
     createdTo: toInstant(query.createdTo),
@@ -90,9 +91,6 @@ function toSearch(text: string | undefined): string | undefined {
 
 const toChannelNames = (channels: string | undefined): Channel[] | undefined =>
   channels === undefined ? undefined : CHANNELS.filter((channel) => channels.split(',').includes(channel));
-
-const toBits = (channels: string | undefined): number | undefined =>
-  toChannelNames(channels)?.reduce((bits, channel) => bits | bitOf(channel), 0);
 
 const toInstant = (text: string | undefined): Date | undefined =>
   text === undefined ? undefined : (parseInstant(text) ?? undefined);
@@ -213,7 +211,7 @@ async function totalOfLists(db: Db, filter: ContactFilter): Promise<number> {
 export function channelsOf(phone: PhoneDetails | null): number {
   if (!phone?.isValid) return 0;
   const { type } = phone;
-  return bitsOf(CHANNELS.filter((channel) => type === null || CHANNEL[channel].reaches.some((one) => one === type)));
+  return toBits(CHANNELS.filter((channel) => type === null || CHANNEL[channel].reaches.some((one) => one === type)));
 }
 
 /** Context for reading contacts of an account: its number rules and its custom fields. */
@@ -295,13 +293,11 @@ function validityFaults(
  * nothing.
  */
 function readAllowed(channels: readonly Channel[] | undefined, current: ContactRow | null): number {
-  const before = current?.allowedChannels ?? bitsOf(CHANNELS);
+  const before = current?.allowedChannels ?? toBits(CHANNELS);
   if (channels === undefined) return before;
-  const given = bitsOf(channels);
+  const given = toBits(channels);
   return current && given === (current.channels & before) ? before : given;
 }
-
-const bitsOf = (channels: readonly Channel[]): number => channels.reduce((bits, channel) => bits | bitOf(channel), 0);
 
 type OtherFields = { readonly email: string | null; readonly optedOut: readonly string[] };
 

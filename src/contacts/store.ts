@@ -1,4 +1,4 @@
-import { bitOf, CHANNELS, type Channel } from '../core/channels.ts';
+import { CHANNELS, type Channel, toBits } from '../core/channels.ts';
 import { bigint, boolean, input, insertRows, json, rowsOf, smallint, text, timestamptz } from '../core/db/columns.ts';
 import {
   as,
@@ -101,7 +101,7 @@ export type NewContact = {
   readonly customFields: StoredValues;
 };
 
-const ALL_CHANNELS = CHANNELS.reduce((bits, channel) => bits | bitOf(channel), 0);
+const ALL_CHANNELS = toBits(CHANNELS);
 
 const WRITTEN_CONTACT = columns({
   id: as<number>('c.id'),

@@ -2,7 +2,7 @@ import { isIPv4, isIPv6 } from 'node:net';
 import type { Platform } from './channels.ts';
 import { StartupError } from './db/startup-error.ts';
 import { trimCharacterEnd } from './schema.ts';
-import { type Setting, SETTINGS, type SettingTree } from './settings.ts';
+import { SETTINGS, type Setting, type SettingTree } from './settings.ts';
 
 /** The validated settings. The rest of the program reads its settings only from here. */
 export type Config = Readonly<ReturnType<typeof combine>>;

@@ -5,6 +5,7 @@ import { bitOf, CHANNELS, type Channel } from '../core/channels.ts';
 import { E164, FORMULA_START, SEPARATOR_FIRST } from '../core/csv.ts';
 import { type Db, join, one, plainArray, raw, type Sql, sql, timeOf } from '../core/db/query.ts';
 import { describeStatus, nameOfStatus, STATUS, type StatusName } from '../core/message-state.ts';
+import { showsAccepted } from '../messages/status.ts';
 import { idRangeOf } from '../stats/history.ts';
 import type { ExportFormat, ExportRequest, ReportFilters } from './store.ts';
 
@@ -85,7 +86,7 @@ type MessageFilter = {
 };
 
 /** The status code that clients see (messaging/tracking/status.ts). A message without a state is queued. */
-const CODE = sql`CASE WHEN m.channel = 'SMS' THEN coalesce(s.status, ${STATUS.ACCEPTED})
+const CODE = sql`CASE WHEN ${showsAccepted(sql`m.channel`)} THEN coalesce(s.status, ${STATUS.ACCEPTED})
   ELSE coalesce(nullif(s.status, ${STATUS.ACCEPTED}), ${STATUS.UNKNOWN}) END`;
 
 /** The names of the status codes from 0 to the highest, by code. */

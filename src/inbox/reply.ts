@@ -1,7 +1,7 @@
-import { CHANNEL, isRich } from '../core/channels.ts';
 import type { Pool } from 'pg';
 import { refuseOutsidePlan } from '../accounts/accounts.ts';
 import type { Actor } from '../core/actor.ts';
+import { CHANNEL, isRich } from '../core/channels.ts';
 import type { Db } from '../core/db/query.ts';
 import { tenant } from '../core/db/transaction.ts';
 import { AppError, invalidFields } from '../core/errors.ts';

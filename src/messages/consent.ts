@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander';
 import { findAccount, updateHasOptOuts } from '../accounts/accounts.ts';
 import { type Author, operatorAuthor, recordAudit } from '../accounts/audit.ts';
 import type { Actor } from '../core/actor.ts';
-import { CHANNEL, type Channel, CHANNELS } from '../core/channels.ts';
+import { CHANNEL, CHANNELS, type Channel } from '../core/channels.ts';
 import { type CommandContext, table } from '../core/cli.ts';
 import { bigint, insertRows, rowsOf, text } from '../core/db/columns.ts';
 import { as, columns, type Db, many, type RowOf, sql } from '../core/db/query.ts';

@@ -1,4 +1,4 @@
-import { bitOf, CHANNEL, type Channel, CHANNELS, chargedUnits, isRich, toBits } from '../core/channels.ts';
+import { bitOf, CHANNEL, CHANNELS, type Channel, chargedUnits, isRich, toBits } from '../core/channels.ts';
 import { bigint, rowsOf, text, uuid } from '../core/db/columns.ts';
 import { type Db, exec, sql, timeOf } from '../core/db/query.ts';
 import { boundsOf } from '../core/ids.ts';

@@ -1,7 +1,6 @@
 import type { Pool } from 'pg';
 import { isServedHere } from '../accounts/accounts.ts';
 import { type Task, untilIdle, whenDue } from '../core/background.ts';
-import { bitOf } from '../core/channels.ts';
 import { bigint, input, insertRows, text, timestamptz } from '../core/db/columns.ts';
 import {
   as,
@@ -23,7 +22,7 @@ import { MINUTE_MS, SECOND_MS } from '../core/time.ts';
 import { withdrawMessages } from '../dispatch/commit.ts';
 import { endMessages } from './end.ts';
 import { deadlineOf, GIVE_UP_AFTER_MS } from './load.ts';
-import { EXPIRED_BY_US, messagesByKey, type StateMove } from './store.ts';
+import { bitSql, EXPIRED_BY_US, messagesByKey, type StateMove } from './store.ts';
 
 type Accepted = {
   readonly accountId: number;
@@ -325,8 +324,7 @@ export async function insertOpenStates(db: Db, keys: readonly Key[]): Promise<vo
     db,
     sql`INSERT INTO message_state (account_id, id, status, attempts, updated_at, credit_held, channel, campaign_id)
         SELECT u.account_id, u.id, ${constant(STATUS.ACCEPTED)}, 0, now(), true,
-               CASE m.channel WHEN 'RCS' THEN ${bitOf('RCS')}::int WHEN 'WHATSAPP' THEN ${bitOf('WHATSAPP')}::int
-                              ELSE ${bitOf('SMS')}::int END, m.campaign_id
+               ${bitSql(sql`m.channel`)}, m.campaign_id
         FROM ${messagesByKey(keys)}
         ORDER BY u.account_id, u.id
         ON CONFLICT (account_id, id) DO NOTHING`,

@@ -1,6 +1,6 @@
-import { CHANNEL } from '../core/channels.ts';
 import type { Pool } from 'pg';
 import { always, type Task, whenDue } from '../core/background.ts';
+import { CHANNEL } from '../core/channels.ts';
 import type { Db } from '../core/db/query.ts';
 import { transaction } from '../core/db/transaction.ts';
 import { newId, timeOfId } from '../core/ids.ts';

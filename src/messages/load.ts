@@ -1,7 +1,7 @@
-import { isRoutedBySender } from '../core/channels.ts';
 import { LRUCache } from 'lru-cache';
 import type { Pool } from 'pg';
 import type { Outcome } from '../channels/carrier.ts';
+import { isRoutedBySender } from '../core/channels.ts';
 import type { Db } from '../core/db/query.ts';
 import { boundsOf, timeOfId } from '../core/ids.ts';
 import type { Storage } from '../core/storage.ts';

@@ -1,6 +1,6 @@
-import { isRoutedBySender } from '../core/channels.ts';
 import type { Pool } from 'pg';
 import { every, type Task } from '../core/background.ts';
+import { isRoutedBySender } from '../core/channels.ts';
 import { bigint, insertRows, text, timestamptz, uuid } from '../core/db/columns.ts';
 import { constant, type Db, exec, one, sql } from '../core/db/query.ts';
 import { STATUS } from '../core/message-state.ts';

@@ -1,6 +1,6 @@
-import type { RichChannel } from '../core/channels.ts';
 import type { Static } from 'typebox';
 import { bareAgentId } from '../channels/rcs/settings.ts';
+import type { RichChannel } from '../core/channels.ts';
 import type { Db } from '../core/db/query.ts';
 import { type FieldError, invalidFields } from '../core/errors.ts';
 import { isUserId } from '../core/phone.ts';

@@ -1,5 +1,5 @@
-import { isRich } from '../core/channels.ts';
 import type { Receipt, ReceiptState } from '../channels/carrier.ts';
+import { isRich } from '../core/channels.ts';
 import type { Db } from '../core/db/query.ts';
 import { boundsOf } from '../core/ids.ts';
 import { FAILURES_WORST_FIRST, isFinal, STATUS } from '../core/message-state.ts';

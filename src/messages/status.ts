@@ -1,6 +1,18 @@
 import { type Static, Type } from 'typebox';
-import { CHANNEL, type Channel } from '../core/channels.ts';
-import { as, columns, type Db, many, maybeOne, plainArray, type RowOf, sql, textArray } from '../core/db/query.ts';
+import { CHANNEL, CHANNELS, type Channel } from '../core/channels.ts';
+import {
+  as,
+  columns,
+  type Db,
+  many,
+  maybeOne,
+  plainArray,
+  type RowOf,
+  raw,
+  type Sql,
+  sql,
+  textArray,
+} from '../core/db/query.ts';
 import { isUuid, timeOfId } from '../core/ids.ts';
 import { describeStatus, isFinal, nameOfStatus, STATUS, STATUS_NAMES, type StatusName } from '../core/message-state.ts';
 import { type AmountReader, amountFor, shownAmount } from '../core/money.ts';
@@ -191,6 +203,12 @@ export function statusOf({ status, channel }: MessageRecord): StatusName {
   if (status !== null && (status !== STATUS.ACCEPTED || CHANNEL[channel].showsAccepted)) return nameOfStatus(status);
   return CHANNEL[channel].showsAccepted ? 'ACCEPTED' : 'UNKNOWN';
 }
+
+/** A condition, as in `statusOf`: messages in this column's channel are ACCEPTED until their final state. */
+export const showsAccepted = (channel: Sql): Sql => {
+  const names = CHANNELS.filter((one) => CHANNEL[one].showsAccepted);
+  return sql`${channel} IN (${raw(names.map((name) => `'${name}'`).join())})`;
+};
 
 /** Returns the status of a message in the specification's form, as this caller may see it. */
 export function toStatusRecord(record: MessageRecord, reader: AmountReader): StatusRecord {

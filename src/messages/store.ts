@@ -1,4 +1,4 @@
-import { bitOf, type Channel } from '../core/channels.ts';
+import { bitOf, CHANNELS, type Channel } from '../core/channels.ts';
 import {
   bigint,
   boolean,
@@ -34,6 +34,10 @@ const UNKNOWN = constant(STATUS.UNKNOWN);
 const DELIVERED = constant(STATUS.DELIVERED);
 const EXPIRED = constant(STATUS.EXPIRED);
 const SMS = constant(bitOf('SMS'));
+
+/** An expression: the bit of the channel whose name is in this column. */
+export const bitSql = (channel: Sql): Sql =>
+  sql`CASE ${channel} ${raw(CHANNELS.map((one) => `WHEN '${one}' THEN ${bitOf(one)}`).join(' '))} END`;
 
 /**
  * A message as its dispatcher loads it, in the order of the select list of `listQueuedMessages`. Every message passes

@@ -1,7 +1,7 @@
-import { isRoutedBySender } from '../core/channels.ts';
 import { readFile } from 'node:fs/promises';
 import { type Command, Option } from 'commander';
 import { operatorName } from '../accounts/audit.ts';
+import { isRoutedBySender } from '../core/channels.ts';
 import { addSecretOption, type CommandContext, type SecretFlag, type SecretReader, table } from '../core/cli.ts';
 import { transaction } from '../core/db/transaction.ts';
 import { invalidFields } from '../core/errors.ts';

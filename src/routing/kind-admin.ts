@@ -1,6 +1,6 @@
-import { CHANNEL } from '../core/channels.ts';
 import { type Static, Type } from 'typebox';
 import { OPERATOR_PATH } from '../accounts/operator-fields.ts';
+import { CHANNEL } from '../core/channels.ts';
 import type { App } from '../core/http/app.ts';
 import { requireOperator } from '../core/http/auth.ts';
 import { channelName, orNull } from '../core/schema.ts';

@@ -1,9 +1,9 @@
-import type { SenderChannel } from '../core/channels.ts';
 import { beforeAll, beforeEach, expect, test } from 'vitest';
 import { commandsOn } from '../../test/support/command.ts';
 import { testDatabase } from '../../test/support/database.ts';
 import { reset } from '../../test/support/reset.ts';
 import { listAuditEntries } from '../accounts/audit.ts';
+import type { SenderChannel } from '../core/channels.ts';
 import { sql } from '../core/db/query.ts';
 import { tenant } from '../core/db/transaction.ts';
 import { createAccount } from '../operate/account-commands.ts';

@@ -1,7 +1,7 @@
-import type { SenderChannel } from '../core/channels.ts';
 import { type Static, Type } from 'typebox';
 import { recordAudit } from '../accounts/audit.ts';
 import type { Actor } from '../core/actor.ts';
+import type { SenderChannel } from '../core/channels.ts';
 import { bigint, json, rowsOf, text } from '../core/db/columns.ts';
 import { as, columns, type Db, exec, many, maybeOne, one, type RowOf, sql } from '../core/db/query.ts';
 import { tenant } from '../core/db/transaction.ts';

@@ -10,7 +10,13 @@ import { isUuid, timeOfId } from '../core/ids.ts';
 import { STATUS, STATUS_NAMES, type StatusName } from '../core/message-state.ts';
 import { channelName, id, instant, orNull } from '../core/schema.ts';
 import { DAY_MS, instantField, MINUTE_MS } from '../core/time.ts';
-import { listRecordsById, type MessageRecord, StatusRecord, toStatusRecord } from '../messages/status.ts';
+import {
+  listRecordsById,
+  type MessageRecord,
+  StatusRecord,
+  showsAccepted,
+  toStatusRecord,
+} from '../messages/status.ts';
 import { createHistoryReader, idRangeOf, readTimes } from './history.ts';
 
 const RECENT_MS = 5 * MINUTE_MS;
@@ -277,9 +283,9 @@ const hasTerm = ({ reference, digits }: NonNullable<SearchFilter['term']>): Sql 
 function hasStatus(status: StatusName): Sql {
   const code = constant(STATUS[status]);
   const open = sql`coalesce(s.status, ${ACCEPTED})`;
-  if (status === 'ACCEPTED') return sql`m.channel = 'SMS' AND ${open} = ${code}`;
+  if (status === 'ACCEPTED') return sql`${showsAccepted(sql`m.channel`)} AND ${open} = ${code}`;
   if (status !== 'UNKNOWN') return sql`s.status = ${code}`;
-  return sql`(s.status = ${code} OR m.channel <> 'SMS' AND ${open} = ${ACCEPTED})`;
+  return sql`(s.status = ${code} OR NOT ${showsAccepted(sql`m.channel`)} AND ${open} = ${ACCEPTED})`;
 }
 
 /** Finds the id of the last among the newest `scan` messages of a range; undefined when there are fewer. */

@@ -1,9 +1,9 @@
-import { isRoutedBySender, type SenderChannel } from '../core/channels.ts';
 import { type Command, Option } from 'commander';
 import type { Pool } from 'pg';
 import { findAccount } from '../accounts/accounts.ts';
 import { GATEWAY_ACCOUNT_ID, operatorAuthor, operatorName, recordAudit } from '../accounts/audit.ts';
 import { bareAgentId } from '../channels/rcs/settings.ts';
+import { isRoutedBySender, type SenderChannel } from '../core/channels.ts';
 import { type CommandContext, table } from '../core/cli.ts';
 import type { Db } from '../core/db/query.ts';
 import { transaction } from '../core/db/transaction.ts';

@@ -1,11 +1,12 @@
 import { recordAudit } from '../accounts/audit.ts';
 import { createTemplate, deleteTemplate, editTemplate } from '../channels/whatsapp/templates.ts';
 import type { Actor } from '../core/actor.ts';
+import type { RichChannel } from '../core/channels.ts';
 import type { Db } from '../core/db/query.ts';
 import { AppError, invalidFields } from '../core/errors.ts';
 import { newId } from '../core/ids.ts';
 import { findUsableSender } from '../routing/senders.ts';
-import { componentsOf, mediaOf, placeholdersOf, type TemplateChannel, variablesFor } from './content.ts';
+import { componentsOf, mediaOf, placeholdersOf, variablesFor } from './content.ts';
 import {
   filesOfBody,
   findBodyErrors,
@@ -167,7 +168,7 @@ export async function removeTemplate(
   deps: ChangeDeps,
   tx: Db,
   actor: Actor,
-  { channel, id }: { channel: TemplateChannel; id: string },
+  { channel, id }: { channel: RichChannel; id: string },
 ): Promise<void> {
   const { connectionId, name, status } = await findOwnTemplate(tx, actor, channel, id);
   if (connectionId !== null && status !== 'DELETED') {
@@ -182,7 +183,7 @@ export async function removeTemplate(
 /** Intended use of a template in a campaign. */
 type TemplateUse = {
   readonly accountId: number;
-  readonly channel: TemplateChannel;
+  readonly channel: RichChannel;
   readonly templateId: string;
   /** The agent id or phone number id that sends it; null skips the check of the sender. */
   readonly sender: string | null;

@@ -1,14 +1,12 @@
-import type { RichChannel, SenderChannel } from '../core/channels.ts';
 import type { Content, TrafficType } from '../channels/carrier.ts';
 import { getList, getText, type OwnFile } from '../channels/settings.ts';
+import type { RichChannel } from '../core/channels.ts';
 import { type FieldError, invalidFields } from '../core/errors.ts';
 import { fillPlaceholders, placeholderNames, valuesIn } from '../core/schema.ts';
 
-export type TemplateChannel = SenderChannel;
-
 /** The parts of a template that are needed to send it. */
 export type Sendable = {
-  readonly channel: TemplateChannel;
+  readonly channel: RichChannel;
   /** WhatsApp: the network's id. RCS: our own. */
   readonly id: string;
   /** Null: shared by all accounts. */

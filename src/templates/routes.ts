@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox';
 import type { Actor } from '../core/actor.ts';
+import type { RichChannel } from '../core/channels.ts';
 import type { Db } from '../core/db/query.ts';
 import { tenant, tenantTransaction } from '../core/db/transaction.ts';
 import { AppError } from '../core/errors.ts';
@@ -7,7 +8,6 @@ import { type App, offsetOf, PageOf, type PlatformDeps, pageFields, pageOf, with
 import { requireScope } from '../core/http/auth.ts';
 import { idempotentTx } from '../core/http/idempotency.ts';
 import { changeWhatsappTemplate, createRcsTemplate, createWhatsappTemplate, removeTemplate } from './change.ts';
-import type { TemplateChannel } from './content.ts';
 import * as schema from './schema.ts';
 import { countUsableTemplates, findUsableTemplate, listUsableTemplates, type Template } from './store.ts';
 import type { OnTemplatesChange } from './sync.ts';
@@ -195,7 +195,7 @@ function rcsRoutes(app: App, deps: TemplateRouteDeps): void {
 
 type Account = Pick<Actor, 'accountId'>;
 
-async function find(db: Db, { accountId }: Account, channel: TemplateChannel, id: string): Promise<Template> {
+async function find(db: Db, { accountId }: Account, channel: RichChannel, id: string): Promise<Template> {
   const template = await findUsableTemplate(db, { accountId, channel, id });
   if (!template) throw new AppError('not_found');
   return template;
@@ -204,7 +204,7 @@ async function find(db: Db, { accountId }: Account, channel: TemplateChannel, id
 async function answerPage<T>(
   db: Db,
   { accountId }: Account,
-  channel: TemplateChannel,
+  channel: RichChannel,
   query: Static<typeof TemplatesQuery>,
   toOut: (template: Template) => T,
 ) {

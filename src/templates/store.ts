@@ -2,6 +2,7 @@ import { LRUCache } from 'lru-cache';
 import type { Pool } from 'pg';
 import type { TrafficType } from '../channels/carrier.ts';
 import type { Actor } from '../core/actor.ts';
+import type { RichChannel } from '../core/channels.ts';
 import { boolean, rowsOf, text } from '../core/db/columns.ts';
 import { as, columns, type Db, exec, many, maybeOne, one, type RowOf, type Sql, sql } from '../core/db/query.ts';
 import { AppError } from '../core/errors.ts';
@@ -11,7 +12,6 @@ import {
   type Resolver,
   type Sendable,
   type StoredContent,
-  type TemplateChannel,
   type TemplateContent,
 } from './content.ts';
 
@@ -19,7 +19,7 @@ import {
 export async function findOwnTemplate(
   db: Db,
   { accountId }: Pick<Actor, 'accountId'>,
-  channel: TemplateChannel,
+  channel: RichChannel,
   id: string,
 ): Promise<Template> {
   const template = await findUsableTemplate(db, { accountId, channel, id });
@@ -38,7 +38,7 @@ export async function findOwnTemplate(
  */
 export async function listTemplateVariables(
   db: Db,
-  { accountId, channel, templateId }: { accountId: number; channel: TemplateChannel; templateId: string },
+  { accountId, channel, templateId }: { accountId: number; channel: RichChannel; templateId: string },
 ): Promise<string[] | undefined> {
   const template = await findUsableTemplate(db, { accountId, channel, id: templateId });
   return template && [...new Set(template.variables)];
@@ -97,7 +97,7 @@ export function createResolver(pool: Pool): Resolver {
 }
 
 const TEMPLATE = columns({
-  channel: as<TemplateChannel>('channel'),
+  channel: as<RichChannel>('channel'),
   id: as<string>('id'),
   ownerId: as<number | null>('owner_id'),
   /** WhatsApp: the connection to the business account that has it. */
@@ -120,7 +120,7 @@ const TEMPLATE = columns({
 /** A template with all of its stored fields; `Sendable` documents those needed to send it. */
 export type Template = Sendable & RowOf<typeof TEMPLATE>;
 
-type Key = { readonly channel: TemplateChannel; readonly id: string };
+type Key = { readonly channel: RichChannel; readonly id: string };
 
 /** Lists templates of any account by their keys; templates that do not exist are missing. */
 async function listTemplatesByKey(db: Db, { keys }: { keys: readonly Key[] }): Promise<Sendable[]> {
@@ -159,7 +159,7 @@ export async function findUsableTemplateByName(
 
 export type TemplateFilter = {
   readonly accountId: number;
-  readonly channel: TemplateChannel;
+  readonly channel: RichChannel;
   /** Null: all but DELETED. */
   readonly status: string | null;
   /** A part of the name, in any case. */
@@ -191,7 +191,7 @@ export async function countUsableTemplates(db: Db, filter: TemplateFilter): Prom
 
 export async function countOwnTemplates(
   db: Db,
-  { accountId, channel }: { accountId: number; channel: TemplateChannel },
+  { accountId, channel }: { accountId: number; channel: RichChannel },
 ): Promise<number> {
   const row = await one<{ count: number }>(
     db,

@@ -1,4 +1,3 @@
-import type { RichChannel } from '../core/channels.ts';
 import { buffer } from 'node:stream/consumers';
 import type { Pool } from 'pg';
 import { getMember, getText } from '../channels/settings.ts';
@@ -6,6 +5,7 @@ import { listPhoneNumbers, type PhoneNumber } from '../channels/whatsapp/account
 import type { GraphClient, GraphResult } from '../channels/whatsapp/client.ts';
 import { listTemplates, type NetworkTemplate, uploadSample } from '../channels/whatsapp/templates.ts';
 import { every, type Task } from '../core/background.ts';
+import type { RichChannel } from '../core/channels.ts';
 import type { Db } from '../core/db/query.ts';
 import { transaction } from '../core/db/transaction.ts';
 import { AppError, invalidFields } from '../core/errors.ts';
