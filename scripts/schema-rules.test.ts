@@ -1,4 +1,6 @@
 import { afterAll, expect, test } from 'vitest';
+import { SENDING_MODES } from '../src/campaigns/audience.ts';
+import { CHANNELS, isRich } from '../src/core/channels.ts';
 import { createTestDatabase, testDatabase } from '../test/support/database.ts';
 import { listSchemaFaults } from './schema-rules.ts';
 
@@ -6,6 +8,19 @@ const { pool } = testDatabase();
 
 test('every table names its kind, has the keys that it needs, and is behind the second wall', async () => {
   expect(await listSchemaFaults(pool)).toEqual([]);
+});
+
+test('columns accept the channels and modes that the program has', async () => {
+  const { rows } = await pool.query<{ name: string; words: string[] }>(
+    `SELECT conname AS name, array(SELECT (regexp_matches(pg_get_constraintdef(oid), '''(\\w+)''', 'g'))[1]) AS words
+     FROM pg_constraint WHERE contype = 'c' AND conname ~ '_(channel|sending_mode)_check$'`,
+  );
+  const kept = (name: string): readonly string[] => {
+    if (name.includes('sending_mode')) return SENDING_MODES;
+    return /^(sender|template)_/.test(name) ? CHANNELS.filter(isRich) : CHANNELS;
+  };
+  expect(rows).toEqual(rows.map(({ name }) => ({ name, words: [...kept(name)] })));
+  expect(SENDING_MODES.at(-1)?.split('_').toSorted()).toEqual(CHANNELS.toSorted());
 });
 
 const own = await createTestDatabase({ empty: true });

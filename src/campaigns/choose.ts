@@ -126,11 +126,15 @@ export async function findKnownOf({ tx, campaign, tables }: Step, candidates: re
   return { findSticky, networkOf: await networks.find(to, { accountId, wait: false }) };
 }
 
-function contentOf(campaign: RunningCampaign, channel: Channel, candidate: Candidate): StoredContent | null {
+type Content = Pick<RunningCampaign, 'rcsTemplateId' | 'rcsTrafficType' | 'whatsappTemplateId'>;
+type Values = Pick<Candidate, 'rcsValues' | 'whatsappValues'>;
+
+/** Makes the content of a message on a channel: the template with the values of the recipient; null for a text. */
+export function contentOf(campaign: Content, channel: Channel, recipient: Values): StoredContent | null {
   if (!isRich(channel)) return null;
   const { content, values } = FIELDS_OF[channel];
   const trafficType = channel === 'RCS' ? campaign.rcsTrafficType : null;
-  const own = { template: campaign[content] ?? '', channel, values: candidate[values] ?? {} };
+  const own = { template: campaign[content] ?? '', channel, values: recipient[values] ?? {} };
   return trafficType === null ? own : { ...own, trafficType };
 }
 

@@ -16,6 +16,7 @@ import { type Draft, newDraft, REFUSALS, type Verdict } from '../messages/read-s
 import { listTemplateVariables } from '../templates/store.ts';
 import { chainOf, FIELDS_OF } from './audience.ts';
 import { checkSettings, checkTemplates, readNewSettings, refuseWithoutScope } from './campaign.ts';
+import { contentOf } from './choose.ts';
 import { listPreviewRows, planUnsaved } from './preview.ts';
 import { ReviewIn } from './review.ts';
 import { CampaignId } from './schema.ts';
@@ -233,18 +234,12 @@ function toDraft(campaign: CampaignRow, recipient: TestRecipient): Draft | null 
 
 type Sent = Pick<TestRecipient, 'text' | 'rcsValues' | 'whatsappValues'>;
 
-/**
- * Makes the content for one recipient on a channel: its sender, and the filled text or the template with its values.
- */
-function toContent(campaign: Settings, recipient: Sent, channel: Channel): Pick<Draft, 'sender' | 'body' | 'content'> {
-  const sender = campaign[FIELDS_OF[channel].sender] ?? '';
-  if (!isRich(channel)) return { sender, body: recipient.text };
-  const fields = FIELDS_OF[channel];
-  const trafficType = channel === 'RCS' ? campaign.rcsTrafficType : null;
-  const own = trafficType === null ? {} : { trafficType };
-  const content = { template: campaign[fields.content] ?? '', channel, values: recipient[fields.values], ...own };
-  return { sender, body: '', content };
-}
+/** Makes the content for one recipient on a channel: its sender, and the filled text or the template with its values. */
+const toContent = (campaign: Settings, recipient: Sent, channel: Channel) => ({
+  sender: campaign[FIELDS_OF[channel].sender] ?? '',
+  body: isRich(channel) ? '' : recipient.text,
+  content: contentOf(campaign, channel, recipient),
+});
 
 const { contactListIds: _lists, destinations: _numbers, ...content } = ReviewIn.properties;
 

@@ -107,7 +107,7 @@ function remembered<T>(read: (content: unknown) => T): (content: unknown) => T {
  * place: `{{1}}` in the header and `{{1}}` in the body are two.
  */
 export function placeholdersOf({ channel, content }: Pick<Sendable, 'channel' | 'content'>): readonly Placeholder[] {
-  return channel === 'RCS' ? inCard(content) : inComponents(content);
+  return FORMATS[channel].placeholders(content);
 }
 
 const inCard = remembered((content): readonly Placeholder[] => namesInTexts(content).sort().map(inText));
@@ -192,18 +192,38 @@ type Filling = {
 
 /** Returns the content to be sent for a filled template. Braces inside a value are not replaced again. */
 export const composeContent = (template: Sendable, filling: Filling): Content =>
-  template.channel === 'RCS'
-    ? {
-        channel: 'RCS',
-        message: fillObject(template.content, lookUp(template, filling)),
-        ...(template.trafficType !== null && { trafficType: template.trafficType }),
-      }
-    : { channel: 'WHATSAPP', message: whatsappMessage(template, filling) };
+  FORMATS[template.channel].content(template, filling);
 
 /** Returns the readable text of a filled template, for the history and the inbox: its texts on separate lines. */
-export function composeText(template: Sendable, filling: Filling): string {
+export const composeText = (template: Sendable, filling: Filling): string =>
+  FORMATS[template.channel].text(template, filling);
+
+/** The templates of a network, as its API has them. */
+type Format = {
+  placeholders(content: unknown): readonly Placeholder[];
+  content(template: Sendable, filling: Filling): Content;
+  text(template: Sendable, filling: Filling): string;
+};
+
+const FORMATS: Readonly<Record<RichChannel, Format>> = {
+  RCS: {
+    placeholders: inCard,
+    content: (template, filling) => ({
+      channel: 'RCS',
+      message: fillObject(template.content, lookUp(template, filling)),
+      ...(template.trafficType !== null && { trafficType: template.trafficType }),
+    }),
+    text: (template, filling) => readable(fillObject(template.content, lookUp(template, filling))),
+  },
+  WHATSAPP: {
+    placeholders: inComponents,
+    content: (template, filling) => ({ channel: 'WHATSAPP', message: whatsappMessage(template, filling) }),
+    text: textOfComponents,
+  },
+};
+
+function textOfComponents(template: Sendable, filling: Filling): string {
   const placeholders = placeholdersOf(template);
-  if (template.channel === 'RCS') return readable(fillObject(template.content, lookUp(template, filling)));
   return componentsOf(template.content)
     .filter(({ type, text }) => text !== '' && type !== 'BUTTONS')
     .map(({ type, text }) =>
