@@ -4,7 +4,7 @@ import type { InboundMedia } from '../channels/carrier.ts';
 import { type UpsertRow, upsertContacts } from '../contacts/contacts.ts';
 import { describePhone } from '../contacts/read.ts';
 import { listIdsByNumber } from '../contacts/store.ts';
-import { CHANNEL, type Channel } from '../core/channels.ts';
+import { CHANNEL, type Channel, isRoutedBySender } from '../core/channels.ts';
 import { bigint, input, insertRows, json, uuid } from '../core/db/columns.ts';
 import { as, columns, type Db, exec, many, one, type RowOf, sql } from '../core/db/query.ts';
 import { transaction } from '../core/db/transaction.ts';
@@ -100,7 +100,7 @@ function toConversationUpdate(arrivals: readonly WithPeer[]): ConversationUpdate
 
 /** Returns the sender of ours that received a message: a number with its plus, a short code as it is. */
 const identityOf = ({ channel, destination }: Arrival): string =>
-  channel === 'SMS' && LONG_NUMBER.test(destination) ? (toE164(destination) ?? destination) : destination;
+  !isRoutedBySender(channel) && LONG_NUMBER.test(destination) ? (toE164(destination) ?? destination) : destination;
 /** A full phone number; shorter ones are short codes, even if they begin like a country code. */
 const LONG_NUMBER = /^\d{9,15}$/;
 
