@@ -116,7 +116,7 @@ describe('invalid octets', () => {
         'session 1: submit_sm with command_status 1',
         'session 1: submit_sm with sequence 0',
         'session 1: deliver_sm_resp for unknown sequence 77',
-        'session 1: enquire_link_resp without an enquire_link',
+        'session 1: enquire_link_resp for unknown sequence 78',
       ]);
   });
 });

@@ -37,10 +37,8 @@ export type SandboxScript = {
   maxBinds: number;
   /** The time after which a connection without a bind is closed. */
   bindTimeoutMs: number;
-  /** Silence of the peer after which an enquire_link is sent. */
+  /** Silence of the peer after which an enquire_link is sent; after three times as long the connection is closed. */
   enquireMs: number;
-  /** Silence of the peer after which the connection is closed. */
-  idleMs: number;
 
   /** Maximum unanswered submits per session; 0 means no limit. */
   window: number;
@@ -140,7 +138,6 @@ export function defaultScript(): SandboxScript {
     maxBinds: 0,
     bindTimeoutMs: 10_000,
     enquireMs: 30_000,
-    idleMs: 90_000,
     window: 0,
     windowStatus: 'ESME_RTHROTTLED',
     tps: 0,

@@ -119,7 +119,7 @@ describe('binding', () => {
   });
 
   test('with a certificate everything uses TLS', async () => {
-    const pem = (name: string) => readFileSync(new URL(`../../smpp/fixtures/${name}.pem`, import.meta.url), 'utf8');
+    const pem = (name: string) => readFileSync(new URL(`../smpp/fixtures/${name}.pem`, import.meta.url), 'utf8');
     const smsc = await start({ tls: { key: pem('key'), cert: pem('cert') } });
     const client = await connectLibrary(smsc.port, { tls: true, ca: pem('cert'), servername: 'localhost' });
     const bind = { system_id: 'gw1', password: 'secret08', interface_version: 0x34 };
@@ -140,7 +140,7 @@ describe('liveness', () => {
 
   test('a quiet client is probed, and stays connected while it answers', async () => {
     stopClock();
-    const smsc = await start({ enquireMs: 30_000, idleMs: 90_000 });
+    const smsc = await start({ enquireMs: 30_000 });
     const client = await bindLibrary(smsc.port);
     await passTime(300_000);
     expect(smsc.sessions()).toHaveLength(1);
@@ -149,7 +149,7 @@ describe('liveness', () => {
 
   test('a client that does not answer is disconnected', async () => {
     stopClock();
-    const smsc = await start({ enquireMs: 30_000, idleMs: 90_000 });
+    const smsc = await start({ enquireMs: 30_000 });
     const client = await bindLibrary(smsc.port);
     client.answerWith = () => null;
     await passTime(60_000);

@@ -41,6 +41,8 @@ type Answer = {
 /** The handler of submits. */
 type SubmitDesk = {
   submit(session: Session, pdu: Submit): void;
+  /** Records a submit that its bind does not allow. */
+  refused(session: Session, pdu: Submit, status: number): void;
   stop(): void;
 };
 
@@ -76,7 +78,6 @@ export function createSubmitDesk({ script, ledger, random, store, receipts, next
   }
 
   function statusOf(session: Session, pdu: Submit, outcome: Outcome): number {
-    if (!session.canSubmit()) return STATUS.ESME_RINVBNDSTS;
     if (script.window > 0 && session.unanswered > script.window) return STATUS[script.windowStatus];
     if (session.account?.takeToken() === false || random.chance(script.throttleShare)) return STATUS.ESME_RTHROTTLED;
     const status = submitStatus(pdu, script);
@@ -125,7 +126,11 @@ export function createSubmitDesk({ script, ledger, random, store, receipts, next
     }));
   }
 
-  return { submit, stop: () => late.stop() };
+  return {
+    submit,
+    refused: (session, pdu, status) => ledger.recordAnswer(record(session, pdu, status, null)),
+    stop: () => late.stop(),
+  };
 }
 
 /** Creates a function that returns true for the first `times` submits to a destination, then false once, and so on. */

@@ -4,6 +4,7 @@ import type { Readable, Writable } from 'node:stream';
 import tls from 'node:tls';
 import { createListener, deliverFrame } from '../smpp/link.ts';
 import { EMPTY_MESSAGE, type Message } from '../smpp/pdu.ts';
+import type { BindMode } from '../smpp/session.ts';
 import { type Account, createAccounts } from './smsc-account.ts';
 import {
   createLedger,
@@ -16,7 +17,7 @@ import {
   type StoredMessage,
 } from './smsc-ledger.ts';
 import { createRandom, defaultScript, outcomeFor, type SandboxScript } from './smsc-script.ts';
-import { type BindMode, createSession, type Services, type Session } from './smsc-session.ts';
+import { createSession, type Services, type Session } from './smsc-session.ts';
 import { createReceiptPlanner, createSubmitDesk, type InboundMessage, inboundMessages } from './smsc-submit.ts';
 
 /** The options of the SMSC simulator: any part of its script, and the following. */
@@ -103,8 +104,8 @@ export async function startSandboxSmsc(options: SandboxOptions = {}): Promise<Sa
   /** Calculates the interval each time, since the script may have changed. */
   function sweep(): void {
     core.sweep();
-    const { bindTimeoutMs, enquireMs, idleMs, retryMs } = script;
-    const shortestMs = Math.min(bindTimeoutMs, enquireMs, idleMs, retryMs);
+    const { bindTimeoutMs, enquireMs, retryMs } = script;
+    const shortestMs = Math.min(bindTimeoutMs, enquireMs, retryMs);
     sweeper = setTimeout(sweep, Math.min(SWEEP_MS.max, Math.max(SWEEP_MS.min, shortestMs / 10)));
   }
 
@@ -258,6 +259,7 @@ function createCore(script: SandboxScript, ledger: LedgerWriter): Core {
     ledger,
     account: accounts.get,
     submit: desk.submit,
+    refused: desk.refused,
     query: store.query,
     cancel: store.cancel,
     replace: store.replace,

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import type { Server, Socket } from 'node:net';
-import { decodePdu, encodePdu, type Message, type Pdu } from './pdu.ts';
+import { type DecodeFailure, decodePdu, encodePdu, type Message, type Pdu, RESPONSE_BIT } from './pdu.ts';
 import { STATUS } from './status.ts';
 import { NO_TLVS } from './wire.ts';
 
@@ -8,18 +8,29 @@ import { NO_TLVS } from './wire.ts';
 export type LinkHandlers = {
   /** A valid PDU of this many octets arrived. */
   pdu(pdu: Pdu, octets: number): void;
-  /** The peer sent invalid framing or an invalid PDU; a generic_nack was queued. */
-  broken(reason: string): void;
-  /** The connection has ended. Called once; nothing is received or sent after it. */
-  closed(): void;
+  /**
+   * The peer sent invalid framing, or an invalid PDU, which is `failure`. A generic_nack was queued, except for a
+   * response: two peers could go on like that forever.
+   */
+  broken(reason: string, failure: DecodeFailure | null): void;
+  /** The socket takes octets again after backpressure. */
+  drained?(): void;
+  /** The connection has ended, with this error if there was one. Called once; nothing is received or sent after it. */
+  closed(error: Error | null): void;
 };
 
 /** One TCP or TLS connection as a stream of PDUs. */
 export type Link = {
   /** Sends a PDU together with all others of this tick. `written` runs when the socket takes it. */
   send(pdu: Pdu, written?: () => void): void;
-  /** Same as `send`, with an encoded PDU. */
-  sendFrame(frame: Buffer, written?: () => void): void;
+  /** Same as `send`, with an encoded PDU. Returns its position among all that were sent, from 1; 0 if the link ends. */
+  sendFrame(frame: Buffer, written?: () => void): number;
+  /** Returns the last position that the socket took; anything after it never left this process. */
+  lastWritten(): number;
+  /** Returns false while the peer does not read fast enough, and when the link ends. */
+  isWritable(): boolean;
+  /** Returns true while more has arrived than one turn of the event loop handles. */
+  isBehind(): boolean;
   /** Sends queued data, then closes; destroys the connection after half a second if the peer does not close it. */
   end(): void;
   /** Closes immediately, without sending queued data. */
@@ -29,7 +40,10 @@ export type Link = {
    * socket waits here, and everything else waits at the peer.
    */
   hold(held: boolean): void;
-  /** Returns the milliseconds since the peer last completed a PDU: a partial PDU, however slow, counts as silence. */
+  /**
+   * Returns the milliseconds since the peer last completed a PDU, or since it is read again: a partial PDU, however
+   * slow, counts as silence.
+   */
   silentMs(): number;
 };
 
@@ -40,9 +54,10 @@ const MAX_UNREAD_OCTETS = 1 << 20;
 const CLOSE_MS = 500;
 
 /**
- * Creates a link that speaks PDUs over a socket: one write per tick, and a generic_nack for invalid PDUs. It handles 64
- * PDUs in one turn of the event loop, and reads no more until those that have arrived are handled. A PDU of more than
- * `maxLength` octets (by default `MAX_FRAME`), as it is when the PDU begins, ends the link.
+ * Creates a link that speaks PDUs over a socket: one write per tick, because with small PDUs the cost is per write, and a
+ * generic_nack for invalid PDUs. Under backpressure, octets stay here, so that they do not count as possibly sent after a
+ * lost connection. It handles 64 PDUs in one turn of the event loop, and reads no more until those that have arrived are
+ * handled. A PDU of more than `maxLength` octets (by default `MAX_FRAME`), as it is when the PDU begins, ends the link.
  */
 export function createLink(socket: Socket, handlers: LinkHandlers, options: { maxLength?: () => number } = {}): Link {
   const reader = createFrameReader(options);
@@ -50,23 +65,33 @@ export function createLink(socket: Socket, handlers: LinkHandlers, options: { ma
   let arrived: Uint8Array[] = [];
   let next = 0;
   let passing = false;
-  let pending: Buffer[] = [];
+  let queue: Buffer[] = [];
+  let queuedOctets = 0;
   let whenWritten: (() => void)[] = [];
+  let pushed = 0;
+  let lastWritten = 0;
   let flushing = false;
+  /** True from a write that the socket cannot take at once until its `drain` event. */
+  let blocked = false;
   let ended = false;
   let held = false;
-  let congested = false;
+  let error: Error | null = null;
   /** True while more has arrived than one turn handles. */
   let isBehind = false;
   let lastReceived = performance.now();
 
-  function sendFrame(frame: Buffer, written?: () => void): void {
-    if (ended || socket.destroyed) return;
-    pending.push(frame);
+  function sendFrame(frame: Buffer, written?: () => void): number {
+    if (ended || socket.destroyed) return 0;
+    queue.push(frame);
+    queuedOctets += frame.length;
     if (written) whenWritten.push(written);
-    if (flushing) return;
-    flushing = true;
-    setImmediate(flush);
+    if (blocked) updateReading();
+    else if (!flushing) {
+      flushing = true;
+      setImmediate(flush);
+    }
+    pushed += 1;
+    return pushed;
   }
 
   function send(pdu: Pdu, written?: () => void): void {
@@ -75,13 +100,15 @@ export function createLink(socket: Socket, handlers: LinkHandlers, options: { ma
 
   function flush(): void {
     flushing = false;
-    const [octets, callbacks] = [pending, whenWritten];
-    pending = [];
+    const [first] = queue;
+    if (blocked || first === undefined || !socket.writable) return;
+    const octets = queue.length === 1 ? first : Buffer.concat(queue, queuedOctets);
+    const callbacks = whenWritten;
+    queue = [];
+    queuedOctets = 0;
     whenWritten = [];
-    const [first] = octets;
-    if (first === undefined || !socket.writable) return;
-    socket.write(octets.length === 1 ? first : Buffer.concat(octets));
-    congested = socket.writableLength > MAX_UNREAD_OCTETS;
+    lastWritten = pushed;
+    blocked = !socket.write(octets);
     updateReading();
     for (const callback of callbacks) callback();
   }
@@ -119,7 +146,8 @@ export function createLink(socket: Socket, handlers: LinkHandlers, options: { ma
   /** An ended link continues reading: see `end`. */
   function updateReading(): void {
     if (ended || socket.destroyed) return;
-    if (held || congested || isBehind) socket.pause();
+    const isCongested = blocked && socket.writableLength + queuedOctets > MAX_UNREAD_OCTETS;
+    if (held || isCongested || isBehind) socket.pause();
     else socket.resume();
   }
 
@@ -130,13 +158,13 @@ export function createLink(socket: Socket, handlers: LinkHandlers, options: { ma
       return;
     }
     const status = pdu.failure === 'unknown_command' ? STATUS.ESME_RINVCMDID : STATUS.ESME_RINVCMDLEN;
-    send({ command: 'generic_nack', status, sequence: pdu.sequence });
-    handlers.broken(`${pdu.reason} (command_id 0x${pdu.commandId.toString(16)})`);
+    if (pdu.commandId < RESPONSE_BIT) send({ command: 'generic_nack', status, sequence: pdu.sequence });
+    handlers.broken(`${pdu.reason} (command_id 0x${pdu.commandId.toString(16)})`, pdu);
   }
 
   function refuseLength(length: number | null): void {
     send({ command: 'generic_nack', status: STATUS.ESME_RINVCMDLEN, sequence: 0 });
-    handlers.broken(`command_length ${length}`);
+    handlers.broken(`command_length ${length}`, null);
     end();
   }
 
@@ -144,8 +172,8 @@ export function createLink(socket: Socket, handlers: LinkHandlers, options: { ma
     if (ended) return;
     flush();
     ended = true;
+    if (!blocked) socket.end();
     // The remaining input is still read: a reset because of unread octets could overtake the last response.
-    socket.end();
     socket.resume();
     setTimeout(() => socket.destroy(), CLOSE_MS).unref();
   }
@@ -158,14 +186,19 @@ export function createLink(socket: Socket, handlers: LinkHandlers, options: { ma
   socket.setNoDelay(true);
   socket.on('data', read);
   socket.on('drain', () => {
-    congested = false;
-    updateReading();
+    blocked = false;
+    flush();
+    if (ended) socket.end();
+    else updateReading();
+    handlers.drained?.();
   });
-  // 'close' follows every error, and nothing else matters here.
-  socket.on('error', () => undefined);
+  // 'close' follows every error.
+  socket.on('error', (cause) => {
+    error ??= cause;
+  });
   socket.once('close', () => {
     ended = true;
-    handlers.closed();
+    handlers.closed(error);
   });
 
   return {
@@ -173,7 +206,11 @@ export function createLink(socket: Socket, handlers: LinkHandlers, options: { ma
     sendFrame,
     end,
     destroy,
+    lastWritten: () => lastWritten,
+    isWritable: () => !blocked && !ended && socket.writable,
+    isBehind: () => isBehind,
     hold(value) {
+      if (held && !value) lastReceived = performance.now();
       held = value;
       updateReading();
       if (!held) passOn();

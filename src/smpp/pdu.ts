@@ -278,6 +278,9 @@ export const COMMAND = {
 /** The name of a command. */
 export type CommandName = keyof typeof COMMAND;
 
+/** Is set in the command_id of each response. */
+export const RESPONSE_BIT = 0x80000000;
+
 /** A PDU header. `status` is 0 in requests. `sequence` is 1 to 0x7FFFFFFF; a response copies that of its request. */
 type Head<Command extends CommandName> = {
   readonly command: Command;
@@ -417,7 +420,6 @@ const NAMES: ReadonlyMap<number, CommandName> = new Map(
 /** The size of a PDU's header, and the position of its command_length. */
 export const HEADER_OCTETS = 16;
 export const COMMAND_LENGTH_AT = 0;
-const RESPONSE_BIT = 0x80000000;
 const NOTHING = Buffer.alloc(0);
 
 /**
