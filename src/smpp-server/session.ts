@@ -1,16 +1,16 @@
 import type { Socket } from 'node:net';
 import type { Log } from '../core/log.ts';
 import { SECOND_MS } from '../core/time.ts';
-import { createLink, MAX_FRAME, withSequence } from '../smpp/link.ts';
-import { type AnyPduOf, COMMAND, type CommandName, type Pdu, withoutBody } from '../smpp/pdu.ts';
+import { MAX_FRAME } from '../smpp/link.ts';
+import type { AnyPduOf, Pdu } from '../smpp/pdu.ts';
+import { type Answer, type BindMode, type BindRequest, deliveryStatus, openSession } from '../smpp/session.ts';
 import { STATUS, statusName } from '../smpp/status.ts';
 import { NO_TLVS, TAG, uint8 } from '../smpp/wire.ts';
-import { createDeliverWindow, type DeliverWindow, type Settled } from './delivery-message.ts';
-import type { BindMode, Client, Shown, SignedIn } from './sign-in.ts';
+import type { Client, Shown, SignedIn } from './sign-in.ts';
 
+const SERVES = ['submit_sm', 'data_sm', 'submit_multi', 'query_sm', 'cancel_sm', 'replace_sm'] as const;
 /** The requests that are answered from the database. */
-export type Request = AnyPduOf<'submit_sm' | 'data_sm' | 'submit_multi' | 'query_sm' | 'cancel_sm' | 'replace_sm'>;
-type BindRequest = AnyPduOf<`bind_${BindMode}`>;
+export type Request = AnyPduOf<(typeof SERVES)[number]>;
 
 /** Time limits and intervals of a session. */
 export type Timing = {
@@ -61,6 +61,12 @@ type Activity = {
   readonly unanswered: number;
 };
 
+/**
+ * Callback with the result of a request: the status of its response; null when none came, because of a time-out or a
+ * closed connection.
+ */
+type Settled = (status: number | null) => void;
+
 /** One connection of a client, from its first byte to its end. */
 export type Session = {
   readonly address: string;
@@ -83,20 +89,20 @@ export type Session = {
   leave(reason: string): void;
   /** Checks for exceeded time limits. */
   sweep(): void;
-  /** Closes immediately. */
-  destroy(): void;
 };
 
-const RESPONSE_BIT = 0x80000000;
-const MAX_SEQUENCE = 0x7fffffff;
 const VERSION_3_4 = 0x34;
 const OUR_SYSTEM_ID = 'Heliograph';
-const SILENT_PERIODS = 3;
 /** Rounds of deliver_sm without any response after which other binds get them. */
 const MAX_UNANSWERED_ROUNDS = 2;
-const LEAVE_MS = 5000;
-/** Wait for responses to deliver_sm when a session ends: unanswered ones are sent again on another bind. */
-const LAST_ANSWERS_MS = 1000;
+const OWED_MS = 5000;
+/**
+ * Before a session ends, it waits briefly for responses to its deliver_sm: unanswered ones are sent again on another
+ * bind.
+ */
+const LEAVE_WAIT = { answersMs: 1000, owedMs: OWED_MS };
+/** Having unbound, a client responds to nothing any more. */
+const UNBIND_WAIT = { answersMs: 0, owedMs: OWED_MS };
 /** Maximum bytes of a PDU before the bind: the fields of a bind take less than half of it. */
 const MAX_STRANGER_FRAME = 1024;
 /**
@@ -106,107 +112,55 @@ const MAX_STRANGER_FRAME = 1024;
 const MAX_UNANSWERED_OCTETS = 256 * 1024;
 
 /**
- * Runs the server side of SMPP 3.4 on a socket (SMPP 3.4 §2 to §4): bind states, liveness, both windows. It reads no
- * more requests than the client's window holds before these are answered, so that a client that sends faster than we
- * store waits in its own socket. Every PDU counts: few before the bind, and after it ten times as many a second as the
- * messages that the client may send; above that, nothing is read until the second is over. Too many responses to
- * nothing end the session.
+ * Runs the server side of SMPP 3.4 on a socket, with both windows. It reads no more requests than the client's window
+ * holds before these are answered, so that a client that sends faster than we store waits in its own socket. Every PDU
+ * counts: few before the bind, and after it ten times as many a second as the messages that the client may send; above
+ * that, nothing is read until the second is over. Too many responses to nothing end the session.
  */
 export function createSession(socket: Socket, address: string, deps: SessionDeps): Session {
   const { timing, log } = deps;
-  const link = createLink(
+  const smpp = openSession(
     socket,
-    { pdu: receive, broken, closed },
-    { maxLength: () => (bind ? MAX_FRAME : MAX_STRANGER_FRAME) },
+    {
+      serves: SERVES,
+      enquireMs: () => timing.enquireMs,
+      bindMs: () => timing.bindMs,
+      unbindWait: UNBIND_WAIT,
+      maxLength: () => (bind ? MAX_FRAME : MAX_STRANGER_FRAME),
+    },
+    {
+      arrived: () => budget.request(),
+      bind: bindAs,
+      request: serve,
+      refused: (_request, status) => endUnless(status === STATUS.ESME_RALYBND || budget.fault()),
+      broken: () => endUnless(budget.request() && budget.fault()),
+      stray: () => endUnless(budget.stray()),
+      expired,
+      leaving: updateHold,
+      closed,
+    },
   );
-  const startedAt = performance.now();
   let bind: Bind | null = null;
-  let window: DeliverWindow | null = null;
-  let signingIn = false;
   let ended = false;
-  let leaving: string | null = null;
-  /** True when responses to deliver_sm are no longer awaited. */
-  let leftLate = false;
-  let left = false;
-  /** Sequence number of the unbind to answer before the end; null without one. */
-  let unbindSequence: number | null = null;
-  let unanswered = 0;
   let unansweredOctets = 0;
   let submits = 0;
   let throttled = 0;
-  let enquiries = 0;
   let unansweredRounds = 0;
-  let sequence = 0;
   const budget = createPduBudget(() => bind?.client && (bind.client.rate?.perSecond ?? Infinity), updateHold);
 
-  function nextSequence(): number {
-    sequence = sequence === MAX_SEQUENCE ? 1 : sequence + 1;
-    return sequence;
-  }
-
   function updateHold(): void {
-    const full = bind !== null && (unanswered >= bind.client.window || unansweredOctets >= MAX_UNANSWERED_OCTETS);
+    const full = bind !== null && (smpp.owed() >= bind.client.window || unansweredOctets >= MAX_UNANSWERED_OCTETS);
     // A leaving session reads on: the responses to its deliveries are behind the requests.
-    link.hold(budget.isResting || (leaving === null && (signingIn || full)));
-  }
-
-  function receive(pdu: Pdu, octets: number): void {
-    enquiries = 0;
-    if (COMMAND[pdu.command] >= RESPONSE_BIT) return receiveResponse(pdu);
-    if (!budget.request()) return link.end();
-    // As if it had not arrived: it is not stored, and gets no response.
-    if (leaving === null || pdu.command === 'unbind') receiveRequest(pdu, octets);
-  }
-
-  function receiveRequest(pdu: Pdu, octets: number): void {
-    switch (pdu.command) {
-      case 'bind_transmitter':
-        return bindAs('transmitter', pdu);
-      case 'bind_receiver':
-        return bindAs('receiver', pdu);
-      case 'bind_transceiver':
-        return bindAs('transceiver', pdu);
-      case 'enquire_link':
-        return link.send({ command: 'enquire_link_resp', status: 0, sequence: pdu.sequence });
-      case 'unbind':
-        return unbound(pdu.sequence);
-      case 'submit_sm':
-      case 'data_sm':
-      case 'submit_multi':
-      case 'query_sm':
-      case 'cancel_sm':
-      case 'replace_sm':
-        return serve(pdu, octets);
-      default:
-        return unknown(pdu.sequence);
-    }
-  }
-
-  function receiveResponse(pdu: Pdu): void {
-    if (pdu.command === 'unbind_resp') return link.end();
-    const isAnswer = pdu.command === 'deliver_sm_resp' || pdu.command === 'generic_nack';
-    const status = pdu.command === 'generic_nack' && pdu.status === 0 ? STATUS.ESME_RUNKNOWNERR : pdu.status;
-    if (!isAnswer || window?.answered(pdu.sequence, status) !== true) return endUnless(budget.stray());
-    unansweredRounds = 0;
-    leaveIfAnswered();
-  }
-
-  function unknown(requestSequence: number): void {
-    link.send({ command: 'generic_nack', status: STATUS.ESME_RINVCMDID, sequence: requestSequence });
-    endUnless(budget.fault());
+    smpp.hold(budget.isResting || (full && smpp.isUp()));
   }
 
   function endUnless(withinBudget: boolean): void {
-    if (!withinBudget) link.end();
+    if (!withinBudget) smpp.end('it sends what it may not');
   }
 
   function bindAs(mode: BindMode, pdu: BindRequest): void {
-    if (bind || signingIn) return refuse(pdu, STATUS.ESME_RALYBND);
-    signingIn = true;
-    updateHold();
     const { systemId, password } = pdu;
     void deps.signIn({ systemId, password, mode, address, version: pdu.interfaceVersion }).then((signedIn) => {
-      signingIn = false;
       if ('status' in signedIn) endBind(pdu, signedIn);
       else openBind(mode, pdu, signedIn);
     });
@@ -214,133 +168,65 @@ export function createSession(socket: Socket, address: string, deps: SessionDeps
 
   function endBind(pdu: BindRequest, { status, reason }: { status: number; reason: string }): void {
     log.info({ systemId: pdu.systemId, address, status: statusName(status), reason }, 'SMPP bind refused');
-    refuse(pdu, status);
+    smpp.refuse(pdu, status);
     // One attempt for each connection: a guess costs a handshake.
-    link.end();
+    smpp.end(reason);
   }
 
   function openBind(
     mode: BindMode,
-    { command, sequence: requestSequence, interfaceVersion: version, systemId }: BindRequest,
+    { command, sequence, interfaceVersion: version, systemId }: BindRequest,
     { client, bindId }: { client: Client; bindId: number },
   ): void {
     bind = { id: bindId, mode, version, client };
     if (ended) return deps.closed(session);
-    if (mode !== 'transmitter') window = createDeliverWindow(() => bind?.client.window ?? 0, timing.answerMs);
     const tlvs = version < VERSION_3_4 ? NO_TLVS : new Map([[TAG.sc_interface_version as number, uint8(VERSION_3_4)]]);
-    link.send({ command: `${command}_resp`, status: 0, sequence: requestSequence, systemId: OUR_SYSTEM_ID, tlvs });
+    smpp.bound(mode, { command: `${command}_resp`, status: 0, sequence, systemId: OUR_SYSTEM_ID, tlvs });
     log.info({ systemId, address, mode, accountId: client.accountId }, 'SMPP bind opened');
     deps.bound(session);
-    updateHold();
   }
 
   function serve(request: Request, octets: number): void {
-    if (!bind || bind.mode === 'receiver') {
-      refuse(request, STATUS.ESME_RINVBNDSTS);
-      return endUnless(budget.fault());
-    }
-    unanswered += 1;
+    // As if it had not arrived: it is not stored, and gets no response.
+    if (!bind || !smpp.isUp()) return smpp.forget();
     unansweredOctets += octets;
     submits += messagesIn(request);
     updateHold();
     void deps.answer(bind.client, request).then((response) => {
-      link.send(response);
+      smpp.respond(response);
       deps.answered?.(request, response.status);
       if (response.status === STATUS.ESME_RTHROTTLED) throttled += 1;
-      unanswered -= 1;
       unansweredOctets -= octets;
       updateHold();
-      leaveIfAnswered();
     });
   }
-
-  function refuse({ command, sequence: requestSequence }: Pdu, status: number): void {
-    const response = `${command}_resp`;
-    const known = isCommand(response) ? response : 'generic_nack';
-    link.send(withoutBody({ command: known, status, sequence: requestSequence }));
-  }
-
-  function broken(): void {
-    endUnless(budget.request() && budget.fault());
-  }
-
-  function unbound(requestSequence: number): void {
-    unbindSequence = requestSequence;
-    // It responds to nothing any more.
-    leftLate = true;
-    leave('the client unbound');
-    leaveIfAnswered();
-  }
-
-  function leave(reason: string): void {
-    if (leaving !== null) return;
-    leaving = reason;
-    updateHold();
-    setTimeout(link.destroy, LEAVE_MS).unref();
-    setTimeout(giveUpAnswers, LAST_ANSWERS_MS).unref();
-    leaveIfAnswered();
-  }
-
-  function giveUpAnswers(): void {
-    leftLate = true;
-    leaveIfAnswered();
-  }
-
-  /** Ends the session when it is to end and owes no response. After our own unbind the client still responds to it. */
-  function leaveIfAnswered(): void {
-    if (leaving === null || left || unanswered > 0 || (!leftLate && unansweredDeliveries() > 0)) return;
-    left = true;
-    if (unbindSequence !== null) {
-      const status = bind ? STATUS.ESME_ROK : STATUS.ESME_RINVBNDSTS;
-      link.send({ command: 'unbind_resp', status, sequence: unbindSequence });
-    } else if (bind) link.send({ command: 'unbind', status: 0, sequence: nextSequence() });
-    link.end();
-  }
-
-  const unansweredDeliveries = (): number => window?.count() ?? 0;
 
   function deliver(frames: readonly Buffer[], settled: Settled): void {
     let open = frames.length;
     let first: number | null = 0;
     for (const frame of frames) {
-      const number = nextSequence();
-      link.sendFrame(withSequence(frame, number));
-      window?.add(number, (status) => {
-        if (first === 0) first = status;
+      smpp.request(frame, timing.answerMs, (answer) => {
+        if (first === 0) first = statusOf(answer);
         open -= 1;
         if (open === 0) settled(first);
       });
     }
   }
 
-  function sweep(): void {
-    const now = performance.now();
-    if (!bind) {
-      // The client waits for the bind response.
-      if (!signingIn && now - startedAt > timing.bindMs) link.destroy();
-      return;
-    }
-    const expired = window?.expire(now) ?? 0;
-    budget.expectLate(expired);
-    if (expired > 0) unansweredRounds += 1;
-    if (unansweredRounds >= MAX_UNANSWERED_ROUNDS) return leave('the client answers no deliver_sm');
-    // While we owe responses, we may be the side that does not read.
-    if (unanswered > 0) return;
-    const periods = link.silentMs() / timing.enquireMs;
-    if (periods >= SILENT_PERIODS) return link.destroy();
-    if (periods < enquiries + 1) return;
-    enquiries += 1;
-    budget.expectLate(1);
-    link.send({ command: 'enquire_link', status: 0, sequence: nextSequence() });
+  function statusOf(answer: Answer): number | null {
+    if (answer.kind === 'response') unansweredRounds = 0;
+    return deliveryStatus(answer);
   }
 
-  function closed(): void {
+  function expired(count: number): void {
+    budget.expectLate(count);
+    unansweredRounds += 1;
+    if (unansweredRounds >= MAX_UNANSWERED_ROUNDS) smpp.leave('the client answers no deliver_sm', LEAVE_WAIT);
+  }
+
+  function closed(reason: string): void {
     ended = true;
-    window?.close();
-    if (bind) {
-      const reason = leaving ?? 'the connection ended';
-      log.info({ systemId: bind.client.systemId, address, mode: bind.mode, reason }, 'SMPP bind closed');
-    }
+    if (bind) log.info({ systemId: bind.client.systemId, address, mode: bind.mode, reason }, 'SMPP bind closed');
     deps.closed(session);
   }
 
@@ -349,16 +235,18 @@ export function createSession(socket: Socket, address: string, deps: SessionDeps
     get bind() {
       return bind;
     },
-    room: () => (leaving === null && !ended ? (window?.room() ?? 0) : 0),
-    activity: () => ({ submits, throttled, unanswered: unansweredDeliveries() }),
+    room() {
+      if (bind === null || bind.mode === 'transmitter' || !smpp.isUp()) return 0;
+      return Math.max(0, bind.client.window - smpp.unanswered());
+    },
+    activity: () => ({ submits, throttled, unanswered: smpp.unanswered() }),
     deliver,
     follow(client) {
       if (bind) bind.client = client;
       updateHold();
     },
-    leave,
-    sweep,
-    destroy: link.destroy,
+    leave: (reason) => smpp.leave(reason, LEAVE_WAIT),
+    sweep: smpp.sweep,
   };
   return session;
 }
@@ -368,8 +256,6 @@ export function messagesIn(request: Request): number {
   if (request.command === 'submit_multi') return request.destinations.length;
   return request.command === 'submit_sm' || request.command === 'data_sm' ? 1 : 0;
 }
-
-const isCommand = (name: string): name is CommandName => name in COMMAND;
 
 /** Maximum PDUs before the bind, including the bind: a client has no reason to send more. */
 const MAX_BEFORE_BIND = 5;

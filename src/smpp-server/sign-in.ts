@@ -12,6 +12,7 @@ import { isOwnerAlive } from '../core/db/worker-session.ts';
 import { AppError } from '../core/errors.ts';
 import type { Rate } from '../core/limits.ts';
 import { type NumberRules, numberRulesOf } from '../core/phone.ts';
+import type { BindMode } from '../smpp/session.ts';
 import { STATUS } from '../smpp/status.ts';
 
 /** A client with an open bind, as its credential and its account are now. */
@@ -122,9 +123,6 @@ function refusedBy(error: unknown): SignedIn {
   if (code === 'unauthenticated') return { status: STATUS.ESME_RINVPASWD, reason: 'wrong system_id or password' };
   return { status: code === 'rate_limited' ? STATUS.ESME_RBINDFAIL : STATUS.ESME_RSYSERR, reason };
 }
-
-/** The kinds of binds. */
-export type BindMode = 'transmitter' | 'receiver' | 'transceiver';
 
 type Credential = { readonly accountId: number; readonly credentialId: number };
 
