@@ -1,19 +1,12 @@
+import type { BindMode } from '../../smpp/session.ts';
 import { STATUS } from '../../smpp/status.ts';
 import type { Carrier, CarrierHost, CarrierState, Outcome, Submission } from '../carrier.ts';
 import { createThrottle, type Throttle } from '../throttle.ts';
 import { createConcatRefs, createSubmissionEncoder, type Frames, type PartResult, partResultOf } from './encode.ts';
-import {
-  type BindKind,
-  createDeliveries,
-  createSession,
-  type Deliveries,
-  type Session,
-  TIMING,
-  type Timing,
-} from './session.ts';
+import { createDeliveries, createSession, type Deliveries, type Session, TIMING, type Timing } from './session.ts';
 import type { SmppSettings } from './settings.ts';
 
-const BIND_KINDS: Record<SmppSettings['bind'], readonly BindKind[]> = {
+const BIND_KINDS: Record<SmppSettings['bind'], readonly BindMode[]> = {
   trx: ['transceiver'],
   'tx+rx': ['transmitter', 'receiver'],
   tx: ['transmitter'],
@@ -47,7 +40,7 @@ export function createSmppCarrier(
   const submitting = sessions.filter((session) => session.kind !== 'receiver');
   const pool = createPool(submitting, settings, () => host?.changed());
 
-  function newSession(kind: BindKind): Session {
+  function newSession(kind: BindMode): Session {
     return createSession(
       { kind, settings, password: secret.password, timing: { ...TIMING, ...timing } },
       {

@@ -1,10 +1,10 @@
 import { absoluteTime, destinationAddress, relativeTime, sourceAddress } from '../../smpp/message.ts';
 import { COMMAND_LENGTH_AT, encodePdu, HEADER_OCTETS, type Pdu, type Tlvs } from '../../smpp/pdu.ts';
+import type { Answer } from '../../smpp/session.ts';
 import { STATUS, statusClass, statusName } from '../../smpp/status.ts';
 import { countParts, type EncodedText, encodeText, roomBeside, udhConcat } from '../../smpp/text.ts';
 import { cStringSize, decodeTlvs, NO_TLVS, readText, TAG, uint8, uint16 } from '../../smpp/wire.ts';
 import type { Outcome, Submission } from '../carrier.ts';
-import type { Answer } from './connection.ts';
 import type { SmppSettings } from './settings.ts';
 
 /** The octets of a submit_sm before its destination, and those after the destination's NUL. */

@@ -1,18 +1,19 @@
-import { isIP } from 'node:net';
+import { once } from 'node:events';
+import net from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { encodePdu, type Pdu, type PduOf } from '../../smpp/pdu.ts';
+import tls from 'node:tls';
+import { type AnyPduOf, encodePdu } from '../../smpp/pdu.ts';
+import { type Answer, type BindMode, openSession, type SmppSession } from '../../smpp/session.ts';
 import { STATUS, statusName } from '../../smpp/status.ts';
 import { concatOf, textOf, userData } from '../../smpp/text.ts';
 import { NO_TLVS } from '../../smpp/wire.ts';
 import type { CarrierHost } from '../carrier.ts';
-import { type Answer, type Connection, type ConnectionOptions, openConnection } from './connection.ts';
 import { isReceipt, readReceipt } from './receipts.ts';
 import type { SmppSettings } from './settings.ts';
 
-/** The kinds of binds. */
-export type BindKind = 'transceiver' | 'transmitter' | 'receiver';
+const SERVES = ['deliver_sm', 'data_sm'] as const;
 /** A message from the carrier: a receipt or an inbound message. */
-type Delivery = PduOf<'deliver_sm'> | PduOf<'data_sm'>;
+type Delivery = AnyPduOf<(typeof SERVES)[number]>;
 
 /** Reconnect delays; tests shorten them. */
 export type Timing = {
@@ -42,7 +43,7 @@ export const TIMING: Timing = {
 
 /** Settings with which one bind connects. */
 type SessionOptions = {
-  readonly kind: BindKind;
+  readonly kind: BindMode;
   readonly settings: SmppSettings;
   readonly password: string;
   readonly timing: Timing;
@@ -60,7 +61,7 @@ type SessionEvents = {
 
 /** One bind that is kept up: it connects, binds, and reconnects when it ends. */
 export type Session = {
-  readonly kind: BindKind;
+  readonly kind: BindMode;
   /** Starts connecting. */
   start(): void;
   /** Returns true if the session is bound and not closing. */
@@ -89,14 +90,13 @@ type SessionEnd = { readonly reason: string; readonly fault: boolean };
 
 const STUCK = 'the carrier does not answer submits';
 
-const NOT_CONNECTED: Answer = { kind: 'closed', written: false };
 const FATAL_BIND_STATUS: ReadonlySet<number> = new Set([
   STATUS.ESME_RINVSYSID,
   STATUS.ESME_RINVPASWD,
   STATUS.ESME_RINVSYSTYP,
 ]);
-/** Time limit for outstanding responses after the peer's unbind. */
-const PEER_UNBIND_GRACE_MS = 1000;
+/** Time limits for outstanding responses after the peer's unbind. */
+const UNBIND_WAIT = { answersMs: 1000, owedMs: 1000 };
 const MS = 1000;
 
 /**
@@ -107,16 +107,11 @@ export function createSession(options: SessionOptions, events: SessionEvents): S
   const submitTimeoutMs = settings.submitTimeoutSeconds * MS;
   const bindRequest = encodeBind(options);
   const stopping = new AbortController();
-  let connection: Connection | null = null;
-  let bound = false;
-  let closing = false;
+  let session: SmppSession | null = null;
   let fault: string | null = null;
-  let openRequests = 0;
-  let openDeliveries = 0;
   let consecutiveTimeouts = 0;
   /** Number of consecutive binds that were closed because no submit was answered. */
   let timesStuck = 0;
-  let resolveIdle: () => void = () => undefined;
   let ended: Promise<void> = Promise.resolve();
 
   async function run(): Promise<void> {
@@ -139,42 +134,52 @@ export function createSession(options: SessionOptions, events: SessionEvents): S
 
   /** Runs one connection from its start to its end. */
   async function runConnection(): Promise<SessionEnd> {
-    const current = openConnection(connectionOptions(settings), { request: receive, drained: events.changed });
-    connection = current;
-    const problem = await bind(current);
-    setFault(problem?.fault ? problem.reason : null);
-    if (problem) current.close(problem.reason);
-    else markUp();
-    const { reason, unmatchedResponses } = await current.closed;
-    if (unmatchedResponses > 0) {
-      events.log('warn', 'SMPP responses matched no request', { bind: kind, count: unmatchedResponses });
-    }
-    markDown();
+    const socket = await connect(settings, stopping.signal);
+    if (socket instanceof net.Socket) return runSession(socket);
+    setFault(socket);
+    return socket;
+  }
+
+  async function runSession(socket: net.Socket): Promise<SessionEnd> {
+    const closed = Promise.withResolvers<string>();
+    let strays = 0;
+    const current = openSession(
+      socket,
+      { serves: SERVES, enquireMs: () => settings.enquireSeconds * MS, unbindWait: UNBIND_WAIT },
+      {
+        request: (delivery) => events.deliver(delivery, answerTo(current, delivery)),
+        stray: () => {
+          strays += 1;
+        },
+        leaving: events.changed,
+        drained: events.changed,
+        closed: closed.resolve,
+      },
+    );
+    session = current;
+    const sweeper = setInterval(current.sweep, sweepMs(settings));
+    const bindMs = settings.bindTimeoutSeconds * MS;
+    const problem = bindProblem(await new Promise((resolve) => current.request(bindRequest, bindMs, resolve)));
+    setFault(problem);
+    if (problem) current.end(problem.reason);
+    else markUp(current);
+    const reason = await closed.promise;
+    clearInterval(sweeper);
+    session = null;
+    if (strays > 0) events.log('warn', 'SMPP responses matched no request', { bind: kind, count: strays });
+    events.changed();
     return problem ?? { reason, fault: false };
   }
 
-  async function bind(current: Connection): Promise<SessionEnd | null> {
-    if (await current.opened) return bindProblem(await current.request(bindRequest, settings.bindTimeoutSeconds * MS));
-    const { reason, untrusted } = await current.closed;
-    return { reason, fault: untrusted };
-  }
-
-  function markUp(): void {
-    bound = true;
+  function markUp(current: SmppSession): void {
+    current.bound(kind);
     consecutiveTimeouts = 0;
     events.log('info', 'SMPP bind is up', { bind: kind });
     events.changed();
   }
 
-  function markDown(): void {
-    bound = false;
-    closing = false;
-    connection = null;
-    resolveIdle();
-    events.changed();
-  }
-
-  function setFault(text: string | null): void {
+  function setFault(end: SessionEnd | null): void {
+    const text = end?.fault ? end.reason : null;
     if (fault === text) return;
     fault = text;
     if (text !== null) events.log('error', 'SMPP bind is refused', { bind: kind, fault: text });
@@ -182,12 +187,9 @@ export function createSession(options: SessionOptions, events: SessionEvents): S
   }
 
   function request(frame: Buffer, onAnswer: (answer: Answer) => void): void {
-    if (!connection) return onAnswer(NOT_CONNECTED);
-    openRequests += 1;
-    connection.requestWithCallback(frame, submitTimeoutMs, (answer) => {
-      openRequests -= 1;
+    if (!session) return onAnswer({ kind: 'closed', written: false });
+    session.request(frame, submitTimeoutMs, (answer) => {
       watchTimeouts(answer);
-      resolveIfIdle();
       onAnswer(answer);
     });
   }
@@ -203,84 +205,21 @@ export function createSession(options: SessionOptions, events: SessionEvents): S
     }
     consecutiveTimeouts = answered === 'timeout' ? consecutiveTimeouts + 1 : 0;
     const limit = timesStuck > 0 ? 1 : Math.min(settings.window, settings.maxSubmitTimeouts);
-    if (consecutiveTimeouts < limit || closing) return;
+    if (consecutiveTimeouts < limit || session?.isUp() !== true) return;
     timesStuck += 1;
     events.failed(STUCK);
     events.log('error', 'SMPP bind answers no submits', { bind: kind, timeouts: consecutiveTimeouts });
     rebind(STUCK);
   }
 
-  function receive(pdu: Pdu): void {
-    switch (pdu.command) {
-      case 'deliver_sm':
-      case 'data_sm':
-        receiveDelivery(pdu);
-        return;
-      case 'unbind':
-        connection?.send({ command: 'unbind_resp', status: 0, sequence: pdu.sequence });
-        void closeWhenIdle('the carrier unbound', PEER_UNBIND_GRACE_MS);
-        return;
-      case 'alert_notification':
-      case 'outbind':
-        return;
-      default:
-        connection?.send({ command: 'generic_nack', status: STATUS.ESME_RINVCMDID, sequence: pdu.sequence });
-    }
-  }
-
-  /** Accepts deliveries even before `bound`: the first one may arrive in the same segment as the bind response. */
-  function receiveDelivery(delivery: Delivery): void {
-    events.deliver(delivery, answerTo(delivery));
-  }
-
-  /** Returns the responder of a delivery. Keeps only its sequence number, not its octets. */
-  function answerTo({ command, sequence }: Delivery): (status: number) => void {
-    const current = connection;
-    const response = command === 'deliver_sm' ? 'deliver_sm_resp' : 'data_sm_resp';
-    openDeliveries += 1;
-    return (status) => {
-      openDeliveries -= 1;
-      current?.send({ command: response, status, sequence, messageId: '', tlvs: NO_TLVS });
-      resolveIfIdle();
-    };
-  }
-
-  function resolveIfIdle(): void {
-    if (openRequests === 0 && openDeliveries === 0) resolveIdle();
-  }
-
-  /** Resolves when no request or delivery is open, when the connection has ended, or after `limitMs`. */
-  function waitUntilIdle(limitMs: number): Promise<void> {
-    return new Promise((resolve) => {
-      const timer = setTimeout(resolve, limitMs);
-      resolveIdle = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-      resolveIfIdle();
-    });
-  }
-
-  /** Takes no new requests, and closes the connection as soon as nothing is open, at the latest after `graceMs`. */
-  async function closeWhenIdle(reason: string, graceMs: number, unbindRequest?: Buffer): Promise<void> {
-    const current = connection;
-    if (closing || !current) return;
-    closing = true;
-    events.changed();
-    const until = performance.now() + graceMs;
-    await waitUntilIdle(graceMs);
-    if (unbindRequest && bound) await current.request(unbindRequest, Math.max(0, until - performance.now()));
-    current.close(reason);
-  }
-
   function rebind(reason: string): void {
-    void closeWhenIdle(reason, submitTimeoutMs, encodeUnbind());
+    session?.leave(reason, { answersMs: submitTimeoutMs, owedMs: submitTimeoutMs });
   }
 
   async function stop(deadlineMs: number): Promise<void> {
     stopping.abort();
-    void closeWhenIdle('stopped', deadlineMs, encodeUnbind());
-    const deadline = setTimeout(() => connection?.close('stopped', 0), deadlineMs);
+    session?.leave('stopped', { answersMs: deadlineMs, owedMs: deadlineMs });
+    const deadline = setTimeout(() => session?.destroy('stopped'), deadlineMs);
     await ended;
     clearTimeout(deadline);
   }
@@ -293,26 +232,51 @@ export function createSession(options: SessionOptions, events: SessionEvents): S
     start: () => {
       ended = run();
     },
-    up: () => bound && !closing,
-    writable: () => connection?.writable() ?? false,
+    up: () => session?.isUp() ?? false,
+    writable: () => session?.isWritable() ?? false,
     window: () => (timesStuck > 0 ? 1 : settings.window),
     stuck: () => timesStuck > 0,
     fault: () => fault,
   };
 }
 
-function connectionOptions(settings: SmppSettings): ConnectionOptions {
-  const { host, port, tls, tlsCa, tlsServername, tlsInsecure } = settings;
-  const timeouts = [settings.enquireSeconds, settings.submitTimeoutSeconds, settings.bindTimeoutSeconds];
-  const servername = tlsServername ?? (isIP(host) ? undefined : host);
-  return {
+/** Returns the responder of a delivery. Keeps only its sequence number, not its octets. */
+function answerTo(session: SmppSession, { command, sequence }: Delivery): (status: number) => void {
+  return (status) => session.respond({ command: `${command}_resp`, status, sequence, messageId: '', tlvs: NO_TLVS });
+}
+
+function sweepMs({ enquireSeconds, submitTimeoutSeconds, bindTimeoutSeconds }: SmppSettings): number {
+  return Math.min(MS, (Math.min(enquireSeconds, submitTimeoutSeconds, bindTimeoutSeconds) * MS) / 5);
+}
+
+/** Opens a TCP or TLS connection, or returns why that failed. */
+async function connect(settings: SmppSettings, stopped: AbortSignal): Promise<net.Socket | SessionEnd> {
+  const socket = openSocket(settings);
+  const signal = AbortSignal.any([stopped, AbortSignal.timeout(settings.bindTimeoutSeconds * MS)]);
+  try {
+    await once(socket, settings.tls ? 'secureConnect' : 'connect', { signal });
+    return socket;
+  } catch (error) {
+    socket.destroy();
+    const reason = signal.aborted
+      ? 'the connection could not be opened in time'
+      : error instanceof Error
+        ? error.message
+        : String(error);
+    return { reason, fault: socket instanceof tls.TLSSocket && Boolean(socket.authorizationError) };
+  }
+}
+
+function openSocket({ host, port, tls: secure, tlsCa, tlsServername, tlsInsecure }: SmppSettings): net.Socket {
+  if (!secure) return net.connect({ host, port });
+  return tls.connect({
     host,
     port,
-    tls: tls ? { ca: tlsCa, servername, insecure: tlsInsecure } : null,
-    connectTimeoutMs: settings.bindTimeoutSeconds * MS,
-    enquireMs: settings.enquireSeconds * MS,
-    sweepMs: Math.min(MS, (Math.min(...timeouts) * MS) / 5),
-  };
+    minVersion: 'TLSv1.2',
+    rejectUnauthorized: !tlsInsecure,
+    ca: tlsCa,
+    servername: tlsServername ?? (net.isIP(host) ? undefined : host),
+  });
 }
 
 function encodeBind({ kind, settings, password }: SessionOptions): Buffer {
@@ -329,10 +293,6 @@ function encodeBind({ kind, settings, password }: SessionOptions): Buffer {
     addrNpi: 0,
     addressRange,
   });
-}
-
-function encodeUnbind(): Buffer {
-  return encodePdu({ command: 'unbind', status: 0, sequence: 0 });
 }
 
 function bindProblem(answer: Answer): SessionEnd | null {

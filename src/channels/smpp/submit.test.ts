@@ -2,9 +2,9 @@ import { describe, expect, test } from 'vitest';
 import { bound, kinds, submission, submitMany, until } from '../../../test/support/carriers/smpp-harness.ts';
 import { accept, refuse, type Script } from '../../../test/support/carriers/smpp-scripted-peer.ts';
 import type { Pdu } from '../../smpp/pdu.ts';
+import type { Answer } from '../../smpp/session.ts';
 import { STATUS } from '../../smpp/status.ts';
 import { createPool, sendParts } from './carrier.ts';
-import type { Answer } from './connection.ts';
 
 const LONG = 'x'.repeat(400);
 const PDU: Pdu = { command: 'enquire_link', status: 0, sequence: 1 };
