@@ -4,6 +4,13 @@ import { type DecodeFailure, decodePdu, encodePdu, type Message, type Pdu, RESPO
 import { STATUS } from './status.ts';
 import { NO_TLVS } from './wire.ts';
 
+type LinkOptions = {
+  /** Returns the maximum octets of a PDU, as it is when the PDU begins; by default `MAX_FRAME`. */
+  maxLength?(): number;
+  /** Maximum PDUs that are handled before the event loop turns; by default 64. */
+  readonly maxPerTurn?: number;
+};
+
 /** Events that a link reports to its session. */
 export type LinkHandlers = {
   /** A valid PDU of this many octets arrived. */
@@ -56,10 +63,10 @@ const CLOSE_MS = 500;
 /**
  * Creates a link that speaks PDUs over a socket: one write per tick, because with small PDUs the cost is per write, and a
  * generic_nack for invalid PDUs. Under backpressure, octets stay here, so that they do not count as possibly sent after a
- * lost connection. It handles 64 PDUs in one turn of the event loop, and reads no more until those that have arrived are
- * handled. A PDU of more than `maxLength` octets (by default `MAX_FRAME`), as it is when the PDU begins, ends the link.
+ * lost connection. It handles `maxPerTurn` PDUs in one turn of the event loop, and reads no more until those that have
+ * arrived are handled. A PDU of more than `maxLength` octets ends the link.
  */
-export function createLink(socket: Socket, handlers: LinkHandlers, options: { maxLength?: () => number } = {}): Link {
+export function createLink(socket: Socket, handlers: LinkHandlers, options: LinkOptions = {}): Link {
   const reader = createFrameReader(options);
   /** Frames that have arrived; those before `next` were passed on. */
   let arrived: Uint8Array[] = [];
@@ -126,7 +133,7 @@ export function createLink(socket: Socket, handlers: LinkHandlers, options: { ma
   function passOn(): void {
     if (passing || isBehind) return;
     passing = true;
-    const last = Math.min(arrived.length, next + MAX_PER_TURN);
+    const last = Math.min(arrived.length, next + (options.maxPerTurn ?? MAX_PER_TURN));
     while (next < last && !held && !ended) {
       const frame = arrived[next++];
       if (frame) readFrame(frame);

@@ -139,7 +139,8 @@ export function openSession<Name extends CommandName>(
   const link = createLink(
     socket,
     { pdu: receive, broken, closed, ...(handlers.drained && { drained: handlers.drained }) },
-    { maxLength: options.maxLength ?? (() => MAX_FRAME) },
+    // What a carrier sends is answered in as few writes as possible; clients leave the event loop to one another.
+    { maxLength: options.maxLength ?? (() => MAX_FRAME), ...(!handlers.bind && { maxPerTurn: Infinity }) },
   );
   const served = new Set<CommandName>(options.serves);
   const isServed = (pdu: Pdu): pdu is AnyPduOf<Name> => served.has(pdu.command);
