@@ -92,11 +92,11 @@ export function createLink(socket: Socket, handlers: LinkHandlers, options: Link
     queue.push(frame);
     queuedOctets += frame.length;
     if (written) whenWritten.push(written);
-    if (blocked) updateReading();
-    else if (!flushing) {
+    if (!flushing && !blocked) {
       flushing = true;
       setImmediate(flush);
     }
+    if (queuedOctets > MAX_UNREAD_OCTETS) updateReading();
     pushed += 1;
     return pushed;
   }
