@@ -39,7 +39,7 @@ export async function benchFront(): Promise<Report | NotRun> {
   const cell = new URL(address).host;
   const nginx = await startNginx({ directory: new URL(directoryAt).host, cells: [cell, cell] });
   opened.defer(nginx.stop);
-  await stage.operate('account', 'limit', 'Demo', '--per-minute', '100000000');
+  await stage.operate('account', 'change', 'Demo', '--rate-per-minute', '100000000');
   // Messages wait in the queue, so that nothing else is measured.
   await stage.operate('connection', 'pause', 'bench');
   await until(async () => (await pool.query('SELECT 1 FROM connection_status')).rowCount === 0);

@@ -39,7 +39,7 @@ export async function benchKannel(): Promise<Report | NotRun> {
   const { stage, receiver: posts } = opened.use(await openWebhookStage());
   const callbacks = await startReceiver('http');
   opened.defer(callbacks.stop);
-  await stage.operate('account', 'limit', 'Demo', '--per-minute', '100000000');
+  await stage.operate('account', 'change', 'Demo', '--rate-per-minute', '100000000');
   const kannel = await startKannel({
     port: Number(stage.carrier.ready['port']),
     bind: 'trx',

@@ -86,7 +86,7 @@ async function addAccount({ dataDir, operate }: Stage): Promise<string> {
     DATA_DIR: dataDir,
   });
   await stop();
-  await operate('account', 'limit', 'Codes', '--per-minute', '100000000');
+  await operate('account', 'change', 'Codes', '--rate-per-minute', '100000000');
   return String(ready['apiKey']);
 }
 

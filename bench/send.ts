@@ -21,7 +21,7 @@ export async function benchSend(): Promise<Report> {
   const url = `${stage.address}/api/message-server/sms/send`;
   try {
     // A limit that is counted and never reached.
-    await stage.operate('account', 'limit', 'Demo', '--per-minute', '100000000');
+    await stage.operate('account', 'change', 'Demo', '--rate-per-minute', '100000000');
     const before = await load(empty.url, '');
     const endToEnd = await loadGateway(stage, url, () => untilDelivered(stage));
     await stage.operate('connection', 'pause', 'bench');

@@ -26,7 +26,7 @@ type Measured = { readonly perSecond: number; readonly costs: Costs };
 export async function benchSmppServer(): Promise<Report> {
   const port = await freePort();
   await using stage = await openStage({ SMPP_PORT: String(port) });
-  await stage.operate('account', 'limit', 'Demo', '--per-minute', '100000000');
+  await stage.operate('account', 'change', 'Demo', '--rate-per-minute', '100000000');
   const credential = await newCredential(stage);
   await stage.operate('connection', 'pause', 'bench');
   await until(async () => (await stage.pool.query('SELECT 1 FROM connection_status')).rowCount === 0);

@@ -109,14 +109,14 @@ Types of number and numbering plans (\`alphaAddress\` and the settings like it) 
   whatsapp: `\`\`\`sh norun
 npm run -s heliograph -- connection add whatsapp --name meta --waba-id 102290129340398 \\
   --phone-number-id 106540352242922 --access-token-file token.txt --app-secret-file secret.txt
-npm run -s heliograph -- sender assign --connection meta --id 106540352242922 --account Acme
+npm run -s heliograph -- sender assign --connection meta --identity 106540352242922 --account Acme
 \`\`\`
 
 The first command prints the callback URL and the verify token that Meta requires. The numbers of one connection share
 its templates, so they all belong to one account or, with \`--common\`, to every account.`,
   rcs: `\`\`\`sh norun
 npm run -s heliograph -- connection add rcs --name google --service-account key.json
-npm run -s heliograph -- sender assign --connection google --id my_agent --account Acme
+npm run -s heliograph -- sender assign --connection google --identity my_agent --account Acme
 \`\`\`
 
 The first command prints the callback URL and the client token that Google requires. An agent that an account has

@@ -96,47 +96,52 @@ export function buildApi(deps: ApiDeps): App {
   app.register(async (closed: App) => {
     closed.register(authentication, { authenticate: deps.authenticate });
     closed.register(sessionGuard);
-    acceptIdempotencyKeys(closed, deps);
-    // One line per feature.
-    apiKeyRoutes(closed, deps);
-    smppCredentialRoutes(closed, deps);
-    sendingRoutes(closed, deps);
-    richMessageRoutes(closed, deps);
-    scheduledMessageRoutes(closed, deps);
-    senderRoutes(closed, deps);
-    templateRoutes(closed, deps);
-    statsRoutes(closed, deps);
-    campaignRoutes(closed, deps);
-    listRoutes(closed, deps);
-    contactRoutes(closed, deps);
-    importRoutes(closed, deps);
-    contactUploadRoutes(closed, deps);
-    trackingRoutes(closed, deps);
-    historyRoutes(closed, deps);
-    overviewRoutes(closed, deps);
-    jumpRoutes(closed, deps);
-    exportRoutes(closed, deps);
-    inboxRoutes(closed, deps);
-    keywordRoutes(closed, deps);
-    webhookRoutes(closed, deps);
-    deliveryRoutes(closed, deps);
-    mediaRoutes(closed, deps);
-    socialRoutes(closed, deps);
-    subscriptionRoutes(closed, deps);
-    creditRoutes(closed, deps);
-    userRoutes(closed, deps);
-    invitationRoutes(closed, deps);
-    singleSignOnRoutes(closed, deps);
-    sessionRoutes(closed, deps);
-    stepUpRoutes(closed, deps);
-    signOnStepUpRoutes(closed, deps);
-    secondFactorRoutes(closed, deps);
-    auditRoutes(closed, deps);
-    securityRoutes(closed, deps);
-    numberRulesRoutes(closed, deps);
-    operatorRoutes(closed, deps);
+    signedRoutes(closed, deps);
   });
   return app;
+}
+
+/** Registers the routes that need credentials, next to those who check them: the operations of accounts and operators. */
+export function signedRoutes(closed: App, deps: ApiDeps): void {
+  acceptIdempotencyKeys(closed, deps);
+  // One line per feature.
+  apiKeyRoutes(closed, deps);
+  smppCredentialRoutes(closed, deps);
+  sendingRoutes(closed, deps);
+  richMessageRoutes(closed, deps);
+  scheduledMessageRoutes(closed, deps);
+  senderRoutes(closed, deps);
+  templateRoutes(closed, deps);
+  statsRoutes(closed, deps);
+  campaignRoutes(closed, deps);
+  listRoutes(closed, deps);
+  contactRoutes(closed, deps);
+  importRoutes(closed, deps);
+  contactUploadRoutes(closed, deps);
+  trackingRoutes(closed, deps);
+  historyRoutes(closed, deps);
+  overviewRoutes(closed, deps);
+  jumpRoutes(closed, deps);
+  exportRoutes(closed, deps);
+  inboxRoutes(closed, deps);
+  keywordRoutes(closed, deps);
+  webhookRoutes(closed, deps);
+  deliveryRoutes(closed, deps);
+  mediaRoutes(closed, deps);
+  socialRoutes(closed, deps);
+  subscriptionRoutes(closed, deps);
+  creditRoutes(closed, deps);
+  userRoutes(closed, deps);
+  invitationRoutes(closed, deps);
+  singleSignOnRoutes(closed, deps);
+  sessionRoutes(closed, deps);
+  stepUpRoutes(closed, deps);
+  signOnStepUpRoutes(closed, deps);
+  secondFactorRoutes(closed, deps);
+  auditRoutes(closed, deps);
+  securityRoutes(closed, deps);
+  numberRulesRoutes(closed, deps);
+  operatorRoutes(closed, deps);
 }
 
 /**

@@ -80,16 +80,18 @@ export async function openBase(
   await migrate(pool, { dir: MIGRATIONS_DIR, log });
   await ensureCell(pool, config.cell);
   await ensurePartitions(pool, systemClock.now());
-  const outlet = await createOutbound(config);
-  onStop('webhooks', outlet.poster.close);
-  const storage = await openStorage(config);
-  onStop('storage', storage.close);
-  if (config.storage.kind === 's3') void warnOfStorage(storage, log);
-  const links = createLinkSigner(secretKey);
-  return {
-    base: { config, log, secretKey, connectionString, pool, outbound: outlet, storage, links, onStop },
-    embedded,
-  };
+  const base = await openStores({ config, log, secretKey, connectionString, pool, onStop });
+  if (config.storage.kind === 's3') void warnOfStorage(base.storage, log);
+  return { base, embedded };
+}
+
+/** Opens what a process needs besides its database: the way to other servers, and the store of files. */
+export async function openStores(opened: Omit<Base, 'outbound' | 'storage' | 'links'>): Promise<Base> {
+  const outbound = await createOutbound(opened.config);
+  opened.onStop('webhooks', outbound.poster.close);
+  const storage = await openStorage(opened.config);
+  opened.onStop('storage', storage.close);
+  return { ...opened, outbound, storage, links: createLinkSigner(opened.secretKey) };
 }
 
 /**

@@ -1,41 +1,27 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Command, InvalidArgumentError } from 'commander';
-import { registerKeyCommands } from './accounts/api-key-routes.ts';
 import { registerSingleSignOnCommands } from './accounts/single-sign-on-change.ts';
 import { registerOperatorCommands, registerUserCommands } from './accounts/user-routes.ts';
 import { exitSoon, followStopSignals, registerDirectoryCommand } from './base.ts';
-import { wakeCampaignsUsing } from './campaigns/lifecycle.ts';
 import { registerCellCommands } from './cells/move.ts';
-import { registerContactCommands } from './contacts/routes.ts';
 import { addSecretOption, type CommandContext, type CommandGroup } from './core/cli.ts';
 import type { Config } from './core/config.ts';
-import { loadSecretKey } from './core/secrets.ts';
 import { SETTINGS } from './core/settings.ts';
 import { registerConsentCommands } from './messages/consent.ts';
 import { registerInboundCommands } from './messages/inbound.ts';
-import { registerReceiptCommands } from './messages/receipts.ts';
-import { registerScheduleCommands } from './messages/schedules.ts';
 import { registerUnknownCommands } from './messages/unknown-admin.ts';
-import { registerCreditCommands } from './money/credit-routes.ts';
-import { registerPriceCommands } from './money/prices.ts';
 import { registerAccountCommands } from './operate/account-commands.ts';
-import { registerAlertCommands } from './operate/alerts.ts';
 import { registerBackupCommands } from './operate/backups.ts';
 import { registerRestoreGuardCommands } from './operate/restore-guard.ts';
-import { registerSenderRuleCommands } from './operate/sender-rules.ts';
+import { registerOperations } from './operations.ts';
 import { registerDoctorCommand } from './probes.ts';
 import { type ManyProcesses, runMember, serveMany } from './processes.ts';
 import { registerConnectionCommands } from './routing/connection-commands.ts';
-import { registerCostCommands } from './routing/cost-admin.ts';
-import { registerLookupCommands } from './routing/number-lookup-admin.ts';
-import { registerRouteCommands } from './routing/route-commands.ts';
 import { registerSandboxInbound, registerSandboxRetirement } from './sandbox/sandbox-commands.ts';
 import { startSandboxSmsc } from './sandbox/smsc.ts';
 import { type Program, type Roles, startProgram } from './serve.ts';
 import { registerSetupCommand } from './setup.ts';
-import { registerSenderCommands } from './templates/assignments.ts';
-import { syncNamed } from './templates/sync.ts';
 import { registerWebhookCommands } from './webhooks/routes.ts';
 
 const SERVE: Roles = { api: true, worker: true, sandbox: true };
@@ -166,53 +152,75 @@ const showFirstMessage = ({ apiKey }: Demo, address: string): string[] => [
   `    -H 'Content-Type: application/json' -d '{"phoneNumber":"+393331234567","message":"Hello"}'`,
 ];
 
-/** `template sync`. */
-function registerTemplateCommands(program: Command, context: CommandContext): void {
-  program
-    .command('template')
-    .description('WhatsApp templates')
-    .command('sync')
-    .argument('<connection>', 'name of a WhatsApp connection')
-    .description('fetch the templates and numbers from the network; a running program does so every ten minutes')
-    .action(async (name: string) => {
-      const secretKey = await loadSecretKey(context.config());
-      const synced = await context.withDatabase((pool) =>
-        syncNamed({ pool, secretKey, onTemplatesChange: wakeCampaignsUsing }, name),
-      );
-      const text = synced.ok ? `${synced.templates} templates.` : `The network cannot be reached: ${synced.why}`;
-      context.report(synced, () => text, synced.ok);
-    });
-}
-
 /** THE list of commands, in the order of `--help`. */
 export const COMMANDS: readonly CommandGroup[] = [
   registerServeCommands,
   registerSetupCommand,
   registerAccountCommands,
-  registerKeyCommands,
   registerOperatorCommands,
   registerUserCommands,
   registerSingleSignOnCommands,
   registerConnectionCommands,
-  registerRouteCommands,
-  registerLookupCommands,
-  registerSenderCommands,
-  registerSenderRuleCommands,
-  registerTemplateCommands,
-  registerPriceCommands,
-  registerCostCommands,
-  registerCreditCommands,
-  registerContactCommands,
   registerConsentCommands,
   registerInboundCommands,
-  registerReceiptCommands,
   registerUnknownCommands,
-  registerScheduleCommands,
   registerBackupCommands,
   registerRestoreGuardCommands,
   registerWebhookCommands,
-  registerAlertCommands,
   registerCellCommands,
   registerDirectoryCommand,
   registerDoctorCommand,
+  registerOperations,
+  describeGroups,
 ];
+
+/** The groups of `--help`; a description is that of a command whose subcommands are operations of the API alone. */
+const OVERVIEW: Readonly<Record<string, Readonly<Record<string, string | null>>>> = {
+  'The program': { serve: null, api: null, worker: null, migrate: null, setup: null, doctor: null, sandbox: null },
+  'Accounts and people': {
+    account: null,
+    key: 'API keys of the accounts',
+    operator: null,
+    user: null,
+    'single-sign-on': null,
+    consent: null,
+    webhook: null,
+    smpp: 'customers that are bound over SMPP',
+  },
+  'Carriers and routes': {
+    connection: null,
+    route: 'routes of numbers to connections, and their policies',
+    lookup: 'services that know the networks of numbers',
+    sender: 'WhatsApp phone numbers and RCS agents, and the accounts that may send as them',
+    'sender-rule': 'senders that SMS may have in a country',
+    'registered-sender': 'senders that were registered in a country',
+    'number-pool': 'pools of numbers, of which each recipient gets messages from one; send as pool:NAME',
+    number: 'the accounts to which inbound messages go, by number',
+    template: 'WhatsApp and RCS templates',
+  },
+  Money: {
+    price: 'prices of messages',
+    cost: 'charges of carriers',
+    credit: 'credit of the accounts',
+    margin: 'margins by account, country or connection',
+  },
+  Messages: {
+    inbound: null,
+    queue: 'waiting messages and the workers that process them',
+    schedule: 'scheduled messages whose time was missed',
+    receipts: 'delivery receipts',
+    unknown: null,
+    alerts: 'open alerts, their rules and their recipients',
+    audit: 'who changed what',
+  },
+  'Data and installations': { backup: null, fence: null, cell: null, directory: null },
+  'Everything else': { call: 'all other operations of the API, by their operation ids (docs/operations.md)' },
+};
+
+function describeGroups(program: Command): void {
+  for (const [heading, commands] of Object.entries(OVERVIEW))
+    for (const [name, description] of Object.entries(commands)) {
+      const command = program.commands.find((each) => each.name() === name)?.helpGroup(`${heading}:`);
+      if (description !== null) command?.description(description);
+    }
+}

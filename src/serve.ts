@@ -3,7 +3,7 @@ import { Registry } from 'prom-client';
 import { ACCOUNTS_CHANNEL } from './accounts/accounts.ts';
 import { createAuthenticator } from './accounts/authenticate.ts';
 import type { LoginLimits } from './accounts/password.ts';
-import { buildApi } from './api.ts';
+import { type ApiDeps, buildApi } from './api.ts';
 import {
   type Base,
   type Closers,
@@ -129,7 +129,7 @@ type Routing = {
   readonly reloadSoon: () => void;
 };
 
-async function openRouting({ config, pool, log, secretKey, outbound, onStop }: Base): Promise<Routing> {
+export async function openRouting({ config, pool, log, secretKey, outbound, onStop }: Base): Promise<Routing> {
   const costs = createCostList(pool);
   const router = createRouter(pool, costs.find, costs.dependsOnNetwork);
   const prices = createPriceList(pool);
@@ -214,10 +214,20 @@ type ApiParts = {
   readonly tracing: Tracing | null;
 };
 
-async function openApi(
-  { config, connectionString, pool, log, secretKey, outbound: outlet, storage, links, onStop }: Base,
+/** The parts of the API that also act outside of requests. */
+type ApiServices = {
+  readonly deps: ApiDeps;
+  readonly loginLimits: LoginLimits;
+  readonly channels: readonly string[];
+  onNotify(channel: string, payload: string): void;
+};
+
+/** Opens everything that the routes of the program need, in a process that may have no server. */
+export function openApiDeps(
+  { onStop, ...base }: Base,
   { accept, routing, sandbox, member, metrics, tracing }: ApiParts,
-): Promise<string> {
+): ApiServices {
+  const { config, pool, log, secretKey } = base;
   const { authenticate, checkPassword, signInLimits, loginLimits, close, ...counts } = createAuthenticator({
     pool,
     log,
@@ -225,27 +235,12 @@ async function openApi(
   onStop('authentication', close);
   const inboxHub = createHub({ pool, log });
   const presence = createPresence(pool);
-  const smpp = openSmpp({ config, pool, log, limits: loginLimits, metrics, onStop });
-  const session = await openWorkerSession({
-    connectionString,
-    log,
-    channels: [...counts.channels, INBOX_CHANNEL, PRESENCE_CHANNEL, ...smpp.channels],
-    onNotify(channel, payload) {
-      if (smpp.channels.includes(channel)) smpp.onNotify(channel, payload);
-      else if (channel === INBOX_CHANNEL) inboxHub.wake(payload === '' ? null : Number(payload));
-      else if (channel === PRESENCE_CHANNEL) presence.hear(payload);
-      else counts.onNotify(channel, payload);
-    },
-  });
-  onStop('notifications', session.close);
   const { tables, receivers } = routing;
   const reports = createReports({ pool, standbysUrl: config.databaseUrlRead, log });
   onStop('standbys', reports.close);
-  const app = buildApi({
-    config,
-    pool,
+  const deps: ApiDeps = {
+    ...base,
     reports,
-    log,
     metrics,
     clock: systemClock,
     probes: member ? [...createProbes(pool), createPeersProbe(member)] : createProbes(pool),
@@ -264,18 +259,40 @@ async function openApi(
     tracing,
     tables,
     answers: createAnswerStore({ pool, secretKey }),
-    secretKey,
-    outbound: outlet,
-    storage,
-    links,
     inboxHub,
     presence,
     socialPage: sandbox?.social.page ?? (member?.sandbox ? remotePage(member.sandbox.socialUrl) : null),
     onTemplatesChange: FOLLOWERS.onTemplatesChange,
+  };
+  return {
+    deps,
+    loginLimits,
+    channels: [...counts.channels, INBOX_CHANNEL, PRESENCE_CHANNEL],
+    onNotify(channel, payload) {
+      if (channel === INBOX_CHANNEL) inboxHub.wake(payload === '' ? null : Number(payload));
+      else if (channel === PRESENCE_CHANNEL) presence.hear(payload);
+      else counts.onNotify(channel, payload);
+    },
+  };
+}
+
+async function openApi(base: Base, parts: ApiParts): Promise<string> {
+  const { config, connectionString, pool, log, onStop } = base;
+  const { sandbox, member, metrics } = parts;
+  const { deps, loginLimits, channels, onNotify } = openApiDeps(base, parts);
+  const smpp = openSmpp({ config, pool, log, limits: loginLimits, metrics, onStop });
+  const session = await openWorkerSession({
+    connectionString,
+    log,
+    channels: [...channels, ...smpp.channels],
+    onNotify: (channel, payload) =>
+      smpp.channels.includes(channel) ? smpp.onNotify(channel, payload) : onNotify(channel, payload),
   });
+  onStop('notifications', session.close);
+  const app = buildApi(deps);
   const address = await listen(app, config);
   onStop('API', () => closeWithin(app, STOP_HTTP_MS));
-  await smpp.listen({ accept, owner: session.owner });
+  await smpp.listen({ accept: deps.accept, owner: session.owner });
   if (sandbox || member?.sandbox) {
     const callbacks = await startCallbackServer(app.routing, member?.sandbox?.callbackPort ?? 0);
     onStop('callbacks of the sandbox', callbacks.close);

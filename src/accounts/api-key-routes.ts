@@ -1,19 +1,14 @@
-import { type Command, InvalidArgumentError } from 'commander';
 import { type Static, Type } from 'typebox';
-import { SCOPES, type Scope } from '../core/actor.ts';
-import type { CommandContext } from '../core/cli.ts';
-import type { Db } from '../core/db/query.ts';
-import { tenant, transaction } from '../core/db/transaction.ts';
+import { SCOPES } from '../core/actor.ts';
+import { tenant } from '../core/db/transaction.ts';
 import { AppError } from '../core/errors.ts';
 import { type App, PageOf, type PlatformDeps, pageFields, pageOf, removalTx, withExamples } from '../core/http/app.ts';
 import { requireScope } from '../core/http/auth.ts';
 import { idempotentTx } from '../core/http/idempotency.ts';
 import { id, instant, orNull } from '../core/schema.ts';
-import { findAccount } from './accounts.ts';
 import {
   countKeys,
   createKey,
-  findAccountOfKey,
   findKeyByHash,
   hashOfKey,
   type IssuedKey,
@@ -22,7 +17,6 @@ import {
   revokeKey,
   rotateKey,
 } from './api-keys.ts';
-import { operatorAuthor } from './audit.ts';
 
 const MAX_GRACE_SECONDS = 7 * 24 * 3600;
 
@@ -136,7 +130,7 @@ export function apiKeyRoutes(app: App, { pool, answers }: PlatformDeps): void {
 
   app.post(PATH, {
     onRequest,
-    config: { secretAnswer: true },
+    config: { command: 'key create', secretAnswer: true },
     schema: {
       tags,
       operationId: 'createApiKey',
@@ -160,6 +154,7 @@ export function apiKeyRoutes(app: App, { pool, answers }: PlatformDeps): void {
 
   app.get(PATH, {
     onRequest,
+    config: { command: 'key list' },
     schema: {
       tags,
       operationId: 'listApiKeys',
@@ -197,7 +192,7 @@ export function apiKeyRoutes(app: App, { pool, answers }: PlatformDeps): void {
 
   app.post(`${PATH}/:id/rotate`, {
     onRequest,
-    config: { secretAnswer: true },
+    config: { command: 'key rotate', secretAnswer: true },
     schema: {
       tags,
       operationId: 'rotateApiKey',
@@ -218,6 +213,7 @@ export function apiKeyRoutes(app: App, { pool, answers }: PlatformDeps): void {
 
   app.delete(`${PATH}/:id`, {
     onRequest,
+    config: { command: 'key revoke' },
     schema: {
       tags,
       operationId: 'deleteApiKey',
@@ -228,55 +224,4 @@ export function apiKeyRoutes(app: App, { pool, answers }: PlatformDeps): void {
     },
     handler: removalTx({ pool }, ({ actor, params }, tx) => revokeKey(tx, actor, params)),
   });
-}
-
-type CreateOptions = { account: string; name: string; operations: readonly Scope[] };
-
-/** Registers `key create` and `key revoke`. */
-export function registerKeyCommands(program: Command, context: CommandContext): void {
-  const key = program.command('key').description('API keys of the accounts');
-
-  key
-    .command('create')
-    .description('create an API key; shows it once')
-    .requiredOption('--account <account>', 'name or id of the account')
-    .option('--name <name>', 'a name that distinguishes the key from others', '')
-    .option('--operations <list>', `comma-separated scopes: ${SCOPES.join(', ')}`, parseScopes, [...SCOPES])
-    .action(async (options: CreateOptions) => {
-      const made = await context.withDatabase((pool) => transaction(pool, (tx) => createFor(tx, options)));
-      context.report(made, ({ id, apiKey }) => `Key ${id}. Save it now, it is not shown again:\n  ${apiKey}`);
-    });
-
-  key
-    .command('revoke')
-    .argument('<id>', 'id of the key', parseId)
-    .description('revoke an API key; the next request with it gets 401')
-    .action(async (id: number) => {
-      await context.withDatabase((pool) => transaction(pool, (tx) => revoke(tx, id)));
-      context.report({ id, revoked: true }, () => `Key ${id} is revoked.`);
-    });
-}
-
-async function createFor(tx: Db, options: CreateOptions): Promise<IssuedKey> {
-  const { id } = await findAccount(tx, { reference: options.account });
-  const operator = { ...operatorAuthor(id), operations: new Set(SCOPES) };
-  return createKey(tx, operator, { name: options.name, operations: options.operations });
-}
-
-async function revoke(tx: Db, id: number): Promise<void> {
-  const owner = await findAccountOfKey(tx, { id });
-  if (!owner) throw new AppError('not_found', { message: `There is no key ${id}` });
-  await revokeKey(tx, operatorAuthor(owner.accountId), { id });
-}
-
-function parseScopes(list: string): Scope[] {
-  const words = list.split(',').map((word) => word.trim());
-  const wrong = words.find((word) => !SCOPES.some((scope) => scope === word));
-  if (wrong !== undefined) throw new InvalidArgumentError(`"${wrong}" is not a scope.`);
-  return SCOPES.filter((scope) => words.includes(scope));
-}
-
-function parseId(text: string): number {
-  if (!/^[1-9]\d{0,14}$/.test(text)) throw new InvalidArgumentError('The id must be a whole number.');
-  return Number(text);
 }

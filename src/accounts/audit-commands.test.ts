@@ -2,13 +2,12 @@ import { expect, test } from 'vitest';
 import { commandsOn } from '../../test/support/command.ts';
 import { createTestDatabase } from '../../test/support/database.ts';
 import { many, sql } from '../core/db/query.ts';
-import { registerCreditCommands } from '../money/credit-routes.ts';
 import { registerAccountCommands } from '../operate/account-commands.ts';
-import { registerKeyCommands } from './api-key-routes.ts';
+import { registerOperations } from '../operations.ts';
 
 test("an operator's changes to an account are in its audit log, and those without effect are not", async () => {
   await using database = await createTestDatabase();
-  const run = commandsOn(database, registerAccountCommands, registerKeyCommands, registerCreditCommands);
+  const run = commandsOn(database, registerAccountCommands, registerOperations);
   await run('account', 'create', '--name', 'Acme', '--credit', '5');
   await run('credit', 'add', 'Acme', '12.5', '--reference', 'invoice 7');
   await run('account', 'suspend', 'Acme');
@@ -16,8 +15,8 @@ test("an operator's changes to an account are in its audit log, and those withou
   await run('account', 'resume', 'Acme');
   const { answer } = await run('key', 'create', '--account', 'Acme', '--operations', 'SMS');
   const { id, apiKey } = answer as { id: number; apiKey: string };
-  await run('key', 'revoke', String(id));
-  expect((await run('key', 'revoke', String(id))).code).toBe(1);
+  await run('key', 'revoke', String(id), '--account', 'Acme');
+  expect((await run('key', 'revoke', String(id), '--account', 'Acme')).code).toBe(1);
   const entries = await many<{ kind: string; action: string; detail: object }>(
     database.pool,
     sql`SELECT actor_kind AS kind, action, detail FROM audit_entry ORDER BY id`,

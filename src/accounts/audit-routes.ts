@@ -93,6 +93,7 @@ const OperatorAuditQuery = Type.Object({
 export function operatorAuditRoutes(app: App, { pool }: PlatformDeps): void {
   app.get(`${OPERATOR_PATH}/audit`, {
     onRequest: requireOperator(),
+    config: { command: 'audit list' },
     schema: {
       tags: ['Operator: health'],
       operationId: 'operatorListAuditEntries',

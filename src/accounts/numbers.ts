@@ -1,16 +1,13 @@
-import { type Command, Option } from 'commander';
 import { Type } from 'typebox';
 import { CHANNELS } from '../core/channels.ts';
-import type { CommandContext } from '../core/cli.ts';
 import { as, columns, type Db, exec, maybeOne, sql } from '../core/db/query.ts';
-import { tenantTransaction, transaction } from '../core/db/transaction.ts';
+import { tenantTransaction } from '../core/db/transaction.ts';
 import { AppError, invalidFields } from '../core/errors.ts';
 import { type App, type PlatformDeps, withExamples } from '../core/http/app.ts';
 import { requireAnyScope, requireScope } from '../core/http/auth.ts';
 import { isPhoneCountry, NUMBER_CHECKS, type NumberChecks, type NumberRules } from '../core/phone.ts';
 import { orNull } from '../core/schema.ts';
-import { findAccount } from './accounts.ts';
-import { type Author, operatorAuthor, recordAudit } from './audit.ts';
+import { type Author, recordAudit } from './audit.ts';
 
 export const numberChecks = Type.Enum([...NUMBER_CHECKS], {
   type: 'string',
@@ -89,41 +86,6 @@ export async function changeNumberRules(tx: Db, author: Author, patch: NumberRul
     await recordAudit(tx, author, { action: 'account.numbers', subject: `account:${accountId}`, detail: rules });
   return rules;
 }
-
-const NONE = 'none';
-
-/** Registers `account numbers`. */
-export function registerNumbersCommand(account: Command, context: CommandContext): void {
-  account
-    .command('numbers')
-    .argument('<account>', 'name or id')
-    .option('--country <country>', `two letters (ISO 3166-1), or "${NONE}" to require a country code`)
-    .addOption(
-      new Option('--checks <checks>', 'strict rejects lengths that a country does not have').choices(NUMBER_CHECKS),
-    )
-    .description('set the phone-number rules of an account; without options, show them')
-    .action(async (reference: string, { country, checks }: { country?: string; checks?: NumberChecks }) => {
-      const defaultCountry = country?.toLowerCase() === NONE ? null : country;
-      const rules = context.withDatabase((pool) =>
-        transaction(pool, async (tx) => {
-          const { id: accountId } = await findAccount(tx, { reference });
-          const patch = { defaultCountry, numberChecks: checks };
-          return { accountId, ...(await changeNumberRules(tx, operatorAuthor(accountId), patch)) };
-        }),
-      );
-      context.report(await rules, describeRules);
-    });
-}
-
-const describeRules = ({ defaultCountry, numberChecks }: NumberRules): string =>
-  [
-    defaultCountry === null
-      ? 'Numbers need their country code.'
-      : `Numbers without a country code are numbers of ${defaultCountry}.`,
-    numberChecks === 'strict'
-      ? 'Lengths that a country does not have are rejected.'
-      : 'Any length from 7 to 15 digits is accepted.',
-  ].join('\n');
 
 const NUMBER_RULES = columns({
   defaultCountry: as<string | null>('default_country'),

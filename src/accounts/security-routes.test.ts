@@ -4,7 +4,8 @@ import { newKey, openRoutes } from '../../test/support/http/routes.ts';
 import { SCOPES } from '../core/actor.ts';
 import { loadConfig } from '../core/config.ts';
 import { many, sql } from '../core/db/query.ts';
-import { type NewAccount, registerAccountCommands } from '../operate/account-commands.ts';
+import { type NewAccount } from '../operate/account-commands.ts';
+import { registerOperations } from '../operations.ts';
 import { securityRoutes } from './security.ts';
 
 const PATH = '/api/partner-gateway/v1/account/security';
@@ -126,18 +127,18 @@ test('a key without the scope keys may neither see nor change it', async () => {
 });
 
 test('the operator can unlock an admin who is locked out, and the audit log records it', async () => {
-  const run = commandsOn(database, registerAccountCommands);
+  const run = commandsOn(database, registerOperations);
   const account = await newAccount();
   const id = String(account.accountId);
   await call(account, '1.2.3.4', { ipAllowList: ['203.0.113.9'], enforced: true, force: true });
-  expect((await run('account', 'allow-list', id)).answer).toEqual({
-    accountId: account.accountId,
+  expect((await run('account', 'show', id)).answer).toMatchObject({
+    id: account.accountId,
     name: 'Acme',
-    enforced: true,
+    allowListEnforced: true,
     ipAllowList: ['203.0.113.9/32'],
   });
-  expect((await run('account', 'allow-list', id, '--clear')).answer).toMatchObject({
-    enforced: false,
+  expect((await run('account', 'change', id, '--no-allow-list-enforced')).answer).toMatchObject({
+    allowListEnforced: false,
     ipAllowList: [],
   });
   expect((await call(account, '1.2.3.4')).status).toBe(200);
@@ -148,26 +149,21 @@ test('the operator can unlock an admin who is locked out, and the audit log reco
 });
 
 test('the operator sets the limit of an account, removes it, and restores that of the plan', async () => {
-  const run = commandsOn(database, registerAccountCommands);
+  const run = commandsOn(database, registerOperations);
   const { accountId } = await newAccount();
-  const limit = (...args: string[]) => run('account', 'limit', String(accountId), ...args);
+  const [perMinute, perSecond] = ['--rate-per-minute', '--rate-per-second'];
+  const limit = (...args: string[]) => run('account', 'change', String(accountId), ...args);
   const kept = () =>
     many(pool, sql`SELECT rate_per_minute AS m, rate_per_second AS s FROM account WHERE id = ${accountId}`);
-  expect((await limit('--per-minute', '5000', '--per-second', '100')).answer).toMatchObject({
-    perMinute: 5000,
-    perSecond: 100,
+  expect((await limit(perMinute, '5000', perSecond, '100')).answer).toMatchObject({
+    ratePerMinute: 5000,
+    ratePerSecond: 100,
   });
   expect(await kept()).toEqual([{ m: 5000, s: 100 }]);
-  expect((await limit('--per-minute', '0')).answer).toMatchObject({ perMinute: 0 });
+  expect((await limit(perMinute, '0', perSecond, 'null')).answer).toMatchObject({ ratePerMinute: 0 });
   expect(await kept()).toEqual([{ m: 0, s: null }]);
-  await limit('--plan');
+  await limit(perMinute, 'null');
   expect(await kept()).toEqual([{ m: null, s: null }]);
-  for (const wrong of [
-    [],
-    ['--per-second', '5'],
-    ['--plan', '--per-minute', '5'],
-    ['--per-minute', '5', '--per-second', '0'],
-  ])
-    expect((await limit(...wrong)).code, wrong.join(' ')).toBe(1);
-  for (const wrong of ['-1', 'x', '1.5']) expect((await limit('--per-minute', wrong)).code, wrong).toBe(2);
+  for (const wrong of ['-1', 'x', '1.5']) expect((await limit(perMinute, wrong)).code, wrong).toBe(1);
+  expect((await limit(perMinute, '5', perSecond, '0')).code).toBe(1);
 });

@@ -1,13 +1,9 @@
-import type { Command } from 'commander';
 import { type Static, Type } from 'typebox';
 import { Value } from 'typebox/value';
-import { findAccount } from '../accounts/accounts.ts';
-import { operatorAuthor } from '../accounts/audit.ts';
 import type { Actor } from '../core/actor.ts';
 import { mapInSlices } from '../core/background.ts';
-import type { CommandContext } from '../core/cli.ts';
 import type { Db } from '../core/db/query.ts';
-import { tenant, tenantTransaction, transaction } from '../core/db/transaction.ts';
+import { tenant, tenantTransaction } from '../core/db/transaction.ts';
 import { AppError, invalidFields } from '../core/errors.ts';
 import { type App, offsetOf, PageOf, type PlatformDeps, pageFields, pageOf, withExamples } from '../core/http/app.ts';
 import { requireScope } from '../core/http/auth.ts';
@@ -19,7 +15,7 @@ import { channelName, instant } from '../core/schema.ts';
 import { listOptOutsOf } from '../messages/consent.ts';
 import { changeContact, createContact, removeContacts } from './contacts.ts';
 import { customFieldRoutes, listFields } from './fields.ts';
-import { findBook, type Limits, limitsOf, setLimits } from './limits.ts';
+import { findBook, limitsOf } from './limits.ts';
 import { listMembers } from './list-members.ts';
 import { findList } from './lists.ts';
 import { faultsOfContact, findContacts, readFilter } from './read.ts';
@@ -243,49 +239,3 @@ function readDeleteQuery({ ids, notIds }: Static<typeof schema.DeleteQuery>) {
     ['ids', 'notIds'].map((field) => ({ field, message: 'exactly one of ids and notIds is required' })),
   );
 }
-
-const NONE = 'none';
-
-/** Registers the command `contact limit`. */
-export function registerContactCommands(program: Command, context: CommandContext): void {
-  const contact = program.command('contact').description('contact limits');
-
-  contact
-    .command('limit')
-    .argument('<account>', 'name or id')
-    .option('--plan <contacts>', `contacts included in the plan, or "${NONE}" for no limit`)
-    .option('--extra <contacts>', 'contacts in addition to the plan')
-    .description('set the contact limit of an account; without options, show it')
-    .action(async (account: string, options: LimitOptions) =>
-      context.report(await setOrShowLimits(context, account, options), describeLimits),
-    );
-}
-
-type LimitOptions = { plan?: string; extra?: string };
-type LimitsOfAccount = Limits & { readonly accountId: number };
-
-function setOrShowLimits(
-  context: CommandContext,
-  reference: string,
-  { plan, extra }: LimitOptions,
-): Promise<LimitsOfAccount> {
-  const planLimit = plan === undefined || plan === NONE ? null : readCount('--plan', plan);
-  const extraLimit = extra === undefined ? undefined : readCount('--extra', extra);
-  return context.withDatabase((pool) =>
-    transaction(pool, async (tx) => {
-      const { id: accountId } = await findAccount(tx, { reference });
-      const wanted = { planLimit: plan === undefined ? undefined : planLimit, extraLimit };
-      return { accountId, ...(await setLimits(tx, operatorAuthor(accountId), wanted)) };
-    }),
-  );
-}
-
-function readCount(field: string, text: string): number {
-  if (!/^\d{1,12}$/.test(text)) throw invalidFields([{ field, message: 'must be a whole number from 0' }]);
-  return Number(text);
-}
-
-const describeLimits = ({ used, totalLimit, planLimit, extraLimit }: LimitsOfAccount): string =>
-  totalLimit === null
-    ? `${used} contacts, no limit`
-    : `${used} of ${totalLimit} contacts (plan ${planLimit}, extra ${extraLimit})`;

@@ -5,14 +5,14 @@ import { actor } from '../../test/support/drafts.ts';
 import type { Db } from '../core/db/query.ts';
 import { tenant, tenantTransaction, transaction } from '../core/db/transaction.ts';
 import { parsePhone } from '../core/phone.ts';
-import { createAccount, createDemoAccount, registerAccountCommands } from '../operate/account-commands.ts';
+import { createAccount, createDemoAccount } from '../operate/account-commands.ts';
 import { createContact, recordLastContacts, recordReachability, type UpsertRow, upsertContacts } from './contacts.ts';
 import { findBook, updateLimits } from './limits.ts';
 import { addToLists } from './list-members.ts';
 import { createList, listLists } from './lists.ts';
 import { describePhone, findContacts } from './read.ts';
-import { registerContactCommands } from './routes.ts';
 import { findContact } from './store.ts';
+import { registerOperations } from '../operations.ts';
 
 const database = testDatabase();
 let accountId: number;
@@ -149,29 +149,33 @@ test('reports of carriers correct the channels of a contact, and deliveries rest
   expect(await channels()).toBe(3);
 });
 
+const PLAN = '--contact-limits.plan-limit';
+
 test('the operator sets limits and the country of an account', async () => {
-  const command = commandsOn(database, registerContactCommands);
-  const accounts = commandsOn(database, registerAccountCommands);
+  const command = commandsOn(database, registerOperations);
   const account = String(accountId);
-  const show = async (...options: string[]) => (await command('contact', 'limit', account, ...options)).answer;
-  expect(await show()).toMatchObject({ planLimit: null, totalLimit: null, used: 0 });
-  expect(await show('--plan', '10')).toMatchObject({ planLimit: 10, extraLimit: 0, totalLimit: 10 });
-  expect(await show('--extra', '5')).toMatchObject({ planLimit: 10, totalLimit: 15, remaining: 15 });
-  expect(await show('--plan', 'none')).toMatchObject({ planLimit: null, extraLimit: 5, totalLimit: null });
-  expect((await command('contact', 'limit', account, '--plan', '-1')).code).not.toBe(0);
-  await accounts('account', 'numbers', account, '--country', 'it');
+  const show = async (...options: string[]) =>
+    (await command('account', 'change', account, ...options)).answer as { contactLimits: unknown };
+  expect((await show()).contactLimits).toMatchObject({ planLimit: null, totalLimit: null, used: 0 });
+  expect((await show(PLAN, '10')).contactLimits).toMatchObject({ planLimit: 10, extraLimit: 0, totalLimit: 10 });
+  expect((await show('--contact-limits.extra-limit', '5')).contactLimits).toMatchObject({
+    planLimit: 10,
+    totalLimit: 15,
+    remaining: 15,
+  });
+  expect((await show(PLAN, 'null')).contactLimits).toMatchObject({ planLimit: null, extraLimit: 5, totalLimit: null });
+  expect((await command('account', 'change', account, PLAN, '-1')).code).not.toBe(0);
+  await show('--default-country', 'it');
   const by = actor(accountId);
   expect((await read(await run((tx) => createContact(tx, by, { phoneNumber: '333 1234567' }))))?.phoneNumber).toBe(
     '+393331234567',
   );
-  expect(
-    (await accounts('account', 'numbers', account, '--country', 'none', '--checks', 'lenient')).answer,
-  ).toMatchObject({
+  expect(await show('--default-country', 'null', '--number-checks', 'lenient')).toMatchObject({
     defaultCountry: null,
     numberChecks: 'lenient',
   });
   expect(await run((tx) => findBook(tx, { accountId }))).toMatchObject({ numberChecks: 'lenient' });
-  expect((await accounts('account', 'numbers', account, '--country', 'XX')).code).toBe(1);
+  expect((await command('account', 'change', account, '--default-country', 'XX')).code).toBe(1);
 });
 
 test('the account of the first start has sample contacts with valid numbers that belong to nobody, a list and a test list', async () => {

@@ -6,6 +6,7 @@ import { sql } from '../core/db/query.ts';
 import { receiveIntoInbox } from '../inbox/receive.ts';
 import { createAccount } from '../operate/account-commands.ts';
 import { insertConnection } from '../routing/connection-store.ts';
+import { registerOperations } from '../operations.ts';
 import { createInboundInbox, registerInboundCommands } from './inbound.ts';
 
 const { pool, connectionString } = testDatabase();
@@ -21,9 +22,9 @@ beforeEach(() => reset(pool, sql`TRUNCATE inbound_number, inbound_part, inbound_
 async function run(...args: readonly string[]): Promise<{ code: number; stdout: string; stderr: string }> {
   const out = { stdout: '', stderr: '' };
   const writer = (name: keyof typeof out) => ({ write: (text: string) => (out[name] += text) });
-  const code = await runCommand([registerInboundCommands], {
+  const code = await runCommand([registerInboundCommands, registerOperations], {
     argv: ['node', 'main.ts', ...args],
-    env: { DATABASE_URL: connectionString },
+    env: { DATABASE_URL: connectionString, SECRET_KEY: '5e'.repeat(32) },
     stdout: writer('stdout'),
     stderr: writer('stderr'),
   });
@@ -48,18 +49,21 @@ test('numbers are assigned, listed, assigned to another account and unassigned',
   expect(await assign('+4400')).toEqual({ number: '4400', connection: 'main', accountId });
   await assign('*', String(otherId));
   await assign('4400', 'Other');
-  expect(await json('number', 'list')).toEqual([
-    { number: '*', connection: 'main', accountId: otherId, account: 'Other' },
-    { number: '4400', connection: 'main', accountId: otherId, account: 'Other' },
-  ]);
+  const other = { connection: 'main', accountId: otherId, account: 'Other' };
+  expect(await json('number', 'list')).toMatchObject({
+    data: [
+      { number: '*', ...other },
+      { number: '4400', ...other },
+    ],
+  });
   expect((await remove('+4400')).code).toBe(0);
-  expect(await json('number', 'list')).toMatchObject([{ number: '*' }]);
-  expect((await run('number', 'list')).stdout).toContain('main        ');
+  expect(await json('number', 'list')).toMatchObject({ data: [{ number: '*' }] });
+  expect((await run('number', 'list')).stdout).toContain('main  ');
 });
 
 test.each([
   ['a number with letters', ['--number', 'ACME', '--connection', 'main', '--account', 'Acme'], 'up to 20 digits'],
-  ['no number', ['--number', '', '--connection', 'main', '--account', 'Acme'], 'up to 20 digits'],
+  ['no number', ['--number', '', '--connection', 'main', '--account', 'Acme'], 'number: must'],
   ['an unknown connection', ['--number', '1', '--connection', 'none', '--account', 'Acme'], 'no connection none'],
   ['an unknown account', ['--number', '1', '--connection', 'main', '--account', 'None'], 'no account None'],
 ])('%s is refused with a reason', async (_, flags, reason) => {

@@ -378,19 +378,3 @@ async function deleteNumber(db: Db, { connectionId, number }: Numbered): Promise
   );
   return deleted?.accountId;
 }
-
-const ASSIGNED_NUMBER = columns({
-  number: as<string>('n.number'),
-  connection: as<string>('c.name'),
-  accountId: as<number>('n.account_id'),
-  account: as<string>('a.name'),
-});
-
-/** Lists all assigned numbers with their connections and accounts. */
-export const listNumbers = (db: Db): Promise<RowOf<typeof ASSIGNED_NUMBER>[]> =>
-  many(
-    db,
-    sql`SELECT ${ASSIGNED_NUMBER}
-        FROM inbound_number n JOIN connection c ON c.id = n.connection_id JOIN account a ON a.id = n.account_id
-        ORDER BY c.name, n.number`,
-  );

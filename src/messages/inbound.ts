@@ -2,11 +2,11 @@ import { createHash } from 'node:crypto';
 import type { Command } from 'commander';
 import type { Pool } from 'pg';
 import { findAccount, keepForOthers } from '../accounts/accounts.ts';
-import { operatorName } from '../accounts/audit.ts';
 import type { Inbound, InboundMedia, InboundType, RichInbound } from '../channels/carrier.ts';
 import { every, type Task, untilIdle } from '../core/background.ts';
 import type { Channel } from '../core/channels.ts';
 import { type CommandContext, table } from '../core/cli.ts';
+import { printable } from '../core/cli-operations.ts';
 import type { Db } from '../core/db/query.ts';
 import { groupCommit, transaction } from '../core/db/transaction.ts';
 import { invalidFields } from '../core/errors.ts';
@@ -16,7 +16,7 @@ import { DAY_MS, MINUTE_MS, SECOND_MS } from '../core/time.ts';
 import { publishEvents } from '../webhooks/outbox.ts';
 import { applyConsentWords, type InboundText } from './consent.ts';
 import * as db from './inbound-store.ts';
-import { assignNumber, deleteOldSeen, type Part, plainNumber, removeNumber } from './inbound-store.ts';
+import { deleteOldSeen, type Part, plainNumber } from './inbound-store.ts';
 import { reactToKeywords } from './keywords.ts';
 
 /** The account id of messages to a number that no account has. */
@@ -347,17 +347,10 @@ export const inboundTasks = (deps: InboundDeps): Task[] => [
   { name: 'old inbound', work: every(MINUTE_MS, () => deleteOldSeen(deps.pool)) },
 ];
 
-type NumberFlags = { readonly number: string; readonly connection: string };
 type ListFlags = { readonly account?: string; readonly limit: number };
 
-/**
- * Registers `number assign`, `list` and `remove`, and `inbound list`. A running program follows with the next message.
- */
+/** Registers `inbound list`. */
 export function registerInboundCommands(program: Command, context: CommandContext): void {
-  const number = program.command('number').description('the accounts to which inbound messages go, by number');
-  addAssign(number, context);
-  addRemove(number, context);
-  addNumberList(number, context);
   program
     .command('inbound')
     .description('inbound messages')
@@ -366,58 +359,6 @@ export function registerInboundCommands(program: Command, context: CommandContex
     .option('--account <account>', 'name or id')
     .option('--limit <n>', 'maximum number of messages', Number, 50)
     .action(async (flags: ListFlags) => context.report(await listInbound(context, flags), showInbound));
-}
-
-function addNumberList(number: Command, context: CommandContext): void {
-  number
-    .command('list')
-    .description('list all numbers and their accounts')
-    .action(async () =>
-      context.report(await context.withDatabase(db.listNumbers), (rows) =>
-        table(
-          ['number', 'connection', 'account', 'name'],
-          rows.map((n) => [n.number, n.connection, n.accountId, n.account]),
-        ),
-      ),
-    );
-}
-
-function addAssign(number: Command, context: CommandContext): void {
-  number
-    .command('assign')
-    .description('assign a number to an account; assigning it again moves it to another one')
-    .requiredOption('--number <number>', 'as the carrier writes it, or * for every other number of the connection')
-    .requiredOption('--connection <name>', 'name of the connection')
-    .requiredOption('--account <account>', 'name or id')
-    .action(async (flags: NumberFlags & { account: string }) => {
-      const assigned = await context.withDatabase(async (pool) => {
-        const { id: accountId } = await findAccount(pool, { reference: flags.account });
-        const wanted = { ...flags, accountId, by: operatorName() };
-        return {
-          connection: flags.connection,
-          accountId,
-          ...(await transaction(pool, (tx) => assignNumber(tx, wanted))),
-        };
-      });
-      context.report(assigned, (a) => `Messages to ${a.number} on ${a.connection} go to account ${a.accountId}.`);
-    });
-}
-
-function addRemove(number: Command, context: CommandContext): void {
-  number
-    .command('remove')
-    .description('unassign a number from its account; its messages are kept')
-    .requiredOption('--number <number>', 'as shown by list')
-    .requiredOption('--connection <name>', 'name of the connection')
-    .action(async (flags: NumberFlags) => {
-      await context.withDatabase((pool) =>
-        transaction(pool, (tx) => removeNumber(tx, { ...flags, by: operatorName() })),
-      );
-      context.report(
-        { number: flags.number, connection: flags.connection },
-        (n) => `${n.number} is no longer assigned to an account.`,
-      );
-    });
 }
 
 function listInbound(context: CommandContext, { account, limit }: ListFlags): Promise<db.InboundMessage[]> {
@@ -442,9 +383,3 @@ const showInbound = (rows: readonly db.InboundMessage[]): string =>
       printable(m.body),
     ]),
   );
-
-/**
- * These texts come from unknown senders: a control character could control the terminal, a direction mark could
- * disguise the line.
- */
-const printable = (text: string): string => text.replace(/[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu, '\ufffd');

@@ -1,8 +1,6 @@
-import type { Command } from 'commander';
 import type { Pool, PoolClient } from 'pg';
-import { operatorAuthor, operatorName, recordAudit } from '../accounts/audit.ts';
+import { operatorAuthor, recordAudit } from '../accounts/audit.ts';
 import { every, type Task } from '../core/background.ts';
-import { type CommandContext, table } from '../core/cli.ts';
 import { as, columns, type Db, exec, many, maybeOne, type RowOf, sql } from '../core/db/query.ts';
 import { transaction } from '../core/db/transaction.ts';
 import { AppError } from '../core/errors.ts';
@@ -131,59 +129,3 @@ const claimMissed = (db: Db, { id }: { id: number }): Promise<RowOf<typeof CLAIM
         FROM dispatch_chunk c
         WHERE c.id = ${id} AND ${MISSED} FOR UPDATE`,
   );
-
-/**
- * Registers `schedule missed`, `release` and `cancel`, for messages that were due an hour ago or more without a worker.
- */
-export function registerScheduleCommands(program: Command, context: CommandContext): void {
-  const schedule = program.command('schedule').description('scheduled messages whose time was missed');
-
-  schedule
-    .command('missed')
-    .description('list schedules that were missed by more than an hour and wait for release or cancel')
-    .action(async () =>
-      context.report(await context.withDatabase(listMissed), (rows) =>
-        table(
-          ['id', 'account', 'messages', 'due'],
-          rows.map((row) => [row.id, row.account, row.messages, row.dueAt.toISOString()]),
-        ),
-      ),
-    );
-
-  schedule
-    .command('release')
-    .argument('<id...>', 'as shown by missed')
-    .description('send the messages now')
-    .action(async (ids: string[]) =>
-      context.report(await context.withDatabase((pool) => decideEach(pool, ids, release)), (done) =>
-        summary(done, 'sent now'),
-      ),
-    );
-
-  schedule
-    .command('cancel')
-    .argument('<id...>', 'as shown by missed')
-    .description('never send the messages: they end DELETED and their credit is returned')
-    .action(async (ids: string[]) =>
-      context.report(await context.withDatabase((pool) => decideEach(pool, ids, cancel)), (done) =>
-        summary(done, 'cancelled'),
-      ),
-    );
-}
-
-type ScheduleDecision = { readonly id: number; readonly messages: number };
-
-/** Decides about schedules one after another, each in a separate transaction. */
-async function decideEach(pool: Pool, ids: readonly string[], decide: typeof release): Promise<ScheduleDecision[]> {
-  const done: ScheduleDecision[] = [];
-  for (const id of ids) done.push({ id: Number(id), messages: await decide(pool, Number(id)) });
-  return done;
-}
-
-const summary = (done: readonly ScheduleDecision[], what: string): string =>
-  done.map(({ id, messages }) => `Schedule ${id}: ${messages} messages are ${what}.`).join('\n');
-
-const release = (pool: Pool, id: number): Promise<number> => releaseMissed(pool, { id, by: operatorName() });
-
-const cancel = (pool: Pool, id: number): Promise<number> =>
-  cancelMissed(pool, { id, by: operatorName(), now: new Date() });

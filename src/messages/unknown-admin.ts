@@ -63,6 +63,7 @@ export function operatorUnknownRoutes(app: App, deps: PlatformDeps): void {
 
   app.get(`${OPERATOR_PATH}/unknowns`, {
     onRequest,
+    config: { command: { none: '`unknown list` shows whole numbers, which the carrier is asked about' } },
     schema: {
       tags,
       operationId: 'operatorListUnknowns',
@@ -80,6 +81,7 @@ export function operatorUnknownRoutes(app: App, deps: PlatformDeps): void {
 
   app.post(`${OPERATOR_PATH}/unknowns/settle`, {
     onRequest,
+    config: { command: { none: '`unknown settle` fails when its message cannot be settled' } },
     schema: {
       tags,
       operationId: 'operatorSettleUnknowns',

@@ -54,6 +54,7 @@ export function operatorPriceRoutes(app: App, { pool }: PlatformDeps): void {
 
   app.get(PRICES, {
     onRequest,
+    config: { command: 'price list' },
     schema: {
       tags,
       operationId: 'operatorListPrices',
@@ -71,6 +72,7 @@ export function operatorPriceRoutes(app: App, { pool }: PlatformDeps): void {
 
   app.put(PRICES, {
     onRequest,
+    config: { command: 'price set' },
     schema: {
       tags,
       operationId: 'operatorSetPrice',
@@ -87,6 +89,7 @@ export function operatorPriceRoutes(app: App, { pool }: PlatformDeps): void {
 
   app.delete(`${PRICES}/:id`, {
     onRequest,
+    config: { command: 'price remove' },
     schema: {
       tags,
       operationId: 'operatorDeletePrice',
@@ -107,6 +110,7 @@ export function operatorPriceRoutes(app: App, { pool }: PlatformDeps): void {
 
   app.get(`${PRICES}/check`, {
     onRequest,
+    config: { command: 'price check' },
     schema: {
       tags,
       operationId: 'operatorCheckPrice',
@@ -291,6 +295,7 @@ export function operatorMarginRoutes(app: App, { pool }: PlatformDeps): void {
 
   app.get(MARGINS, {
     onRequest,
+    config: { command: 'margin list' },
     schema: {
       tags: marginTags,
       operationId: 'operatorListMargins',
@@ -311,6 +316,7 @@ export function operatorMarginRoutes(app: App, { pool }: PlatformDeps): void {
 
   app.get(`${MARGINS}/under-cost`, {
     onRequest,
+    config: { command: 'margin under-cost' },
     schema: {
       tags: marginTags,
       operationId: 'operatorListRoutesUnderCost',

@@ -6,20 +6,21 @@ import { many, one, sql } from '../core/db/query.ts';
 import { transaction } from '../core/db/transaction.ts';
 import { registerAccountCommands } from '../operate/account-commands.ts';
 import { freeze } from './credit.ts';
-import { registerCreditCommands } from './credit-routes.ts';
+import { registerOperations } from '../operations.ts';
 
 const database = testDatabase();
 const { pool } = database;
 
 let run: (...args: string[]) => Promise<CommandResult>;
 beforeAll(async () => {
-  run = commandsOn(database, registerCreditCommands, registerAccountCommands);
+  run = commandsOn(database, registerAccountCommands, registerOperations);
 });
 
 test('credit add adds the amount to the account, with its reference in the ledger', async () => {
   const id = await createAccountWithCredit(pool, 0);
   const { code, answer } = await run('credit', 'add', String(id), '12.345678', '--reference', 'invoice 7');
-  expect([code, answer]).toEqual([0, { accountId: id, available: 12.345678, frozen: 0, currency: 'EUR' }]);
+  const credit = { credit: 12.345678, availableCredit: 12.345678, frozenCredit: 0, currency: 'EUR' };
+  expect([code, answer]).toEqual([0, credit]);
   expect(await readBooks(pool, id)).toMatchObject({ outside: -12_345_678, available: 12_345_678 });
   expect(await one(pool, sql`SELECT kind, reference FROM ledger_entry WHERE account_id = ${id}`)).toEqual({
     kind: 'topup',
@@ -30,12 +31,12 @@ test('credit add adds the amount to the account, with its reference in the ledge
 test('credit show prints the frozen credit, and that the ledger matches', async () => {
   const id = await createAccountWithCredit(pool, 2_000_000);
   await transaction(pool, (tx) => freeze(tx, [{ accountId: id, micros: 70_000 }], ''));
-  expect((await run('credit', 'show', String(id))).answer).toEqual({
-    accountId: id,
-    available: 1.93,
-    frozen: 0.07,
+  expect((await run('credit', 'show', String(id))).answer).toMatchObject({
+    id,
+    availableCredit: 1.93,
+    frozenCredit: 0.07,
     currency: 'EUR',
-    agrees: true,
+    ledgerAgrees: true,
   });
 });
 
@@ -45,7 +46,7 @@ test.each(['credit_balance SET available_micros', 'credit_frozen SET micros'])(
     const id = await createAccountWithCredit(pool, 2_000_000);
     await transaction(pool, (tx) => freeze(tx, [{ accountId: id, micros: 1 }], ''));
     await pool.query(`UPDATE ${column} = 5 WHERE account_id = $1`, [id]);
-    expect((await run('credit', 'show', String(id))).answer).toMatchObject({ agrees: false });
+    expect((await run('credit', 'show', String(id))).answer).toMatchObject({ ledgerAgrees: false });
   },
 );
 
@@ -56,7 +57,7 @@ describe('an invalid amount is refused, and nothing is booked', () => {
   test.each(NO_AMOUNTS)('credit add %s', async (amount) => {
     const id = await createAccountWithCredit(pool, 0);
     const { code, stderr } = await run('credit', 'add', '--', String(id), amount);
-    expect([code, stderr]).toEqual([1, expect.stringMatching(/amount.*greater than 0/)]);
+    expect([code, stderr]).toEqual([1, expect.stringMatching(/^amount: must be/)]);
     expect(await readBooks(pool, id)).toEqual({ outside: 0, available: 0, frozen: 0, earned: 0 });
   });
 

@@ -1,14 +1,15 @@
 import { beforeAll, expect, test } from 'vitest';
 import { type CommandResult, commandsOn } from '../../test/support/command.ts';
 import { testDatabase } from '../../test/support/database.ts';
-import { createPriceList, listPrices, priceOf, registerPriceCommands } from './prices.ts';
+import { createPriceList, listPrices, priceOf } from './prices.ts';
+import { registerOperations } from '../operations.ts';
 
 const database = testDatabase();
 const { pool } = database;
 
 let run: (...args: string[]) => Promise<CommandResult>;
 beforeAll(async () => {
-  run = commandsOn(database, registerPriceCommands);
+  run = commandsOn(database, registerOperations);
 });
 
 const set = (...args: string[]): Promise<CommandResult> => run('price', 'set', '--channel', 'SMS', ...args);
@@ -28,10 +29,11 @@ test('price set adds or changes a price, the longest prefix decides, and price r
   await list.reload();
   expect(list.find('SMS', '+393331234567')).toMatchObject({ unitMicros: 1, refundUndelivered: true });
   expect(list.find('SMS', '+447700900123')).toMatchObject({ unitMicros: 35_000, refundUndelivered: false });
-  expect((await run('price', 'remove', '--channel', 'SMS', '--prefix', '39')).answer).toEqual({ removed: true });
+  const id = (await listPrices(pool)).find(({ prefix }) => prefix === '39')?.id;
+  expect((await run('price', 'remove', String(id))).code).toBe(0);
   await list.reload();
   expect(list.find('SMS', '+393331234567')).toMatchObject({ unitMicros: 35_000 });
-  expect(await run('price', 'remove', '--channel', 'SMS', '--prefix', '39')).toMatchObject({
+  expect(await run('price', 'remove', String(id))).toMatchObject({
     code: 1,
     stderr: 'There is no such price\n',
   });

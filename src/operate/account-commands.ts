@@ -3,10 +3,7 @@ import type { Pool } from 'pg';
 import { Type } from 'typebox';
 import {
   type AccountRow,
-  type AccountStatus,
-  changeStatus,
   countAccounts,
-  findAccount,
   insertAccount,
   listAccounts,
   lockFirstAccount,
@@ -16,10 +13,8 @@ import {
 } from '../accounts/accounts.ts';
 import { createKey } from '../accounts/api-keys.ts';
 import { type Author, operatorAuthor, recordAudit } from '../accounts/audit.ts';
-import { registerNumbersCommand } from '../accounts/numbers.ts';
 import { generatePassword, type Hashed, hashed } from '../accounts/password.ts';
 import { registerSecondFactorCommands } from '../accounts/second-factor-routes.ts';
-import { registerSecurityCommands } from '../accounts/security.ts';
 import { changeOperator, createUserWithRandomPassword } from '../accounts/users.ts';
 import { createSamples } from '../contacts/contacts.ts';
 import { findBook, insertBook, limitsOf } from '../contacts/limits.ts';
@@ -27,7 +22,7 @@ import { LimitsOut } from '../contacts/schema.ts';
 import { PLANS, type Plan, scopesOfRole } from '../core/actor.ts';
 import { CHANNELS, type Channel, toBits, toChannels } from '../core/channels.ts';
 import { type CommandContext, table } from '../core/cli.ts';
-import { type Db, exec, one, sql } from '../core/db/query.ts';
+import { type Db, exec, sql } from '../core/db/query.ts';
 import { tenant, transaction } from '../core/db/transaction.ts';
 import { AppError, invalidFields } from '../core/errors.ts';
 import type { App, PlatformDeps } from '../core/http/app.ts';
@@ -111,7 +106,7 @@ export async function createAccountTx(tx: Db, input: AccountInput, secret: Hashe
   return { accountId, name, apiKey, username, password };
 }
 
-/** `account create`, `list`, `suspend` and `resume`, with the commands for phone numbers, security and channels. */
+/** `account create` and `list`, and the commands for second factors. */
 export function registerAccountCommands(program: Command, context: CommandContext): void {
   const account = program.command('account').description('accounts (tenants) of this gateway');
   const plan = new Option('--plan <plan>', 'plan of the account').choices(PLANS).default('production');
@@ -136,33 +131,10 @@ export function registerAccountCommands(program: Command, context: CommandContex
     .description('list all accounts')
     .action(async () => context.report(await context.withDatabase(listAccounts), showAccounts));
 
-  addStatusCommand(account, context, { verb: 'suspend', from: 'active', to: 'suspended' });
-  addStatusCommand(account, context, { verb: 'resume', from: 'suspended', to: 'active' });
-  registerNumbersCommand(account, context);
-  registerSecurityCommands(account, context);
   registerSecondFactorCommands(account, context);
-  registerChannelsCommand(account, context);
 }
 
 type CreateOptions = { name: string; plan: Plan; credit: number; operator?: true };
-type StatusCommand = { verb: string; from: AccountStatus; to: AccountStatus };
-
-/** Suspending an account that is already suspended is not an error. */
-function addStatusCommand(account: Command, context: CommandContext, { verb, from, to }: StatusCommand): void {
-  account
-    .command(verb)
-    .argument('<account>', 'name or id')
-    .description(`set an account to ${to}, effective with its next request`)
-    .action(async (reference: string) => {
-      const changed = await context.withDatabase(async (pool) => {
-        const { id, name } = await findAccount(pool, { reference });
-        await transaction(pool, (tx) => changeStatus(tx, operatorAuthor(id), { from, to }));
-        return { accountId: id, name, status: to };
-      });
-      context.report(changed, ({ name, status }) => `The account ${name} is ${status}.`);
-    });
-}
-
 const showNewAccount = ({ accountId, name, apiKey, username, password }: NewAccount): string =>
   [
     `Account ${name} (id ${accountId}). Save these credentials now; they are not shown again:`,
@@ -241,38 +213,6 @@ export async function changeChannels(
   await updateChannels(tx, { accountId, bits });
   const detail = { channels: toChannels(bits) };
   await recordAudit(tx, author, { action: 'account.channels', subject: `account:${accountId}`, detail });
-}
-
-/** `account channels`: shows or sets the channels in the plan of an account. */
-function registerChannelsCommand(account: Command, context: CommandContext): void {
-  const set = new Option('--set <channels...>', 'the channels that it may use from its next request on').choices(
-    CHANNELS,
-  );
-  account
-    .command('channels')
-    .argument('<account>', 'name or id')
-    .addOption(set)
-    .description('set the channels in the plan of an account; without options, show them')
-    .action(async (reference: string, options: { set?: Channel[] }) =>
-      context.report(await context.withDatabase((pool) => channelsOf(pool, reference, options.set)), show),
-    );
-}
-
-function channelsOf(pool: Pool, reference: string, channels: readonly Channel[] | undefined): Promise<Shown> {
-  return transaction(pool, async (tx) => {
-    const { id: accountId, name } = await findAccount(tx, { reference });
-    if (channels) await changeChannels(tx, operatorAuthor(accountId), { channels });
-    return { accountId, name, channels: toChannels(await findChannels(tx, { accountId })) };
-  });
-}
-
-type Shown = { readonly accountId: number; readonly name: string; readonly channels: readonly Channel[] };
-
-const show = ({ name, channels }: Shown): string => `The plan of ${name} includes ${channels.join(', ')}.`;
-
-/** Finds the channels of an account's plan, as bits (src/core/channels.ts). */
-async function findChannels(db: Db, { accountId }: { accountId: number }): Promise<number> {
-  return (await one<{ bits: number }>(db, sql`SELECT channels AS bits FROM account WHERE id = ${accountId}`)).bits;
 }
 
 /** Sets the channels of an account's plan, as bits. */

@@ -45,6 +45,9 @@ export function operatorAccountRoutes(app: App, deps: PlatformDeps): void {
 
   app.get(ACCOUNTS, {
     onRequest,
+    config: {
+      command: { none: '`account list` shows which cell serves an account' },
+    },
     schema: {
       tags,
       operationId: 'operatorListAccounts',
@@ -63,7 +66,7 @@ export function operatorAccountRoutes(app: App, deps: PlatformDeps): void {
 
   app.post(ACCOUNTS, {
     onRequest,
-    config: { secretAnswer: true },
+    config: { command: { none: '`account create` can also make its admin an operator' }, secretAnswer: true },
     schema: {
       tags,
       operationId: 'operatorCreateAccount',
@@ -86,6 +89,7 @@ export function operatorAccountRoutes(app: App, deps: PlatformDeps): void {
 
   app.get(`${ACCOUNTS}/:id`, {
     onRequest,
+    config: { command: ['account show', 'credit show'] },
     schema: {
       tags,
       operationId: 'operatorFindAccount',
@@ -98,6 +102,13 @@ export function operatorAccountRoutes(app: App, deps: PlatformDeps): void {
 
   app.put(`${ACCOUNTS}/:id`, {
     onRequest,
+    config: {
+      command: [
+        'account change',
+        { as: 'account suspend', body: { status: 'suspended' } },
+        { as: 'account resume', body: { status: 'active' } },
+      ],
+    },
     schema: {
       tags,
       operationId: 'operatorChangeAccount',
@@ -123,6 +134,7 @@ function accountCreditRoutes(app: App, deps: PlatformDeps): void {
 
   app.post(`${ACCOUNTS}/:id/credit`, {
     onRequest,
+    config: { command: 'credit add <amount>' },
     schema: {
       tags,
       operationId: 'operatorAddCredit',
@@ -141,6 +153,7 @@ function accountCreditRoutes(app: App, deps: PlatformDeps): void {
 
   app.get(`${ACCOUNTS}/:id/ledger`, {
     onRequest,
+    config: { command: 'credit ledger' },
     schema: {
       tags,
       operationId: 'operatorListLedger',
@@ -160,6 +173,7 @@ function accountCreditRoutes(app: App, deps: PlatformDeps): void {
 
   app.post(`${ACCOUNTS}/:id/webhook/enable`, {
     onRequest,
+    config: { command: 'webhook enable' },
     schema: {
       tags,
       operationId: 'operatorEnableWebhook',

@@ -48,10 +48,17 @@ export function operatorAlertRoutes(app: App, deps: AlertRouteDeps): void {
   targetRoutes(app, deps);
 }
 
+/** Returns false while an error is firing, so that `alerts list` can be a check of a monitoring system. */
+const isFine = ({ data }: { readonly data: readonly Pick<Alert, 'state' | 'severity'>[] }): boolean =>
+  !data.some(({ state, severity }) => state === 'firing' && severity === 'error');
+
 function listRoutes(app: App, deps: AlertRouteDeps): void {
   const { pool } = deps;
   app.get(ALERTS, {
     onRequest,
+    config: {
+      command: { as: 'alerts list', columns: ['id', 'state', 'severity', 'since', 'title', 'detail'], isFine },
+    },
     schema: {
       tags,
       operationId: 'operatorListAlerts',
@@ -72,7 +79,7 @@ function listRoutes(app: App, deps: AlertRouteDeps): void {
 
   app.post(`${ALERTS}/:id/acknowledge`, {
     onRequest,
-    config: { stepUp: { exempt: 'ends reminders only: the alert stays open' } },
+    config: { command: 'alerts ack', stepUp: { exempt: 'ends reminders only: the alert stays open' } },
     schema: {
       tags,
       operationId: 'operatorAcknowledgeAlert',
@@ -91,6 +98,7 @@ function listRoutes(app: App, deps: AlertRouteDeps): void {
 function ruleRoutes(app: App, { pool }: AlertRouteDeps): void {
   app.get(RULES, {
     onRequest,
+    config: { command: 'alerts rules' },
     schema: {
       tags,
       operationId: 'operatorListAlertRules',
@@ -102,6 +110,7 @@ function ruleRoutes(app: App, { pool }: AlertRouteDeps): void {
 
   app.put(`${RULES}/:kind`, {
     onRequest,
+    config: { command: 'alerts set-rule' },
     schema: {
       tags,
       operationId: 'operatorSetAlertRule',
@@ -122,6 +131,7 @@ function targetRoutes(app: App, deps: AlertRouteDeps): void {
 
   app.get(TARGETS, {
     onRequest,
+    config: { command: 'alerts targets' },
     schema: {
       tags,
       operationId: 'operatorListAlertTargets',
@@ -136,7 +146,7 @@ function targetRoutes(app: App, deps: AlertRouteDeps): void {
 
   app.post(TARGETS, {
     onRequest,
-    config: { secretAnswer: true },
+    config: { command: 'alerts add-target', secretAnswer: true },
     schema: {
       tags,
       operationId: 'operatorAddAlertTarget',
@@ -156,6 +166,7 @@ function targetRoutes(app: App, deps: AlertRouteDeps): void {
 
   app.put(`${TARGETS}/:id`, {
     onRequest,
+    config: { command: 'alerts change-target' },
     schema: {
       tags,
       operationId: 'operatorChangeAlertTarget',
@@ -179,6 +190,7 @@ function targetRoutes(app: App, deps: AlertRouteDeps): void {
 
   app.delete(`${TARGETS}/:id`, {
     onRequest,
+    config: { command: 'alerts remove-target' },
     schema: {
       tags,
       operationId: 'operatorDeleteAlertTarget',
@@ -194,7 +206,7 @@ function targetRoutes(app: App, deps: AlertRouteDeps): void {
 
   app.post(`${TARGETS}/:id/test`, {
     onRequest,
-    config: { stepUp: { exempt: 'sends to a recipient that is there already' } },
+    config: { command: 'alerts test', stepUp: { exempt: 'sends to a recipient that is there already' } },
     schema: {
       tags,
       operationId: 'operatorTestAlertTarget',

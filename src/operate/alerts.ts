@@ -1,31 +1,19 @@
-import type { Command } from 'commander';
 import type { Pool } from 'pg';
-import { GATEWAY_ACCOUNT_ID, operatorAuthor, operatorName, recordAudit } from '../accounts/audit.ts';
+import { GATEWAY_ACCOUNT_ID, operatorAuthor, recordAudit } from '../accounts/audit.ts';
 import { every, type Task, untilIdle } from '../core/background.ts';
-import { type CommandContext, table } from '../core/cli.ts';
 import type { Config } from '../core/config.ts';
 import type { Db } from '../core/db/query.ts';
 import { transaction } from '../core/db/transaction.ts';
 import { AppError, invalidFields } from '../core/errors.ts';
 import type { Log } from '../core/log.ts';
 import { createMailer } from '../core/mail.ts';
-import { createOutbound, type Outbound } from '../core/outbound-post.ts';
-import { loadSecretKey, type SecretKey } from '../core/secrets.ts';
+import { type Outbound } from '../core/outbound-post.ts';
+import { type SecretKey } from '../core/secrets.ts';
 import { SECOND_MS } from '../core/time.ts';
 import { findGuardStatus } from '../messages/restore-guard.ts';
-import { deliverNext, testTarget } from './alert-notices.ts';
+import { deliverNext } from './alert-notices.ts';
 import * as db from './alert-store.ts';
-import {
-  type Alert,
-  deleteOldNotices,
-  findAlert,
-  insertNotices,
-  insertRule,
-  listAlerts,
-  moveToAcknowledged,
-} from './alert-store.ts';
-import { listTargets } from './alert-targets.ts';
-import { sentenceOf } from './alert-texts.ts';
+import { deleteOldNotices, findAlert, insertNotices, insertRule, moveToAcknowledged } from './alert-store.ts';
 import { type Attention, type AttentionKind, kindNamed, listAttention, readRules } from './attention.ts';
 import { listConnectionPage } from './connection-store.ts';
 import { listWorkers } from './workers.ts';
@@ -159,87 +147,3 @@ export function alertTasks({ config, outbound: { poster }, ...deps }: AlertTaskD
     },
   ];
 }
-
-const MAX_LISTED = 1000;
-
-/** `alerts list`, `ack` and `test`. */
-export function registerAlertCommands(program: Command, context: CommandContext): void {
-  const alerts = program.command('alerts').description('open alerts and their recipients');
-
-  alerts
-    .command('list')
-    .option('--all', 'resolved ones too')
-    .description('list the open alerts; the exit code is 1 if a problem is unacknowledged')
-    .action(async ({ all }: { all?: true }) => {
-      const listed = await context.withDatabase((pool) => listSome(pool, all === true));
-      const isFine = !listed.some(({ state, severity }) => state === 'firing' && severity === 'error');
-      context.report(listed, showAlerts, isFine);
-    });
-
-  alerts
-    .command('ack')
-    .argument('<id>', 'id of the alert', Number)
-    .description('acknowledge an alert, which stops its reminders')
-    .action(async (id: number) => {
-      const acknowledge = { id, by: operatorName() };
-      await context.withDatabase((pool) => transaction(pool, (tx) => acknowledgeAlert(tx, acknowledge)));
-      context.report({ id, acknowledged: true }, () => `Alert ${id} is acknowledged.`);
-    });
-
-  alerts
-    .command('test')
-    .description('send a test to all recipients of alerts, and show the results')
-    .action(async () => {
-      const config = context.config();
-      const deps = { config, secretKey: await loadSecretKey(config), outbound: await createOutbound(config) };
-      const tried = await context.withDatabase(async (pool) => {
-        const targets = await listTargets(pool);
-        return Promise.all(
-          targets.map(async ({ id, kind, address }) => ({
-            id,
-            kind,
-            address,
-            ...(await testTarget({ ...deps, pool }, { id })),
-          })),
-        );
-      });
-      await deps.outbound.poster.close();
-      context.report(
-        tried,
-        showTried,
-        tried.every(({ ok }) => ok),
-      );
-    });
-}
-
-type Listed = Alert & { readonly title: string };
-
-async function listSome(db: Db, all: boolean): Promise<Listed[]> {
-  const states = all ? (['firing', 'acknowledged', 'resolved'] as const) : (['firing', 'acknowledged'] as const);
-  const alerts = await listAlerts(db, { states, limit: MAX_LISTED, offset: 0 });
-  return alerts.map((alert) => ({ ...alert, title: sentenceOf('en', alert.kind, alert) }));
-}
-
-const showAlerts = (alerts: readonly Listed[]): string =>
-  alerts.length === 0
-    ? 'No open alerts.'
-    : table(
-        ['id', 'state', 'severity', 'since', 'what', 'detail'],
-        alerts.map(({ id, state, severity, since, title, detail }) => [
-          id,
-          state,
-          severity,
-          since.toISOString(),
-          title,
-          detail ?? '',
-        ]),
-      );
-
-type Tried = { readonly kind: string; readonly address: string; readonly ok: boolean; readonly detail: string | null };
-
-const showTried = (tried: readonly Tried[]): string =>
-  tried.length === 0
-    ? 'No one is notified: add recipients on the page Alerts of the console.'
-    : tried
-        .map(({ kind, address, ok, detail }) => `${ok ? 'ok  ' : 'BAD '} ${kind} ${address}${ok ? '' : `: ${detail}`}`)
-        .join('\n');

@@ -144,6 +144,7 @@ export const TriedOut = Type.Object({
 export const SetupIn = Type.Object({
   pin: Type.Optional(
     Type.String({
+      writeOnly: true,
       pattern: '^[0-9]{6}$',
       description: 'Registers the numbers that are not registered yet, with this PIN of the two-step verification.',
       'x-message': 'must have 6 digits',

@@ -268,8 +268,8 @@ test('an app that is not subscribed and a number that is not registered are foun
   const tryIt = () => operator.ask<Tried>('POST', '/connections/fresh/test');
   const missing = await tryIt();
   expect(okOf(missing)).toEqual({ resolve: true, connect: true, bind: true, subscribe: false, register: false });
-  expect(missing).toMatchObject({ ok: false, detail: expect.stringContaining('connection subscribe fresh') });
-  expect(missing.steps.at(-1)?.detail).toContain('connection register fresh --pin PIN');
+  expect(missing).toMatchObject({ ok: false, detail: expect.stringContaining('connection setup fresh') });
+  expect(missing.steps.at(-1)?.detail).toContain('connection setup fresh --pin PIN');
   await until('the doctor finds it', async () => {
     const { findings } = await operator.ask<{ findings: { name: string; ok: boolean }[] }>('GET', '/doctor');
     return findings.some(({ name, ok }) => name === 'whatsapp fresh: subscribe' && !ok);

@@ -46,6 +46,12 @@ function readingRoutes(app: App, { pool, config: { publicUrl } }: PlatformDeps):
 
   app.get(CONNECTIONS, {
     onRequest,
+    config: {
+      command: {
+        as: 'connection list',
+        columns: ['name', 'kind', 'status', 'bindsUp', 'bindsWanted', 'queued', 'fault', 'lastError'],
+      },
+    },
     schema: {
       tags,
       operationId: 'operatorListConnections',
@@ -62,6 +68,7 @@ function readingRoutes(app: App, { pool, config: { publicUrl } }: PlatformDeps):
 
   app.get(`${CONNECTIONS}/:name`, {
     onRequest,
+    config: { command: 'connection show' },
     schema: {
       tags,
       operationId: 'operatorFindConnection',
@@ -74,6 +81,7 @@ function readingRoutes(app: App, { pool, config: { publicUrl } }: PlatformDeps):
 
   app.get(`${CONNECTIONS}/:name/minutes`, {
     onRequest,
+    config: { command: 'connection minutes' },
     schema: {
       tags,
       operationId: 'operatorListConnectionMinutes',
@@ -97,7 +105,7 @@ function changingRoutes(app: App, deps: PlatformDeps): void {
 
   app.post(CONNECTIONS, {
     onRequest,
-    config: { secretAnswer: true },
+    config: { command: { none: '`connection add` has options for each kind' }, secretAnswer: true },
     schema: {
       tags,
       operationId: 'operatorAddConnection',
@@ -116,6 +124,12 @@ function changingRoutes(app: App, deps: PlatformDeps): void {
 
   app.put(`${CONNECTIONS}/:name`, {
     onRequest,
+    config: {
+      command: [
+        { as: 'connection pause', body: { status: 'paused' } },
+        { as: 'connection resume', body: { status: 'active' } },
+      ],
+    },
     schema: {
       tags,
       operationId: 'operatorChangeConnection',
@@ -134,6 +148,7 @@ function changingRoutes(app: App, deps: PlatformDeps): void {
 
   app.delete(`${CONNECTIONS}/:name`, {
     onRequest,
+    config: { command: 'connection remove' },
     schema: {
       tags,
       operationId: 'operatorDeleteConnection',
@@ -160,6 +175,7 @@ function tryingRoutes(app: App, deps: PlatformDeps): void {
 
   app.post(`${CONNECTIONS}/test`, {
     onRequest,
+    config: { command: { none: '`connection test` tests what is stored' } },
     schema: {
       tags,
       operationId: 'operatorTestSettings',
@@ -177,7 +193,10 @@ function tryingRoutes(app: App, deps: PlatformDeps): void {
 
   app.post(`${CONNECTIONS}/:name/test`, {
     onRequest,
-    config: { stepUp: { exempt: 'connects as the workers do, and changes nothing' } },
+    config: {
+      command: { none: '`connection test` shows a request and its response as they are' },
+      stepUp: { exempt: 'connects as the workers do, and changes nothing' },
+    },
     schema: {
       tags,
       operationId: 'operatorTestConnection',
@@ -194,6 +213,7 @@ function tryingRoutes(app: App, deps: PlatformDeps): void {
 
   app.post(`${CONNECTIONS}/:name/setup`, {
     onRequest,
+    config: { command: 'connection setup' },
     schema: {
       tags,
       operationId: 'operatorSetUpConnection',
@@ -213,7 +233,7 @@ function tryingRoutes(app: App, deps: PlatformDeps): void {
 
   app.post(`${CONNECTIONS}/:name/templates/sync`, {
     onRequest,
-    config: { stepUp: { exempt: 'reads early what is read every ten minutes' } },
+    config: { command: 'template sync', stepUp: { exempt: 'reads early what is read every ten minutes' } },
     schema: {
       tags,
       operationId: 'operatorSyncTemplates',

@@ -161,7 +161,7 @@ async function checkAlerts({ mail }: Config, pool: Pool): Promise<Finding> {
     detail: all === 0 ? 'no recipients' : `${all} recipients, of whom ${failing} cannot be reached`,
     advice: noServer
       ? 'Set SMTP_URL and MAIL_FROM: some recipients are notified by mail.'
-      : 'See the output of `alerts test`. Notices wait for three days.',
+      : 'See the output of `alerts targets`. Notices wait for three days.',
   };
 }
 

@@ -94,6 +94,7 @@ export function operatorQueueRoutes(app: App, deps: PlatformDeps): void {
 
   app.get(`${OPERATOR_PATH}/queues`, {
     onRequest,
+    config: { command: 'queue show' },
     schema: {
       tags,
       operationId: 'operatorFindQueues',
@@ -109,6 +110,7 @@ export function operatorQueueRoutes(app: App, deps: PlatformDeps): void {
 
   app.get(`${OPERATOR_PATH}/queues/messages`, {
     onRequest,
+    config: { command: 'queue list' },
     schema: {
       tags,
       operationId: 'operatorListQueues',
@@ -138,6 +140,7 @@ function missedRoutes(app: App, deps: PlatformDeps): void {
 
   app.get(MISSED, {
     onRequest,
+    config: { command: 'schedule missed' },
     schema: {
       tags,
       operationId: 'operatorListMissed',
@@ -157,6 +160,7 @@ function missedRoutes(app: App, deps: PlatformDeps): void {
   // A second decision gets 404: nothing is sent or refunded twice.
   app.post(`${MISSED}/:id/release`, {
     onRequest,
+    config: { command: 'schedule release' },
     schema: {
       tags,
       operationId: 'operatorReleaseMissed',
@@ -171,6 +175,7 @@ function missedRoutes(app: App, deps: PlatformDeps): void {
 
   app.post(`${MISSED}/:id/cancel`, {
     onRequest,
+    config: { command: 'schedule cancel' },
     schema: {
       tags,
       operationId: 'operatorCancelMissed',

@@ -85,6 +85,7 @@ export function operatorHealthRoutes(app: App, { pool, config, clock }: Platform
 
   app.get(`${OPERATOR_PATH}/receipts/hours`, {
     onRequest,
+    config: { command: 'receipts reconcile' },
     schema: {
       tags,
       operationId: 'operatorReconcileReceipts',

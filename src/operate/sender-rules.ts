@@ -1,7 +1,4 @@
-import { type Command, Option } from 'commander';
 import { Type } from 'typebox';
-import { findAccount } from '../accounts/accounts.ts';
-import { operatorName } from '../accounts/audit.ts';
 import {
   accountIdField,
   Done,
@@ -10,7 +7,6 @@ import {
   operatorNameOf,
   PrefixField,
 } from '../accounts/operator-fields.ts';
-import { type CommandContext, table } from '../core/cli.ts';
 import type { Db } from '../core/db/query.ts';
 import { transaction } from '../core/db/transaction.ts';
 import { AppError } from '../core/errors.ts';
@@ -117,6 +113,7 @@ function ruleRoutes(app: App, { pool }: PlatformDeps): void {
 
   app.get(RULES, {
     onRequest,
+    config: { command: 'sender-rule list' },
     schema: {
       tags,
       operationId: 'operatorListSenderRules',
@@ -129,6 +126,7 @@ function ruleRoutes(app: App, { pool }: PlatformDeps): void {
 
   app.put(RULES, {
     onRequest,
+    config: { command: 'sender-rule set' },
     schema: {
       tags,
       operationId: 'operatorSetSenderRule',
@@ -144,6 +142,7 @@ function ruleRoutes(app: App, { pool }: PlatformDeps): void {
 
   app.delete(`${RULES}/:id`, {
     onRequest,
+    config: { command: 'sender-rule remove' },
     schema: {
       tags,
       operationId: 'operatorDeleteSenderRule',
@@ -164,6 +163,7 @@ function registeredRoutes(app: App, deps: PlatformDeps): void {
 
   app.get(REGISTERED, {
     onRequest,
+    config: { command: 'registered-sender list' },
     schema: {
       tags,
       operationId: 'operatorListRegisteredSenders',
@@ -175,6 +175,7 @@ function registeredRoutes(app: App, deps: PlatformDeps): void {
 
   app.post(REGISTERED, {
     onRequest,
+    config: { command: 'registered-sender add' },
     schema: {
       tags,
       operationId: 'operatorAddRegisteredSender',
@@ -191,6 +192,7 @@ function registeredRoutes(app: App, deps: PlatformDeps): void {
 
   app.delete(`${REGISTERED}/:id`, {
     onRequest,
+    config: { command: 'registered-sender remove' },
     schema: {
       tags,
       operationId: 'operatorDeleteRegisteredSender',
@@ -211,6 +213,7 @@ function poolRoutes(app: App, deps: PlatformDeps): void {
 
   app.get(POOLS, {
     onRequest,
+    config: { command: 'number-pool list' },
     schema: {
       tags,
       operationId: 'operatorListNumberPools',
@@ -222,6 +225,7 @@ function poolRoutes(app: App, deps: PlatformDeps): void {
 
   app.post(POOLS, {
     onRequest,
+    config: { command: 'number-pool add <name> <numbers>' },
     schema: {
       tags,
       operationId: 'operatorAddNumberPool',
@@ -239,6 +243,7 @@ function poolRoutes(app: App, deps: PlatformDeps): void {
 
   app.delete(`${POOLS}/:id`, {
     onRequest,
+    config: { command: 'number-pool remove' },
     schema: {
       tags,
       operationId: 'operatorDeleteNumberPool',
@@ -254,6 +259,7 @@ function poolRoutes(app: App, deps: PlatformDeps): void {
 
   app.post(`${POOLS}/:id/numbers`, {
     onRequest,
+    config: { command: 'number-pool add-number <number>' },
     schema: {
       tags,
       operationId: 'operatorAddPoolNumber',
@@ -270,6 +276,7 @@ function poolRoutes(app: App, deps: PlatformDeps): void {
 
   app.delete(`${POOLS}/:id/numbers`, {
     onRequest,
+    config: { command: 'number-pool remove-number <number>' },
     schema: {
       tags,
       operationId: 'operatorDeletePoolNumber',
@@ -296,185 +303,3 @@ async function existingPool(tx: Db, id: number): Promise<db.NumberPool> {
   if (!found) throw new AppError('not_found', { message: 'There is no such pool' });
   return found;
 }
-
-/**
- * Registers `sender-rule` and `number-pool` for the senders that SMS may have in a country. A running program follows
- * immediately.
- */
-export function registerSenderRuleCommands(program: Command, context: CommandContext): void {
-  const by = operatorName();
-  const within = <T>(work: (tx: Db) => Promise<T>): Promise<T> =>
-    context.withDatabase((pool) => transaction(pool, work));
-  addRuleCommands(program, { context, within, by });
-  addRegisteredCommands(program, { context, within, by });
-  addPoolCommands(program, { context, within, by });
-}
-
-type Tools = {
-  readonly context: CommandContext;
-  readonly within: <T>(work: (tx: Db) => Promise<T>) => Promise<T>;
-  readonly by: string;
-};
-
-const PREFIX = ['--prefix <digits>', 'leading digits without the plus; empty for all numbers', ''] as const;
-const ACCOUNT = ['--account <account>', 'name or id of the account; all accounts without it'] as const;
-
-type RuleFlags = {
-  readonly prefix: string;
-  readonly alphanumeric: db.AlphanumericPolicy;
-  readonly replacement?: string;
-  readonly registeredOnly?: true;
-};
-
-function addRuleCommands(program: Command, { context, within, by }: Tools): void {
-  const rule = program.command('sender-rule').description('senders that SMS may have in a country');
-
-  rule
-    .command('set')
-    .description('set the rule for numbers with a prefix')
-    .option(...PREFIX)
-    .addOption(
-      new Option('--alphanumeric <policy>', 'action for senders with letters that are not registered')
-        .choices([...db.ALPHANUMERIC_POLICIES])
-        .makeOptionMandatory(),
-    )
-    .option('--replacement <sender>', 'a sender or pool:NAME, instead of senders that do not pass')
-    .option('--registered-only', 'numbers too pass only if they are registered')
-    .action(async ({ prefix, alphanumeric, replacement, registeredOnly }: RuleFlags) => {
-      const input = { prefix, alphanumeric, replacement: replacement ?? null, registeredOnly: registeredOnly === true };
-      context.report(await within((tx) => change.setSenderRule(tx, { ...input, by })), () => 'The rule is set.');
-    });
-
-  rule
-    .command('list')
-    .description('list the rules')
-    .action(async () =>
-      context.report(await context.withDatabase(db.listRules), (rows) =>
-        table(
-          ['id', 'prefix', 'alphanumeric', 'replacement', 'numbers'],
-          rows.map((r) => [
-            r.id,
-            r.prefix || '(all)',
-            r.alphanumeric,
-            r.replacement ?? '',
-            r.registeredOnly ? 'registered' : 'allowed',
-          ]),
-        ),
-      ),
-    );
-
-  rule
-    .command('remove')
-    .argument('<id>')
-    .description('remove a rule')
-    .action(async (id: string) => {
-      await within((tx) => change.removeSenderRule(tx, { id: Number(id), by }));
-      context.report({ removed: true }, () => 'The rule was removed.');
-    });
-}
-
-type RegisteredFlags = { readonly prefix: string; readonly sender: string; readonly account?: string };
-
-function addRegisteredCommands(program: Command, { context, within, by }: Tools): void {
-  const registered = program.command('registered-sender').description('senders that were registered in a country');
-
-  registered
-    .command('add')
-    .description('record a sender registration for numbers with a prefix')
-    .option(...PREFIX)
-    .requiredOption('--sender <sender>', 'the sender as it is sent')
-    .option(...ACCOUNT)
-    .action(async ({ account, ...entry }: RegisteredFlags) => {
-      const made = await within(async (tx) =>
-        change.addRegistered(tx, { ...entry, ownerId: await ownerOf(tx, account), by }),
-      );
-      context.report(made, () => `${made.sender} is registered.`);
-    });
-
-  registered
-    .command('list')
-    .description('list the registered senders')
-    .action(async () =>
-      context.report(await context.withDatabase(db.listRegistered), (rows) =>
-        table(
-          ['id', 'prefix', 'sender', 'account'],
-          rows.map((r) => [r.id, r.prefix || '(all)', r.sender, r.account ?? '(all accounts)']),
-        ),
-      ),
-    );
-
-  registered
-    .command('remove')
-    .argument('<id>')
-    .description('remove a sender from the list')
-    .action(async (id: string) => {
-      await within((tx) => change.removeRegistered(tx, { id: Number(id), by }));
-      context.report({ removed: true }, () => 'The sender was removed from the list.');
-    });
-}
-
-function addPoolCommands(program: Command, { context, within, by }: Tools): void {
-  const pool = program
-    .command('number-pool')
-    .description('pools of numbers, of which each recipient gets messages from one; send as pool:NAME');
-
-  pool
-    .command('add')
-    .argument('<name>')
-    .argument('<numbers...>')
-    .option(...ACCOUNT)
-    .description('make a pool, of an account or of all')
-    .action(async (name: string, numbers: string[], { account }: { account?: string }) => {
-      const made = await within(async (tx) =>
-        change.addPool(tx, { name, numbers, ownerId: await ownerOf(tx, account), by }),
-      );
-      context.report(made, () => `Pool ${name} has the id ${made.id}.`);
-    });
-
-  pool
-    .command('list')
-    .description('list the pools with their numbers')
-    .action(async () =>
-      context.report(await context.withDatabase(db.listPools), (rows) =>
-        table(
-          ['id', 'name', 'account', 'numbers'],
-          rows.map((p) => [p.id, p.name, p.account ?? '(all accounts)', p.numbers.join(' ')]),
-        ),
-      ),
-    );
-
-  pool
-    .command('add-number')
-    .argument('<id>')
-    .argument('<number>')
-    .description('add a number; recipients who know another one keep it')
-    .action(async (id: string, number: string) => {
-      const added = await within((tx) => change.addPoolNumber(tx, { id: Number(id), number, by }));
-      context.report(
-        added,
-        ({ kept }) => `${number} is in the pool; ${kept} recipients keep the number that they know.`,
-      );
-    });
-
-  pool
-    .command('remove-number')
-    .argument('<id>')
-    .argument('<number>')
-    .description('remove a number; its recipients get another one')
-    .action(async (id: string, number: string) => {
-      await within((tx) => change.removePoolNumber(tx, { id: Number(id), number, by }));
-      context.report({ removed: true }, () => `${number} was removed from the pool.`);
-    });
-
-  pool
-    .command('remove')
-    .argument('<id>')
-    .description('remove a pool; messages from it are rejected')
-    .action(async (id: string) => {
-      await within((tx) => change.removePool(tx, { id: Number(id), by }));
-      context.report({ removed: true }, () => 'The pool was removed.');
-    });
-}
-
-const ownerOf = async (tx: Db, account: string | undefined): Promise<number | null> =>
-  account === undefined ? null : (await findAccount(tx, { reference: account })).id;

@@ -298,6 +298,7 @@ function senderRoutes(app: App, deps: PlatformDeps): void {
 
   app.get(SENDERS, {
     onRequest,
+    config: { command: 'sender list' },
     schema: {
       tags,
       operationId: 'operatorListSenders',
@@ -315,6 +316,7 @@ function senderRoutes(app: App, deps: PlatformDeps): void {
 
   app.post(SENDERS, {
     onRequest,
+    config: { command: 'sender assign' },
     schema: {
       tags,
       operationId: 'operatorAssignSender',
@@ -338,6 +340,7 @@ function senderRoutes(app: App, deps: PlatformDeps): void {
 
   app.post(`${SENDERS}/:id/register`, {
     onRequest,
+    config: { command: 'sender register' },
     schema: {
       tags,
       operationId: 'operatorRegisterAgent',
@@ -353,6 +356,7 @@ function senderRoutes(app: App, deps: PlatformDeps): void {
 
   app.delete(`${SENDERS}/:id`, {
     onRequest,
+    config: { command: 'sender remove' },
     schema: {
       tags,
       operationId: 'operatorDeleteSender',
@@ -373,6 +377,7 @@ function numberRoutes(app: App, deps: PlatformDeps): void {
 
   app.get(NUMBERS, {
     onRequest,
+    config: { command: 'number list' },
     schema: {
       tags,
       operationId: 'operatorListNumbers',
@@ -389,6 +394,7 @@ function numberRoutes(app: App, deps: PlatformDeps): void {
 
   app.post(NUMBERS, {
     onRequest,
+    config: { command: 'number assign' },
     schema: {
       tags,
       operationId: 'operatorAssignNumber',
@@ -406,6 +412,7 @@ function numberRoutes(app: App, deps: PlatformDeps): void {
 
   app.delete(NUMBERS, {
     onRequest,
+    config: { command: 'number remove' },
     schema: {
       tags,
       operationId: 'operatorDeleteNumber',
@@ -424,6 +431,7 @@ function numberRoutes(app: App, deps: PlatformDeps): void {
 function templateRoutes(app: App, { pool }: PlatformDeps): void {
   app.get(`${OPERATOR_PATH}/templates`, {
     onRequest: requireOperator(),
+    config: { command: 'template list' },
     schema: {
       tags,
       operationId: 'operatorListTemplates',

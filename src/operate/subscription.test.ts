@@ -5,7 +5,8 @@ import { operatorAuthor } from '../accounts/audit.ts';
 import { CHANNELS } from '../core/channels.ts';
 import { many, sql } from '../core/db/query.ts';
 import { transaction } from '../core/db/transaction.ts';
-import { changeChannels, registerAccountCommands } from './account-commands.ts';
+import { changeChannels } from './account-commands.ts';
+import { registerOperations } from '../operations.ts';
 
 let program: TestProgram;
 beforeAll(async () => {
@@ -21,7 +22,7 @@ const planOf = (...channels: (typeof CHANNELS)[number][]) =>
   transaction(program.pool, (tx) => changeChannels(tx, operatorAuthor(program.account.accountId), { channels }));
 const run = (...args: string[]) => {
   const connectionString = program.environment['DATABASE_URL'] ?? '';
-  return commandsOn({ connectionString }, registerAccountCommands)(...args);
+  return commandsOn({ connectionString }, registerOperations)(...args);
 };
 
 test('the subscription shows the plan, its channels, the contacts and the credit', async () => {
@@ -91,16 +92,16 @@ test('the refusal names the channels that the plan lacks, and a campaign cannot 
   expect((await program.client.request('PUT', `${PG}/campaigns/${id}/confirm`)).status).toBe(403);
 });
 
-test('account channels sets the channels of one account, shows them, and is audited', async () => {
+test('account change sets the channels of one account, account show shows them, and it is audited', async () => {
   const id = String(program.account.accountId);
-  expect((await run('account', 'channels', id)).answer).toMatchObject({ channels: [...CHANNELS] });
-  const set = await run('account', 'channels', id, '--set', 'WHATSAPP', 'SMS');
+  expect((await run('account', 'show', id)).answer).toMatchObject({ channels: [...CHANNELS] });
+  const set = await run('account', 'change', id, '--channels', 'WHATSAPP,SMS');
   expect(set.answer).toMatchObject({ channels: ['SMS', 'WHATSAPP'] });
   const [entry] = await many(
     program.pool,
     sql`SELECT actor_kind AS kind, detail FROM audit_entry WHERE action = 'account.channels' ORDER BY id DESC LIMIT 1`,
   );
   expect(entry).toEqual({ kind: 'operator', detail: { channels: ['SMS', 'WHATSAPP'] } });
-  expect((await run('account', 'channels', id, '--set', 'EMAIL')).code).not.toBe(0);
-  expect((await run('account', 'channels', '987654')).code).not.toBe(0);
+  expect((await run('account', 'change', id, '--channels', 'EMAIL')).code).not.toBe(0);
+  expect((await run('account', 'show', '987654')).code).not.toBe(0);
 });

@@ -9,6 +9,7 @@ import { temporaryFolder } from '../../test/support/temporary-folder.ts';
 import { createSecretKey } from '../core/secrets.ts';
 import { createAccount } from '../operate/account-commands.ts';
 import { startSandboxGraph } from '../sandbox/graph-server.ts';
+import { registerOperations } from '../operations.ts';
 import { registerConnectionCommands } from './connection-commands.ts';
 import { findConnection } from './connection-store.ts';
 import { secretOf } from './connections.ts';
@@ -19,7 +20,7 @@ let folder: string;
 let run: ReturnType<typeof commandsOn>;
 beforeAll(async () => {
   folder = await temporaryFolder('heliograph-adding-');
-  run = commandsOn(database, registerConnectionCommands);
+  run = commandsOn(database, registerConnectionCommands, registerOperations);
 });
 afterAll(async () => {
   await rm(folder, { recursive: true });
@@ -85,21 +86,21 @@ test('the app is subscribed and the numbers are registered when the account is a
     answer: {
       steps: [
         { name: 'subscribe', ok: true },
-        { name: 'register', ok: false, detail: expect.stringContaining('connection register without-pin --pin PIN') },
+        { name: 'register', ok: false, detail: expect.stringContaining('connection setup without-pin --pin PIN') },
       ],
     },
   });
-  expect(await run('connection', 'register', 'without-pin', '--pin', '000000')).toMatchObject({ code: 1 });
+  expect(await run('connection', 'setup', 'without-pin', '--pin', '000000')).toMatchObject({ code: 1 });
   expect(await run(...add, '--name', 'with-pin', '--register-pin', '123456')).toMatchObject({
     code: 0,
     answer: { steps: [{ ok: true }, { ok: true, detail: 'All numbers are registered for the Cloud API.' }] },
   });
-  expect(await run('connection', 'subscribe', 'with-pin')).toMatchObject({ code: 0 });
+  expect(await run('connection', 'setup', 'with-pin')).toMatchObject({ code: 0 });
 });
 
 test('a connection is stored even when Meta cannot be reached, and the cure is named', async () => {
   const added = await run(...META, '--name', 'away', '--phone-number-id', '106', '--set', NOWHERE);
-  const detail = expect.stringContaining('Try again: connection subscribe away');
+  const detail = expect.stringContaining('Try again: connection setup away');
   expect(added).toMatchObject({
     code: 0,
     answer: { steps: [{ name: 'subscribe', ok: false, detail }, { ok: false }] },

@@ -7,15 +7,18 @@ import { sql } from '../core/db/query.ts';
 import { insertConnection } from './connection-store.ts';
 import { insertCosts } from './costs.ts';
 import { listPolicies } from './policies.ts';
-import { registerRouteCommands } from './route-commands.ts';
 import { listRoutes } from './routes.ts';
+import { createAccount } from '../operate/account-commands.ts';
+import { registerOperations } from '../operations.ts';
 
 const database = testDatabase();
 const { pool } = database;
 
 let run: (...args: string[]) => Promise<CommandResult>;
-beforeAll(() => {
-  run = commandsOn(database, registerRouteCommands);
+let accountId = 0;
+beforeAll(async () => {
+  run = commandsOn(database, registerOperations);
+  ({ accountId } = await createAccount(pool, { name: 'Acme', plan: 'trial' }));
 });
 beforeEach(async () => {
   await reset(pool, sql`TRUNCATE route_policy, connection, audit_entry RESTART IDENTITY CASCADE`);
@@ -25,10 +28,16 @@ beforeEach(async () => {
 const add = (connection: string, ...args: string[]): Promise<CommandResult> =>
   run('route', 'add', '--channel', 'SMS', '--prefix', '39', '--connection', connection, ...args);
 
+const hours = (from: string, to: string, weekdays = '1,2,3,4,5,6,7', timeZone = 'UTC') => [
+  `--hours.from=${from}`,
+  `--hours.to=${to}`,
+  `--hours.weekdays=${weekdays}`,
+  `--hours.time-zone=${timeZone}`,
+];
+
 test('a route has the conditions that its options say', async () => {
-  await add('one', '--network', '22201', '--account', '7', '--sender', 'ACME', '--weight', '30');
-  await add('one', '--hours', '20:00-08:00', '--weekdays', '1-3,6', '--time-zone', 'Europe/Rome');
-  await add('one', '--weekdays', '7');
+  await add('one', '--network', '22201', '--account', 'Acme', '--sender', 'ACME', '--weight', '30');
+  await add('one', ...hours('20:00', '08:00', '1,2,3,6', 'Europe/Rome'));
   await add('one');
   const rows = (await listRoutes(pool)).map(({ network, accountId, sender, hours, weight }) => ({
     network,
@@ -39,21 +48,20 @@ test('a route has the conditions that its options say', async () => {
   }));
   const none = { network: null, accountId: null, sender: null, hours: null, weight: null };
   expect(rows).toEqual([
-    { network: '22201', accountId: 7, sender: 'ACME', hours: null, weight: 30 },
+    { network: '22201', accountId, sender: 'ACME', hours: null, weight: 30 },
     { ...none, hours: { from: '20:00', to: '08:00', timeZone: 'Europe/Rome', weekdays: [1, 2, 3, 6] } },
-    { ...none, hours: { from: '00:00', to: '24:00', timeZone: 'UTC', weekdays: [7] } },
     none,
   ]);
 });
 
 test.each([
   [['--network', 'TIM'], 'network: must be MCC and MNC'],
-  [['--account', '0'], 'accountId: must be the id'],
-  [['--sender', ''], 'sender: must have 1 to 20'],
-  [['--weight', '1001'], 'weight: must be a whole number from 1 to 1000'],
+  [['--account', '0'], 'There is no account 0'],
+  [['--sender', ''], 'sender: must'],
+  [['--weight', '1001'], 'weight: must be at most 1000'],
   [['--weight', '0'], 'weight: must be'],
-  [['--hours', '08:00-08:00'], 'hours: must begin and end at different times'],
-  [['--hours', '08:00-20:00', '--time-zone', 'Rome'], 'hours: Rome is not a time zone'],
+  [hours('08:00', '08:00'), 'hours: must begin and end at different times'],
+  [hours('08:00', '20:00', '1', 'Rome'), 'hours: Rome is not a time zone'],
   [['--priority', '1.5'], 'priority: must be a whole number'],
 ])('a route with %j is refused: %s', async (args, fault) => {
   const { code, stderr } = await add('one', ...args);
@@ -61,38 +69,31 @@ test.each([
   expect(await listRoutes(pool)).toEqual([]);
 });
 
-test.each([[['--hours', '8-20']], [['--weekdays', 'Mon']]])(
-  'an option that cannot be read is refused: %j',
-  async (args) => {
-    expect(await add('one', ...args)).toMatchObject({ code: 2 });
-  },
-);
-
 test('a route with conditions is removed by its id, and the audit log says what it was', async () => {
-  const { answer } = await add('one', '--account', '7');
+  const { answer } = await add('one', '--account', 'Acme');
   const { id } = answer as { id: number };
   expect(await run('route', 'remove', String(id))).toMatchObject({ code: 0 });
   expect(await listRoutes(pool)).toEqual([]);
   const filter = { action: 'route.remove', subject: null, fromId: null, toId: null, limit: 10, offset: 0 };
   const [entry] = await listAuditEntries(pool, { accountId: GATEWAY_ACCOUNT_ID, ...filter });
-  expect(entry).toMatchObject({ subject: `route:${id}`, detail: { prefix: '39', accountId: 7, connection: 'one' } });
+  expect(entry).toMatchObject({ subject: `route:${id}`, detail: { prefix: '39', accountId, connection: 'one' } });
   expect(await run('route', 'remove', String(id))).toMatchObject({ code: 1, stderr: 'There is no such route\n' });
 });
 
 test('an explanation shows the order, the cost of each connection, and why a route is not used', async () => {
   await add('one');
-  await add('two', '--hours', '08:00-20:00', '--time-zone', 'Europe/Rome');
+  await add('two', ...hours('08:00', '20:00', '1,2,3,4,5,6,7', 'Europe/Rome'));
   await insertCosts(pool, { costs: [{ connectionId: 1, prefix: '39', network: null, unitMicros: 21_000 }] });
   const at = (time: string) => run('route', 'explain', '+393331234567', '--at', time);
   expect((await at('2027-01-15T12:00:00Z')).answer).toMatchObject({
     prefix: '39',
-    routes: [
-      { connection: 'two', place: 1, costMicros: null },
-      { connection: 'one', place: 2, costMicros: 21_000, standing: null, quality: null },
+    data: [
+      { connection: 'two', place: 1, cost: null },
+      { connection: 'one', place: 2, cost: 0.021, standing: null, delivered: null },
     ],
   });
   expect((await at('2027-01-15T22:00:00Z')).answer).toMatchObject({
-    routes: [
+    data: [
       { connection: 'one', place: 1 },
       { connection: 'two', place: null, obstacles: ['hours'] },
     ],
@@ -101,7 +102,7 @@ test('an explanation shows the order, the cost of each connection, and why a rou
 
 test('an explanation of a number without a route ends with 1', async () => {
   expect(await run('route', 'explain', '393331234567')).toMatchObject({ code: 1 });
-  expect(await run('route', 'explain', 'Ada')).toMatchObject({ code: 2 });
+  expect(await run('route', 'explain', 'Ada')).toMatchObject({ code: 1 });
 });
 
 test('a policy is set, changed by setting it again, listed and removed', async () => {
@@ -119,17 +120,17 @@ test('a policy is set, changed by setting it again, listed and removed', async (
     minSamples: 50,
     hours: 3,
   });
-  expect((await run('route', 'policy', 'list')).answer).toHaveLength(1);
+  expect((await run('route', 'policy', 'list')).answer).toMatchObject({ data: [{ prefix: '39' }] });
   expect(await run('route', 'policy', 'remove', String(policy?.id))).toMatchObject({ code: 0 });
   expect(await run('route', 'policy', 'remove', String(policy?.id))).toMatchObject({ code: 1 });
   expect(await listPolicies(pool)).toEqual([]);
 });
 
 test.each([
-  [['--floor', '1.1'], 'floor: must be a share from 0 to 1'],
-  [['--explore', '0.6'], 'explore: must be a share from 0 to 0.5'],
-  [['--min-samples', '0'], 'minSamples: must be a whole number'],
-  [['--hours', '49'], 'hours: must be a whole number from 1 to 48'],
+  [['--floor', '1.1'], 'floor: must be at most 1'],
+  [['--explore', '0.6'], 'explore: must be at most 0.5'],
+  [['--min-samples', '0'], 'minSamples: must be at least 1'],
+  [['--hours', '49'], 'hours: must be at most 48'],
   [['--max-receipt-seconds', '0'], 'maxReceiptSeconds: must be'],
   [['--prefix', '+39'], 'prefix: must be up to 15 digits'],
 ])('a policy with %j is refused: %s', async (args, fault) => {

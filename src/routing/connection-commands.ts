@@ -2,11 +2,12 @@ import { readFile } from 'node:fs/promises';
 import { type Command, Option } from 'commander';
 import { operatorName } from '../accounts/audit.ts';
 import { isRoutedBySender } from '../core/channels.ts';
-import { addSecretOption, type CommandContext, type SecretFlag, type SecretReader, table } from '../core/cli.ts';
+import { addSecretOption, type CommandContext, type SecretReader } from '../core/cli.ts';
+import { flagNamed, helpOf, readSettings, titleOf } from '../core/cli-operations.ts';
 import { transaction } from '../core/db/transaction.ts';
 import { invalidFields } from '../core/errors.ts';
 import { loadSecretKey } from '../core/secrets.ts';
-import { connectionNamed, isFirstBesideSandbox, listConnectionStatus } from './connection-store.ts';
+import { connectionNamed, isFirstBesideSandbox } from './connection-store.ts';
 import {
   type AddedConnection,
   addConnection,
@@ -15,13 +16,12 @@ import {
   changeConnection,
   completeSetup,
   type NewConnection,
-  removeConnection,
 } from './connections.ts';
 import { type SecretField, type SecretFields, type SettingField, type SetupStep } from './kind.ts';
 import { CONNECTION_KINDS, type ConnectionKind, kindOf } from './kinds.ts';
 import { type ProbeResult, probeStored } from './supervise.ts';
 
-/** Registers `connection add`, `update`, `list`, `test`, `pause`, `resume` and `remove`. */
+/** Registers `connection add` and `update`, whose options are the settings of each kind, and `test`. */
 export function registerConnectionCommands(program: Command, context: CommandContext): void {
   const connection = program.command('connection').description('connections to carriers');
   registerAddCommands(
@@ -29,27 +29,6 @@ export function registerConnectionCommands(program: Command, context: CommandCon
     context,
   );
   addUpdate(connection, context);
-  registerSetupCommands(connection, context);
-
-  connection
-    .command('list')
-    .description('list all connections and their state')
-    .action(async () =>
-      context.report(await context.withDatabase(listConnectionStatus), (rows) =>
-        table(
-          ['name', 'kind', 'status', 'up', 'links', 'fault', 'last error'],
-          rows.map((c) => [
-            c.name,
-            c.kind,
-            c.status,
-            c.up ? 'yes' : 'no',
-            `${c.bindsUp}/${c.bindsWanted}`,
-            c.fault ?? '',
-            lastErrorOf(c),
-          ]),
-        ),
-      ),
-    );
 
   connection
     .command('test')
@@ -59,32 +38,6 @@ export function registerConnectionCommands(program: Command, context: CommandCon
       const result = await testConnection(context, name);
       context.report(result, ({ detail }) => detail, result.ok);
     });
-
-  connection
-    .command('remove')
-    .argument('<name>')
-    .description('remove a connection that has no routes and no waiting messages')
-    .action(async (name: string) => {
-      await context.withDatabase((pool) =>
-        transaction(pool, (tx) => removeConnection(tx, { name, by: operatorName() })),
-      );
-      context.report({ name }, () => `Connection ${name} was removed.`);
-    });
-
-  for (const [verb, status] of [
-    ['pause', 'paused'],
-    ['resume', 'active'],
-  ] as const)
-    connection
-      .command(verb)
-      .argument('<name>')
-      .description(
-        `set a connection to ${status}; its messages ${status === 'paused' ? 'move to the next connection of their route, or wait' : 'are sent again'}`,
-      )
-      .action(async (name: string) => {
-        await change(context, { name, status });
-        context.report({ name, status }, () => `Connection ${name} is ${status}.`);
-      });
 }
 
 function addUpdate(connection: Command, context: CommandContext): void {
@@ -121,9 +74,6 @@ async function readSecret(context: CommandContext, flags: UpdateFlags): Promise<
   return password === undefined ? {} : { password };
 }
 
-const lastErrorOf = ({ lastError, lastErrorAt }: { lastError: string | null; lastErrorAt: Date | null }): string =>
-  lastError === null ? '' : `${lastErrorAt?.toISOString() ?? ''} ${lastError}`;
-
 async function change(
   context: CommandContext,
   input: Omit<Parameters<typeof changeConnection>[2], 'by'>,
@@ -153,7 +103,7 @@ async function testConnection(context: CommandContext, name: string): Promise<Pr
  * Creates the option of a setting: `--system-id <text>` for `systemId`; a list has the singular, given several times.
  */
 export function settingOption({ name, type, description, required, ...field }: SettingField): Option {
-  const flag = flagOf(type === 'list' ? name.replace(/s$/, '') : name);
+  const flag = flagNamed(type === 'list' ? name.replace(/s$/, '') : name);
   const option = new Option(`${flag}${VALUES[type]}`, helpOf(description)).makeOptionMandatory(required);
   if (field.default !== null) option.default(field.default);
   if (type === 'number') option.argParser(Number);
@@ -174,42 +124,17 @@ const VALUES: Readonly<Record<SettingField['type'], string>> = {
 /** Adds the options of a field of the secret; a key file is given by its path alone. */
 function addFieldOption(command: Command, field: SecretField): void {
   const help = `${helpOf(field.description)}${field.generated ? '; generated by default' : ''}`;
-  if (field.type === 'text') return addSecretOption(command, flagOf(field.name), help);
-  command.addOption(new Option(`${flagOf(field.name)} <file>`, help).makeOptionMandatory(isRequired(field)));
+  if (field.type === 'text') return addSecretOption(command, flagNamed(field.name), help);
+  command.addOption(new Option(`${flagNamed(field.name)} <file>`, help).makeOptionMandatory(isRequired(field)));
 }
 
 /** True if a field of the secret has to be given. */
 const isRequired = ({ generated, optional }: SecretField): boolean => !generated && optional !== true;
 
-/** Returns the flag of a setting: `--system-id` for `systemId`. */
-const flagOf = (name: string): SecretFlag => `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
-
-/**
- * Converts a sentence to the style of help texts: without its full stop, and in lower case unless it begins with a
- * name.
- */
-const helpOf = (description: string): string =>
-  description.replace(/\.$/, '').replace(/^[A-Z](?=[a-z ])/, (letter) => letter.toLowerCase());
-
-/**
- * Reads `name=value` pairs: `window=5` is a number, `tls=true` a boolean, `phoneNumberIds=["1","2"]` a list,
- * `answer={"id":"/id"}` an object, `appId="5"` a text, and so is everything else.
- */
-const readSettings = (pairs: readonly string[]): Record<string, unknown> =>
-  Object.fromEntries(
-    pairs.map((pair) => {
-      const [name = '', ...rest] = pair.split('=');
-      const value = rest.join('=');
-      if (value === 'true' || value === 'false') return [name, value === 'true'];
-      if (/^[[{"]/.test(value)) return [name, readJson(value)];
-      return [name, /^-?\d+(\.\d+)?$/.test(value) ? Number(value) : value];
-    }),
-  );
-
 /**
  * Divides `name=value` pairs into settings and fields of the secret, which are texts and are named in `secretNames`.
  */
-export function divideSettings(
+function divideSettings(
   pairs: readonly string[],
   secretNames: ReadonlySet<string>,
 ): { settings: Record<string, unknown>; secret: Record<string, string> } {
@@ -231,15 +156,6 @@ async function readPairs(
   return read;
 }
 
-/** Parses JSON; invalid JSON stays a text, which the validation of that setting then rejects. */
-function readJson(value: string): unknown {
-  try {
-    return JSON.parse(value);
-  } catch {
-    return value;
-  }
-}
-
 /** Reads a file with one JSON object. Errors: 400 naming the option. */
 async function readJsonFile(option: string, path: string): Promise<Record<string, unknown>> {
   const text = await readFile(path, 'utf8').catch((cause: Error) => refuse(option, cause.message));
@@ -251,36 +167,6 @@ async function readJsonFile(option: string, path: string): Promise<Record<string
 
 function refuse(field: string, message: string): never {
   throw invalidFields([{ field, message }]);
-}
-
-/** Registers `connection subscribe` and `register`, which repeat the steps of `connection add whatsapp` at Meta. */
-function registerSetupCommands(connection: Command, context: CommandContext): void {
-  connection
-    .command('subscribe')
-    .argument('<name>')
-    .description('WhatsApp: subscribe the app to the business account, so that Meta posts its events')
-    .action((name: string) => setUp(context, { name, pin: null, shown: 'subscribe' }));
-
-  const register = connection
-    .command('register')
-    .argument('<name>')
-    .description('WhatsApp: register the numbers of the connection for the Cloud API')
-    .action(async (name: string, flags: Readonly<Record<string, unknown>>) => {
-      const pin = (await context.secrets.ofOption(flags, '--pin', { required: true })) ?? null;
-      await setUp(context, { name, pin, shown: 'register' });
-    });
-  addSecretOption(register, '--pin', 'PIN of the two-step verification, 6 digits; a number without one gets it');
-}
-
-type Wanted = { readonly name: string; readonly pin: string | null; readonly shown: SetupStep['name'] };
-
-async function setUp(context: CommandContext, { name, pin, shown }: Wanted): Promise<void> {
-  const secretKey = await loadSecretKey(context.config());
-  const steps = await context.withDatabase((pool) =>
-    completeSetup({ pool, secretKey }, { name, pin, by: operatorName() }),
-  );
-  const step = steps.find((each) => each.name === shown);
-  context.report({ name, steps }, () => step?.detail ?? '', step?.ok === true);
 }
 
 /** Registers `connection add` for each kind. Settings without a separate option are given with `--set`. */
@@ -347,7 +233,7 @@ async function readSecrets(context: CommandContext, { fields, flags, pairs }: Gi
 }
 
 function readField({ secrets }: CommandContext, field: SecretField, flags: Flags): Promise<unknown> {
-  const flag = flagOf(field.name);
+  const flag = flagNamed(field.name);
   if (field.type === 'text') return secrets.ofOption(flags, flag, { required: isRequired(field) });
   const path = flags[new Option(flag).attributeName()];
   return typeof path === 'string' ? readJsonFile(flag, path) : Promise.resolve(undefined);
@@ -407,7 +293,8 @@ function report(context: CommandContext, { name, kind, settings }: Input, added:
   const senderIds = isRoutedBySender(channel) ? senderIdsOf(settings) : [];
   const next = isRoutedBySender(channel)
     ? (senderIds.length > 0 ? senderIds : ['<sender id>']).map(
-        (sender) => `Give it to an account: sender assign --id ${sender} --connection ${name} --account <account>`,
+        (sender) =>
+          `Give it to an account: sender assign --identity ${sender} --connection ${name} --account <account>`,
       )
     : [`Give it a route: route add --channel ${channel} --connection ${name}`];
   context.report(result, () =>
@@ -423,6 +310,3 @@ function report(context: CommandContext, { name, kind, settings }: Input, added:
     ].join('\n'),
   );
 }
-
-/** `verifyToken` → `verify token` */
-const titleOf = (name: string): string => name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);

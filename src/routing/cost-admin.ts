@@ -1,7 +1,4 @@
-import { readFile } from 'node:fs/promises';
-import type { Command } from 'commander';
 import { type Static, Type } from 'typebox';
-import { operatorName } from '../accounts/audit.ts';
 import {
   amount,
   connectionField,
@@ -11,7 +8,6 @@ import {
   operatorNameOf,
   PrefixField,
 } from '../accounts/operator-fields.ts';
-import { type CommandContext, table } from '../core/cli.ts';
 import { as, columns, type Db, many, maybeOne, one, type RowOf, sql } from '../core/db/query.ts';
 import { transaction } from '../core/db/transaction.ts';
 import { AppError } from '../core/errors.ts';
@@ -20,7 +16,7 @@ import { requireOperator } from '../core/http/auth.ts';
 import { idempotentGlobal } from '../core/http/idempotency.ts';
 import { fromMicros } from '../core/money.ts';
 import { orNull } from '../core/schema.ts';
-import { importCosts, listCosts, readCostFile, removeCost, setCost } from './costs.ts';
+import { importCosts, readCostFile, removeCost, setCost } from './costs.ts';
 
 const tags = ['Operator: costs'];
 const COSTS = `${OPERATOR_PATH}/costs`;
@@ -77,6 +73,7 @@ export function operatorCostRoutes(app: App, deps: PlatformDeps): void {
 
   app.get(COSTS, {
     onRequest,
+    config: { command: 'cost list' },
     schema: {
       tags,
       operationId: 'operatorListCosts',
@@ -94,6 +91,7 @@ export function operatorCostRoutes(app: App, deps: PlatformDeps): void {
 
   app.put(COSTS, {
     onRequest,
+    config: { command: 'cost set' },
     schema: {
       tags,
       operationId: 'operatorSetCost',
@@ -110,6 +108,7 @@ export function operatorCostRoutes(app: App, deps: PlatformDeps): void {
 
   app.delete(`${COSTS}/:id`, {
     onRequest,
+    config: { command: 'cost remove' },
     schema: {
       tags,
       operationId: 'operatorDeleteCost',
@@ -130,6 +129,7 @@ export function operatorCostRoutes(app: App, deps: PlatformDeps): void {
 
   app.post(`${COSTS}/import`, {
     onRequest,
+    config: { command: 'cost import <csv>' },
     schema: {
       tags,
       operationId: 'operatorImportCosts',
@@ -202,81 +202,4 @@ async function findCostAt(
     sql`SELECT ${COST} FROM ${COST_ROWS}
         WHERE c.name = ${connection} AND k.prefix = ${prefix} AND k.network IS NOT DISTINCT FROM ${network}`,
   );
-}
-
-type Flags = { readonly connection: string; readonly prefix: string; readonly network?: string };
-
-/**
- * Registers `cost set`, `list`, `remove` and `import` for the charges of carriers. A running program follows
- * immediately.
- */
-export function registerCostCommands(program: Command, context: CommandContext): void {
-  const cost = program.command('cost').description('charges of carriers');
-  const connection = ['--connection <name>', 'name of the connection'] as const;
-  const prefix = [
-    '--prefix <digits>',
-    'leading digits without the plus; the longest matching prefix is used',
-    '',
-  ] as const;
-  const network = ['--network <digits>', 'MCC and MNC, such as 22201; goes before a cost without a network'] as const;
-  const at = ({ network: of = null, ...rest }: Omit<Flags, 'network'> & { network?: string | null }) => ({
-    ...rest,
-    network: of,
-    by: operatorName(),
-  });
-
-  cost
-    .command('set')
-    .description('set the charge of the carrier of a connection')
-    .requiredOption(...connection)
-    .option(...prefix)
-    .option(...network)
-    .requiredOption('--price <amount>', 'per part for SMS, otherwise per message; for example 0.012', Number)
-    .action(async ({ price, ...flags }: Flags & { price: number }) => {
-      await context.withDatabase((pool) => transaction(pool, (tx) => setCost(tx, { ...at(flags), price })));
-      context.report({ set: true }, () => 'The cost is set.');
-    });
-
-  cost
-    .command('list')
-    .description('show the charges of carriers')
-    .action(async () => context.report(await context.withDatabase(listCosts), describe));
-
-  cost
-    .command('remove')
-    .description('remove a cost')
-    .requiredOption(...connection)
-    .option(...prefix)
-    .option(...network)
-    .action(async (flags: Flags) => {
-      await context.withDatabase((pool) => transaction(pool, (tx) => removeCost(tx, at(flags))));
-      context.report({ removed: true }, () => 'The cost was removed.');
-    });
-
-  cost
-    .command('import')
-    .argument('<file>', 'CSV with the columns prefix and/or network (or mcc and mnc), and price')
-    .requiredOption(...connection)
-    .option('--replace', 'remove the costs of the connection that are not in the file')
-    .description("import a carrier's price list (all or nothing)")
-    .action(async (file: string, { connection: name, replace = false }: { connection: string; replace?: boolean }) => {
-      const costs = readCostFile(await readText(file));
-      const input = { connection: name, replace, costs, by: operatorName() };
-      const counts = await context.withDatabase((pool) => transaction(pool, (tx) => importCosts(tx, input)));
-      context.report(counts, ({ set }) => `${set} costs were set.`);
-    });
-}
-
-const describe = (costs: Awaited<ReturnType<typeof listCosts>>): string =>
-  table(
-    ['connection', 'prefix', 'network', 'cost'],
-    costs.map((c) => [c.connection, c.prefix || '(all)', c.network ?? '(any)', fromMicros(c.unitMicros)]),
-  );
-
-async function readText(file: string): Promise<string> {
-  try {
-    return await readFile(file, 'utf8');
-  } catch (cause) {
-    throw new AppError('invalid', { message: `Cannot read ${file}`, cause });
-  }
 }

@@ -6,12 +6,12 @@ import { type CommandResult, commandsOn } from '../../test/support/command.ts';
 import { testDatabase } from '../../test/support/database.ts';
 import { reset } from '../../test/support/reset.ts';
 import { GATEWAY_ACCOUNT_ID, listAuditEntries } from '../accounts/audit.ts';
-import { sql } from '../core/db/query.ts';
+import { one, sql } from '../core/db/query.ts';
 import { transaction } from '../core/db/transaction.ts';
 import { insertConnection } from './connection-store.ts';
 import { removeConnection } from './connections.ts';
-import { registerCostCommands } from './cost-admin.ts';
 import { createCostList, listCosts } from './costs.ts';
+import { registerOperations } from '../operations.ts';
 
 const database = testDatabase();
 const { pool } = database;
@@ -19,7 +19,7 @@ const { pool } = database;
 let run: (...args: string[]) => Promise<CommandResult>;
 let folder = '';
 beforeAll(async () => {
-  run = commandsOn(database, registerCostCommands);
+  run = commandsOn(database, registerOperations);
   folder = await mkdtemp(join(tmpdir(), 'costs-'));
 });
 afterAll(() => rm(folder, { recursive: true }));
@@ -33,7 +33,7 @@ const set = (...args: string[]): Promise<CommandResult> => run('cost', 'set', '-
 async function importFile(csv: string, ...args: string[]): Promise<CommandResult> {
   const file = join(folder, 'prices.csv');
   await writeFile(file, csv);
-  return run('cost', 'import', '--connection', 'one', ...args, file);
+  return run('cost', 'import', '--connection', 'one', ...args, `@${file}`);
 }
 
 const stored = async (): Promise<string[]> =>
@@ -87,8 +87,11 @@ test('cost set changes what is there, cost remove removes exactly that, and a ru
   await set('--prefix', '39', '--price', '0.000001');
   await set('--prefix', '39', '--network', '22201', '--price', '0');
   expect(await stored()).toEqual(['one 39 - 1', 'one 39 22201 0']);
-  const remove = () => run('cost', 'remove', '--connection', 'one', '--prefix', '39');
-  expect((await remove()).answer).toEqual({ removed: true });
+  const { answer } = await run('cost', 'list', '--prefix', '39');
+  const [cost] = (answer as { data: { id: number; network: string | null }[] }).data;
+  expect(cost?.network).toBeNull();
+  const remove = () => run('cost', 'remove', String(cost?.id));
+  expect((await remove()).code).toBe(0);
   expect(await stored()).toEqual(['one 39 22201 0']);
   expect(await remove()).toMatchObject({ code: 1, stderr: 'There is no such cost\n' });
 });
@@ -137,7 +140,7 @@ test('a list with invalid lines names each of them, and nothing of it is stored'
 });
 
 test.each([
-  ['', 'line 1: the file is empty'],
+  ['', 'csv: must not be empty'],
   ['prefix,price\n', 'line 1: no prices follow'],
   ['prefix,amount\n39,1\n', 'line 1: has no column "price"'],
   ['country,price\nItaly,1\n', 'line 1: has neither a column "prefix"'],
@@ -153,7 +156,8 @@ test.each([
 test('the audit log of the gateway names each change of the costs', async () => {
   await set('--prefix', '39', '--price', '0.02');
   await importFile('prefix,price\n39,0.03\n');
-  await run('cost', 'remove', '--connection', 'one', '--prefix', '39');
+  const cost = await one<{ id: number }>(pool, sql`SELECT id FROM connection_cost`);
+  await run('cost', 'remove', String(cost.id));
   const filter = { action: null, subject: 'connection:one', fromId: null, toId: null, limit: 10, offset: 0 };
   const entries = await listAuditEntries(pool, { accountId: GATEWAY_ACCOUNT_ID, ...filter });
   expect(entries.map(({ action, detail }) => [action, detail]).sort()).toEqual([

@@ -104,6 +104,7 @@ export const TOKENS = CONNECTION_KINDS.flatMap((kind) => {
 export function kindRoutes(app: App): void {
   app.get(`${OPERATOR_PATH}/connection-kinds`, {
     onRequest: requireOperator(),
+    config: { command: 'connection kinds' },
     schema: {
       tags: ['Operator: connections'],
       operationId: 'operatorListConnectionKinds',

@@ -310,7 +310,7 @@ async function checkSubscription(client: GraphClient, { name }: OpenConnection):
   if (!answer.ok) return unknown('subscribe', 'whether the app is subscribed to the business account', answer.fault);
   const missing =
     'The app is not subscribed to the business account: Meta posts no receipts and no messages. ' +
-    `Subscribe it: connection subscribe ${name}`;
+    `Subscribe it: connection setup ${name}`;
   return { name: 'subscribe', ok: answer.value, detail: answer.value ? SUBSCRIBED : missing };
 }
 
@@ -319,7 +319,7 @@ async function subscribe(client: GraphClient, { name }: OpenConnection): Promise
   if (answer.ok) return { name: 'subscribe', ok: true, detail: SUBSCRIBED };
   const detail =
     `The app could not be subscribed to the business account: ${textOf(answer.fault)}. ` +
-    `Without it, Meta posts no receipts and no messages. Try again: connection subscribe ${name}`;
+    `Without it, Meta posts no receipts and no messages. Try again: connection setup ${name}`;
   return { name: 'subscribe', ok: false, detail };
 }
 
@@ -334,7 +334,7 @@ async function checkNumbers(client: GraphClient, { name }: OpenConnection): Prom
     ...(waiting.length > 0
       ? [
           `Not registered for the Cloud API: ${waiting.join(', ')}. Meta rejects their messages (133010). ` +
-            `Register them: connection register ${name} --pin PIN`,
+            `Register them: connection setup ${name} --pin PIN`,
         ]
       : []),
     ...(foreign.length > 0

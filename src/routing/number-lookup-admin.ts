@@ -1,9 +1,6 @@
-import type { Command } from 'commander';
 import { Type } from 'typebox';
-import { operatorName } from '../accounts/audit.ts';
 import { amount, Done, OPERATOR_PATH, operatorNameOf } from '../accounts/operator-fields.ts';
 import { LOOKUP_PRESET_NAMES, type LookupSettings } from '../channels/number-lookup.ts';
-import { addSecretOption, type CommandContext, table } from '../core/cli.ts';
 import { transaction } from '../core/db/transaction.ts';
 import { type App, type PlatformDeps, withExamples } from '../core/http/app.ts';
 import { requireOperator } from '../core/http/auth.ts';
@@ -11,8 +8,6 @@ import { idempotentGlobal, idempotentHandler } from '../core/http/idempotency.ts
 import { fromMicros } from '../core/money.ts';
 import { createGuard } from '../core/outbound.ts';
 import { orNull } from '../core/schema.ts';
-import { loadSecretKey } from '../core/secrets.ts';
-import { divideSettings } from './connection-commands.ts';
 import { listCounts, listServices } from './number-lookup-store.ts';
 import { addService, removeService, testService } from './number-lookups.ts';
 
@@ -36,7 +31,9 @@ const LookupOut = Type.Object({
 const LookupIn = Type.Object({
   name: Name,
   settings: Settings,
-  apiKey: Type.Optional(Type.String({ maxLength: 4000, description: 'The key of the API; it is never shown again.' })),
+  apiKey: Type.Optional(
+    Type.String({ maxLength: 4000, writeOnly: true, description: 'The key of the API; it is never shown again.' }),
+  ),
 });
 
 const Tried = Type.Object({
@@ -60,6 +57,7 @@ export function operatorLookupRoutes(app: App, deps: PlatformDeps): void {
 
   app.get(LOOKUPS, {
     onRequest,
+    config: { command: 'lookup list' },
     schema: {
       tags,
       operationId: 'operatorListLookups',
@@ -87,6 +85,7 @@ export function operatorLookupRoutes(app: App, deps: PlatformDeps): void {
 
   app.post(LOOKUPS, {
     onRequest,
+    config: { command: 'lookup add' },
     schema: {
       tags,
       operationId: 'operatorAddLookup',
@@ -107,6 +106,7 @@ export function operatorLookupRoutes(app: App, deps: PlatformDeps): void {
 
   app.post(`${LOOKUPS}/:name/test`, {
     onRequest,
+    config: { command: 'lookup test <phone-number>' },
     schema: {
       tags,
       operationId: 'operatorTestLookup',
@@ -127,6 +127,7 @@ export function operatorLookupRoutes(app: App, deps: PlatformDeps): void {
 
   app.delete(`${LOOKUPS}/:name`, {
     onRequest,
+    config: { command: 'lookup remove' },
     schema: {
       tags,
       operationId: 'operatorDeleteLookup',
@@ -139,82 +140,4 @@ export function operatorLookupRoutes(app: App, deps: PlatformDeps): void {
       return reply.code(204).send(null);
     },
   });
-}
-
-type AddFlags = Readonly<Record<string, unknown>> & {
-  readonly name: string;
-  readonly preset?: string;
-  readonly account?: string;
-  readonly set: string[];
-};
-
-/**
- * Registers `lookup add`, `list`, `test` and `remove` for the services that know the networks of numbers. A running
- * program follows immediately.
- */
-export function registerLookupCommands(program: Command, context: CommandContext): void {
-  const lookup = program.command('lookup').description('services that know the networks of numbers');
-
-  const add = lookup
-    .command('add')
-    .description('add a service; it is asked for numbers whose network changes which connection they go to')
-    .requiredOption('--name <name>', 'name of the service')
-    .option('--preset <name>', `a service whose protocol is known: ${LOOKUP_PRESET_NAMES.join(', ')}`)
-    .option('--account <id>', 'the account there; for twilio the account SID')
-    .option('--set <name=value...>', 'any other setting, see docs/routing.md', [])
-    .action(async (flags: AddFlags) => {
-      const { name, preset, account, set } = flags;
-      const apiKey = (await context.secrets.ofOption(flags, '--api-key')) ?? '';
-      const { settings } = divideSettings(set, new Set());
-      const given = { ...(preset !== undefined && { preset }), ...(account !== undefined && { account }), ...settings };
-      const key = await loadSecretKey(context.config());
-      const input = { name, settings: given, apiKey, by: operatorName() };
-      const added = await context.withDatabase((pool) => transaction(pool, (tx) => addService(tx, key, input)));
-      context.report(added, () => `Look-up service ${name} was added.`);
-    });
-  addSecretOption(add, '--api-key', 'the key, token or password of the API');
-
-  lookup
-    .command('list')
-    .description('list the services with their look-ups of the last 30 days; the first is asked')
-    .action(async () => {
-      const [services, counts] = await context.withDatabase((pool) =>
-        Promise.all([listServices(pool), listCounts(pool)]),
-      );
-      const rows = services.map(({ id, name, settings }) => {
-        const { answered = 0, failed = 0, costMicros = 0 } = counts.find(({ serviceId }) => serviceId === id) ?? {};
-        return { id, name, settings, answered, failed, cost: fromMicros(costMicros) };
-      });
-      context.report(rows, () =>
-        table(
-          ['name', 'answered', 'failed', 'cost'],
-          rows.map((row) => [row.name, row.answered, row.failed, row.cost]),
-        ),
-      );
-    });
-
-  lookup
-    .command('test')
-    .argument('<name>')
-    .argument('<number>', 'the number in E.164 form, such as +393331234567')
-    .description('ask a service for the network of a number; nothing is stored, but it may cost something')
-    .action(async (name: string, number: string) => {
-      const config = context.config();
-      const outside = { secretKey: await loadSecretKey(config), guard: createGuard(config.webhooks) };
-      const found = await context.withDatabase((pool) => testService(pool, outside, { name, number }));
-      context.report(
-        found,
-        (got) => (got.kind === 'failed' ? `It failed: ${got.reason}` : `Network: ${got.network ?? 'unknown'}`),
-        found.kind === 'answered',
-      );
-    });
-
-  lookup
-    .command('remove')
-    .argument('<name>')
-    .description('remove a service')
-    .action(async (name: string) => {
-      await context.withDatabase((pool) => transaction(pool, (tx) => removeService(tx, { name, by: operatorName() })));
-      context.report({ name }, () => `Look-up service ${name} was removed.`);
-    });
 }

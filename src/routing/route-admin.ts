@@ -160,6 +160,7 @@ export function operatorRouteRoutes(app: App, deps: PlatformDeps): void {
 
   app.get(ROUTES, {
     onRequest,
+    config: { command: 'route list' },
     schema: {
       tags,
       operationId: 'operatorListRoutes',
@@ -176,6 +177,7 @@ export function operatorRouteRoutes(app: App, deps: PlatformDeps): void {
 
   app.post(ROUTES, {
     onRequest,
+    config: { command: 'route add' },
     schema: {
       tags,
       operationId: 'operatorAddRoute',
@@ -194,6 +196,7 @@ export function operatorRouteRoutes(app: App, deps: PlatformDeps): void {
 
   app.delete(`${ROUTES}/:id`, {
     onRequest,
+    config: { command: 'route remove' },
     schema: {
       tags,
       operationId: 'operatorDeleteRoute',
@@ -209,6 +212,7 @@ export function operatorRouteRoutes(app: App, deps: PlatformDeps): void {
 
   app.get(`${ROUTES}/check`, {
     onRequest,
+    config: { command: 'route check <number>' },
     schema: {
       tags,
       operationId: 'operatorCheckRoute',
@@ -226,6 +230,12 @@ export function operatorRouteRoutes(app: App, deps: PlatformDeps): void {
 
   app.get(`${ROUTES}/explain`, {
     onRequest,
+    config: {
+      command: {
+        as: 'route explain <number>',
+        isFine: ({ prefix }: { readonly prefix: string | null }) => prefix !== null,
+      },
+    },
     schema: {
       tags,
       operationId: 'operatorExplainRoute',
@@ -385,6 +395,7 @@ function operatorPolicyRoutes(app: App, deps: PlatformDeps): void {
 
   app.get(POLICIES, {
     onRequest,
+    config: { command: 'route policy list' },
     schema: {
       tags,
       operationId: 'operatorListRoutePolicies',
@@ -397,6 +408,7 @@ function operatorPolicyRoutes(app: App, deps: PlatformDeps): void {
 
   app.post(POLICIES, {
     onRequest,
+    config: { command: 'route policy set' },
     schema: {
       tags,
       operationId: 'operatorSetRoutePolicy',
@@ -412,6 +424,7 @@ function operatorPolicyRoutes(app: App, deps: PlatformDeps): void {
 
   app.delete(`${POLICIES}/:id`, {
     onRequest,
+    config: { command: 'route policy remove' },
     schema: {
       tags,
       operationId: 'operatorDeleteRoutePolicy',

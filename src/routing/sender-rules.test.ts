@@ -9,9 +9,9 @@ import { DAY_MS } from '../core/time.ts';
 import { insertMessages } from '../messages/new-messages.ts';
 import { createAccount } from '../operate/account-commands.ts';
 import { deleteStickySenders } from '../operate/retention.ts';
-import { registerSenderRuleCommands } from '../operate/sender-rules.ts';
 import { listPools, listRules } from './sender-rule-store.ts';
 import * as change from './sender-rules.ts';
+import { registerOperations } from '../operations.ts';
 import {
   createSenderRules,
   createStickyLookup,
@@ -27,7 +27,7 @@ const { pool } = database;
 let run: (...args: string[]) => Promise<CommandResult>;
 let accountId = 0;
 beforeAll(async () => {
-  run = commandsOn(database, registerSenderRuleCommands);
+  run = commandsOn(database, registerOperations);
   ({ accountId } = await createAccount(pool, { name: 'Acme', plan: 'production' }));
 });
 beforeEach(() =>
@@ -199,7 +199,7 @@ test.each([
     'replacement: must be',
   ],
   [['sender-rule', 'set', '--alphanumeric', 'refused', '--prefix', '+1'], 'prefix: must be'],
-  [['registered-sender', 'add', '--sender', 'far too long a sender'], 'sender: must be'],
+  [['registered-sender', 'add', '--sender', 'far too long a sender'], 'sender: must'],
   [['number-pool', 'add', 'Bad Name', '+12025550141'], 'name: must have'],
   [['number-pool', 'add', 'us', 'ACME'], 'numbers.0: must be'],
   [['sender-rule', 'remove', '9'], 'There is no such rule'],
@@ -214,9 +214,9 @@ test('rules, registered senders and pools are listed and removed', async () => {
   await rule('--prefix', '1', '--alphanumeric', 'refused');
   await run('registered-sender', 'add', '--prefix', '1', '--sender', 'ACME');
   await run('number-pool', 'add', 'us', ...NUMBERS);
-  expect((await run('sender-rule', 'list')).answer).toMatchObject([{ prefix: '1', alphanumeric: 'refused' }]);
-  expect((await run('registered-sender', 'list')).answer).toMatchObject([{ sender: 'ACME', account: null }]);
-  expect((await run('number-pool', 'list')).answer).toMatchObject([{ name: 'us', numbers: NUMBERS }]);
+  expect((await run('sender-rule', 'list')).answer).toMatchObject({ data: [{ prefix: '1', alphanumeric: 'refused' }] });
+  expect((await run('registered-sender', 'list')).answer).toMatchObject({ data: [{ sender: 'ACME', account: null }] });
+  expect((await run('number-pool', 'list')).answer).toMatchObject({ data: [{ name: 'us', numbers: NUMBERS }] });
   expect(await run('number-pool', 'add', 'us', '+12025550141')).toMatchObject({ code: 1 });
   await run('sender-rule', 'remove', '1');
   await run('registered-sender', 'remove', '1');

@@ -7,12 +7,13 @@ import type { SenderChannel } from '../core/channels.ts';
 import { sql } from '../core/db/query.ts';
 import { tenant } from '../core/db/transaction.ts';
 import { createAccount } from '../operate/account-commands.ts';
-import { assignSender, registerAgent, registerSenderCommands, removeSender } from '../templates/assignments.ts';
+import { assignSender, registerAgent, removeSender } from '../templates/assignments.ts';
 import { insertTemplate } from '../templates/store.ts';
 import { registerConnectionCommands } from './connection-commands.ts';
 import { countUses, insertConnection } from './connection-store.ts';
 import { removeConnection } from './connections.ts';
 import * as db from './senders.ts';
+import { registerOperations } from '../operations.ts';
 
 const database = testDatabase();
 const { pool } = database;
@@ -117,16 +118,17 @@ test('all senders of a connection can be deleted at once', async () => {
 });
 
 test('the operator assigns, lists and removes senders, and errors are reported', async () => {
-  const run = commandsOn(database, registerSenderCommands, registerConnectionCommands);
-  const assigned = ['sender', 'assign', '--id', '106', '--connection', 'meta'];
-  expect(await run(...assigned, '--account', 'Ours')).toMatchObject({ code: 0, answer: { channel: 'WHATSAPP' } });
-  expect((await run(...assigned)).stderr).toContain('exactly one of --account and --common');
-  expect((await run(...assigned.with(-1, 'smsc'), '--common')).stderr).toContain('WhatsApp or RCS');
-  expect((await run(...assigned.with(-1, 'none'), '--common')).stderr).toContain('no connection none');
-  expect((await run('sender', 'list')).answer).toMatchObject([{ identity: '106', account: 'Ours' }]);
+  const run = commandsOn(database, registerConnectionCommands, registerOperations);
+  const assigned = ['sender', 'assign', '--account', 'null', '--identity', '106', '--connection', 'meta'];
+  expect((await run(...assigned.with(-1, 'smsc'))).stderr).toContain('WhatsApp or RCS');
+  expect((await run(...assigned.with(-1, 'none'))).stderr).toContain('no connection none');
+  const { answer } = await run(...assigned.with(3, 'Ours'));
+  expect(answer).toMatchObject({ channel: 'WHATSAPP', account: 'Ours' });
+  expect((await run('sender', 'list')).answer).toMatchObject({ data: [{ identity: '106', account: 'Ours' }] });
   const { id } = await db.insertRequestedSender(pool, { accountId: ours, channel: 'RCS', name: 'A', details: {} });
-  const register = ['sender', 'register', String(id), '--id', 'agent', '--connection'];
+  const register = ['sender', 'register', String(id), '--identity', 'agent', '--connection'];
   expect((await run(...register, 'meta')).stderr).toContain('connection to RCS');
   expect(await run(...register, 'google')).toMatchObject({ code: 0, answer: { identity: 'agent' } });
-  expect(await run('sender', 'remove', '--channel', 'WHATSAPP', '--id', '106')).toMatchObject({ code: 0 });
+  const assignedId = (answer as { id: number }).id;
+  expect(await run('sender', 'remove', String(assignedId))).toMatchObject({ code: 0 });
 });

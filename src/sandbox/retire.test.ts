@@ -16,6 +16,7 @@ import { countUnmatched } from '../messages/receipt-store.ts';
 import { settleOutcomes } from '../messages/settle.ts';
 import { checkSandbox } from '../operate/doctor-checks.ts';
 import { createProbes } from '../probes.ts';
+import { registerOperations } from '../operations.ts';
 import { registerConnectionCommands } from '../routing/connection-commands.ts';
 import { findConnection, insertConnection, listConnectionStatus } from '../routing/connection-store.ts';
 import { listRoutes } from '../routing/routes.ts';
@@ -24,7 +25,7 @@ import { isSandboxWanted, moveFromRetired } from './sandbox-store.ts';
 
 const database = testDatabase();
 const { pool } = database;
-const run = commandsOn(database, registerServeCommands, registerConnectionCommands);
+const run = commandsOn(database, registerServeCommands, registerConnectionCommands, registerOperations);
 const key = createSecretKey(randomBytes(32));
 
 beforeEach(() =>

@@ -41,6 +41,7 @@ export function operatorSmppRoutes(app: App, { pool }: PlatformDeps): void {
 
   app.get(`${OPERATOR_PATH}/smpp/binds`, {
     onRequest,
+    config: { command: 'smpp binds' },
     schema: {
       tags,
       operationId: 'operatorListBinds',
@@ -57,6 +58,7 @@ export function operatorSmppRoutes(app: App, { pool }: PlatformDeps): void {
 
   app.get(`${OPERATOR_PATH}/smpp/deliveries`, {
     onRequest,
+    config: { command: 'smpp deliveries' },
     schema: {
       tags,
       operationId: 'operatorFindDeliveries',

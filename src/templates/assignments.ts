@@ -1,17 +1,13 @@
-import { type Command, Option } from 'commander';
 import type { Pool } from 'pg';
-import { findAccount } from '../accounts/accounts.ts';
 import { GATEWAY_ACCOUNT_ID, operatorAuthor, operatorName, recordAudit } from '../accounts/audit.ts';
 import { bareAgentId } from '../channels/rcs/settings.ts';
 import { isRoutedBySender, type SenderChannel } from '../core/channels.ts';
-import { type CommandContext, table } from '../core/cli.ts';
 import type { Db } from '../core/db/query.ts';
 import { transaction } from '../core/db/transaction.ts';
-import { AppError, invalidFields } from '../core/errors.ts';
-import { findConnection, notifyRoutingChange } from '../routing/connection-store.ts';
+import { AppError } from '../core/errors.ts';
+import { notifyRoutingChange } from '../routing/connection-store.ts';
 import { type ConnectionKind, kindOf } from '../routing/kinds.ts';
 import * as db from '../routing/senders.ts';
-import { listSenders } from '../routing/senders.ts';
 import { updateTemplatesOwner } from './store.ts';
 
 /** Returns the channel on which a connection has senders; undefined where its messages come over routes. */
@@ -104,100 +100,4 @@ async function recordSender(
 ): Promise<void> {
   const event = { action, subject: `sender:${identity}`, detail: { channel } };
   await recordAudit(tx, operatorAuthor(ownerId ?? GATEWAY_ACCOUNT_ID, by), event);
-}
-
-type AssignFlags = { id: string; connection: string; account?: string; common?: true; name: string };
-
-/** Registers `sender assign`, `register`, `list` and `remove`. A running program follows immediately. */
-export function registerSenderCommands(program: Command, context: CommandContext): void {
-  const sender = program
-    .command('sender')
-    .description('WhatsApp phone numbers and RCS agents, and the accounts that may send as them');
-  addAssign(sender, context);
-  addRegister(sender, context);
-
-  sender
-    .command('list')
-    .description('list all phone numbers and agents')
-    .action(async () =>
-      context.report(await context.withDatabase(listSenders), (rows) =>
-        table(
-          ['no', 'channel', 'id', 'connection', 'account', 'name'],
-          rows.map((s) => [
-            s.id,
-            s.channel,
-            s.identity ?? '(requested)',
-            s.connection ?? '',
-            s.account ?? '(all accounts)',
-            s.name,
-          ]),
-        ),
-      ),
-    );
-
-  sender
-    .command('remove')
-    .description('remove a phone number or an agent')
-    .addOption(new Option('--channel <channel>', 'channel').choices(['RCS', 'WHATSAPP']).makeOptionMandatory())
-    .requiredOption('--id <id>', 'phone number id or agent id')
-    .action(async ({ channel, id: identity }: { channel: SenderChannel; id: string }) => {
-      await context.withDatabase((pool) =>
-        transaction(pool, (tx) => removeSender(tx, operatorName(), { channel, identity })),
-      );
-      context.report({ channel, identity }, () => `${identity} was removed.`);
-    });
-}
-
-function addAssign(sender: Command, context: CommandContext): void {
-  sender
-    .command('assign')
-    .description('assign a phone number or an agent of a connection to an account, or to all accounts')
-    .requiredOption('--id <id>', 'phone number id or agent id at the network')
-    .requiredOption('--connection <name>', 'name of the connection')
-    .option('--account <account>', 'name or id of the account')
-    .option('--common', 'all accounts may send as it')
-    .option('--name <name>', 'the name that recipients see', '')
-    .action(async (flags: AssignFlags) => {
-      const { id: identity, name } = flags;
-      const assigned = await context.withDatabase(async (pool) => {
-        const { connectionId, channel } = await findLink(pool, flags.connection);
-        const ownerId = await readOwner(pool, flags);
-        return { ...(await assignSender(pool, { channel, identity, connectionId, ownerId, name })), channel, ownerId };
-      });
-      const to = assigned.ownerId === null ? 'All accounts' : `Account ${assigned.ownerId}`;
-      context.report({ ...assigned, identity }, () => `${to} may send as ${identity}.`);
-    });
-}
-
-function addRegister(sender: Command, context: CommandContext): void {
-  sender
-    .command('register')
-    .description('set the network id of an agent that an account has requested')
-    .argument('<no>', 'number of the agent in "sender list"')
-    .requiredOption('--id <id>', 'agent id')
-    .requiredOption('--connection <name>', 'name of the connection')
-    .action(async (no: string, flags: { id: string; connection: string }) => {
-      const id = Number(no);
-      if (!Number.isSafeInteger(id)) throw new AppError('not_found', { message: `There is no agent ${no}` });
-      await context.withDatabase(async (pool) => {
-        const { connectionId, channel } = await findLink(pool, flags.connection);
-        if (channel !== 'RCS') throw invalidFields([{ field: '--connection', message: 'must be a connection to RCS' }]);
-        await transaction(pool, (tx) => registerAgent(tx, operatorName(), { id, identity: flags.id, connectionId }));
-      });
-      context.report({ id, identity: flags.id }, () => `Agent ${no} sends as ${flags.id}.`);
-    });
-}
-
-async function findLink(db: Db, name: string): Promise<{ connectionId: number; channel: SenderChannel }> {
-  const connection = await findConnection(db, { name });
-  if (!connection) throw new AppError('not_found', { message: `There is no connection ${name}` });
-  const channel = senderChannelOf(connection);
-  if (!channel) throw invalidFields([{ field: '--connection', message: 'must be a connection to WhatsApp or RCS' }]);
-  return { connectionId: connection.id, channel };
-}
-
-async function readOwner(db: Db, { account, common }: AssignFlags): Promise<number | null> {
-  if ((account === undefined) === (common === undefined))
-    throw invalidFields([{ field: '--account', message: 'exactly one of --account and --common is required' }]);
-  return account === undefined ? null : (await findAccount(db, { reference: account })).id;
 }

@@ -1,10 +1,8 @@
 import type { Command } from 'commander';
 import { type Static, Type } from 'typebox';
-import { findAccount } from '../accounts/accounts.ts';
-import { operatorAuthor } from '../accounts/audit.ts';
 import { type CommandContext, table } from '../core/cli.ts';
 import type { Db } from '../core/db/query.ts';
-import { tenant, tenantTransaction, transaction } from '../core/db/transaction.ts';
+import { tenant, tenantTransaction } from '../core/db/transaction.ts';
 import { invalidFields } from '../core/errors.ts';
 import { type App, type PlatformDeps, withExamples } from '../core/http/app.ts';
 import { requireScope } from '../core/http/auth.ts';
@@ -16,7 +14,6 @@ import {
   changeUrl,
   type Endpoint,
   type EndpointOverview,
-  enableEndpoint,
   findEndpoint,
   findUrlFault,
   listAllEndpoints,
@@ -305,7 +302,7 @@ const testedOf = (result: PostResult): Static<typeof TestOut> => {
   return { acknowledged: status >= 200 && status < 300, status, durationMs, error: null, answer };
 };
 
-/** `webhook list` and `webhook enable`. */
+/** `webhook list`, of all accounts. */
 export function registerWebhookCommands(program: Command, context: CommandContext): void {
   const webhook = program.command('webhook').description('webhooks of the accounts');
 
@@ -313,15 +310,6 @@ export function registerWebhookCommands(program: Command, context: CommandContex
     .command('list')
     .description('list all webhooks with their state and the number of pending and dead events')
     .action(async () => context.report(await context.withDatabase(listWebhooks), showWebhooks));
-
-  webhook
-    .command('enable')
-    .argument('<account>', 'name or id of the account')
-    .description('enable a disabled webhook')
-    .action(async (reference: string) => {
-      const { id } = await context.withDatabase((pool) => transaction(pool, (tx) => enable(tx, reference)));
-      context.report({ accountId: id, enabled: true }, () => `The webhook of account ${id} is active.`);
-    });
 }
 
 type Overview = EndpointOverview & { readonly pending: number; readonly dead: number };
@@ -352,9 +340,3 @@ const showWebhooks = (webhooks: readonly Overview[]): string =>
 
 /** Removes the query of a URL, which often contains a token. */
 const withoutQuery = (url: string): string => url.replace(/\?.*/, '?…');
-
-async function enable(tx: Db, reference: string): Promise<{ id: number }> {
-  const account = await findAccount(tx, { reference });
-  await enableEndpoint(tx, operatorAuthor(account.id));
-  return account;
-}

@@ -101,9 +101,9 @@ describe('the operator', () => {
     const ids = await sendMany(program, 20);
     await until('a fault', async () => (await connectionOf(program))?.fault !== null);
     const fault = expect.stringContaining('ESME_RINVPASWD');
-    expect((await runOperatorCommand(program, 'connection', 'list')).answer).toMatchObject([
-      { name: 'main', up: false, fault },
-    ]);
+    expect((await runOperatorCommand(program, 'connection', 'list')).answer).toMatchObject({
+      data: [{ name: 'main', bindsUp: 0, fault }],
+    });
     await untilReady(program, 'degraded', 'down: main');
     expect(await runOperatorCommand(program, 'connection', 'test', 'main')).toMatchObject({
       code: 1,
@@ -128,15 +128,17 @@ describe('the operator', () => {
     const lastError = () => connectionOf(program).then((connection) => connection?.lastError ?? '');
     await until('the refusal', async () => (await lastError()).includes('ECONNREFUSED'));
     await program.stop();
-    expect((await runOperatorCommand(program, 'connection', 'list')).answer).toMatchObject([
-      {
-        name: 'main',
-        up: false,
-        fault: null,
-        lastError: expect.stringContaining('ECONNREFUSED'),
-        lastErrorAt: expect.stringMatching(/^\d{4}-.*Z$/),
-      },
-    ]);
+    expect((await runOperatorCommand(program, 'connection', 'list')).answer).toMatchObject({
+      data: [
+        {
+          name: 'main',
+          bindsUp: 0,
+          fault: null,
+          lastError: expect.stringContaining('ECONNREFUSED'),
+          lastErrorAt: expect.stringMatching(/^\d{4}-.*Z$/),
+        },
+      ],
+    });
     expect(JSON.stringify((await runOperatorCommand(program, 'doctor')).answer)).toMatch(
       /last at \d{4}-[^"]*ECONNREFUSED/,
     );

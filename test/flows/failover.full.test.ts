@@ -119,7 +119,8 @@ describe('a carrier that refuses', () => {
 test('a connection is removed when nothing needs it any more, and the running program closes it', async () => {
   await using program = await startTwo();
   await untilSessions(program, 'first', 1);
-  const { answer: routes } = await runOperatorCommand(program, 'route', 'list');
+  const { answer } = await runOperatorCommand(program, 'route', 'list');
+  const { data: routes } = answer as { data: { id: number }[] };
   expect(routes).toMatchObject([
     { connection: 'first', order: 1 },
     { connection: 'second', order: 2 },
@@ -127,7 +128,7 @@ test('a connection is removed when nothing needs it any more, and the running pr
   const refused = await runOperatorCommand(program, 'connection', 'remove', 'first');
   expect(refused.code).toBe(1);
   expect(refused.stderr).toContain('route remove');
-  const [{ id } = { id: 0 }] = Array.isArray(routes) ? routes : [];
+  const [{ id } = { id: 0 }] = routes;
   await runOperatorCommand(program, 'route', 'remove', String(id));
   expect(await runOperatorCommand(program, 'connection', 'remove', 'first')).toMatchObject({ code: 0 });
   await untilSessions(program, 'first', 0);

@@ -148,14 +148,20 @@ describe('prices', () => {
     return messageId === null ? Number.NaN : ((await client.status(messageId)).price ?? Number.NaN);
   };
 
+  async function removePrice(prefix: string): Promise<void> {
+    const { answer } = await runOperatorCommand(program, 'price', 'list', '--channel', 'SMS');
+    const price = (answer as { data: { id: number; prefix: string }[] }).data.find((each) => each.prefix === prefix);
+    await runOperatorCommand(program, 'price', 'remove', String(price?.id));
+  }
+
   test('set by the operator take effect at once in the running program; a number without a price is refused', async () => {
     const { client } = await payer(10_000_000);
     expect(await unit(client)).toBe(0.035);
     await runOperatorCommand(program, 'price', 'set', '--channel', 'SMS', '--prefix', '44', '--price', '0.12');
     await until('the new price', async () => (await unit(client)) === 0.12);
-    await runOperatorCommand(program, 'price', 'remove', '--channel', 'SMS', '--prefix', '44');
+    await removePrice('44');
     await until('the old price', async () => (await unit(client)) === 0.035);
-    await runOperatorCommand(program, 'price', 'remove', '--channel', 'SMS');
+    await removePrice('');
     await until('no price', async () => Number.isNaN(await unit(client)));
     const refused = await client.send({ phoneNumber: '+447700900123', message: 'Hello' });
     expect(refused.results).toMatchObject([

@@ -117,7 +117,7 @@ describe('a schedule that was missed by more than an hour', () => {
       sql`UPDATE dispatch_chunk SET available_at = now() - interval '61 minutes' WHERE ${id}::uuid = ANY(ids)`,
     );
     const { answer } = await runOperatorCommand(program, 'schedule', 'missed');
-    const [row] = answer as { id: number; messages: number }[];
+    const [row] = (answer as { data: { id: number; messages: number }[] }).data;
     expect(row?.messages).toBe(1);
     return { client, id, schedule: row?.id ?? 0 };
   }
@@ -132,12 +132,12 @@ describe('a schedule that was missed by more than an hour', () => {
 
   test('is never sent when cancelled, and is refunded', async () => {
     const { client, id, schedule: place } = await missed('+393331237011');
-    expect((await runOperatorCommand(program, 'schedule', 'cancel', String(place))).answer).toMatchObject([
-      { messages: 1 },
-    ]);
+    expect((await runOperatorCommand(program, 'schedule', 'cancel', String(place))).answer).toEqual({
+      messages: 1,
+    });
     expect(await client.status(id)).toMatchObject({ deliveryStatus: 'DELETED' });
     expect(await creditOf(client)).toMatchObject({ availableCredit: 1, frozenCredit: 0 });
-    expect((await runOperatorCommand(program, 'schedule', 'missed')).answer).toEqual([]);
+    expect((await runOperatorCommand(program, 'schedule', 'missed')).answer).toMatchObject({ data: [] });
     expect(takenBy('+393331237011')).toBe(0);
   });
 });

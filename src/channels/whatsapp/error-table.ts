@@ -262,7 +262,7 @@ export const KNOWN_ERRORS: readonly KnownError[] = [
     [131045, 133010],
     ACCOUNT,
     'The number is not registered for the Cloud API.',
-    'Register it: `connection register NAME --pin PIN`.',
+    'Register it: `connection setup NAME --pin PIN`.',
   ),
   row(
     [133000],

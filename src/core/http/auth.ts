@@ -12,6 +12,7 @@ import {
   type Scope,
 } from '../actor.ts';
 import { CHANNELS, outsidePlanMessage } from '../channels.ts';
+import type { Named } from '../cli-operations.ts';
 import { AppError } from '../errors.ts';
 import { readCredentials } from '../secrets.ts';
 import type { App } from './app.ts';
@@ -175,6 +176,11 @@ export type StepUp = true | { readonly only: string } | { readonly exempt: strin
 
 declare module 'fastify' {
   interface FastifyContextConfig {
+    /**
+     * The commands of the operation, or the reason why it has none. Without it, the operation is a command of the group
+     * `call`, by its operation id.
+     */
+    command?: Named | readonly Named[] | { readonly none: string };
     stepUp?: StepUp;
   }
 }
