@@ -7,6 +7,7 @@ import { sharesSessions } from './core/db/migrate.ts';
 import { findWritability } from './core/db/reports.ts';
 import type { Probe } from './core/http/health.ts';
 import { createNodeServer } from './core/http/server.ts';
+import { countDueJobs } from './core/jobs.ts';
 import { countDropped } from './core/mail.ts';
 import type { MetricsReport } from './core/metrics.ts';
 import { loadSecretKey } from './core/secrets.ts';
@@ -121,6 +122,16 @@ export function registerGauges(registry: Registry, pool: Pool): void {
   registerWebhookGauges(registry, pool);
   registerSmppGauges(registry, pool);
   registerAlertGauges(registry, pool);
+  new Gauge({
+    name: 'heliograph_jobs_due',
+    help: 'Due jobs of background work, by kind; those that run included',
+    labelNames: ['kind'],
+    registers: [registry],
+    async collect() {
+      this.reset();
+      for (const { kind, count } of await countDueJobs(pool)) this.set({ kind }, count);
+    },
+  });
   new Gauge({
     name: 'heliograph_lookup_budgets_used_up',
     help: 'Accounts whose paid network lookups of today are used up',

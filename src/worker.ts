@@ -15,6 +15,7 @@ import { partitionTasks } from './core/db/partitions.ts';
 import { newOwnerKey, openWorkerSession } from './core/db/worker-session.ts';
 import { idempotencyTasks } from './core/idempotency.ts';
 import { timeOfId } from './core/ids.ts';
+import { jobTasks } from './core/jobs.ts';
 import type { Log } from './core/log.ts';
 import { mailTasks } from './core/mail.ts';
 import type { Outbound } from './core/outbound-post.ts';
@@ -27,6 +28,7 @@ import { dispatchTasks, type PumpDeps, startPump, WAKE_CHANNEL, type Waker } fro
 import { exportTasks } from './exports/make.ts';
 import { receiveIntoInbox } from './inbox/receive.ts';
 import { threadAnswers } from './inbox/reply.ts';
+import { autoAnswer } from './inbox/rules.ts';
 import { inboxTasks } from './inbox/watch.ts';
 import { createMediaLinks, mediaTasks } from './media/store.ts';
 import type { Accept } from './messages/accept.ts';
@@ -168,6 +170,7 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
     ...templateTasks(parts),
     ...inboxTasks(parts),
     ...storageTasks(parts),
+    ...jobTasks({ ...parts, jobs: [autoAnswer.using(parts)] }),
     ...mediaTasks(parts),
     ...sendingTasks(parts),
     ...smppOutboxTasks(parts),

@@ -1216,23 +1216,6 @@ CREATE POLICY tenant ON inbox_agent AS PERMISSIVE FOR ALL TO public USING ((acco
 
 COMMENT ON TABLE inbox_agent IS 'facts';
 
-CREATE TABLE inbox_auto_answer (
-  account_id bigint NOT NULL,
-  chat_id uuid NOT NULL,
-  text text NOT NULL,
-  due_at timestamp with time zone DEFAULT now() NOT NULL,
-  created_at timestamp with time zone DEFAULT now() NOT NULL,
-  CONSTRAINT inbox_auto_answer_pkey PRIMARY KEY (account_id, chat_id)
-);
-
-CREATE INDEX inbox_auto_answer_due ON inbox_auto_answer USING btree (due_at);
-
-ALTER TABLE inbox_auto_answer ENABLE ROW LEVEL SECURITY;
-
-CREATE POLICY tenant ON inbox_auto_answer AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
-
-COMMENT ON TABLE inbox_auto_answer IS 'queue';
-
 CREATE TABLE inbox_count (
   account_id bigint NOT NULL,
   archived boolean NOT NULL,
@@ -1411,6 +1394,31 @@ ALTER TABLE invitation ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON invitation AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
 
 COMMENT ON TABLE invitation IS 'shared';
+
+CREATE TABLE job (
+  id uuid NOT NULL,
+  kind text NOT NULL,
+  account_id bigint NOT NULL,
+  key text,
+  payload jsonb NOT NULL,
+  run_at timestamp with time zone NOT NULL,
+  tries integer DEFAULT 0 NOT NULL,
+  owner bigint,
+  CONSTRAINT job_pkey PRIMARY KEY (id),
+  CONSTRAINT job_key_key UNIQUE (kind, key)
+);
+
+CREATE INDEX job_account ON job USING btree (kind, account_id, run_at) WHERE (owner IS NULL);
+
+CREATE INDEX job_owner ON job USING btree (owner) WHERE (owner IS NOT NULL);
+
+CREATE INDEX job_run ON job USING btree (kind, run_at) WHERE (owner IS NULL);
+
+ALTER TABLE job ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY tenant ON job AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
+
+COMMENT ON TABLE job IS 'queue';
 
 CREATE TABLE keyword_action (
   account_id bigint NOT NULL,
@@ -3314,8 +3322,8 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON
   contact_import_job, contact_import_reject, contact_list, contact_list_member, contact_upload,
   contact_upload_part, conversation, conversation_label, credit_balance, credit_frozen, custom_field,
   dispatch_chunk, export, export_job, file_removal, idempotency_key, inbound_message, inbound_number, inbox,
-  inbox_agent, inbox_auto_answer, inbox_count, inbox_event, inbox_label, inbox_media, inbox_message, inbox_note,
-  inbox_settings, inbox_watch, invitation, keyword_action, keyword_count, keyword_rule, lost_chunk, margin_day,
+  inbox_agent, inbox_count, inbox_event, inbox_label, inbox_media, inbox_message, inbox_note,
+  inbox_settings, inbox_watch, invitation, job, keyword_action, keyword_count, keyword_rule, lost_chunk, margin_day,
   media, message, message_deadline, message_event, message_fallback, message_part, message_state, nameless_submit,
   opt_out, passkey, pending_sign_in, quality_sample, recovery_code, sender, simulated_outcome, single_sign_on,
   smpp_credential, smpp_outbox, smpp_receipt, smpp_replacement, social_profile, social_state, sticky_sender,

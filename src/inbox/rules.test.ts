@@ -1,16 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { openTestInbox, type TestInbox } from '../../test/support/http/inbox.ts';
+import { runJobs } from '../../test/support/jobs.ts';
 import { insertUser } from '../accounts/users.ts';
 import { exec, many, sql } from '../core/db/query.ts';
-import { silentLog } from '../core/log.ts';
 import {
+  autoAnswer,
   type InboxSettings,
   insertAvailability,
   insertSettings,
   listAvailableAgents,
   mayBeAnswered,
-  sendAutoAnswers,
 } from './rules.ts';
 
 const INBOX = '/api/partner-gateway/v1/inbox';
@@ -24,7 +24,7 @@ beforeAll(async () => {
 afterAll(() => inbox[Symbol.asyncDispose]());
 beforeEach(async () => {
   const { pool } = inbox.database;
-  for (const table of [sql`inbox_settings`, sql`inbox_agent`, sql`inbox_auto_answer`, sql`keyword_rule`])
+  for (const table of [sql`inbox_settings`, sql`inbox_agent`, sql`job`, sql`keyword_rule`])
     await exec(pool, sql`DELETE FROM ${table}`);
 });
 
@@ -113,9 +113,9 @@ describe('assignment in turn', () => {
 });
 
 describe('the automatic answer', () => {
-  const deps = () => ({ ...inbox.deps, log: silentLog });
+  const send = () => runJobs(inbox.database.pool, autoAnswer.using(inbox.deps));
   async function answersTo(person: string): Promise<string[]> {
-    while ((await sendAutoAnswers(deps())) > 0);
+    await send();
     const { chatId } = await conversationWith(person);
     const messages = (await call('GET', `/conversations/${chatId}/messages`)).body;
     return messages.flatMap((m: { direction: string; text: string }) => (m.direction === 'OUTBOUND' ? [m.text] : []));
@@ -139,7 +139,7 @@ describe('the automatic answer', () => {
     await closed();
     const person = nextPerson();
     await inbox.write('Hello', { from: person });
-    await Promise.all([1, 2, 3].map(() => sendAutoAnswers(deps())));
+    await Promise.all([1, 2, 3].map(send));
     expect(await answersTo(person)).toEqual([ANSWER]);
   });
 
@@ -178,7 +178,7 @@ describe('the automatic answer', () => {
     );
     await inbox.write('Hours please', { from: asking });
     expect(await answersTo(asking)).toEqual([]);
-    expect(await many(inbox.database.pool, sql`SELECT text FROM inbox_auto_answer`)).toEqual([]);
+    expect(await many(inbox.database.pool, sql`SELECT FROM job`)).toEqual([]);
   });
 });
 

@@ -2,15 +2,15 @@ import type { Pool } from 'pg';
 import { type Static, Type } from 'typebox';
 import { type Author, recordAudit } from '../accounts/audit.ts';
 import type { Actor } from '../core/actor.ts';
-import { bigint, insertRows, rowsOf, text, uuid } from '../core/db/columns.ts';
-import { as, columns, type Db, exec, many, maybeOne, one, plainArray, type RowOf, sql } from '../core/db/query.ts';
+import { bigint, rowsOf, text, uuid } from '../core/db/columns.ts';
+import { as, columns, type Db, exec, many, maybeOne, plainArray, type RowOf, sql } from '../core/db/query.ts';
 import { tenant, tenantTransaction } from '../core/db/transaction.ts';
 import { AppError, type FieldError, invalidFields } from '../core/errors.ts';
 import { type App, type PlatformDeps, withExamples } from '../core/http/app.ts';
 import { requireScope } from '../core/http/auth.ts';
-import type { Log } from '../core/log.ts';
+import { job } from '../core/jobs.ts';
 import { knownFieldsOf, orNull } from '../core/schema.ts';
-import { type Clock, DAY_MS, isTimeZone, localTimeOf } from '../core/time.ts';
+import { type Clock, DAY_MS, HOUR_MS, isTimeZone, localTimeOf } from '../core/time.ts';
 import type { Accept } from '../messages/accept.ts';
 import { consentWordOf } from '../messages/consent.ts';
 import type { Arrival } from '../messages/inbound.ts';
@@ -167,10 +167,9 @@ async function queueAutoAnswers(
   const rows = [...new Set(asking.map(({ chatId }) => chatId))].map((chatId) => ({ accountId, chatId, period }));
   if (rows.length === 0) return;
   const first = await moveToAnswered(tx, rows);
-  const answers = rows
-    .filter(({ chatId }) => first.has(chatId))
-    .map((row) => ({ accountId, chatId: row.chatId, text: closedAnswer }));
-  if (answers.length > 0) await insertAutoAnswers(tx, answers);
+  const answers = rows.filter(({ chatId }) => first.has(chatId));
+  const jobs = answers.map(({ chatId }) => ({ accountId, key: chatId, payload: { chatId, text: closedAnswer } }));
+  await autoAnswer.add(tx, ...jobs);
 }
 
 /**
@@ -284,50 +283,34 @@ function dayBefore(timeZone: string, at: Date, days: number): string {
   return new Date(Date.parse(`${today}T00:00:00Z`) - days * DAY_MS).toISOString().slice(0, 10);
 }
 
-export type AutoAnswerDeps = {
-  readonly pool: Pool;
-  readonly accept: Pick<Accept, 'once'>;
-  readonly clock: Clock;
-  readonly log: Log;
-};
-
-type Claimed = Awaited<ReturnType<typeof claimAutoAnswers>>[number];
-
-const CLAIMED = 20;
-/** Lease, longer than a transaction may take. */
-const LEASE_SECONDS = 60;
+type AutoAnswerDeps = { readonly pool: Pool; readonly accept: Pick<Accept, 'once'>; readonly clock: Clock };
 
 /**
- * Sends automatic answers that are due, and returns their number. An answer is made in the transaction that deletes it
- * from the queue, so it is sent once, whatever fails and however many workers try. Answers that cannot be sent, because
- * the person has opted out or the account lacks credit, are dropped.
+ * Automatic answers to conversations. An answer is made in the transaction that ends its job, so it is sent once,
+ * whatever fails and however many workers try. Answers that cannot be sent, because the person has opted out or the
+ * account lacks credit, are dropped.
  */
-export async function sendAutoAnswers(deps: AutoAnswerDeps): Promise<number> {
-  const claimed = await claimAutoAnswers(deps.pool, { limit: CLAIMED, leaseSeconds: LEASE_SECONDS });
-  const results = await Promise.allSettled(claimed.map((one) => send(deps, one)));
-  for (const result of results)
-    if (result.status === 'rejected') deps.log.error({ err: result.reason }, 'an automatic answer failed');
-  return claimed.length;
-}
-
-async function send(deps: AutoAnswerDeps, claimed: Claimed): Promise<void> {
-  const { pool, accept, clock } = deps;
-  const { accountId, chatId, text } = claimed;
-  const ends = await findEndpoints(pool, { accountId, chatId });
-  const composed =
-    ends && (await composeReply({ pool, clock, findFile: noFile }, { accountId }, ends, { text }).catch(orInvalid));
-  if (!ends || !composed) return void (await deleteAutoAnswer(pool, claimed));
-  await accept.once({ accountId, keyId: null, userId: null }, [composed.draft], {
-    async claim(tx) {
-      await claimInboxes(tx, { accountIds: [accountId] });
-      return (await deleteAutoAnswer(tx, claimed)) === 1;
-    },
-    async record(tx, [verdict]) {
-      if (verdict?.kind !== 'accepted') return;
-      await insertReply(tx, { accountId, id: verdict.messageId, ends, composed, at: clock.now() });
-    },
-  });
-}
+export const autoAnswer = job<{ readonly chatId: string; readonly text: string }, AutoAnswerDeps>(
+  'inbox.auto-answer',
+  // An answer that comes later, as after a pause, confuses more than it helps.
+  { concurrency: 20, pausable: true, activeOnly: true, maxAgeMs: HOUR_MS },
+  async ({ pool, accept, clock }, { accountId, payload: { chatId, text }, end }) => {
+    const ends = await findEndpoints(pool, { accountId, chatId });
+    const composed =
+      ends && (await composeReply({ pool, clock, findFile: noFile }, { accountId }, ends, { text }).catch(orInvalid));
+    if (!ends || !composed) return;
+    await accept.once({ accountId, keyId: null, userId: null }, [composed.draft], {
+      async claim(tx) {
+        await claimInboxes(tx, { accountIds: [accountId] });
+        return end(tx);
+      },
+      async record(tx, [verdict]) {
+        if (verdict?.kind !== 'accepted') return;
+        await insertReply(tx, { accountId, id: verdict.messageId, ends, composed, at: clock.now() });
+      },
+    });
+  },
+);
 
 const noFile = (): Promise<undefined> => Promise.resolve(undefined);
 
@@ -424,8 +407,6 @@ const updateTurns = (db: Db, turns: readonly Agent[]): Promise<number> =>
         WHERE g.account_id = u.account_id AND g.user_id = u.user_id`,
   );
 
-type AutoAnswer = Of & { readonly chatId: string; readonly text: string };
-
 /**
  * Records in conversations that they get the automatic answer of a closed period. Returns those that had not got it
  * yet.
@@ -447,54 +428,3 @@ async function moveToAnswered(
   );
   return new Set(moved.map(({ chatId }) => chatId));
 }
-
-/** Queues automatic answers; a conversation has at most one waiting. */
-const insertAutoAnswers = (db: Db, rows: readonly AutoAnswer[]): Promise<number> =>
-  exec(
-    db,
-    sql`${insertRows('inbox_auto_answer', rows, { accountId: bigint, chatId: uuid, text })}
-        ON CONFLICT (account_id, chat_id) DO NOTHING`,
-  );
-
-const AUTO_ANSWER = columns({
-  accountId: as<number>('a.account_id'),
-  chatId: as<string>('a.chat_id'),
-  text: as<string>('a.text'),
-});
-
-/**
- * Claims due automatic answers of active accounts for `leaseSeconds`: until then no other worker gets them. Those not
- * deleted by then are due again.
- */
-const claimAutoAnswers = (
-  db: Db,
-  { limit, leaseSeconds }: { limit: number; leaseSeconds: number },
-): Promise<AutoAnswer[]> =>
-  many(
-    db,
-    sql`WITH due AS (
-          SELECT d.account_id, d.chat_id FROM inbox_auto_answer d
-          JOIN account k ON k.id = d.account_id AND k.status = 'active'
-          WHERE d.due_at <= now()
-          ORDER BY d.due_at LIMIT ${limit} FOR UPDATE OF d SKIP LOCKED)
-        UPDATE inbox_auto_answer a SET due_at = now() + ${leaseSeconds}::int * interval '1 second'
-        FROM due WHERE a.account_id = due.account_id AND a.chat_id = due.chat_id RETURNING ${AUTO_ANSWER}`,
-  );
-
-/** Returns the ms until the next automatic answer is due; null when none is waiting. */
-export async function findNextAutoAnswerMs(db: Db): Promise<number | null> {
-  const { ms } = await one<{ ms: number | null }>(
-    db,
-    sql`SELECT (extract(epoch FROM min(a.due_at) - now()) * 1000)::float8 AS ms FROM inbox_auto_answer a
-        JOIN account k ON k.id = a.account_id AND k.status = 'active'`,
-  );
-  return ms;
-}
-
-/** Deletes an automatic answer; returns 0 when another worker has sent it. */
-const deleteAutoAnswer = (db: Db, { accountId, chatId }: Omit<AutoAnswer, 'text'>): Promise<number> =>
-  exec(db, sql`DELETE FROM inbox_auto_answer WHERE account_id = ${accountId} AND chat_id = ${chatId}`);
-
-/** Deletes automatic answers that are too late to help: they have waited since before `before`. */
-export const deleteOldAutoAnswers = (db: Db, { before }: { before: Date }): Promise<number> =>
-  exec(db, sql`DELETE FROM inbox_auto_answer WHERE created_at < ${before}`);

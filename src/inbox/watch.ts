@@ -4,7 +4,7 @@ import type { Db } from '../core/db/query.ts';
 import { transaction } from '../core/db/transaction.ts';
 import { timeOfId } from '../core/ids.ts';
 import { isFinal, STATUS, type StatusName } from '../core/message-state.ts';
-import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../core/time.ts';
+import { DAY_MS, MINUTE_MS, SECOND_MS } from '../core/time.ts';
 import {
   type DeliveryStatus,
   deleteOldInboxEvents,
@@ -14,7 +14,6 @@ import {
   wakeConversations,
 } from './conversations.ts';
 import { type FetchDeps, fetchMedia, findNextMediaMs } from './receive.ts';
-import { type AutoAnswerDeps, deleteOldAutoAnswers, findNextAutoAnswerMs, sendAutoAnswers } from './rules.ts';
 import {
   claimInboxes,
   claimWatchedReplies,
@@ -91,11 +90,9 @@ const nextPollAt = ({ messageId }: PolledReply, at: Date): Date =>
   new Date(at.getTime() + Math.min(60 * SECOND_MS, Math.max(SECOND_MS / 2, ageOf(messageId, at) / 4)));
 
 const EVENTS_PER_DELETE = 10_000;
-/** An automatic answer that comes later, as after a pause, confuses more than it helps. */
-const MAX_ANSWER_AGE_MS = HOUR_MS;
 
 /** Follows the status of replies, fetches the files of inbound messages, and deletes old events of live views. */
-export const inboxTasks = (deps: FetchDeps & Omit<AutoAnswerDeps, 'clock'> & { readonly now: () => Date }): Task[] => {
+export const inboxTasks = (deps: FetchDeps & { readonly now: () => Date }): Task[] => {
   const { pool, now } = deps;
   return [
     {
@@ -126,20 +123,9 @@ export const inboxTasks = (deps: FetchDeps & Omit<AutoAnswerDeps, 'clock'> & { r
       wakeOn: { [INBOX_CHANNEL]: always },
     },
     {
-      name: 'inbox answers',
-      pausable: true,
-      work: whenDue(
-        () => sendAutoAnswers({ ...deps, clock: { now } }),
-        () => findNextAutoAnswerMs(pool),
-        5 * SECOND_MS,
-      ),
-      wakeOn: { [INBOX_CHANNEL]: always },
-    },
-    {
       name: 'old inbox events',
       work: every(10 * MINUTE_MS, async () => {
         while ((await deleteOldInboxEvents(pool, { limit: EVENTS_PER_DELETE })) === EVENTS_PER_DELETE);
-        await deleteOldAutoAnswers(pool, { before: new Date(now().getTime() - MAX_ANSWER_AGE_MS) });
       }),
     },
   ];
