@@ -15,7 +15,7 @@ import { partitionTasks } from './core/db/partitions.ts';
 import { newOwnerKey, openWorkerSession } from './core/db/worker-session.ts';
 import { idempotencyTasks } from './core/idempotency.ts';
 import { timeOfId } from './core/ids.ts';
-import { jobTasks } from './core/jobs.ts';
+import { jobTasks, type Runnable } from './core/jobs.ts';
 import type { Log } from './core/log.ts';
 import { mailTasks } from './core/mail.ts';
 import type { Outbound } from './core/outbound-post.ts';
@@ -35,7 +35,7 @@ import type { Accept } from './messages/accept.ts';
 import { expiryTasks } from './messages/expiry.ts';
 import { fallbackTasks, type Revoke } from './messages/fallback.ts';
 import { createInboundInbox, inboundTasks, type OnInbound } from './messages/inbound.ts';
-import { keywordTasks, type OnAnswer } from './messages/keywords.ts';
+import { type KeywordDeps, keywordPost, keywordReply, keywordTasks, type OnAnswer } from './messages/keywords.ts';
 import { loadRecentJobs, withMedia, withNetworks } from './messages/load.ts';
 import type { RecentMessages } from './messages/new-messages.ts';
 import { pollingTasks } from './messages/polling.ts';
@@ -143,7 +143,7 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
     ...receiptTasks(parts),
     ...simulationTasks(parts),
     ...inboundTasks(parts),
-    ...keywordTasks({ ...parts, poster: deps.outbound.poster }),
+    ...keywordTasks(parts),
     ...pollingTasks(parts),
     ...dispatchTasks({ ...parts, settle: settleWith(deps.costs, sampler) }),
     ...connectionTasks(parts),
@@ -170,7 +170,7 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
     ...templateTasks(parts),
     ...inboxTasks(parts),
     ...storageTasks(parts),
-    ...jobTasks({ ...parts, jobs: [autoAnswer.using(parts)] }),
+    ...jobTasks({ ...parts, jobs: listJobs({ ...parts, poster: deps.outbound.poster }) }),
     ...mediaTasks(parts),
     ...sendingTasks(parts),
     ...smppOutboxTasks(parts),
@@ -218,6 +218,13 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
     },
   };
 }
+
+/** The kinds of jobs, of which this is THE list. */
+const listJobs = (parts: Parameters<typeof autoAnswer.using>[0] & KeywordDeps): Runnable[] => [
+  autoAnswer.using(parts),
+  keywordReply.using(parts),
+  keywordPost.using(parts),
+];
 
 /** Settles outcomes with the charges of their carriers, and observes their final states. */
 const settleWith =

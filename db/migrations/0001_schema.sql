@@ -1420,28 +1420,6 @@ CREATE POLICY tenant ON job AS PERMISSIVE FOR ALL TO public USING ((account_id =
 
 COMMENT ON TABLE job IS 'queue';
 
-CREATE TABLE keyword_action (
-  account_id bigint NOT NULL,
-  inbound_id uuid NOT NULL,
-  kind text NOT NULL,
-  rule_id bigint NOT NULL,
-  keyword text NOT NULL,
-  target text NOT NULL,
-  answer text,
-  due_at timestamp with time zone DEFAULT now() NOT NULL,
-  failures smallint DEFAULT 0 NOT NULL,
-  CONSTRAINT keyword_action_pkey PRIMARY KEY (account_id, inbound_id, kind),
-  CONSTRAINT keyword_action_kind_check CHECK ((kind = ANY (ARRAY['answer'::text, 'sms'::text, 'mail'::text, 'post'::text])))
-);
-
-CREATE INDEX keyword_action_due ON keyword_action USING btree (due_at);
-
-ALTER TABLE keyword_action ENABLE ROW LEVEL SECURITY;
-
-CREATE POLICY tenant ON keyword_action AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
-
-COMMENT ON TABLE keyword_action IS 'queue';
-
 CREATE TABLE keyword_count (
   account_id bigint NOT NULL,
   number text NOT NULL,
@@ -3323,7 +3301,7 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON
   contact_upload_part, conversation, conversation_label, credit_balance, credit_frozen, custom_field,
   dispatch_chunk, export, export_job, file_removal, idempotency_key, inbound_message, inbound_number, inbox,
   inbox_agent, inbox_count, inbox_event, inbox_label, inbox_media, inbox_message, inbox_note,
-  inbox_settings, inbox_watch, invitation, job, keyword_action, keyword_count, keyword_rule, lost_chunk, margin_day,
+  inbox_settings, inbox_watch, invitation, job, keyword_count, keyword_rule, lost_chunk, margin_day,
   media, message, message_deadline, message_event, message_fallback, message_part, message_state, nameless_submit,
   opt_out, passkey, pending_sign_in, quality_sample, recovery_code, sender, simulated_outcome, single_sign_on,
   smpp_credential, smpp_outbox, smpp_receipt, smpp_replacement, social_profile, social_state, sticky_sender,

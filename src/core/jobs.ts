@@ -23,7 +23,7 @@ export type Job<P> = {
 };
 
 /** Result of a try that does not end its job. `retry`: counts as a try; `again`: the first try of the next round. */
-type Outcome<P> =
+export type Outcome<P> =
   | { readonly kind: 'retry'; readonly inMs: number }
   | { readonly kind: 'again'; readonly inMs: number; readonly payload: P };
 

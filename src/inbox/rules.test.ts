@@ -178,7 +178,7 @@ describe('the automatic answer', () => {
     );
     await inbox.write('Hours please', { from: asking });
     expect(await answersTo(asking)).toEqual([]);
-    expect(await many(inbox.database.pool, sql`SELECT FROM job`)).toEqual([]);
+    expect(await many(inbox.database.pool, sql`SELECT FROM job WHERE kind = ${autoAnswer.kind}`)).toEqual([]);
   });
 });
 

@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openTestInbox, type TestInbox } from '../../test/support/http/inbox.ts';
+import { runJobs } from '../../test/support/jobs.ts';
 import { silentLog } from '../core/log.ts';
 import { createSecretKey } from '../core/secrets.ts';
 import { insertRule } from '../messages/keyword-store.ts';
-import { carryOutActions, INNER_KINDS } from '../messages/keywords.ts';
+import { keywordReply } from '../messages/keywords.ts';
 import { threadAnswers } from './reply.ts';
 
 const INBOX = '/api/partner-gateway/v1/inbox';
@@ -25,7 +26,7 @@ const carryOut = () => {
   const { accept, pool } = inbox.deps;
   const poster = { post: () => Promise.reject(new Error('nothing is posted')) };
   const deps = { pool, accept, poster, secretKey: createSecretKey(Buffer.alloc(32, 5)), log: silentLog };
-  return carryOutActions({ ...deps, onAnswer: threadAnswers }, INNER_KINDS);
+  return runJobs(pool, keywordReply.using({ ...deps, onAnswer: threadAnswers }));
 };
 
 test('what a keyword answered is in the thread of the person, a copy to a colleague in none', async () => {

@@ -1,21 +1,6 @@
 import type { Channel } from '../core/channels.ts';
-import { bigint, insertRows, smallint, text, uuid } from '../core/db/columns.ts';
-import {
-  as,
-  columns,
-  type Db,
-  exec,
-  many,
-  maybeOne,
-  one,
-  plainArray,
-  type RowOf,
-  sql,
-  textArray,
-} from '../core/db/query.ts';
-
-/** The NOTIFY channel for replies and copies to be sent. */
-export const KEYWORDS_CHANNEL = 'heliograph_keywords';
+import { bigint, insertRows, smallint, text } from '../core/db/columns.ts';
+import { as, columns, type Db, exec, many, maybeOne, one, plainArray, type RowOf, sql } from '../core/db/query.ts';
 
 const RULE = columns({
   accountId: as<number>('r.account_id'),
@@ -149,46 +134,7 @@ export async function deleteOldCounts(db: Db, { before }: { before: Date }): Pro
   return exec(db, sql`DELETE FROM keyword_count WHERE hour < ${before}`);
 }
 
-export type ActionKind = 'answer' | 'sms' | 'mail' | 'post';
-
-export type NewAction = {
-  readonly accountId: number;
-  readonly inboundId: string;
-  readonly kind: ActionKind;
-  readonly ruleId: number;
-  readonly keyword: string;
-  /** The person, or the target of the copy. */
-  readonly target: string;
-  /** The text of a reply; null for a copy. */
-  readonly answer: string | null;
-};
-
-/** Queues replies and copies, and wakes the workers when the transaction is committed. */
-export async function insertActions(db: Db, actions: readonly NewAction[]): Promise<void> {
-  await exec(
-    db,
-    insertRows('keyword_action', actions, {
-      accountId: bigint,
-      inboundId: uuid,
-      kind: text,
-      ruleId: bigint,
-      keyword: text,
-      target: text,
-      answer: text,
-    }),
-  );
-  await exec(db, sql`SELECT pg_notify(${KEYWORDS_CHANNEL}, '')`);
-}
-
-const ACTION = columns({
-  accountId: as<number>('k.account_id'),
-  inboundId: as<string>('k.inbound_id'),
-  kind: as<ActionKind>('k.kind'),
-  ruleId: as<number>('k.rule_id'),
-  keyword: as<string>('k.keyword'),
-  target: as<string>('k.target'),
-  answer: as<string | null>('k.answer'),
-  failures: as<number>('k.failures'),
+const RECEIVED = columns({
   channel: as<Channel>('m.channel'),
   /** The person as the carrier writes it, without a plus. */
   source: as<string>('m.source'),
@@ -197,93 +143,15 @@ const ACTION = columns({
   body: as<string>('m.body'),
   receivedAt: as<Date>('m.received_at'),
 });
-/** A reply or a copy that is due, with its inbound message. */
-export type Action = RowOf<typeof ACTION>;
+/** An inbound message that has a keyword. */
+export type Received = RowOf<typeof RECEIVED>;
 
-/** Limit of due actions considered. Beyond it, those of an account with a slow receiver can keep others waiting. */
-const LOOKED_AT = 1000;
-
-/**
- * Claims due replies and copies of these kinds and of active accounts for `leaseSeconds`: until then no other worker
- * gets them. At most `perAccount` are of one account, so that one whose receiver is slow leaves room for the others.
- * Anything not deleted by then is due again.
- */
-export async function claimActions(
+/** Finds an inbound message; undefined when it was deleted meanwhile. */
+export const findReceived = (
   db: Db,
-  {
-    kinds,
-    limit,
-    perAccount,
-    leaseSeconds,
-  }: {
-    kinds: readonly ActionKind[];
-    limit: number;
-    perAccount: number;
-    leaseSeconds: number;
-  },
-): Promise<Action[]> {
-  return many(
+  message: { accountId: number; inboundId: string },
+): Promise<Received | undefined> =>
+  maybeOne(
     db,
-    sql`WITH first AS MATERIALIZED (
-          SELECT f.account_id, f.inbound_id, f.kind, f.due_at,
-                 row_number() OVER (PARTITION BY f.account_id ORDER BY f.due_at) AS place
-          FROM (SELECT k.* FROM ${waitingActions(kinds)} WHERE k.due_at <= now()
-                ORDER BY k.due_at LIMIT ${LOOKED_AT}) AS f),
-        due AS (
-          SELECT d.account_id, d.inbound_id, d.kind
-          FROM keyword_action d JOIN first f USING (account_id, inbound_id, kind)
-          WHERE f.place <= ${perAccount} AND d.due_at <= now()
-          ORDER BY f.due_at LIMIT ${limit} FOR UPDATE OF d SKIP LOCKED)
-        UPDATE keyword_action k SET due_at = now() + ${leaseSeconds}::int * interval '1 second'
-        FROM due, inbound_message m
-        WHERE k.account_id = due.account_id AND k.inbound_id = due.inbound_id AND k.kind = due.kind
-          AND m.account_id = k.account_id AND m.id = k.inbound_id
-        RETURNING ${ACTION}`,
+    sql`SELECT ${RECEIVED} FROM inbound_message m WHERE m.account_id = ${message.accountId} AND m.id = ${message.inboundId}`,
   );
-}
-
-/**
- * Actions `k` that can be carried out, for the FROM of a statement: their account is active, and their message still
- * exists.
- */
-const waitingActions = (kinds: readonly ActionKind[]) => sql`keyword_action k
-  JOIN account a ON a.id = k.account_id AND a.status = 'active' AND k.kind = ANY(${textArray(kinds)}::text[])
-  JOIN inbound_message i ON i.account_id = k.account_id AND i.id = k.inbound_id`;
-
-/** Returns in how many ms the next reply or copy of these kinds is due; null when none waits. */
-export async function findNextActionMs(db: Db, { kinds }: { kinds: readonly ActionKind[] }): Promise<number | null> {
-  const next = await one<{ ms: number | null }>(
-    db,
-    sql`SELECT (extract(epoch FROM min(k.due_at) - now()) * 1000)::float8 AS ms FROM ${waitingActions(kinds)}`,
-  );
-  return next.ms;
-}
-
-type ActionKey = Pick<Action, 'accountId' | 'inboundId' | 'kind'>;
-
-/** Deletes a reply or a copy; returns 0 when another worker has done it. */
-export async function deleteAction(db: Db, { accountId, inboundId, kind }: ActionKey): Promise<number> {
-  return exec(
-    db,
-    sql`DELETE FROM keyword_action WHERE account_id = ${accountId} AND inbound_id = ${inboundId} AND kind = ${kind}`,
-  );
-}
-
-/** Makes a reply or a copy due again later. */
-export async function moveActionToLater(
-  db: Db,
-  { accountId, inboundId, kind, delayMs }: ActionKey & { readonly delayMs: number },
-): Promise<void> {
-  await exec(
-    db,
-    sql`UPDATE keyword_action SET failures = failures + 1, due_at = now() + ${Math.round(delayMs)}::int * interval '1 ms'
-        WHERE account_id = ${accountId} AND inbound_id = ${inboundId} AND kind = ${kind}`,
-  );
-}
-
-/**
- * Deletes replies and copies that have waited since before `beforeId`, such as those of accounts that are not served.
- */
-export async function deleteOldActions(db: Db, { beforeId }: { beforeId: string }): Promise<number> {
-  return exec(db, sql`DELETE FROM keyword_action WHERE inbound_id < ${beforeId}::uuid`);
-}

@@ -1,27 +1,21 @@
 import type { Pool } from 'pg';
-import { always, every, type Task, whenDue } from '../core/background.ts';
+import { every, type Task } from '../core/background.ts';
 import type { Channel } from '../core/channels.ts';
 import type { Db } from '../core/db/query.ts';
 import { transaction } from '../core/db/transaction.ts';
-import { firstIdAt } from '../core/ids.ts';
+import { type Job, job, type Outcome } from '../core/jobs.ts';
 import type { Log } from '../core/log.ts';
 import { mailOrDrop } from '../core/mail.ts';
 import type { Poster, PostResult } from '../core/outbound-post.ts';
 import { toE164 } from '../core/phone.ts';
 import type { SecretKey } from '../core/secrets.ts';
-import { DAY_MS, HOUR_MS, SECOND_MS } from '../core/time.ts';
+import { DAY_MS, HOUR_MS } from '../core/time.ts';
 import { type Endpoint, findEndpoint, openSecrets } from '../webhooks/endpoints.ts';
 import { retryDelayMs, signedHeaders, timestampOf } from '../webhooks/send.ts';
 import type { Accept } from './accept.ts';
 import { consentWordOf } from './consent.ts';
 import * as db from './keyword-store.ts';
-import {
-  type ActionKind,
-  deleteOldActions,
-  deleteOldCounts,
-  findNextActionMs,
-  KEYWORDS_CHANNEL,
-} from './keyword-store.ts';
+import { deleteOldCounts } from './keyword-store.ts';
 import { type Draft, newDraft, REFUSALS } from './read-send.ts';
 
 /** A whole message from a person to a number of an account. */
@@ -49,14 +43,24 @@ export async function reactToKeywords(tx: Db, received: readonly Received[], now
   if (rules.size === 0) return;
   const actions = received.flatMap((message) => actionsOf(message, rules.get(message.accountId) ?? []));
   const allowed = await withinLimit(tx, actions, now);
-  if (allowed.length > 0)
-    await db.insertActions(
-      tx,
-      allowed.map(({ action }) => action),
-    );
+  const jobs = allowed.map(({ action }) => ({ accountId: action.accountId, key: null, payload: action }));
+  await keywordReply.add(tx, ...jobs.filter(({ payload }) => payload.kind !== 'post'));
+  await keywordPost.add(tx, ...jobs.filter(({ payload }) => payload.kind === 'post'));
 }
 
-type Wanted = { readonly action: db.NewAction; readonly pair: db.Pair };
+/** A reply or a copy of a rule. */
+type Action = {
+  readonly accountId: number;
+  readonly inboundId: string;
+  readonly kind: 'answer' | TargetKind;
+  readonly ruleId: number;
+  readonly keyword: string;
+  /** The person, or the target of the copy. */
+  readonly target: string;
+  /** The text of a reply; null for a copy. */
+  readonly answer: string | null;
+};
+type Wanted = { readonly action: Action; readonly pair: db.Pair };
 
 function actionsOf(message: Received, rules: readonly db.KeywordRule[]): Wanted[] {
   const { accountId, id: inboundId, channel, source, destination: number, body } = message;
@@ -127,42 +131,42 @@ export type KeywordDeps = {
   readonly log: Log;
 };
 
-const CLAIMED = 20;
-/** Copies to URLs of one account at a time: they wait for their receiver, and those of other accounts must not. */
-const POSTS_PER_ACCOUNT = 5;
-/** Longer than a POST may take, and than a transaction. */
-const LEASE_SECONDS = 60;
 const MAIL_VALID_MS = DAY_MS;
 
-/** The kinds that leave with a transaction, and those that wait for a receiver outside. */
-export const INNER_KINDS: readonly db.ActionKind[] = ['answer', 'sms', 'mail'];
-export const OUTER_KINDS: readonly db.ActionKind[] = ['post'];
+const PATIENT = { concurrency: 20, pausable: true, activeOnly: true, maxAgeMs: 3 * DAY_MS };
 
 /**
- * Carries out the replies and copies of these kinds that are due, and returns how many there were. A reply and a copy
- * by SMS are made in the transaction that deletes them, so each is made once, whatever fails and however many workers
- * try; so is an email. A copy to a URL is posted at least once, and for about two days.
+ * Replies, and copies by SMS and email. Each is made in the transaction that ends its job, so it is made once, whatever
+ * fails and however many workers try.
  */
-export async function carryOutActions(deps: KeywordDeps, kinds: readonly db.ActionKind[]): Promise<number> {
-  const perAccount = kinds.includes('post') ? POSTS_PER_ACCOUNT : CLAIMED;
-  const claim = { kinds, perAccount, limit: CLAIMED, leaseSeconds: LEASE_SECONDS };
-  const actions = await db.claimActions(deps.pool, claim);
-  const results = await Promise.allSettled(actions.map((action) => carryOut(deps, action)));
-  for (const result of results)
-    if (result.status === 'rejected') deps.log.error({ err: result.reason }, 'an answer to a keyword failed');
-  return actions.length;
-}
+export const keywordReply = job<Action, KeywordDeps>('keyword.reply', PATIENT, async (deps, { payload, end }) => {
+  const message = await db.findReceived(deps.pool, payload);
+  if (message === undefined) return;
+  const due = { ...payload, ...message, end };
+  await (payload.kind === 'mail' ? mailCopy(deps, due) : sendMessage(deps, due));
+});
 
-function carryOut(deps: KeywordDeps, action: db.Action): Promise<void> {
-  if (action.kind === 'mail') return mailCopy(deps, action);
-  return action.kind === 'post' ? postCopy(deps, action) : sendMessage(deps, action);
-}
+/**
+ * Copies to URLs, each posted at least once, and for about two days. They wait for their receiver, and those of other
+ * accounts must not.
+ */
+export const keywordPost = job<Action, KeywordDeps>(
+  'keyword.post',
+  { ...PATIENT, perAccount: 5 },
+  async (deps, { payload, tries }) => {
+    const message = await db.findReceived(deps.pool, payload);
+    return message && postCopy(deps, { ...payload, ...message }, tries);
+  },
+);
+
+type Copied = Action & db.Received;
+type Due = Copied & Pick<Job<Action>, 'end'>;
 
 /** Matches a full phone number; shorter ones are short codes, even if they begin like a country code. */
 const LONG_NUMBER = /^\d{9,15}$/;
 
 /** Sends a reply, or a copy by SMS, from the number that was written to. */
-async function sendMessage({ accept, onAnswer }: KeywordDeps, action: db.Action): Promise<void> {
+async function sendMessage({ accept, onAnswer }: KeywordDeps, action: Due): Promise<void> {
   const { accountId, target: destination, answer, source, body, destination: number } = action;
   // A copy goes to a colleague, and belongs to no conversation.
   const isAnswer = action.kind === 'answer';
@@ -177,7 +181,7 @@ async function sendMessage({ accept, onAnswer }: KeywordDeps, action: db.Action)
   await accept.once({ accountId, keyId: null, userId: null }, [draft], {
     async claim(tx) {
       if (isAnswer) await onAnswer.claim(tx, { accountId });
-      return (await db.deleteAction(tx, action)) === 1;
+      return action.end(tx);
     },
     async record(tx, [verdict]) {
       if (verdict?.kind === 'refused') await noteFault(tx, action, REFUSALS[verdict.refusal]);
@@ -187,11 +191,11 @@ async function sendMessage({ accept, onAnswer }: KeywordDeps, action: db.Action)
   });
 }
 
-const noteFault = (to: Db, { accountId, ruleId }: db.Action, fault: string) =>
+const noteFault = (to: Db, { accountId, ruleId }: Action, fault: string) =>
   db.updateFault(to, { accountId, id: ruleId, fault });
 
 /** Queues a copy by email; one above the limit is dropped, and its rule shows that. */
-async function mailCopy(deps: KeywordDeps, action: db.Action): Promise<void> {
+async function mailCopy(deps: KeywordDeps, action: Due): Promise<void> {
   const { accountId, source, destination, body, target } = action;
   const mail = {
     kind: 'copy' as const,
@@ -202,7 +206,7 @@ async function mailCopy(deps: KeywordDeps, action: db.Action): Promise<void> {
     expiresAt: new Date(Date.now() + MAIL_VALID_MS),
   };
   await transaction(deps.pool, async (tx) => {
-    if ((await db.deleteAction(tx, action)) === 0) return;
+    if (!(await action.end(tx))) return;
     const usedUp = await mailOrDrop(tx, deps, mail);
     if (usedUp) await noteFault(tx, action, MAIL_FAULTS[usedUp.of]);
   });
@@ -213,27 +217,20 @@ const MAIL_FAULTS = {
   account: 'too many emails of the account in a day: the copy was dropped',
 } as const;
 
-async function postCopy(deps: KeywordDeps, action: db.Action): Promise<void> {
-  const { pool } = deps;
-  const posted = await post(deps, action);
-  if (posted.kind === 'answered' && posted.status >= 200 && posted.status < 300) {
-    await db.deleteAction(pool, action);
-    return;
-  }
-  const fault = posted.kind === 'failed' ? posted.reason : `the receiver returned ${posted.status}`;
-  const delayMs = retryDelayMs(action.failures + 1, posted.kind === 'answered' ? posted.retryAfterMs : null);
-  await transaction(pool, async (tx) => {
-    await noteFault(tx, action, fault);
-    if (delayMs === null) await db.deleteAction(tx, action);
-    else await db.moveActionToLater(tx, { ...action, delayMs });
-  });
+/** Posts a copy, and returns when it is posted again. */
+async function postCopy(deps: KeywordDeps, copy: Copied, tries: number): Promise<Outcome<Action> | undefined> {
+  const posted = await post(deps, copy);
+  if (posted.kind === 'answered' && posted.status >= 200 && posted.status < 300) return undefined;
+  await noteFault(deps.pool, copy, posted.kind === 'failed' ? posted.reason : `the receiver returned ${posted.status}`);
+  const inMs = retryDelayMs(tries, posted.kind === 'answered' ? posted.retryAfterMs : null);
+  return inMs === null ? undefined : { kind: 'retry', inMs };
 }
 
 /**
  * Posts a copy, signed like the account's webhooks and with their secrets; without a webhook there is none to sign
  * with.
  */
-async function post({ pool, poster, secretKey }: KeywordDeps, action: db.Action): Promise<PostResult> {
+async function post({ pool, poster, secretKey }: KeywordDeps, action: Copied): Promise<PostResult> {
   const { accountId, inboundId: id, target: url } = action;
   const body = JSON.stringify(toCopy(action));
   const at = new Date();
@@ -258,7 +255,7 @@ function secretsOf(key: SecretKey, endpoint: Endpoint, at: Date): readonly strin
 }
 
 /** Makes the body of a copy to a URL. */
-const toCopy = ({ inboundId, channel, source, destination, body, keyword, receivedAt }: db.Action) => ({
+const toCopy = ({ inboundId, channel, source, destination, body, keyword, receivedAt }: Copied) => ({
   messageId: inboundId,
   channel,
   from: toE164(source) ?? source,
@@ -323,32 +320,10 @@ export function kindOfTarget(target: string): TargetKind {
   return MAIL.test(target) && !target.startsWith('https:') ? 'mail' : 'post';
 }
 
-const KEEP_MS = 3 * DAY_MS;
-
-type Deps = KeywordDeps & { readonly now: () => Date };
-
-/** Sends replies to inbound messages with keywords and forwards copies, and deletes counts of past hours. */
-export const keywordTasks = (deps: Deps): Task[] => [
-  carrying('keywords', INNER_KINDS, deps),
-  // Separate, so that no reply waits behind a slow receiver.
-  carrying('copies to URLs', OUTER_KINDS, deps),
+/** Deletes the counts of past hours. */
+export const keywordTasks = ({ pool, now }: { readonly pool: Pool; readonly now: () => Date }): Task[] => [
   {
     name: 'old keywords',
-    work: every(HOUR_MS, async () => {
-      const now = deps.now().getTime();
-      await deleteOldCounts(deps.pool, { before: new Date(now - HOUR_MS) });
-      await deleteOldActions(deps.pool, { beforeId: firstIdAt(new Date(now - KEEP_MS)) });
-    }),
+    work: every(HOUR_MS, () => deleteOldCounts(pool, { before: new Date(now().getTime() - HOUR_MS) })),
   },
 ];
-
-const carrying = (name: string, kinds: readonly ActionKind[], deps: Deps): Task => ({
-  name,
-  pausable: true,
-  work: whenDue(
-    () => carryOutActions(deps, kinds),
-    () => findNextActionMs(deps.pool, { kinds }),
-    5 * SECOND_MS,
-  ),
-  wakeOn: { [KEYWORDS_CHANNEL]: always },
-});
