@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
 import { invitationTasks } from './accounts/invitations.ts';
-import { passwordResetTasks } from './accounts/password-reset.ts';
+import { passwordResetTasks, resetRequest } from './accounts/password-reset.ts';
 import { secondFactorTasks } from './accounts/second-factors.ts';
 import { sessionTasks } from './accounts/sessions.ts';
 import { singleSignOnTasks } from './accounts/single-sign-on.ts';
@@ -20,7 +20,7 @@ import type { Log } from './core/log.ts';
 import { mailTasks } from './core/mail.ts';
 import type { Outbound } from './core/outbound-post.ts';
 import type { SecretKey } from './core/secrets.ts';
-import { type LinkSigner, type Storage, storageTasks } from './core/storage.ts';
+import { fileRemoval, type LinkSigner, type Storage } from './core/storage.ts';
 import { type Clock, DAY_MS, SECOND_MS } from './core/time.ts';
 import type { Tracing } from './core/tracing.ts';
 import type { Settle } from './dispatch/commit.ts';
@@ -169,7 +169,6 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
     ...exportTasks(parts),
     ...templateTasks(parts),
     ...inboxTasks(parts),
-    ...storageTasks(parts),
     ...jobTasks({ ...parts, jobs: listJobs({ ...parts, poster: deps.outbound.poster }) }),
     ...mediaTasks(parts),
     ...sendingTasks(parts),
@@ -220,10 +219,12 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
 }
 
 /** The kinds of jobs, of which this is THE list. */
-const listJobs = (parts: Parameters<typeof autoAnswer.using>[0] & KeywordDeps): Runnable[] => [
+const listJobs = (parts: WorkerDeps & KeywordDeps): Runnable[] => [
   autoAnswer.using(parts),
   keywordReply.using(parts),
   keywordPost.using(parts),
+  fileRemoval.using(parts),
+  ...(parts.config.mail === undefined ? [] : [resetRequest.using(parts)]),
 ];
 
 /** Settles outcomes with the charges of their carriers, and observes their final states. */

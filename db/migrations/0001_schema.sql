@@ -1084,21 +1084,6 @@ CREATE TABLE fence_machine (
 
 COMMENT ON TABLE fence_machine IS 'queue';
 
-CREATE TABLE file_removal (
-  account_id bigint NOT NULL,
-  key text NOT NULL,
-  due_at timestamp with time zone NOT NULL,
-  CONSTRAINT file_removal_pkey PRIMARY KEY (account_id, key)
-);
-
-CREATE INDEX file_removal_due ON file_removal USING btree (due_at);
-
-ALTER TABLE file_removal ENABLE ROW LEVEL SECURITY;
-
-CREATE POLICY tenant ON file_removal AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
-
-COMMENT ON TABLE file_removal IS 'queue';
-
 CREATE TABLE idempotency_key (
   account_id bigint NOT NULL,
   key text NOT NULL,
@@ -1953,17 +1938,6 @@ ALTER TABLE password_reset ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON password_reset AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
 
 COMMENT ON TABLE password_reset IS 'shared';
-
-CREATE TABLE password_reset_request (
-  username text NOT NULL,
-  language text NOT NULL,
-  requested_at timestamp with time zone DEFAULT now() NOT NULL,
-  CONSTRAINT password_reset_request_pkey PRIMARY KEY (username),
-  CONSTRAINT password_reset_request_language_check CHECK ((language ~ '^[a-z]{2}$'::text)),
-  CONSTRAINT password_reset_request_username_check CHECK ((length(username) <= 200))
-);
-
-COMMENT ON TABLE password_reset_request IS 'queue';
 
 CREATE TABLE pending_sign_in (
   token_hash bytea NOT NULL,
@@ -3299,7 +3273,7 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON
   canned_answer, client_message_id, contact, contact_activity, contact_book, contact_import, contact_import_chunk,
   contact_import_job, contact_import_reject, contact_list, contact_list_member, contact_upload,
   contact_upload_part, conversation, conversation_label, credit_balance, credit_frozen, custom_field,
-  dispatch_chunk, export, export_job, file_removal, idempotency_key, inbound_message, inbound_number, inbox,
+  dispatch_chunk, export, export_job, idempotency_key, inbound_message, inbound_number, inbox,
   inbox_agent, inbox_count, inbox_event, inbox_label, inbox_media, inbox_message, inbox_note,
   inbox_settings, inbox_watch, invitation, job, keyword_count, keyword_rule, lost_chunk, margin_day,
   media, message, message_deadline, message_event, message_fallback, message_part, message_state, nameless_submit,

@@ -17,7 +17,7 @@ export async function countOrphanFiles({ folder }: Pick<Run, 'folder'>, { pool }
       .replace(/\.part$/, ''),
   );
   const { rows } = await pool.query<{ key: string }>(
-    'SELECT file_key AS key FROM export WHERE file_key IS NOT NULL UNION SELECT key FROM file_removal',
+    'SELECT file_key AS key FROM export WHERE file_key IS NOT NULL UNION SELECT key FROM job',
   );
   const known = new Set(rows.map(({ key }) => key));
   return keys.filter((key) => !known.has(key)).length;

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { Pool } from 'pg';
 import { Type } from 'typebox';
 import { networkOf } from '../core/address.ts';
-import { always, every, type Task, untilIdle } from '../core/background.ts';
+import { every, type Task } from '../core/background.ts';
 import type { CommandContext } from '../core/cli.ts';
 import type { Config } from '../core/config.ts';
 import { as, columns, type Db, exec, maybeOne, one, type RowOf, raw, sql } from '../core/db/query.ts';
@@ -10,10 +10,11 @@ import { tenantTransaction, transaction } from '../core/db/transaction.ts';
 import { AppError, invalidFields } from '../core/errors.ts';
 import { type App, ErrorOut, type PlatformDeps, ref, withExamples } from '../core/http/app.ts';
 import { requireSameOrigin } from '../core/http/browser.ts';
+import { job } from '../core/jobs.ts';
 import type { Log } from '../core/log.ts';
 import { isEmail, type Language, language, type Mail, mailOrDrop, paragraphs } from '../core/mail.ts';
 import type { SecretKey } from '../core/secrets.ts';
-import { HOUR_MS, SECOND_MS } from '../core/time.ts';
+import { HOUR_MS } from '../core/time.ts';
 import { operatorAuthor, recordAudit } from './audit.ts';
 import { createDoorLimit } from './authenticate.ts';
 import { hashPassword, refuseGuessablePassword } from './password.ts';
@@ -63,7 +64,9 @@ export function passwordResetRoutes(app: App, { config, pool }: PlatformDeps): v
       if (config.mail === undefined)
         throw new AppError('conflict', { message: 'This gateway sends no mails: ask an administrator for a link' });
       const username = body.username.trim().toLowerCase();
-      await insertResetRequest(pool, { username, language: body.language ?? 'en' });
+      // Of no account, and the same for every username.
+      const request = { username, language: body.language ?? 'en' } as const;
+      await resetRequest.add(pool, { accountId: 0, key: username, payload: request });
       return reply.code(202).send(null);
     },
   });
@@ -182,32 +185,34 @@ const resetMail = (language: Language, { username, link }: { username: string; l
 });
 
 type Deps = {
-  readonly config: Pick<Config, 'mail' | 'publicUrl'>;
+  readonly config: Pick<Config, 'publicUrl'>;
   readonly pool: Pool;
   readonly secretKey: SecretKey;
   readonly log: Log;
 };
 
-/** Handles requests for a new password: sends a mail if the user exists. */
-export function passwordResetTasks(deps: Deps): Task[] {
-  const old: Task = { name: 'expired password links', work: every(HOUR_MS, () => deleteExpiredResets(deps.pool)) };
-  if (deps.config.mail === undefined) return [old];
-  const work = untilIdle(() => answerNextRequest(deps), 30 * SECOND_MS);
-  return [{ name: 'password requests', pausable: true, work, wakeOn: { [PASSWORD_RESET_CHANNEL]: always } }, old];
-}
+/** Deletes links that have expired. */
+export const passwordResetTasks = ({ pool }: Pick<Deps, 'pool'>): Task[] => [
+  { name: 'expired password links', work: every(HOUR_MS, () => deleteExpiredResets(pool)) },
+];
 
-/** Handles the oldest request in one transaction, so that a crash leaves it waiting. Returns true if there was one. */
-const answerNextRequest = ({ config, pool, ...deps }: Deps): Promise<boolean> =>
-  transaction(pool, async (tx) => {
-    const request = await deleteNextResetRequest(tx);
-    if (!request) return false;
-    const user = isEmail(request.username) ? await findResettable(tx, request) : undefined;
-    if (!user) return true;
-    const { link, expiresAt } = await createResetLink(tx, config, user);
-    const mail = resetMail(request.language, { username: user.username, link });
-    await mailOrDrop(tx, deps, { kind: 'reset', ...mail, accountId: user.accountId, expiresAt });
-    return true;
-  });
+/**
+ * Requests for a new password, in their order: a mail is sent if the user exists. Requests with the same username that
+ * wait are one.
+ */
+export const resetRequest = job<{ readonly username: string; readonly language: Language }, Deps>(
+  'password.reset',
+  { concurrency: 1, pausable: true },
+  ({ config, pool, ...deps }, { payload: { username, language }, end }) =>
+    transaction(pool, async (tx) => {
+      if (!(await end(tx))) return;
+      const user = isEmail(username) ? await findResettable(tx, { username }) : undefined;
+      if (!user) return;
+      const { link, expiresAt } = await createResetLink(tx, config, user);
+      const mail = resetMail(language, { username: user.username, link });
+      await mailOrDrop(tx, deps, { kind: 'reset', ...mail, accountId: user.accountId, expiresAt });
+    }),
+);
 
 /** Registers `user reset-link`, below the command `user`. */
 export function registerResetCommands(user: Command, context: CommandContext): void {
@@ -233,28 +238,6 @@ const makeLink = (context: CommandContext, username: string) =>
       return { username, link, expiresAt: expiresAt.toISOString() };
     });
   });
-
-/** The NOTIFY channel on which workers listen; a new request wakes them. */
-const PASSWORD_RESET_CHANNEL = 'heliograph_password_reset';
-
-/** Inserts a request, unless one for this username waits already. It takes the same time for every username. */
-const insertResetRequest = (db: Db, request: { username: string; language: Language }): Promise<number> =>
-  exec(
-    db,
-    sql`WITH request AS (
-          INSERT INTO password_reset_request (username, language) VALUES (${request.username}, ${request.language})
-          ON CONFLICT (username) DO NOTHING)
-        SELECT pg_notify(${PASSWORD_RESET_CHANNEL}, '')`,
-  );
-
-/** Deletes the oldest request and returns it. In a transaction that is rolled back, it waits again. */
-const deleteNextResetRequest = (db: Db): Promise<{ username: string; language: Language } | undefined> =>
-  maybeOne(
-    db,
-    sql`DELETE FROM password_reset_request WHERE username = (
-          SELECT username FROM password_reset_request ORDER BY requested_at LIMIT 1 FOR UPDATE SKIP LOCKED)
-        RETURNING username, language`,
-  );
 
 const RESETTABLE = columns({
   userId: as<number>('u.id'),

@@ -10,6 +10,7 @@ import { explainDatabaseError, StartupError } from '../core/db/startup-error.ts'
 import { repeatedTransaction, setStatementTimeoutMinutes } from '../core/db/transaction.ts';
 import { AppError } from '../core/errors.ts';
 import type { Log } from '../core/log.ts';
+import { fileRemoval } from '../core/storage.ts';
 import { WAKE_CHANNEL } from '../dispatch/pump.ts';
 import { notifyRoutingChange } from '../routing/connection-store.ts';
 import { WEBHOOKS_CHANNEL } from '../webhooks/outbox.ts';
@@ -73,13 +74,15 @@ type Table = Readonly<Record<'name' | 'kind', string>> &
 /** Tables without a column for the account, with the condition for its rows. */
 const OWNED_BY_OTHERS: Readonly<Record<string, (accountId: number) => Sql>> = {
   account: (accountId) => sql`id = ${accountId}`,
+  // The files stay.
+  job: (accountId) => sql`account_id = ${accountId} AND kind <> ${fileRemoval.kind}`,
   login_network: (accountId) => sql`user_id IN (SELECT id FROM app_user WHERE account_id = ${accountId})`,
   number_pool_number: (accountId) => sql`pool_id IN (SELECT id FROM number_pool WHERE owner_id = ${accountId})`,
 };
 /** Rows about an account that describe the cell, or start again at the target. */
 const STAYING: ReadonlySet<string> = new Set(
   (
-    'conditional_route contact_upload contact_upload_part file_removal keyword_count lookup_budget passed_on ' +
+    'conditional_route contact_upload contact_upload_part keyword_count lookup_budget passed_on ' +
     'quality_sample single_sign_on_state smpp_bind social_state webhook_claim'
   ).split(' '),
 );

@@ -62,6 +62,7 @@ export type Runnable = {
 };
 
 type Kind<P, D> = {
+  readonly kind: string;
   /** Adds jobs in the transaction of their cause, and wakes the workers when it is committed. Keys may occur once. */
   add(tx: Db, ...jobs: readonly NewJob<P>[]): Promise<void>;
   /** Deletes jobs that no worker has begun. Returns their number. */
@@ -71,6 +72,7 @@ type Kind<P, D> = {
 
 /** Declares a kind of background work. `src/worker.ts` lists those that workers run. */
 export const job = <P, D>(kind: string, options: Options, handler: Handler<P, D>): Kind<P, D> => ({
+  kind,
   async add(tx, ...jobs) {
     if (jobs.length > 0)
       await insertJobs(

@@ -1,17 +1,19 @@
 import { beforeEach, expect, test } from 'vitest';
 import { testDatabase } from '../../test/support/database.ts';
+import { runJobs } from '../../test/support/jobs.ts';
 import { exec, many, sql } from './db/query.ts';
-import { transaction } from './db/transaction.ts';
-import { cancelRemovals, claimRemovals, insertRemovals, removeDueFiles } from './storage.ts';
+import { cancelRemovals, fileRemoval, insertRemovals, type Storage } from './storage.ts';
 
 const database = testDatabase();
 
-beforeEach(() => exec(database.pool, sql`DELETE FROM file_removal`));
+beforeEach(() => exec(database.pool, sql`DELETE FROM job`));
 
 const waiting = async (): Promise<string[]> => {
-  const rows = await many<{ key: string }>(database.pool, sql`SELECT key FROM file_removal ORDER BY key`);
+  const rows = await many<{ key: string }>(database.pool, sql`SELECT key FROM job ORDER BY key`);
   return rows.map(({ key }) => key);
 };
+
+const removeDueFiles = (storage: Pick<Storage, 'delete'>) => runJobs(database.pool, fileRemoval.using({ storage }));
 
 function deleting(fail?: string) {
   const deleted: string[] = [];
@@ -29,8 +31,8 @@ test('files that are due are deleted once; the others wait', async () => {
   await insertRemovals(pool, { accountId: 1, keys: ['media/a', 'media/b'], afterSeconds: 0 });
   await insertRemovals(pool, { accountId: 2, keys: ['media/c'], afterSeconds: 3600 });
   const { deleted, storage } = deleting();
-  expect(await removeDueFiles(pool, storage)).toBe(2);
-  expect(await removeDueFiles(pool, storage)).toBe(0);
+  expect(await removeDueFiles(storage)).toBe(2);
+  expect(await removeDueFiles(storage)).toBe(0);
   expect(deleted.toSorted()).toEqual(['media/a', 'media/b']);
   expect(await waiting()).toEqual(['media/c']);
 });
@@ -41,7 +43,7 @@ test('a file whose removal is cancelled is not deleted', async () => {
   await insertRemovals(pool, { ...files, afterSeconds: 0 });
   await cancelRemovals(pool, files);
   const { deleted, storage } = deleting();
-  await removeDueFiles(pool, storage);
+  await removeDueFiles(storage);
   expect(deleted).toEqual([]);
 });
 
@@ -49,7 +51,7 @@ test('the removal of a deleted file, or of one of another account, cannot be can
   const { pool } = database;
   await insertRemovals(pool, { accountId: 1, keys: ['media/a'], afterSeconds: 0 });
   await expect(cancelRemovals(pool, { accountId: 2, keys: ['media/a'] })).rejects.toThrow('took too long');
-  await removeDueFiles(pool, deleting().storage);
+  await removeDueFiles(deleting().storage);
   await expect(cancelRemovals(pool, { accountId: 1, keys: ['media/a'] })).rejects.toThrow('took too long');
 });
 
@@ -58,22 +60,13 @@ test('the latest due time counts', async () => {
   await insertRemovals(pool, { accountId: 1, keys: ['media/a'], afterSeconds: 3600 });
   await insertRemovals(pool, { accountId: 1, keys: ['media/a'], afterSeconds: 0 });
   const { deleted, storage } = deleting();
-  await removeDueFiles(pool, storage);
+  await removeDueFiles(storage);
   expect(deleted).toEqual(['media/a']);
 });
 
-test('if the store fails, the files are retried later', async () => {
+test('if the store fails, the file is deleted later', async () => {
   const { pool } = database;
   await insertRemovals(pool, { accountId: 1, keys: ['media/a', 'media/b'], afterSeconds: 0 });
-  await expect(removeDueFiles(pool, deleting('media/b').storage)).rejects.toThrow('the store is away');
-  expect(await waiting()).toEqual(['media/a', 'media/b']);
-});
-
-test('two workers do not delete the same file', async () => {
-  const { pool } = database;
-  await insertRemovals(pool, { accountId: 1, keys: ['media/a', 'media/b'], afterSeconds: 0 });
-  await transaction(pool, async (tx) => {
-    expect(await claimRemovals(tx, { limit: 1 })).toHaveLength(1);
-    expect(await claimRemovals(pool, { limit: 10 })).toHaveLength(1);
-  });
+  await removeDueFiles(deleting('media/b').storage);
+  expect(await waiting()).toEqual(['media/b']);
 });

@@ -4,13 +4,11 @@ import { type FileHandle, mkdir, open, rename, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
 import { FSDriver } from 'flydrive/drivers/fs';
-import type { Pool } from 'pg';
-import { type Task, untilIdle } from './background.ts';
-import { as, columns, type Db, exec, many, type RowOf, sql } from './db/query.ts';
-import { transaction } from './db/transaction.ts';
+import type { Db } from './db/query.ts';
 import { AppError } from './errors.ts';
+import { job } from './jobs.ts';
 import type { SecretKey } from './secrets.ts';
-import { MINUTE_MS } from './time.ts';
+import { SECOND_MS } from './time.ts';
 
 /** A range of the bytes of a file, both ends included. */
 export type Range = { readonly start: number; readonly end: number };
@@ -202,35 +200,19 @@ export async function openTemporaryFile(dataDir: string): Promise<FileHandle> {
 
 /**
  * Cancels the scheduled removal of files, so that they stay. Call it in the transaction that commits the row that
- * refers to them. Throws, so that nothing is committed, if one of them has been deleted already.
+ * refers to them. Throws, so that nothing is committed, if the removal of one of them has begun.
  */
-export async function cancelRemovals(tx: Db, files: { accountId: number; keys: readonly string[] }): Promise<void> {
-  if ((await deleteRemovals(tx, files)) < files.keys.length)
+export async function cancelRemovals(tx: Db, files: Files): Promise<void> {
+  if ((await fileRemoval.cancel(tx, files)) < files.keys.length)
     throw new Error('the files took too long and were removed');
 }
 
-/** The transaction stays open while the files are deleted. */
-const FILES_PER_RUN = 20;
-
-/**
- * Deletes the files whose removal is due (their row is gone or never came) and returns how many it deleted. If the
- * store fails, the entries stay and are retried.
- */
-export const removeDueFiles = (pool: Pool, storage: Pick<Storage, 'delete'>): Promise<number> =>
-  transaction(pool, async (tx) => {
-    const removals = await claimRemovals(tx, { limit: FILES_PER_RUN });
-    await Promise.all(removals.map(({ key }) => storage.delete(key)));
-    return removals.length;
-  });
-
-/** Deletes files of the store that are no longer referenced. */
-export const storageTasks = ({ pool, storage }: { readonly pool: Pool; readonly storage: Storage }): Task[] => [
-  {
-    name: 'file removals',
-    work: untilIdle(() => removeDueFiles(pool, storage), MINUTE_MS),
-    maxRetryMs: 10 * MINUTE_MS,
-  },
-];
+/** Deletion of a stored file that is no longer referenced: its row is gone, or never came. */
+export const fileRemoval = job<{ readonly file: string }, { readonly storage: Pick<Storage, 'delete'> }>(
+  'file.removal',
+  { concurrency: 20 },
+  ({ storage }, { payload }) => storage.delete(payload.file),
+);
 
 /** Corrections for the operator, by the name of the error with which a store or the SDK rejects a request. */
 const FAULTS: ReadonlyMap<string, string> = new Map([
@@ -285,37 +267,11 @@ export function namingSetupFaults(storage: Storage): Storage {
 
 type Files = { readonly accountId: number; readonly keys: readonly string[] };
 
-/** Schedules the deletion of files after `afterSeconds`, unless `deleteRemovals` cancels it before. */
-export const insertRemovals = (
+/** Schedules the deletion of files after `afterSeconds`, unless `cancelRemovals` cancels it before. */
+export function insertRemovals(
   db: Db,
   { accountId, keys, afterSeconds }: Files & { readonly afterSeconds: number },
-): Promise<number> =>
-  exec(
-    db,
-    sql`INSERT INTO file_removal (account_id, key, due_at)
-      SELECT ${accountId}, key, now() + make_interval(secs => ${afterSeconds}) FROM unnest(${keys}::text[]) AS key
-      ON CONFLICT (account_id, key) DO UPDATE SET due_at = excluded.due_at`,
-  );
-
-/**
- * Cancels the scheduled deletion of files and returns how many it cancelled. If that is fewer than `keys`, some have
- * been deleted in the meantime, and the rows that refer to them must not be committed.
- */
-const deleteRemovals = (db: Db, { accountId, keys }: Files): Promise<number> =>
-  exec(db, sql`DELETE FROM file_removal WHERE account_id = ${accountId} AND key = ANY (${keys}::text[])`);
-
-const REMOVAL = columns({ accountId: as<number>('account_id'), key: as<string>('key') });
-type Removal = RowOf<typeof REMOVAL>;
-
-/**
- * Claims due deletions of any account by removing their entries: each goes to one worker, and a rollback restores it.
- */
-export const claimRemovals = (db: Db, { limit }: { limit: number }): Promise<Removal[]> =>
-  many(
-    db,
-    sql`DELETE FROM file_removal
-      WHERE (account_id, key) IN
-        (SELECT account_id, key FROM file_removal WHERE due_at <= now()
-         ORDER BY due_at LIMIT ${limit} FOR UPDATE SKIP LOCKED)
-      RETURNING ${REMOVAL}`,
-  );
+): Promise<void> {
+  const at = afterSeconds === 0 ? {} : { runAt: new Date(Date.now() + afterSeconds * SECOND_MS) };
+  return fileRemoval.add(db, ...keys.map((key) => ({ accountId, key, payload: { file: key }, ...at })));
+}

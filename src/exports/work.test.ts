@@ -8,6 +8,7 @@ import { actor } from '../../test/support/drafts.ts';
 import { newMessage } from '../../test/support/queue.ts';
 import { temporaryFolder } from '../../test/support/temporary-folder.ts';
 import { until } from '../../test/support/until.ts';
+import { runJobs } from '../../test/support/jobs.ts';
 import { createSignal } from '../core/background.ts';
 import { bitOf, CHANNELS } from '../core/channels.ts';
 import { exec, many, one, sql } from '../core/db/query.ts';
@@ -15,7 +16,7 @@ import { transaction } from '../core/db/transaction.ts';
 import { openWorkerSession } from '../core/db/worker-session.ts';
 import { silentLog } from '../core/log.ts';
 import { STATUS, STATUS_NAMES } from '../core/message-state.ts';
-import { createLocalStorage, removeDueFiles, type Storage } from '../core/storage.ts';
+import { createLocalStorage, fileRemoval, type Storage } from '../core/storage.ts';
 import { DAY_MS } from '../core/time.ts';
 import { insertMessages } from '../messages/new-messages.ts';
 import { listRecordsById, toStatusRecord } from '../messages/status.ts';
@@ -342,14 +343,14 @@ test('a worker that was taken for dead commits nothing, and its file is deleted'
   await slow.work();
   await until('the removal of what was written', async () => (await removals(0)).length === 1);
   expect((await find(id))?.status).toBe('PENDING');
-  await removeDueFiles(database.pool, storage);
+  await runJobs(database.pool, fileRemoval.using({ storage }));
   expect(await storage.exists(keys[0] ?? '')).toBe(false);
 });
 
 const removals = (afterHours: number) =>
   many<{ key: string }>(
     database.pool,
-    sql`SELECT key FROM file_removal WHERE account_id = ${accountId} AND due_at <= now() + make_interval(hours => ${afterHours})`,
+    sql`SELECT key FROM job WHERE account_id = ${accountId} AND run_at <= now() + make_interval(hours => ${afterHours})`,
   );
 
 test('a failed export is retried later, and fails for good after eight attempts', async () => {
@@ -397,7 +398,7 @@ test('an export becomes EXPIRED when its time is over, and its file is deleted',
   expect(await find(row.id)).toMatchObject({ status: 'EXPIRED' });
   expect(await expireExports(database.pool)).toBe(1);
   expect(await find(row.id)).toMatchObject({ status: 'EXPIRED', fileKey: null });
-  await removeDueFiles(database.pool, storage);
+  await runJobs(database.pool, fileRemoval.using({ storage }));
   expect(await storage.exists(row.fileKey ?? '')).toBe(false);
   expect(await db.deleteOldExports(database.pool, { days: 1 })).toBe(0);
   await exec(

@@ -3,10 +3,11 @@ import { buffer } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { testDatabase } from '../../test/support/database.ts';
 import { temporaryFolder } from '../../test/support/temporary-folder.ts';
+import { runJobs } from '../../test/support/jobs.ts';
 import { operatorAuthor } from '../accounts/audit.ts';
 import { exec, many, one, sql } from '../core/db/query.ts';
 import { createSecretKey } from '../core/secrets.ts';
-import { createLinkSigner, createLocalStorage, removeDueFiles, type Storage } from '../core/storage.ts';
+import { createLinkSigner, createLocalStorage, fileRemoval, type Storage } from '../core/storage.ts';
 import { createAccount } from '../operate/account-commands.ts';
 import type { Inspected } from './decoder.ts';
 import { addMedia, listMediaLinks, mediaForSend, storeInbound, storeUpload } from './media.ts';
@@ -74,8 +75,8 @@ test('a file to send has a URL for its account only, the same for an hour and va
 test('a file that was never added is deleted, and one that was added stays', async () => {
   const forgotten = await storeUpload({ db: pool, storage }, { accountId }, INSPECTED);
   const added = await add();
-  await exec(pool, sql`UPDATE file_removal SET due_at = now()`);
-  await removeDueFiles(pool, storage);
+  await exec(pool, sql`UPDATE job SET run_at = now()`);
+  await runJobs(pool, fileRemoval.using({ storage }));
   expect(await storage.exists(forgotten.fileKey)).toBe(false);
   expect(await storage.exists(forgotten.thumbnailKey ?? '')).toBe(false);
   expect(await storage.exists(added.fileKey)).toBe(true);
@@ -126,6 +127,6 @@ test('received files are deleted after the retention time, and uploads stay', as
   const left = await many<{ id: number }>(pool, sql`SELECT id FROM media`);
   expect(left.map(({ id }) => id)).toEqual(expect.arrayContaining([recent.id, upload.id]));
   expect(left.map(({ id }) => id)).not.toContain(old.id);
-  const due = await one<{ n: number }>(pool, sql`SELECT count(*) AS n FROM file_removal WHERE due_at <= now()`);
+  const due = await one<{ n: number }>(pool, sql`SELECT count(*) AS n FROM job WHERE run_at <= now()`);
   expect(due.n).toBe(1);
 });
