@@ -26,7 +26,7 @@ import type { Tracing } from './core/tracing.ts';
 import type { Settle } from './dispatch/commit.ts';
 import { dispatchTasks, type PumpDeps, startPump, WAKE_CHANNEL, type Waker } from './dispatch/pump.ts';
 import { exportTasks } from './exports/make.ts';
-import { receiveIntoInbox } from './inbox/receive.ts';
+import { inboxMedia, receiveIntoInbox } from './inbox/receive.ts';
 import { threadAnswers } from './inbox/reply.ts';
 import { autoAnswer } from './inbox/rules.ts';
 import { inboxTasks } from './inbox/watch.ts';
@@ -224,6 +224,7 @@ const listJobs = (parts: WorkerDeps & KeywordDeps): Runnable[] => [
   keywordReply.using(parts),
   keywordPost.using(parts),
   fileRemoval.using(parts),
+  inboxMedia.using(parts),
   ...(parts.config.mail === undefined ? [] : [resetRequest.using(parts)]),
 ];
 

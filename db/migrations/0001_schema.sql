@@ -1254,25 +1254,6 @@ CREATE POLICY tenant ON inbox_label AS PERMISSIVE FOR ALL TO public USING ((acco
 
 COMMENT ON TABLE inbox_label IS 'facts';
 
-CREATE TABLE inbox_media (
-  account_id bigint NOT NULL,
-  message_id uuid NOT NULL,
-  chat_id uuid NOT NULL,
-  connection_id bigint NOT NULL,
-  source jsonb NOT NULL,
-  tries integer DEFAULT 0 NOT NULL,
-  due_at timestamp with time zone DEFAULT now() NOT NULL,
-  CONSTRAINT inbox_media_pkey PRIMARY KEY (account_id, message_id)
-);
-
-CREATE INDEX inbox_media_due ON inbox_media USING btree (due_at);
-
-ALTER TABLE inbox_media ENABLE ROW LEVEL SECURITY;
-
-CREATE POLICY tenant ON inbox_media AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
-
-COMMENT ON TABLE inbox_media IS 'queue';
-
 CREATE TABLE inbox_message (
   account_id bigint NOT NULL,
   chat_id uuid NOT NULL,
@@ -3274,7 +3255,7 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON
   contact_import_job, contact_import_reject, contact_list, contact_list_member, contact_upload,
   contact_upload_part, conversation, conversation_label, credit_balance, credit_frozen, custom_field,
   dispatch_chunk, export, export_job, idempotency_key, inbound_message, inbound_number, inbox,
-  inbox_agent, inbox_count, inbox_event, inbox_label, inbox_media, inbox_message, inbox_note,
+  inbox_agent, inbox_count, inbox_event, inbox_label, inbox_message, inbox_note,
   inbox_settings, inbox_watch, invitation, job, keyword_count, keyword_rule, lost_chunk, margin_day,
   media, message, message_deadline, message_event, message_fallback, message_part, message_state, nameless_submit,
   opt_out, passkey, pending_sign_in, quality_sample, recovery_code, sender, simulated_outcome, single_sign_on,

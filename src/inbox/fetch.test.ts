@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { openTestInbox, type TestInbox } from '../../test/support/http/inbox.ts';
+import { runJobs } from '../../test/support/jobs.ts';
 import { reset } from '../../test/support/reset.ts';
 import type { InboundMedia } from '../channels/carrier.ts';
 import { exec, many, sql } from '../core/db/query.ts';
@@ -7,7 +8,7 @@ import { silentLog } from '../core/log.ts';
 import { insertNumber } from '../messages/inbound-store.ts';
 import { createConnection } from '../routing/connections.ts';
 import { type SandboxGraph, startSandboxGraph } from '../sandbox/graph-server.ts';
-import { type FetchDeps, fetchMedia, findNextMediaMs } from './receive.ts';
+import { type FetchDeps, inboxMedia } from './receive.ts';
 import type { ThreadMedia } from './store.ts';
 
 let inbox: TestInbox;
@@ -35,8 +36,9 @@ afterAll(async () => {
   await graph.close();
   await inbox[Symbol.asyncDispose]();
 });
-beforeEach(() => reset(inbox.database.pool, sql`TRUNCATE inbox_media, inbox_message, inbox_event`));
+beforeEach(() => reset(inbox.database.pool, sql`TRUNCATE job, inbox_message, inbox_event`));
 
+const fetchMedia = (all: FetchDeps) => runJobs(all.pool, inboxMedia.using(all));
 const send = (id: string, over = connectionId) => {
   const media: InboundMedia = { id, url: null, mimeType: 'image/png', fileName: 'cat.png' };
   return inbox.write('', { connectionId: over, to: '100', rich: { messageType: 'IMAGE', media } });
@@ -44,26 +46,21 @@ const send = (id: string, over = connectionId) => {
 const shown = async (): Promise<ThreadMedia | null | undefined> =>
   (await many<{ media: ThreadMedia | null }>(inbox.database.pool, sql`SELECT media FROM inbox_message`))[0]?.media;
 const jobs = () =>
-  many<{ tries: number }>(inbox.database.pool, sql`SELECT tries FROM inbox_media`).then((rows) =>
-    rows.map((r) => r.tries),
-  );
+  many<{ tries: number }>(inbox.database.pool, sql`SELECT tries FROM job`).then((rows) => rows.map((r) => r.tries));
 
 test('a file that the network no longer has is given up, and the thread shows this', async () => {
   await send('1234');
   expect(await shown()).toMatchObject({ state: 'PENDING', mimeType: 'image/png', fileName: 'cat.png' });
-  expect(await findNextMediaMs(deps.pool)).toBeLessThanOrEqual(0);
   expect(await fetchMedia(deps)).toBe(1);
   expect([await shown(), await jobs()]).toEqual([
     { state: 'FAILED', mediaId: null, mimeType: 'image/png', fileName: 'cat.png' },
     [],
   ]);
-  expect(await fetchMedia(deps)).toBe(0);
-  expect(await findNextMediaMs(deps.pool)).toBeNull();
 });
 
 test('a file of a deleted connection is given up', async () => {
   await send('1234');
-  await exec(deps.pool, sql`UPDATE inbox_media SET connection_id = 0`);
+  await exec(deps.pool, sql`UPDATE inbound_message SET connection_id = 0`);
   await fetchMedia(deps);
   expect(await shown()).toMatchObject({ state: 'FAILED' });
 });
@@ -76,9 +73,8 @@ test('a file is retried while the network does not respond, and finally given up
   );
   expect(await fetchMedia(deps)).toBe(1);
   expect([await shown(), await jobs()]).toEqual([expect.objectContaining({ state: 'PENDING' }), [1]]);
-  expect(await findNextMediaMs(deps.pool)).toBeGreaterThan(0);
   expect(await fetchMedia(deps)).toBe(0);
-  await exec(deps.pool, sql`UPDATE inbox_media SET due_at = now(), tries = 8`);
+  await exec(deps.pool, sql`UPDATE job SET run_at = now(), tries = 8`);
   await fetchMedia(deps);
   expect([await shown(), await jobs()]).toEqual([expect.objectContaining({ state: 'FAILED' }), []]);
 });

@@ -5,10 +5,10 @@ import { type UpsertRow, upsertContacts } from '../contacts/contacts.ts';
 import { describePhone } from '../contacts/read.ts';
 import { listIdsByNumber } from '../contacts/store.ts';
 import { CHANNEL, type Channel, isRoutedBySender } from '../core/channels.ts';
-import { bigint, input, insertRows, json, uuid } from '../core/db/columns.ts';
-import { as, columns, type Db, exec, many, one, type RowOf, sql } from '../core/db/query.ts';
+import { type Db, maybeOne, sql } from '../core/db/query.ts';
 import { transaction } from '../core/db/transaction.ts';
 import { newId } from '../core/ids.ts';
+import { type Job, job } from '../core/jobs.ts';
 import type { Log } from '../core/log.ts';
 import { parsePhone, toE164 } from '../core/phone.ts';
 import type { SecretKey } from '../core/secrets.ts';
@@ -19,7 +19,7 @@ import { consentWordOf } from '../messages/consent.ts';
 import type { Arrival } from '../messages/inbound.ts';
 import { listConnections } from '../routing/connection-store.ts';
 import { secretOf } from '../routing/connections.ts';
-import type { FetchedFile, FileSource } from '../routing/kind.ts';
+import type { FetchedFile } from '../routing/kind.ts';
 import { kindOf } from '../routing/kinds.ts';
 import { publishInboxChanges } from './conversations.ts';
 import { applyRules } from './rules.ts';
@@ -65,8 +65,10 @@ export async function receiveIntoInbox(tx: Db, arrivals: readonly Arrival[]): Pr
       consent: consentOf(message),
     })),
   );
-  const withMedia = messages.flatMap(({ media, ...message }) => (media ? [{ ...message, media }] : []));
-  if (withMedia.length > 0) await insertInboxMedia(tx, withMedia);
+  const files = messages.flatMap(({ accountId, id, chatId, media }) =>
+    media ? [{ accountId, key: id, payload: { id, chatId, media } }] : [],
+  );
+  await inboxMedia.add(tx, ...files);
   await applyRules(tx, { messages, changed, now: new Date() });
   await publishInboxChanges(tx, { changed, events: eventsOf(messages, changed) });
 }
@@ -145,12 +147,8 @@ export type FetchDeps = {
   readonly log: Log;
 };
 
-/** Number of files fetched in parallel; each may be in memory as a whole. */
-const FILES_PER_RUN = 3;
 /** People can send up to 100 MB on these networks; a larger file than this is not stored. */
 const MAX_BYTES = 32 * 1024 * 1024;
-/** Lease, longer than any fetch and its storing take. */
-const LEASE_SECONDS = 300;
 /** The waits between tries. WhatsApp stores files for days: after about two days, a file is abandoned. */
 const DELAYS_MS = [
   5 * SECOND_MS,
@@ -163,57 +161,57 @@ const DELAYS_MS = [
   24 * HOUR_MS,
 ];
 
+type PendingFile = { readonly id: string; readonly chatId: string; readonly media: InboundMedia };
+
 /**
- * Fetches files of inbound messages from their networks and stores them. Threads show a file once it is stored, or that
- * it is not available.
- *
- * @returns the number of files that were due
+ * Files of inbound messages that are still at their networks. Threads show a file once it is stored, or that it is not
+ * available. Each of the few at a time may be in memory as a whole.
  */
-export async function fetchMedia(deps: FetchDeps): Promise<number> {
-  const due = await claimInboxMedia(deps.pool, { limit: FILES_PER_RUN, leaseSeconds: LEASE_SECONDS });
-  if (due.length === 0) return 0;
-  const sources = await openSources(deps, due);
-  try {
-    await Promise.all(due.map((one) => fetchOne(deps, one, sources.get(one.connectionId))));
-  } finally {
-    await Promise.all([...sources.values()].map((source) => source.close()));
-  }
-  return due.length;
-}
-
-/** Opens the file sources of the connections from which these files came, with their current settings. */
-async function openSources({ pool, secretKey }: FetchDeps, due: readonly DueMedia[]): Promise<Map<number, FileSource>> {
-  const wanted = new Set(due.map((one) => one.connectionId));
-  const connections = (await listConnections(pool)).filter(({ id }) => wanted.has(id));
-  return new Map(
-    connections.flatMap((connection) => {
-      const source = kindOf(connection).createFileSource?.(connection.settings, secretOf(connection, secretKey));
-      return source ? [[connection.id, source] as const] : [];
-    }),
-  );
-}
-
-const CONNECTION_GONE: FetchedFile = { ok: false, retry: false, reason: 'the connection was deleted' };
-
-async function fetchOne(deps: FetchDeps, one: DueMedia, source: FileSource | undefined): Promise<void> {
-  const fetched = source ? await source.fetch(one.media, MAX_BYTES) : CONNECTION_GONE;
+export const inboxMedia = job<PendingFile, FetchDeps>('inbox.media', { concurrency: 3 }, async (deps, one) => {
+  const { accountId, payload, tries } = one;
+  const fetched = await fetchFile(deps, one);
   const stored = fetched.ok ? await store(deps, one, fetched.bytes) : null;
-  if (stored) return endFetch(deps.pool, one, { ...describe(one), ...stored, state: 'STORED' });
-  const delayMs = DELAYS_MS[one.tries - 1];
+  if (stored) return endFetch(deps.pool, one, { ...describe(payload), ...stored, state: 'STORED' });
   const reason = fetched.ok ? 'the file is empty' : fetched.reason;
-  deps.log.warn({ messageId: one.id, reason }, 'the file of an inbound message cannot be fetched');
-  if (!fetched.ok && fetched.retry && delayMs !== undefined) await updateInboxMediaDue(deps.pool, { ...one, delayMs });
-  else await endFetch(deps.pool, one, describe(one));
+  deps.log.warn({ accountId, messageId: payload.id, reason }, 'the file of an inbound message cannot be fetched');
+  const inMs = DELAYS_MS[tries - 1];
+  if (!fetched.ok && fetched.retry && inMs !== undefined) return { kind: 'retry', inMs };
+  return endFetch(deps.pool, one, describe(payload));
+});
+
+/** Fetches a file with the current settings of the connection that it came over. */
+async function fetchFile(
+  { pool, secretKey }: FetchDeps,
+  { accountId, payload }: Job<PendingFile>,
+): Promise<FetchedFile> {
+  const connection = await findConnectionOf(pool, { accountId, id: payload.id });
+  const source =
+    connection && kindOf(connection).createFileSource?.(connection.settings, secretOf(connection, secretKey));
+  if (!source) return { ok: false, retry: false, reason: 'the connection was deleted' };
+  try {
+    return await source.fetch(payload.media, MAX_BYTES);
+  } finally {
+    await source.close();
+  }
 }
 
-const describe = ({ media: { mimeType, fileName } }: DueMedia): ThreadMedia => ({
+/** Finds the connection over which a message came: another one than then, if its account has moved. */
+async function findConnectionOf(pool: Pool, { accountId, id }: { accountId: number; id: string }) {
+  const message = await maybeOne<{ connectionId: number }>(
+    pool,
+    sql`SELECT connection_id AS "connectionId" FROM inbound_message WHERE account_id = ${accountId} AND id = ${id}`,
+  );
+  return (await listConnections(pool)).find((connection) => connection.id === message?.connectionId);
+}
+
+const describe = ({ media: { mimeType, fileName } }: PendingFile): ThreadMedia => ({
   state: 'FAILED',
   mediaId: null,
   mimeType,
   fileName,
 });
 
-async function store(deps: FetchDeps, { accountId, media }: DueMedia, bytes: Buffer) {
+async function store(deps: FetchDeps, { accountId, payload: { media } }: Job<PendingFile>, bytes: Buffer) {
   const content = [bytes];
   const file = { accountId, maxBytes: MAX_BYTES, name: media.fileName ?? '' };
   const stored = await storeInbound(deps, { ...file, content: iterate(content) });
@@ -224,90 +222,12 @@ async function* iterate(chunks: readonly Buffer[]): AsyncGenerator<Buffer> {
   yield* chunks;
 }
 
-/** Ends a job, if it still exists: a file that was fetched twice is shown once. */
-const endFetch = (pool: Pool, { accountId, id, chatId }: DueMedia, media: ThreadMedia): Promise<void> =>
+/** Ends a job with its file, unless another worker has it. */
+const endFetch = (pool: Pool, { accountId, payload, end }: Job<PendingFile>, media: ThreadMedia): Promise<void> =>
   transaction(pool, async (tx) => {
+    const { id, chatId } = payload;
     await claimInboxes(tx, { accountIds: [accountId] });
-    if ((await deleteInboxMedia(tx, { accountId, id })) === 0) return;
+    if (!(await end(tx))) return;
     await updateThreadMedia(tx, { accountId, chatId, id, media });
     await publishInboxChanges(tx, { changed: [], events: [{ accountId, kind: 'message', chatId, messageId: id }] });
   });
-
-/** A file of an inbound message that is still to be fetched from the network. */
-type NewInboxMedia = {
-  readonly accountId: number;
-  readonly id: string;
-  readonly chatId: string;
-  readonly connectionId: number;
-  readonly media: InboundMedia;
-};
-
-const insertInboxMedia = (db: Db, rows: readonly NewInboxMedia[]): Promise<number> =>
-  exec(
-    db,
-    insertRows(
-      'inbox_media',
-      rows.map(({ accountId, id, chatId, connectionId, media }) => ({
-        accountId,
-        messageId: id,
-        chatId,
-        connectionId,
-        source: JSON.stringify(media),
-      })),
-      { accountId: bigint, messageId: uuid, chatId: uuid, connectionId: bigint, source: input(json) },
-      { source: sql`u.source::jsonb` },
-    ),
-  );
-
-const DUE_MEDIA = columns({
-  accountId: as<number>('m.account_id'),
-  /** The id of the message. */
-  id: as<string>('m.message_id'),
-  chatId: as<string>('m.chat_id'),
-  connectionId: as<number>('m.connection_id'),
-  media: as<InboundMedia>('m.source'),
-  /** Number of tries, including this one. */
-  tries: as<number>('m.tries'),
-});
-
-/** A file that is due to be fetched. */
-type DueMedia = Readonly<RowOf<typeof DUE_MEDIA>>;
-
-/**
- * Claims files that are due by postponing them by `leaseSeconds`: if a worker dies while it fetches a file, the file is
- * fetched again after that time.
- */
-const claimInboxMedia = (
-  db: Db,
-  { limit, leaseSeconds }: { limit: number; leaseSeconds: number },
-): Promise<DueMedia[]> =>
-  many(
-    db,
-    sql`UPDATE inbox_media m SET tries = m.tries + 1, due_at = now() + ${leaseSeconds} * interval '1 second'
-        FROM (SELECT account_id, message_id FROM inbox_media WHERE due_at <= now()
-              ORDER BY due_at LIMIT ${limit} FOR UPDATE SKIP LOCKED) AS d
-        WHERE m.account_id = d.account_id AND m.message_id = d.message_id
-        RETURNING ${DUE_MEDIA}`,
-  );
-
-type Key = { readonly accountId: number; readonly id: string };
-
-/** Deletes the job of a file. Returns 0 when another worker was faster. */
-const deleteInboxMedia = (db: Db, { accountId, id }: Key): Promise<number> =>
-  exec(db, sql`DELETE FROM inbox_media WHERE account_id = ${accountId} AND message_id = ${id}`);
-
-const updateInboxMediaDue = (db: Db, { accountId, id, delayMs }: Key & { delayMs: number }): Promise<number> =>
-  exec(
-    db,
-    sql`UPDATE inbox_media SET due_at = now() + ${delayMs} * interval '1 millisecond'
-        WHERE account_id = ${accountId} AND message_id = ${id}`,
-  );
-
-/** Returns the ms until the next file is due; null when none is waiting. */
-export async function findNextMediaMs(db: Db): Promise<number | null> {
-  const { ms } = await one<{ ms: number | null }>(
-    db,
-    sql`SELECT (extract(epoch FROM min(due_at) - now()) * 1000)::float8 AS ms FROM inbox_media`,
-  );
-  return ms;
-}

@@ -13,7 +13,6 @@ import {
   publishInboxChanges,
   wakeConversations,
 } from './conversations.ts';
-import { type FetchDeps, fetchMedia, findNextMediaMs } from './receive.ts';
 import {
   claimInboxes,
   claimWatchedReplies,
@@ -91,42 +90,30 @@ const nextPollAt = ({ messageId }: PolledReply, at: Date): Date =>
 
 const EVENTS_PER_DELETE = 10_000;
 
-/** Follows the status of replies, fetches the files of inbound messages, and deletes old events of live views. */
-export const inboxTasks = (deps: FetchDeps & { readonly now: () => Date }): Task[] => {
-  const { pool, now } = deps;
-  return [
-    {
-      name: 'inbox statuses',
-      work: whenDue(
-        () => pollReplies(pool, now),
-        () => findNextWatchedMs(pool),
-        10 * SECOND_MS,
-      ),
-      wakeOn: { [INBOX_CHANNEL]: always },
-    },
-    {
-      name: 'inbox media',
-      work: whenDue(
-        () => fetchMedia(deps),
-        () => findNextMediaMs(pool),
-        10 * SECOND_MS,
-      ),
-      wakeOn: { [INBOX_CHANNEL]: always },
-    },
-    {
-      name: 'snoozed conversations',
-      work: whenDue(
-        () => wakeConversations(pool),
-        () => findNextWakeMs(pool),
-        10 * SECOND_MS,
-      ),
-      wakeOn: { [INBOX_CHANNEL]: always },
-    },
-    {
-      name: 'old inbox events',
-      work: every(10 * MINUTE_MS, async () => {
-        while ((await deleteOldInboxEvents(pool, { limit: EVENTS_PER_DELETE })) === EVENTS_PER_DELETE);
-      }),
-    },
-  ];
-};
+/** Follows the status of replies, returns snoozed conversations, and deletes old events of live views. */
+export const inboxTasks = ({ pool, now }: { readonly pool: Pool; readonly now: () => Date }): Task[] => [
+  {
+    name: 'inbox statuses',
+    work: whenDue(
+      () => pollReplies(pool, now),
+      () => findNextWatchedMs(pool),
+      10 * SECOND_MS,
+    ),
+    wakeOn: { [INBOX_CHANNEL]: always },
+  },
+  {
+    name: 'snoozed conversations',
+    work: whenDue(
+      () => wakeConversations(pool),
+      () => findNextWakeMs(pool),
+      10 * SECOND_MS,
+    ),
+    wakeOn: { [INBOX_CHANNEL]: always },
+  },
+  {
+    name: 'old inbox events',
+    work: every(10 * MINUTE_MS, async () => {
+      while ((await deleteOldInboxEvents(pool, { limit: EVENTS_PER_DELETE })) === EVENTS_PER_DELETE);
+    }),
+  },
+];
