@@ -17,7 +17,7 @@ import { idempotencyTasks } from './core/idempotency.ts';
 import { timeOfId } from './core/ids.ts';
 import { jobTasks, type Runnable } from './core/jobs.ts';
 import type { Log } from './core/log.ts';
-import { mailTasks } from './core/mail.ts';
+import { mailJobs, mailTasks } from './core/mail.ts';
 import type { Outbound } from './core/outbound-post.ts';
 import type { SecretKey } from './core/secrets.ts';
 import { fileRemoval, type LinkSigner, type Storage } from './core/storage.ts';
@@ -225,6 +225,7 @@ const listJobs = (parts: WorkerDeps & KeywordDeps): Runnable[] => [
   keywordPost.using(parts),
   fileRemoval.using(parts),
   inboxMedia.using(parts),
+  ...mailJobs(parts),
   ...(parts.config.mail === undefined ? [] : [resetRequest.using(parts)]),
 ];
 

@@ -1805,30 +1805,6 @@ CREATE POLICY tenant ON opt_out AS PERMISSIVE FOR ALL TO public USING ((account_
 
 COMMENT ON TABLE opt_out IS 'facts';
 
-CREATE TABLE outgoing_mail (
-  id uuid NOT NULL,
-  account_id bigint NOT NULL,
-  sealed bytea NOT NULL,
-  due_at timestamp with time zone DEFAULT now() NOT NULL,
-  attempts integer DEFAULT 0 NOT NULL,
-  expires_at timestamp with time zone NOT NULL,
-  urgent boolean DEFAULT false NOT NULL,
-  turn_at timestamp with time zone DEFAULT now() NOT NULL,
-  CONSTRAINT outgoing_mail_pkey PRIMARY KEY (id)
-);
-
-CREATE INDEX outgoing_mail_account ON outgoing_mail USING btree (account_id, urgent, turn_at);
-
-CREATE INDEX outgoing_mail_due ON outgoing_mail USING btree (due_at);
-
-CREATE INDEX outgoing_mail_turn ON outgoing_mail USING btree (urgent DESC, turn_at);
-
-ALTER TABLE outgoing_mail ENABLE ROW LEVEL SECURITY;
-
-CREATE POLICY tenant ON outgoing_mail AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
-
-COMMENT ON TABLE outgoing_mail IS 'queue';
-
 CREATE TABLE passed_on (
   id uuid DEFAULT uuidv7() NOT NULL,
   account_id bigint NOT NULL,
@@ -3267,7 +3243,7 @@ GRANT SELECT ON
   account, account_work, lookup_budget, media_copy, passed_on, single_sign_on_domain, smpp_bind
 TO heliograph_tenant;
 GRANT SELECT, INSERT ON
-  audit_entry, ledger_entry, outgoing_mail, single_sign_on_state, single_sign_on_user
+  audit_entry, ledger_entry, single_sign_on_state, single_sign_on_user
 TO heliograph_tenant;
 GRANT SELECT, DELETE ON
   app_user, password_reset, user_session

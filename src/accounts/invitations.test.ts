@@ -199,7 +199,7 @@ describe('without a mail server', () => {
     const { body } = await asMuteAdmin('POST', INVITATIONS, { email: 'bob@example.com', role: 'viewer' });
     const answer = await call(mute, 'POST', `${INVITATIONS}/accept`, { token: tokenIn(body.link), password: PASSWORD });
     expect(answer).toMatchObject({ status: 201, body: { username: 'bob@example.com' } });
-    expect(await many(mute.pool, sql`SELECT FROM outgoing_mail`)).toEqual([]);
+    expect(await many(mute.pool, sql`SELECT FROM job`)).toEqual([]);
   });
 
   test('a forgotten password is 409 for known and unknown users', async () => {

@@ -127,12 +127,17 @@ test('the database has neither the token nor the text of a mail that waits', asy
   const before = mails.offered;
   await request(username);
   await expect.poll(() => mails.offered).toBeGreaterThan(before);
-  const rows = await many<{ sealed: Buffer }>(program.pool, sql`SELECT sealed FROM outgoing_mail`);
+  const rows = await many<{ sealed: string }>(
+    program.pool,
+    sql`SELECT payload->>'sealed' AS sealed FROM job WHERE kind = 'mail.urgent'`,
+  );
   expect(rows.length).toBeGreaterThan(0);
-  expect(rows.map(({ sealed }) => sealed.toString('latin1')).join()).not.toMatch(/reset-password|@example/);
+  expect(rows.map(({ sealed }) => Buffer.from(sealed, 'base64').toString('latin1')).join()).not.toMatch(
+    /reset-password|@example/,
+  );
   mails.answer = 'take';
-  await program.pool.query(`UPDATE outgoing_mail SET due_at = now()`);
-  await program.pool.query(`NOTIFY heliograph_mail`);
+  await program.pool.query(`UPDATE job SET run_at = now()`);
+  await program.pool.query(`NOTIFY heliograph_jobs`);
   const token = tokenIn((await mails.mailTo(username)).text);
   const stored = await one<{ text: string }>(
     program.pool,

@@ -28,7 +28,7 @@ export type Outcome<P> =
   | { readonly kind: 'again'; readonly inMs: number; readonly payload: P };
 
 /** Does the work of a job. The job is deleted when it resolves, and retried with increasing waits when it rejects. */
-type Handler<P, D> = (deps: D, job: Job<P>) => Promise<Outcome<P> | undefined | void>;
+export type Handler<P, D> = (deps: D, job: Job<P>) => Promise<Outcome<P> | undefined | void>;
 
 type Options = {
   /** Tries after which a job is dropped, with an error in the log. Default: no limit. */
@@ -189,6 +189,8 @@ export function createJobRunner({ pool, owner, jobs, paused, log }: RunnerDeps) 
       }
       return started > 0 ? 0 : waitMs;
     },
+    /** Returns the number of jobs that run here. */
+    running: () => underWay.size,
     /** Resolves when the jobs that run here have ended. */
     idle: (): Promise<unknown> => Promise.all(underWay),
   };

@@ -3,11 +3,12 @@ import { createTransport } from 'nodemailer';
 import type { Pool } from 'pg';
 import { Type } from 'typebox';
 import { DAILY_BUDGETS, type Plan } from './actor.ts';
-import { always, every, type Task, whenDue } from './background.ts';
+import { every, type Task } from './background.ts';
 import type { Config } from './config.ts';
-import { as, columns, type Db, exec, maybeOne, one, type RowOf, sql } from './db/query.ts';
+import { type Db, exec, one, sql } from './db/query.ts';
 import { AppError } from './errors.ts';
 import { newId } from './ids.ts';
+import { type Handler, job, type Runnable } from './jobs.ts';
 import type { Log } from './log.ts';
 import { open, type SecretKey, seal } from './secrets.ts';
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from './time.ts';
@@ -51,14 +52,19 @@ async function queueMail(tx: Db, secretKey: SecretKey, { kind, accountId, expire
   const usedUp = await takeBudget(tx, secretKey, { kind, accountId, to: mail.to });
   if (usedUp !== null) return usedUp;
   const id = newId();
-  const sealed = seal(secretKey, JSON.stringify(mail), contextOf(id));
-  await insertMail(tx, { id, accountId, sealed, expiresAt, urgent: isUrgent(kind) });
+  const sealed = seal(secretKey, JSON.stringify(mail), contextOf(id)).toString('base64');
+  const queue = isUrgent(kind) ? urgentMail : queuedMail;
+  await queue.add(tx, { accountId, key: null, payload: { id, sealed, expiresAt: expiresAt.toISOString() } });
   return null;
 }
 
+/** A mail that waits for the mail server. */
+export type QueuedMail = { readonly id: string; readonly sealed: string; readonly expiresAt: string };
+
 /** Opens a queued mail. */
-export function openMail(secretKey: SecretKey, { id, sealed }: { readonly id: string; readonly sealed: Buffer }): Mail {
-  const { to, subject, text }: Mail = JSON.parse(open(secretKey, sealed, contextOf(id)).toString());
+export function openMail(secretKey: SecretKey, { id, sealed }: Pick<QueuedMail, 'id' | 'sealed'>): Mail {
+  const opened = open(secretKey, Buffer.from(sealed, 'base64'), contextOf(id));
+  const { to, subject, text }: Mail = JSON.parse(opened.toString());
   return { to, subject, text };
 }
 
@@ -188,85 +194,44 @@ function failureOf(error: unknown): MailFailure {
   return { code: Number.isNaN(status) ? code : `${code} ${status}`, final };
 }
 
-type Deps = {
-  readonly config: Pick<Config, 'mail'>;
-  readonly pool: Pool;
-  readonly secretKey: SecretKey;
-  readonly log: Log;
-};
+type MailDeps = { readonly mailer: Mailer; readonly secretKey: SecretKey; readonly log: Log };
+type Deps = Omit<MailDeps, 'mailer'> & { readonly config: Pick<Config, 'mail'>; readonly pool: Pool };
 
-/** Lease of a mail, longer than its steps may take: after a crash another worker sends it again. */
-const LEASE_MS = 2 * MINUTE_MS;
+/** Forgets the budgets of mails that nobody has used for a day. */
+export const mailTasks = ({ pool }: Pick<Deps, 'pool'>): Task[] => [
+  { name: 'unused mail budgets', work: every(HOUR_MS, () => deleteUnusedBudgets(pool)) },
+];
+
 const FIRST_RETRY_MS = 5 * SECOND_MS;
 const MAX_RETRY_MS = 10 * MINUTE_MS;
-/** Connections to the mail server at a time. Servers of providers commonly allow ten. */
-const CONNECTIONS = 4;
 
 /**
- * Hands queued mails to the mail server, several at a time, each until it is taken, permanently rejected, or useless
- * because its link has ended. Pausable: a copy of the database must not send the mails of the original. Without
- * SMTP_URL there is only the deletion.
+ * Mails are handed to the mail server until they are taken, permanently rejected, or useless because their link has
+ * ended. Pausable: a copy of the database must not send the mails of the original.
  */
-export function mailTasks({ config, ...deps }: Deps): Task[] {
-  const deleteOld = async (): Promise<void> => {
-    await deleteExpiredMails(deps.pool);
-    await deleteUnusedBudgets(deps.pool);
-  };
-  const old: Task = { name: 'expired mails', work: every(HOUR_MS, deleteOld) };
-  if (config.mail === undefined) return [old];
-  const mailer = createMailer(config.mail);
-  const work = whenDue(
-    () => sendNextMail(deps, mailer),
-    () => findNextMailMs(deps.pool),
-    30 * SECOND_MS,
+const sendMail: Handler<QueuedMail, MailDeps> = async ({ mailer, secretKey, log }, { accountId, payload, tries }) => {
+  if (Date.parse(payload.expiresAt) <= Date.now()) return undefined;
+  const failure = await mailer.send(payload.id, openMail(secretKey, payload));
+  if (failure === null) return undefined;
+  const inMs = failure.final ? undefined : Math.min(MAX_RETRY_MS, FIRST_RETRY_MS * 2 ** (tries - 1));
+  log.warn(
+    { accountId, attempt: tries, code: failure.code, retryInMs: inMs },
+    'a mail was not taken by the mail server',
   );
-  const sending = Array.from(
-    { length: CONNECTIONS },
-    (_, n): Task => ({ name: `mails ${n + 1}`, pausable: true, work, wakeOn: { [MAIL_CHANNEL]: always } }),
-  );
-  return [...sending, old];
-}
-
-/** Sends the mail whose turn is next. Returns the number found. */
-async function sendNextMail({ pool, secretKey, log }: Omit<Deps, 'config'>, mailer: Mailer): Promise<number> {
-  const due = await claimDueMail(pool, { leaseMs: LEASE_MS });
-  if (!due) return 0;
-  const { id, accountId, attempts: attempt } = due;
-  const failure = await mailer.send(id, openMail(secretKey, due));
-  if (failure === null || failure.final) await deleteMail(pool, { id });
-  if (failure === null) return 1;
-  const retryInMs = failure.final ? undefined : Math.min(MAX_RETRY_MS, FIRST_RETRY_MS * 2 ** (attempt - 1));
-  if (retryInMs !== undefined) await updateDueMail(pool, { id, delayMs: retryInMs });
-  log.warn({ accountId, attempt, code: failure.code, retryInMs }, 'a mail was not taken by the mail server');
-  return 1;
-}
-
-/** The NOTIFY channel on which workers listen; a new mail wakes them when its transaction commits. */
-const MAIL_CHANNEL = 'heliograph_mail';
-
-type MailRow = {
-  readonly id: string;
-  readonly accountId: number;
-  readonly sealed: Buffer;
-  readonly expiresAt: Date;
-  /** True if it goes before all that are not. */
-  readonly urgent: boolean;
+  return inMs === undefined ? undefined : { kind: 'retry', inMs };
 };
 
-/** Distance between the turns of an account: behind a burst of its mails, those of others wait for one in this time. */
-const TURN = sql`interval '10 minutes'`;
+/** Mails about the recipient's own sign-in, which wait for no others. Servers of providers commonly allow ten at a time. */
+const urgentMail = job('mail.urgent', { concurrency: 2, pausable: true }, sendMail);
+const queuedMail = job('mail', { concurrency: 4, pausable: true }, sendMail);
 
-/** Inserts a mail that is due immediately, with its turn after those of the account that wait. */
-const insertMail = (db: Db, mail: MailRow): Promise<number> =>
-  exec(
-    db,
-    sql`WITH mail AS (
-          INSERT INTO outgoing_mail (id, account_id, sealed, expires_at, urgent, turn_at)
-          SELECT ${mail.id}, ${mail.accountId}, ${mail.sealed}, ${mail.expiresAt}, ${mail.urgent},
-                 greatest(now(), max(m.turn_at) + ${TURN})
-          FROM outgoing_mail m WHERE m.account_id = ${mail.accountId} AND m.urgent = ${mail.urgent})
-        SELECT pg_notify(${MAIL_CHANNEL}, '')`,
-  );
+/** The jobs that send mails. Without SMTP_URL nothing is sent, and mails wait until their links have ended. */
+export function mailJobs({ config, ...deps }: Deps): Runnable[] {
+  const mailer = config.mail
+    ? createMailer(config.mail)
+    : { send: async () => ({ code: 'no SMTP_URL', final: false }) };
+  return [urgentMail.using({ ...deps, mailer }), queuedMail.using({ ...deps, mailer })];
+}
 
 /** Finds the plan of an account. */
 const findPlan = async (db: Db, { accountId }: { accountId: number }): Promise<Plan> =>
@@ -286,44 +251,6 @@ export const deleteUnusedBudgets = (db: Db): Promise<number> =>
 export const countDropped = async (db: Db): Promise<number> =>
   (await one<{ dropped: number }>(db, sql`SELECT coalesce(sum(dropped), 0)::bigint AS dropped FROM mail_budget`))
     .dropped;
-
-const DUE = columns({
-  id: as<string>('id'),
-  accountId: as<number>('account_id'),
-  sealed: as<Buffer>('sealed'),
-  attempts: as<number>('attempts'),
-});
-type DueMail = RowOf<typeof DUE>;
-
-/** Claims the due mail whose turn is next; for `leaseMs` no other worker gets it. */
-export const claimDueMail = (db: Db, { leaseMs }: { leaseMs: number }): Promise<DueMail | undefined> =>
-  maybeOne(
-    db,
-    sql`UPDATE outgoing_mail SET attempts = attempts + 1, due_at = now() + make_interval(secs => ${leaseMs / 1000})
-        WHERE id = (SELECT id FROM outgoing_mail WHERE due_at <= now() AND expires_at > now()
-                    ORDER BY urgent DESC, turn_at LIMIT 1 FOR UPDATE SKIP LOCKED)
-        RETURNING ${DUE}`,
-  );
-
-/** Returns the wait until the next mail is due in ms, possibly negative; null if none waits. */
-async function findNextMailMs(db: Db): Promise<number | null> {
-  const { ms } = await one<{ ms: number | null }>(
-    db,
-    sql`SELECT (extract(epoch FROM min(due_at) - now()) * 1000)::float8 AS ms FROM outgoing_mail WHERE expires_at > now()`,
-  );
-  return ms;
-}
-
-/** Postpones a mail that could not be handed over. */
-const updateDueMail = (db: Db, { id, delayMs }: { id: string; delayMs: number }): Promise<number> =>
-  exec(db, sql`UPDATE outgoing_mail SET due_at = now() + make_interval(secs => ${delayMs / 1000}) WHERE id = ${id}`);
-
-const deleteMail = (db: Db, { id }: { id: string }): Promise<number> =>
-  exec(db, sql`DELETE FROM outgoing_mail WHERE id = ${id}`);
-
-/** Deletes mails whose link has ended, of all accounts. */
-export const deleteExpiredMails = (db: Db): Promise<number> =>
-  exec(db, sql`DELETE FROM outgoing_mail WHERE expires_at <= now()`);
 
 /** The languages of mails: those of the console. */
 export const LANGUAGES = ['en', 'it', 'es', 'de'] as const;

@@ -8,7 +8,7 @@ import { exec, many, one, sql } from '../core/db/query.ts';
 import { transaction } from '../core/db/transaction.ts';
 import { newId } from '../core/ids.ts';
 import { silentLog } from '../core/log.ts';
-import { openMail } from '../core/mail.ts';
+import { openMail, type QueuedMail } from '../core/mail.ts';
 import type { PostRequest, PostResult } from '../core/outbound-post.ts';
 import { createSecretKey } from '../core/secrets.ts';
 import { createWaker } from '../dispatch/pump.ts';
@@ -43,7 +43,7 @@ beforeEach(() =>
   reset(
     pool,
     sql`TRUNCATE keyword_rule, job, keyword_count, inbound_seen, inbound_message, message, message_state,
-                 dispatch_chunk, outgoing_mail, mail_budget, opt_out RESTART IDENTITY CASCADE`,
+                 dispatch_chunk, mail_budget, opt_out RESTART IDENTITY CASCADE`,
   ),
 );
 
@@ -176,8 +176,8 @@ test('a copy is mailed', async () => {
   await rule('order', { forwardTo: 'orders@example.com' });
   await arrive('Order 2 pizzas');
   await carryOut(deps());
-  const row = await one<{ id: string; sealed: Buffer }>(pool, sql`SELECT id, sealed FROM outgoing_mail`);
-  expect(openMail(secretKey, row)).toEqual({
+  const row = await one<{ payload: QueuedMail }>(pool, sql`SELECT payload FROM job`);
+  expect(openMail(secretKey, row.payload)).toEqual({
     to: 'orders@example.com',
     subject: `SMS from ${PERSON} to ${NUMBER}`,
     text: 'Order 2 pizzas',
@@ -190,9 +190,8 @@ test('copies by mail beyond the budget are dropped, the rule says so, and the me
   for (let n = 0; n < 5; n++) await arrive(`Order ${n}`);
   await carryOut(deps());
   await pool.query(`UPDATE account SET plan = 'production' WHERE id = ${accountId}`);
-  expect(await many(pool, sql`SELECT FROM outgoing_mail`)).toHaveLength(3);
+  expect(await many(pool, sql`SELECT FROM job WHERE kind = 'mail'`)).toHaveLength(3);
   expect(await many(pool, sql`SELECT FROM inbound_message`)).toHaveLength(5);
-  expect(await waiting()).toBe(0);
   expect(await db.listRulesOf(pool, { accountIds: [accountId] })).toMatchObject([
     { fault: 'too many emails to this address: the copy was dropped' },
   ]);

@@ -46,7 +46,7 @@ beforeEach(async () => {
   await reset(
     pool,
     sql`TRUNCATE alert, alert_rule, alert_target, alert_notice, connection, route, worker_process, dispatch_chunk,
-          connection_quality, webhook_endpoint, audit_entry, outgoing_mail, mail_budget CASCADE`,
+          connection_quality, webhook_endpoint, audit_entry, job, mail_budget CASCADE`,
   );
   mails.mails.length = 0;
   mails.answer = 'take';
@@ -313,7 +313,7 @@ test('administrators of an account get mails about their own account only', asyn
   expect(await waiting()).toEqual(['fired']);
   await deliver();
   expect(await waiting()).toEqual([]);
-  expect(await many(pool, sql`SELECT account_id AS "accountId" FROM outgoing_mail`)).toEqual([{ accountId: 71 }]);
+  expect(await many(pool, sql`SELECT account_id AS "accountId" FROM job`)).toEqual([{ accountId: 71 }]);
 });
 
 test('rules decide which conditions are alerts, from where on, and are recorded', async () => {

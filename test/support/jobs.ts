@@ -18,8 +18,12 @@ export async function runJobs(pool: Pool, ...kinds: readonly Runnable[]): Promis
   await session.query('SELECT pg_advisory_lock($1)', [owner]);
   try {
     const runner = createJobRunner({ pool, owner, jobs, paused: () => false, log: silentLog });
-    while ((await runner.work()) === 0) await runner.idle();
-    return tries;
+    for (;;) {
+      const busy = runner.running() > 0;
+      const waitMs = await runner.work();
+      if (waitMs > 0 && !busy && runner.running() === 0) return tries;
+      if (waitMs > 0) await runner.ended.wait(100);
+    }
   } finally {
     session.release(true);
   }
