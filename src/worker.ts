@@ -8,7 +8,7 @@ import { traceDispatch, traceReceipts } from './base.ts';
 import { wakeCampaignsUsing } from './campaigns/lifecycle.ts';
 import { campaignTasks } from './campaigns/runner.ts';
 import { cellTasks } from './cells/pass-on.ts';
-import { importTasks } from './contacts/import.ts';
+import { contactImport, importTasks } from './contacts/import.ts';
 import { createSignal, type LastRun, type Loop, startLoop, type Task } from './core/background.ts';
 import type { Config } from './core/config.ts';
 import { partitionTasks } from './core/db/partitions.ts';
@@ -226,6 +226,7 @@ const listJobs = (parts: WorkerDeps & KeywordDeps): Runnable[] => [
   fileRemoval.using(parts),
   inboxMedia.using(parts),
   ...mailJobs(parts),
+  contactImport.using(parts),
   ...(parts.config.mail === undefined ? [] : [resetRequest.using(parts)]),
 ];
 

@@ -748,20 +748,6 @@ CREATE POLICY tenant ON contact_import_chunk AS PERMISSIVE FOR ALL TO public USI
 
 COMMENT ON TABLE contact_import_chunk IS 'facts';
 
-CREATE TABLE contact_import_job (
-  import_id bigint NOT NULL,
-  account_id bigint NOT NULL,
-  due_at timestamp with time zone DEFAULT now() NOT NULL,
-  failures smallint DEFAULT 0 NOT NULL,
-  CONSTRAINT contact_import_job_pkey PRIMARY KEY (import_id)
-);
-
-ALTER TABLE contact_import_job ENABLE ROW LEVEL SECURITY;
-
-CREATE POLICY tenant ON contact_import_job AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
-
-COMMENT ON TABLE contact_import_job IS 'queue';
-
 CREATE TABLE contact_import_reject (
   account_id bigint NOT NULL,
   import_id bigint NOT NULL,
@@ -3228,7 +3214,7 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON
   api_key, api_key_value, bulk_request, campaign, campaign_batch, campaign_draft, campaign_hop, campaign_job,
   campaign_lane, campaign_minute, campaign_outcome, campaign_policy, campaign_recipient, campaign_run,
   canned_answer, client_message_id, contact, contact_activity, contact_book, contact_import, contact_import_chunk,
-  contact_import_job, contact_import_reject, contact_list, contact_list_member, contact_upload,
+  contact_import_reject, contact_list, contact_list_member, contact_upload,
   contact_upload_part, conversation, conversation_label, credit_balance, credit_frozen, custom_field,
   dispatch_chunk, export, export_job, idempotency_key, inbound_message, inbound_number, inbox,
   inbox_agent, inbox_count, inbox_event, inbox_label, inbox_message, inbox_note,

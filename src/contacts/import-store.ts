@@ -229,48 +229,6 @@ export const deleteNextChunk = (db: Db, { accountId, importId }: OfImport): Prom
 export const deleteChunks = (db: Db, { accountId, importId }: OfImport): Promise<number> =>
   exec(db, sql`DELETE FROM contact_import_chunk WHERE account_id = ${accountId} AND import_id = ${importId}`);
 
-export const insertJob = (db: Db, { accountId, importId }: OfImport): Promise<number> =>
-  exec(db, sql`INSERT INTO contact_import_job (import_id, account_id) VALUES (${importId}, ${accountId})`);
-
-const JOB = columns({
-  accountId: as<number>('account_id'),
-  importId: as<number>('import_id'),
-  /** Number of consecutive failures of its next chunk. */
-  failures: as<number>('failures'),
-});
-
-/** An import that workers have to process. */
-export type Job = Readonly<RowOf<typeof JOB>>;
-
-/** Claims the job of any account that has waited longest and that no other worker has, until the transaction ends. */
-export const claimJob = (db: Db): Promise<Job | undefined> =>
-  maybeOne(
-    db,
-    sql`SELECT ${JOB} FROM contact_import_job
-        WHERE due_at <= now() ORDER BY due_at LIMIT 1 FOR UPDATE SKIP LOCKED`,
-  );
-
-/** Sets when a job is due again (0: after all others that are due), and the number of its consecutive failures. */
-export const updateJobDue = (
-  db: Db,
-  { importId, failures, delayMs }: { importId: number; failures: number; delayMs: number },
-): Promise<number> =>
-  exec(
-    db,
-    sql`UPDATE contact_import_job
-        SET failures = ${failures}, due_at = clock_timestamp() + ${delayMs} * interval '1 millisecond'
-        WHERE import_id = ${importId}`,
-  );
-
-export const deleteJob = (db: Db, { importId }: { importId: number }): Promise<number> =>
-  exec(db, sql`DELETE FROM contact_import_job WHERE import_id = ${importId}`);
-
-/** The NOTIFY channel that wakes workers when an import is waiting. */
-export const IMPORTS_CHANNEL = 'heliograph_imports';
-
-/** Notifies the workers that an import is waiting; the notification is delivered when the transaction commits. */
-export const notifyImports = (db: Db): Promise<number> => exec(db, sql`SELECT pg_notify(${IMPORTS_CHANNEL}, '')`);
-
 const UPLOAD = columns({
   accountId: as<number>('account_id'),
   id: as<number>('id'),

@@ -1,14 +1,15 @@
 import type { FileHandle } from 'node:fs/promises';
 import type { Pool, PoolClient } from 'pg';
 import { type Author, recordAudit } from '../accounts/audit.ts';
-import { always, every, type Task, untilIdle } from '../core/background.ts';
+import { every, type Task } from '../core/background.ts';
 import { CHANNELS } from '../core/channels.ts';
 import type { Config } from '../core/config.ts';
 import type { Db } from '../core/db/query.ts';
 import { transaction } from '../core/db/transaction.ts';
 import { AppError, type FieldError, invalidFields } from '../core/errors.ts';
+import { type Job, job } from '../core/jobs.ts';
 import type { Log } from '../core/log.ts';
-import { HOUR_MS, SECOND_MS } from '../core/time.ts';
+import { HOUR_MS } from '../core/time.ts';
 import { type OptOut, optOut } from '../messages/consent.ts';
 import { type Upserted, type UpsertRow, upsertContacts } from './contacts.ts';
 import { createField, type FieldRow, type FieldValue, listFields } from './fields.ts';
@@ -18,7 +19,7 @@ import type { Settings } from './import-columns.ts';
 import { type CheckedRow, type GoodRow, type RowFault, truncateCells, unpackRows } from './import-rows.ts';
 import { KEPT_HOURS } from './import-schema.ts';
 import * as db from './import-store.ts';
-import { deleteOldImports, deleteOldUploads, IMPORTS_CHANNEL } from './import-store.ts';
+import { deleteOldImports, deleteOldUploads } from './import-store.ts';
 import type { ChunkPlace, Converted } from './import-thread.ts';
 import { claimBook, findBook, limitsOf } from './limits.ts';
 import { addImportedContacts } from './list-members.ts';
@@ -133,8 +134,7 @@ async function enqueue(
   const { accountId, id: importId } = row;
   for (const [n, place] of places.entries())
     await db.insertChunk(tx, { accountId, importId, n, rows: await readChunk(file, place) });
-  await db.insertJob(tx, { accountId, importId });
-  await db.notifyImports(tx);
+  await addJob(tx, row);
   return row;
 }
 
@@ -145,62 +145,64 @@ async function readChunk(file: FileHandle, { offset, bytes }: ChunkPlace): Promi
   return octets;
 }
 
-/** Consecutive failures after which an import is abandoned; the waits between them add up to a minute. */
-const MAX_FAILURES = 6;
-const RETRY_MS = 2000;
+/** Tries after which an import is abandoned. */
+const MAX_TRIES = 7;
 
 const REST_NOT_IMPORTED = 'rows that were imported before stay, the rest was not imported';
 
-/**
- * Imports one chunk of the import that has waited longest. Rows and progress are one transaction: whatever is killed,
- * no row is imported twice and none is skipped. The claim is a lock of the transaction, so the import of a worker that
- * died is immediately free. Returns true if there was a chunk.
- */
-export async function importNextChunk(pool: Pool, log: Log): Promise<boolean> {
-  let claimed: db.Job | undefined;
-  try {
-    return await transaction(pool, async (tx) => {
-      claimed = await db.claimJob(tx);
-      if (claimed) await importChunk(tx, claimed);
-      return claimed !== undefined;
-    });
-  } catch (err) {
-    if (!claimed) throw err;
-    await handleFailure(pool, log, claimed, err);
-    return true;
-  }
-}
+type Deps = { readonly pool: Pool; readonly log: Log };
+type ImportJob = Job<{ readonly importId: number }>;
 
-async function importChunk(tx: PoolClient, { accountId, importId }: db.Job): Promise<void> {
-  const current = await db.findImport(tx, { accountId, id: importId });
-  const chunk = await db.deleteNextChunk(tx, { accountId, importId });
-  if (!current || !chunk) return endImport(tx, { accountId, importId }, null);
+/**
+ * Imports that are too large for a request: each job is one chunk, so that imports take turns. Rows, progress and the
+ * job for the next chunk are one transaction: whatever is killed, no row is imported twice and none is skipped.
+ */
+export const contactImport = job<ImportJob['payload'], Deps>(
+  'contact.import',
+  { concurrency: 1 },
+  async (deps, one) => {
+    try {
+      await transaction(deps.pool, (tx) => importChunk(tx, one));
+    } catch (err) {
+      await handleFailure(deps, one, err);
+    }
+  },
+);
+
+/** Adds the job for the next chunk of an import. */
+const addJob = (tx: Db, { accountId, id: importId }: Pick<db.ImportRow, 'accountId' | 'id'>): Promise<void> =>
+  contactImport.add(tx, { accountId, key: String(importId), payload: { importId } });
+
+async function importChunk(tx: PoolClient, one: ImportJob): Promise<void> {
+  const { accountId, payload } = one;
+  const current = await db.findImport(tx, { accountId, id: payload.importId });
+  const chunk = await db.deleteNextChunk(tx, { accountId, ...payload });
+  if (!current || !chunk) return endImport(tx, one, null);
+  if (!(await one.end(tx))) throw new Error('another worker has this import');
   await importRows(tx, current, unpackRows(chunk.rows));
-  await db.updateJobDue(tx, { importId, failures: 0, delayMs: 0 });
+  await addJob(tx, current);
 }
 
 async function endImport(
   tx: PoolClient,
-  job: Pick<db.Job, 'accountId' | 'importId'>,
+  { accountId, payload, end }: ImportJob,
   failure: string | null,
 ): Promise<void> {
-  await db.deleteChunks(tx, job);
-  await db.deleteJob(tx, job);
-  await db.moveToEnded(tx, { accountId: job.accountId, id: job.importId, failure });
+  if (!(await end(tx))) return;
+  await db.deleteChunks(tx, { accountId, ...payload });
+  await db.moveToEnded(tx, { accountId, id: payload.importId, failure });
 }
 
 /**
  * Ends the import if the error has a message for people. Any other error is retried, and the import is abandoned after
  * some time.
  */
-async function handleFailure(pool: Pool, log: Log, job: db.Job, err: unknown): Promise<void> {
-  if (err instanceof AppError)
-    return transaction(pool, (tx) => endImport(tx, job, `${err.message}: ${REST_NOT_IMPORTED}`));
-  log.error({ err, state: `import ${job.importId}` }, 'a chunk of an import failed');
-  const failures = job.failures + 1;
-  if (failures > MAX_FAILURES)
-    return transaction(pool, (tx) => endImport(tx, job, `Internal error: ${REST_NOT_IMPORTED}`));
-  await db.updateJobDue(pool, { importId: job.importId, failures, delayMs: RETRY_MS * failures });
+async function handleFailure({ pool, log }: Deps, one: ImportJob, err: unknown): Promise<void> {
+  if (!(err instanceof AppError) && one.tries < MAX_TRIES) throw err;
+  if (!(err instanceof AppError))
+    log.error({ err, state: `import ${one.payload.importId}` }, 'an import was abandoned');
+  const cause = err instanceof AppError ? err.message : 'Internal error';
+  await transaction(pool, (tx) => endImport(tx, one, `${cause}: ${REST_NOT_IMPORTED}`));
 }
 
 /** Number of rejected rows that are stored to be shown. */
@@ -343,19 +345,8 @@ async function storeRejects(tx: Db, current: db.ImportRow, rejects: readonly db.
   if (rows.length > 0) await db.insertRejects(tx, { accountId, importId, rows });
 }
 
-type ImportTaskDeps = {
-  readonly pool: Pool;
-  readonly config: Pick<Config, 'retentionDays'>;
-  readonly log: Log;
-};
-
-/** Imports files of contacts. Woken by new imports; the wait is for those that failed or were left by a dead worker. */
-export const importTasks = ({ pool, config, log }: ImportTaskDeps): Task[] => [
-  {
-    name: 'imports',
-    work: untilIdle(() => importNextChunk(pool, log), 10 * SECOND_MS),
-    wakeOn: { [IMPORTS_CHANNEL]: always },
-  },
+/** Deletes old imports and uploads: they contain personal data. */
+export const importTasks = ({ pool, config }: { pool: Pool; config: Pick<Config, 'retentionDays'> }): Task[] => [
   { name: 'old imports', work: every(HOUR_MS, () => deleteOldImports(pool, { days: config.retentionDays })) },
   { name: 'old contact uploads', work: every(HOUR_MS, () => deleteOldUploads(pool, { hours: KEPT_HOURS })) },
 ];

@@ -7,6 +7,7 @@ import {
   OPERATOR_PATH,
   operatorNameOf,
 } from '../accounts/operator-fields.ts';
+import { contactImport } from '../contacts/import.ts';
 import { as, columns, type Db, many, one, type RowOf, type Sql, sql, timeOf } from '../core/db/query.ts';
 import { type App, offsetOf, PageOf, PageQuery, type PlatformDeps, pageFields, pageOf } from '../core/http/app.ts';
 import { requireOperator } from '../core/http/auth.ts';
@@ -268,7 +269,8 @@ async function listBacklogs(db: Db): Promise<Backlog[]> {
         FROM receipt_batch
         UNION ALL SELECT 'unmatched receipts', count(*), ${since(sql`min(received_at)`)} FROM receipt_unmatched
         UNION ALL SELECT 'campaigns', count(*), ${since(sql`min(due_at)`)} FROM campaign_job WHERE due_at <= now()
-        UNION ALL SELECT 'imports', count(*), ${since(sql`min(due_at)`)} FROM contact_import_job WHERE due_at <= now()
+        UNION ALL SELECT 'imports', count(*), ${since(sql`min(run_at)`)} FROM job
+          WHERE kind = ${contactImport.kind} AND run_at <= now()
         UNION ALL SELECT 'exports', count(*), ${since(sql`min(due_at)`)} FROM export_job WHERE due_at <= now()
         UNION ALL SELECT 'fallbacks', count(*), ${since(sql`min(due_at)`)} FROM message_fallback WHERE due_at <= now()
         UNION ALL SELECT 'webhook retries', count(*), ${since(sql`min(due_at)`)} FROM webhook_retry WHERE due_at <= now()`,
