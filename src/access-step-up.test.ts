@@ -127,7 +127,7 @@ test('an export of all contacts needs a step-up, also when it is repeated, and o
 
   await exec(pool, sql`UPDATE user_session SET proven_at = now()`);
   const { exportId } = await all();
-  await exec(pool, sql`DELETE FROM export_job`);
+  await exec(pool, sql`DELETE FROM job`);
   await exec(pool, sql`UPDATE export SET status = 'FAILED'`);
   await elevenMinutesPass();
   const repeat = async (id: string) => (await ask('POST', `${PG}/exports/${id}`)).status;

@@ -25,7 +25,7 @@ import { type Clock, DAY_MS, SECOND_MS } from './core/time.ts';
 import type { Tracing } from './core/tracing.ts';
 import type { Settle } from './dispatch/commit.ts';
 import { dispatchTasks, type PumpDeps, startPump, WAKE_CHANNEL, type Waker } from './dispatch/pump.ts';
-import { exportTasks } from './exports/make.ts';
+import { exportJob, exportTasks } from './exports/make.ts';
 import { inboxMedia, receiveIntoInbox } from './inbox/receive.ts';
 import { threadAnswers } from './inbox/reply.ts';
 import { autoAnswer } from './inbox/rules.ts';
@@ -227,6 +227,7 @@ const listJobs = (parts: WorkerDeps & KeywordDeps): Runnable[] => [
   inboxMedia.using(parts),
   ...mailJobs(parts),
   contactImport.using(parts),
+  exportJob.using(parts),
   ...(parts.config.mail === undefined ? [] : [resetRequest.using(parts)]),
 ];
 

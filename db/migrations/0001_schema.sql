@@ -1032,21 +1032,6 @@ CREATE POLICY tenant ON export AS PERMISSIVE FOR ALL TO public USING ((account_i
 
 COMMENT ON TABLE export IS 'facts';
 
-CREATE TABLE export_job (
-  export_id uuid NOT NULL,
-  account_id bigint NOT NULL,
-  owner bigint,
-  due_at timestamp with time zone DEFAULT now() NOT NULL,
-  failures smallint DEFAULT 0 NOT NULL,
-  CONSTRAINT export_job_pkey PRIMARY KEY (export_id)
-);
-
-ALTER TABLE export_job ENABLE ROW LEVEL SECURITY;
-
-CREATE POLICY tenant ON export_job AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
-
-COMMENT ON TABLE export_job IS 'queue';
-
 CREATE TABLE fence (
   one boolean DEFAULT true NOT NULL,
   state text DEFAULT 'new'::text NOT NULL,
@@ -3216,7 +3201,7 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON
   canned_answer, client_message_id, contact, contact_activity, contact_book, contact_import, contact_import_chunk,
   contact_import_reject, contact_list, contact_list_member, contact_upload,
   contact_upload_part, conversation, conversation_label, credit_balance, credit_frozen, custom_field,
-  dispatch_chunk, export, export_job, idempotency_key, inbound_message, inbound_number, inbox,
+  dispatch_chunk, export, idempotency_key, inbound_message, inbound_number, inbox,
   inbox_agent, inbox_count, inbox_event, inbox_label, inbox_message, inbox_note,
   inbox_settings, inbox_watch, invitation, job, keyword_count, keyword_rule, lost_chunk, margin_day,
   media, message, message_deadline, message_event, message_fallback, message_part, message_state, nameless_submit,

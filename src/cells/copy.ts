@@ -147,7 +147,6 @@ const VALUES: Readonly<Record<string, Sql>> = {
   'account.cell': NOTHING,
   'account.moves': raw('moves + 1'),
   'user_session.acting_account_id': NOTHING,
-  'export_job.owner': NOTHING,
   'job.owner': NOTHING,
   'smpp_outbox.owner': NOTHING,
 };

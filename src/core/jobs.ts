@@ -15,6 +15,8 @@ export type Job<P> = {
   readonly payload: P;
   /** Number of this try, from 1 on. */
   readonly tries: number;
+  /** Aborted when the worker stops: the job is then free for another one, and this try does not count. */
+  readonly signal: AbortSignal;
   /**
    * Ends the job in the transaction of its work, so that both happen once. Returns false if the job was replaced or
    * belongs to another worker by now: then the transaction must write nothing.
@@ -114,6 +116,7 @@ export function createJobRunner({ pool, owner, jobs, paused, log }: RunnerDeps) 
   const lanes = new Map<string, Lane>(jobs.map((one) => [one.kind, { ...one, running: new Map(), served: new Set() }]));
   const underWay = new Set<Promise<void>>();
   const ended = createSignal();
+  const stopping = new AbortController();
   let releasedAt = Number.NEGATIVE_INFINITY;
 
   const roomOf = ({ options, running }: Lane): number =>
@@ -127,11 +130,13 @@ export function createJobRunner({ pool, owner, jobs, paused, log }: RunnerDeps) 
     const outcome =
       tries > most
         ? undefined
-        : await lane.run({ ...claimed, end }).catch((err: unknown) => {
+        : await lane.run({ ...claimed, signal: stopping.signal, end }).catch((err: unknown) => {
+            if (stopping.signal.aborted) return { kind: 'again' as const, inMs: 0, payload: claimed.payload };
             log.error({ err, task: lane.kind, accountId, attempt: tries }, 'a job failed');
             return { kind: 'retry' as const, inMs: Math.min(MAX_RETRY_MS, FIRST_RETRY_MS * 2 ** (tries - 1)) };
           });
-    if (outcome?.kind === 'again') await updateJob(pool, { id, owner, ...outcome, tries: 0 });
+    if (outcome?.kind === 'again')
+      await updateJob(pool, { id, owner, ...outcome, tries: stopping.signal.aborted ? tries - 1 : 0 });
     else if (outcome && tries < most) await updateJob(pool, { ...claimed, owner, inMs: outcome.inMs });
     else await deleteJob(pool, { id, owner });
   }
@@ -193,6 +198,11 @@ export function createJobRunner({ pool, owner, jobs, paused, log }: RunnerDeps) 
     running: () => underWay.size,
     /** Resolves when the jobs that run here have ended. */
     idle: (): Promise<unknown> => Promise.all(underWay),
+    /** Aborts the jobs that run here, and resolves when they have ended. */
+    async stop(): Promise<void> {
+      stopping.abort();
+      await Promise.all(underWay);
+    },
   };
 }
 
@@ -208,7 +218,7 @@ function noteTurn(served: Set<number>, accountId: number): void {
 
 /** Runs jobs, and deletes those that are too late to help. */
 export function jobTasks(deps: RunnerDeps): Task[] {
-  const { work, ended, idle } = createJobRunner(deps);
+  const { work, ended, stop } = createJobRunner(deps);
   const deleteOld = async (): Promise<void> => {
     for (const { kind, options } of deps.jobs)
       if (options.maxAgeMs !== undefined)
@@ -220,7 +230,7 @@ export function jobTasks(deps: RunnerDeps): Task[] {
       work,
       wakeOn: { [JOBS_CHANNEL]: always },
       signal: ended,
-      close: async () => void (await idle()),
+      close: stop,
     },
     { name: 'old jobs', work: every(10 * MINUTE_MS, deleteOld) },
   ];

@@ -2,125 +2,144 @@ import { randomUUID } from 'node:crypto';
 import { addAbortSignal, type Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Pool } from 'pg';
-import { always, createSignal, every, type Task, untilIdle } from '../core/background.ts';
+import { type Author, recordAudit } from '../accounts/audit.ts';
+import { assertStepUp, type Prover } from '../accounts/session-routes.ts';
+import { every, type Task, untilIdle } from '../core/background.ts';
 import type { Config } from '../core/config.ts';
 import { splitHosts } from '../core/db/database-url.ts';
+import type { Db } from '../core/db/query.ts';
 import { openSnapshot, type Snapshot, transaction } from '../core/db/transaction.ts';
+import { AppError } from '../core/errors.ts';
+import { type Job, job } from '../core/jobs.ts';
 import type { Log } from '../core/log.ts';
 import { cancelRemovals, insertRemovals, openTemporaryFile, type Storage } from '../core/storage.ts';
 import { HOUR_MS, MINUTE_MS } from '../core/time.ts';
-import { contentTypeOf, sheetNameOf } from './routes.ts';
 import { type Column, countRows, planRows } from './rows.ts';
 import * as db from './store.ts';
-import { deleteOldExports, EXPORTS_CHANNEL, type ExportRow, expireExports, findExport } from './store.ts';
-import { createWorkbookFile, readContent, writeRows } from './write.ts';
+import { deleteOldExports, type ExportRow, findExport } from './store.ts';
+import { contentTypeOf, createWorkbookFile, readContent, sheetNameOf, writeRows } from './write.ts';
 
-type Exporter = {
-  /**
-   * Starts waiting exports while there is capacity, and returns the ms until it must run again: soon while there are
-   * jobs, since one may become due or its worker may die. One caller at a time.
-   */
-  work(): Promise<number>;
-  /** Aborts the exports in progress; other workers make them from the beginning. */
-  stop(): Promise<void>;
-};
+/** Per account. More would wait for hours. */
+const MAX_WAITING = 1000;
+const EXPORTS_PER_RUN = 100;
 
 /**
- * Each export takes a database session and, for a workbook, a thread. One account never has more than one at a time.
+ * Requests an export, which a worker then makes. Call it in a transaction. Errors: 403 for all contacts without a
+ * step-up, 429 while too many wait.
  */
-const MAX_CONCURRENCY = 2;
-/** The waits between the attempts, each twice the last, add up to 4 minutes. Then the export fails. */
-const MAX_RETRIES = 7;
-const RETRY_MS = 2000;
-const BUSY_MS = 1000;
-const IDLE_MS = 10_000;
-/** Number of accounts that are remembered, to give others their turn first. */
-const MAX_SERVED = 1000;
-
-type Deps = MakeDeps & {
-  /** Called when an export has ended, so that there is capacity for another. */
-  readonly onEnd: () => void;
-};
+export async function requestExport(
+  tx: Db,
+  actor: Author & Prover,
+  input: db.ExportRequest & { readonly format: db.ExportFormat },
+): Promise<ExportRow> {
+  const { accountId } = actor;
+  if (isOfAllContacts(input)) assertStepUp(actor);
+  await checkWaiting(tx, accountId);
+  const row = await db.insertExport(tx, { ...input, accountId });
+  await addJob(tx, row);
+  const detail = { type: row.type, format: row.format };
+  await recordAudit(tx, actor, { action: 'export.create', subject: subjectOf(row), detail });
+  return row;
+}
 
 /**
- * Creates the part of a worker that makes exports. Any number of workers may run it. A job names the advisory lock of
- * its worker, so the exports of a dead worker are free immediately.
+ * Requests an expired or failed export again, with the same filters. Links to its earlier file stay invalid. Call it in
+ * a transaction. Errors: 404; 403 for all contacts without a step-up; 400 while the export is in progress or its file
+ * is available; 429 while too many wait.
  */
-export function createExporter(deps: Deps): Exporter {
-  const { pool, owner, onEnd } = deps;
-  const abort = new AbortController();
-  const runningByAccount = new Map<number, Promise<void>>();
-  const served = new Set<number>();
+export async function repeatExport(tx: Db, actor: Author & Prover, id: string): Promise<ExportRow> {
+  const { accountId } = actor;
+  const found = await db.findExport(tx, { accountId, id });
+  if (!found) throw new AppError('not_found');
+  if (isOfAllContacts(found)) assertStepUp(actor);
+  await checkWaiting(tx, accountId);
+  const row = await db.moveToPending(tx, { accountId, id });
+  if (!row) throw new AppError('invalid', { message: whyNotRepeatable(found) });
+  if (found.fileKey !== null) await insertRemovals(tx, { accountId, keys: [found.fileKey], afterSeconds: 0 });
+  await addJob(tx, row);
+  await recordAudit(tx, actor, { action: 'export.repeat', subject: subjectOf(row) });
+  return row;
+}
 
-  async function run(job: db.ClaimedJob): Promise<void> {
+const isOfAllContacts = ({ type, filters }: db.ExportRequest): boolean =>
+  type === 'CONTACTS' && Object.keys(filters).length === 0;
+
+const whyNotRepeatable = ({ status }: ExportRow): string =>
+  status === 'PENDING' ? 'The export is in progress' : 'The file of the export is still available';
+
+/**
+ * Deletes an export with its links, stops its making, and queues its file for deletion. Call it in a transaction.
+ * Errors: 404.
+ */
+export async function removeExport(tx: Db, actor: Author, id: string): Promise<void> {
+  const { accountId } = actor;
+  const gone = await db.deleteExport(tx, { accountId, id });
+  if (!gone) throw new AppError('not_found');
+  if (gone.fileKey !== null) await insertRemovals(tx, { accountId, keys: [gone.fileKey], afterSeconds: 0 });
+  await recordAudit(tx, actor, { action: 'export.delete', subject: subjectOf({ id }) });
+}
+
+/**
+ * Expires up to 100 exports of any account whose time is over, and queues their files for deletion. Returns their
+ * number.
+ */
+export const expireExports = (pool: Pool): Promise<number> =>
+  transaction(pool, async (tx) => {
+    const expired = await db.moveToExpired(tx, { limit: EXPORTS_PER_RUN });
+    for (const { accountId, fileKey } of expired)
+      await insertRemovals(tx, { accountId, keys: [fileKey], afterSeconds: 0 });
+    return expired.length;
+  });
+
+const subjectOf = ({ id }: { readonly id: string }): string => `export:${id}`;
+
+async function checkWaiting(tx: Db, accountId: number): Promise<void> {
+  if ((await db.countPending(tx, { accountId })) < MAX_WAITING) return;
+  const message = `${MAX_WAITING} exports of this account are already waiting`;
+  throw new AppError('rate_limited', { message, retryAfterSeconds: 60 });
+}
+
+/** The waits between the tries, each twice the last, add up to 4 minutes. Then the export fails. */
+const MAX_TRIES = 8;
+
+type ExportJob = Job<{ readonly exportId: string }>;
+
+/**
+ * Exports that workers make, each under its own key from the beginning. Each takes a database session and, for a
+ * workbook, a thread.
+ */
+export const exportJob = job<ExportJob['payload'], MakeDeps>(
+  'export',
+  { concurrency: 2, perAccount: 1 },
+  async (deps, one) => {
     try {
-      await makeExport(deps, job, abort.signal);
+      await makeExport(deps, one);
     } catch (err) {
-      await (abort.signal.aborted ? db.updateJob(pool, { ...job, owner, delayMs: 0 }) : handleFailure(deps, job, err));
+      if (one.signal.aborted || one.tries < MAX_TRIES) throw err;
+      await failExport(deps, one, err);
     }
-  }
+  },
+);
 
-  function start(job: db.ClaimedJob): void {
-    const { accountId, exportId } = job;
-    noteTurn(served, accountId);
-    const work = run(job)
-      // The database is unavailable. The job still belongs to this worker, which claims it again.
-      .catch((err: unknown) =>
-        deps.log.error({ err, state: `export ${exportId}` }, 'an export could not be returned to the queue'),
-      )
-      .finally(() => {
-        runningByAccount.delete(accountId);
-        onEnd();
-      });
-    runningByAccount.set(accountId, work);
-  }
+const addJob = (tx: Db, { accountId, id }: Pick<ExportRow, 'accountId' | 'id'>): Promise<void> =>
+  exportJob.add(tx, { accountId, key: id, payload: { exportId: id } });
 
-  return {
-    async work() {
-      while (runningByAccount.size < MAX_CONCURRENCY && !abort.signal.aborted) {
-        const busyAccounts = [...runningByAccount.keys()];
-        const job = await db.claimJob(pool, { owner, busyAccounts, servedAccounts: [...served] });
-        if (!job) break;
-        start(job);
-      }
-      return (await db.hasJobs(pool)) ? BUSY_MS : IDLE_MS;
-    },
-    async stop() {
-      abort.abort();
-      await Promise.all(runningByAccount.values());
-    },
-  };
-}
-
-/** Moves the account to the end of those that have had a turn. */
-function noteTurn(served: Set<number>, accountId: number): void {
-  served.delete(accountId);
-  served.add(accountId);
-  const [oldest] = served;
-  if (served.size > MAX_SERVED && oldest !== undefined) served.delete(oldest);
-}
-
-/** Schedules another attempt, or marks the export as failed after the last one. */
-async function handleFailure({ pool, owner, log }: MakeDeps, job: db.ClaimedJob, err: unknown): Promise<void> {
-  const { accountId, exportId } = job;
-  log.error({ err, state: `export ${exportId}` }, 'an export failed');
-  const failures = job.failures + 1;
-  if (failures <= MAX_RETRIES) {
-    await db.updateJob(pool, { exportId, owner, failures, delayMs: RETRY_MS * 2 ** job.failures });
-    return;
-  }
+async function failExport(
+  { pool, log }: MakeDeps,
+  { accountId, payload, end }: ExportJob,
+  err: unknown,
+): Promise<void> {
+  log.error({ err, state: `export ${payload.exportId}` }, 'an export failed for good');
+  const failure = 'Internal error: the file could not be created';
   await transaction(pool, async (tx) => {
-    if ((await db.deleteOwnJob(tx, { exportId, owner })) === 0) return;
-    await db.moveToFailed(tx, { accountId, id: exportId, failure: 'Internal error: the file could not be created' });
+    if (await end(tx)) await db.moveToFailed(tx, { accountId, id: payload.exportId, failure });
   });
 }
 
-type MakeDeps = SourceDeps & {
+type MakeDeps = Omit<SourceDeps, 'standbysUrl'> & {
   readonly pool: Pool;
   readonly storage: Pick<Storage, 'put'>;
-  readonly dataDir: string;
-  /** This worker's advisory lock key. */
-  readonly owner: number;
+  readonly config: Pick<Config, 'dataDir' | 'databaseUrlRead'>;
 };
 
 /** Hours for which a file is available. */
@@ -138,25 +157,22 @@ const PROGRESS_MS = 1000;
  * as PostgreSQL delivers them. Only then are they compressed or turned into a workbook, and uploaded to the store,
  * which may be slow.
  */
-async function makeExport(deps: MakeDeps, job: db.ClaimedJob, signal: AbortSignal): Promise<void> {
-  const { pool, dataDir, owner } = deps;
-  const { accountId, exportId } = job;
-  const row = await db.findExport(pool, { accountId, id: exportId });
-  if (row?.status !== 'PENDING') return void (await db.deleteOwnJob(pool, { exportId, owner }));
-  await using file = await openTemporaryFile(dataDir);
-  const { rows, columns } = await copyRows(deps, row, { file, failures: job.failures }, signal);
-  const name = sheetNameOf(row.type);
-  await using sheet = row.format === 'xlsx' ? await createWorkbookFile(file, { dataDir, name, columns }, signal) : null;
-  await storeFile(deps, row, { rows, content: addAbortSignal(signal, readContent(sheet ?? file, row.format)) });
+async function makeExport(deps: MakeDeps, one: ExportJob): Promise<void> {
+  const { pool, config } = deps;
+  const { accountId, payload, signal } = one;
+  const row = await db.findExport(pool, { accountId, id: payload.exportId });
+  if (row?.status !== 'PENDING') return;
+  await using file = await openTemporaryFile(config.dataDir);
+  const { rows, columns } = await copyRows(deps, row, { file, failures: one.tries - 1 }, signal);
+  const table = { dataDir: config.dataDir, name: sheetNameOf(row.type), columns };
+  await using sheet = row.format === 'xlsx' ? await createWorkbookFile(file, table, signal) : null;
+  const content = addAbortSignal(signal, readContent(sheet ?? file, row.format));
+  await storeFile(deps, row, { rows, content, end: one.end });
 }
 
-type Content = { readonly rows: number; readonly content: Readable };
+type Content = Pick<ExportJob, 'end'> & { readonly rows: number; readonly content: Readable };
 
-async function storeFile(
-  { pool, storage, owner }: MakeDeps,
-  row: db.ExportRow,
-  { rows, content }: Content,
-): Promise<void> {
+async function storeFile({ pool, storage }: MakeDeps, row: ExportRow, { rows, content, end }: Content): Promise<void> {
   const { accountId, id } = row;
   const fileKey = `exports/${accountId}/${randomUUID()}`;
   const files = { accountId, keys: [fileKey] };
@@ -164,8 +180,7 @@ async function storeFile(
   const sizeBytes = await storage.put(fileKey, content, { contentType: contentTypeOf(row.format) });
   await transaction(pool, async (tx) => {
     const written = { accountId, id, fileKey, rows, sizeBytes, hours: AVAILABLE_HOURS };
-    const isOurs = (await db.deleteOwnJob(tx, { exportId: id, owner })) === 1;
-    if (isOurs && (await db.moveToCompleted(tx, written)) === 1) return cancelRemovals(tx, files);
+    if ((await end(tx)) && (await db.moveToCompleted(tx, written)) === 1) return cancelRemovals(tx, files);
     // The export was deleted, or another worker has taken it over.
     await insertRemovals(tx, { ...files, afterSeconds: 0 });
   });
@@ -177,12 +192,12 @@ type CopiedRows = { readonly rows: number; readonly columns: readonly Column[] }
 
 async function copyRows(
   deps: MakeDeps,
-  row: db.ExportRow,
+  row: ExportRow,
   { file, failures }: Attempt,
   signal: AbortSignal,
 ): Promise<CopiedRows> {
   const { accountId, format } = row;
-  const snapshot = await openSource(deps, row, failures);
+  const snapshot = await openSource({ ...deps, standbysUrl: deps.config.databaseUrlRead }, row, failures);
   try {
     const rows = await planRows(snapshot.db, accountId, row, new Date());
     const progress = createProgressCounter(deps, row, await countRows(snapshot.db, rows));
@@ -194,7 +209,7 @@ async function copyRows(
 }
 
 /** Counts the rows of an export and stores the count at most once a second. A failure to store it does no harm. */
-function createProgressCounter({ pool, log }: MakeDeps, { accountId, id }: db.ExportRow, expectedRows: number) {
+function createProgressCounter({ pool, log }: MakeDeps, { accountId, id }: ExportRow, expectedRows: number) {
   let rows = 0;
   let storedAt = performance.now();
   return {
@@ -257,29 +272,8 @@ async function openStandby(url: string, { accountId, id, version }: ExportRow): 
   }
 }
 
-type ExportTaskDeps = Omit<MakeDeps, 'dataDir' | 'standbysUrl'> & {
-  readonly config: Pick<Config, 'dataDir' | 'retentionDays' | 'databaseUrlRead'>;
-};
-
-/** The tasks that make the files of exports, delete expired files, and delete old exports. */
-export function exportTasks({ config, ...deps }: ExportTaskDeps): Task[] {
-  const { pool } = deps;
-  const ended = createSignal();
-  const exporter = createExporter({
-    ...deps,
-    dataDir: config.dataDir,
-    standbysUrl: config.databaseUrlRead,
-    onEnd: ended.raise,
-  });
-  return [
-    {
-      name: 'exports',
-      work: exporter.work,
-      wakeOn: { [EXPORTS_CHANNEL]: always },
-      signal: ended,
-      close: exporter.stop,
-    },
-    { name: 'expired exports', work: untilIdle(() => expireExports(pool), MINUTE_MS) },
-    { name: 'old exports', work: every(HOUR_MS, () => deleteOldExports(pool, { days: config.retentionDays })) },
-  ];
-}
+/** The tasks that delete expired files and old exports. */
+export const exportTasks = ({ pool, config }: { pool: Pool; config: Pick<Config, 'retentionDays'> }): Task[] => [
+  { name: 'expired exports', work: untilIdle(() => expireExports(pool), MINUTE_MS) },
+  { name: 'old exports', work: every(HOUR_MS, () => deleteOldExports(pool, { days: config.retentionDays })) },
+];

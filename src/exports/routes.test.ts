@@ -286,8 +286,8 @@ test('an account cannot have more than a thousand waiting exports', async () => 
   const { accountId } = stranger;
   await exec(
     program.pool,
-    sql`INSERT INTO export_job (export_id, account_id, due_at)
-        SELECT uuidv7(), ${accountId}, now() + interval '1 day' FROM generate_series(1, 1000)`,
+    sql`INSERT INTO export (account_id, type, format, status, filters)
+        SELECT ${accountId}, 'HISTORY', 'csv', 'PENDING', '{}' FROM generate_series(1, 1000)`,
   );
   const answer = await stranger.client.request('POST', HISTORY, { body: span });
   expect(answer).toMatchObject({ status: 429, body: { retryAfter: 60 } });

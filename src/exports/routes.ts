@@ -15,6 +15,7 @@ import { isUserId, MAX_USER_ID_LENGTH, toE164 } from '../core/phone.ts';
 import { channelName, id, instant, orNull } from '../core/schema.ts';
 import { instantField } from '../core/time.ts';
 import { readTimes } from '../stats/history.ts';
+import { removeExport, repeatExport, requestExport } from './make.ts';
 import {
   CONTENT_SCOPES,
   countExports,
@@ -26,10 +27,8 @@ import {
   type ExportType,
   findExport,
   listExports,
-  removeExport,
-  repeatExport,
-  requestExport,
 } from './store.ts';
+import { contentTypeOf } from './write.ts';
 
 const PG = '/api/partner-gateway/v1';
 const PATH = `${PG}/exports`;
@@ -440,23 +439,6 @@ const FILE_NAMES: Readonly<Record<ExportType, string>> = {
   DELIVERY_REPORTS: 'delivery-reports',
 };
 
-/** Excel reserves the name History. */
-const SHEET_NAMES: Readonly<Record<ExportType, string>> = {
-  HISTORY: 'Messages',
-  CONTACTS: 'Contacts',
-  DELIVERY_REPORTS: 'Delivery reports',
-};
-
-const CONTENT_TYPES: Readonly<Record<ExportFormat, string>> = {
-  csv: 'text/csv; charset=utf-8; header=present',
-  'csv.gz': 'application/gzip',
-  xlsx: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
-};
-
-export const sheetNameOf = (type: ExportType): string => SHEET_NAMES[type];
-
 type Kind = { readonly id: string; readonly type: ExportType; readonly format: ExportFormat };
 
 const fileNameOf = ({ id, type, format }: Kind): string => `${FILE_NAMES[type]}-${id}.${format}`;
-
-export const contentTypeOf = (format: ExportFormat): string => CONTENT_TYPES[format];

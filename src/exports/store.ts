@@ -1,107 +1,7 @@
-import type { Pool } from 'pg';
-import { type Author, recordAudit } from '../accounts/audit.ts';
-import { assertStepUp, type Prover } from '../accounts/session-routes.ts';
 import type { Scope } from '../core/actor.ts';
 import type { Channel } from '../core/channels.ts';
-import {
-  as,
-  type Columns,
-  columns,
-  type Db,
-  exec,
-  many,
-  maybeOne,
-  one,
-  plainArray,
-  type RowOf,
-  sql,
-} from '../core/db/query.ts';
-import { transaction } from '../core/db/transaction.ts';
-import { isOwnerAlive } from '../core/db/worker-session.ts';
-import { AppError } from '../core/errors.ts';
+import { as, type Columns, columns, type Db, exec, many, maybeOne, one, type RowOf, sql } from '../core/db/query.ts';
 import type { StatusName } from '../core/message-state.ts';
-import { insertRemovals } from '../core/storage.ts';
-
-/** Per account. More would wait for hours. */
-const MAX_WAITING = 1000;
-const EXPORTS_PER_RUN = 100;
-
-/**
- * Requests an export, which a worker then makes. Call it in a transaction. Errors: 403 for all contacts without a
- * step-up, 429 while too many wait.
- */
-export async function requestExport(
-  tx: Db,
-  actor: Author & Prover,
-  input: ExportRequest & { readonly format: ExportFormat },
-): Promise<ExportRow> {
-  const { accountId } = actor;
-  if (isOfAllContacts(input)) assertStepUp(actor);
-  await checkWaiting(tx, accountId);
-  const row = await insertExport(tx, { ...input, accountId });
-  await insertJob(tx, { accountId, exportId: row.id });
-  const detail = { type: row.type, format: row.format };
-  await recordAudit(tx, actor, { action: 'export.create', subject: subjectOf(row), detail });
-  return row;
-}
-
-/**
- * Requests an expired or failed export again, with the same filters. Links to its earlier file stay invalid. Call it in
- * a transaction. Errors: 404; 403 for all contacts without a step-up; 400 while the export is in progress or its file
- * is available; 429 while too many wait.
- */
-export async function repeatExport(tx: Db, actor: Author & Prover, id: string): Promise<ExportRow> {
-  const { accountId } = actor;
-  const found = await findExport(tx, { accountId, id });
-  if (!found) throw new AppError('not_found');
-  if (isOfAllContacts(found)) assertStepUp(actor);
-  await checkWaiting(tx, accountId);
-  const row = await moveToPending(tx, { accountId, id });
-  if (!row) throw new AppError('invalid', { message: whyNotRepeatable(found) });
-  if (found.fileKey !== null) await insertRemovals(tx, { accountId, keys: [found.fileKey], afterSeconds: 0 });
-  await insertJob(tx, { accountId, exportId: id });
-  await recordAudit(tx, actor, { action: 'export.repeat', subject: subjectOf(row) });
-  return row;
-}
-
-const isOfAllContacts = ({ type, filters }: ExportRequest): boolean =>
-  type === 'CONTACTS' && Object.keys(filters).length === 0;
-
-const whyNotRepeatable = ({ status }: ExportRow): string =>
-  status === 'PENDING' ? 'The export is in progress' : 'The file of the export is still available';
-
-/**
- * Deletes an export with its links, stops its making, and queues its file for deletion. Call it in a transaction.
- * Errors: 404.
- */
-export async function removeExport(tx: Db, actor: Author, id: string): Promise<void> {
-  const { accountId } = actor;
-  await deleteJob(tx, { accountId, exportId: id });
-  const gone = await deleteExport(tx, { accountId, id });
-  if (!gone) throw new AppError('not_found');
-  if (gone.fileKey !== null) await insertRemovals(tx, { accountId, keys: [gone.fileKey], afterSeconds: 0 });
-  await recordAudit(tx, actor, { action: 'export.delete', subject: subjectOf({ id }) });
-}
-
-/**
- * Expires up to 100 exports of any account whose time is over, and queues their files for deletion. Returns their
- * number.
- */
-export const expireExports = (pool: Pool): Promise<number> =>
-  transaction(pool, async (tx) => {
-    const expired = await moveToExpired(tx, { limit: EXPORTS_PER_RUN });
-    for (const { accountId, fileKey } of expired)
-      await insertRemovals(tx, { accountId, keys: [fileKey], afterSeconds: 0 });
-    return expired.length;
-  });
-
-const subjectOf = ({ id }: { readonly id: string }): string => `export:${id}`;
-
-async function checkWaiting(tx: Db, accountId: number): Promise<void> {
-  if ((await countJobs(tx, { accountId })) < MAX_WAITING) return;
-  const message = `${MAX_WAITING} exports of this account are already waiting`;
-  throw new AppError('rate_limited', { message, retryAfterSeconds: 60 });
-}
 
 export const EXPORT_TYPES = ['HISTORY', 'CONTACTS', 'DELIVERY_REPORTS'] as const;
 export type ExportType = (typeof EXPORT_TYPES)[number];
@@ -175,7 +75,6 @@ export type ExportRow = ExportRequest & RowOf<typeof STATE>;
 
 type Of = { readonly accountId: number };
 type One = Of & { readonly id: string };
-type Job = Of & { readonly exportId: string };
 
 export const insertExport = (
   db: Db,
@@ -217,21 +116,16 @@ export async function countExports(db: Db, { accountId }: Of): Promise<number> {
 }
 
 /** Counts the exports of an account that wait or are in progress. */
-async function countJobs(db: Db, { accountId }: Of): Promise<number> {
-  const query = sql`SELECT count(*) AS total FROM export_job WHERE account_id = ${accountId}`;
+export async function countPending(db: Db, { accountId }: Of): Promise<number> {
+  const query = sql`SELECT count(*) AS total FROM export WHERE account_id = ${accountId} AND status = 'PENDING'`;
   return (await one<{ total: number }>(db, query)).total;
-}
-
-/** Returns true if any account has an export that waits or is in progress. */
-export async function hasJobs(db: Db): Promise<boolean> {
-  return (await one<{ some: boolean }>(db, sql`SELECT EXISTS (SELECT FROM export_job) AS some`)).some;
 }
 
 /**
  * Moves an expired or failed export back to PENDING. Returns undefined when it is pending or its file is still
  * available.
  */
-const moveToPending = (db: Db, { accountId, id }: One): Promise<ExportRow | undefined> =>
+export const moveToPending = (db: Db, { accountId, id }: One): Promise<ExportRow | undefined> =>
   maybeOne(
     db,
     sql`UPDATE export SET status = 'PENDING', version = version + 1, rows = 0, expected_rows = NULL, size_bytes = NULL,
@@ -277,10 +171,10 @@ const EXPIRED_EXPORT = columns({
   accountId: as<number>('e.account_id'),
   fileKey: as<string>('due.file_key'),
 });
-export type ExpiredExport = RowOf<typeof EXPIRED_EXPORT>;
+type ExpiredExport = RowOf<typeof EXPIRED_EXPORT>;
 
 /** Moves up to `limit` exports of any account, whose time is over, to EXPIRED. Returns the keys of their files. */
-const moveToExpired = (db: Db, { limit }: { limit: number }): Promise<ExpiredExport[]> =>
+export const moveToExpired = (db: Db, { limit }: { limit: number }): Promise<ExpiredExport[]> =>
   many(
     db,
     sql`WITH due AS (
@@ -292,7 +186,7 @@ const moveToExpired = (db: Db, { limit }: { limit: number }): Promise<ExpiredExp
   );
 
 /** Deletes an export and returns the key of its file. Returns undefined when there is no such export. */
-const deleteExport = (db: Db, { accountId, id }: One): Promise<{ fileKey: string | null } | undefined> =>
+export const deleteExport = (db: Db, { accountId, id }: One): Promise<{ fileKey: string | null } | undefined> =>
   maybeOne(db, sql`DELETE FROM export WHERE account_id = ${accountId} AND id = ${id} RETURNING file_key AS "fileKey"`);
 
 /**
@@ -304,66 +198,3 @@ export const deleteOldExports = (db: Db, { days }: { days: number }): Promise<nu
     db,
     sql`DELETE FROM export WHERE status IN ('EXPIRED', 'FAILED') AND completed_at < now() - make_interval(days => ${days})`,
   );
-
-/** The NOTIFY channel on which workers listen; a new job wakes them when its transaction commits. */
-export const EXPORTS_CHANNEL = 'heliograph_exports';
-
-/** Puts an export into the queue of the workers, and wakes them at commit. */
-export const insertJob = (db: Db, { accountId, exportId }: Job): Promise<number> =>
-  exec(
-    db,
-    sql`WITH job AS (INSERT INTO export_job (export_id, account_id) VALUES (${exportId}, ${accountId}) RETURNING export_id)
-        SELECT pg_notify(${EXPORTS_CHANNEL}, '') FROM job`,
-  );
-
-const CLAIMED_JOB = columns({
-  accountId: as<number>('account_id'),
-  exportId: as<string>('export_id'),
-  /** Number of consecutive failed attempts. */
-  failures: as<number>('failures'),
-});
-export type ClaimedJob = RowOf<typeof CLAIMED_JOB>;
-
-export type Claimant = {
-  readonly owner: number;
-  readonly busyAccounts: readonly number[];
-  /** The accounts that have had a turn, the last one at the end. */
-  readonly servedAccounts: readonly number[];
-};
-
-/**
- * Claims an export of an account that is not busy: one without a worker, one of a dead worker, or one that this worker
- * left behind when its database was unavailable. An export in progress here would be claimed again for that last
- * reason, so its account must be among the busy ones. Accounts take turns; of one account, the export that has waited
- * longest is first.
- */
-export const claimJob = (db: Db, { owner, busyAccounts, servedAccounts }: Claimant): Promise<ClaimedJob | undefined> =>
-  maybeOne(
-    db,
-    sql`UPDATE export_job SET owner = ${owner} WHERE export_id = (
-          SELECT j.export_id FROM export_job j
-          WHERE j.due_at <= now() AND j.account_id <> ALL(${plainArray(busyAccounts)}::bigint[])
-            AND (j.owner IS NULL OR j.owner = ${owner} OR NOT ${isOwnerAlive(sql`j.owner`)})
-          ORDER BY coalesce(array_position(${plainArray(servedAccounts)}::bigint[], j.account_id), 0), j.due_at
-          LIMIT 1 FOR UPDATE SKIP LOCKED)
-        RETURNING ${CLAIMED_JOB}`,
-  );
-
-/** Returns a job to the queue, due after `delayMs`. Only its owner can. */
-export const updateJob = (
-  db: Db,
-  { exportId, owner, failures, delayMs }: Pick<Job, 'exportId'> & { owner: number; failures: number; delayMs: number },
-): Promise<number> =>
-  exec(
-    db,
-    sql`UPDATE export_job SET owner = NULL, failures = ${failures}, due_at = now() + ${delayMs} * interval '1 millisecond'
-        WHERE export_id = ${exportId} AND owner = ${owner}`,
-  );
-
-/** Deletes a job that its owner has finished. Returns 0 when another worker took it over or the export was deleted. */
-export const deleteOwnJob = (db: Db, { exportId, owner }: Pick<Job, 'exportId'> & { owner: number }): Promise<number> =>
-  exec(db, sql`DELETE FROM export_job WHERE export_id = ${exportId} AND owner = ${owner}`);
-
-/** Deletes the job of an export, so that no worker makes it. */
-const deleteJob = (db: Db, { accountId, exportId }: Job): Promise<number> =>
-  exec(db, sql`DELETE FROM export_job WHERE account_id = ${accountId} AND export_id = ${exportId}`);

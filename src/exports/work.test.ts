@@ -9,11 +9,11 @@ import { newMessage } from '../../test/support/queue.ts';
 import { temporaryFolder } from '../../test/support/temporary-folder.ts';
 import { until } from '../../test/support/until.ts';
 import { runJobs } from '../../test/support/jobs.ts';
-import { createSignal } from '../core/background.ts';
 import { bitOf, CHANNELS } from '../core/channels.ts';
 import { exec, many, one, sql } from '../core/db/query.ts';
 import { transaction } from '../core/db/transaction.ts';
-import { openWorkerSession } from '../core/db/worker-session.ts';
+import { newOwnerKey } from '../core/db/worker-session.ts';
+import { createJobRunner } from '../core/jobs.ts';
 import { silentLog } from '../core/log.ts';
 import { STATUS, STATUS_NAMES } from '../core/message-state.ts';
 import { createLocalStorage, fileRemoval, type Storage } from '../core/storage.ts';
@@ -21,9 +21,9 @@ import { DAY_MS } from '../core/time.ts';
 import { insertMessages } from '../messages/new-messages.ts';
 import { listRecordsById, toStatusRecord } from '../messages/status.ts';
 import { createAccount } from '../operate/account-commands.ts';
-import { createExporter } from './make.ts';
+import { expireExports, exportJob } from './make.ts';
 import * as db from './store.ts';
-import { type ExportFormat, type ExportRequest, expireExports } from './store.ts';
+import type { ExportFormat, ExportRequest } from './store.ts';
 
 const database = testDatabase();
 
@@ -35,7 +35,7 @@ beforeAll(async () => {
   storage = createLocalStorage(folder);
 });
 beforeEach(async () => {
-  await exec(database.pool, sql`DELETE FROM export_job`);
+  await exec(database.pool, sql`DELETE FROM job`);
   ({ accountId } = await createAccount(database.pool, { name: 'Acme', plan: 'unlimited' }));
 });
 
@@ -48,43 +48,28 @@ const history = (filters: object = {}): ExportRequest => ({ type: 'HISTORY', fil
 const enqueue = (wanted: ExportRequest, format: ExportFormat = 'csv'): Promise<db.ExportRow> =>
   transaction(database.pool, async (tx) => {
     const row = await db.insertExport(tx, { ...wanted, accountId, format });
-    await db.insertJob(tx, { accountId, exportId: row.id });
+    await exportJob.add(tx, { accountId, key: row.id, payload: { exportId: row.id } });
     return row;
   });
 const find = (id: string) => db.findExport(database.pool, { accountId, id });
-const endOf = (id: string) =>
-  until('the end of the export', async () => {
-    const row = await find(id);
-    return row && row.status !== 'PENDING' && row;
-  });
 
-let owners = 1000;
-type More = { readonly storage?: Pick<Storage, 'put'>; readonly owner?: number; readonly onEnd?: () => void };
-function exporter(more: More = {}) {
-  const { pool, connectionString } = database;
-  return createExporter({
-    pool,
-    connectionString,
-    storage,
-    dataDir: folder,
-    owner: owners++,
-    log: silentLog,
-    onEnd: () => undefined,
-    ...more,
-  });
-}
+type Store = Pick<Storage, 'put'>;
+const kind = (store: Store = storage) => {
+  const config = { dataDir: folder, databaseUrlRead: undefined };
+  return exportJob.using({ ...database, storage: store, config, log: silentLog });
+};
+/** Lets a worker make all exports that are due. */
+const makeAll = (store?: Store): Promise<number> => runJobs(database.pool, kind(store));
 
-/** Lets one worker make an export from start to end. */
+/** Makes an export from start to end. */
 async function made(
   wanted: ExportRequest,
   format: ExportFormat = 'csv',
 ): Promise<{ row: db.ExportRow; octets: Buffer }> {
   const { id } = await enqueue(wanted, format);
-  const worker = exporter();
-  await worker.work();
-  const row = await endOf(id);
-  await worker.stop();
-  if (row.fileKey === null) throw new Error(`${row.status}: ${row.failure}`);
+  await makeAll();
+  const row = await find(id);
+  if (!row?.fileKey) throw new Error(`${row?.status}: ${row?.failure}`);
   return { row, octets: await read(row.fileKey) };
 }
 async function read(key: string): Promise<Buffer> {
@@ -265,12 +250,9 @@ test('many workers make each export once, and never two of one account at a time
       return storage.put(...args).finally(() => now--);
     },
   };
-  const worker = exporter({ storage: counted });
-  await until('all to be done', async () => {
-    expect(await worker.work()).toBeGreaterThan(0);
-    const found = await Promise.all(rows.map(({ id }) => find(id)));
-    return found.every((row) => row?.status === 'COMPLETED');
-  });
+  await makeAll(counted);
+  const found = await Promise.all(rows.map(({ id }) => find(id)));
+  expect(found.map((row) => row?.status)).toEqual(['COMPLETED', 'COMPLETED', 'COMPLETED']);
   expect(most).toBe(1);
 });
 
@@ -281,67 +263,40 @@ test('accounts take turns, however many exports one of them has requested before
     names.set(String(accountId), name);
     for (let n = 0; n < exports; n++) await enqueue(history());
   }
+  let isHeld = true;
   const stored: { name: string | undefined; release: () => void }[] = [];
   const held: Pick<Storage, 'put'> = {
     async put(key, ...args) {
       const { promise, resolve: release } = Promise.withResolvers<void>();
+      if (!isHeld) release();
       stored.push({ name: names.get(key.split('/')[1] ?? ''), release });
       await promise;
       return storage.put(key, ...args);
     },
   };
-  const ended = createSignal();
-  const worker = exporter({ storage: held, onEnd: ended.raise });
-  await worker.work();
+  const making = makeAll(held);
   await until('both places to be taken', () => stored.length === 2);
-  const [first, second] = stored;
-  first?.release();
-  await ended.wait(60_000);
-  await worker.work();
+  stored[0]?.release();
   await until('the free place to be taken', () => stored.length === 3);
   const [third, ...before] = stored.map(({ name }) => name).toReversed();
   expect([third, before.toSorted()]).toEqual(['third', ['first', 'second']]);
-  const stopped = worker.stop();
-  for (const { release } of [second, ...stored.slice(2)].filter((put) => put !== undefined)) release();
-  await stopped;
-});
-
-test('another worker restarts the export of a dead worker, but not that of a live one', async () => {
-  await store(10);
-  const { id } = await enqueue(history());
-  const { connectionString, pool } = database;
-  const living = await openWorkerSession({ connectionString, channels: [], onNotify: () => undefined, log: silentLog });
-  expect(await db.claimJob(pool, { owner: living.owner, busyAccounts: [], servedAccounts: [] })).toMatchObject({
-    exportId: id,
-  });
-  const other = exporter();
-  await other.work();
-  await other.stop();
-  expect((await find(id))?.status).toBe('PENDING');
-  await living.close();
-  const third = exporter();
-  await until('the lock to be gone', async () => {
-    await third.work();
-    return (await find(id))?.status === 'COMPLETED';
-  });
-  await third.stop();
+  isHeld = false;
+  for (const { release } of stored) release();
+  await making;
 });
 
 test('a worker that was taken for dead commits nothing, and its file is deleted', async () => {
   await store(10);
   const { id } = await enqueue(history());
   const keys: string[] = [];
-  const slow = exporter({
-    storage: {
-      async put(key, ...rest) {
-        keys.push(key);
-        await exec(database.pool, sql`UPDATE export_job SET owner = 1 WHERE export_id = ${id}`);
-        return storage.put(key, ...rest);
-      },
+  await makeAll({
+    async put(key, ...rest) {
+      keys.push(key);
+      await exec(database.pool, sql`UPDATE job SET owner = 1 WHERE key = ${id}`);
+      return storage.put(key, ...rest);
     },
   });
-  await slow.work();
-  await until('the removal of what was written', async () => (await removals(0)).length === 1);
+  expect(await removals(0)).toHaveLength(1);
   expect((await find(id))?.status).toBe('PENDING');
   await runJobs(database.pool, fileRemoval.using({ storage }));
   expect(await storage.exists(keys[0] ?? '')).toBe(false);
@@ -350,22 +305,16 @@ test('a worker that was taken for dead commits nothing, and its file is deleted'
 const removals = (afterHours: number) =>
   many<{ key: string }>(
     database.pool,
-    sql`SELECT key FROM job WHERE account_id = ${accountId} AND run_at <= now() + make_interval(hours => ${afterHours})`,
+    sql`SELECT key FROM job WHERE kind = ${fileRemoval.kind} AND account_id = ${accountId} AND run_at <= now() + make_interval(hours => ${afterHours})`,
   );
 
 test('a failed export is retried later, and fails for good after eight attempts', async () => {
   const { id } = await enqueue(history());
-  const failing = exporter({ storage: { put: () => Promise.reject(new Error('the store is away')) } });
+  const away = { put: () => Promise.reject(new Error('the store is away')) };
   for (let n = 1; n <= 8; n++) {
-    await exec(database.pool, sql`UPDATE export_job SET due_at = now() WHERE export_id = ${id}`);
-    await failing.work();
-    await until('the failure to be counted', async () => {
-      const job = await many<{ failures: number }>(
-        database.pool,
-        sql`SELECT failures FROM export_job WHERE export_id = ${id}`,
-      );
-      return job.length === 0 || job[0]?.failures === n;
-    });
+    await exec(database.pool, sql`UPDATE job SET run_at = now() WHERE key = ${id}`);
+    expect(await makeAll(away)).toBe(1);
+    expect((await find(id))?.status).toBe(n < 8 ? 'PENDING' : 'FAILED');
   }
   expect(await find(id)).toMatchObject({ status: 'FAILED', failure: 'Internal error: the file could not be created' });
   // The files of failed attempts are deleted after a day.
@@ -375,21 +324,21 @@ test('a failed export is retried later, and fails for good after eight attempts'
 test('other workers can take over the exports of a stopping worker at once', async () => {
   const { id } = await enqueue(history());
   const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
-  const worker = exporter({
-    storage: {
-      async put(_, content) {
-        begin();
-        if ('on' in content) await once(content, 'end');
-        return 0;
-      },
+  const stuck: Store = {
+    async put(_, content) {
+      begin();
+      if ('on' in content) await once(content, 'end');
+      return 0;
     },
-  });
-  await worker.work();
+  };
+  const { pool } = database;
+  const worker = { pool, owner: newOwnerKey(), jobs: [kind(stuck)], paused: () => false, log: silentLog };
+  const { work, stop } = createJobRunner(worker);
+  await work();
   await begun;
-  await worker.stop();
-  const again = exporter();
-  await again.work();
-  expect(await endOf(id)).toMatchObject({ status: 'COMPLETED', rows: 0 });
+  await stop();
+  expect(await makeAll()).toBe(1);
+  expect(await find(id)).toMatchObject({ status: 'COMPLETED', rows: 0 });
 });
 
 test('an export becomes EXPIRED when its time is over, and its file is deleted', async () => {

@@ -8,7 +8,7 @@ import type { Snapshot } from '../core/db/transaction.ts';
 import { openTemporaryFile } from '../core/storage.ts';
 import { type Column, type RowQuery, selectRows } from './rows.ts';
 import type { WorkbookInput } from './sheet-thread.ts';
-import type { ExportFormat } from './store.ts';
+import type { ExportFormat, ExportType } from './store.ts';
 
 type RowsToWrite = {
   readonly snapshot: Snapshot;
@@ -139,3 +139,20 @@ async function writeWorkbook(work: WorkbookInput, signal: AbortSignal): Promise<
     await thread.terminate();
   }
 }
+
+/** Excel reserves the name History. */
+const SHEET_NAMES: Readonly<Record<ExportType, string>> = {
+  HISTORY: 'Messages',
+  CONTACTS: 'Contacts',
+  DELIVERY_REPORTS: 'Delivery reports',
+};
+
+const CONTENT_TYPES: Readonly<Record<ExportFormat, string>> = {
+  csv: 'text/csv; charset=utf-8; header=present',
+  'csv.gz': 'application/gzip',
+  xlsx: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
+};
+
+export const sheetNameOf = (type: ExportType): string => SHEET_NAMES[type];
+
+export const contentTypeOf = (format: ExportFormat): string => CONTENT_TYPES[format];

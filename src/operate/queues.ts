@@ -15,6 +15,7 @@ import { idempotentHandler } from '../core/http/idempotency.ts';
 import { instant, orNull } from '../core/schema.ts';
 import { MISSED_AFTER } from '../dispatch/store.ts';
 import { cancelMissed, listMissed, releaseMissed } from '../messages/schedules.ts';
+import { exportJob } from '../exports/make.ts';
 import { listWorkers, type WorkerRow } from './workers.ts';
 
 const tags = ['Operator: queues'];
@@ -261,6 +262,10 @@ type Backlog = { name: string; waiting: number; oldestSeconds: number | null };
 
 const since = (at: Sql): Sql => sql`extract(epoch FROM now() - ${at})::float8`;
 
+/** The columns of a backlog of jobs. */
+const dueJobs = (kind: string): Sql =>
+  sql`count(*), ${since(sql`min(run_at)`)} FROM job WHERE kind = ${kind} AND run_at <= now()`;
+
 /** Lists the due work in the queue of each background process. */
 async function listBacklogs(db: Db): Promise<Backlog[]> {
   return many(
@@ -269,9 +274,8 @@ async function listBacklogs(db: Db): Promise<Backlog[]> {
         FROM receipt_batch
         UNION ALL SELECT 'unmatched receipts', count(*), ${since(sql`min(received_at)`)} FROM receipt_unmatched
         UNION ALL SELECT 'campaigns', count(*), ${since(sql`min(due_at)`)} FROM campaign_job WHERE due_at <= now()
-        UNION ALL SELECT 'imports', count(*), ${since(sql`min(run_at)`)} FROM job
-          WHERE kind = ${contactImport.kind} AND run_at <= now()
-        UNION ALL SELECT 'exports', count(*), ${since(sql`min(due_at)`)} FROM export_job WHERE due_at <= now()
+        UNION ALL SELECT 'imports', ${dueJobs(contactImport.kind)}
+        UNION ALL SELECT 'exports', ${dueJobs(exportJob.kind)}
         UNION ALL SELECT 'fallbacks', count(*), ${since(sql`min(due_at)`)} FROM message_fallback WHERE due_at <= now()
         UNION ALL SELECT 'webhook retries', count(*), ${since(sql`min(due_at)`)} FROM webhook_retry WHERE due_at <= now()`,
   );
