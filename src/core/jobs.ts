@@ -313,7 +313,7 @@ const claimJobs = (db: Db, claim: Claim): Promise<ClaimedJob[]> => {
           WHERE coalesce(b.jobs, 0) + w.place <= ${perAccount}
           ORDER BY place, turn, w.run_at LIMIT ${limit}),
         free AS MATERIALIZED (
-          SELECT j.id FROM job j JOIN first f ON f.id = j.id WHERE j.owner IS NULL
+          SELECT j.id FROM job j JOIN first f ON f.id = j.id WHERE j.owner IS NULL AND j.run_at <= now()
           ORDER BY f.place, f.turn, f.run_at FOR UPDATE OF j SKIP LOCKED)
         UPDATE job j SET owner = ${owner}, tries = j.tries + 1 FROM free WHERE j.id = free.id RETURNING ${JOB}`,
   );
