@@ -6,6 +6,7 @@ import type { Db } from '../core/db/query.ts';
 import { tenant, tenantTransaction, transaction } from '../core/db/transaction.ts';
 import { parsePhone } from '../core/phone.ts';
 import { createAccount, createDemoAccount, registerAccountCommands } from '../operate/account-commands.ts';
+import { NO_VALUES } from './contact-fields.ts';
 import { createContact, recordLastContacts, recordReachability, type UpsertRow, upsertContacts } from './contacts.ts';
 import { findBook, updateLimits } from './limits.ts';
 import { addToLists } from './list-members.ts';
@@ -22,14 +23,10 @@ beforeEach(async () => {
 
 const numberOf = (n: number): string => `+39333${1_000_000 + n}`;
 const rowOf = (n: number, more: Partial<UpsertRow> = {}): UpsertRow => ({
+  ...NO_VALUES,
   ...describePhone(parsePhone(numberOf(n))),
   phoneNumber: numberOf(n),
-  firstName: null,
-  lastName: null,
   givenFullName: null,
-  gender: null,
-  email: null,
-  isTest: false,
   customFields: {},
   ...more,
 });
