@@ -375,10 +375,15 @@ export const NO_VALUES = byField<OwnFields>(OWN_FIELDS, (name) => CONTACT_FIELDS
 /** The placeholders for values of the contact itself. */
 export const OWN_PLACEHOLDERS = PLACEHOLDERS.filter((name): name is OwnPlaceholder => name in NO_VALUES);
 
+const trimmed = (text: string): string => text.trim();
+const OWN = Object.entries<Own>(propertyOf('own')) as readonly [OwnField, Own][];
+
 /** Returns the own fields of a contact: those of `input`, cleaned, and the others as they are. */
-export const readOwn = (input: Partial<OwnFields>, current: OwnFields = NO_VALUES): OwnFields =>
-  byField<OwnFields>(OWN_FIELDS, (name) => {
-    const { empty, clean = (text) => text.trim() }: Own = CONTACT_FIELDS[name].own;
+export function readOwn(input: Partial<OwnFields>, current: OwnFields = NO_VALUES): OwnFields {
+  const own: Partial<Record<OwnField, unknown>> = { ...NO_VALUES };
+  for (const [name, { empty, clean = trimmed }] of OWN) {
     const value = input[name];
-    return value === undefined ? current[name] : typeof value === 'string' ? clean(value) || empty : value;
-  });
+    own[name] = value === undefined ? current[name] : typeof value === 'string' ? clean(value) || empty : value;
+  }
+  return own as OwnFields;
+}

@@ -71,15 +71,16 @@ export const LimitsOut = Type.Object({
   remaining: orNull(Type.Integer({ description: 'Null: no limit.' })),
 });
 
+/** Overwrites what responses do not have, which takes less time than copying the rest of each row. */
+const HIDDEN = { givenFullName: undefined, channels: undefined, allowedChannels: undefined };
+
 /** Converts a contact to its form in the API. */
-export const toContactOut = (
-  { givenFullName: _givenFullName, channels, allowedChannels, ...row }: ContactRow,
-  fields: readonly FieldRow[],
-): Static<typeof ContactOut> => ({
+export const toContactOut = (row: ContactRow, fields: readonly FieldRow[]): Static<typeof ContactOut> => ({
   ...row,
+  ...HIDDEN,
   fullName: row.fullName || null,
   name: displayName(row),
-  communicationSupported: toChannels(channels & allowedChannels),
+  communicationSupported: toChannels(row.channels & row.allowedChannels),
   lastContactDate: row.lastContactDate?.toISOString() ?? null,
   optedOut: CHANNELS.filter((channel) => row.optedOut.includes(channel)),
   customFields: toNamed(fields, row.customFields),
