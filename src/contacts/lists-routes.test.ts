@@ -7,6 +7,9 @@ import { many, one, sql } from '../core/db/query.ts';
 import type { NewAccount } from '../operate/account-commands.ts';
 import { updateContactCount } from './limits.ts';
 import { listRoutes } from './list-routes.ts';
+import { parsePhone } from '../core/phone.ts';
+import { describePhone } from './read.ts';
+import { NO_VALUES } from './contact-fields.ts';
 import { findList } from './lists.ts';
 import { contactRoutes } from './routes.ts';
 import { insertContacts } from './store.ts';
@@ -30,9 +33,8 @@ const versionOf = async (id: number) => (await findList(pool, { accountId: accou
 
 /** Inserts directly into the database: a request for each contact would take a minute. */
 async function manyContacts({ accountId }: NewAccount, count: number): Promise<void> {
-  const row = { firstName: null, lastName: null, givenFullName: null, gender: null, email: null, isValid: true };
-  const rest = { isTest: false, numberType: null, country: null, channels: 7, customFields: {} };
-  const rows = Array.from({ length: count }, (_, n) => ({ ...row, ...rest, phoneNumber: `+4670${1_000_000 + n}` }));
+  const row = { ...NO_VALUES, ...describePhone(parsePhone('+46701740605')), givenFullName: null, customFields: {} };
+  const rows = Array.from({ length: count }, (_, n) => ({ ...row, phoneNumber: `+4670${1_000_000 + n}` }));
   await insertContacts(pool, { accountId, rows });
   await updateContactCount(pool, { accountId, by: count });
 }
