@@ -24,7 +24,7 @@ import type { ChunkPlace, Converted } from './import-thread.ts';
 import { claimBook, findBook, limitsOf } from './limits.ts';
 import { addImportedContacts } from './list-members.ts';
 import { findList } from './lists.ts';
-import { describePhone } from './read.ts';
+import { newContact } from './read.ts';
 import { listIdsByNumber } from './store.ts';
 
 /** Maximum number of rows that are imported within the request. */
@@ -252,10 +252,10 @@ function toContact({ cells, phone }: GoodRow, columns: readonly db.ImportColumn[
   const { fullName, ...own } = values as Partial<OwnFields> & { readonly fullName?: string };
   // Names with their own columns take precedence over the parts of a whole name.
   return {
+    ...newContact(phone),
+    phoneNumber: phone.e164,
     ...readOwn({ ...(split && { firstName: split.firstName, lastName: split.lastName }), ...own }),
     givenFullName: fullName ?? split?.full ?? null,
-    ...describePhone(phone),
-    phoneNumber: phone.e164,
     customFields,
   };
 }

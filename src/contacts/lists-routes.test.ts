@@ -8,8 +8,7 @@ import type { NewAccount } from '../operate/account-commands.ts';
 import { updateContactCount } from './limits.ts';
 import { listRoutes } from './list-routes.ts';
 import { parsePhone } from '../core/phone.ts';
-import { describePhone } from './read.ts';
-import { NO_VALUES } from './contact-fields.ts';
+import { newContact } from './read.ts';
 import { findList } from './lists.ts';
 import { contactRoutes } from './routes.ts';
 import { insertContacts } from './store.ts';
@@ -33,7 +32,7 @@ const versionOf = async (id: number) => (await findList(pool, { accountId: accou
 
 /** Inserts directly into the database: a request for each contact would take a minute. */
 async function manyContacts({ accountId }: NewAccount, count: number): Promise<void> {
-  const row = { ...NO_VALUES, ...describePhone(parsePhone('+46701740605')), givenFullName: null, customFields: {} };
+  const row = newContact(parsePhone('+46701740605'));
   const rows = Array.from({ length: count }, (_, n) => ({ ...row, phoneNumber: `+4670${1_000_000 + n}` }));
   await insertContacts(pool, { accountId, rows });
   await updateContactCount(pool, { accountId, by: count });

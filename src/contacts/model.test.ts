@@ -8,12 +8,11 @@ import type { Db } from '../core/db/query.ts';
 import { tenant, tenantTransaction } from '../core/db/transaction.ts';
 import { parsePhone } from '../core/phone.ts';
 import { createAccount } from '../operate/account-commands.ts';
-import { NO_VALUES } from './contact-fields.ts';
 import { changeContact, createContact, removeContacts, upsertContacts } from './contacts.ts';
 import { findBook } from './limits.ts';
 import { addToLists, removeAssociation, removeFromLists, removeLists } from './list-members.ts';
 import { createList, listLists } from './lists.ts';
-import { describePhone, findContacts } from './read.ts';
+import { findContacts, newContact } from './read.ts';
 
 const { pool } = testDatabase();
 
@@ -85,11 +84,9 @@ const create = (n: number, name: string): Step =>
 const upsert = (from: number, name: string): Step =>
   step(`upsert(${from}, ${JSON.stringify(name)})`, async (model, { by, run }) => {
     const rows = [from, from + 1].map((n) => ({
-      ...NO_VALUES,
-      ...describePhone(parsePhone(numberOf(n))),
+      ...newContact(parsePhone(numberOf(n))),
       phoneNumber: numberOf(n),
       givenFullName: name.trim() || null,
-      customFields: {},
     }));
     for (const [i, outcome] of (await run((tx) => upsertContacts(tx, by, rows))).entries()) {
       if (outcome.kind === 'limit') throw new Error('there is no limit');

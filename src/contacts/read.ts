@@ -12,7 +12,7 @@ import {
   readNumber,
 } from '../core/phone.ts';
 import { parseInstant } from '../core/time.ts';
-import { byField, FILTERED_FIELDS, readOwn } from './contact-fields.ts';
+import { byField, FILTERED_FIELDS, NO_VALUES, readOwn } from './contact-fields.ts';
 import { type FieldRow, faultOfType, readText, readValues, type StoredValues } from './fields.ts';
 import { findBook } from './limits.ts';
 import { findList } from './lists.ts';
@@ -312,12 +312,20 @@ function readFullName(
 type NumberFields = Pick<NewContact, 'phoneNumber' | 'isValid' | 'numberType' | 'country' | 'channels'>;
 
 /** Returns the fields of a contact that follow from its number. */
-export const describePhone = (phone: PhoneDetails | null): NumberFields => ({
+const describePhone = (phone: PhoneDetails | null): NumberFields => ({
   phoneNumber: phone?.e164 ?? null,
   isValid: phone?.isValid ?? false,
   numberType: phone?.type ?? null,
   country: phone?.country ?? null,
   channels: channelsOf(phone),
+});
+
+/** Returns a contact of which only the number is known. */
+export const newContact = (phone: PhoneDetails | null): NewContact => ({
+  ...NO_VALUES,
+  ...describePhone(phone),
+  givenFullName: null,
+  customFields: {},
 });
 
 /** Returns the custom values of a contact, without those of deleted fields: they are removed at the next change. */

@@ -6,12 +6,11 @@ import type { Db } from '../core/db/query.ts';
 import { tenant, tenantTransaction, transaction } from '../core/db/transaction.ts';
 import { parsePhone } from '../core/phone.ts';
 import { createAccount, createDemoAccount, registerAccountCommands } from '../operate/account-commands.ts';
-import { NO_VALUES } from './contact-fields.ts';
 import { createContact, recordLastContacts, recordReachability, type UpsertRow, upsertContacts } from './contacts.ts';
 import { findBook, updateLimits } from './limits.ts';
 import { addToLists } from './list-members.ts';
 import { createList, listLists } from './lists.ts';
-import { describePhone, findContacts } from './read.ts';
+import { findContacts, newContact } from './read.ts';
 import { registerContactCommands } from './routes.ts';
 import { findContact } from './store.ts';
 
@@ -23,11 +22,8 @@ beforeEach(async () => {
 
 const numberOf = (n: number): string => `+39333${1_000_000 + n}`;
 const rowOf = (n: number, more: Partial<UpsertRow> = {}): UpsertRow => ({
-  ...NO_VALUES,
-  ...describePhone(parsePhone(numberOf(n))),
+  ...newContact(parsePhone(numberOf(n))),
   phoneNumber: numberOf(n),
-  givenFullName: null,
-  customFields: {},
   ...more,
 });
 const run = <T>(work: (tx: Db) => Promise<T>): Promise<T> => tenantTransaction(database.pool, { accountId }, work);

@@ -2,8 +2,7 @@ import type { Pool } from 'pg';
 import { operatorAuthor } from '../accounts/audit.ts';
 import type { InboundMedia } from '../channels/carrier.ts';
 import { type UpsertRow, upsertContacts } from '../contacts/contacts.ts';
-import { NO_VALUES } from '../contacts/contact-fields.ts';
-import { describePhone } from '../contacts/read.ts';
+import { newContact } from '../contacts/read.ts';
 import { listIdsByNumber } from '../contacts/store.ts';
 import { CHANNEL, type Channel, isRoutedBySender } from '../core/channels.ts';
 import { bigint, input, insertRows, json, uuid } from '../core/db/columns.ts';
@@ -118,9 +117,7 @@ async function createContacts(tx: Db, accountId: number, arrivals: readonly With
 
 function toContact(number: string, name: string | null): UpsertRow[] {
   const phone = parsePhone(number);
-  if (!phone) return [];
-  const givenFullName = name?.trim() || null;
-  return [{ ...NO_VALUES, ...describePhone(phone), phoneNumber: phone.e164, givenFullName, customFields: {} }];
+  return phone ? [{ ...newContact(phone), phoneNumber: phone.e164, givenFullName: name?.trim() || null }] : [];
 }
 
 const pendingMedia = ({ media }: Arrival): ThreadMedia | null =>
