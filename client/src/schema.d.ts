@@ -14130,24 +14130,24 @@ export interface operations {
                 limit?: number;
                 /** @description A part of the name, number or email address, case-insensitive. */
                 search?: string;
+                /** @description The whole number, in any usual form. */
+                phoneNumber?: string;
+                /** @description The whole address, case-insensitive. */
+                email?: string;
                 gender?: "MALE" | "FEMALE" | "OTHER";
                 isValid?: boolean;
                 isTest?: boolean;
                 /** @description Contacts that can be reached on at least one of these channels. */
                 communicationSupported?: string;
+                lastContactType?: "SMS" | "RCS" | "WHATSAPP";
+                /** @description The sending mode of the campaign. */
+                lastCampaignType?: string;
                 /** @description Contacts that have opted out of at least one of these channels. */
                 optedOut?: string;
                 /** @description Created at this time or later. ISO 8601 with an offset. */
                 createdFrom?: string;
                 /** @description Created before this time. ISO 8601 with an offset. */
                 createdTo?: string;
-                /** @description The whole number, in any usual form. */
-                phoneNumber?: string;
-                /** @description The whole address, case-insensitive. */
-                email?: string;
-                lastContactType?: "SMS" | "RCS" | "WHATSAPP";
-                /** @description The sending mode of the campaign. */
-                lastCampaignType?: string;
                 /** @description Only these contacts. Comma-separated ids. */
                 contactIds?: string;
                 /** @description Contacts in none of these lists. Comma-separated ids. */
@@ -14179,9 +14179,9 @@ export interface operations {
                             fullName: string | null;
                             /** @description For display: the full name, or else the number, or else the email address. */
                             name: string;
-                            gender: ("MALE" | "FEMALE" | "OTHER") | null;
                             phoneNumber: string | null;
                             email: string | null;
+                            gender: ("MALE" | "FEMALE" | "OTHER") | null;
                             /** @description True if the number is valid in the numbering plan of its country, and was not set to false. */
                             isValid: boolean;
                             isTest: boolean;
@@ -14233,10 +14233,10 @@ export interface operations {
                     firstName?: string | null;
                     lastName?: string | null;
                     fullName?: string | null;
-                    gender?: ("MALE" | "FEMALE" | "OTHER") | null;
+                    name?: string | null;
                     phoneNumber?: string | null;
                     email?: string | null;
-                    name?: string | null;
+                    gender?: ("MALE" | "FEMALE" | "OTHER") | null;
                     /** @description False: campaigns skip the contact. True only for a number that is valid in its country. */
                     isValid?: boolean;
                     isTest?: boolean;
@@ -14265,9 +14265,9 @@ export interface operations {
                         fullName: string | null;
                         /** @description For display: the full name, or else the number, or else the email address. */
                         name: string;
-                        gender: ("MALE" | "FEMALE" | "OTHER") | null;
                         phoneNumber: string | null;
                         email: string | null;
+                        gender: ("MALE" | "FEMALE" | "OTHER") | null;
                         /** @description True if the number is valid in the numbering plan of its country, and was not set to false. */
                         isValid: boolean;
                         isTest: boolean;
@@ -14347,24 +14347,24 @@ export interface operations {
                 limit?: number;
                 /** @description A part of the name, number or email address, case-insensitive. */
                 search?: string;
+                /** @description The whole number, in any usual form. */
+                phoneNumber?: string;
+                /** @description The whole address, case-insensitive. */
+                email?: string;
                 gender?: "MALE" | "FEMALE" | "OTHER";
                 isValid?: boolean;
                 isTest?: boolean;
                 /** @description Contacts that can be reached on at least one of these channels. */
                 communicationSupported?: string;
+                lastContactType?: "SMS" | "RCS" | "WHATSAPP";
+                /** @description The sending mode of the campaign. */
+                lastCampaignType?: string;
                 /** @description Contacts that have opted out of at least one of these channels. */
                 optedOut?: string;
                 /** @description Created at this time or later. ISO 8601 with an offset. */
                 createdFrom?: string;
                 /** @description Created before this time. ISO 8601 with an offset. */
                 createdTo?: string;
-                /** @description The whole number, in any usual form. */
-                phoneNumber?: string;
-                /** @description The whole address, case-insensitive. */
-                email?: string;
-                lastContactType?: "SMS" | "RCS" | "WHATSAPP";
-                /** @description The sending mode of the campaign. */
-                lastCampaignType?: string;
                 /** @description Only these contacts. Comma-separated ids. */
                 contactIds?: string;
                 /** @description Contacts in none of these lists. Comma-separated ids. */
@@ -14396,9 +14396,9 @@ export interface operations {
                             fullName: string | null;
                             /** @description For display: the full name, or else the number, or else the email address. */
                             name: string;
-                            gender: ("MALE" | "FEMALE" | "OTHER") | null;
                             phoneNumber: string | null;
                             email: string | null;
+                            gender: ("MALE" | "FEMALE" | "OTHER") | null;
                             /** @description True if the number is valid in the numbering plan of its country, and was not set to false. */
                             isValid: boolean;
                             isTest: boolean;
@@ -14461,9 +14461,9 @@ export interface operations {
                         fullName: string | null;
                         /** @description For display: the full name, or else the number, or else the email address. */
                         name: string;
-                        gender: ("MALE" | "FEMALE" | "OTHER") | null;
                         phoneNumber: string | null;
                         email: string | null;
+                        gender: ("MALE" | "FEMALE" | "OTHER") | null;
                         /** @description True if the number is valid in the numbering plan of its country, and was not set to false. */
                         isValid: boolean;
                         isTest: boolean;
@@ -14510,10 +14510,10 @@ export interface operations {
                     firstName?: string | null;
                     lastName?: string | null;
                     fullName?: string | null;
-                    gender?: ("MALE" | "FEMALE" | "OTHER") | null;
+                    name?: string | null;
                     phoneNumber?: string | null;
                     email?: string | null;
-                    name?: string | null;
+                    gender?: ("MALE" | "FEMALE" | "OTHER") | null;
                     /** @description False: campaigns skip the contact. True only for a number that is valid in its country. */
                     isValid?: boolean;
                     isTest?: boolean;
@@ -14542,9 +14542,9 @@ export interface operations {
                         fullName: string | null;
                         /** @description For display: the full name, or else the number, or else the email address. */
                         name: string;
-                        gender: ("MALE" | "FEMALE" | "OTHER") | null;
                         phoneNumber: string | null;
                         email: string | null;
+                        gender: ("MALE" | "FEMALE" | "OTHER") | null;
                         /** @description True if the number is valid in the numbering plan of its country, and was not set to false. */
                         isValid: boolean;
                         isTest: boolean;
@@ -26902,7 +26902,7 @@ export interface operations {
                      * @default false
                      */
                     dryRun?: boolean;
-                    /** @description JSON: maps the name of a column, or its position from 1, to the name of a field (`phoneNumber`, `firstName`, `lastName`, `fullName`, `email`, `gender`, `isTest`, `optedOut`, `customField.<name>`); null ignores the column. Columns that are not mapped are recognised by their names, and otherwise become custom fields. */
+                    /** @description JSON: maps the name of a column, or its position from 1, to the name of a field (`firstName`, `lastName`, `fullName`, `phoneNumber`, `email`, `gender`, `isTest`, `optedOut`, `customField.<name>`); null ignores the column. Columns that are not mapped are recognised by their names, and otherwise become custom fields. */
                     mapping?: string;
                 };
             };
@@ -27154,7 +27154,7 @@ export interface operations {
                      * @default 10
                      */
                     limit?: number;
-                    /** @description JSON: maps the name of a column, or its position from 1, to the name of a field (`phoneNumber`, `firstName`, `lastName`, `fullName`, `email`, `gender`, `isTest`, `optedOut`, `customField.<name>`); null ignores the column. Columns that are not mapped are recognised by their names, and otherwise become custom fields. */
+                    /** @description JSON: maps the name of a column, or its position from 1, to the name of a field (`firstName`, `lastName`, `fullName`, `phoneNumber`, `email`, `gender`, `isTest`, `optedOut`, `customField.<name>`); null ignores the column. Columns that are not mapped are recognised by their names, and otherwise become custom fields. */
                     mapping?: string;
                 };
             };

@@ -1,3 +1,4 @@
+import { columnOf, OWN_PLACEHOLDERS } from '../contacts/contact-fields.ts';
 import { bitOf, CHANNEL, type Channel, chargedUnits, isRoutedBySender, toBits } from '../core/channels.ts';
 import { bigint, boolean, rowsOf, text } from '../core/db/columns.ts';
 import {
@@ -259,7 +260,9 @@ const bit = (channel: Channel): Sql => constant(bitOf(channel));
 /** The alias or column name of a channel. */
 const of = (name: string, channel: Channel): Sql => raw(`${name}${channel.toLowerCase()}`);
 
-const CONTACT = sql`c.id AS contact_id, c.full_name, c.first_name, c.last_name, c.gender, c.email, c.custom_fields`;
+/** The columns of a contact that texts may use. */
+const CONTACT = sql`c.id AS contact_id, c.full_name, ${join(OWN_PLACEHOLDERS.map((name) => sql`c.${columnOf(name)}`))},
+           c.custom_fields`;
 
 function sourceOf(plan: Plan, range: RecipientRange | null): Sql {
   const { accountId, listIds, named } = plan;

@@ -19,7 +19,8 @@ import { chainOf, FIELDS_OF, isCombined } from './audience.ts';
 import { findPolicy, hoursFaults } from './policy.ts';
 import { type CampaignIn, type CampaignOut, type CampaignPatch, Hours, type PriceOut } from './schema.ts';
 import { CAMPAIGN, type CampaignEntry, type CampaignRow, listListVersions, type Settings } from './store.ts';
-import { leastText, parseText, STANDARD_FIELDS } from './texts.ts';
+import { PLACEHOLDERS } from '../contacts/contact-fields.ts';
+import { leastText, parseText } from './texts.ts';
 
 const toIso = (date: Date | null): string | null => date?.toISOString() ?? null;
 
@@ -251,7 +252,7 @@ export async function checkTemplates(db: Db, { accountId, settings }: Templated)
   });
   if (uses.length === 0) return [];
   const custom = await listFields(db, { accountId });
-  const fields = new Set([...STANDARD_FIELDS, ...custom.map(({ name }) => name)]);
+  const fields = new Set([...PLACEHOLDERS, ...custom.map(({ name }) => name)]);
   const faults = uses.map(async ({ channel, field, sender, templateId }) => {
     const problems = await checkTemplate(db, { accountId, channel, templateId, sender, fields });
     return problems.map((message) => ({ field, message, channel, templateId }));

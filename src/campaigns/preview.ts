@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { refuseOutsidePlan } from '../accounts/accounts.ts';
+import { byField, columnOf, OWN_PLACEHOLDERS, type OwnPlaceholder, PLACEHOLDERS } from '../contacts/contact-fields.ts';
 import { type FieldRow, listFields } from '../contacts/fields.ts';
 import { findBook } from '../contacts/limits.ts';
 import type { Actor } from '../core/actor.ts';
@@ -31,15 +32,7 @@ import { checkSettings, checkTemplates, type ReadSettings, readNewSettings } fro
 import { loadPlan, readNumbers } from './create.ts';
 import { CampaignIn } from './schema.ts';
 import { listListVersions, type Settings } from './store.ts';
-import {
-  type CustomField,
-  type Field,
-  parseText,
-  renderSql,
-  STANDARD_FIELDS,
-  type StandardField,
-  valuesSql,
-} from './texts.ts';
+import { type CustomField, type Field, parseText, renderSql, valuesSql } from './texts.ts';
 
 const { sendingMode, smsSender, smsBody, rcsAgentId, rcsTemplateId, rcsTrafficType, ...form } = CampaignIn.properties;
 const { whatsappPhoneNumberId, whatsappTemplateId, contactListIds } = form;
@@ -203,7 +196,7 @@ type PlaceholderName = {
 
 /** Returns all placeholders of an account: the standard fields of contacts, then its custom fields. */
 const placeholdersWith = (customFields: readonly FieldRow[]): PlaceholderName[] => [
-  ...STANDARD_FIELDS.map((field) => ({ name: field, custom: false, type: 'text' as const, description: '', field })),
+  ...PLACEHOLDERS.map((field) => ({ name: field, custom: false, type: 'text' as const, description: '', field })),
   ...customFields.map(({ id, name, type, description }) => ({
     name,
     custom: true,
@@ -213,20 +206,9 @@ const placeholdersWith = (customFields: readonly FieldRow[]): PlaceholderName[] 
   })),
 ];
 
-const STANDARD: Readonly<Record<StandardField, (recipient: PreviewRow) => string | null>> = {
-  fullName: ({ fullName }) => fullName,
-  firstName: ({ firstName }) => firstName,
-  lastName: ({ lastName }) => lastName,
-  name: ({ fullName, phoneNumber }) => fullName || phoneNumber,
-  gender: ({ gender }) => gender,
-  phoneNumber: ({ phoneNumber }) => phoneNumber,
-  email: ({ email }) => email,
-};
-
 /** Returns true if a recipient has a non-empty value in a field. */
 function isFilled(recipient: PreviewRow, field: NonNullable<Field>): boolean {
-  const value =
-    typeof field === 'string' ? STANDARD[field](recipient) : recipient.customFields?.[String(field.customId)];
+  const value = typeof field === 'string' ? recipient[field] : recipient.customFields?.[String(field.customId)];
   return value !== null && value !== undefined && value !== '';
 }
 
@@ -395,6 +377,7 @@ function renderStep(channel: Channel, row: PreviewRow, templates: Templates) {
 
 type Expressions = { readonly text: Sql; readonly rcsValues: Sql; readonly whatsappValues: Sql };
 
+type OwnColumns = Record<OwnPlaceholder, ReturnType<typeof as<string | null>>>;
 const previewRow = ({ text, rcsValues, whatsappValues }: Expressions) =>
   columns({
     phoneNumber: as<string | null>('r.destination'),
@@ -403,10 +386,8 @@ const previewRow = ({ text, rcsValues, whatsappValues }: Expressions) =>
     channels: as<number>('r.channels'),
     skip: as<SkipReason | null>('r.skip_reason'),
     fullName: as<string | null>('c.full_name'),
-    firstName: as<string | null>('c.first_name'),
-    lastName: as<string | null>('c.last_name'),
-    gender: as<string | null>('c.gender'),
-    email: as<string | null>('c.email'),
+    name: as<string | null>("coalesce(nullif(c.full_name, ''), r.destination)"),
+    ...byField<OwnColumns>(OWN_PLACEHOLDERS, (name) => as(sql`c.${columnOf(name)}`)),
     /** Values by the ids of the fields; null for a number that is not a contact. */
     customFields: as<Readonly<Record<string, unknown>> | null>('c.custom_fields'),
     text: as<string>(text),

@@ -1,3 +1,4 @@
+import { PLACEHOLDERS } from '../contacts/contact-fields.ts';
 import { type Static, Type } from 'typebox';
 import { shownAmount } from '../core/money.ts';
 import { id, instant, orNull } from '../core/schema.ts';
@@ -27,8 +28,8 @@ const settings = {
     Type.String({
       maxLength: 5000,
       description:
-        'Required for SMS. `{{field}}` or `{{field|default}}` is replaced by a field of the contact: fullName, firstName, ' +
-        'lastName, name, gender, phoneNumber, email or a custom field.',
+        'Required for SMS. `{{field}}` or `{{field|default}}` is replaced by a field of the contact: ' +
+        `${PLACEHOLDERS.join(', ')} or a custom field.`,
     }),
   ),
   rcsAgentId: optional(Type.String({ maxLength: 128, description: 'Required for RCS.' })),

@@ -1,13 +1,17 @@
+import {
+  byField,
+  columnOf,
+  OWN_PLACEHOLDERS,
+  type OwnPlaceholder,
+  PLACEHOLDERS,
+  type Placeholder,
+} from '../contacts/contact-fields.ts';
 import type { FieldRow } from '../contacts/fields.ts';
 import { join, type Sql, sql } from '../core/db/query.ts';
 import { splitPlaceholders } from '../core/schema.ts';
 
-/** The placeholders for which every contact has a field. */
-export const STANDARD_FIELDS = ['fullName', 'firstName', 'lastName', 'name', 'gender', 'phoneNumber', 'email'] as const;
-export type StandardField = (typeof STANDARD_FIELDS)[number];
-
 /** A field of a contact: a standard field, a custom field by its id, or null if no such field is known. */
-export type Field = StandardField | { readonly customId: number } | null;
+export type Field = Placeholder | { readonly customId: number } | null;
 
 /** A piece of fixed text, or the value of a field for each recipient; `fallback` if that value is empty. */
 export type Piece = { readonly text: string } | { readonly field: Field; readonly fallback: string };
@@ -40,7 +44,7 @@ export function parseText(
 }
 
 function fieldsByName(customFields: readonly CustomField[]): Map<string, Field> {
-  const standard = STANDARD_FIELDS.map((field) => [field.toLowerCase(), field] as const);
+  const standard = PLACEHOLDERS.map((field) => [field.toLowerCase(), field] as const);
   const custom = customFields.map(({ id, name }) => [name.toLowerCase(), { customId: id }] as const);
   return new Map<string, Field>([...custom, ...standard]);
 }
@@ -88,14 +92,17 @@ function fieldSql(field: Field, on: RecipientSql): Sql {
   return sql`${on.contact}.custom_fields ->> ${String(field.customId)}::text`;
 }
 
-const STANDARD: Readonly<Record<StandardField, (on: RecipientSql) => Sql>> = {
+type FieldSql<F extends Placeholder> = Readonly<Record<F, (on: RecipientSql) => Sql>>;
+const STANDARD: FieldSql<Placeholder> = {
+  ...byField<FieldSql<OwnPlaceholder>>(
+    OWN_PLACEHOLDERS,
+    (name) =>
+      ({ contact }) =>
+        sql`${contact}.${columnOf(name)}`,
+  ),
   fullName: ({ contact }) => sql`${contact}.full_name`,
-  firstName: ({ contact }) => sql`${contact}.first_name`,
-  lastName: ({ contact }) => sql`${contact}.last_name`,
   name: ({ contact, destination }) => sql`coalesce(nullif(${contact}.full_name, ''), ${destination})`,
-  gender: ({ contact }) => sql`${contact}.gender`,
   phoneNumber: ({ destination }) => sql`${destination}`,
-  email: ({ contact }) => sql`${contact}.email`,
 };
 
 /**

@@ -82,7 +82,7 @@ export async function changeContact(
 }
 
 /**
- * A contact to create, or to change if the number is a contact already. `describePhone` makes the fields of the number.
+ * A contact to create, or to change if the number is a contact already. `newContact` makes the fields of the number.
  */
 export type UpsertRow = NewContact & { readonly phoneNumber: string };
 

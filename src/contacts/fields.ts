@@ -9,6 +9,7 @@ import { requireScope } from '../core/http/auth.ts';
 import { idempotentTx } from '../core/http/idempotency.ts';
 import { bodyFaults } from '../core/http/validation.ts';
 import { id, instant } from '../core/schema.ts';
+import { CONTACT_FIELDS } from './contact-fields.ts';
 import { claimBook } from './limits.ts';
 
 const name = Type.String({
@@ -119,14 +120,7 @@ export function customFieldRoutes(app: App, { pool, answers }: PlatformDeps): vo
 const MAX_FIELDS = 100;
 
 /** The fields that every contact has: placeholders and filters with these names refer to them. */
-const RESERVED: ReadonlySet<string> = new Set(
-  (
-    'id firstName lastName fullName name gender phoneNumber email isValid isTest numberType country ' +
-    'communicationSupported lastContactType lastContactDate lastCampaignType optedOut customFields createdAt updatedAt'
-  )
-    .toLowerCase()
-    .split(' '),
-);
+const RESERVED: ReadonlySet<string> = new Set(Object.keys(CONTACT_FIELDS).map((name) => name.toLowerCase()));
 
 type NewField = {
   readonly name: string;

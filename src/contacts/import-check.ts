@@ -1,6 +1,15 @@
 import { CHANNELS, type Channel } from '../core/channels.ts';
 import { AppError, type FieldError, invalidFields } from '../core/errors.ts';
 import { NUMBER_FAULTS, type NumberRules, type PhoneDetails, readNumber } from '../core/phone.ts';
+import {
+  byField,
+  CONTACT_FIELDS,
+  type FieldWith,
+  fieldsWith,
+  GENDERS,
+  type Gender,
+  type ImportedField,
+} from './contact-fields.ts';
 import { type FieldRow, type FieldType, type FieldValue, faultOfType, readText } from './fields.ts';
 import {
   type Cleaning,
@@ -13,16 +22,8 @@ import {
   readCleanNumber,
   splitName,
 } from './import-cleaning.ts';
-import {
-  looksLikeHeader,
-  type Mapping,
-  mapColumns,
-  normalizedName,
-  type StandardField,
-  type Target,
-} from './import-columns.ts';
+import { looksLikeHeader, type Mapping, mapColumns, normalizedName, type Target } from './import-columns.ts';
 import { type Cause, type Change, type CheckedRow, type RowFault, truncateCells } from './import-rows.ts';
-import { toEmail } from './read.ts';
 
 /** Options for interpreting the rows of a file. */
 export type TableOptions = {
@@ -211,46 +212,29 @@ function withNumberColumn(first: readonly string[], { mapping, rules }: TableOpt
 type CellResult = { readonly value: FieldValue } | { readonly fault: string; readonly cause: Cause };
 
 const EMAIL = /^[^\s@"(),:;<>[\\\]]+@[^\s@"(),:;<>[\\\]]+\.[^\s@"(),:;<>[\\\].]+$/;
-const GENDERS: Readonly<Record<string, string>> = {
-  m: 'MALE',
-  male: 'MALE',
-  f: 'FEMALE',
-  female: 'FEMALE',
-  other: 'OTHER',
-};
+const isEmail = (text: string): boolean => text.length <= 254 && EMAIL.test(text);
+
 const YES: ReadonlySet<string> = new Set(['true', 'yes', 'y', '1', 'x']);
 const NO: ReadonlySet<string> = new Set(['false', 'no', 'n', '0']);
 
-const textUpTo =
-  (maxLength: number) =>
-  (cell: string): CellResult =>
-    cell.length <= maxLength
-      ? { value: cell }
-      : { fault: `must have at most ${maxLength} characters`, cause: 'too_long' };
+function textUpTo(maxLength: number) {
+  const fault = `must have at most ${maxLength} characters`;
+  return (cell: string): CellResult => (cell.length <= maxLength ? { value: cell } : { fault, cause: 'too_long' });
+}
 
-/** Readers of the fields, except the number, which needs more than its cell. */
-const READERS: Readonly<Record<Exclude<StandardField, 'phoneNumber'>, (cell: string) => CellResult>> = {
-  firstName: textUpTo(100),
-  lastName: textUpTo(100),
-  fullName: textUpTo(200),
-  email: (cell) => {
-    const email = valuesIn(cell).find(isEmail);
-    return email === undefined
-      ? { fault: 'is not an email address', cause: 'email' }
-      : { value: toEmail(email) ?? email };
-  },
-  gender: (cell) =>
-    orFault(
-      GENDERS[cell.toLowerCase()] ?? (cell.toLowerCase() === 'o' ? 'OTHER' : undefined),
-      'must be MALE, FEMALE or OTHER',
-      'gender',
-    ),
+/** Readers of the fields. */
+const READERS: Readonly<Record<ImportedField, (cell: string) => CellResult>> = {
+  ...byField<Record<FieldWith<'maxLength'>, (cell: string) => CellResult>>(fieldsWith('maxLength'), (name) =>
+    textUpTo(CONTACT_FIELDS[name].maxLength),
+  ),
+  // Reading a number needs more than its cell.
+  phoneNumber: (cell) => ({ value: cell }),
+  email: (cell) => orFault(valuesIn(cell).find(isEmail)?.toLowerCase(), 'is not an email address', 'email'),
+  gender: (cell) => orFault(genderIn(cell), 'must be MALE, FEMALE or OTHER', 'gender'),
   isTest: (cell) => orFault(yesOrNo(cell), 'must be true or false', 'yes_or_no'),
   optedOut: (cell) =>
     orFault(readChannels(cell)?.join(','), 'must be channels (SMS, RCS, WHATSAPP), true or false', 'channels'),
 };
-
-const isEmail = (text: string): boolean => text.length <= 254 && EMAIL.test(text);
 
 /** The separator that Google Contacts writes between several numbers or addresses of one kind. */
 const GOOGLE_SEPARATOR = ':::';
@@ -263,6 +247,10 @@ const valuesIn = (cell: string): string[] =>
 
 const orFault = (value: FieldValue | undefined, fault: string, cause: Cause): CellResult =>
   value === undefined ? { fault, cause } : { value };
+
+/** Reads a gender by its name or initial. */
+const genderIn = (cell: string): Gender | undefined =>
+  GENDERS.find((gender) => [gender, gender[0]].includes(cell.toUpperCase()));
 
 function yesOrNo(cell: string): boolean | undefined {
   const text = cell.toLowerCase();
@@ -379,14 +367,11 @@ function valueIn(
 ): FieldValue | null {
   const cell = raw.trim();
   if (cell === '') return null;
-  const read = 'field' in target ? readField(target.field, cell) : readCustom(target.type, cell);
+  const read = 'field' in target ? READERS[target.field](cell) : readCustom(target.type, cell);
   const fault = 'fault' in read ? { message: read.fault, cause: read.cause } : unstorableFault(read.value);
   if (fault) note(findings, { field: faultNameOf(target) ?? 'row', ...fault }, cell, dropped);
   return 'value' in read && !fault ? read.value : null;
 }
-
-const readField = (field: StandardField, cell: string): CellResult =>
-  field === 'phoneNumber' ? { value: cell } : READERS[field](cell);
 
 const readCustom = (type: FieldType, cell: string): CellResult =>
   orFault(readText({ type }, cell), faultOfType(type), 'type');

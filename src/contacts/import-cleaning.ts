@@ -6,7 +6,7 @@ import {
   type NumberRules,
   type PhoneDetails,
 } from '../core/phone.ts';
-import { NAMES_BY_LANGUAGE } from './import-columns.ts';
+import { IMPORTED_FIELDS, LANGUAGES, namesIn } from './contact-fields.ts';
 import type { BadRow, Cause, Change, CheckedRow, Cure, GoodRow, RowFault } from './import-rows.ts';
 
 /** Facts from the beginning of a file: the names of its columns, normalised, and its first rows. */
@@ -47,8 +47,8 @@ export function guessCountry({ names, rows, numberAt, accountCountry }: CountryS
   };
   for (const text of numbers) vote(countryInNumber(text), WEIGHTS.number);
   for (const row of rows) for (const cell of row) vote(countryOfAddress(cell), WEIGHTS.email);
-  for (const { country, names: known } of NAMES_BY_LANGUAGE) {
-    const all = new Set(Object.values(known).flatMap((list) => list.split(' ')));
+  for (const country of LANGUAGES) {
+    const all = new Set(IMPORTED_FIELDS.flatMap((field) => namesIn(country, field)));
     for (const name of names) if (all.has(name)) vote(country, WEIGHTS.language);
   }
   const national = numbers.filter(lacksCountryCode);

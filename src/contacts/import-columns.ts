@@ -1,187 +1,17 @@
 import { type FieldError, invalidFields } from '../core/errors.ts';
+import {
+  CONTACT_FIELDS,
+  IMPORTED_FIELDS,
+  type ImportedField,
+  LANGUAGES,
+  namesIn,
+  propertyOf,
+} from './contact-fields.ts';
 import type { FieldRow, FieldType } from './fields.ts';
-
-/** The fields of a contact that a column of a file can have, apart from custom fields. */
-const STANDARD_FIELDS = [
-  'phoneNumber',
-  'firstName',
-  'lastName',
-  'fullName',
-  'email',
-  'gender',
-  'isTest',
-  'optedOut',
-] as const;
-export type StandardField = (typeof STANDARD_FIELDS)[number];
-
-/**
- * The names of fields in a language, as `normalizedName` returns them, and the country where files in it mostly come
- * from.
- */
-type LanguageNames = {
-  readonly country: string;
-  readonly names: Readonly<Partial<Record<StandardField, string>>>;
-};
-
-/** Names of the columns of contact files, as people and programs write them, in twelve languages, English first. */
-export const NAMES_BY_LANGUAGE: readonly LanguageNames[] = [
-  {
-    country: '',
-    names: {
-      phoneNumber:
-        'phoneno phonenr mobileno mobilenr mobilephonenumber cellphonenumber cellnumber cellular telno telnumber ' +
-        'contactnumber phonenumbers contactphone customerphone customermobile smsnumber whatsapp whatsappnumber',
-      firstName: 'first forename1 christianname customerfirstname contactfirstname',
-      lastName: 'last secondname customerlastname contactlastname',
-      fullName:
-        'customername customer clientname client contact person fullnames nameandsurname namesurname membername',
-      email: 'emailadress emailaddr mailaddress customeremail contactemail emails',
-    },
-  },
-  {
-    country: 'IT',
-    names: {
-      phoneNumber:
-        'numero numerotelefono numeroditelefono numerocellulare numerodicellulare numerotel cell1 cellulare1 telefono1 ' +
-        'telefonocellulare telefonomobile recapito recapitotelefonico tel1',
-      firstName: 'nomedibattesimo nomecliente1',
-      fullName:
-        'nomecompleto nomeecognome nomecognome cognomeenome cognomenome nominativo cliente nomecliente ragionesociale ' +
-        'intestatario contatto',
-      email: 'postaelettronica indirizzoemail indirizzomail emailcliente pec',
-      gender: 'sesso genere',
-      optedOut: 'disiscritto noncontattare',
-    },
-  },
-  {
-    country: 'ES',
-    names: {
-      phoneNumber:
-        'movil telefonomovil numerodetelefono numerodemovil numerotelefonico celular telefonocelular numerocelular',
-      firstName: 'nombre nombredepila primernombre',
-      lastName: 'apellido apellidos primerapellido',
-      fullName: 'nombrecompleto nombreyapellidos nombreyapellido nombreapellidos nombrecliente nombredelcliente',
-      email: 'correo correoelectronico direcciondecorreo',
-      gender: 'sexo genero',
-      optedOut: 'baja dadodebaja',
-    },
-  },
-  {
-    country: 'FR',
-    names: {
-      phoneNumber:
-        'telephoneportable portable numerodetelephone numerotelephone telportable telmobile gsm numeroportable',
-      firstName: 'prenom',
-      lastName: 'nom nomdefamille nomfamille',
-      fullName: 'nomcomplet nometprenom nomprenom prenomnom prenometnom nomclient nomduclient',
-      email: 'courriel adresseemail adressemail adresseelectronique mel',
-      gender: 'sexe civilite',
-      optedOut: 'desinscrit desabonne',
-    },
-  },
-  {
-    country: 'DE',
-    names: {
-      phoneNumber:
-        'handy handynummer handynr telefon telefonnummer telefonnr mobil mobilnummer mobilnr mobiltelefon rufnummer ' +
-        'mobilfunknummer telefonmobil nummer',
-      firstName: 'vorname rufname',
-      lastName: 'nachname familienname zuname',
-      fullName:
-        'vollername vollstandigername vorundnachname vornamenachname namevorname kundenname kunde ansprechpartner',
-      email: 'emailadresse mailadresse epost',
-      gender: 'geschlecht anrede',
-      optedOut: 'abgemeldet',
-    },
-  },
-  {
-    country: 'PT',
-    names: {
-      phoneNumber: 'telemovel numerodetelemovel ntelemovel numerodecelular numerodotelefone telefone fone',
-      firstName: 'primeironome nomeproprio',
-      lastName: 'sobrenome apelido ultimonome',
-      fullName: 'nomedocliente nomeesobrenome nomeeapelido',
-      email: 'correioeletronico correioelectronico',
-      optedOut: 'descadastrado',
-    },
-  },
-  {
-    country: 'NL',
-    names: {
-      phoneNumber: 'telefoon telefoonnummer mobiel mobielnummer mobieltelefoon mobielnr telefoonnr gsmnummer',
-      firstName: 'voornaam roepnaam',
-      lastName: 'achternaam familienaam',
-      fullName: 'naam volledigenaam klantnaam naamklant klant contactpersoon',
-      email: 'emailadres mailadres',
-      gender: 'geslacht',
-      optedOut: 'uitgeschreven afgemeld',
-    },
-  },
-  {
-    country: 'PL',
-    names: {
-      phoneNumber: 'numertelefonu nrtelefonu telefonkomorkowy komorka numerkomorkowy nrtel telkom',
-      firstName: 'imie',
-      lastName: 'nazwisko',
-      fullName: 'imieinazwisko imienazwisko nazwiskoiimie pelnanazwa klient nazwaklienta',
-      email: 'adresemail pocztaelektroniczna',
-      gender: 'plec',
-      optedOut: 'wypisany',
-    },
-  },
-  {
-    country: 'SE',
-    names: {
-      phoneNumber: 'mobiltelefonnummer mobiltel',
-      firstName: 'fornamn tilltalsnamn',
-      lastName: 'efternamn',
-      fullName: 'namn fullstandigtnamn kundnamn kund',
-      email: 'epostadress',
-      gender: 'kon',
-      optedOut: 'avregistrerad',
-    },
-  },
-  {
-    country: 'DK',
-    names: {
-      phoneNumber: 'telefonnumre mobilnummeret tlf tlfnr tlfnummer',
-      firstName: 'fornavn',
-      lastName: 'efternavn etternavn',
-      fullName: 'navn fuldenavn fultnavn fulltnavn kundenavn',
-      email: 'epostadresse',
-      gender: 'kjonn',
-      optedOut: 'afmeldt avmeldt',
-    },
-  },
-  {
-    country: 'TR',
-    names: {
-      phoneNumber: 'telefonnumarasi ceptelefonu cep cepnumarasi gsmno telefonno ceptel',
-      firstName: 'isim adi ad',
-      lastName: 'soyad soyadi soyisim',
-      fullName: 'adsoyad adisoyadi isimsoyisim musteriadi musteri',
-      email: 'eposta epostaadresi',
-      gender: 'cinsiyet',
-      optedOut: 'abonelikiptal',
-    },
-  },
-  {
-    country: 'RO',
-    names: {
-      phoneNumber: 'numartelefon numardetelefon telefonmobil nrtelefon nrdetelefon',
-      firstName: 'prenume',
-      lastName: 'numedefamilie numefamilie',
-      fullName: 'nume numecomplet numesiprenume numeprenume numeclient',
-      email: 'adresaemail adresadeemail',
-      gender: 'gen',
-      optedOut: 'dezabonat',
-    },
-  },
-];
 
 /** The field that a column becomes; null: it is ignored. A custom field without an id does not exist yet. */
 export type Target =
-  | { readonly field: StandardField }
+  | { readonly field: ImportedField }
   | { readonly custom: string; readonly type: FieldType; readonly id: number | null }
   | null;
 
@@ -191,37 +21,21 @@ export type Target =
  */
 export type Mapping = Readonly<Record<string, string | null>>;
 
-/**
- * The names of the fields in files, as `normalizedName` returns them. Phones and email programs export under these
- * names.
- */
-const ALIASES: Readonly<Record<StandardField, string>> = {
-  phoneNumber:
-    'phonenumber phone number mobile mobilephone mobilenumber cell cellphone msisdn tel telephone telephonenumber ' +
-    'primaryphone phone1value cellulare telefono destination',
-  firstName: 'firstname givenname forename nome',
-  lastName: 'lastname surname familyname cognome',
-  fullName: 'fullname name displayname contactname',
-  email: 'email mail emailaddress email1value',
-  gender: 'gender sex',
-  isTest: 'istest test',
-  optedOut: 'optedout optout unsubscribed',
-};
-/** Names that are ignored: fields of contacts that cannot be set, and the columns that a file of rejected rows adds. */
-const IGNORED_NAMES =
-  'id isvalid numbertype country communicationsupported lastcontacttype lastcontactdate lastcampaigntype customfields ' +
-  'createdat updatedat importline importerror';
+const HEADERS = propertyOf('headers');
+
+/** Names in the heads of files that are ignored: what a file of rejected rows adds, and fields that cannot be set. */
+const IGNORED_NAMES = ['importline', 'importerror', ...Object.keys(CONTACT_FIELDS).map((name) => name.toLowerCase())];
 
 const BY_ALIAS: ReadonlyMap<string, Target> = new Map([
-  ...STANDARD_FIELDS.flatMap((field) => ALIASES[field].split(' ').map((name) => [name, { field }] as const)),
-  ...IGNORED_NAMES.split(' ').map((name) => [name, null] as const),
+  ...IGNORED_NAMES.map((name) => [name, null] as const),
+  ...IMPORTED_FIELDS.flatMap((field) => HEADERS[field].exact.split(' ').map((name) => [name, { field }] as const)),
 ]);
 
 /** Names in other languages. They count if no other column has the field, and if no custom field has the name. */
-const BY_FOREIGN_NAME: ReadonlyMap<string, StandardField> = new Map(
-  NAMES_BY_LANGUAGE.flatMap(({ names }) =>
-    STANDARD_FIELDS.flatMap((field) => (names[field] ?? '').split(' ').map((name) => [name, field] as const)),
-  ).filter(([name]) => name !== '' && !BY_ALIAS.has(name)),
+const BY_FOREIGN_NAME: ReadonlyMap<string, ImportedField> = new Map(
+  IMPORTED_FIELDS.flatMap((field) =>
+    LANGUAGES.flatMap((language) => namesIn(language, field).map((name) => [name, field] as const)),
+  ).filter(([name]) => !BY_ALIAS.has(name)),
 );
 
 /**

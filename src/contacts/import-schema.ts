@@ -4,6 +4,7 @@ import { DELIMITERS } from '../core/csv.ts';
 import type { Db } from '../core/db/query.ts';
 import { AppError } from '../core/errors.ts';
 import { id, instant, orNull } from '../core/schema.ts';
+import { IMPORTED_FIELDS } from './contact-fields.ts';
 import type { TablePreview } from './import-check.ts';
 import { type ChangeGroup, type CleaningReport, NAME_ORDERS } from './import-cleaning.ts';
 import { ENCODINGS } from './import-encoding.ts';
@@ -43,8 +44,8 @@ export const UploadForm = Type.Object({
   mapping: Type.Optional(
     Type.String({
       description:
-        'JSON: maps the name of a column, or its position from 1, to the name of a field (`phoneNumber`, `firstName`, ' +
-        '`lastName`, `fullName`, `email`, `gender`, `isTest`, `optedOut`, `customField.<name>`); null ignores the column. ' +
+        'JSON: maps the name of a column, or its position from 1, to the name of a field ' +
+        `(${[...IMPORTED_FIELDS, 'customField.<name>'].map((name) => `\`${name}\``).join(', ')}); null ignores the column. ` +
         'Columns that are not mapped are recognised by their names, and otherwise become custom fields.',
     }),
   ),

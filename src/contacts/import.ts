@@ -12,6 +12,7 @@ import type { Log } from '../core/log.ts';
 import { HOUR_MS } from '../core/time.ts';
 import { type OptOut, optOut } from '../messages/consent.ts';
 import { type Upserted, type UpsertRow, upsertContacts } from './contacts.ts';
+import { type OwnFields, readOwn } from './contact-fields.ts';
 import { createField, type FieldRow, type FieldValue, listFields } from './fields.ts';
 import type { Column } from './import-check.ts';
 import { type NameOrder, type SplitName, splitName } from './import-cleaning.ts';
@@ -24,7 +25,7 @@ import type { ChunkPlace, Converted } from './import-thread.ts';
 import { claimBook, findBook, limitsOf } from './limits.ts';
 import { addImportedContacts } from './list-members.ts';
 import { findList } from './lists.ts';
-import { describePhone } from './read.ts';
+import { newContact } from './read.ts';
 import { listIdsByNumber } from './store.ts';
 
 /** Maximum number of rows that are imported within the request. */
@@ -239,7 +240,7 @@ async function importRows(tx: Db, current: db.ImportRow, rows: readonly CheckedR
 
 /** Converts a row to a contact. Empty cells have no effect. */
 function toContact({ cells, phone }: GoodRow, columns: readonly db.ImportColumn[]): UpsertRow {
-  const values: Partial<Record<string, FieldValue>> = {};
+  const values: Record<string, FieldValue> = {};
   const customFields: Record<string, FieldValue> = {};
   let split: SplitName | null = null;
   for (const [i, { field, fieldId, names }] of columns.entries()) {
@@ -249,26 +250,17 @@ function toContact({ cells, phone }: GoodRow, columns: readonly db.ImportColumn[
     else if (fieldId === null) values[field] = value;
     else customFields[fieldId] = value;
   }
-  const text = (field: string): string | null => (typeof values[field] === 'string' ? values[field] : null);
+  // The cells of a checked row have what `read` of their fields returned.
+  const { fullName, ...own } = values as Partial<OwnFields> & { readonly fullName?: string };
+  // Names with their own columns take precedence over the parts of a whole name.
   return {
-    ...describePhone(phone),
+    ...newContact(phone),
     phoneNumber: phone.e164,
-    ...namesOf(text, split),
-    gender: GENDERS.find((gender) => gender === values['gender']) ?? null,
-    email: text('email'),
-    isTest: values['isTest'] === true,
+    ...readOwn({ ...(split && { firstName: split.firstName, lastName: split.lastName }), ...own }),
+    givenFullName: fullName ?? split?.full ?? null,
     customFields,
   };
 }
-
-/** The names of a contact: those with their own columns take precedence over the parts of a whole name. */
-const namesOf = (text: (field: string) => string | null, split: SplitName | null) => ({
-  firstName: text('firstName') ?? split?.firstName ?? null,
-  lastName: text('lastName') ?? split?.lastName ?? null,
-  givenFullName: text('fullName') ?? split?.full ?? null,
-});
-
-const GENDERS = ['MALE', 'FEMALE', 'OTHER'] as const;
 
 /** Predicts the outcomes of rows without writing them. */
 async function predictOutcomes(

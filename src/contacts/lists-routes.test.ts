@@ -7,6 +7,8 @@ import { many, one, sql } from '../core/db/query.ts';
 import type { NewAccount } from '../operate/account-commands.ts';
 import { updateContactCount } from './limits.ts';
 import { listRoutes } from './list-routes.ts';
+import { parsePhone } from '../core/phone.ts';
+import { newContact } from './read.ts';
 import { findList } from './lists.ts';
 import { contactRoutes } from './routes.ts';
 import { insertContacts } from './store.ts';
@@ -30,9 +32,8 @@ const versionOf = async (id: number) => (await findList(pool, { accountId: accou
 
 /** Inserts directly into the database: a request for each contact would take a minute. */
 async function manyContacts({ accountId }: NewAccount, count: number): Promise<void> {
-  const row = { firstName: null, lastName: null, givenFullName: null, gender: null, email: null, isValid: true };
-  const rest = { isTest: false, numberType: null, country: null, channels: 7, customFields: {} };
-  const rows = Array.from({ length: count }, (_, n) => ({ ...row, ...rest, phoneNumber: `+4670${1_000_000 + n}` }));
+  const row = newContact(parsePhone('+46701740605'));
+  const rows = Array.from({ length: count }, (_, n) => ({ ...row, phoneNumber: `+4670${1_000_000 + n}` }));
   await insertContacts(pool, { accountId, rows });
   await updateContactCount(pool, { accountId, by: count });
 }

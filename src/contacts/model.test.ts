@@ -12,7 +12,7 @@ import { changeContact, createContact, removeContacts, upsertContacts } from './
 import { findBook } from './limits.ts';
 import { addToLists, removeAssociation, removeFromLists, removeLists } from './list-members.ts';
 import { createList, listLists } from './lists.ts';
-import { describePhone, findContacts } from './read.ts';
+import { findContacts, newContact } from './read.ts';
 
 const { pool } = testDatabase();
 
@@ -84,15 +84,9 @@ const create = (n: number, name: string): Step =>
 const upsert = (from: number, name: string): Step =>
   step(`upsert(${from}, ${JSON.stringify(name)})`, async (model, { by, run }) => {
     const rows = [from, from + 1].map((n) => ({
-      ...describePhone(parsePhone(numberOf(n))),
+      ...newContact(parsePhone(numberOf(n))),
       phoneNumber: numberOf(n),
-      firstName: null,
-      lastName: null,
       givenFullName: name.trim() || null,
-      gender: null,
-      email: null,
-      isTest: false,
-      customFields: {},
     }));
     for (const [i, outcome] of (await run((tx) => upsertContacts(tx, by, rows))).entries()) {
       if (outcome.kind === 'limit') throw new Error('there is no limit');

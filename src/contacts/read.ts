@@ -1,4 +1,4 @@
-import type { Static } from 'typebox';
+import type { Static, Type } from 'typebox';
 import { CHANNEL, CHANNELS, type Channel, toBits } from '../core/channels.ts';
 import type { Db } from '../core/db/query.ts';
 import { type FieldError, invalidFields } from '../core/errors.ts';
@@ -12,10 +12,11 @@ import {
   readNumber,
 } from '../core/phone.ts';
 import { parseInstant } from '../core/time.ts';
+import { byField, FILTERED_FIELDS, NO_VALUES, readOwn } from './contact-fields.ts';
 import { type FieldRow, faultOfType, readText, readValues, type StoredValues } from './fields.ts';
 import { findBook } from './limits.ts';
 import { findList } from './lists.ts';
-import { type ContactPatch, CUSTOM_FIELD_PREFIX } from './schema.ts';
+import { type ContactPatch, CUSTOM_FIELD_PREFIX, type contactFilterFields, type listIdsField } from './schema.ts';
 import {
   type ContactFilter,
   type ContactOrder,
@@ -24,46 +25,27 @@ import {
   countContacts,
   countSearchHits,
   displayName,
-  type Gender,
   listContacts,
   listSearchHits,
   type NewContact,
 } from './store.ts';
 
 /** The filters of a query after its schema was checked. Filters by custom fields are further properties. */
-type FilterQuery = {
-  readonly search?: string;
-  readonly gender?: Gender;
-  readonly isValid?: boolean;
-  readonly isTest?: boolean;
-  readonly communicationSupported?: string;
-  readonly phoneNumber?: string;
-  readonly email?: string;
-  readonly lastContactType?: Channel;
-  readonly lastCampaignType?: string;
-  readonly listIds?: string;
-  readonly notListIds?: string;
-  readonly contactIds?: string;
-  readonly optedOut?: string;
-  readonly createdFrom?: string;
-  readonly createdTo?: string;
-};
+type FilterQuery = Partial<Static<Type.TObject<typeof contactFilterFields & typeof listIdsField>>>;
 
 /**
  * Reads the filter of a list of contacts. Errors: 400 naming dates that do not exist, and custom fields that do not
  * exist or have another type.
  */
 export function readFilter(accountId: number, query: FilterQuery, reading: ReadContext): ContactFilter {
-  const { gender, isValid, isTest, lastContactType, lastCampaignType, listIds } = query;
+  const { lastContactType, lastCampaignType, listIds } = query;
   const { values, faults } = readFilterValues(query, reading);
   const supported = toChannelNames(query.communicationSupported);
   const all = [...unknownDays(query), ...faults];
   if (all.length > 0) throw invalidFields(all);
   return {
     accountId,
-    gender,
-    isValid,
-    isTest,
+    ...byField<Pick<ContactFilter, (typeof FILTERED_FIELDS)[number]>>(FILTERED_FIELDS, (name) => query[name]),
     lastContactType,
     lastCampaignType: lastCampaignType?.toUpperCase(),
     search: toSearch(query.search),
@@ -226,15 +208,15 @@ function readInput(
 ) {
   const number = readPhone(input.phoneNumber, rules, current);
   const values = readValues(fields, input.customFields ?? {});
-  const email = input.email === undefined ? (current?.email ?? null) : toEmail(input.email);
+  const own = readOwn(input, current ?? undefined);
   const validity = isRefused('isValid') ? [] : validityFaults(input.isValid, number, rules);
   const known = !isRefused('phoneNumber') && !isRefused('email');
   const faults = [
     ...values.faults,
     ...validity,
-    ...faultsOf(number, known ? { email, optedOut: input.optedOut ?? [] } : null),
+    ...faultsOf(number, known ? { email: own.email, optedOut: input.optedOut ?? [] } : null),
   ];
-  return { number, stored: values.stored, email, faults };
+  return { number, stored: values.stored, own, faults };
 }
 
 /** Returns the faults of an input, apart from the fields that the schema has rejected. */
@@ -251,16 +233,14 @@ export function readContact(
   reading: ReadContext,
   current: ContactRow | null,
 ): NewContact {
-  const { number, stored, email, faults } = readInput(input, reading, current);
+  const { number, stored, own, faults } = readInput(input, reading, current);
   if (faults.length > 0 || 'fault' in number) throw invalidFields(faults);
   return {
-    ...readNames(input, current),
     ...number,
+    ...own,
+    givenFullName: readFullName(input, current),
     isValid: input.isValid ?? number.isValid,
     allowedChannels: readAllowed(input.communicationSupported, current),
-    email,
-    gender: input.gender === undefined ? (current?.gender ?? null) : input.gender,
-    isTest: input.isTest ?? current?.isTest ?? false,
     customFields: { ...onlyKnown(reading.fields, current), ...stored },
   };
 }
@@ -268,10 +248,10 @@ export function readContact(
 type Unreadable = { readonly fault: NumberFault };
 
 function readPhone(text: Text, rules: NumberRules, current: ContactRow | null): NumberFields | Unreadable {
-  if (text === undefined) return current ? numberFieldsOf(current) : describePhone(null);
+  if (text === undefined) return current ?? describePhone(null);
   const phone = text ? describeNumber(text, rules) : null;
   if (phone && 'fault' in phone) return phone;
-  return current && phone?.e164 === current.phoneNumber ? numberFieldsOf(current) : describePhone(phone);
+  return current && phone?.e164 === current.phoneNumber ? current : describePhone(phone);
 }
 
 /** Checks that a number which is to be valid is valid in its country. */
@@ -316,31 +296,23 @@ const NUMBER_OR_EMAIL_REQUIRED: readonly FieldError[] = ['phoneNumber', 'email']
 const OPT_OUT_NEEDS_NUMBER: FieldError = { field: 'optedOut', message: 'needs a phoneNumber' };
 
 type Text = string | null | undefined;
-const trimmed = (text: Text, before: string | null): string | null =>
-  text === undefined ? before : text?.trim() || null;
-
-type Names = { readonly firstName?: Text; readonly lastName?: Text; readonly fullName?: Text; readonly name?: Text };
-
-const readNames = (input: Names, current: ContactRow | null) => ({
-  firstName: trimmed(input.firstName, current?.firstName ?? null),
-  lastName: trimmed(input.lastName, current?.lastName ?? null),
-  givenFullName: trimmed(fullNameIn(input, current), current?.givenFullName ?? null),
-});
 
 /**
- * Returns the full name; `name` is another word for it. A display name that was read before and is sent back does not
+ * Reads the full name; `name` is another word for it. A display name that was read before and is sent back does not
  * count.
  */
-function fullNameIn({ fullName, name }: Names, current: ContactRow | null): Text {
-  return fullName !== undefined || (current && name === displayName(current)) ? fullName : name;
+function readFullName(
+  { fullName, name }: { readonly fullName?: Text; readonly name?: Text },
+  current: ContactRow | null,
+): string | null {
+  const text = fullName !== undefined || (current && name === displayName(current)) ? fullName : name;
+  return text === undefined ? (current?.givenFullName ?? null) : text?.trim() || null;
 }
-
-export const toEmail = (text: string | null): string | null => text?.trim().toLowerCase() || null;
 
 type NumberFields = Pick<NewContact, 'phoneNumber' | 'isValid' | 'numberType' | 'country' | 'channels'>;
 
 /** Returns the fields of a contact that follow from its number. */
-export const describePhone = (phone: PhoneDetails | null): NumberFields => ({
+const describePhone = (phone: PhoneDetails | null): NumberFields => ({
   phoneNumber: phone?.e164 ?? null,
   isValid: phone?.isValid ?? false,
   numberType: phone?.type ?? null,
@@ -348,12 +320,12 @@ export const describePhone = (phone: PhoneDetails | null): NumberFields => ({
   channels: channelsOf(phone),
 });
 
-const numberFieldsOf = ({ phoneNumber, isValid, numberType, country, channels }: ContactRow): NumberFields => ({
-  phoneNumber,
-  isValid,
-  numberType,
-  country,
-  channels,
+/** Returns a contact of which only the number is known. */
+export const newContact = (phone: PhoneDetails | null): NewContact => ({
+  ...NO_VALUES,
+  ...describePhone(phone),
+  givenFullName: null,
+  customFields: {},
 });
 
 /** Returns the custom values of a contact, without those of deleted fields: they are removed at the next change. */

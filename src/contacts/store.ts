@@ -1,5 +1,5 @@
 import { CHANNELS, type Channel, toBits } from '../core/channels.ts';
-import { bigint, boolean, input, insertRows, json, rowsOf, smallint, text, timestamptz } from '../core/db/columns.ts';
+import { bigint, input, insertRows, json, rowsOf, smallint, text, timestamptz } from '../core/db/columns.ts';
 import {
   as,
   columns,
@@ -17,25 +17,27 @@ import {
   sql,
   textArray,
 } from '../core/db/query.ts';
+import {
+  byField,
+  CONTACT_FIELDS,
+  columnOf,
+  OWN_FIELDS,
+  propertyOf,
+  STORED_FIELDS,
+  type StoredField,
+  type StoredFields,
+} from './contact-fields.ts';
 import type { FieldValue, StoredValues } from './fields.ts';
 
-export type Gender = 'MALE' | 'FEMALE' | 'OTHER';
+type StoredColumns = { readonly [K in StoredField]: ReturnType<typeof as<StoredFields[K]>> };
 
 /** The columns of a contact, to be selected from `contact c LEFT JOIN contact_activity a`. */
 export const CONTACT = columns({
   id: as<number>('c.id'),
-  firstName: as<string | null>('c.first_name'),
-  lastName: as<string | null>('c.last_name'),
+  ...byField<StoredColumns>(STORED_FIELDS, (name) => as(sql`c.${columnOf(name)}`)),
   /** The full name as it was given; null: it is composed of the first and last name. */
   givenFullName: as<string | null>('c.given_full_name'),
   fullName: as<string>('c.full_name'),
-  gender: as<Gender | null>('c.gender'),
-  phoneNumber: as<string | null>('c.phone_number'),
-  email: as<string | null>('c.email'),
-  isValid: as<boolean>('c.is_valid'),
-  isTest: as<boolean>('c.is_test'),
-  numberType: as<string | null>('c.number_type'),
-  country: as<string | null>('c.country'),
   /** Bits of the channels on which the number can be reached (src/contacts/read.ts). */
   channels: as<number>('c.channels'),
   /** Bits of the channels on which campaigns may write to the contact, as the client set them. */
@@ -84,17 +86,8 @@ export const listIdsByNumber = (
   );
 
 /** The fields of a contact that are written. */
-export type NewContact = {
-  readonly firstName: string | null;
-  readonly lastName: string | null;
+export type NewContact = StoredFields & {
   readonly givenFullName: string | null;
-  readonly gender: Gender | null;
-  readonly phoneNumber: string | null;
-  readonly email: string | null;
-  readonly isValid: boolean;
-  readonly isTest: boolean;
-  readonly numberType: string | null;
-  readonly country: string | null;
   readonly channels: number;
   /** Bits of the channels on which campaigns may write to the contact. Default: all. */
   readonly allowedChannels?: number;
@@ -111,6 +104,16 @@ const WRITTEN_CONTACT = columns({
 });
 
 export type WrittenContact = RowOf<typeof WRITTEN_CONTACT>;
+
+/** An assignment for each own field: null and false leave the value of the contact as it is. */
+const MERGED = join(
+  OWN_FIELDS.map((name) => {
+    const column = columnOf(name);
+    return CONTACT_FIELDS[name].own.empty === null
+      ? sql`${column} = coalesce(excluded.${column}, c.${column})`
+      : sql`${column} = c.${column} OR excluded.${column}`;
+  }),
+);
 
 /**
  * Inserts contacts. If a number is a contact already, that contact is changed: values of the row replace its values,
@@ -133,16 +136,8 @@ export const insertContacts = (
         customFields: JSON.stringify(row.customFields),
       })),
       {
-        firstName: text,
-        lastName: text,
+        ...propertyOf('stored'),
         givenFullName: text,
-        gender: text,
-        phoneNumber: text,
-        email: text,
-        isValid: boolean,
-        isTest: boolean,
-        numberType: text,
-        country: text,
         channels: smallint,
         allowedChannels: smallint,
         customFields: input(json),
@@ -150,15 +145,11 @@ export const insertContacts = (
       { account_id: sql`${accountId}`, custom_fields: sql`jsonb_strip_nulls(u.custom_fields::jsonb)` },
     )}
         ON CONFLICT (account_id, phone_number) DO UPDATE SET
-          first_name = coalesce(excluded.first_name, c.first_name),
-          last_name = coalesce(excluded.last_name, c.last_name),
+          ${MERGED},
           given_full_name = coalesce(excluded.given_full_name,
             CASE WHEN coalesce(excluded.first_name, c.first_name) IS NOT DISTINCT FROM c.first_name
                   AND coalesce(excluded.last_name, c.last_name) IS NOT DISTINCT FROM c.last_name
                  THEN c.given_full_name END),
-          gender = coalesce(excluded.gender, c.gender),
-          email = coalesce(excluded.email, c.email),
-          is_test = c.is_test OR excluded.is_test,
           custom_fields = c.custom_fields || excluded.custom_fields,
           updated_at = now()
         RETURNING ${WRITTEN_CONTACT}`,
@@ -171,10 +162,9 @@ export const updateContact = (
 ): Promise<{ id: number }> =>
   one(
     db,
-    sql`UPDATE contact SET first_name = ${row.firstName}, last_name = ${row.lastName},
-          given_full_name = ${row.givenFullName}, gender = ${row.gender}, phone_number = ${row.phoneNumber},
-          email = ${row.email}, is_valid = ${row.isValid}, is_test = ${row.isTest}, number_type = ${row.numberType},
-          country = ${row.country}, channels = ${row.channels}, allowed_channels = ${row.allowedChannels ?? ALL_CHANNELS},
+    sql`UPDATE contact SET ${join(STORED_FIELDS.map((name) => sql`${columnOf(name)} = ${row[name]}`))},
+          given_full_name = ${row.givenFullName}, channels = ${row.channels},
+          allowed_channels = ${row.allowedChannels ?? ALL_CHANNELS},
           custom_fields = jsonb_strip_nulls(${JSON.stringify(row.customFields)}::jsonb), updated_at = now()
         WHERE account_id = ${accountId} AND id = ${id} RETURNING id`,
   );
@@ -276,7 +266,7 @@ export const updateChannels = (db: Db, moves: readonly ChannelUpdate[]): Promise
   );
 
 /** Filter for listing contacts of an account. An undefined filter matches all of them. */
-export type ContactFilter = {
+export type ContactFilter = { readonly [K in StoredField]?: NonNullable<StoredFields[K]> | undefined } & {
   readonly accountId: number;
   /** A part of the name, number or email address, case-insensitive. */
   readonly search?: string | undefined;
@@ -287,13 +277,8 @@ export type ContactFilter = {
   readonly listGroups?: readonly (readonly number[])[] | undefined;
   /** The contact is in none of these lists. */
   readonly notListIds?: readonly number[] | undefined;
-  readonly gender?: Gender | undefined;
-  readonly isValid?: boolean | undefined;
-  readonly isTest?: boolean | undefined;
   /** Bits: the contact can be reached on at least one of these channels. */
   readonly channels?: number | undefined;
-  readonly phoneNumber?: string | undefined;
-  readonly email?: string | undefined;
   readonly lastContactType?: Channel | undefined;
   readonly lastCampaignType?: string | undefined;
   /** The contact has opted out of at least one of these channels. */
@@ -335,12 +320,8 @@ function matching(filter: ContactFilter): Sql {
       ...when(filter.contactIds, (ids) => anyOf(sql`c.id`, ids)),
       ...(filter.listGroups ?? []).map((listIds) => memberOf(accountId, listIds)),
       ...when(filter.notListIds, (listIds) => sql`NOT ${memberOf(accountId, listIds)}`),
-      ...when(filter.gender, (gender) => sql`c.gender = ${gender}`),
-      ...when(filter.isValid, (valid) => sql`c.is_valid = ${valid}`),
-      ...when(filter.isTest, (test) => sql`c.is_test = ${test}`),
+      ...STORED_FIELDS.flatMap((name) => when(filter[name], (value) => sql`c.${columnOf(name)} = ${value}`)),
       ...when(filter.channels, (bits) => sql`c.channels & c.allowed_channels & ${bits}::smallint <> 0`),
-      ...when(filter.phoneNumber, (number) => sql`c.phone_number = ${number}`),
-      ...when(filter.email, (address) => sql`c.email = ${address}`),
       ...when(filter.lastContactType, (type) => activity(accountId, sql`a.last_contact_type = ${type}`)),
       ...when(filter.lastCampaignType, (type) => activity(accountId, sql`a.last_campaign_type = ${type}`)),
       ...when(filter.optedOut, (channels) => optedOutOf(accountId, channels)),

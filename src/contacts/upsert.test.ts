@@ -10,7 +10,7 @@ import { createContact, recordLastContacts, recordReachability, type UpsertRow, 
 import { findBook, updateLimits } from './limits.ts';
 import { addToLists } from './list-members.ts';
 import { createList, listLists } from './lists.ts';
-import { describePhone, findContacts } from './read.ts';
+import { findContacts, newContact } from './read.ts';
 import { findContact } from './store.ts';
 import { registerOperations } from '../operations.ts';
 
@@ -22,15 +22,8 @@ beforeEach(async () => {
 
 const numberOf = (n: number): string => `+39333${1_000_000 + n}`;
 const rowOf = (n: number, more: Partial<UpsertRow> = {}): UpsertRow => ({
-  ...describePhone(parsePhone(numberOf(n))),
+  ...newContact(parsePhone(numberOf(n))),
   phoneNumber: numberOf(n),
-  firstName: null,
-  lastName: null,
-  givenFullName: null,
-  gender: null,
-  email: null,
-  isTest: false,
-  customFields: {},
   ...more,
 });
 const run = <T>(work: (tx: Db) => Promise<T>): Promise<T> => tenantTransaction(database.pool, { accountId }, work);

@@ -1,5 +1,14 @@
 import pg from 'pg';
 import { findCampaign } from '../campaigns/store.ts';
+import {
+  byField,
+  CONTACT_FIELDS,
+  columnOf,
+  type FieldWith,
+  fieldsWith,
+  STORED_FIELDS,
+  type StoredField,
+} from '../contacts/contact-fields.ts';
 import { type FieldRow, listFields } from '../contacts/fields.ts';
 import { bitOf, CHANNELS, type Channel } from '../core/channels.ts';
 import { E164, FORMULA_START, SEPARATOR_FIRST } from '../core/csv.ts';
@@ -173,24 +182,17 @@ type ContactChoice = {
 const channelNames = (bits: Sql): Sql =>
   sql`concat_ws(' ', ${join(CHANNELS.map((name) => sql`CASE WHEN ${bits} & ${bitOf(name)}::smallint <> 0 THEN ${name} END`))})`;
 
-const CONTACT: readonly Column[] = [
-  column('id', 'number', sql`c.id`),
-  column('firstName', 'text', sql`c.first_name`),
-  column('lastName', 'text', sql`c.last_name`),
-  column('fullName', 'text', sql`nullif(c.full_name, '')`),
-  column('phoneNumber', 'phone', sql`c.phone_number`),
-  column('email', 'text', sql`c.email`),
-  column('gender', 'plain', sql`c.gender`),
-  column('isValid', 'plain', sql`c.is_valid::text`),
-  column('isTest', 'plain', sql`c.is_test::text`),
-  column('numberType', 'plain', sql`c.number_type`),
-  column('country', 'plain', sql`c.country`),
-  column('communicationSupported', 'plain', channelNames(sql`c.channels & c.allowed_channels`)),
-  column('lastContactType', 'plain', sql`a.last_contact_type`),
-  column('lastContactDate', 'plain', toIsoText(sql`a.last_contact_date`)),
-  column('lastCampaignType', 'plain', sql`a.last_campaign_type`),
-  column('optedOut', 'plain', sql`o.channels`),
-];
+const VALUES: Readonly<Record<FieldWith<'cell'>, Sql>> = {
+  ...byField<Record<StoredField, Sql>>(STORED_FIELDS, (name) => sql`c.${columnOf(name)}::text`),
+  id: sql`c.id`,
+  fullName: sql`nullif(c.full_name, '')`,
+  communicationSupported: channelNames(sql`c.channels & c.allowed_channels`),
+  lastContactType: sql`a.last_contact_type`,
+  lastContactDate: toIsoText(sql`a.last_contact_date`),
+  lastCampaignType: sql`a.last_campaign_type`,
+  optedOut: sql`o.channels`,
+};
+const CONTACT = fieldsWith('cell').map((name) => column(name, CONTACT_FIELDS[name].cell, VALUES[name]));
 const CONTACT_TIMES: readonly Column[] = [
   column('createdAt', 'plain', toIsoText(sql`c.created_at`)),
   column('updatedAt', 'plain', toIsoText(sql`c.updated_at`)),

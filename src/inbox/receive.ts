@@ -2,7 +2,7 @@ import type { Pool } from 'pg';
 import { operatorAuthor } from '../accounts/audit.ts';
 import type { InboundMedia } from '../channels/carrier.ts';
 import { type UpsertRow, upsertContacts } from '../contacts/contacts.ts';
-import { describePhone } from '../contacts/read.ts';
+import { newContact } from '../contacts/read.ts';
 import { listIdsByNumber } from '../contacts/store.ts';
 import { CHANNEL, type Channel, isRoutedBySender } from '../core/channels.ts';
 import { type Db, maybeOne, sql } from '../core/db/query.ts';
@@ -119,9 +119,7 @@ async function createContacts(tx: Db, accountId: number, arrivals: readonly With
 
 function toContact(number: string, name: string | null): UpsertRow[] {
   const phone = parsePhone(number);
-  if (!phone) return [];
-  const unknown = { firstName: null, lastName: null, gender: null, email: null, isTest: false, customFields: {} };
-  return [{ ...describePhone(phone), ...unknown, phoneNumber: phone.e164, givenFullName: name?.trim() || null }];
+  return phone ? [{ ...newContact(phone), phoneNumber: phone.e164, givenFullName: name?.trim() || null }] : [];
 }
 
 const pendingMedia = ({ media }: Arrival): ThreadMedia | null =>

@@ -79,7 +79,7 @@ const valuesOf = <R>(rows: readonly R[], key: string, entry: ColumnType<never> |
 
 const snakeNames = new Map<string, string>();
 
-function snakeCase(key: string): string {
+export function snakeCase(key: string): string {
   const known = snakeNames.get(key);
   if (known !== undefined) return known;
   const name = key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);

@@ -9,6 +9,7 @@ import { ErrorState } from '../ui/parts.tsx';
 import { JobProgress } from '../ui/values.tsx';
 import classes from './columns-step.module.css';
 import { fieldsQuery, NEED } from './contact.ts';
+import { TEXT_FIELDS } from './contact-form.tsx';
 import {
   type ChangeDraft,
   type Draft,
@@ -34,7 +35,7 @@ type ColumnsStepProps = {
   readonly onNext: () => void;
 };
 
-const STANDARD = ['phoneNumber', 'firstName', 'lastName', 'fullName', 'email', 'gender', 'isTest', 'optedOut'] as const;
+const STANDARD = [...TEXT_FIELDS, 'gender', 'isTest', 'optedOut'] as const;
 const CUSTOM = 'customField.';
 
 /** The step that assigns each column of the file to a contact field. */

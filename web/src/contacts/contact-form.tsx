@@ -4,14 +4,22 @@ import { useTranslation } from 'react-i18next';
 import { useFormat } from '../ui/format.ts';
 import type { Contact, ContactPatch, CustomField, CustomValue } from './contact.ts';
 
-/** The values of the contact form; '' for missing values. */
-export type ContactValues = {
-  readonly firstName: string;
-  readonly lastName: string;
-  /** Shown instead of first and last name. */
-  readonly fullName: string;
-  readonly phoneNumber: string;
-  readonly email: string;
+/** The fields that a form shows. `name` is another word for `fullName`; consent has its own panel. */
+type Patch = Required<Omit<ContactPatch, 'name' | 'isValid' | 'communicationSupported' | 'optedOut'>>;
+type TextField = Exclude<keyof Patch, 'gender' | 'isTest' | 'customFields'>;
+
+/** The texts in the order of the form. */
+const TEXTS = {
+  firstName: { label: 'form.firstName', maxLength: 100 },
+  lastName: { label: 'form.lastName', maxLength: 100 },
+  phoneNumber: { label: 'column.phoneNumber', maxLength: 50, type: 'tel', placeholder: '+39 333 123 4567' },
+  email: { label: 'column.email', maxLength: 254, type: 'email' },
+  fullName: { label: 'form.fullName', maxLength: 200 },
+} as const satisfies Record<TextField, object>;
+export const TEXT_FIELDS = Object.keys(TEXTS) as TextField[];
+
+/** The values of the contact form; '' for missing values. `fullName` is shown instead of first and last name. */
+export type ContactValues = Readonly<Record<TextField, string>> & {
   readonly gender: string;
   readonly isTest: boolean;
   readonly customFields: Readonly<Record<string, string>>;
@@ -19,35 +27,28 @@ export type ContactValues = {
 
 const GENDERS = ['FEMALE', 'MALE', 'OTHER'] as const;
 
+const textsOf = <V,>(valueOf: (field: TextField) => V) =>
+  Object.fromEntries(TEXT_FIELDS.map((field) => [field, valueOf(field)])) as Record<TextField, V>;
+
 export const toValues = (contact: Partial<Contact>, fields: readonly CustomField[]): ContactValues => ({
-  firstName: contact.firstName ?? '',
-  lastName: contact.lastName ?? '',
-  fullName: contact.fullName === joined(contact) ? '' : (contact.fullName ?? ''),
-  phoneNumber: contact.phoneNumber ?? '',
-  email: contact.email ?? '',
+  ...textsOf((field) => contact[field] ?? ''),
+  ...(contact.fullName === joined(contact) && { fullName: '' }),
   gender: contact.gender ?? '',
   isTest: contact.isTest ?? false,
   customFields: Object.fromEntries(fields.map(({ name }) => [name, String(contact.customFields?.[name] ?? '')])),
 });
 
-type Names = { readonly firstName?: string | null; readonly lastName?: string | null };
-const joined = ({ firstName, lastName }: Names): string => `${firstName ?? ''} ${lastName ?? ''}`.trim();
+const joined = ({ firstName, lastName }: Pick<ContactPatch, 'firstName' | 'lastName'>): string =>
+  `${firstName ?? ''} ${lastName ?? ''}`.trim();
 
-export function toPatch(values: ContactValues, fields: readonly CustomField[]): ContactPatch {
-  const { firstName, lastName, fullName, phoneNumber, email, gender, isTest, customFields } = values;
-  return {
-    firstName: firstName.trim() || null,
-    lastName: lastName.trim() || null,
-    fullName: fullName.trim() || null,
-    phoneNumber: phoneNumber.trim() || null,
-    email: email.trim() || null,
-    gender: GENDERS.find((each) => each === gender) ?? null,
-    isTest,
-    customFields: Object.fromEntries(
-      fields.map((field) => [field.name, toCustomValue(field, (customFields[field.name] ?? '').trim())]),
-    ),
-  };
-}
+export const toPatch = (values: ContactValues, fields: readonly CustomField[]): Patch => ({
+  ...textsOf((field) => values[field].trim() || null),
+  gender: GENDERS.find((each) => each === values.gender) ?? null,
+  isTest: values.isTest,
+  customFields: Object.fromEntries(
+    fields.map((field) => [field.name, toCustomValue(field, (values.customFields[field.name] ?? '').trim())]),
+  ),
+});
 
 type ContactFieldsProps = {
   readonly form: UseFormReturnType<ContactValues>;
@@ -61,35 +62,16 @@ export function ContactFields({ form, fields, readOnly = false }: ContactFieldsP
   return (
     <>
       <SimpleGrid cols={{ base: 1, xs: 2 }} spacing="sm">
-        <TextInput
-          label={t('form.firstName')}
-          maxLength={100}
-          readOnly={readOnly}
-          {...form.getInputProps('firstName')}
-        />
-        <TextInput label={t('form.lastName')} maxLength={100} readOnly={readOnly} {...form.getInputProps('lastName')} />
-        <TextInput
-          type="tel"
-          label={t('column.phoneNumber')}
-          placeholder="+39 333 123 4567"
-          maxLength={50}
-          readOnly={readOnly}
-          {...form.getInputProps('phoneNumber')}
-        />
-        <TextInput
-          type="email"
-          label={t('column.email')}
-          maxLength={254}
-          readOnly={readOnly}
-          {...form.getInputProps('email')}
-        />
-        <TextInput
-          label={t('form.fullName')}
-          placeholder={joined(form.values) || undefined}
-          maxLength={200}
-          readOnly={readOnly}
-          {...form.getInputProps('fullName')}
-        />
+        {TEXT_FIELDS.map((field) => (
+          <TextInput
+            key={field}
+            {...TEXTS[field]}
+            label={t(TEXTS[field].label)}
+            {...(field === 'fullName' && { placeholder: joined(form.values) || undefined })}
+            readOnly={readOnly}
+            {...form.getInputProps(field)}
+          />
+        ))}
         <NativeSelect
           label={t('form.gender')}
           data={['', ...GENDERS].map((value) => ({ value, label: t(`genders.${value || 'none'}`) }))}

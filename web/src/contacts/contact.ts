@@ -24,9 +24,7 @@ export const contactQuery = (id: number) =>
     queryFn: ({ signal }) => ok(api.GET(`${CONTACTS}/{id}`, { params: { path: { id } }, signal })),
   });
 
-export type ContactPatch = Partial<Omit<Contact, 'customFields'>> & {
-  readonly customFields?: Record<string, CustomValue | null>;
-};
+export type ContactPatch = NonNullable<Paths[typeof CONTACTS]['post']['requestBody']>['content']['application/json'];
 
 /** Returns a function that changes fields of a contact and updates the contact in all cached data. */
 export function useSaveContact() {
