@@ -22,7 +22,6 @@ export const PAGES: Readonly<Record<string, RunnablePage>> = {
   'docs/how-to/gdpr.md': { norun: 0 },
   'docs/how-to/test-in-ci.md': { norun: 0 },
   'docs/how-to/load-test.md': { norun: 0 },
-  'docs/how-to/capacity-planning.md': { norun: 0 },
   'docs/how-to/first-day-in-production.md': { norun: 2 },
   'docs/how-to/behind-a-proxy.md': { norun: 1 },
   'docs/how-to/backup-and-restore.md': { norun: 0 },

@@ -36,7 +36,8 @@ operate connection test "$NAME"
 
 echo '== Numbers in Liechtenstein are routed to it, at their own price. (--json is for programs.)'
 ROUTE=$(operate route add --channel SMS --prefix 423 --connection "$NAME" --json | pick .id)
-operate price set --channel SMS --prefix 423 --price 0.055
+PRICE=$(operate price set --channel SMS --prefix 423 --price 0.055 --json)
+echo "$PRICE"
 
 echo '== A message to Liechtenstein.'
 SENT=$(call "$BASE_URL/api/message-server/sms/send" -d '{ "phoneNumber": "+4236601234", "message": "Hello" }')
@@ -50,7 +51,7 @@ echo "$RECORD"
 echo '== What the carrier accepted, from its own ledger.'
 grep '"kind":"submit"' "$FOLDER/ledger"
 
-echo '== Removed again: first the route, then the connection.'
+echo '== Removed again: first the route and its price, then the connection.'
 operate route remove "$ROUTE"
-operate price remove --channel SMS --prefix 423
+operate price remove "$(pick .id <<<"$PRICE")"
 operate connection remove "$NAME"

@@ -70,7 +70,7 @@ const EXAMPLES: Readonly<Record<string, readonly RegExp[]>> = {
     /"platform":"linkedin".*"sandbox":true/,
     /HTTP 204/,
   ],
-  '15-operator.sh': [/is up/, /"price":0\.055/, /"destination":"4236601234"/, /Connection .* was removed/],
+  '15-operator.sh': [/is up/, /"price": ?0\.055/, /"destination":"4236601234"/, /Removed again/, /Done\./],
 };
 const WEBHOOKS = ['03-webhook-receiver.mjs', '03-webhook-register.sh'];
 
