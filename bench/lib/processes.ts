@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { probedPids, type Work, workOf } from './probe.ts';
 
-const MAIN = join(import.meta.dirname, '..', '..', 'src', 'app', 'main.ts');
+const MAIN = join(import.meta.dirname, '..', '..', 'src', 'main.ts');
 const PROBE = join(import.meta.dirname, 'probe.ts');
 /** The flags of `npm start` and the container image. */
 const NODE_FLAGS = ['--max-semi-space-size=8', '--heap-growing-percent=150'];

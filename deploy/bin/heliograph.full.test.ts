@@ -31,8 +31,8 @@ test('a command of an installed service has the settings of its file, and its ar
 
 test('without the package of Node it uses the one of the machine, as in the container', async () => {
   const home = await temporaryFolder('heliograph-home-');
-  await mkdir(join(home, 'src', 'app'), { recursive: true });
-  await writeFile(join(home, 'src', 'app', 'main.ts'), 'console.log(JSON.stringify(process.argv.slice(2)));');
+  await mkdir(join(home, 'src'), { recursive: true });
+  await writeFile(join(home, 'src', 'main.ts'), 'console.log(JSON.stringify(process.argv.slice(2)));');
   const bin = join(home, 'bin');
   await mkdir(bin);
   await symlink(process.execPath, join(bin, 'node'));

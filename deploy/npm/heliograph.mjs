@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url';
 
 const NEEDED = 26;
 const FLAGS = ['--max-semi-space-size=8', '--heap-growing-percent=150'];
-const main = fileURLToPath(new URL('../../program/app/main.js', import.meta.url));
+const main = fileURLToPath(new URL('../../program/main.js', import.meta.url));
 
 function findNode() {
   const name = process.platform === 'win32' ? 'node.exe' : 'node';

@@ -49,7 +49,7 @@ test('the npm package has the program and its console, and its command serves fr
   onTestFinished(() => rm(folder, { recursive: true, maxRetries: 10 }));
   const packed = await pack(folder);
   const paths = packed.files.map(({ path }) => path);
-  expect(paths).toEqual(expect.arrayContaining(['program/app/main.js', 'web/dist/index.html', 'LICENSE', 'README.md']));
+  expect(paths).toEqual(expect.arrayContaining(['program/main.js', 'web/dist/index.html', 'LICENSE', 'README.md']));
   expect(paths.filter((path) => /^(?:src|test|proofs|bench|web\/src)\/|\.ts$|\.pem$/.test(path))).toEqual([]);
 
   const command = await install(folder, packed);

@@ -44,7 +44,7 @@ function unprivileged(): { uid: number; gid: number } | undefined {
   if (process.getuid?.() !== 0) return undefined;
   const user = { uid: NOBODY, gid: NOBODY };
   const node = join(ROOT, 'node_modules', '.bin', 'node');
-  const mayRead = spawnSync(node, ['--check', join(ROOT, 'src', 'app', 'main.ts')], user).status === 0;
+  const mayRead = spawnSync(node, ['--check', join(ROOT, 'src', 'main.ts')], user).status === 0;
   return mayRead ? user : undefined;
 }
 

@@ -93,7 +93,7 @@ const NAMES = [
   `GET ${OPERATOR}/audit`,
 ];
 
-/** The routes of src/operations/operator/, by method and URL. */
+/** The operator routes, by method and URL. */
 export const OPERATOR_CASES: Readonly<Record<string, typeof OPERATORS_ONLY>> = Object.fromEntries(
   NAMES.map((name) => [name, OPERATORS_ONLY]),
 );

@@ -43,7 +43,7 @@ type Placeholder = {
 
 /** A template and the values of its variables: the network's JSON is composed when the message is sent. */
 export type TemplateContent = {
-  /** The id of the template (src/network/templates). */
+  /** The id of the template (src/templates). */
   readonly template: string;
   readonly channel: RichChannel;
   readonly values: Readonly<Record<string, string>>;

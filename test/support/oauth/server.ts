@@ -31,7 +31,7 @@ export type OauthServer = AsyncDisposable &
     visit(authorizeUrl: string): Promise<URL | undefined>;
   };
 
-/** Starts the simulated networks (src/simulators/social), and plays the person. */
+/** Starts the simulated networks (src/sandbox/social-server.ts), and plays the person. */
 export async function startOauthServer(): Promise<OauthServer> {
   const social = await startSandboxSocial({ publicUrl: () => PUBLIC_URL });
   const person = { cancel: false, without: [], pages: 3, lifetimeSeconds: 5_184_000, refreshTokens: true };
