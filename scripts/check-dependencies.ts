@@ -8,7 +8,7 @@ import extractOptions from 'dependency-cruiser/config-utl/extract-depcruise-opti
 const FOLDERS = ['src', 'client/src', 'deploy', 'examples', 'test', 'bench', 'proofs', 'scripts', 'web'].filter(
   (folder) => existsSync(folder),
 );
-/** Files of features; `core` may be imported by all, which is a rule of its own. Tests may reach anywhere. */
+/** Files of features. `core` has a separate rule; tests may reach anywhere. */
 const FEATURE = /^(src|web\/src)\/(?!core\/)([^/]+)\/(?!.*\.test\.tsx?$)/;
 
 /** Feature → the features that it imports, each with one import as evidence. */
