@@ -15,6 +15,8 @@ export type Requests = {
   readonly count: number;
   /** The status that each answer must have. */
   readonly status: number;
+  /** 64 unless given. */
+  readonly sockets?: number;
 };
 
 const SOCKETS = 64;
@@ -22,7 +24,7 @@ const PLACE = '{to}';
 const numberOf = (n: number): string => destinationOf(n).slice(1);
 
 /**
- * Sends requests from a process of its own over 64 sockets that stay open, each the next as soon as it has an answer.
+ * Sends requests from a process of its own over sockets that stay open, each the next as soon as it has an answer.
  * Resolves when all have theirs. Throws when an answer has another status.
  */
 export async function sendRequests(requests: Requests): Promise<void> {
@@ -39,7 +41,7 @@ async function send(requests: Requests): Promise<void> {
   const end = requests.first + requests.count;
   const nextText = (): string | null => (next < end ? text.replaceAll(PLACE, numberOf(next++)) : null);
   await Promise.all(
-    Array.from({ length: SOCKETS }, async () => {
+    Array.from({ length: requests.sockets ?? SOCKETS }, async () => {
       const socket = connect(Number(port), hostname).setNoDelay();
       await once(socket, 'connect');
       for (let request = nextText(); request !== null; request = nextText())

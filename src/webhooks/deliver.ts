@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import type { Pool } from 'pg';
 import { startLoop } from '../core/background.ts';
 import type { Db } from '../core/db/query.ts';
@@ -17,7 +18,7 @@ import {
   type Target,
 } from './account-queue.ts';
 import { type Endpoint, listEndpoints, openSecrets } from './endpoints.ts';
-import { eventIdOf, withFacts } from './events.ts';
+import { eventIdOf, type KnownFacts, withFacts } from './events.ts';
 import {
   type AccountLimit,
   type DoneRow,
@@ -48,9 +49,11 @@ const MAX_REQUESTS = 2048;
 const MAX_LOADED = 2048;
 /** Settled events are committed together after this many, or after `BUSY_MS`. */
 const SETTLED_PER_COMMIT = 200;
+/** Messages whose facts are remembered for their next event, which mostly follows within seconds. */
+const KNOWN_FACTS = { max: 20_000, ttl: 10_000 };
 /** Nothing more is sent while this many results are not committed: after a crash these events are sent again. */
 const MAX_UNCOMMITTED = 1000;
-const BUSY_MS = 20;
+const BUSY_MS = 50;
 /** New events wake an idle loop; this is its poll for retries and for the events of dead workers. */
 const IDLE_MS = 2000;
 /** An idle account is released to other workers; a failing one is kept longer, so that its circuit breaker survives. */
@@ -88,6 +91,7 @@ export function startDeliveries(deps: DeliveriesDeps): Deliveries {
   const { pool, owner, poster, secretKey, tracing, paused = () => false, log } = deps;
   const queues = new Map<number, AccountQueue>();
   const held = createHeldEvents();
+  const known: KnownFacts = new LRUCache(KNOWN_FACTS);
   let settled: SettledEvent[] = [];
   let stopping = false;
   /** True if events have been committed since the turn began. */
@@ -163,10 +167,11 @@ export function startDeliveries(deps: DeliveriesDeps): Deliveries {
       listOutbox(pool, { wants, heldIds: held.rowIds() }),
     ]);
     const [{ events, behind, done }, again] = await Promise.all([
-      loadRows(pool, fresh, new Set(withRetries.map(({ accountId }) => accountId))),
+      loadRows(pool, fresh, { known, retrying: new Set(withRetries.map(({ accountId }) => accountId)) }),
       withFacts(
         pool,
         due.map((retry) => ({ ...retry, outboxId: null })),
+        known,
       ),
     ]);
     held.hold({ rows: fresh, done, retries: again });
@@ -352,13 +357,17 @@ const eventsOf = ({ id, accountId, seed, kind, status, messageIds, at, errors }:
  *
  * @param retrying accounts whose events may wait for another attempt
  */
-async function loadRows(db: Db, rows: readonly OutboxRow[], retrying: ReadonlySet<number>) {
+async function loadRows(
+  db: Db,
+  rows: readonly OutboxRow[],
+  { known, retrying }: { known: KnownFacts; retrying: ReadonlySet<number> },
+) {
   const all = rows.flatMap(eventsOf);
   if (all.length === 0) return { events: [], behind: [], done: [] };
   const [firstId, lastId] = boundsOf(all.map((event) => event.id));
   const messages = all.filter(({ accountId }) => retrying.has(accountId));
   const [loaded, logged, waiting] = await Promise.all([
-    withFacts(db, all),
+    withFacts(db, all, known),
     listLogged(db, { keys: all, firstId, lastId }),
     messages.length > 0 ? listWaitingMessages(db, { messages }) : new Set<string>(),
   ]);

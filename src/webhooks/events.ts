@@ -1,3 +1,4 @@
+import type { LRUCache } from 'lru-cache';
 import { type Static, type TObject, Type } from 'typebox';
 import { CHANNEL, type Channel, isRich, isRoutedBySender } from '../core/channels.ts';
 import { bigint, rowsOf, uuid } from '../core/db/columns.ts';
@@ -144,16 +145,31 @@ export function bodyOf(form: Form, event: WebhookEvent, facts: Facts): string | 
   return payload && JSON.stringify(payload);
 }
 
-/** Adds the facts for their bodies to events; null: the message was deleted, or its client requested no events. */
+/** Facts by message id. */
+export type KnownFacts = LRUCache<string, SentFacts>;
+
+/**
+ * Adds the facts for their bodies to events; null: the message was deleted, or its client requested no events.
+ *
+ * @param known facts that need no look-up; those of submitted messages are added, which do not change any more
+ */
 export async function withFacts<E extends Key & { readonly kind: WebhookEventKind }>(
   db: Db,
   events: readonly E[],
+  known?: KnownFacts,
 ): Promise<(E & { readonly facts: Facts | null })[]> {
-  const loads = [...Map.groupBy(events, ({ kind }) => EVENTS[kind].load)].map(
-    async ([load, own]) => [load, new Map((await load(db, own)).map((row) => [row.messageId, row]))] as const,
-  );
-  const found = new Map(await Promise.all(loads));
-  return events.map((event) => ({ ...event, facts: found.get(EVENTS[event.kind].load)?.get(event.messageId) ?? null }));
+  const found = new Map<string, Facts>();
+  const missing = events.filter(({ messageId }) => {
+    const facts = known?.get(messageId);
+    if (facts) found.set(messageId, facts);
+    return !facts;
+  });
+  for (const [load, own] of Map.groupBy(missing, ({ kind }) => EVENTS[kind].load))
+    for (const facts of await load(db, own)) {
+      found.set(facts.messageId, facts);
+      if ('submittedAt' in facts && facts.submittedAt) known?.set(facts.messageId, facts);
+    }
+  return events.map((event) => ({ ...event, facts: found.get(event.messageId) ?? null }));
 }
 
 /** Describes the events for OpenAPI: a webhook for each kind, and the schemas of their bodies by name. */
