@@ -80,23 +80,29 @@ export async function sendBulk(
   messages: number,
   text = BODY,
 ): Promise<{ acceptSeconds: number; seconds: number }> {
-  if (messages % DESTINATIONS_PER_REQUEST !== 0)
-    throw new Error(
-      `${messages} messages: requests have ${DESTINATIONS_PER_REQUEST} each, so it must be a multiple of that`,
-    );
-  const delivered = 'SELECT count(*) FROM message_state WHERE status = 3 AND account_id = 1';
   const firstId = firstIdAt(new Date());
-  const firsts = Array.from({ length: messages / DESTINATIONS_PER_REQUEST }, (_, i) => i * DESTINATIONS_PER_REQUEST);
-  const bodies = firsts.map((first) => bodyOf(first, text));
-  const lastIds: string[] = [];
+  const delivered = 'SELECT count(*) FROM message_state WHERE status = 3 AND account_id = 1';
   const start = performance.now();
-  await Promise.all(Array.from({ length: CONCURRENT_REQUESTS }, () => post(stage, bodies, lastIds)));
+  const lastIds = await postBulk(stage, messages, text);
   const accepted = performance.now();
   const sample = `${delivered} AND id = ANY($1::uuid[])`;
   await until(async () => (await count(stage.pool, sample, [lastIds])) === lastIds.length);
   // By the range of ids, so that older messages are not read.
   await until(async () => (await count(stage.pool, `${delivered} AND id >= $1`, [firstId])) === messages);
   return { acceptSeconds: (accepted - start) / 1000, seconds: (performance.now() - start) / 1000 };
+}
+
+/** Sends messages in bulk; returns the last id of each request when all are accepted. */
+export async function postBulk(stage: Stage, messages: number, text = BODY): Promise<string[]> {
+  if (messages % DESTINATIONS_PER_REQUEST !== 0)
+    throw new Error(
+      `${messages} messages: requests have ${DESTINATIONS_PER_REQUEST} each, so it must be a multiple of that`,
+    );
+  const firsts = Array.from({ length: messages / DESTINATIONS_PER_REQUEST }, (_, i) => i * DESTINATIONS_PER_REQUEST);
+  const bodies = firsts.map((first) => bodyOf(first, text));
+  const lastIds: string[] = [];
+  await Promise.all(Array.from({ length: CONCURRENT_REQUESTS }, () => post(stage, bodies, lastIds)));
+  return lastIds;
 }
 
 async function post({ address, apiKey }: Stage, bodies: string[], lastIds: string[]): Promise<void> {
