@@ -107,12 +107,8 @@ function isKnownToBeLong(request: FastifyRequest): boolean {
   if (optionsOf(request).config.takesTurns === true) return true;
   if (method === 'GET' || method === 'HEAD') return false;
   if (headers['content-type']?.startsWith('multipart/') === true) return false;
-  return isLarge(request);
+  return Number(headers['content-length'] ?? 0) >= LARGE_BYTES || headers['transfer-encoding'] !== undefined;
 }
-
-/** A body without a length may be large. */
-const isLarge = ({ headers }: FastifyRequest): boolean =>
-  headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) >= LARGE_BYTES;
 
 const placeOf = (request: FastifyRequest, accountId: number): string => `${accountId} ${routeOf(request)}`;
 
@@ -146,8 +142,8 @@ export function observeLoopHolds(app: App, { log, metrics }: Deps, reportEveryMs
     done();
   });
   app.addHook('preParsing', (request, _reply, payload, done) => {
-    // The body is parsed when its last bytes arrive, long after the hooks before it. A small one takes no time.
-    if (isLarge(request)) payload.once('end', () => watch.begin(holderOf(request)));
+    // The body is parsed when its last bytes arrive, long after the hooks before it.
+    if (hasBody(request)) payload.once('end', () => watch.begin(holderOf(request)));
     done(null, payload);
   });
   app.addHook('preValidation', (request, _reply, done) => watch.run(holderOf(request), done));
@@ -162,6 +158,9 @@ export function observeLoopHolds(app: App, { log, metrics }: Deps, reportEveryMs
 }
 
 const holderOf = (request: FastifyRequest): string => `${request.method} ${routeOf(request)}`;
+
+const hasBody = ({ headers }: FastifyRequest): boolean =>
+  headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 
 function createLongestHolds({ registry }: Pick<Metrics, 'registry'>) {
   const longestMs = new Map<string, number>();
