@@ -1,31 +1,52 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
+import Fastify from 'fastify';
+import { apiDeps } from '../../test/support/http/api.ts';
+import { actor } from '../../test/support/drafts.ts';
+import { buildApi } from '../../src/api.ts';
+import { newId } from '../../src/core/ids.ts';
+import { type Running, runScript } from './processes.ts';
 
-/**
- * The source of a server with one validated POST route that does nothing: the limit of the framework on this machine.
- */
-const SOURCE = `
-  import Fastify from 'fastify';
-  const text = { type: 'string' };
-  const body = { type: 'object', required: ['phoneNumber', 'message'], properties: { phoneNumber: text, message: text } };
-  const answer = { type: 'object', properties: { messageId: text } };
-  const app = Fastify();
-  app.post('/', { schema: { body, response: { 200: answer } } }, async () => ({ messageId: 'x' }));
-  console.log(await app.listen({ port: 0, host: '127.0.0.1' }));
-`;
+/** A process with a route that takes the body of a single send. */
+export type Route = Pick<Running, 'cpuSeconds' | 'stop'> & { readonly url: string };
 
-/** Starts a process with an empty validated POST route. */
-export async function startEmptyRoute(): Promise<{ url: string; stop(): Promise<void> }> {
-  const child = spawn(process.execPath, ['--input-type=module', '--eval', SOURCE], {
-    cwd: import.meta.dirname,
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  const [line] = await once(child.stdout, 'data');
-  return {
-    url: String(line).trim(),
-    async stop() {
-      child.kill();
-      await once(child, 'exit');
-    },
-  };
+/** Starts a process with an empty validated POST route: the limit of the framework on this machine. */
+export const startEmptyRoute = (): Promise<Route> => start('empty');
+
+/** Starts a process with the whole API, whose credentials and acceptance do nothing: the costs of HTTP alone. */
+export const startSendRoute = (): Promise<Route> => start('send');
+
+async function start(kind: 'empty' | 'send'): Promise<Route> {
+  const running = await runScript([import.meta.filename, kind]);
+  return { ...running, url: String(running.ready['url']) };
 }
+
+const text = { type: 'string' };
+const EMPTY = {
+  body: { type: 'object', required: ['phoneNumber', 'message'], properties: { phoneNumber: text, message: text } },
+  response: { 200: { type: 'object', properties: { messageId: text } } },
+};
+
+async function listenEmpty(): Promise<string> {
+  const app = Fastify();
+  app.post('/', { schema: EMPTY }, async () => ({ messageId: newId() }));
+  return app.listen({ port: 0, host: '127.0.0.1' });
+}
+
+async function listenSend(): Promise<string> {
+  const limit = { 'x-ratelimit-limit': '600', 'x-ratelimit-remaining': '599', 'x-ratelimit-reset': '1' };
+  const app = buildApi(
+    apiDeps({
+      authenticate: () => Promise.resolve({ actor: actor(), headers: limit }),
+      accept: {
+        one: () => Promise.resolve({ kind: 'accepted', messageId: newId(), parts: 1, unicode: false }),
+        many: () => Promise.resolve([]),
+        once: () => Promise.resolve(null),
+      },
+    }),
+  );
+  return `${await app.listen({ port: 0, host: '127.0.0.1' })}/api/message-server/sms/send`;
+}
+
+if (import.meta.main)
+  process.stdout.write(
+    `${JSON.stringify({ url: await (process.argv[2] === 'send' ? listenSend() : listenEmpty()) })}\n`,
+  );

@@ -45,6 +45,9 @@ export async function runProbed(
   };
 }
 
+/** Runs a script of the bench as a process of its own; resolves when it has printed a line of JSON. */
+export const runScript = (args: readonly string[]): Promise<Running> => run(args, {});
+
 async function run(args: readonly string[], env: Record<string, string>): Promise<Running> {
   const child = spawn(process.execPath, [...NODE_FLAGS, ...args], {
     env: { ...process.env, LOG_LEVEL: 'error', ...env },

@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 import { type Actor, type Plan, type Role, SCOPES, type Scope } from '../core/actor.ts';
 import { as, columns, type Db, exec, many, maybeOne, one, onePlan, type RowOf, sql } from '../core/db/query.ts';
 import { AppError, invalidFields } from '../core/errors.ts';
@@ -120,15 +120,17 @@ type NewKeyValue = { readonly value: string; readonly hash: Buffer; readonly pre
 /** Generates a key value: `pg_live_` and 256 random bits in base64url. */
 export function generateKeyValue(): NewKeyValue {
   const value = `pg_live_${randomBytes(32).toString('base64url')}`;
-  return { value, hash: createHash('sha256').update(value).digest(), prefix: value.slice(0, 12) };
+  return { value, hash: digestOf(value), prefix: value.slice(0, 12) };
 }
 
 /**
  * Returns the SHA-256 under which a value is stored; undefined, which saves a query, if it cannot be one of ours.
  * Looking up the hash by index needs no constant-time comparison.
  */
-export const hashOfKey = (value: string): Buffer | undefined =>
-  KEY_FORM.test(value) ? createHash('sha256').update(value).digest() : undefined;
+export const hashOfKey = (value: string): Buffer | undefined => (KEY_FORM.test(value) ? digestOf(value) : undefined);
+
+// In one call, which takes two thirds of the time of `createHash`: each request shows a key.
+const digestOf = (value: string): Buffer => hash('sha256', value, 'buffer');
 
 /** The last use of an id; `writtenAt` is in ms of the monotonic clock. */
 type Use = { at: Date; dirty: boolean; writtenAt: number };

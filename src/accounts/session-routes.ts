@@ -21,10 +21,11 @@ import { AppError } from '../core/errors.ts';
 import {
   type App,
   offsetOf,
-  PageOf,
-  type PlatformDeps,
+  optionsOf,
   pageFields,
+  PageOf,
   pageOf,
+  type PlatformDeps,
   removalTx,
   withExamples,
 } from '../core/http/app.ts';
@@ -278,17 +279,11 @@ export const sessionGuard = fp(
   { name: 'session-guard', fastify: '5.x' },
 );
 
-type Request = {
-  readonly actor?: FastifyRequest['actor'];
-  readonly routeOptions: {
-    readonly schema?: { readonly operationId?: string };
-    readonly config: { readonly stepUp?: unknown };
-  };
-};
-
-function refusalOf({ actor, routeOptions }: Request): AppError | undefined {
+function refusalOf(request: FastifyRequest): AppError | undefined {
+  const { actor } = request;
+  // Absent on requests that need no credentials, despite the type.
   if (!actor?.session) return undefined;
-  const { schema, config } = routeOptions;
+  const { schema, config } = optionsOf(request);
   const mayEnrol = ENROLMENT_OPERATIONS.has(schema?.operationId ?? '');
   if (actor.session.mustEnrol && !mayEnrol) return new AppError('second_factor_required');
   return config.stepUp === true ? stepUpError(actor) : undefined;

@@ -1,8 +1,8 @@
-import { randomUUIDv7 } from 'node:crypto';
 import type { IncomingHttpHeaders, IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { ERRORS } from '../core/errors.ts';
 import { NOT_STORED } from '../core/http/admission.ts';
 import { standardError } from '../core/http/errors.ts';
+import { newId } from '../core/ids.ts';
 import type { Log } from '../core/log.ts';
 import { type Directory, needsBody, readCaller } from './directory.ts';
 
@@ -61,7 +61,7 @@ function refuse(response: ServerResponse, message: string): void {
     'cache-control': NOT_STORED,
     'content-type': 'application/json; charset=utf-8',
   });
-  response.end(JSON.stringify(standardError(failure, randomUUIDv7())));
+  response.end(JSON.stringify(standardError(failure, newId())));
 }
 
 function answerHealth({ directory, silent }: DirectoryDeps, url: string, response: ServerResponse): void {

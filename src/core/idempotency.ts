@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
 import { type Task, untilIdle } from './background.ts';
-import { bigint, bytea, insertRows, rowsOf, text } from './db/columns.ts';
+import { type BatchColumns, bigint, bytea, insertRows, once, type RowColumns, rowsOf, text } from './db/columns.ts';
 import { as, columns, type Db, exec, many, one, onePlan, type RowOf, sql } from './db/query.ts';
 import { groupCommit, inTurn } from './db/transaction.ts';
 import { open, type SecretKey, seal } from './secrets.ts';
@@ -102,12 +102,15 @@ export const insertFreeAnswers = (db: Db, answers: readonly SealedAnswer[]): Pro
 
 /** Inserts in the order of the keys, so that two batches cannot wait for each other. */
 const insertOf = (answers: readonly SealedAnswer[]) =>
-  sql`${insertRows('idempotency_key', answers, {
-    accountId: bigint,
-    key: text,
-    requestHash: bytea,
-    answer: bytea,
-  })} ORDER BY account_id, key`;
+  sql`${insertRows('idempotency_key', answers, ANSWER_FIELDS)} ORDER BY account_id, key`;
+
+const ANSWER_FIELDS: RowColumns<SealedAnswer> = once({
+  accountId: bigint,
+  key: text,
+  requestHash: bytea,
+  answer: bytea,
+});
+const KEY_FIELDS: BatchColumns<Key> = once({ account_id: bigint((k) => k.accountId), key: text((k) => k.key) });
 
 /** The key already has a response, or a request in progress holds it. */
 export class KeyTaken extends Error {}
@@ -134,7 +137,7 @@ export const listAnswers = (db: Db, keys: readonly Key[]): Promise<StoredAnswerR
   many(
     db,
     onePlan(sql`SELECT ${STORED_ANSWER}
-      FROM ${rowsOf(keys, { account_id: bigint((k) => k.accountId), key: text((k) => k.key) })} AS u,
+      FROM ${rowsOf(keys, KEY_FIELDS)} AS u,
         LATERAL (SELECT * FROM idempotency_key WHERE account_id = u.account_id AND key = u.key OFFSET 0) AS i`),
   );
 
@@ -146,7 +149,7 @@ export const listTakenKeys = (db: Db, keys: readonly Key[]): Promise<Key[]> =>
     db,
     sql`SELECT ${TAKEN_KEY}
       FROM idempotency_key i
-      JOIN ${rowsOf(keys, { account_id: bigint((k) => k.accountId), key: text((k) => k.key) })} AS u
+      JOIN ${rowsOf(keys, KEY_FIELDS)} AS u
         ON i.account_id = u.account_id AND i.key = u.key`,
   );
 

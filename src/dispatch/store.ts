@@ -1,9 +1,11 @@
 import {
+  type BatchColumns,
   bigint,
   endsOf,
   input,
   insertRows,
   int,
+  once,
   rowsOf,
   smallint,
   text,
@@ -103,6 +105,20 @@ const NEXT_ROUND = sql`greatest(
                 AND q.priority = u.priority AND q.account_id = u.account_id ORDER BY q.round DESC LIMIT 1), 0))
   + sum(u.size) OVER (PARTITION BY u.account_id, u.connection_id, u.priority ORDER BY u.n) - u.size`;
 
+const CHUNK_FIELDS = once({
+  accountId: bigint,
+  connectionId: bigint,
+  alternates: input(text),
+  priority: smallint,
+  availableAt: input(timestamptz),
+  attempt: smallint,
+  onUnknown: text,
+  campaignId: bigint,
+  size: int,
+  last: input(int),
+  n: input(int),
+});
+
 /** Queues chunks, each in the turn of its account. */
 export async function insertChunks(db: Db, chunks: readonly NewChunk[]): Promise<void> {
   const lists = chunks.map((chunk) => chunk.ids);
@@ -119,19 +135,6 @@ export async function insertChunks(db: Db, chunks: readonly NewChunk[]): Promise
       n,
     }),
   );
-  const fields = {
-    accountId: bigint,
-    connectionId: bigint,
-    alternates: input(text),
-    priority: smallint,
-    availableAt: input(timestamptz),
-    attempt: smallint,
-    onUnknown: text,
-    campaignId: bigint,
-    size: int,
-    last: input(int),
-    n: input(int),
-  };
   const expressions = {
     alternates: sql`u.alternates::bigint[]`,
     round: NEXT_ROUND,
@@ -139,7 +142,7 @@ export async function insertChunks(db: Db, chunks: readonly NewChunk[]): Promise
     scheduled: sql`u.available_at IS NOT NULL`,
     ids: sql`(${uuids(lists)})[u.last - u.size + 1:u.last]`,
   };
-  await exec(db, onePlan(sql`${insertRows('dispatch_chunk', rows, fields, expressions)} ORDER BY u.n`));
+  await exec(db, onePlan(sql`${insertRows('dispatch_chunk', rows, CHUNK_FIELDS, expressions)} ORDER BY u.n`));
 }
 
 /**
@@ -220,6 +223,11 @@ const OWNED_CHUNK = columns({
   parked: as<boolean>('c.parked_until IS NOT NULL'),
 });
 
+const INTENT_FIELDS: BatchColumns<[id: number, intent: number]> = once({
+  id: bigint(([id]) => id),
+  intent: int(([, intent]) => intent),
+});
+
 /** Sets how many messages of each chunk may have been written. Returns the chunks that still belong to this worker. */
 export async function updateIntents(
   db: Db,
@@ -228,10 +236,7 @@ export async function updateIntents(
   const rows = await many(
     db,
     onePlan(sql`UPDATE dispatch_chunk c SET intent = CASE WHEN c.parked_until IS NULL THEN u.intent ELSE c.intent END
-        FROM ${rowsOf([...move.intents], {
-          id: bigint(([id]) => id),
-          intent: int(([, intent]) => intent),
-        })} AS u
+        FROM ${rowsOf([...move.intents], INTENT_FIELDS)} AS u
         WHERE c.id = u.id AND c.owner = ${move.owner}
         RETURNING ${OWNED_CHUNK}`),
   );

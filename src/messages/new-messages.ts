@@ -5,6 +5,8 @@ import {
   bytea,
   insertRows,
   json,
+  once,
+  type RowColumns,
   rowsOf,
   smallint,
   text,
@@ -272,46 +274,41 @@ export const inheritedOf = ({ clientId, source, destination, simulation, validUn
   validUntil,
 });
 
-/**
- * Stores messages of any accounts in one statement; 1,000 rows per statement ran at 91,000 rows/s.
- */
+// Accessors, because this is the hottest insert: reading fields by key takes 0.1 µs more per message.
+const MESSAGE_FIELDS: RowColumns<NewMessage> = once({
+  accountId: bigint((r) => r.accountId),
+  id: uuid((r) => r.id),
+  clientId: text((r) => r.clientId),
+  channel: text((r) => r.channel),
+  source: text((r) => r.source),
+  simulation: boolean((r) => r.simulation),
+  connectionId: bigint((r) => r.connectionId),
+  routeReason: text((r) => r.routeReason),
+  sender: text((r) => r.sender),
+  askedSender: text((r) => r.askedSender),
+  destination: text((r) => r.destination),
+  body: text((r) => r.body),
+  content: json((r) => r.content && JSON.stringify(r.content)),
+  udh: bytea((r) => r.udh),
+  binaryBody: bytea((r) => r.binaryBody),
+  dataCoding: smallint((r) => r.dataCoding),
+  tlvs: bytea((r) => r.tlvs),
+  parts: smallint((r) => r.parts),
+  wantReceipt: boolean((r) => r.wantReceipt),
+  validUntil: timestamptz((r) => r.validUntil),
+  scheduledAt: timestamptz((r) => r.scheduledAt),
+  priceMicros: bigint((r) => r.priceMicros),
+  refundUndelivered: boolean((r) => r.refundUndelivered),
+  apiKeyId: bigint((r) => r.apiKeyId),
+  userId: bigint((r) => r.userId),
+  smppCredentialId: bigint((r) => r.smppCredentialId),
+  campaignId: bigint((r) => r.campaignId),
+  keepsReserve: boolean((r) => r.keepsReserve),
+});
+
+/** Stores messages of any accounts in one statement; 1,000 rows per statement ran at 91,000 rows/s. */
 export async function insertMessages(db: Db, rows: readonly NewMessage[]): Promise<void> {
-  await exec(
-    db,
-    onePlan(
-      // Accessors, because this is the hottest insert: reading fields by key takes 0.1 µs more per message.
-      sql`${insertRows('message', rows, {
-        accountId: bigint((r) => r.accountId),
-        id: uuid((r) => r.id),
-        clientId: text((r) => r.clientId),
-        channel: text((r) => r.channel),
-        source: text((r) => r.source),
-        simulation: boolean((r) => r.simulation),
-        connectionId: bigint((r) => r.connectionId),
-        routeReason: text((r) => r.routeReason),
-        sender: text((r) => r.sender),
-        askedSender: text((r) => r.askedSender),
-        destination: text((r) => r.destination),
-        body: text((r) => r.body),
-        content: json((r) => r.content && JSON.stringify(r.content)),
-        udh: bytea((r) => r.udh),
-        binaryBody: bytea((r) => r.binaryBody),
-        dataCoding: smallint((r) => r.dataCoding),
-        tlvs: bytea((r) => r.tlvs),
-        parts: smallint((r) => r.parts),
-        wantReceipt: boolean((r) => r.wantReceipt),
-        validUntil: timestamptz((r) => r.validUntil),
-        scheduledAt: timestamptz((r) => r.scheduledAt),
-        priceMicros: bigint((r) => r.priceMicros),
-        refundUndelivered: boolean((r) => r.refundUndelivered),
-        apiKeyId: bigint((r) => r.apiKeyId),
-        userId: bigint((r) => r.userId),
-        smppCredentialId: bigint((r) => r.smppCredentialId),
-        campaignId: bigint((r) => r.campaignId),
-        keepsReserve: boolean((r) => r.keepsReserve),
-      })}`,
-    ),
-  );
+  await exec(db, onePlan(insertRows('message', rows, MESSAGE_FIELDS)));
 }
 
 /** A client id that a message takes for 24 hours. `contentHash` shows whether a repeat requests the same message. */

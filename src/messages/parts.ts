@@ -1,4 +1,15 @@
-import { bigint, insertRows, int, rowsOf, smallint, text, timestamptz, uuid } from '../core/db/columns.ts';
+import {
+  type BatchColumns,
+  bigint,
+  insertRows,
+  int,
+  once,
+  rowsOf,
+  smallint,
+  text,
+  timestamptz,
+  uuid,
+} from '../core/db/columns.ts';
 import { as, columns, constant, type Db, exec, many, type RowOf, type Sql, sql, tuples } from '../core/db/query.ts';
 import { OPEN_STATES, STATUS } from '../core/message-state.ts';
 
@@ -130,6 +141,12 @@ export type SpelledId = { readonly bare: string; readonly exact: string | null }
 /** Computes the bare form of a stored id. It must be the expression of the indexes exactly. */
 const BARE = (column: Sql) => sql`ltrim(upper(${column} COLLATE "C"), '0')`;
 
+const CARRIER_ID_FIELDS: BatchColumns<SpelledId> = once({
+  bare: text((id) => id.bare),
+  exact: text((id) => id.exact),
+  n: int((_, i) => i),
+});
+
 /**
  * Lists the messages and parts of a connection that have one of these carrier ids, among ids in [firstId, lastId].
  *
@@ -143,11 +160,7 @@ export async function listByCarrierIds(
   return tuples(
     db,
     sql`WITH u AS (
-          SELECT ids.bare, ids.exact, ids.n FROM ${rowsOf(request.carrierIds, {
-            bare: text((id) => id.bare),
-            exact: text((id) => id.exact),
-            n: int((_, i) => i),
-          })} AS ids)
+          SELECT ids.bare, ids.exact, ids.n FROM ${rowsOf(request.carrierIds, CARRIER_ID_FIELDS)} AS ids)
         SELECT u.n, s.account_id, s.id, NULL::smallint FROM u
         JOIN message_state s ON ${BARE(sql`s.carrier_id`)} = u.bare AND s.carrier_id = coalesce(u.exact, s.carrier_id)
         WHERE s.connection_id = ${request.connectionId} AND ${BARE(sql`s.carrier_id`)} = ANY (ARRAY(SELECT bare FROM u))

@@ -58,7 +58,8 @@ type SendOptions = Pick<
 
 /** Returns the text with its placeholders filled, if the request has values for any. */
 function textOf(text: string, { placeholders }: SendOptions): string {
-  const values = new Map(Object.entries(placeholders ?? {}));
+  if (placeholders === undefined) return text;
+  const values = new Map(Object.entries(placeholders));
   return fillPlaceholders(text, (name) => values.get(name));
 }
 

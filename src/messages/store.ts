@@ -1,10 +1,12 @@
 import { bitOf, CHANNELS, type Channel } from '../core/channels.ts';
 import {
+  type BatchColumns,
   bigint,
   boolean,
   input,
   insertRows,
   int,
+  once,
   type RowColumns,
   rowsOf,
   smallint,
@@ -66,6 +68,12 @@ export type QueuedMessage = [
   tlvs: Buffer | null,
 ];
 
+const QUEUED_KEYS = once({
+  account_id: bigint((m: Key) => m.accountId),
+  id: uuid((m: Key) => m.id),
+  n: int((_, i) => i),
+});
+
 /**
  * Lists the fields of these messages that a carrier needs. All ids must lie in [firstId, lastId]: the bounds keep the
  * partitions of other days out of the plan.
@@ -79,11 +87,7 @@ export async function listQueuedMessages(
     sql`SELECT u.n, m.content, m.sender, m.destination, m.body, m.udh, m.binary_body, m.parts, m.want_receipt, m.valid_until,
                m.scheduled_at, m.price_micros, m.refund_undelivered, nullif(m.channel, 'SMS'), m.campaign_id,
                nullif(m.keeps_reserve, false), m.data_coding, m.tlvs
-        FROM ${rowsOf(request.messages, {
-          account_id: bigint((m) => m.accountId),
-          id: uuid((m) => m.id),
-          n: int((_, i) => i),
-        })} AS u
+        FROM ${rowsOf(request.messages, QUEUED_KEYS)} AS u
         JOIN message m ON m.account_id = u.account_id AND m.id = u.id
         WHERE m.id BETWEEN ${request.firstId} AND ${request.lastId}`,
   );
@@ -112,7 +116,7 @@ export type NewState = {
   readonly campaignId: number | null;
 };
 
-const STATE_FIELDS: RowColumns<NewState> = {
+const STATE_FIELDS: RowColumns<NewState> = once({
   accountId: bigint,
   id: uuid,
   status: smallint,
@@ -127,7 +131,7 @@ const STATE_FIELDS: RowColumns<NewState> = {
   creditReturned: boolean,
   channel: smallint((r) => bitOf(r.channel)),
   campaignId: bigint,
-};
+});
 
 const insertStatesInto = (table: string, rows: readonly NewState[]): Sql =>
   insertRows(table, rows, STATE_FIELDS, {
@@ -288,17 +292,16 @@ const groupsOf = (moved: Sql, count: number) =>
          OR m.campaign_id IS NOT NULL
       GROUP BY m.held, m.expired_at, m.was_sent, m.channel, m.campaign_id`;
 
-const moveRows = (moves: readonly StateMove[]): Sql =>
-  rowsOf(moves, {
-    account_id: bigint((m) => m.accountId),
-    id: uuid((m) => m.id),
-    status: smallint((m) => m.status),
-    done_at: timestamptz((m) => m.doneAt),
-    error_code: text((m) => m.errorCode),
-    error_text: text((m) => m.errorText),
-    receipt_text: text((m) => m.receiptText ?? null),
-    n: int((_, i) => i),
-  });
+const MOVE_FIELDS: BatchColumns<StateMove> = once({
+  account_id: bigint((m) => m.accountId),
+  id: uuid((m) => m.id),
+  status: smallint((m) => m.status),
+  done_at: timestamptz((m) => m.doneAt),
+  error_code: text((m) => m.errorCode),
+  error_text: text((m) => m.errorText),
+  receipt_text: text((m) => m.receiptText ?? null),
+  n: int((_, i) => i),
+});
 
 const UPDATE_STATE = sql`UPDATE message_state s
           SET status = u.status, done_at = greatest(u.done_at, s.submitted_at), updated_at = now(),
@@ -310,7 +313,7 @@ const moveHeld = (request: Moves): Sql => moveOpen(request, sql`s.credit_held`, 
 
 const moveOpen = ({ moves, firstId, lastId }: Moves, condition: Sql, held: Sql): Sql =>
   sql`moved AS (
-          ${UPDATE_STATE} FROM ${moveRows(moves)} AS u
+          ${UPDATE_STATE} FROM ${rowsOf(moves, MOVE_FIELDS)} AS u
           WHERE s.account_id = u.account_id AND s.id = u.id AND s.status IN (${OPEN_STATES}) AND ${condition}
             AND s.id BETWEEN ${firstId} AND ${lastId}
           RETURNING u.n, ${held} AS held, NULL::timestamptz AS expired_at, ${MOVED_FACTS})`;
@@ -318,7 +321,7 @@ const moveOpen = ({ moves, firstId, lastId }: Moves, condition: Sql, held: Sql):
 const moveLocked = ({ moves, firstId, lastId }: Moves): Sql =>
   sql`u AS MATERIALIZED (
           SELECT u.*, s.credit_held AS held, CASE WHEN s.status = ${EXPIRED} THEN s.updated_at END AS expired_at
-          FROM ${moveRows(moves)} AS u JOIN message_state s ON s.account_id = u.account_id AND s.id = u.id
+          FROM ${rowsOf(moves, MOVE_FIELDS)} AS u JOIN message_state s ON s.account_id = u.account_id AND s.id = u.id
           WHERE s.id BETWEEN ${firstId} AND ${lastId}
             AND (s.status IN (${OPEN_STATES})
                  OR (u.status = ${DELIVERED} AND s.status = ${EXPIRED} AND s.error_code = ${EXPIRED_BY_US}))

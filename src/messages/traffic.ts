@@ -1,7 +1,18 @@
 import { randomInt } from 'node:crypto';
 import type { Pool } from 'pg';
 import { type Task, untilIdle } from '../core/background.ts';
-import { bigint, insertRows, rowsOf, smallint, text, timestamptz, uuid } from '../core/db/columns.ts';
+import {
+  type BatchColumns,
+  bigint,
+  insertRows,
+  once,
+  type RowColumns,
+  rowsOf,
+  smallint,
+  text,
+  timestamptz,
+  uuid,
+} from '../core/db/columns.ts';
 import { as, columns, type Db, exec, join, many, one, onePlan, type RowOf, raw, sql } from '../core/db/query.ts';
 import { boundsOf, firstIdAt, timeOfId } from '../core/ids.ts';
 import { callingCodeOf, numberForPrefix } from '../core/phone.ts';
@@ -182,22 +193,23 @@ type MinuteRow = {
   failed: number;
 };
 
+const MINUTE_FIELDS: BatchColumns<MinuteRow> = once({
+  account_id: bigint((row) => row.accountId),
+  campaign_id: bigint((row) => row.campaignId),
+  hour: timestamptz((row) => row.hour),
+  channel: smallint((row) => row.channel),
+  status: smallint((row) => row.status),
+  code: text((row) => row.code),
+  sent: bigint((row) => row.sent),
+  delivered: bigint((row) => row.delivered),
+  failed: bigint((row) => row.failed),
+});
+
 /**
  * Adds to one shard of the current minute, or of the quarter of an hour if the hour of the messages ended more than an
  * hour ago. The rows are locked in the order of their keys.
  */
 async function insertMinutes(db: Db, { rows, shard }: { rows: readonly MinuteRow[]; shard: number }): Promise<void> {
-  const added = rowsOf(rows, {
-    account_id: bigint((row) => row.accountId),
-    campaign_id: bigint((row) => row.campaignId),
-    hour: timestamptz((row) => row.hour),
-    channel: smallint((row) => row.channel),
-    status: smallint((row) => row.status),
-    code: text((row) => row.code),
-    sent: bigint((row) => row.sent),
-    delivered: bigint((row) => row.delivered),
-    failed: bigint((row) => row.failed),
-  });
   await exec(
     db,
     onePlan(sql`INSERT INTO campaign_minute AS t
@@ -207,7 +219,7 @@ async function insertMinutes(db: Db, { rows, shard }: { rows: readonly MinuteRow
                     ELSE date_bin('15 minutes', now(), u.hour) END,
                u.channel, u.status, u.code, ${shard}::smallint, sum(u.sent)::bigint, sum(u.delivered)::bigint,
                sum(u.failed)::bigint
-        FROM ${added} AS u GROUP BY 1, 2, 3, 4, 5, 6 ORDER BY 1, 2, 3, 4, 5, 6
+        FROM ${rowsOf(rows, MINUTE_FIELDS)} AS u GROUP BY 1, 2, 3, 4, 5, 6 ORDER BY 1, 2, 3, 4, 5, 6
         ON CONFLICT (account_id, campaign_id, minute, channel, status, code, shard) DO UPDATE
           SET sent = t.sent + excluded.sent, delivered = t.delivered + excluded.delivered,
               failed = t.failed + excluded.failed`),
@@ -227,28 +239,25 @@ type MarginRow = {
   costMicros: number;
 };
 
+const MARGIN_FIELDS: RowColumns<MarginRow> = once({
+  accountId: bigint,
+  day: timestamptz,
+  connectionId: bigint,
+  country: text,
+  messages: bigint,
+  units: bigint,
+  uncosted: bigint,
+  earnedMicros: bigint,
+  costMicros: bigint,
+});
+
 /**
  * Adds to one shard of the days. The rows must be in the order of their keys, because they are locked in that order.
  */
 async function insertMargins(db: Db, { rows, shard }: { rows: readonly MarginRow[]; shard: number }): Promise<void> {
   await exec(
     db,
-    onePlan(sql`${insertRows(
-      'margin_day AS t',
-      rows,
-      {
-        accountId: bigint,
-        day: timestamptz,
-        connectionId: bigint,
-        country: text,
-        messages: bigint,
-        units: bigint,
-        uncosted: bigint,
-        earnedMicros: bigint,
-        costMicros: bigint,
-      },
-      { shard: sql`${shard}` },
-    )}
+    onePlan(sql`${insertRows('margin_day AS t', rows, MARGIN_FIELDS, { shard: sql`${shard}` })}
         ON CONFLICT (account_id, day, connection_id, country, shard) DO UPDATE
           SET messages = t.messages + excluded.messages, units = t.units + excluded.units,
               uncosted = t.uncosted + excluded.uncosted, earned_micros = t.earned_micros + excluded.earned_micros,
@@ -376,29 +385,26 @@ type TrafficRow = {
   costMicros: number;
 };
 
+const TRAFFIC_FIELDS: RowColumns<TrafficRow> = once({
+  accountId: bigint,
+  hour: timestamptz,
+  campaignId: bigint,
+  channel: smallint,
+  sent: bigint,
+  delivered: bigint,
+  read: bigint,
+  failed: bigint,
+  unsent: bigint,
+  costMicros: bigint,
+});
+
 /**
  * Adds to one shard of the hours. The rows must be in the order of their keys, because they are locked in that order.
  */
 async function insertTraffic(db: Db, { rows, shard }: { rows: readonly TrafficRow[]; shard: number }): Promise<void> {
   await exec(
     db,
-    onePlan(sql`${insertRows(
-      'traffic_hour AS t',
-      rows,
-      {
-        accountId: bigint,
-        hour: timestamptz,
-        campaignId: bigint,
-        channel: smallint,
-        sent: bigint,
-        delivered: bigint,
-        read: bigint,
-        failed: bigint,
-        unsent: bigint,
-        costMicros: bigint,
-      },
-      { shard: sql`${shard}` },
-    )}
+    onePlan(sql`${insertRows('traffic_hour AS t', rows, TRAFFIC_FIELDS, { shard: sql`${shard}` })}
         ON CONFLICT (account_id, hour, campaign_id, channel, shard) DO UPDATE
           SET sent = t.sent + excluded.sent, delivered = t.delivered + excluded.delivered, read = t.read + excluded.read,
               failed = t.failed + excluded.failed, unsent = t.unsent + excluded.unsent,

@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { type Author, recordAudit } from '../accounts/audit.ts';
-import { bigint, insertRows, int, rowsOf, text } from '../core/db/columns.ts';
+import { type BatchColumns, bigint, insertRows, int, once, type RowColumns, rowsOf, text } from '../core/db/columns.ts';
 import {
   as,
   columns,
@@ -266,6 +266,11 @@ export async function updateUnlimited(
 /** A change of an account's available or frozen credit; negative amounts subtract. */
 type BalanceChange = { readonly accountId: number; readonly micros: number };
 
+const CHANGE_FIELDS: BatchColumns<BalanceChange> = once({
+  account_id: bigint((m) => m.accountId),
+  micros: bigint((m) => m.micros),
+});
+
 /**
  * Changes the available credit of accounts, in the order of the account ids. When an account would fall below zero, or
  * has no balance, the statement fails with division_by_zero (22012), and the transaction with it: so a caller may send
@@ -275,10 +280,7 @@ export async function updateAvailable(db: Db, changes: readonly BalanceChange[])
   await exec(
     db,
     onePlan(sql`WITH moves AS (
-          SELECT m.account_id, m.micros FROM ${rowsOf(changes, {
-            account_id: bigint((m) => m.accountId),
-            micros: bigint((m) => m.micros),
-          })} AS m),
+          SELECT m.account_id, m.micros FROM ${rowsOf(changes, CHANGE_FIELDS)} AS m),
         locked AS MATERIALIZED (
           SELECT account_id FROM credit_balance WHERE account_id IN (SELECT account_id FROM moves)
           ORDER BY account_id FOR UPDATE),
@@ -302,10 +304,7 @@ export async function updateFrozen(
   await exec(
     db,
     onePlan(sql`INSERT INTO credit_frozen AS f (account_id, shard, micros)
-        SELECT m.account_id, ${shard}, m.micros FROM ${rowsOf(changes, {
-          account_id: bigint((m) => m.accountId),
-          micros: bigint((m) => m.micros),
-        })} AS m ORDER BY m.account_id
+        SELECT m.account_id, ${shard}, m.micros FROM ${rowsOf(changes, CHANGE_FIELDS)} AS m ORDER BY m.account_id
         ON CONFLICT (account_id, shard) DO UPDATE SET micros = f.micros + excluded.micros`),
   );
 }
@@ -330,21 +329,18 @@ type NewLedgerEntry = {
   readonly reference: string;
 };
 
+const LEDGER_FIELDS: RowColumns<NewLedgerEntry> = once({
+  accountId: bigint,
+  kind: text,
+  fromBook: text,
+  toBook: text,
+  amountMicros: bigint,
+  messages: int,
+  reference: text,
+});
+
 async function insertLedgerEntries(db: Db, entries: readonly NewLedgerEntry[]): Promise<void> {
-  await exec(
-    db,
-    onePlan(
-      insertRows('ledger_entry', entries, {
-        accountId: bigint,
-        kind: text,
-        fromBook: text,
-        toBook: text,
-        amountMicros: bigint,
-        messages: int,
-        reference: text,
-      }),
-    ),
-  );
+  await exec(db, onePlan(insertRows('ledger_entry', entries, LEDGER_FIELDS)));
 }
 
 /**

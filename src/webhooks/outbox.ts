@@ -1,4 +1,4 @@
-import { bigint, int, rowsOf, smallint, text, timestamptz, uuid } from '../core/db/columns.ts';
+import { type BatchColumns, bigint, int, once, rowsOf, smallint, text, timestamptz, uuid } from '../core/db/columns.ts';
 import {
   as,
   columns,
@@ -67,6 +67,17 @@ const EVENTS_PER_ROW = 500;
 /** Puts single sends first. All events of a message have the same priority, so that they stay in their order. */
 const priorityOf = ({ messageId }: NewWebhookEvent): number => (isSingleId(messageId) ? 0 : 1);
 
+const EVENT_FIELDS: BatchColumns<NewWebhookEvent> = once({
+  account_id: bigint((e) => e.accountId),
+  priority: smallint(priorityOf),
+  kind: text((e) => e.kind),
+  message_id: uuid((e) => e.messageId),
+  status: smallint((e) => e.status ?? null),
+  at: timestamptz((e) => e.at ?? null),
+  error: text((e) => e.error ?? null),
+  n: int((_, n) => n),
+});
+
 /**
  * Inserts events for the accounts whose webhook takes them, one row per account, priority, kind and status. The
  * existence of a webhook is decided here and not in memory: a webhook that is registered has the events that are
@@ -83,16 +94,7 @@ export async function insertOutbox(db: Db, events: readonly NewWebhookEvent[]): 
         INSERT INTO webhook_outbox (account_id, priority, kind, status, message_ids, at, errors)
         SELECT u.account_id, u.priority, u.kind, u.status, array_agg(u.message_id), array_agg(coalesce(u.at, now())),
                array_agg(u.error)
-        FROM ${rowsOf(events, {
-          account_id: bigint((e) => e.accountId),
-          priority: smallint(priorityOf),
-          kind: text((e) => e.kind),
-          message_id: uuid((e) => e.messageId),
-          status: smallint((e) => e.status ?? null),
-          at: timestamptz((e) => e.at ?? null),
-          error: text((e) => e.error ?? null),
-          n: int((_, n) => n),
-        })} AS u
+        FROM ${rowsOf(events, EVENT_FIELDS)} AS u
         WHERE EXISTS (SELECT FROM webhook_endpoint e WHERE e.account_id = ANY(${accountIds}::bigint[]) AND e.status = 'active')
           AND EXISTS (SELECT FROM webhook_endpoint e
                       WHERE e.account_id = u.account_id AND e.status = 'active' AND (e.form = 'A' OR u.kind = ANY(${KINDS_OF_B}::text[])))

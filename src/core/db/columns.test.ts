@@ -2,6 +2,7 @@ import { fc, test as propertyTest } from '@fast-check/vitest';
 import { beforeAll, describe, expect, expectTypeOf, test } from 'vitest';
 import { testDatabase } from '../../../test/support/database.ts';
 import {
+  type BatchColumns,
   bigint,
   boolean,
   bytea,
@@ -9,6 +10,7 @@ import {
   insertRows,
   int,
   json,
+  once,
   type RowColumns,
   rowsOf,
   smallint,
@@ -32,22 +34,21 @@ type Row = {
   readonly document: string | null;
 };
 
+const COLUMNS: BatchColumns<Row> = once({
+  big: bigint((r) => r.big),
+  whole: int((r) => r.whole),
+  small: smallint((r) => r.small),
+  yes: boolean((r) => r.yes),
+  name: text((r) => r.name),
+  id: uuid((r) => r.id),
+  octets: bytea((r) => r.octets),
+  at: timestamptz((r) => r.at),
+  document: json((r) => r.document),
+});
+
 /** Reads the rows back from PostgreSQL, in its order. */
 const read = (rows: readonly Row[]): Promise<Record<string, unknown>[]> =>
-  many(
-    pool,
-    sql`SELECT * FROM ${rowsOf(rows, {
-      big: bigint((r) => r.big),
-      whole: int((r) => r.whole),
-      small: smallint((r) => r.small),
-      yes: boolean((r) => r.yes),
-      name: text((r) => r.name),
-      id: uuid((r) => r.id),
-      octets: bytea((r) => r.octets),
-      at: timestamptz((r) => r.at),
-      document: json((r) => r.document),
-    })} AS u`,
-  );
+  many(pool, sql`SELECT * FROM ${rowsOf(rows, COLUMNS)} AS u`);
 
 /**
  * A row as it comes back: UTF-8 has no unpaired surrogates, and the driver returns bytes as a Buffer and parses JSON.
@@ -58,6 +59,18 @@ const asRead = (row: Row): Record<string, unknown> => ({
   octets: row.octets === null ? null : Buffer.from(row.octets),
   document: row.document === null ? null : JSON.parse(row.document),
 });
+
+const EMPTY: Row = {
+  big: null,
+  whole: null,
+  small: null,
+  yes: null,
+  name: null,
+  id: null,
+  octets: null,
+  at: null,
+  document: null,
+};
 
 const orNull = <T>(value: fc.Arbitrary<T>) => fc.option(value, { freq: 5 });
 const texts = fc
@@ -104,26 +117,42 @@ propertyTest.prop([row, fc.integer({ min: 1, max: 20 })])(
   },
 );
 
+const FIELDS: RowColumns<Row> = once({
+  big: bigint,
+  whole: input(int),
+  small: smallint,
+  yes: boolean,
+  name: text,
+  id: uuid,
+  octets: bytea,
+  at: timestamptz,
+  document: null,
+});
+const EXPRESSIONS = [{}, { sum: sql`u.big + ${1}` }, { sum: sql`u.big`, more: sql`${2} + ${3}` }];
+const few = fc
+  .array(row, { maxLength: 3 })
+  .chain((some) => fc.array(fc.constantFrom(...some, EMPTY), { maxLength: 6 }));
+
+propertyTest.prop([few, fc.constantFrom('note', 'note AS n'), fc.constantFrom(...EXPRESSIONS)], { numRuns: 500 })(
+  'columns declared once give the text and the values that they give when declared for the batch',
+  (rows, table, expressions) => {
+    const statements = (fields: RowColumns<Row>, columns: BatchColumns<Row>) =>
+      [
+        sql`${insertRows(table, rows, fields, expressions)} RETURNING ${1}`,
+        sql`SELECT ${rows.length} FROM ${rowsOf(rows, columns)} AS u`,
+      ].map((statement) => [statement.text, statement.values]);
+    expect(statements(FIELDS, COLUMNS)).toEqual(statements({ ...FIELDS }, { ...COLUMNS }));
+  },
+);
+
 test('an empty batch is an empty table', async () => {
   expect(await read([])).toEqual([]);
 });
 
-const empty: Row = {
-  big: null,
-  whole: null,
-  small: null,
-  yes: null,
-  name: null,
-  id: null,
-  octets: null,
-  at: null,
-  document: null,
-};
-
 test.each([0, 1, -1, 2 ** 31, -(2 ** 31), 2 ** 32, 2 ** 32 - 1, Number.MAX_SAFE_INTEGER, Number.MIN_SAFE_INTEGER])(
   'the number %d keeps its value',
   async (big) => {
-    expect(await read([{ ...empty, big }, empty])).toMatchObject([{ big }, { big: null }]);
+    expect(await read([{ ...EMPTY, big }, EMPTY])).toMatchObject([{ big }, { big: null }]);
   },
 );
 
@@ -136,29 +165,29 @@ test.each([
   '+200000-01-01T00:00:00.001Z',
 ])('the instant %s keeps its milliseconds', async (instant) => {
   const at = new Date(instant);
-  expect(await read([{ ...empty, at }, empty])).toMatchObject([{ at }, { at: null }]);
+  expect(await read([{ ...EMPTY, at }, EMPTY])).toMatchObject([{ at }, { at: null }]);
 });
 
 test('an invalid date is an error, never another instant', async () => {
   const at = new Date(Number.NaN);
-  await expect((async () => read([{ ...empty, at }, empty]))()).rejects.toThrow(RangeError);
+  await expect((async () => read([{ ...EMPTY, at }, EMPTY]))()).rejects.toThrow(RangeError);
 });
 
 test('UUIDs in upper case are the same ids', async () => {
   const id = '018F0000-ABCD-7000-8000-00000000000F';
-  expect(await read([{ ...empty, id }, empty])).toMatchObject([{ id: id.toLowerCase() }, { id: null }]);
+  expect(await read([{ ...EMPTY, id }, EMPTY])).toMatchObject([{ id: id.toLowerCase() }, { id: null }]);
 });
 
 test('of a view into a larger buffer only the view is written', async () => {
   const octets = Buffer.from('0123456789').subarray(2, 4);
-  expect(await read([{ ...empty, octets }, empty])).toMatchObject([{ octets: Buffer.from('23') }, { octets: null }]);
+  expect(await read([{ ...EMPTY, octets }, EMPTY])).toMatchObject([{ octets: Buffer.from('23') }, { octets: null }]);
 });
 
 test.each([{ whole: 2 ** 31 }, { small: 2 ** 15 }, { small: -(2 ** 15) - 1 }])(
   'a number that does not fit its column is an error, never another number: %j',
   async (more) => {
-    await expect((async () => read([{ ...empty, ...more }, empty]))()).rejects.toThrow();
-    await expect((async () => read([{ ...empty, ...more }]))()).rejects.toThrow();
+    await expect((async () => read([{ ...EMPTY, ...more }, EMPTY]))()).rejects.toThrow();
+    await expect((async () => read([{ ...EMPTY, ...more }]))()).rejects.toThrow();
   },
 );
 

@@ -1,9 +1,9 @@
 import pg, { type QueryResult, type QueryResultRow } from 'pg';
-import { join, raw, Sql } from 'sql-template-tag';
 import { resume } from '../background.ts';
 import { StartupError } from './startup-error.ts';
+import { compose, join, raw, type Sql } from './statements.ts';
 
-export { join, raw, type Sql } from 'sql-template-tag';
+export { join, raw, type Sql } from './statements.ts';
 
 declare const ROW: unique symbol;
 
@@ -27,7 +27,7 @@ type RowOfValues<V extends readonly unknown[]> = unknown extends RowsIn<V> ? nev
  * select list made by `columns` also sets the row type; with several lists the row type is their intersection.
  */
 export function sql<V extends readonly unknown[]>(strings: readonly string[], ...values: V): Query<RowOfValues<V>> {
-  return new Sql(strings, values);
+  return compose(strings, values);
 }
 
 /**
@@ -91,7 +91,6 @@ export async function exec(db: Db, query: Sql): Promise<number> {
   return rowCount ?? 0;
 }
 
-const prepared = new WeakSet<Sql>();
 /**
  * Names of prepared statements by their text. A batch's text varies only with which of its columns hold one value; the
  * cap guards against a text that varies without bound.
@@ -105,13 +104,13 @@ const MAX_NAMES = 300;
  * Never use it for a join of a batch with a table: that needs a plan for its rows.
  */
 export function onePlan<Q extends Sql>(query: Q): Q {
-  prepared.add(query);
+  query.hasOnePlan = true;
   return query;
 }
 
-function statementOf(query: Sql): Statement {
-  const { text, values } = query;
-  if (!prepared.has(query)) return { text, values };
+function statementOf({ shape, values, hasOnePlan }: Sql): Statement {
+  const { text } = shape;
+  if (!hasOnePlan) return { text, values };
   if (!names.has(text) && names.size < MAX_NAMES) names.set(text, `h${names.size}`);
   const name = names.get(text);
   return name === undefined ? { text, values } : { text, values, name };
@@ -143,10 +142,9 @@ export const as = <T>(expression: string | Sql): Column<T> => ({ expression });
 export function columns<C extends Readonly<Record<string, Column<unknown>>>>(list: C): Columns<RowOfColumns<C>> {
   const items = Object.entries(list).map(([name, { expression }]) => {
     const value = typeof expression === 'string' ? raw(expression) : expression;
-    return new Sql(['', ` AS "${name}"`], [value]);
+    return sql`${value} AS ${raw(`"${name}"`)}`;
   });
-  const { strings, values } = join(items);
-  return Object.assign(new Sql(strings, values), { names: Object.keys(list) }) as Columns<RowOfColumns<C>>;
+  return Object.assign(join(items), { names: Object.keys(list) }) as unknown as Columns<RowOfColumns<C>>;
 }
 
 /**
@@ -173,8 +171,8 @@ export const textArray = (values: readonly (string | null)[]): string =>
  * Writes a statement as one text with its values as literals, for COPY, which takes no parameters. Accepts texts
  * (escaped by the driver), numbers, booleans and null; throws a TypeError for any other value.
  */
-export const inlineValues = ({ strings, values }: Sql): string =>
-  strings.reduce((text, piece, i) => text + literalOf(values[i - 1]) + piece);
+export const inlineValues = ({ shape, values }: Sql): string =>
+  shape.strings.reduce((text, piece, i) => text + literalOf(values[i - 1]) + piece);
 
 function literalOf(value: unknown): string {
   if (value === null || typeof value === 'boolean') return String(value);

@@ -201,8 +201,19 @@ function clientRequestId(request: FastifyRequest): string | undefined {
   return typeof id === 'string' && /^[\x21-\x7e]{1,128}$/.test(id) ? id : undefined;
 }
 
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The result of `optionsOf`. */
+    options: FastifyRequest['routeOptions'] | null;
+  }
+}
+
+/** Returns the options of a request's route. Fastify makes an object of them at each read, and hooks read ten times. */
+export const optionsOf = (request: FastifyRequest): FastifyRequest['routeOptions'] =>
+  (request.options ??= request.routeOptions);
+
 /** Returns the pattern of the matched route, for logs and metrics: the URL may contain ids, phone numbers and keys. */
-export const routeOf = (request: FastifyRequest): string => request.routeOptions.url ?? 'none';
+export const routeOf = (request: FastifyRequest): string => optionsOf(request).url ?? 'none';
 
 /**
  * The fields that identify a request in the log; its place in the trace of its caller only if the caller records it.

@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { mapInSlices, nextTurn } from '../background.ts';
 import { AppError, type FieldError } from '../errors.ts';
 import { isRecord } from '../schema.ts';
-import type { App } from './app.ts';
+import { type App, optionsOf } from './app.ts';
 
 type Done = (error: Error | null, body?: unknown) => void;
 
@@ -21,7 +21,7 @@ export function acceptJsonBodies(app: App): void {
     if (octets.length === 0) return done(null, undefined);
     if (isCompressed(request)) return done(new AppError('unsupported_media_type', { message: COMPRESSED }));
     if (!isUtf8(octets)) return done(new AppError('malformed_json', { message: 'The body is not UTF-8' }));
-    const fault = findJsonFault(octets, maxValuesOf(request.routeOptions.schema?.body));
+    const fault = findJsonFault(octets, maxValuesOf(optionsOf(request).schema?.body));
     if (fault !== null) return done(REFUSALS[fault]());
     parseText(octets.toString('utf8'), done);
   });

@@ -5,7 +5,7 @@ import { networkOf } from '../address.ts';
 import type { Config } from '../config.ts';
 import { AppError } from '../errors.ts';
 import { createFairBudget, type Shortage } from '../limits.ts';
-import type { App } from './app.ts';
+import { type App, optionsOf } from './app.ts';
 import type { EndConnection } from './errors.ts';
 import { boundConnections, type Floods, guardDoors, isKnownCaller, limitFailures, type Refusal } from './strangers.ts';
 
@@ -84,10 +84,10 @@ const actorOf = (request: FastifyRequest): FastifyRequest['actor'] | undefined =
  * its length.
  */
 function heldBytes(request: FastifyRequest): number {
-  const { headers, routeOptions } = request;
+  const { headers } = request;
   if (headers['content-length'] === undefined && headers['transfer-encoding'] === undefined) return 0;
   if (actorOf(request) && headers['content-type']?.startsWith('multipart/')) return 0;
-  const limit = routeOptions.bodyLimit ?? 0;
+  const limit = optionsOf(request).bodyLimit ?? 0;
   const declared = Number(headers['content-length'] ?? limit);
   return declared > limit ? 0 : declared;
 }

@@ -1,10 +1,10 @@
-import { randomUUIDv7 } from 'node:crypto';
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Db } from '../db/query.ts';
 import type { Reports } from '../db/reports.ts';
 import { AppError, type ErrorCode } from '../errors.ts';
+import { newId } from '../ids.ts';
 import { type AppLog, isLostConnection, textOf } from '../log.ts';
 import { NOT_STORED } from './admission.ts';
 import { type App, requestFields } from './app.ts';
@@ -161,7 +161,7 @@ export const createEndConnection =
   (log: AppLog): EndConnection =>
   (socket, { code, ...failure }) => {
     if (!socket.writable || hasStartedAnswer(socket)) return void socket.destroy();
-    const requestId = randomUUIDv7();
+    const requestId = newId();
     log.info({ requestId, status: failure.status, code }, 'malformed request');
     socket.end(response(failure, requestId));
     setTimeout(() => socket.destroy(), LINGER_MS).unref();

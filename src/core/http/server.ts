@@ -1,4 +1,3 @@
-import { randomUUIDv7 } from 'node:crypto';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import http, { type Server } from 'node:http';
@@ -9,6 +8,7 @@ import Fastify, { type FastifyBaseLogger, LogController } from 'fastify';
 import { endsWithin } from '../background.ts';
 import type { Config } from '../config.ts';
 import { StartupError } from '../db/startup-error.ts';
+import { newId } from '../ids.ts';
 import { createAdmission, createProxyCheck } from './admission.ts';
 import { type App, collectMethods, observeRequests, type PlatformDeps } from './app.ts';
 import { stepUpByDefault } from './auth.ts';
@@ -101,12 +101,13 @@ export function createServer(
   const end = createEndConnection(log);
   const count = createRefusalCounter(metrics);
   const floods = createFloods({ isTrusted, count });
-  const logger: FastifyBaseLogger = log;
+  // One logger for all requests: Fastify would create a child for each, and hardly any request logs anything.
+  const logger: FastifyBaseLogger = Object.create(log, { child: { value: () => logger } });
   const app = Fastify({
     serverFactory: (handler) => createNodeServer(config, oneAtATime(handler, floods.end)),
     trustProxy: config.trustProxy.length > 0 ? (address: string) => isTrusted(address) : false,
     bodyLimit: MAX_BODY_BYTES,
-    genReqId: () => randomUUIDv7(),
+    genReqId: newId,
     requestIdHeader: false,
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: MAX_PARAM_LENGTH },
     // A request that arrives during shutdown still gets its response; its connection closes afterwards.
@@ -120,9 +121,8 @@ export function createServer(
     clientErrorHandler: answerClientErrors(end),
     loggerInstance: logger,
     logController: new LogController({ disableRequestLogging: true }),
-    // One logger for all requests: Fastify would create a child for each, and hardly any request logs anything.
-    childLoggerFactory: () => logger,
   }).withTypeProvider<TypeBoxTypeProvider>();
+  app.decorateRequest('options', null);
   const allowedMethods = collectMethods(app);
   app.addHook('onRequest', (request, reply, done) => {
     admission.stamp(request, reply);

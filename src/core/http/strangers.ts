@@ -7,7 +7,7 @@ import type { Config } from '../config.ts';
 import { AppError } from '../errors.ts';
 import { createFairBudget, createRateLimiter, type Rate } from '../limits.ts';
 import type { Metrics } from '../metrics.ts';
-import type { App } from './app.ts';
+import { type App, optionsOf } from './app.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -66,7 +66,7 @@ function isDoor({ method, schema }: RouteOptions): boolean {
 
 /** Returns true if the caller has proven its identity, with this request or before. */
 export const isKnownCaller = (request: FastifyRequest): boolean =>
-  ('actor' in request && request.actor !== undefined) || request.routeOptions.config.isKnownCaller?.(request) === true;
+  ('actor' in request && request.actor !== undefined) || optionsOf(request).config.isKnownCaller?.(request) === true;
 
 /**
  * Limits the failures of an address at each route for unauthenticated clients: 120 a minute. Beyond that it gets 429
@@ -79,7 +79,7 @@ export function limitFailures(app: App, count: (bound: Refusal) => void): void {
   const limiter = createRateLimiter();
   app.decorateRequest('countsFailure', false);
   app.addHook('onRequest', (request, _reply, done) => {
-    if (request.routeOptions.config.stranger !== true) return done();
+    if (optionsOf(request).config.stranger !== true) return done();
     const verdict = limiter.peek(nameOf(request), RATE);
     if (verdict.allowed || isKnownCaller(request)) {
       request.countsFailure = true;

@@ -7,7 +7,7 @@ import { createFairQueue, type FairQueue, type Slot } from '../fair-queue.ts';
 import type { AppLog } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 import { isRecord } from '../schema.ts';
-import { type App, routeOf } from './app.ts';
+import { type App, optionsOf, routeOf } from './app.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -71,7 +71,7 @@ export function takeTurns(app: App): void {
   });
   app.addHook('preValidation', (request, reply, done) => {
     const accountId = accountOf(request);
-    const { config } = request.routeOptions;
+    const { config } = optionsOf(request);
     if (accountId === undefined) return done();
     const isLarge = config.takesTurns === 'large' || withLargeAnswers.has(placeOf(request, accountId));
     if (!isLarge && !isKnownToBeLong(request)) return done();
@@ -102,14 +102,15 @@ function readsPage({ schema }: RouteOptions): boolean {
 }
 
 /** Files do not count as bodies: they are read as they arrive, which is up to the client. */
-function isKnownToBeLong({ headers, method, routeOptions }: FastifyRequest): boolean {
-  if (routeOptions.config.takesTurns === true) return true;
+function isKnownToBeLong(request: FastifyRequest): boolean {
+  const { headers, method } = request;
+  if (optionsOf(request).config.takesTurns === true) return true;
   if (method === 'GET' || method === 'HEAD') return false;
   if (headers['content-type']?.startsWith('multipart/') === true) return false;
   return Number(headers['content-length'] ?? 0) >= LARGE_BYTES || headers['transfer-encoding'] !== undefined;
 }
 
-const placeOf = ({ routeOptions }: FastifyRequest, accountId: number): string => `${accountId} ${routeOptions.url}`;
+const placeOf = (request: FastifyRequest, accountId: number): string => `${accountId} ${routeOf(request)}`;
 
 const sizeOf = (payload: unknown): number =>
   typeof payload === 'string' || Buffer.isBuffer(payload) ? payload.length : 0;

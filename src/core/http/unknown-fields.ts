@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { invalidFields } from '../errors.ts';
 import { isRecord } from '../schema.ts';
-import type { App } from './app.ts';
+import { type App, optionsOf } from './app.ts';
 
 /**
  * A field of a request that its schema does not have: its path, as `messages[0].sendr`, and the name that was probably
@@ -257,8 +257,9 @@ const prefersStrict = ({ headers }: FastifyRequest): boolean =>
     .flatMap((line) => line.toLowerCase().split(/[,;]/))
     .some((preference) => /^\s*handling\s*=\s*"?strict"?\s*$/.test(preference));
 
-function unknownFieldsOf({ body, query, routeOptions }: FastifyRequest): UnknownField[] {
-  const { schema, config } = routeOptions;
+function unknownFieldsOf(request: FastifyRequest): UnknownField[] {
+  const { body, query } = request;
+  const { schema, config } = optionsOf(request);
   if (schema === undefined) return [];
   const inQuery = findUnknownFields(schema.querystring ?? NOTHING, query);
   // Carriers post to routes without credentials, in their own forms.
