@@ -118,7 +118,7 @@ export function startPump(deps: PumpDeps): Pump {
       // rate for all of its parts, which makes up for the parts of other messages that were sent twice.
       if (outcome.kind === 'retry' && outcome.code === 'NOT_SENT') pacing.giveBack(job);
       const verdict = judge(outcome, chunk);
-      outcomes.push({ chunk, job, outcome: verdict.outcome, elsewhere: verdict.elsewhere });
+      outcomes.push({ chunk, job, ...verdict, answeredAt: new Date() });
       workSignal.raise();
     });
   }
@@ -126,7 +126,7 @@ export function startPump(deps: PumpDeps): Pump {
   /** Settles a message that was withdrawn while it waited here: it has its final state already. */
   function settleWithdrawn({ chunk, job }: Pick): void {
     chunk.written++;
-    outcomes.push({ chunk, job, outcome: null, elsewhere: false });
+    outcomes.push({ chunk, job, outcome: null, answeredAt: new Date(), elsewhere: false });
   }
 
   /** Repeats a commit while the database is unavailable: outcomes stay in memory until they are committed. */

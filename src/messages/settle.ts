@@ -207,7 +207,7 @@ async function deleteAnswered(tx: Db, news: readonly Result[]): Promise<void> {
 }
 
 function toState(result: Result, { channel, campaignId }: Traits): db.NewState {
-  const { accountId, messageId, connectionId, attempt, outcome, resubmit } = result;
+  const { accountId, messageId, connectionId, attempt, outcome, answeredAt, resubmit } = result;
   const [only, ...others] = outcome.kind === 'accepted' ? outcome.carrierIds : [];
   return {
     accountId,
@@ -217,7 +217,7 @@ function toState(result: Result, { channel, campaignId }: Traits): db.NewState {
     connectionId,
     // Some carriers respond ROK without an id: no receipt can be matched to that.
     carrierId: (others.length === 0 && only) || null,
-    submitted: outcome.kind === 'accepted' || (outcome.kind === 'unknown' && !resubmit),
+    submittedAt: outcome.kind === 'accepted' || (outcome.kind === 'unknown' && !resubmit) ? answeredAt : null,
     errorCode: outcome.kind === 'refused' || outcome.kind === 'retry' ? outcome.code : null,
     errorText: outcome.kind === 'accepted' ? null : outcome.text,
     possibleDuplicate: resubmit,
