@@ -9,7 +9,7 @@ import { wakeCampaignsUsing } from './campaigns/lifecycle.ts';
 import { campaignTasks } from './campaigns/runner.ts';
 import { cellTasks } from './cells/pass-on.ts';
 import { contactImport, importTasks } from './contacts/import.ts';
-import { createSignal, type LastRun, type Loop, startLoop, type Task } from './core/background.ts';
+import { createSignal, endsWithin, type LastRun, type Loop, startLoop, type Task } from './core/background.ts';
 import type { Config } from './core/config.ts';
 import { partitionTasks } from './core/db/partitions.ts';
 import { newOwnerKey, openWorkerSession } from './core/db/worker-session.ts';
@@ -115,9 +115,13 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
     onMatched,
     onStored: receiptsStored.raise,
     onParked: receiptsParked.raise,
+    untilSettled(ids) {
+      const own = supervisor.list().filter(({ connection }) => ids.has(connection.id));
+      return endsWithin(Promise.all(own.map(({ pump }) => pump.settled())), MAX_SETTLE_MS);
+    },
   });
   const sampler = createSampler(now);
-  const supervisor = supervise(deps, { owner, guard, takeReceipt, sampler });
+  const supervisor: Supervisor = supervise(deps, { owner, guard, takeReceipt, sampler });
   const revoke: Revoke = {
     reaches: supervisor.runs,
     ask: (message) => supervisor.revoke(message.connectionId, message),
@@ -230,6 +234,9 @@ const listJobs = (parts: WorkerDeps & KeywordDeps): Runnable[] => [
   exportJob.using(parts),
   ...(parts.config.mail === undefined ? [] : [resetRequest.using(parts)]),
 ];
+
+/** Longest wait of receipts for outcomes that are being committed. */
+const MAX_SETTLE_MS = 500;
 
 /** Settles outcomes with the charges of their carriers, and observes their final states. */
 const settleWith =

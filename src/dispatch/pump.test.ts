@@ -166,6 +166,20 @@ describe('outcomes', () => {
     expect(Math.max(...submitted.map((ms) => ms ?? Number.NaN))).toBeLessThanOrEqual(answeredAt);
   });
 
+  test('whoever asks for the outcomes that have arrived has them committed', async () => {
+    const ids = await queueMessages(pool, { count: 3 });
+    const { script, waiting, answerOne } = heldAnswers();
+    const pump = pumpOn(createScriptedCarrier({ window: 100, script }));
+    await until('all are written', () => waiting.length === 3);
+    for (let answered = 1; answered <= 3; answered++) {
+      answerOne();
+      await nextTurn();
+      await pump.settled();
+      expect((await statesOf(pool, ids)).size).toBe(answered);
+    }
+    await pump.settled();
+  });
+
   test('a message that is gone is left out, and those around it keep their places', async () => {
     const ids = await queueMessages(pool, { count: 6 });
     const gone = await queueMessages(pool, { count: 2 });

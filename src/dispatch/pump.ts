@@ -2,7 +2,15 @@ import { EventEmitter } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Pool } from 'pg';
 import type { Carrier, Outcome } from '../channels/carrier.ts';
-import { createSignal, giveWay, hasSingles, lingerAfter, pieceOf, SMALL_BATCH, type Task } from '../core/background.ts';
+import {
+  createGatherer,
+  createSignal,
+  giveWay,
+  hasSingles,
+  pieceOf,
+  SMALL_BATCH,
+  type Task,
+} from '../core/background.ts';
 import { createTokenBucket, type TokenBucket } from '../core/limits.ts';
 import type { Log } from '../core/log.ts';
 import { SECOND_MS } from '../core/time.ts';
@@ -35,6 +43,8 @@ export type Pump = {
   wake(): void;
   /** Makes the pump check only the carrier's room: most changes of a carrier are free slots. */
   wakeForRoom(): void;
+  /** Commits the outcomes that have arrived by now without waiting for more, and resolves when they are committed. */
+  settled(): Promise<void>;
   /** Sets how many workers, including this one, share the rate of the connection. */
   shareRate(workers: number): void;
   /** Returns how many messages are at the carrier without an outcome, and how many are claimed but not written yet. */
@@ -50,6 +60,8 @@ const OUTCOMES_PER_COMMIT = 1000;
 /** Longest wait of the pump without a wake-up. */
 const POLL_MS = 2000;
 const FIRST_WAIT_MS = 50;
+/** Outcomes arrive in bursts, one for each commit of the acceptance, 10 to 20 ms apart. */
+const OUTCOMES_QUIET_MS = 20;
 
 /**
  * Starts sending the queue of one connection: it claims chunks, commits an intent, writes the messages to the carrier
@@ -71,6 +83,10 @@ export function startPump(deps: PumpDeps): Pump {
   const picked = new Map<HeldChunk, number>();
   let inFlight = 0;
   let uncommitted = 0;
+  /** Number of outcomes that have arrived, and that are committed, and the calls that wait for some of them. */
+  let arrived = 0;
+  let committed = 0;
+  let awaiting: { readonly until: number; readonly resolve: () => void }[] = [];
   /** True while the loop yields to single sends. */
   let resting = false;
   let stopping = false;
@@ -90,10 +106,18 @@ export function startPump(deps: PumpDeps): Pump {
    */
   const keptForSingles = (free: number): number => (hasSingles() ? free - (bulkShare.maxUnderWay() - inFlight) : 0);
 
+  /** Returns how many slots are free, and not taken by messages whose intent or outcome is not committed. */
+  const freeSlots = (): number =>
+    carrier.room() - uncommitted - outcomes.length - picked.values().reduce((sum, count) => sum + count, 0);
+
+  /** True if the outcomes are not to wait for others: for their slots, or for their commit itself. */
+  const areAwaited = (): boolean =>
+    stopping || awaiting.length > 0 || 2 * freeSlots() < carrier.room() + inFlight || held.waiting() > 0;
+  const gatherer = createGatherer<null>(OUTCOMES_QUIET_MS, areAwaited);
+
   /** Picks the messages to be written next, and reserves their room until their intents are committed. */
   function pick(isEligible: (chunk: HeldChunk) => boolean): Pick[] {
-    const reserved = [...picked.values()].reduce((sum, count) => sum + count, 0);
-    const free = carrier.room() - uncommitted - outcomes.length - reserved;
+    const free = freeSlots();
     if (stopping || paused() || free <= 0) return [];
     const room = { free, kept: Math.max(keptOf(carrier.room() + inFlight), keptForSingles(free)) };
     const picks = held.pick(room, pacing.allow, (chunk) => isEligible(chunk) && !picked.has(chunk));
@@ -107,6 +131,12 @@ export function startPump(deps: PumpDeps): Pump {
     for (const { chunk } of picks) picked.delete(chunk);
   }
 
+  function record(settled: Settled): void {
+    outcomes.push(settled);
+    arrived++;
+    gatherer.add(null);
+  }
+
   function write({ chunk, job }: Pick): void {
     chunk.written++;
     inFlight++;
@@ -118,7 +148,7 @@ export function startPump(deps: PumpDeps): Pump {
       // rate for all of its parts, which makes up for the parts of other messages that were sent twice.
       if (outcome.kind === 'retry' && outcome.code === 'NOT_SENT') pacing.giveBack(job);
       const verdict = judge(outcome, chunk);
-      outcomes.push({ chunk, job, ...verdict, answeredAt: new Date() });
+      record({ chunk, job, ...verdict, answeredAt: new Date() });
       workSignal.raise();
     });
   }
@@ -126,7 +156,7 @@ export function startPump(deps: PumpDeps): Pump {
   /** Settles a message that was withdrawn while it waited here: it has its final state already. */
   function settleWithdrawn({ chunk, job }: Pick): void {
     chunk.written++;
-    outcomes.push({ chunk, job, outcome: null, answeredAt: new Date(), elsewhere: false });
+    record({ chunk, job, outcome: null, answeredAt: new Date(), elsewhere: false });
   }
 
   /** Repeats a commit while the database is unavailable: outcomes stay in memory until they are committed. */
@@ -178,6 +208,8 @@ export function startPump(deps: PumpDeps): Pump {
     const intents = intentsOf(picks);
     const owned = await untilCommitted((again) => commitTurn(deps, { settled, intents }, again));
     uncommitted = 0;
+    committed += settled.length;
+    releaseAwaiting();
     for (const { chunk } of settled) chunk.settled++;
     for (const id of listNextConnections(settled)) deps.wakeOther(id);
     // Messages that are sent again may be due before the next poll of the queue.
@@ -209,12 +241,17 @@ export function startPump(deps: PumpDeps): Pump {
     resting = false;
   }
 
+  function releaseAwaiting(): void {
+    for (const { until, resolve } of awaiting) if (until <= committed) resolve();
+    awaiting = awaiting.filter(({ until }) => until > committed);
+  }
+
   async function pumpLoop(): Promise<void> {
     while ((!stopping || inFlight > 0 || outcomes.length > 0) && performance.now() < deadline) {
       const beganAt = performance.now();
       const count = await turn();
       if (count === 0) await workSignal.wait(pacing.waitMs(POLL_MS));
-      else if (held.waiting() === 0) await lingerAfter(count, beganAt);
+      if (outcomes.length > 0 && outcomes.length < SMALL_BATCH) await gatherer.gather();
       if (count >= SMALL_BATCH && held.bestPriority() > URGENT) await rest(beganAt);
     }
   }
@@ -228,6 +265,7 @@ export function startPump(deps: PumpDeps): Pump {
     async onClaimed() {
       await writeUrgent();
       workSignal.raise();
+      gatherer.recheck();
     },
   });
   const running = Promise.all([pumpLoop(), claims.run()]);
@@ -237,6 +275,13 @@ export function startPump(deps: PumpDeps): Pump {
       claims.wake();
     },
     wakeForRoom: workSignal.raise,
+    settled() {
+      if (committed === arrived) return Promise.resolve();
+      const { promise, resolve } = Promise.withResolvers<void>();
+      awaiting.push({ until: arrived, resolve });
+      gatherer.recheck();
+      return promise;
+    },
     shareRate(workers) {
       bucket.setRate(deps.tps / workers);
       workSignal.raise();
@@ -246,6 +291,7 @@ export function startPump(deps: PumpDeps): Pump {
       stopping = true;
       deadline = performance.now() + deadlineMs;
       workSignal.raise();
+      gatherer.recheck();
       claims.stop();
       await carrier.stop(deadlineMs * 0.7);
       workSignal.raise();

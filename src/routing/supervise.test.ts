@@ -46,6 +46,7 @@ function supervised(more: Partial<SuperviseDeps> = {}, stopping: Promise<void> =
       return {
         wake: () => events.push(`wake ${name}`),
         wakeForRoom: () => events.push(`room ${name}`),
+        settled: async () => undefined,
         shareRate: (workers) => void shares.set(name, workers),
         counts: () => ({ inFlight: 0, held: 0 }),
         stop: async () => {
