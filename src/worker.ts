@@ -24,6 +24,7 @@ import { fileRemoval, type LinkSigner, type Storage } from './core/storage.ts';
 import { type Clock, DAY_MS, SECOND_MS } from './core/time.ts';
 import type { Tracing } from './core/tracing.ts';
 import type { Settle } from './dispatch/commit.ts';
+import type { Express } from './dispatch/express.ts';
 import { dispatchTasks, type PumpDeps, startPump, WAKE_CHANNEL, type Waker } from './dispatch/pump.ts';
 import { exportJob, exportTasks } from './exports/make.ts';
 import { inboxMedia, receiveIntoInbox } from './inbox/receive.ts';
@@ -36,7 +37,7 @@ import { expiryTasks } from './messages/expiry.ts';
 import { fallbackTasks, type Revoke } from './messages/fallback.ts';
 import { createInboundInbox, inboundTasks, type OnInbound } from './messages/inbound.ts';
 import { type KeywordDeps, keywordPost, keywordReply, keywordTasks, type OnAnswer } from './messages/keywords.ts';
-import { loadRecentJobs, withMedia, withNetworks } from './messages/load.ts';
+import { dependsOnNetwork, loadRecentJobs, withMedia, withNetworks } from './messages/load.ts';
 import type { RecentMessages } from './messages/new-messages.ts';
 import { pollingTasks } from './messages/polling.ts';
 import type { Lookups } from './messages/prepare.ts';
@@ -72,6 +73,8 @@ type WorkerDeps = {
   readonly waker: Waker;
   /** Messages that this process accepts, for its pumps. */
   readonly recentMessages: RecentMessages;
+  /** Where the pumps open their lanes for single sends that do not wait in the queue. */
+  readonly express: Express;
   readonly accept: Accept;
   /** The routes, prices and senders, in memory. */
   readonly tables: Lookups;
@@ -281,6 +284,7 @@ function supervise(deps: WorkerDeps, { owner, guard, takeReceipt, sampler }: Sup
         owner,
         carrier,
         tps: kindOf(connection).tpsOf(connection.settings),
+        mustLoad: (job) => dependsOnNetwork(job, priced),
         load: trace ? trace.load(connection.name, load) : load,
         settle: settleWith(deps.costs, sampler),
         mayBeGone: (messageId) => timeOfId(messageId).getTime() < clock.now().getTime() - retentionMs,
@@ -288,6 +292,7 @@ function supervise(deps: WorkerDeps, { owner, guard, takeReceipt, sampler }: Sup
         paused: guard.paused,
         log,
       });
+      const closeLane = deps.express.open(connection.id, trace ? trace.lane(pump) : pump);
       const off = waker.onWake(connection.id, pump.wake);
       return {
         ...pump,
@@ -296,6 +301,7 @@ function supervise(deps: WorkerDeps, { owner, guard, takeReceipt, sampler }: Sup
           waker.setShared(connection.id, workers > 1);
         },
         stop(deadlineMs: number) {
+          closeLane();
           waker.setShared(connection.id, true);
           return pump.stop(deadlineMs).finally(off);
         },

@@ -44,6 +44,7 @@ function supervised(more: Partial<SuperviseDeps> = {}, stopping: Promise<void> =
     startPump: ({ name, version }) => {
       events.push(`start ${name} ${version}`);
       return {
+        reserve: () => null,
         wake: () => events.push(`wake ${name}`),
         wakeForRoom: () => events.push(`room ${name}`),
         settled: async () => undefined,
