@@ -127,7 +127,8 @@ async function sendSingles(run: Run, crew: Crew, { apiKey, messages }: Sending) 
     const { messageId } = await createClient(() => address, apiKey)
       .send({ phoneNumber: number, message: 'Your code is 123456', ...named })
       .catch(() => ({ messageId: null }));
-    if (messageId !== null) answered.add(messageId);
+    if (messageId === null) failedRequests++;
+    else answered.add(messageId);
     return messageId !== null;
   }
   async function client(): Promise<void> {
@@ -135,7 +136,6 @@ async function sendSingles(run: Run, crew: Crew, { apiKey, messages }: Sending) 
       const isNamed = n % 2 === 0;
       // Without a client id a repeated request is another message, so it goes to another number.
       for (let to = destinationOf(n); !(await trySend(to, isNamed ? to : undefined)); ) {
-        failedRequests++;
         if (!isNamed) to = destinationOf(repeated++);
         await delay(RETRY_MS);
       }
