@@ -5,12 +5,16 @@ import { compare, hasEnded } from '../lib/compare.ts';
 import { type Crew, killPoints, killPostgres, NEXT_SUBMIT_MS, startProcesses, untilSubmits } from '../lib/kills.ts';
 import { destinationOf, exportStatuses, listEverUnknown, listUnknownOutcomes, untilIdle } from '../lib/messages.ts';
 import { type Findings, judge, type Mode, oneOf, type Proof, type Run } from '../lib/proof.ts';
+import type { Process } from '../lib/processes.ts';
 import { openStage, type Stage } from '../lib/stage.ts';
 
 const WINDOW = 10;
 const PROCESSES = 2;
-const CLIENTS = 16;
-const RETRY_MS = 20;
+/** So few, and with such pauses, that a slot is free for nearly every message; the others wait in the queue. */
+const CLIENTS = 4;
+const PAUSE_MS = 20;
+/** Long enough for messages to be at the carrier whenever a process is killed, also on a busy machine. */
+const RESPONSE_DELAY_MS = 50;
 const STALL_TIMEOUT_MS = 20_000;
 
 type Size = { readonly messages: number; readonly kills: number; readonly postgresKills: number };
@@ -43,7 +47,7 @@ export const crashExpressPostgres: Proof = {
     'A crash of PostgreSQL under single sends that are written as soon as they are stored loses nothing, sends nothing twice, and lists every unknown outcome.',
   sabotage: {
     fault: 'PostgreSQL runs with synchronous_commit off',
-    file: new URL('../sabotage/crash-pg.ts', import.meta.url),
+    file: new URL('../sabotage/crash-express-pg.ts', import.meta.url),
     breaks: ['every accepted message is stored'],
     mode: 'tiny',
   },
@@ -55,7 +59,7 @@ async function prove(run: Run, size: Size): Promise<Findings> {
   await using stage = await openStage(run, {
     gateway: 'api',
     script: {
-      responseDelayMs: 10,
+      responseDelayMs: RESPONSE_DELAY_MS,
       reorderResponseShare: 0.3,
       reorderMs: 10,
       receiptDelayMs: 50,
@@ -65,11 +69,13 @@ async function prove(run: Run, size: Size): Promise<Findings> {
   });
   const { apiKey } = await stage.newAccount({ plan: 'unlimited', creditMicros: 1_000_000_000_000 });
   const crew = await startProcesses(run, PROCESSES, stage.startServe);
+  const express = createExpressCount(crew);
   const sending = sendSingles(run, crew, { apiKey, messages: size.messages });
   const killPostgresAt = new Set(killPoints(run, size.postgresKills, size.messages));
   const points = [...killPoints(run, size.kills, size.messages), ...killPostgresAt].sort((a, b) => a - b);
   for (const point of points) {
     if (!(await untilSubmits(stage, point, NEXT_SUBMIT_MS))) break;
+    await express.note();
     if (killPostgresAt.delete(point)) await killPostgres(run, stage);
     else await crew.killOne();
     run.log(`a kill at ${point} submits`);
@@ -78,6 +84,7 @@ async function prove(run: Run, size: Size): Promise<Findings> {
   await crew.allStarted();
   await untilIdle(stage, STALL_TIMEOUT_MS);
 
+  await express.note();
   const ids = await listStored(stage);
   const stored = new Set(ids);
   const client = createClient(() => String(stage.gateway.ready['address']), apiKey);
@@ -95,7 +102,7 @@ async function prove(run: Run, size: Size): Promise<Findings> {
     ...compare(evidence),
     failedRequests,
     notStored: [...answered].filter((id) => !stored.has(id)).length,
-    express: await countExpress(crew),
+    express: express.total(),
     unknownBound: bound,
     kills: crew.kills,
     postgresKills,
@@ -137,8 +144,9 @@ async function sendSingles(run: Run, crew: Crew, { apiKey, messages }: Sending) 
       // Without a client id a repeated request is another message, so it goes to another number.
       for (let to = destinationOf(n); !(await trySend(to, isNamed ? to : undefined)); ) {
         if (!isNamed) to = destinationOf(repeated++);
-        await delay(RETRY_MS);
+        await delay(PAUSE_MS);
       }
+      await delay(PAUSE_MS);
     }
   }
   await Promise.all(Array.from({ length: CLIENTS }, client));
@@ -150,11 +158,15 @@ async function listStored({ pool }: Stage): Promise<string[]> {
   return rows.map(({ id }) => id);
 }
 
-/** Counts the single sends that the living processes have written without the queue. */
-async function countExpress({ ready }: Crew): Promise<number> {
-  const counts = [...ready].map(async (process) => {
+/** Counts the single sends that did not wait in the queue. What a process has sent since the last `note` dies with it. */
+function createExpressCount({ ready }: Crew) {
+  const counts = new Map<Process, number>();
+  async function noteOf(process: Process): Promise<void> {
     const text = await (await fetch(new URL('/metrics', String(process.ready['address'])))).text();
-    return Number(/heliograph_single_sends_total\{[^}]*way="express"[^}]*\} (\d+)/.exec(text)?.[1] ?? 0);
-  });
-  return (await Promise.all(counts)).reduce((sum, count) => sum + count, 0);
+    counts.set(process, Number(/^heliograph_single_sends_total\{way="express"\} (\d+)$/m.exec(text)?.[1] ?? 0));
+  }
+  return {
+    note: async () => void (await Promise.all([...ready].map(noteOf))),
+    total: () => counts.values().reduce((sum, count) => sum + count, 0),
+  };
 }

@@ -307,7 +307,7 @@ test.each<[string, Parameters<typeof processOn>[1], Partial<Draft>]>([
   const { accept, counts } = await processOn(carrier, more);
   const id = idOf(await accept.one(actor(), draft(ask)));
   await queueEmpty();
-  expect([carrier.submitted, counts.express]).toEqual([[id], 0]);
+  expect([carrier.submitted, counts]).toEqual([[id], { express: 0, queue: 1 }]);
 });
 
 function resubmitting(): Lookups {

@@ -56,8 +56,10 @@ export type LanePump = {
   giveBack(chunk: HeldChunk): void;
   /** The same for one that may be stored, by its first message. */
   giveBackUnwritten(firstId: string): void;
-  /** Called when slots were reserved, and when they no longer are. */
-  onChange(): void;
+  /** Called when slots were reserved. */
+  onReserved(): void;
+  /** Called when slots were given back. */
+  onFreed(): void;
 };
 
 /**
@@ -75,29 +77,25 @@ export function createLane(pump: LanePump): Lane & { reserved(): number } {
       if (count === 0) return null;
       const giveBackTurns = (): void => {
         for (const job of own) pump.giveBackTurn(job);
-      };
-      const end = (): void => {
-        reserved -= count;
-        pump.onChange();
+        pump.onFreed();
       };
       reserved += count;
-      pump.onChange();
+      pump.onReserved();
       return {
         count,
         owner: pump.owner,
         start(id) {
+          reserved -= count;
           const held = pump.held.addWritten(toChunk(id, chunk, own), own);
-          if (pump.isShut()) {
-            giveBackTurns();
-            pump.held.drop(held);
-            pump.giveBack(held);
-          } else pump.writeAll(held);
-          end();
+          if (!pump.isShut()) return pump.writeAll(held);
+          pump.held.drop(held);
+          pump.giveBack(held);
+          giveBackTurns();
         },
         cancel(mayBeStored) {
-          giveBackTurns();
+          reserved -= count;
           if (mayBeStored) pump.giveBackUnwritten(own[0]?.messageId ?? '');
-          end();
+          giveBackTurns();
         },
       };
     },
@@ -144,8 +142,11 @@ export type Express = {
 
 /** The single sends of one transaction that do not wait in the queue. Call `start` or `cancel` at its end. */
 export type Passage = {
-  /** Returns how many messages of a chunk, from the first, do not wait in the queue; their jobs are made if any may. */
-  reserve(chunk: NewChunk, jobs: () => readonly Job[]): number;
+  /**
+   * Returns how many messages of a chunk, from the first, do not wait in the queue. `jobs` is null if they have to be read
+   * from there.
+   */
+  reserve(chunk: NewChunk, jobs: (() => readonly Job[]) | null): number;
   /** Returns the statements that store them, as claimed, in the transaction. All are sent before this returns. */
   insert(tx: Db): Promise<void>[];
   /** Writes the messages: the transaction is committed. */
@@ -180,7 +181,7 @@ function createPassage(lanes: ReadonlyMap<number, Lane>, count: CountSingles): P
     reserve(chunk, jobs) {
       if (!isUrgent(chunk)) return 0;
       const lane = mayPass(chunk) ? lanes.get(chunk.connectionId) : undefined;
-      const reservation = lane?.reserve(chunk, jobs) ?? null;
+      const reservation = (jobs && lane?.reserve(chunk, jobs)) ?? null;
       const passing = reservation?.count ?? 0;
       queued += chunk.ids.length - passing;
       if (reservation) direct.push({ chunk: { ...chunk, ids: chunk.ids.slice(0, passing) }, reservation, id: 0 });
@@ -251,7 +252,11 @@ async function insertDirect(db: Db, direct: readonly Direct[]): Promise<void> {
         RETURNING id, ids[1] AS first`),
   );
   const idOf = new Map(stored.map(({ id, first }) => [first, id]));
-  for (const each of direct) each.id = idOf.get(each.chunk.ids[0] ?? '') ?? 0;
+  for (const each of direct) {
+    const id = idOf.get(each.chunk.ids[0] ?? '');
+    if (id === undefined) throw new Error('an express chunk was not stored');
+    each.id = id;
+  }
 }
 
 /** The lock of the transactions that store express chunks of a worker and connection, as the parameters of its functions. */

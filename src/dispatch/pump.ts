@@ -287,10 +287,8 @@ export function startPump(deps: PumpDeps): Pump {
     },
     giveBack: claims.giveBack,
     giveBackUnwritten: claims.giveBackUnwritten,
-    onChange() {
-      workSignal.raise();
-      gatherer.recheck();
-    },
+    onReserved: gatherer.recheck,
+    onFreed: workSignal.raise,
   });
   const running = Promise.all([pumpLoop(), claims.run()]);
   return {

@@ -372,7 +372,7 @@ async function insertAll(tx: Db, fresh: readonly Prepared[], stored: Stored): Pr
 /** Lets those messages of a chunk pass the queue that can; returns what remains for the queue. */
 function passBy({ passage, passed }: Stored, queued: Queued): Queued[] {
   const { chunk, messages } = queued;
-  const count = messages.every(isWhole) ? passage.reserve(chunk, () => messages.map(jobOf)) : 0;
+  const count = passage.reserve(chunk, messages.every(isWhole) ? () => messages.map(jobOf) : null);
   if (count === 0) return [queued];
   passed.push(...messages.slice(0, count));
   const rest = { chunk: { ...chunk, ids: chunk.ids.slice(count) }, messages: messages.slice(count) };
