@@ -11,10 +11,10 @@ import { openStage, type Stage } from '../lib/stage.ts';
 const WINDOW = 10;
 const PROCESSES = 2;
 /** So few, and with such pauses, that a slot is free for nearly every message; the others wait in the queue. */
-const CLIENTS = 4;
-const PAUSE_MS = 20;
+const CLIENTS = 8;
+const PAUSE_MS = 200;
 /** Long enough for messages to be at the carrier whenever a process is killed, also on a busy machine. */
-const RESPONSE_DELAY_MS = 50;
+const RESPONSE_DELAY_MS = 200;
 const STALL_TIMEOUT_MS = 20_000;
 
 type Size = { readonly messages: number; readonly kills: number; readonly postgresKills: number };
@@ -74,8 +74,8 @@ async function prove(run: Run, size: Size): Promise<Findings> {
   const killPostgresAt = new Set(killPoints(run, size.postgresKills, size.messages));
   const points = [...killPoints(run, size.kills, size.messages), ...killPostgresAt].sort((a, b) => a - b);
   for (const point of points) {
-    if (!(await untilSubmits(stage, point, NEXT_SUBMIT_MS))) break;
     await express.note();
+    if (!(await untilSubmits(stage, point, NEXT_SUBMIT_MS))) break;
     if (killPostgresAt.delete(point)) await killPostgres(run, stage);
     else await crew.killOne();
     run.log(`a kill at ${point} submits`);

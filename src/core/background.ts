@@ -197,7 +197,7 @@ const SURE = 3;
 const PROBE_EVERY = 16;
 
 /** Gatherer of items into batches that nobody waits for. `S` is where they come from. */
-export type Gatherer<S> = {
+type Gatherer<S> = {
   /** Counts an item that has arrived. */
   add(source: S): void;
   /** Ends the wait if `isAwaited` returns true now. */

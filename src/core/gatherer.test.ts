@@ -1,5 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { createGatherer, type Gatherer } from './background.ts';
+import { createGatherer } from './background.ts';
+
+type Gatherer<S> = ReturnType<typeof createGatherer<S>>;
 
 const QUIET_MS = 5;
 

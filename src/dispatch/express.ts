@@ -11,7 +11,7 @@ import { type Held, type HeldChunk, isUrgent, type Job, URGENT } from './held.ts
  * Slots of a connection's window and a share of its rate, reserved in memory for the first messages of a chunk. They are
  * used until `start` or `cancel` is called, once.
  */
-export type Reservation = {
+type Reservation = {
   /** Number of messages that it is for, from the first. */
   readonly count: number;
   /** The key of the worker that writes them. */
@@ -35,7 +35,7 @@ export type Lane = {
 };
 
 /** The parts of a pump that its lane uses. */
-export type LanePump = {
+type LanePump = {
   readonly owner: number;
   readonly held: Held;
   /** Returns true if nothing may be written now. */
