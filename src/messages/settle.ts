@@ -253,8 +253,8 @@ function toParts({ accountId, messageId, connectionId, outcome }: Result): NewPa
  * Makes the event of an outcome. An acceptance is in the state of the message; a later outcome may replace any other
  * outcome there.
  */
-function toEvent({ accountId, messageId, connectionId, attempt, outcome, resubmit }: Result): NewEvent[] {
-  const common = { accountId, messageId, connectionId };
+function toEvent({ accountId, messageId, connectionId, attempt, outcome, answeredAt, resubmit }: Result): NewEvent[] {
+  const common = { accountId, messageId, connectionId, at: answeredAt };
   if (outcome.kind === 'accepted')
     return outcome.held === undefined ? [] : [{ ...common, kind: 'held', text: outcome.held }];
   const details: EventDetails = { attempt, outcome: OUTCOME_NAMES[outcome.kind] };
