@@ -1,6 +1,7 @@
 import { accept } from './accept.ts';
 import { cellLost } from './cell-lost.ts';
 import { crashCampaign } from './crash/campaign.ts';
+import { crashExpress, crashExpressPostgres } from './crash/express.ts';
 import { crash, crashHttp, crashPostgres } from './crash/index.ts';
 import { resubmit } from './crash/resubmit.ts';
 import { crashOfCustomers } from './customers/crash.ts';
@@ -24,6 +25,8 @@ import { webhooks } from './webhooks/index.ts';
 export const PROOFS: Readonly<Record<string, Proof>> = {
   crash,
   'crash --pg': crashPostgres,
+  'crash-express': crashExpress,
+  'crash-express --pg': crashExpressPostgres,
   'crash --campaign': crashCampaign,
   'crash --http': crashHttp,
   'crash --smpp': crashOfCustomers,

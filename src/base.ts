@@ -32,6 +32,7 @@ import {
   type TraceContext,
   type Tracing,
 } from './core/tracing.ts';
+import type { Lane } from './dispatch/express.ts';
 import type { PumpDeps } from './dispatch/pump.ts';
 import { listTraces } from './messages/events.ts';
 import type { OnMatched } from './messages/receipts.ts';
@@ -404,24 +405,37 @@ async function findContexts(pool: Pool, keys: readonly MessageKey[]): Promise<(T
 type DispatchTrace = {
   load(connection: string, load: PumpDeps['load']): PumpDeps['load'];
   carrier(connection: string, carrier: Carrier): Carrier;
+  lane(lane: Lane): Lane;
 };
 
 /**
- * Creates the wrappers that record the spans `claim` and `submit`: from the claim of a chunk to its messages, and of
- * each attempt.
+ * Creates the wrappers that record the spans `claim` and `submit`: from the claim of a chunk to its messages, which
+ * express sends do not have, and of each attempt.
  */
 export function traceDispatch(tracing: Tracing): DispatchTrace {
   /** The accounts of the traced messages that wait in a pump: a carrier does not know them. */
   const accounts = new WeakMap<Submission, number>();
+  function follow(job: Submission, accountId: number): boolean {
+    const follows = tracing.follows(job.messageId);
+    if (follows) accounts.set(job, accountId);
+    return follows;
+  }
   return {
+    lane: (lane) => ({
+      reserve: (chunk, jobs) =>
+        lane.reserve(chunk, () => {
+          const own = jobs();
+          for (const job of own) follow(job, chunk.accountId);
+          return own;
+        }),
+    }),
     load: (connection, load) => async (chunks) => {
       const startMs = Date.now();
       const loaded = await load(chunks);
       const endMs = Date.now();
       for (const [i, { accountId }] of chunks.entries())
         for (const job of loaded[i] ?? []) {
-          if (!job || !tracing.follows(job.messageId)) continue;
-          accounts.set(job, accountId);
+          if (!job || !follow(job, accountId)) continue;
           const { messageId, channel } = job;
           tracing.record({ name: 'claim', accountId, messageId, startMs, endMs, channel, connection });
         }

@@ -29,6 +29,7 @@ import type { Log } from './core/log.ts';
 import { collectProcessMetrics, createMetrics, type Metrics, reportOf, showReports } from './core/metrics.ts';
 import { systemClock } from './core/time.ts';
 import type { Tracing } from './core/tracing.ts';
+import { countSingles, createExpress, type Express } from './dispatch/express.ts';
 import { createWaker, type Waker } from './dispatch/pump.ts';
 import { INBOX_CHANNEL } from './inbox/conversations.ts';
 import { createPresence, PRESENCE_CHANNEL } from './inbox/presence.ts';
@@ -111,9 +112,10 @@ async function open(
   const routing = await openRouting(base);
   const waker = createWaker(base.pool);
   const recentMessages = roles.worker ? createRecentMessages() : null;
-  const accept = createAccept({ pool: base.pool, tables: routing.tables, waker, recentMessages, tracing });
+  const express = createExpress(countSingles(metrics));
+  const accept = createAccept({ pool: base.pool, tables: routing.tables, waker, recentMessages, express, tracing });
   stopping.signal.throwIfAborted();
-  const sending = { waker, accept, routing, tracing };
+  const sending = { waker, express, accept, routing, tracing };
   if (recentMessages) await openWorker(base, { ...sending, recentMessages, sandbox: apps !== undefined });
   else await runWithoutWorker(base, routing);
   stopping.signal.throwIfAborted();
@@ -165,6 +167,7 @@ export async function openRouting({ config, pool, log, secretKey, outbound, onSt
 
 type WorkerParts = {
   readonly waker: Waker;
+  readonly express: Express;
   readonly accept: Accept;
   readonly recentMessages: RecentMessages;
   readonly routing: Routing;
@@ -174,11 +177,12 @@ type WorkerParts = {
 
 async function openWorker(
   { onStop, ...base }: Base,
-  { waker, accept, recentMessages, routing, sandbox, tracing }: WorkerParts,
+  { waker, express, accept, recentMessages, routing, sandbox, tracing }: WorkerParts,
 ): Promise<void> {
   const worker = await startWorker({
     ...base,
     waker,
+    express,
     accept,
     recentMessages,
     tables: routing.tables,

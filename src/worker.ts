@@ -9,7 +9,7 @@ import { wakeCampaignsUsing } from './campaigns/lifecycle.ts';
 import { campaignTasks } from './campaigns/runner.ts';
 import { cellTasks } from './cells/pass-on.ts';
 import { contactImport, importTasks } from './contacts/import.ts';
-import { createSignal, type LastRun, type Loop, startLoop, type Task } from './core/background.ts';
+import { createSignal, endsWithin, type LastRun, type Loop, startLoop, type Task } from './core/background.ts';
 import type { Config } from './core/config.ts';
 import { partitionTasks } from './core/db/partitions.ts';
 import { newOwnerKey, openWorkerSession } from './core/db/worker-session.ts';
@@ -24,6 +24,7 @@ import { fileRemoval, type LinkSigner, type Storage } from './core/storage.ts';
 import { type Clock, DAY_MS, SECOND_MS } from './core/time.ts';
 import type { Tracing } from './core/tracing.ts';
 import type { Settle } from './dispatch/commit.ts';
+import type { Express } from './dispatch/express.ts';
 import { dispatchTasks, type PumpDeps, startPump, WAKE_CHANNEL, type Waker } from './dispatch/pump.ts';
 import { exportJob, exportTasks } from './exports/make.ts';
 import { inboxMedia, receiveIntoInbox } from './inbox/receive.ts';
@@ -36,7 +37,7 @@ import { expiryTasks } from './messages/expiry.ts';
 import { fallbackTasks, type Revoke } from './messages/fallback.ts';
 import { createInboundInbox, inboundTasks, type OnInbound } from './messages/inbound.ts';
 import { type KeywordDeps, keywordPost, keywordReply, keywordTasks, type OnAnswer } from './messages/keywords.ts';
-import { loadRecentJobs, withMedia, withNetworks } from './messages/load.ts';
+import { dependsOnNetwork, loadRecentJobs, withMedia, withNetworks } from './messages/load.ts';
 import type { RecentMessages } from './messages/new-messages.ts';
 import { pollingTasks } from './messages/polling.ts';
 import type { Lookups } from './messages/prepare.ts';
@@ -72,6 +73,8 @@ type WorkerDeps = {
   readonly waker: Waker;
   /** Messages that this process accepts, for its pumps. */
   readonly recentMessages: RecentMessages;
+  /** Where the pumps open their lanes for single sends that do not wait in the queue. */
+  readonly express: Express;
   readonly accept: Accept;
   /** The routes, prices and senders, in memory. */
   readonly tables: Lookups;
@@ -115,9 +118,13 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
     onMatched,
     onStored: receiptsStored.raise,
     onParked: receiptsParked.raise,
+    untilSettled(ids) {
+      const own = supervisor.list().filter(({ connection }) => ids.has(connection.id));
+      return endsWithin(Promise.all(own.map(({ pump }) => pump.settled())), MAX_SETTLE_MS);
+    },
   });
   const sampler = createSampler(now);
-  const supervisor = supervise(deps, { owner, guard, takeReceipt, sampler });
+  const supervisor: Supervisor = supervise(deps, { owner, guard, takeReceipt, sampler });
   const revoke: Revoke = {
     reaches: supervisor.runs,
     ask: (message) => supervisor.revoke(message.connectionId, message),
@@ -231,6 +238,9 @@ const listJobs = (parts: WorkerDeps & KeywordDeps): Runnable[] => [
   ...(parts.config.mail === undefined ? [] : [resetRequest.using(parts)]),
 ];
 
+/** Longest wait of receipts for outcomes that are being committed. */
+const MAX_SETTLE_MS = 500;
+
 /** Settles outcomes with the charges of their carriers, and observes their final states. */
 const settleWith =
   (costs: Costs, sampler: Sampler): Settle =>
@@ -274,6 +284,7 @@ function supervise(deps: WorkerDeps, { owner, guard, takeReceipt, sampler }: Sup
         owner,
         carrier,
         tps: kindOf(connection).tpsOf(connection.settings),
+        mustLoad: (job) => dependsOnNetwork(job, priced),
         load: trace ? trace.load(connection.name, load) : load,
         settle: settleWith(deps.costs, sampler),
         mayBeGone: (messageId) => timeOfId(messageId).getTime() < clock.now().getTime() - retentionMs,
@@ -281,6 +292,7 @@ function supervise(deps: WorkerDeps, { owner, guard, takeReceipt, sampler }: Sup
         paused: guard.paused,
         log,
       });
+      const closeLane = deps.express.open(connection.id, trace ? trace.lane(pump) : pump);
       const off = waker.onWake(connection.id, pump.wake);
       return {
         ...pump,
@@ -289,6 +301,7 @@ function supervise(deps: WorkerDeps, { owner, guard, takeReceipt, sampler }: Sup
           waker.setShared(connection.id, workers > 1);
         },
         stop(deadlineMs: number) {
+          closeLane();
           waker.setShared(connection.id, true);
           return pump.stop(deadlineMs).finally(off);
         },

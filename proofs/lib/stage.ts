@@ -49,6 +49,8 @@ export type Stage = AsyncDisposable & {
   /** The gateway's database, for what the API does not export. */
   readonly pool: Pool;
   startWorker(): Promise<Process>;
+  /** Starts another process that serves the API and has pumps. */
+  startServe(): Promise<Process>;
   /** Starts another process that serves the API; `environment` is added to that of the gateway. */
   startApi(environment?: Readonly<Record<string, string>>): Promise<Process>;
   /** The environment of the gateway, for operator commands as well. */
@@ -120,6 +122,7 @@ export async function openStage(run: Run, options: StageOptions): Promise<Stage>
     },
     pool,
     startWorker: () => startOther('worker'),
+    startServe: () => startOther('serve'),
     startApi: (more) => startOther('api', more),
     environment,
     async startGateway(more = {}) {

@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { setTimeout as delay } from 'node:timers/promises';
+import { setTimeout as delay, setImmediate as afterInput } from 'node:timers/promises';
 import type { Log } from './log.ts';
 
 /** Work that a worker does repeatedly in the background, never concurrently. */
@@ -187,20 +187,90 @@ export async function mapInSlices<T, R>(items: readonly T[], map: (item: T, inde
   return results;
 }
 
-/** Minimum time from the start of a small batch to the next one. */
-const LINGER_MS = 5;
-/** A smaller batch costs more per item in statements than in rows. */
+/** A batch of fewer items costs more per item in statements than in rows. */
 export const SMALL_BATCH = 300;
+/** Longest wait for a batch. */
+const MAX_GATHER_MS = 50;
+/** Number of batches in a row that stopped growing at one size, after which their source is expected to stop there. */
+const SURE = 3;
+/** Of the batches that could end at an expected size, each sixteenth waits, to find out whether it still holds. */
+const PROBE_EVERY = 16;
+
+/** Gatherer of items into batches that nobody waits for. `S` is where they come from. */
+type Gatherer<S> = {
+  /** Counts an item that has arrived. */
+  add(source: S): void;
+  /** Ends the wait if `isAwaited` returns true now. */
+  recheck(): void;
+  /** Resolves when the items that have arrived are to be taken; counts the next ones for the next batch. */
+  gather(): Promise<void>;
+};
+
+/** The items of one source in a batch, and the size at which its batches stop growing. */
+type Source = { count: number; lastAt: number; usual: number; repeated: number };
 
 /**
- * Keeps a loop over batches that are not urgent from running for every few items: after a batch of less than 300 that
- * began at `beganAt` (`performance.now()`) it resolves 5 ms after that instant, otherwise immediately.
+ * Creates a gatherer, which lets a batch grow until it is worth its statements: until it has 300 items, nothing has come
+ * for `quietMs`, 50 ms are over, or somebody waits (`isAwaited`).
  *
- * Without it, single sends came in batches of 30, at about one statement a message and a sixth more CPU time.
+ * A source that sends no more until its items are answered, such as an SMSC with a small window, is not slowed: once
+ * three batches in a row have stopped growing at the same number of its items, a batch ends when that many are there.
  */
-export async function lingerAfter(count: number, beganAt: number): Promise<void> {
-  const restMs = beganAt + LINGER_MS - performance.now();
-  if (count < SMALL_BATCH && restMs > 0) await delay(restMs);
+export function createGatherer<S>(quietMs: number, isAwaited: () => boolean = () => false): Gatherer<S> {
+  const sources = new Map<S, Source>();
+  const signal = createSignal();
+  let count = 0;
+  let lastAt = 0;
+  let batches = 0;
+  let isGathering = false;
+
+  const isAtUsual = (source: Source): boolean => source.repeated >= SURE && source.count === source.usual;
+  const canEnd = (): boolean => count >= SMALL_BATCH || isAwaited();
+
+  function note(source: Source, now: number): void {
+    if (source.count === 0) return;
+    // A timer may end up to a millisecond early.
+    if (now - source.lastAt > quietMs - 1) {
+      source.repeated = source.count === source.usual ? source.repeated + 1 : 1;
+      source.usual = source.count;
+    } else if (source.count > source.usual) source.repeated = 0;
+    source.count = 0;
+  }
+
+  async function untilEnd(): Promise<void> {
+    const until = performance.now() + MAX_GATHER_MS;
+    const isProbe = ++batches % PROBE_EVERY === 0;
+    for (let before = 0; ; ) {
+      // Items that have reached the process may not have been read yet.
+      await afterInput();
+      const restMs = Math.min(lastAt + quietMs, until) - performance.now();
+      if (count === before || restMs <= 0 || canEnd() || (!isProbe && sources.values().some(isAtUsual))) return;
+      before = count;
+      isGathering = true;
+      await signal.wait(restMs);
+      isGathering = false;
+    }
+  }
+
+  return {
+    add(from) {
+      let source = sources.get(from);
+      if (!source) sources.set(from, (source = { count: 0, lastAt: 0, usual: 0, repeated: 0 }));
+      source.count++;
+      count++;
+      source.lastAt = lastAt = performance.now();
+      if (isGathering && (count >= SMALL_BATCH || isAtUsual(source))) signal.raise();
+    },
+    recheck() {
+      if (isGathering && isAwaited()) signal.raise();
+    },
+    async gather() {
+      await untilEnd();
+      const now = performance.now();
+      for (const source of sources.values()) note(source, now);
+      count = 0;
+    },
+  };
 }
 
 /** Measures holds of the event loop by holder, and their duration. */

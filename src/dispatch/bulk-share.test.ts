@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createBulkShare } from './pump.ts';
+import { createBulkShare } from './pacing.ts';
 
 /** A share whose clock is moved by hand, after 10,000 messages that were answered within a second. */
 function shareAt10PerMs(answerMs: number) {

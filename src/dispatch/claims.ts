@@ -6,6 +6,7 @@ import { as, columns, type Db, exec, many, plainArray, type RowOf, sql } from '.
 import { transaction } from '../core/db/transaction.ts';
 import type { Log } from '../core/log.ts';
 import { type Held, type HeldChunk, isUrgent, type Job, NO_PRIORITY, URGENT } from './held.ts';
+import { moveUnwrittenToQueue } from './express.ts';
 import * as db from './store.ts';
 import { type Chunk, COPIED_COLUMNS, deleteChunks, moveChunkToQueue } from './store.ts';
 
@@ -22,6 +23,8 @@ export type ClaimDeps = {
    * gone.
    */
   readonly load: (chunks: readonly db.Chunk[]) => Promise<(Job | undefined)[][]>;
+  /** Returns true if a message lacks facts that `load` reads, so that it has to be queued; false by default. */
+  readonly mustLoad?: (job: Job) => boolean;
   /** Returns true if a message is so old that its row may have been deleted; false by default. */
   readonly mayBeGone?: (messageId: string) => boolean;
   readonly log: Log;
@@ -44,8 +47,12 @@ type Claimer = {
 
 /** Mover of messages between the queue of a connection and the chunks that one pump holds. */
 type Claims = {
-  /** Checks the queue now, because messages may have arrived. */
-  wake(): void;
+  /** Checks the queue now, because messages may have arrived: single sends too, unless `areBulk`. */
+  wake(areBulk?: boolean): void;
+  /** Returns true if single sends may wait in the queue. */
+  mayHaveUrgent(): boolean;
+  /** Queues an express chunk, by its first message, if it was stored although the response to its commit was lost. */
+  giveBackUnwritten(firstId: string): void;
   /**
    * Checks the queue now, unless enough messages wait here or the queue was empty a moment ago; also for single sends
    * that were left there, once those that waited here are written.
@@ -92,6 +99,11 @@ export function createClaims(deps: ClaimDeps, pump: Claimer): Claims {
   let isClaimingUrgent = false;
   /** True if single sends may wait in the queue that were not claimed because others wait here. */
   let isUrgentLeft = false;
+  /** Number of the last wake-up that may be about single sends, and of the last one whose single sends are all held. */
+  let urgentWakes = 1;
+  let urgentHeld = 0;
+  /** The first messages of express chunks that may be stored and are not held. */
+  let unwritten: string[] = [];
   let stopping = false;
 
   /**
@@ -108,11 +120,14 @@ export function createClaims(deps: ClaimDeps, pump: Claimer): Claims {
     if (belowPriority <= URGENT) isUrgentLeft = true;
     isBusyWithBulk = held.list().some(isBulk);
     const maxMessages = Math.max(2 * watermark, pump.perSecond());
+    const wakes = urgentWakes;
     const chunks = await take({ connectionId, owner, messages, belowPriority }, maxMessages);
+    const isAllUrgent = belowPriority > URGENT && (chunks.some(isBulk) || isShort(chunks, messages));
     if (needsMore && chunks.length === 0 && deps.tps === 0) emptyUntil = performance.now() + EMPTY_QUEUE_MS;
-    if (chunks.length === 0) return (await db.findNextDueMs(pool, { connectionId })) ?? POLL_MS;
     isBusyWithBulk ||= chunks.some(isBulk);
-    await loadChunks(chunks);
+    if (chunks.length > 0) await loadChunks(chunks);
+    if (isAllUrgent) urgentHeld = wakes;
+    if (chunks.length === 0) return (await db.findNextDueMs(pool, { connectionId })) ?? POLL_MS;
     await pump.onClaimed();
     return 0;
   }
@@ -125,9 +140,12 @@ export function createClaims(deps: ClaimDeps, pump: Claimer): Claims {
     const messages = Math.min(2 * pump.lowWatermark(), MAX_URGENT) - held.waiting(isUrgent);
     isUrgentLeft = true;
     if (messages <= 0) return;
+    const wakes = urgentWakes;
     const chunks = await db.claimChunks(pool, { connectionId, owner, messages, belowPriority: URGENT + 1 });
-    if (chunks.length === 0) return void (isUrgentLeft = false);
-    await loadChunks(chunks);
+    if (chunks.length === 0) isUrgentLeft = false;
+    else await loadChunks(chunks);
+    if (isShort(chunks, messages)) urgentHeld = wakes;
+    if (chunks.length === 0) return;
     await pump.onClaimed();
   }
 
@@ -159,6 +177,13 @@ export function createClaims(deps: ClaimDeps, pump: Claimer): Claims {
       if (!chunk.lost) returning.push(chunk);
     }
     await returnChunks();
+    await returnUnwritten();
+  }
+
+  async function returnUnwritten(): Promise<void> {
+    const firstIds = unwritten;
+    if (firstIds.length === 0 || !(await moveUnwrittenToQueue(pool, { owner, connectionId, firstIds }))) return;
+    unwritten = unwritten.slice(firstIds.length);
   }
 
   async function returnChunks(): Promise<void> {
@@ -175,6 +200,7 @@ export function createClaims(deps: ClaimDeps, pump: Claimer): Claims {
    */
   async function recover(): Promise<void> {
     await returnChunks();
+    await returnUnwritten();
     if (!inDoubt || isClaimingUrgent) return;
     await db.moveUnheldToQueue(pool, { owner, connectionId, heldIds: held.list().map((chunk) => chunk.id) });
     inDoubt = false;
@@ -207,7 +233,8 @@ export function createClaims(deps: ClaimDeps, pump: Claimer): Claims {
   }
 
   return {
-    wake() {
+    wake(areBulk = false) {
+      if (!areBulk) urgentWakes++;
       emptyUntil = 0;
       signal.raise();
       if (isBusyWithBulk) urgentSignal.raise();
@@ -217,6 +244,11 @@ export function createClaims(deps: ClaimDeps, pump: Claimer): Claims {
       const isUrgentDue = isUrgentLeft && held.bestPriority() > URGENT;
       if (isUrgentDue) isUrgentLeft = false;
       if (isLow || isUrgentDue || pump.isShut()) signal.raise();
+    },
+    mayHaveUrgent: () => urgentHeld !== urgentWakes || unwritten.length > 0,
+    giveBackUnwritten(firstId) {
+      unwritten = [...unwritten, firstId];
+      signal.raise();
     },
     giveBack(chunk) {
       if (!chunk.lost) returning.push(chunk);
@@ -231,6 +263,10 @@ export function createClaims(deps: ClaimDeps, pump: Claimer): Claims {
     },
   };
 }
+
+/** True if a claim of this many messages has taken all that wait. */
+const isShort = (chunks: readonly db.Chunk[], messages: number): boolean =>
+  chunks.length < db.CHUNKS_PER_CLAIM && chunks.reduce((sum, { ids }) => sum + ids.length, 0) < messages;
 
 const isBulk = (chunk: { readonly priority: number }): boolean => !isUrgent(chunk);
 

@@ -15,6 +15,8 @@ export type Result = {
   /** The number of attempts so far, including this one. */
   readonly attempt: number;
   readonly outcome: Outcome;
+  /** When the carrier's response arrived, or the wait for it ended. */
+  readonly answeredAt: Date;
   /** True if a message with outcome `unknown` is sent once more, so that it may arrive twice. */
   readonly resubmit: boolean;
   /** Null for the message of a dead worker, whose content is no longer in memory. */
@@ -98,11 +100,12 @@ function commitAgain(deps: CommitDeps, commit: Commit, again: boolean): Promise<
 
 function resultsOf(settled: readonly Settled[], connectionId: number): Result[] {
   const results: Result[] = [];
-  for (const { chunk, job, outcome } of settled) {
+  for (const { chunk, job, outcome, answeredAt } of settled) {
     if (outcome === null) continue;
     const { accountId, attempt, onUnknown } = chunk;
     const resubmit = outcome.kind === 'unknown' && onUnknown === 'resubmit';
-    results.push({ accountId, messageId: job.messageId, connectionId, attempt: attempt + 1, outcome, resubmit, job });
+    const { messageId } = job;
+    results.push({ accountId, messageId, connectionId, attempt: attempt + 1, outcome, answeredAt, resubmit, job });
   }
   return results;
 }
@@ -234,6 +237,7 @@ const inDoubtOf = ({ accountId, connectionId, attempt, onUnknown, intent, ids }:
     connectionId,
     attempt: attempt + 1,
     outcome: STOPPED,
+    answeredAt: new Date(),
     resubmit: onUnknown === 'resubmit',
     job: null,
   }));

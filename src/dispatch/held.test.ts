@@ -63,6 +63,7 @@ const settledOf = (of: HeldChunk, count: number): Settled[] =>
     chunk: of,
     job: next,
     outcome: { kind: 'accepted', carrierIds: ['x'] },
+    answeredAt: new Date(),
     elsewhere: false,
   }));
 

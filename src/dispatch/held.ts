@@ -69,6 +69,8 @@ export type Settled = {
   readonly job: Job;
   /** Null when it was withdrawn before it was written. */
   readonly outcome: Outcome | null;
+  /** When the carrier's response arrived. */
+  readonly answeredAt: Date;
   /** True if a `retry` goes to the next connection instead of this one. */
   readonly elsewhere: boolean;
 };
@@ -76,6 +78,8 @@ export type Settled = {
 /** The chunks that one pump holds, best first. Pure bookkeeping: no database, no carrier. */
 export type Held = {
   add(chunk: Chunk, jobs: readonly Job[]): void;
+  /** Adds a chunk whose messages are all written in this turn of the event loop: it never waits. */
+  addWritten(chunk: Chunk, jobs: readonly Job[]): HeldChunk;
   /**
    * Returns as many next messages of eligible chunks as there is room for, best chunk first. A message that `allow`
    * rejects stops its chunk: those of senders with other limits are in other chunks (split/). Changes nothing.
@@ -92,15 +96,20 @@ export type Held = {
 
 export function createHeld(): Held {
   const chunks: HeldChunk[] = [];
+  /** Chunks that never waited: there may be one for each slot of the window. */
+  const written = new Set<HeldChunk>();
   const open = (): HeldChunk[] => chunks.filter((c) => !c.lost && !c.parked && c.written < c.jobs.length);
   return {
     add(chunk, jobs) {
       // The chunk was rescued and then claimed again by this very worker: the row knows its owner, not the claim.
       for (const old of chunks) if (old.id === chunk.id) old.lost = true;
-      const { id, accountId, priority, round, attempt, tries, alternates, onUnknown, campaignId } = chunk;
-      const fixed = { id, accountId, priority, round, attempt, tries, alternates, onUnknown, campaignId, jobs };
-      chunks.push({ ...fixed, written: 0, settled: 0, lost: false, parked: false });
+      chunks.push(toHeld(chunk, jobs));
       chunks.sort((a, b) => a.priority - b.priority || a.round - b.round || a.id - b.id);
+    },
+    addWritten(chunk, jobs) {
+      const held = toHeld(chunk, jobs);
+      written.add(held);
+      return held;
     },
     pick({ free, kept }, allow, isEligible = () => true) {
       const picks: Pick[] = [];
@@ -121,13 +130,20 @@ export function createHeld(): Held {
         .filter(isCounted)
         .reduce((sum, c) => sum + c.jobs.length - c.written, 0),
     bestPriority: () => open()[0]?.priority ?? NO_PRIORITY,
-    list: () => chunks,
+    list: () => [...chunks, ...written],
     drop(chunk) {
+      if (written.delete(chunk)) return;
       const at = chunks.indexOf(chunk);
       // `splice(-1)` would remove the last chunk, which would then never be sent.
       if (at !== -1) chunks.splice(at, 1);
     },
   };
+}
+
+function toHeld(chunk: Chunk, jobs: readonly Job[]): HeldChunk {
+  const { id, accountId, priority, round, attempt, tries, alternates, onUnknown, campaignId } = chunk;
+  const fixed = { id, accountId, priority, round, attempt, tries, alternates, onUnknown, campaignId, jobs };
+  return { ...fixed, written: 0, settled: 0, lost: false, parked: false };
 }
 
 /** Returns, by chunk, how many messages will have been written once these picks are. */

@@ -1,4 +1,5 @@
 import { randomInt } from 'node:crypto';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import {
   accepted,
@@ -143,6 +144,40 @@ describe('outcomes', () => {
     expect(seen.every(({ covered }) => covered)).toBe(true);
     expect(Math.max(...seen.map(({ inDoubt }) => inDoubt))).toBeLessThanOrEqual(7);
     expect(carrier.maxInFlight()).toBe(7);
+  });
+
+  test('a message was sent when the response to it arrived, however long its commit waits', async () => {
+    const ids = await queueMessages(pool, { count: 2 });
+    const lock = await pool.connect();
+    onTestFinished(() => lock.release());
+    await lock.query('BEGIN; LOCK TABLE message_state');
+    const { script, waiting, answerOne } = heldAnswers();
+    pumpOn(createScriptedCarrier({ script }));
+    await until('both are written', () => waiting.length === 2);
+    answerOne();
+    await until('the first outcome waits', async () => (await countLockWaits(pool)) === 1);
+    answerOne();
+    await nextTurn();
+    const answeredAt = Date.now();
+    await until('some time has passed', () => Date.now() > answeredAt);
+    await lock.query('COMMIT');
+    await queueEmpty();
+    const submitted = [...(await statesOf(pool, ids)).values()].map(({ submittedAt }) => submittedAt?.getTime());
+    expect(Math.max(...submitted.map((ms) => ms ?? Number.NaN))).toBeLessThanOrEqual(answeredAt);
+  });
+
+  test('whoever asks for the outcomes that have arrived has them committed', async () => {
+    const ids = await queueMessages(pool, { count: 3 });
+    const { script, waiting, answerOne } = heldAnswers();
+    const pump = pumpOn(createScriptedCarrier({ window: 100, script }));
+    await until('all are written', () => waiting.length === 3);
+    for (let answered = 1; answered <= 3; answered++) {
+      answerOne();
+      await nextTurn();
+      await pump.settled();
+      expect((await statesOf(pool, ids)).size).toBe(answered);
+    }
+    await pump.settled();
   });
 
   test('a message that is gone is left out, and those around it keep their places', async () => {

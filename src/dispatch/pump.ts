@@ -1,12 +1,21 @@
 import { EventEmitter } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Pool } from 'pg';
-import type { Carrier, Outcome } from '../channels/carrier.ts';
-import { createSignal, giveWay, hasSingles, lingerAfter, pieceOf, SMALL_BATCH, type Task } from '../core/background.ts';
-import { createTokenBucket, type TokenBucket } from '../core/limits.ts';
+import type { Outcome } from '../channels/carrier.ts';
+import {
+  createGatherer,
+  createSignal,
+  giveWay,
+  hasSingles,
+  pieceOf,
+  SMALL_BATCH,
+  type Task,
+} from '../core/background.ts';
+import { createTokenBucket } from '../core/limits.ts';
 import type { Log } from '../core/log.ts';
 import { SECOND_MS } from '../core/time.ts';
 import { type ClaimDeps, createClaims } from './claims.ts';
+import { createLane, type Lane } from './express.ts';
 import { commitTurn, listNextConnections, type OwnedChunks, rescueChunks, type Settle } from './commit.ts';
 import {
   createHeld,
@@ -14,12 +23,12 @@ import {
   intentsOf,
   isDone,
   isUrgent,
-  type Job,
   keptOf,
   type Pick,
   type Settled,
   URGENT,
 } from './held.ts';
+import { createBulkShare, createPacing } from './pacing.ts';
 import * as db from './store.ts';
 
 export type PumpDeps = ClaimDeps & {
@@ -30,11 +39,13 @@ export type PumpDeps = ClaimDeps & {
   readonly paused?: () => boolean;
 };
 
-export type Pump = {
-  /** Makes the pump check the queue and the carrier's room now. */
-  wake(): void;
+export type Pump = Lane & {
+  /** Makes the pump check the queue and the carrier's room now. With `areBulk`, no single sends have been queued. */
+  wake(areBulk?: boolean): void;
   /** Makes the pump check only the carrier's room: most changes of a carrier are free slots. */
   wakeForRoom(): void;
+  /** Commits the outcomes that have arrived by now without waiting for more, and resolves when they are committed. */
+  settled(): Promise<void>;
   /** Sets how many workers, including this one, share the rate of the connection. */
   shareRate(workers: number): void;
   /** Returns how many messages are at the carrier without an outcome, and how many are claimed but not written yet. */
@@ -50,6 +61,8 @@ const OUTCOMES_PER_COMMIT = 1000;
 /** Longest wait of the pump without a wake-up. */
 const POLL_MS = 2000;
 const FIRST_WAIT_MS = 50;
+/** Outcomes arrive in bursts, one for each commit of the acceptance, 10 to 20 ms apart. */
+const OUTCOMES_QUIET_MS = 20;
 
 /**
  * Starts sending the queue of one connection: it claims chunks, commits an intent, writes the messages to the carrier
@@ -71,6 +84,10 @@ export function startPump(deps: PumpDeps): Pump {
   const picked = new Map<HeldChunk, number>();
   let inFlight = 0;
   let uncommitted = 0;
+  /** Number of outcomes that have arrived, and that are committed, and the calls that wait for some of them. */
+  let arrived = 0;
+  let committed = 0;
+  let awaiting: { readonly until: number; readonly resolve: () => void }[] = [];
   /** True while the loop yields to single sends. */
   let resting = false;
   let stopping = false;
@@ -90,10 +107,22 @@ export function startPump(deps: PumpDeps): Pump {
    */
   const keptForSingles = (free: number): number => (hasSingles() ? free - (bulkShare.maxUnderWay() - inFlight) : 0);
 
+  /** Returns how many slots are free, and not taken by messages whose intent or outcome is not committed. */
+  const freeSlots = (): number =>
+    carrier.room() -
+    uncommitted -
+    outcomes.length -
+    lane.reserved() -
+    picked.values().reduce((sum, count) => sum + count, 0);
+
+  /** True if the outcomes are not to wait for others: for their slots, or for their commit itself. */
+  const areAwaited = (): boolean =>
+    stopping || awaiting.length > 0 || 2 * freeSlots() < carrier.room() + inFlight || held.waiting() > 0;
+  const gatherer = createGatherer<null>(OUTCOMES_QUIET_MS, areAwaited);
+
   /** Picks the messages to be written next, and reserves their room until their intents are committed. */
   function pick(isEligible: (chunk: HeldChunk) => boolean): Pick[] {
-    const reserved = [...picked.values()].reduce((sum, count) => sum + count, 0);
-    const free = carrier.room() - uncommitted - outcomes.length - reserved;
+    const free = freeSlots();
     if (stopping || paused() || free <= 0) return [];
     const room = { free, kept: Math.max(keptOf(carrier.room() + inFlight), keptForSingles(free)) };
     const picks = held.pick(room, pacing.allow, (chunk) => isEligible(chunk) && !picked.has(chunk));
@@ -107,6 +136,12 @@ export function startPump(deps: PumpDeps): Pump {
     for (const { chunk } of picks) picked.delete(chunk);
   }
 
+  function record(settled: Settled): void {
+    outcomes.push(settled);
+    arrived++;
+    gatherer.add(null);
+  }
+
   function write({ chunk, job }: Pick): void {
     chunk.written++;
     inFlight++;
@@ -118,7 +153,7 @@ export function startPump(deps: PumpDeps): Pump {
       // rate for all of its parts, which makes up for the parts of other messages that were sent twice.
       if (outcome.kind === 'retry' && outcome.code === 'NOT_SENT') pacing.giveBack(job);
       const verdict = judge(outcome, chunk);
-      outcomes.push({ chunk, job, outcome: verdict.outcome, elsewhere: verdict.elsewhere });
+      record({ chunk, job, ...verdict, answeredAt: new Date() });
       workSignal.raise();
     });
   }
@@ -126,7 +161,7 @@ export function startPump(deps: PumpDeps): Pump {
   /** Settles a message that was withdrawn while it waited here: it has its final state already. */
   function settleWithdrawn({ chunk, job }: Pick): void {
     chunk.written++;
-    outcomes.push({ chunk, job, outcome: null, elsewhere: false });
+    record({ chunk, job, outcome: null, answeredAt: new Date(), elsewhere: false });
   }
 
   /** Repeats a commit while the database is unavailable: outcomes stay in memory until they are committed. */
@@ -178,6 +213,8 @@ export function startPump(deps: PumpDeps): Pump {
     const intents = intentsOf(picks);
     const owned = await untilCommitted((again) => commitTurn(deps, { settled, intents }, again));
     uncommitted = 0;
+    committed += settled.length;
+    releaseAwaiting();
     for (const { chunk } of settled) chunk.settled++;
     for (const id of listNextConnections(settled)) deps.wakeOther(id);
     // Messages that are sent again may be due before the next poll of the queue.
@@ -209,12 +246,17 @@ export function startPump(deps: PumpDeps): Pump {
     resting = false;
   }
 
+  function releaseAwaiting(): void {
+    for (const { until, resolve } of awaiting) if (until <= committed) resolve();
+    awaiting = awaiting.filter(({ until }) => until > committed);
+  }
+
   async function pumpLoop(): Promise<void> {
-    while ((!stopping || inFlight > 0 || outcomes.length > 0) && performance.now() < deadline) {
+    while ((!stopping || inFlight + outcomes.length + lane.reserved() > 0) && performance.now() < deadline) {
       const beganAt = performance.now();
       const count = await turn();
       if (count === 0) await workSignal.wait(pacing.waitMs(POLL_MS));
-      else if (held.waiting() === 0) await lingerAfter(count, beganAt);
+      if (outcomes.length > 0 && outcomes.length < SMALL_BATCH) await gatherer.gather();
       if (count >= SMALL_BATCH && held.bestPriority() > URGENT) await rest(beganAt);
     }
   }
@@ -228,15 +270,41 @@ export function startPump(deps: PumpDeps): Pump {
     async onClaimed() {
       await writeUrgent();
       workSignal.raise();
+      gatherer.recheck();
     },
+  });
+  const lane = createLane({
+    owner,
+    held,
+    isShut: () => stopping || paused(),
+    freeSlots,
+    mustLoad: deps.mustLoad ?? (() => false),
+    allow: pacing.allow,
+    giveBackTurn: pacing.giveBack,
+    mayHaveUrgent: claims.mayHaveUrgent,
+    writeAll(chunk) {
+      for (const job of chunk.jobs) write({ chunk, job });
+    },
+    giveBack: claims.giveBack,
+    giveBackUnwritten: claims.giveBackUnwritten,
+    onReserved: gatherer.recheck,
+    onFreed: workSignal.raise,
   });
   const running = Promise.all([pumpLoop(), claims.run()]);
   return {
-    wake() {
+    reserve: lane.reserve,
+    wake(areBulk) {
       workSignal.raise();
-      claims.wake();
+      claims.wake(areBulk);
     },
     wakeForRoom: workSignal.raise,
+    settled() {
+      if (committed === arrived) return Promise.resolve();
+      const { promise, resolve } = Promise.withResolvers<void>();
+      awaiting.push({ until: arrived, resolve });
+      gatherer.recheck();
+      return promise;
+    },
     shareRate(workers) {
       bucket.setRate(deps.tps / workers);
       workSignal.raise();
@@ -246,52 +314,15 @@ export function startPump(deps: PumpDeps): Pump {
       stopping = true;
       deadline = performance.now() + deadlineMs;
       workSignal.raise();
+      gatherer.recheck();
       claims.stop();
       await carrier.stop(deadlineMs * 0.7);
       workSignal.raise();
       await running;
+      committed = arrived;
+      releaseAwaiting();
       await claims.release();
     },
-  };
-}
-
-/** Minimum wait: messages written within it are committed together. */
-const MIN_WAIT_MS = 5;
-
-/** Keeps messages within the rate of a connection and the pace of their senders. */
-type Pacing = {
-  /** Takes the turn of a message; returns false when it must wait. */
-  allow(job: Job, isUrgent: boolean): boolean;
-  /** Gives the turn of a message back that was not written after all. */
-  giveBack(job: Job): void;
-  /** Begins to record how long the messages must wait that `allow` rejects. */
-  begin(): void;
-  /** Returns how long the first of them must wait, at most `maxMs`. */
-  waitMs(maxMs: number): number;
-};
-
-/** Creates the pacing of one pump. */
-function createPacing(carrier: Carrier, bucket: TokenBucket): Pacing {
-  let leastMs = Number.POSITIVE_INFINITY;
-
-  function take({ sender }: Job, parts: number): void {
-    bucket.take(parts);
-    carrier.paceOf?.(sender).take(parts);
-  }
-
-  return {
-    allow(job, isUrgent) {
-      const pace = carrier.paceOf?.(job.sender);
-      const limit = !bucket.ready(isUrgent) ? bucket : pace?.ready(isUrgent) === false ? pace : null;
-      if (limit === null) take(job, job.parts);
-      else leastMs = Math.min(leastMs, Math.max(MIN_WAIT_MS, limit.waitMs(isUrgent)));
-      return limit === null;
-    },
-    giveBack: (job) => take(job, -job.parts),
-    begin() {
-      leastMs = Number.POSITIVE_INFINITY;
-    },
-    waitMs: (maxMs) => Math.min(maxMs, leastMs),
   };
 }
 
@@ -327,73 +358,22 @@ const refusal = ({ code, text }: Extract<Outcome, { kind: 'retry' }>): Outcome =
   carrierIds: [],
 });
 
-/** Time that bulk written to a carrier may keep it busy. */
-const BUSY_MS = 25;
-/** Messages that may always be under way. */
-const MIN_UNDER_WAY = 100;
-/** Interval at which the rate is computed again. */
-const RATE_MS = 100;
-
-/** Part of a window that bulk may use while single sends share it. */
-type BulkShare = {
-  /**
-   * Records a write; returns the function to call with true if it was accepted, or undefined if this one is not timed.
-   * A message that was not accepted may never have reached the carrier, and does not show its response time.
-   */
-  written(): ((accepted: boolean) => void) | undefined;
-  /** Records this many responses. */
-  answered(count: number): void;
-  /** Returns how many messages may be at the carrier without a response. */
-  maxUnderWay(): number;
-};
-
-/**
- * Creates the share of one connection. A carrier responds in turn: behind a window of 2,000, which takes it 0.2 s, a
- * one-time code waits for 0.2 s. So there may be as many under way as the carrier answers within 25 ms, or within twice
- * its shortest response time if that is longer, and always a hundred.
- */
-export function createBulkShare(now: () => number = () => performance.now()): BulkShare {
-  let shortestMs = Number.POSITIVE_INFINITY;
-  let isTiming = false;
-  let perMs = 0;
-  let count = 0;
-  let since = now();
-  return {
-    written() {
-      if (isTiming) return undefined;
-      isTiming = true;
-      const writtenAt = now();
-      return (accepted) => {
-        isTiming = false;
-        if (accepted) shortestMs = Math.min(shortestMs, now() - writtenAt);
-      };
-    },
-    answered(more) {
-      count += more;
-      const tookMs = now() - since;
-      if (tookMs < RATE_MS) return;
-      [perMs, count, since] = [count / tookMs, 0, now()];
-    },
-    maxUnderWay() {
-      const ms = Number.isFinite(shortestMs) ? Math.max(BUSY_MS, 2 * shortestMs) : BUSY_MS;
-      return Math.max(MIN_UNDER_WAY, Math.round(perMs * ms));
-    },
-  };
-}
-
 /** The NOTIFY channel for new work in the queue; the payload is the id of the connection. */
 export const WAKE_CHANNEL = 'heliograph_dispatch';
 
 /** Wakes the pumps of a connection when its queue has work. */
 export type Waker = {
-  /** Wakes the pumps in this process and in all others that may have the connection up. */
-  wake(connectionId: number): void;
+  /**
+   * Wakes the pumps in this process and in all others that may have the connection up. With `areBulk`, none of the new
+   * messages are single sends.
+   */
+  wake(connectionId: number, areBulk?: boolean): void;
   /** Wakes only the pumps in this process: for a NOTIFY that was received. */
   wakeHere(connectionId: number): void;
   /** Sets whether workers in other processes may have the connection up; that is assumed until this is called. */
   setShared(connectionId: number, shared: boolean): void;
   /** Calls the listener at each wake-up; returns a function that removes it. */
-  onWake(connectionId: number, listener: () => void): () => void;
+  onWake(connectionId: number, listener: (areBulk: boolean) => void): () => void;
 };
 
 /**
@@ -425,13 +405,13 @@ export function createWaker(pool: Pool): Waker {
     sending = false;
   }
 
-  const wakeHere = (connectionId: number): void => {
-    local.emit(String(connectionId));
+  const emit = (connectionId: number, areBulk: boolean): void => {
+    local.emit(String(connectionId), areBulk);
   };
   return {
-    wakeHere,
-    wake(connectionId) {
-      wakeHere(connectionId);
+    wakeHere: (connectionId) => emit(connectionId, false),
+    wake(connectionId, areBulk = false) {
+      emit(connectionId, areBulk);
       if (onlyHere.has(connectionId)) return;
       pending.add(connectionId);
       if (!sending) void send();

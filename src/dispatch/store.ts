@@ -15,6 +15,7 @@ import {
 import {
   as,
   columns,
+  constant,
   type Db,
   exec,
   many,
@@ -156,6 +157,9 @@ export type Claim = {
   readonly belowPriority: number;
 };
 
+/** Maximum number of chunks that one claim takes. */
+export const CHUNKS_PER_CLAIM = 64;
+
 /**
  * The best chunks that are due, as `best`: each with the number of messages `before` it. SKIP LOCKED keeps claimers
  * apart; chunks and not messages are locked, so long transactions elsewhere do not slow it down.
@@ -165,7 +169,7 @@ const bestChunks = ({ connectionId, belowPriority }: Claim, more: Sql): Sql =>
         SELECT id, priority, round, ${more} FROM dispatch_chunk
         WHERE connection_id = ${connectionId} AND owner IS NULL AND available_at <= now()
           AND priority < ${belowPriority} AND (NOT scheduled OR available_at > now() - ${MISSED_AFTER})
-        ORDER BY priority, round, id LIMIT 64 FOR UPDATE SKIP LOCKED),
+        ORDER BY priority, round, id LIMIT ${constant(CHUNKS_PER_CLAIM)} FOR UPDATE SKIP LOCKED),
       best AS (SELECT *, sum(size) OVER (ORDER BY priority, round, id) - size AS before FROM due)`;
 
 /** Claims whole chunks, and returns them in their order. */

@@ -7,6 +7,7 @@ import { burst, groupCommit, inTurn, isLockTimeout, transaction } from '../core/
 import { AccountAway } from '../core/errors.ts';
 import { isKeyTaken, KeyTaken } from '../core/idempotency.ts';
 import { traceparentOf } from '../core/tracing.ts';
+import { createExpress, type Express, type Passage } from '../dispatch/express.ts';
 import { insertChunks } from '../dispatch/store.ts';
 import { type Charge, fitIntoCredit, freeze, isShortage, type OnceCharge } from '../money/credit.ts';
 import { insertReceiptRequests, type ReceiptRequest } from '../webhooks/smpp-outbox.ts';
@@ -14,15 +15,18 @@ import { createConsentCheck } from './consent.ts';
 import { insertTraces, type NewTrace } from './events.ts';
 import { deadlinesOf, insertDeadlines } from './expiry.ts';
 import { insertFallbacks, type NewFallback } from './fallback-store.ts';
+import { jobOf } from './load.ts';
 import {
   type AnnounceDeps,
   announce,
   type ClientIdClaim,
   insertClientIds,
   insertMessages,
+  isWhole,
   listClientIds,
   type NewMessage,
   type Queued,
+  traceAccepted,
 } from './new-messages.ts';
 import { createKnownSenders, findNetworks, type Lookups, type Prepared, prepare, type Requester } from './prepare.ts';
 import { contentHash, type Draft, type Verdict } from './read-send.ts';
@@ -46,7 +50,12 @@ const ALONE_MS = 5000;
 /** Limit of lock waits in a batch of several accounts; without it, one account that holds a lock holds up all. */
 const LIMIT_LOCKS = sql`SET LOCAL lock_timeout = '100ms'`;
 
-export type AcceptDeps = AnnounceDeps & { readonly pool: Pool; readonly tables: Lookups };
+export type AcceptDeps = AnnounceDeps & {
+  readonly pool: Pool;
+  readonly tables: Lookups;
+  /** The lanes of the pumps of this process; omitted if it has none. */
+  readonly express?: Express;
+};
 
 export type Sender = Requester & Pick<Actor, 'hasOptOuts'>;
 
@@ -81,28 +90,40 @@ export type OnceRequest = {
 /** Called with the verdicts before the credit is frozen. */
 type RecordVerdicts = OnceRequest['record'];
 
-/** Writes messages in a separate transaction, and adds the chunks it has queued to `queued`. */
-type Attempt<T> = (queued: Queued[]) => Promise<T>;
+/** The chunks that a transaction has queued, and the single sends that do not wait in the queue. */
+type Stored = { readonly queued: Queued[]; readonly passed: NewMessage[]; readonly passage: Passage };
+
+/** Writes messages in a separate transaction, and adds what it has stored to `stored`. */
+type Attempt<T> = (stored: Stored) => Promise<T>;
 
 /**
  * Creates the entry point for messages: each draft runs through the steps of `prepare`, then client ids, messages,
  * queue chunks and the frozen credit are committed together, in the order of the request. Only then is the queue woken.
  */
 export function createAccept(deps: AcceptDeps): Accept {
-  const { pool, tables } = deps;
+  const { pool, tables, express = createExpress(), tracing } = deps;
   /**
    * Assumes first that the credit suffices and freezes it as the last statement, so that the balance is locked only
    * during the commit. When the credit does not suffice, everything is rolled back and repeated with the balance locked
-   * from the start, to find out which messages it covers. Wakes the queue after the commit.
+   * from the start, to find out which messages it covers.
    */
   async function supposingCredit<T>(optimistic: Attempt<T>, withinCredit: Attempt<T>): Promise<T> {
-    const queued: Queued[] = [];
-    const result = await optimistic(queued).catch((error: unknown) => {
+    return attempt(optimistic).catch((error: unknown) => {
       if (!isShortage(error)) throw error;
-      queued.length = 0;
-      return withinCredit(queued);
+      return attempt(withinCredit);
     });
-    announce(deps, queued);
+  }
+
+  /** After the commit, writes the single sends that do not wait in the queue, and wakes it for the others. */
+  async function attempt<T>(work: Attempt<T>): Promise<T> {
+    const stored: Stored = { queued: [], passed: [], passage: express.begin() };
+    const result = await work(stored).catch((error: unknown) => {
+      stored.passage.cancel(error);
+      throw error;
+    });
+    stored.passage.start();
+    if (tracing) traceAccepted(tracing, stored.passed);
+    announce(deps, stored.queued);
     return result;
   }
 
@@ -116,11 +137,11 @@ export function createAccept(deps: AcceptDeps): Accept {
         return work(tx);
       });
     return supposingCredit(
-      (queued) =>
+      (stored) =>
         simple
-          ? insertInBurst(pool, items, queued, isShared)
-          : inTransaction((tx) => claimAndInsert(tx, items, queued, record)),
-      (queued) => inTransaction((tx) => insertAffordable(tx, items, queued, record)),
+          ? insertInBurst(pool, items, stored, isShared)
+          : inTransaction((tx) => claimAndInsert(tx, items, stored, record)),
+      (stored) => inTransaction((tx) => insertAffordable(tx, items, stored, record)),
     );
   }
 
@@ -217,8 +238,8 @@ export function createAccept(deps: AcceptDeps): Accept {
       const prepared = await prepareAll(actor, drafts);
       const items = prepared.filter((p) => p.kind === 'prepared');
       const record: RecordVerdicts = (tx, verdicts) => request.record(tx, withRefused(prepared, verdicts));
-      const claiming = (insert: typeof claimAndInsert) => (queued: Queued[]) =>
-        transaction(pool, async (tx) => ((await request.claim(tx)) ? insert(tx, items, queued, record) : null));
+      const claiming = (insert: typeof claimAndInsert) => (stored: Stored) =>
+        transaction(pool, async (tx) => ((await request.claim(tx)) ? insert(tx, items, stored, record) : null));
       const accepting = () => supposingCredit(claiming(claimAndInsert), claiming(insertAffordable));
       const verdicts = await inTurn(pool, actor, accepting);
       return verdicts && withRefused(prepared, verdicts);
@@ -251,14 +272,14 @@ const chargeOf = ({ message }: Prepared): Charge => ({ accountId: message.accoun
 async function insertInBurst(
   pool: Pool,
   items: readonly Item[],
-  queued: Queued[],
+  stored: Stored,
   isShared: boolean,
 ): Promise<Verdict[]> {
   const verdicts = items.map(accepted);
   await burst(pool, (tx) => [
     ...(isShared ? [exec(tx, LIMIT_LOCKS)] : []),
     storeAnswers(tx, items, verdicts),
-    insertAll(tx, items, queued),
+    insertAll(tx, items, stored),
   ]);
   return verdicts;
 }
@@ -267,13 +288,13 @@ async function insertInBurst(
 async function claimAndInsert(
   tx: Db,
   items: readonly Prepared[],
-  queued: Queued[],
+  stored: Stored,
   record: RecordVerdicts,
 ): Promise<Verdict[]> {
   const { fresh, verdicts } = await claimClientIds(tx, items);
   const simulated = fresh.flatMap(({ message }) => (message.simulation ? [message] : []));
   if (simulated.length > 0) await planSimulation(tx, simulated);
-  await Promise.all([record(tx, verdicts), insertAll(tx, fresh, queued)]);
+  await Promise.all([record(tx, verdicts), insertAll(tx, fresh, stored)]);
   return verdicts;
 }
 
@@ -281,7 +302,7 @@ async function claimAndInsert(
 async function insertAffordable(
   tx: Db,
   items: readonly Prepared[],
-  queued: Queued[],
+  stored: Stored,
   record: RecordVerdicts,
 ): Promise<Verdict[]> {
   const shortages = await fitIntoCredit(tx, await chargesOf(tx, items));
@@ -292,7 +313,7 @@ async function insertAffordable(
     );
   };
   const affordable = items.filter((_, i) => shortages[i] === null);
-  return withShort(await claimAndInsert(tx, affordable, queued, (to, verdicts) => record(to, withShort(verdicts))));
+  return withShort(await claimAndInsert(tx, affordable, stored, (to, verdicts) => record(to, withShort(verdicts))));
 }
 
 /**
@@ -318,11 +339,11 @@ async function chargesOf(tx: Db, items: readonly Prepared[]): Promise<OnceCharge
  * as a `burst` needs it, if one statement holds the messages. If there are several, each waits for the one before, and
  * yields to single sends: composing all of them at the same time would hold the event loop.
  */
-async function insertAll(tx: Db, fresh: readonly Prepared[], queued: Queued[]): Promise<void> {
+async function insertAll(tx: Db, fresh: readonly Prepared[], stored: Stored): Promise<void> {
   if (fresh.length === 0) return;
   const messages = fresh.map((p) => p.message);
-  const added = queuedOf(fresh);
-  queued.push(...added);
+  const added = queuedOf(fresh).flatMap((queued) => passBy(stored, queued));
+  stored.queued.push(...added);
   const chunks = added.map(({ chunk }) => chunk);
   const deadlines = deadlinesOf(messages);
   const fallbacks = fresh.flatMap(toFallback);
@@ -339,12 +360,23 @@ async function insertAll(tx: Db, fresh: readonly Prepared[], queued: Queued[]): 
   await Promise.all([
     insertMessages(tx, batches.at(-1) ?? []),
     ...(chunks.length > 0 ? [insertChunks(tx, chunks)] : []),
+    ...stored.passage.insert(tx),
     ...(deadlines.length > 0 ? [insertDeadlines(tx, deadlines)] : []),
     ...(fallbacks.length > 0 ? [insertFallbacks(tx, fallbacks)] : []),
     ...(traces.length > 0 ? [insertTraces(tx, traces)] : []),
     ...(receipts.length > 0 ? [insertReceiptRequests(tx, receipts)] : []),
     freeze(tx, fresh.map(chargeOf), messages[0]?.id ?? ''),
   ]);
+}
+
+/** Lets those messages of a chunk pass the queue that can; returns what remains for the queue. */
+function passBy({ passage, passed }: Stored, queued: Queued): Queued[] {
+  const { chunk, messages } = queued;
+  const count = passage.reserve(chunk, messages.every(isWhole) ? () => messages.map(jobOf) : null);
+  if (count === 0) return [queued];
+  passed.push(...messages.slice(0, count));
+  const rest = { chunk: { ...chunk, ids: chunk.ids.slice(count) }, messages: messages.slice(count) };
+  return rest.messages.length === 0 ? [] : [rest];
 }
 
 const toFallback = ({ message: { accountId, id }, draft: { hops = [], scheduledAt } }: Prepared): NewFallback[] =>

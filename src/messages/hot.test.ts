@@ -24,7 +24,7 @@ async function updates(): Promise<{ all: number; hot: number }> {
 
 test('receipts with their texts update states in place: hardly any update touches an index', async () => {
   const ids = Array.from({ length: MESSAGES }, () => newId());
-  const taken = { accountId: 1, status: STATUS.ACCEPTED, attempts: 1, connectionId: 1, submitted: true };
+  const taken = { accountId: 1, status: STATUS.ACCEPTED, attempts: 1, connectionId: 1, submittedAt: new Date() };
   const none = {
     channel: 'SMS',
     campaignId: null,

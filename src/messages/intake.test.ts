@@ -40,13 +40,14 @@ async function sent(...carrierIds: readonly (readonly string[])[]): Promise<stri
 type Intake = { readonly take: TakeReceipt; readonly events: string[]; readonly failures: string[] };
 
 /** An intake like that of a process, with its calls and log. */
-function openIntake(of = pool): Intake {
+function openIntake(of = pool, untilSettled?: (ids: ReadonlySet<number>) => Promise<unknown>): Intake {
   const events: string[] = [];
   const failures: string[] = [];
   const log = { ...silentLog, warn: (fields: object) => failures.push(String((fields as { err: unknown }).err)) };
   const onStored = (): void => void events.push('stored');
   const onParked = (): void => void events.push('parked');
-  return { take: createReceiptIntake({ pool: of, now, log, onStored, onParked }), events, failures };
+  const settled = untilSettled && { untilSettled };
+  return { take: createReceiptIntake({ pool: of, now, log, onStored, onParked, ...settled }), events, failures };
 }
 
 /** Takes a receipt of connection 1. */
@@ -95,6 +96,19 @@ test('a receipt that comes before its message is parked, and its worker woken, b
   await takeOne(intake, 'early').then(() => intake.events.push('answered'));
   expect(intake.events).toEqual(['parked', 'answered']);
   expect(await listLeft()).toEqual({ inbox: [], parked: ['early'] });
+});
+
+test('a receipt that comes right after the response to its message waits for that outcome, and finds the message', async () => {
+  const message = newMessage();
+  await insertMessages(pool, [message]);
+  const asked: number[] = [];
+  const intake = openIntake(pool, async (connectionIds) => {
+    asked.push(...connectionIds);
+    await settleOutcomes(pool, [resultOf(message.id, { kind: 'accepted', carrierIds: ['A1'] })], false);
+  });
+  await takeOne(intake, 'A1');
+  expect([asked, intake.events]).toEqual([[1], []]);
+  expect(await statusesOf([message.id])).toEqual([STATUS.DELIVERED]);
 });
 
 test('the acknowledgement waits for the commit', async () => {

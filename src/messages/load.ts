@@ -60,7 +60,7 @@ export async function loadRecentJobs(
 }
 
 /** Makes the job of a message without its own content, which would have to be resolved. */
-function jobOf(message: NewMessage): Job {
+export function jobOf(message: NewMessage): Job {
   const { id, destination, sender, body, wantReceipt, parts, channel, campaignId } = message;
   const { priceMicros, refundUndelivered, keepsReserve } = message;
   const job: Job = {
@@ -228,13 +228,16 @@ export function withMedia({ pool, storage, links, clock }: Deps, inner: Resolver
 type Jobs = (Job | undefined)[][];
 type Priced = { readonly connectionId: number; readonly costs: Pick<Costs, 'dependsOnNetwork'> };
 
+/** Returns true if the cost of a message over this connection depends on the network of its number. */
+export const dependsOnNetwork = ({ channel, destination }: Job, { connectionId, costs }: Priced): boolean =>
+  !isRoutedBySender(channel) && costs.dependsOnNetwork(connectionId, destination);
+
 /**
  * Adds the networks of their numbers to the messages of a connection whose cost depends on them, as far as known when
  * the messages are loaded. One statement for all of them, and none where no cost names a network.
  */
-export async function withNetworks(db: Db, jobs: Jobs, { connectionId, costs }: Priced): Promise<Jobs> {
-  const depends = (job: Job | undefined): job is Job =>
-    job !== undefined && !isRoutedBySender(job.channel) && costs.dependsOnNetwork(connectionId, job.destination);
+export async function withNetworks(db: Db, jobs: Jobs, priced: Priced): Promise<Jobs> {
+  const depends = (job: Job | undefined): job is Job => job !== undefined && dependsOnNetwork(job, priced);
   const numbers = new Set(jobs.flatMap((own) => own.filter(depends).map(({ destination }) => destination)));
   if (numbers.size === 0) return jobs;
   const known = new Map(

@@ -23,7 +23,7 @@ const stateRow = (id: string, more: Partial<db.NewState> = {}): db.NewState => (
   attempts: 1,
   connectionId: 1,
   carrierId: 'A1',
-  submitted: true,
+  submittedAt: new Date(),
   errorCode: null,
   errorText: null,
   possibleDuplicate: false,
@@ -108,7 +108,7 @@ test('nothing of an account is moved, dated or looked up in the name of another,
 describe('a move needs further work', () => {
   test.each([
     ['of an SMS that a carrier has', {}, []],
-    ['of a message that no carrier has', { submitted: false }, [{ wasSent: false }]],
+    ['of a message that no carrier has', { submittedAt: null }, [{ wasSent: false }]],
     ['on another channel', { channel: 'RCS' }, [{ channel: 2, campaignId: null }]],
     ['of a campaign', { campaignId: 7 }, [{ campaignId: 7 }]],
     ['with a frozen price', { creditHeld: true }, [{ held: true }]],
@@ -129,8 +129,8 @@ describe('a move needs further work', () => {
 
 describe('a repeated outcome', () => {
   const UNKNOWN = { status: STATUS.UNKNOWN, carrierId: null };
-  const REFUSED = { status: STATUS.REJECTED, submitted: false, carrierId: null };
-  const WAITING = { status: STATUS.ACCEPTED, submitted: false, carrierId: null };
+  const REFUSED = { status: STATUS.REJECTED, submittedAt: null, carrierId: null };
+  const WAITING = { status: STATUS.ACCEPTED, submittedAt: null, carrierId: null };
   test.each([
     ['of a new message that the carrier took counts as sent', null, {}, 1],
     ['of a new message that is refused counts as sent', null, REFUSED, 1],

@@ -17,6 +17,7 @@ import { as, columns, type Db, exec, many, onePlan, type RowOf, sql } from '../c
 import { timeOfId } from '../core/ids.ts';
 import type { Tracing } from '../core/tracing.ts';
 import type { Waker } from '../dispatch/pump.ts';
+import { isUrgent } from '../dispatch/held.ts';
 import type { NewChunk } from '../dispatch/store.ts';
 import type { StoredContent } from '../templates/content.ts';
 
@@ -37,12 +38,14 @@ export type AnnounceDeps = {
  */
 export function announce({ waker, recentMessages, tracing }: AnnounceDeps, queued: readonly Queued[]): void {
   for (const { chunk, messages } of queued) if (chunk.availableAt === null) recentMessages?.put(messages);
-  for (const connectionId of new Set(queued.map(({ chunk }) => chunk.connectionId))) waker.wake(connectionId);
+  const singles = new Set(queued.flatMap(({ chunk }) => (isUrgent(chunk) ? [chunk.connectionId] : [])));
+  for (const connectionId of new Set(queued.map(({ chunk }) => chunk.connectionId)))
+    waker.wake(connectionId, !singles.has(connectionId));
   if (tracing) for (const { messages } of queued) traceAccepted(tracing, messages);
 }
 
-/** Traces the acceptance of messages. A message has its id from the beginning of its acceptance on. */
-function traceAccepted(tracing: Tracing, messages: readonly NewMessage[]): void {
+/** Traces the acceptance of messages, which are committed. A message has its id from the beginning of its acceptance on. */
+export function traceAccepted(tracing: Tracing, messages: readonly NewMessage[]): void {
   const endMs = Date.now();
   for (const { id, accountId, channel } of messages) {
     if (!tracing.follows(id)) continue;
@@ -116,7 +119,8 @@ export function createRecentMessages(maxMessages = MAX_MESSAGES, now = () => per
   };
 }
 
-const isWhole = ({ content, body, sender }: NewMessage): boolean =>
+/** Returns true if a carrier gets a message from memory as it would get it from the database. */
+export const isWhole = ({ content, body, sender }: NewMessage): boolean =>
   content === null && isStoredAsIs(body) && isStoredAsIs(sender);
 
 /** True if the database stores a text unchanged: it replaces a NUL and a lone surrogate by another character. */

@@ -54,7 +54,7 @@ const state = (id: string, n: number): db.NewState => ({
   attempts: 1,
   connectionId: 1,
   carrierId: id,
-  submitted: true,
+  submittedAt: new Date(),
   errorCode: null,
   errorText: null,
   creditHeld: false,

@@ -170,6 +170,7 @@ const result = (more: Partial<Result> = {}, destination = '+393331234567'): Resu
   connectionId: 1,
   attempt: 1,
   outcome: { kind: 'accepted', carrierIds: ['x'] },
+  answeredAt: new Date(),
   resubmit: false,
   job: {
     messageId: '',

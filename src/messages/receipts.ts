@@ -2,9 +2,9 @@ import type { Pool, PoolClient } from 'pg';
 import { keepForOthers } from '../accounts/accounts.ts';
 import type { Receipt } from '../channels/carrier.ts';
 import {
+  createGatherer,
   every,
   giveWay,
-  lingerAfter,
   type Signal,
   SMALL_BATCH,
   type Task,
@@ -36,6 +36,10 @@ type ReceiptIntakeDeps = {
   /** Called after receipts were parked, which are to be tried again soon. */
   readonly onParked: () => void;
   readonly onMatched?: OnMatched | undefined;
+  /**
+   * Resolves when the outcomes that have arrived over these connections are committed: the receipts may belong to them.
+   */
+  readonly untilSettled?: (connectionIds: ReadonlySet<number>) => Promise<unknown>;
 };
 
 /** Takes a receipt of a connection. The promise resolves when it is committed. */
@@ -45,6 +49,8 @@ export type TakeReceipt = (arrived: { readonly connectionId: number; readonly re
 type Batch = { readonly arrived: Arrived[]; readonly receivedAt: Date; readonly committed: Promise<void> };
 
 const MAX_RECEIPTS_PER_BATCH = 1000;
+/** Time after the last receipt in which no other one is expected. */
+const QUIET_MS = 5;
 /**
  * Limit of receipts behind a batch; above it, the batch goes to the inbox, which takes a tenth of the time: carriers
  * wait for a quarter of a second at most when the database is slower than they are.
@@ -58,8 +64,8 @@ const RECOVERY_MS = 1000;
 /**
  * Creates the intake of receipts: it matches and settles them in one transaction and then resolves their promise, and
  * only then may the carrier get its response. Receipts that arrive while a commit is in progress go into the next one
- * together and share its promise, because a promise per receipt costs measurable CPU time. A small batch waits until 5
- * ms after the beginning of the one before, because only the carrier waits for it.
+ * together and share its promise, because a promise per receipt costs measurable CPU time. A small batch waits for more
+ * (`createGatherer`), because only the carrier waits for it.
  *
  * Receipts that cannot be settled now, because their transaction fails or because too many wait, are committed to the
  * inbox instead, from where the task `receipts` of any worker settles them. When this fails too, the promise rejects:
@@ -69,23 +75,23 @@ export function createReceiptIntake(deps: ReceiptIntakeDeps): TakeReceipt {
   const { pool, now, log } = deps;
   /** The batch that still accepts receipts. */
   let open: Batch | null = null;
-  let last = { count: 0, beganAt: 0 };
   /** Receipts that are not committed yet. */
   let waiting = 0;
   let settlesFrom = 0;
+  const gatherer = createGatherer<number>(QUIET_MS);
 
   const commitInTurn = groupCommit<Arrived[], void>({
     maxItems: 1,
     inFlight: 1,
     async flush(batches) {
       for (const arrived of batches) {
-        await lingerAfter(Math.max(arrived.length, last.count), last.beganAt);
+        if (arrived.length < SMALL_BATCH) await gatherer.gather();
         if (open?.arrived === arrived) open = null;
-        last = { count: arrived.length, beganAt: performance.now() };
+        const beganAt = performance.now();
         await commit(arrived).finally(() => {
           waiting -= arrived.length;
         });
-        if (arrived.length >= SMALL_BATCH) await giveWay(last.beganAt);
+        if (arrived.length >= SMALL_BATCH) await giveWay(beganAt);
       }
       return batches.map(() => undefined);
     },
@@ -95,6 +101,7 @@ export function createReceiptIntake(deps: ReceiptIntakeDeps): TakeReceipt {
     const overloaded = waiting - arrived.length > MAX_BEHIND;
     if (overloaded || performance.now() < settlesFrom) return store(arrived);
     try {
+      await deps.untilSettled?.(new Set(arrived.map(({ connectionId }) => connectionId)));
       if ((await settleReceipts(pool, arrived, now(), deps.onMatched)) > 0) deps.onParked();
     } catch (err) {
       log.warn({ err, count: arrived.length }, 'receipts cannot be settled immediately: they go through the inbox');
@@ -121,6 +128,7 @@ export function createReceiptIntake(deps: ReceiptIntakeDeps): TakeReceipt {
   return ({ connectionId, receipt }) => {
     const { arrived, receivedAt, committed } = (open ??= openBatch());
     arrived.push({ connectionId, receipt: storable(receipt), receivedAt });
+    gatherer.add(connectionId);
     waiting += 1;
     if (arrived.length === MAX_RECEIPTS_PER_BATCH) open = null;
     return committed;
@@ -342,12 +350,10 @@ export function receiptTasks({ pool, now, log, receiptsStored, receiptsParked, o
   return [
     {
       name: 'receipts',
-      work: untilIdle(async () => {
-        const beganAt = performance.now();
-        const count = await processReceipts(pool, now, { onParked: receiptsParked.raise, onFailure, onMatched });
-        if (count > 0) await lingerAfter(count, beganAt);
-        return count;
-      }, 2 * SECOND_MS),
+      work: untilIdle(
+        () => processReceipts(pool, now, { onParked: receiptsParked.raise, onFailure, onMatched }),
+        2 * SECOND_MS,
+      ),
       wakeOn: { [RECEIPTS_CHANNEL]: (left) => left !== 'parked' },
       signal: receiptsStored,
     },

@@ -207,7 +207,7 @@ async function deleteAnswered(tx: Db, news: readonly Result[]): Promise<void> {
 }
 
 function toState(result: Result, { channel, campaignId }: Traits): db.NewState {
-  const { accountId, messageId, connectionId, attempt, outcome, resubmit } = result;
+  const { accountId, messageId, connectionId, attempt, outcome, answeredAt, resubmit } = result;
   const [only, ...others] = outcome.kind === 'accepted' ? outcome.carrierIds : [];
   return {
     accountId,
@@ -217,7 +217,7 @@ function toState(result: Result, { channel, campaignId }: Traits): db.NewState {
     connectionId,
     // Some carriers respond ROK without an id: no receipt can be matched to that.
     carrierId: (others.length === 0 && only) || null,
-    submitted: outcome.kind === 'accepted' || (outcome.kind === 'unknown' && !resubmit),
+    submittedAt: outcome.kind === 'accepted' || (outcome.kind === 'unknown' && !resubmit) ? answeredAt : null,
     errorCode: outcome.kind === 'refused' || outcome.kind === 'retry' ? outcome.code : null,
     errorText: outcome.kind === 'accepted' ? null : outcome.text,
     possibleDuplicate: resubmit,
@@ -253,8 +253,8 @@ function toParts({ accountId, messageId, connectionId, outcome }: Result): NewPa
  * Makes the event of an outcome. An acceptance is in the state of the message; a later outcome may replace any other
  * outcome there.
  */
-function toEvent({ accountId, messageId, connectionId, attempt, outcome, resubmit }: Result): NewEvent[] {
-  const common = { accountId, messageId, connectionId };
+function toEvent({ accountId, messageId, connectionId, attempt, outcome, answeredAt, resubmit }: Result): NewEvent[] {
+  const common = { accountId, messageId, connectionId, at: answeredAt };
   if (outcome.kind === 'accepted')
     return outcome.held === undefined ? [] : [{ ...common, kind: 'held', text: outcome.held }];
   const details: EventDetails = { attempt, outcome: OUTCOME_NAMES[outcome.kind] };

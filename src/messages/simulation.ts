@@ -66,7 +66,7 @@ export async function planSimulation(tx: Db, messages: readonly NewMessage[]): P
       attempts: 1,
       connectionId: null,
       carrierId: null,
-      submitted: true,
+      submittedAt: new Date(),
       errorCode: null,
       errorText: null,
       possibleDuplicate: false,

@@ -3,7 +3,6 @@ import {
   type BatchColumns,
   bigint,
   boolean,
-  input,
   insertRows,
   int,
   once,
@@ -101,7 +100,8 @@ export type NewState = {
   readonly attempts: number;
   readonly connectionId: number | null;
   readonly carrierId: string | null;
-  readonly submitted: boolean;
+  /** When the carrier took the message, or may have taken it; null if it did not. */
+  readonly submittedAt: Date | null;
   readonly errorCode: string | null;
   readonly errorText: string | null;
   /** The message is sent again although the carrier may have it. */
@@ -123,7 +123,7 @@ const STATE_FIELDS: RowColumns<NewState> = once({
   attempts: smallint,
   connectionId: bigint,
   carrierId: text,
-  submitted: input(boolean),
+  submittedAt: timestamptz,
   errorCode: text,
   errorText: text,
   possibleDuplicate: boolean,
@@ -135,7 +135,6 @@ const STATE_FIELDS: RowColumns<NewState> = once({
 
 const insertStatesInto = (table: string, rows: readonly NewState[]): Sql =>
   insertRows(table, rows, STATE_FIELDS, {
-    submitted_at: sql`CASE WHEN u.submitted THEN now() END`,
     updated_at: sql`now()`,
   });
 
@@ -193,7 +192,7 @@ async function updateOutcomes(db: Db, rows: readonly NewState[]): Promise<Map<st
             attempts: smallint((r) => r.attempts),
             connection_id: bigint((r) => r.connectionId),
             carrier_id: text((r) => r.carrierId),
-            submitted: boolean((r) => r.submitted),
+            submitted_at: timestamptz((r) => r.submittedAt),
             error_code: text((r) => r.errorCode),
             error_text: text((r) => r.errorText),
             possible_duplicate: boolean((r) => r.possibleDuplicate),
@@ -206,7 +205,7 @@ async function updateOutcomes(db: Db, rows: readonly NewState[]): Promise<Map<st
           ORDER BY u.account_id, u.id FOR UPDATE OF o)
         UPDATE message_state s
         SET status = l.status, attempts = l.attempts, connection_id = l.connection_id, carrier_id = l.carrier_id,
-            submitted_at = CASE WHEN l.submitted THEN now() END, updated_at = now(), error_code = l.error_code,
+            submitted_at = l.submitted_at, updated_at = now(), error_code = l.error_code,
             error_text = l.error_text, credit_held = l.credit_held, credit_returned = l.credit_returned,
             possible_duplicate = l.doubtful
         FROM later l WHERE s.account_id = l.account_id AND s.id = l.id AND s.id BETWEEN ${firstId} AND ${lastId}

@@ -293,7 +293,7 @@ function acceptedAttempt(
 }
 
 /**
- * True if the attempt in the state was accepted: it was unless the same transaction recorded that it was never
+ * True if the attempt in the state was accepted: it was unless an event of the same time records that it was never
  * answered.
  */
 function wasAccepted({ submittedAt, simulation }: MessageHistory, events: readonly MessageEvent[]): boolean {

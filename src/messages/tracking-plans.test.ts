@@ -62,7 +62,7 @@ async function store(batch: ReturnType<typeof newMessage>[]): Promise<void> {
       id: m.id,
       status: 1,
       carrierId: m.id,
-      submitted: true,
+      submittedAt: new Date(),
       possibleDuplicate: false,
       channel: m.channel,
       campaignId: null,

@@ -44,8 +44,10 @@ function supervised(more: Partial<SuperviseDeps> = {}, stopping: Promise<void> =
     startPump: ({ name, version }) => {
       events.push(`start ${name} ${version}`);
       return {
+        reserve: () => null,
         wake: () => events.push(`wake ${name}`),
         wakeForRoom: () => events.push(`room ${name}`),
+        settled: async () => undefined,
         shareRate: (workers) => void shares.set(name, workers),
         counts: () => ({ inFlight: 0, held: 0 }),
         stop: async () => {

@@ -84,6 +84,7 @@ export const resultOf = (messageId: string, outcome: Outcome, more: Partial<Resu
   connectionId: 1,
   attempt: 1,
   outcome,
+  answeredAt: new Date(),
   resubmit: false,
   job: null,
   ...more,

@@ -81,7 +81,7 @@ export async function openFallbackStage(
     },
     async settle(outcome) {
       const job = await findJob(pool, await newest());
-      const fixed = { accountId, connectionId: CONNECTION, attempt: 1, resubmit: false };
+      const fixed = { accountId, connectionId: CONNECTION, attempt: 1, answeredAt: new Date(), resubmit: false };
       await transaction(pool, async (tx) => {
         await exec(tx, sql`DELETE FROM dispatch_chunk WHERE ids && ${[job.messageId]}::uuid[]`);
         await settleOutcomes(tx, [{ ...fixed, messageId: job.messageId, job, outcome }], true);

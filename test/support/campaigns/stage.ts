@@ -100,7 +100,7 @@ export async function openCampaignStage(
   const settle = (ids: readonly string[], outcome: Outcome): Promise<void> =>
     transaction(pool, async (tx) => {
       await exec(tx, sql`DELETE FROM dispatch_chunk WHERE ids && ${ids}::uuid[]`);
-      const fixed = { accountId, connectionId, attempt: 1, resubmit: false, outcome };
+      const fixed = { accountId, connectionId, attempt: 1, answeredAt: new Date(), resubmit: false, outcome };
       const jobs = await listJobs(tx, ids);
       await settleOutcomes(
         tx,
