@@ -91,7 +91,7 @@ const add = (settings: object = {}) =>
         preset: 'twilio',
         account: 'AC1',
         baseUrl: url(),
-        timeoutSeconds: 5,
+        timeoutSeconds: 30,
         waitMs: 5000,
         price: 0.004,
         ...settings,
