@@ -109,6 +109,8 @@ async function failOver(
   const standbys = servers.filter((server) => server !== primary);
   const drops = await Promise.all(standbys.map((standby) => standby.freeze()));
   await delay(between(run, FROZEN_MS / 2, FROZEN_MS));
+  // With the fault a message is accepted that no standby has; on a busy machine that takes longer.
+  if (run.sabotage) await traffic.untilAccepted();
   await primary.kill();
   const killedAt = performance.now();
   for (const drop of drops) drop();
