@@ -94,6 +94,7 @@ type WorkerDeps = {
 
 /** The carrier of each connection. */
 export const CARRIER = faultPoint<Carrier>();
+/** The access to networks that can revoke a message. */
 export const REVOKE = faultPoint<Revoke>();
 /** The database as the steps of campaigns use it. */
 export const CAMPAIGN_POOL = faultPoint<Pool>();

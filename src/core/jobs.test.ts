@@ -178,9 +178,7 @@ test('only jobs that nobody has begun can be cancelled', async () => {
 });
 
 test('accounts take turns, and none has more than its part of a worker', async () => {
-  await transaction(pool, async (tx) => {
-    for (let n = 0; n < 1200; n++) await note.add(tx, { accountId: 1, key: null, payload: { text: `one ${n}` } });
-  });
+  for (let n = 0; n < 1200; n++) await add(`one ${n}`);
   await add('two', { accountId: 2 });
   const { promise: hold, resolve: goOn } = Promise.withResolvers<void>();
   const held = async (one: Job<Note>) => {
