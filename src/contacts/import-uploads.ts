@@ -34,7 +34,7 @@ import {
   type UploadRow,
   updateProgress,
 } from './import-store.ts';
-import type { Converted, Inspected, OnProgress } from './import-thread.ts';
+import type { Inspected, OnProgress } from './import-thread.ts';
 import { findBook } from './limits.ts';
 
 const compress = promisify(zstdCompress);
