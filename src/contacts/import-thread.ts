@@ -293,4 +293,5 @@ async function run(task: ThreadTask): Promise<ThreadResult> {
   }
 }
 
-parentPort?.on('message', async (task: ThreadTask) => parentPort?.postMessage(await run(task)));
+// What `run` throws ends the thread, as an error that its starter sees.
+parentPort?.on('message', (task: ThreadTask) => void run(task).then((result) => parentPort?.postMessage(result)));
