@@ -29,7 +29,7 @@ export const accept: Proof = {
     'Every message answered with 200 is stored exactly once, whatever happens to PostgreSQL and its connections.',
   sabotage: {
     fault: 'a single send is answered before its commit',
-    file: new URL('./sabotage/accept.ts', import.meta.url),
+    module: new URL('./sabotage/accept.ts', import.meta.url),
     breaks: ['every accepted message is stored'],
     mode: 'tiny',
   },

@@ -10,7 +10,7 @@ import { compare, hasEnded } from './lib/compare.ts';
 import { type Front, startFront } from './lib/front.ts';
 import { destinationOf, exportStatuses, listEverUnknown, listUnknownOutcomes, untilIdle } from './lib/messages.ts';
 import { type Process, startProcess } from './lib/processes.ts';
-import { type Findings, judge, type Mode, type Proof, type Run } from './lib/proof.ts';
+import { faultFlags, type Findings, judge, type Mode, type Proof, type Run } from './lib/proof.ts';
 import { type Account, openStage, type Stage } from './lib/stage.ts';
 
 type Size = { readonly losses: number; readonly phaseMs: number };
@@ -37,7 +37,7 @@ export const cellLost: Proof = {
   promise: 'When a cell is lost as a whole, the accounts of the others notice nothing, and its own come back complete.',
   sabotage: {
     fault: 'the directory waits for an answer of all cells',
-    file: new URL('./sabotage/cell-lost.ts', import.meta.url),
+    module: new URL('./sabotage/cell-lost.ts', import.meta.url),
     breaks: ['no request of the other cell fails'],
     mode: 'tiny',
   },
@@ -162,7 +162,7 @@ async function startDirectory(run: Run, cells: readonly Cell[], opened: AsyncDis
   const directory = await startProcess(run, {
     file: MAIN,
     args: ['directory', '--json'],
-    flags: run.sabotage === null ? [] : ['--import', run.sabotage],
+    flags: faultFlags(run),
     environment: {
       DIRECTORY_URL: database.url,
       CELL_DATABASES: cells.map(({ server }, cell) => `${cell}=${server.url}`).join(' '),

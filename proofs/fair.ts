@@ -3,6 +3,7 @@ import { takenByDestination } from './lib/carrier.ts';
 import { destinationOf, sendBulk } from './lib/messages.ts';
 import { between, type Findings, judge, type Mode, type Proof, type Run } from './lib/proof.ts';
 import { openStage, type Stage } from './lib/stage.ts';
+import { ONE_QUEUE } from './sabotage/in-database.ts';
 
 type Size = { readonly queued: number; readonly singles: number };
 
@@ -28,7 +29,7 @@ export const fair: Proof = {
   promise: "One account's queue does not slow down another account's single sends.",
   sabotage: {
     fault: 'all messages are queued in the order in which they arrive',
-    file: new URL('./sabotage/fair.ts', import.meta.url),
+    sql: ONE_QUEUE,
     breaks: [NOT_QUEUED],
     mode: 'tiny',
   },

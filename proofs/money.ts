@@ -7,6 +7,7 @@ import { cutGatewayConnection } from './lib/kills.ts';
 import { untilIdle } from './lib/messages.ts';
 import { between, type Findings, judge, type Mode, oneOf, type Proof, type Run } from './lib/proof.ts';
 import { type Account, openStage, type Stage } from './lib/stage.ts';
+import { READ_THEN_WRITE } from './sabotage/in-database.ts';
 
 type Size = { readonly rounds: number; readonly twins: number };
 
@@ -34,7 +35,7 @@ export const money: Proof = {
   promise: 'No account spends credit that it does not have, and every millionth is accounted for.',
   sabotage: {
     fault: 'the balance is read first and written afterwards',
-    file: new URL('./sabotage/money.ts', import.meta.url),
+    sql: READ_THEN_WRITE,
     breaks: ['the balance equals the sum of the ledger'],
     mode: 'tiny',
   },

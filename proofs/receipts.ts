@@ -4,6 +4,7 @@ import { exportStatuses, listEverUnknown, listUnknownOutcomes, type StatusRecord
 import { type PollResult, pollUntilDone } from './lib/poll.ts';
 import { type Findings, judge, type Mode, oneOf, type Proof, type Run } from './lib/proof.ts';
 import { openStage, type Stage } from './lib/stage.ts';
+import { NO_PARKED_RECEIPTS } from './sabotage/in-database.ts';
 
 type Size = { readonly messages: number; readonly kills: number };
 
@@ -33,7 +34,7 @@ export const receipts: Proof = {
   promise: 'Every receipt is matched to its own message, however its id is spelled and whenever it arrives.',
   sabotage: {
     fault: 'a receipt that matches no message on arrival is dropped',
-    file: new URL('./sabotage/receipts.ts', import.meta.url),
+    sql: NO_PARKED_RECEIPTS,
     breaks: ['no receipt is dropped'],
     mode: 'tiny',
   },

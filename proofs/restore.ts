@@ -12,6 +12,7 @@ import { sendBulk } from './lib/messages.ts';
 import { type Findings, judge, type Mode, type Proof, type Run } from './lib/proof.ts';
 import { DECISIONS, decideRestored } from './lib/restored.ts';
 import { openStage, type Stage } from './lib/stage.ts';
+import { NO_RESTORE_GUARD } from './sabotage/in-database.ts';
 
 const ROUNDS: Readonly<Record<Mode, number>> = { tiny: 2, quick: 10, full: 50 };
 const MESSAGES = 30;
@@ -34,7 +35,7 @@ export const restore: Proof = {
   promise: 'A restored backup or a copy of the database sends nothing until a person confirms.',
   sabotage: {
     fault: 'no restore guard: whatever the database has queued is sent',
-    file: new URL('./sabotage/restore.ts', import.meta.url),
+    sql: NO_RESTORE_GUARD,
     breaks: ['nothing is sent before a person confirms'],
     mode: 'tiny',
   },

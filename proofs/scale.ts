@@ -17,6 +17,7 @@ import { between, type Findings, judge, type Mode, oneOf, type Proof, type Run }
 import { type Account, openStage, type Stage } from './lib/stage.ts';
 import { startTraffic, sumOf } from './lib/traffic.ts';
 import { startWebhookReceiver, type WebhookReceiver } from './lib/webhook-receiver.ts';
+import { CHUNKS_OF_THE_LIVING } from './sabotage/in-database.ts';
 
 type Size = { readonly seconds: number; readonly apis: number; readonly workers: number };
 
@@ -53,7 +54,7 @@ export const scale: Proof = {
   promise: 'Several api and worker processes on one database are one gateway, whichever of them comes and goes.',
   sabotage: {
     fault: 'each worker takes over the chunks of living workers, too',
-    file: new URL('./sabotage/scale.ts', import.meta.url),
+    sql: CHUNKS_OF_THE_LIVING,
     breaks: ['unknown <= kills of workers x window'],
     mode: 'tiny',
   },

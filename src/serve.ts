@@ -24,7 +24,8 @@ import { createSharedLimiter } from './core/db/shared-limiter.ts';
 import { openWorkerSession } from './core/db/worker-session.ts';
 import { healthRoutes } from './core/http/health.ts';
 import { closeWithin, createServer, listen } from './core/http/server.ts';
-import { createAnswerStore } from './core/idempotency.ts';
+import { faultPoint } from './core/faults.ts';
+import { type AnswerStore, createAnswerStore } from './core/idempotency.ts';
 import type { Log } from './core/log.ts';
 import { collectProcessMetrics, createMetrics, type Metrics, reportOf, showReports } from './core/metrics.ts';
 import { systemClock } from './core/time.ts';
@@ -79,6 +80,11 @@ export type Program = {
 const ROUTES_MS = 10_000;
 
 const STOP_HTTP_MS = 3000;
+
+/** The server of the API, before its routes are loaded. */
+export const APP = faultPoint<ReturnType<typeof buildApi>>();
+/** The stored responses to requests with an Idempotency-Key. */
+export const ANSWERS = faultPoint<AnswerStore>();
 
 /** Runtime options of the program that are not settings. */
 type Circumstances = {
@@ -262,7 +268,7 @@ export function openApiDeps(
     accept,
     tracing,
     tables,
-    answers: createAnswerStore({ pool, secretKey }),
+    answers: ANSWERS.pass(createAnswerStore({ pool, secretKey })),
     inboxHub,
     presence,
     socialPage: sandbox?.social.page ?? (member?.sandbox ? remotePage(member.sandbox.socialUrl) : null),
@@ -293,7 +299,7 @@ async function openApi(base: Base, parts: ApiParts): Promise<string> {
       smpp.channels.includes(channel) ? smpp.onNotify(channel, payload) : onNotify(channel, payload),
   });
   onStop('notifications', session.close);
-  const app = buildApi(deps);
+  const app = APP.pass(buildApi(deps));
   const address = await listen(app, config);
   onStop('API', () => closeWithin(app, STOP_HTTP_MS));
   await smpp.listen({ accept: deps.accept, owner: session.owner });

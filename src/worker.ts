@@ -8,17 +8,19 @@ import { traceDispatch, traceReceipts } from './base.ts';
 import { wakeCampaignsUsing } from './campaigns/lifecycle.ts';
 import { campaignTasks } from './campaigns/runner.ts';
 import { cellTasks } from './cells/pass-on.ts';
+import type { Carrier } from './channels/carrier.ts';
 import { contactImport, importTasks } from './contacts/import.ts';
 import { createSignal, endsWithin, type LastRun, type Loop, startLoop, type Task } from './core/background.ts';
 import type { Config } from './core/config.ts';
 import { partitionTasks } from './core/db/partitions.ts';
 import { newOwnerKey, openWorkerSession } from './core/db/worker-session.ts';
+import { faultPoint } from './core/faults.ts';
 import { idempotencyTasks } from './core/idempotency.ts';
 import { timeOfId } from './core/ids.ts';
 import { jobTasks, type Runnable } from './core/jobs.ts';
 import type { Log } from './core/log.ts';
 import { mailJobs, mailTasks } from './core/mail.ts';
-import type { Outbound } from './core/outbound-post.ts';
+import type { Outbound, Poster } from './core/outbound-post.ts';
 import type { SecretKey } from './core/secrets.ts';
 import { fileRemoval, type LinkSigner, type Storage } from './core/storage.ts';
 import { type Clock, DAY_MS, SECOND_MS } from './core/time.ts';
@@ -93,6 +95,15 @@ type WorkerDeps = {
   readonly tracing: Tracing | null;
 };
 
+/** The carrier of each connection. */
+export const CARRIER = faultPoint<Carrier>();
+/** The access to networks that can revoke a message. */
+export const REVOKE = faultPoint<Revoke>();
+/** The database as the steps of campaigns use it. */
+export const CAMPAIGN_POOL = faultPoint<Pool>();
+/** The client that posts events to webhooks. */
+export const POSTER = faultPoint<Poster>();
+
 type Worker = {
   readonly supervisor: Supervisor;
   /** Stops claiming, drains the windows, commits the outcomes, and returns the rest to the queue. */
@@ -125,10 +136,10 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
   });
   const sampler = createSampler(now);
   const supervisor: Supervisor = supervise(deps, { owner, guard, takeReceipt, sampler });
-  const revoke: Revoke = {
+  const revoke: Revoke = REVOKE.pass({
     reaches: supervisor.runs,
     ask: (message) => supervisor.revoke(message.connectionId, message),
-  };
+  });
   const paused = guard.paused;
   const parts = {
     ...deps,
@@ -156,7 +167,7 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
     ...connectionTasks(parts),
     ...expiryTasks(parts),
     ...scheduleTasks(parts),
-    ...campaignTasks(parts),
+    ...campaignTasks({ ...parts, pool: CAMPAIGN_POOL.pass(pool) }),
     ...fallbackTasks(parts),
     ...trafficTasks(parts),
     ...lookupTasks(parts),
@@ -208,7 +219,7 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
     throw error;
   }
   runner.start();
-  const started = startDeliveries({ ...parts, poster: deps.outbound.poster });
+  const started = startDeliveries({ ...parts, poster: POSTER.pass(deps.outbound.poster) });
   deliveries = started;
 
   return {
@@ -271,7 +282,8 @@ function supervise(deps: WorkerDeps, { owner, guard, takeReceipt, sampler }: Sup
     sandbox: deps.sandbox,
     makeCarrier(connection) {
       const context = carrierContext(deps.config, connection);
-      const carrier = kindOf(connection).createCarrier(connection.settings, secretOf(connection, secretKey), context);
+      const secret = secretOf(connection, secretKey);
+      const carrier = CARRIER.pass(kindOf(connection).createCarrier(connection.settings, secret, context));
       return trace ? trace.carrier(connection.name, carrier) : carrier;
     },
     startPump(connection, carrier) {

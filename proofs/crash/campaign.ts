@@ -37,7 +37,7 @@ export const crashCampaign: Proof = {
   promise: 'However often workers and PostgreSQL crash, every recipient of a campaign gets exactly one message.',
   sabotage: {
     fault: 'a campaign step is several transactions',
-    file: new URL('../sabotage/crash-campaign.ts', import.meta.url),
+    module: new URL('../sabotage/crash-campaign.ts', import.meta.url),
     breaks: ['no recipient has more than one message'],
     mode: 'tiny',
   },

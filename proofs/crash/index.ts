@@ -12,6 +12,7 @@ import {
 } from '../lib/messages.ts';
 import { type Findings, judge, type Mode, type Proof, type Run } from '../lib/proof.ts';
 import { openStage } from '../lib/stage.ts';
+import { COMMIT_BEFORE_DISK, NO_INTENTS } from '../sabotage/in-database.ts';
 
 const WINDOW = 10;
 const WORKERS = 2;
@@ -40,8 +41,8 @@ const HTTP_FAULTS = { dropResponseShare: 0.01, errorShare: 0.02, throttleShare: 
 export const crash: Proof = {
   promise: 'A crash of workers loses nothing, sends nothing twice, and lists every unknown outcome.',
   sabotage: {
-    fault: 'the rescue of a dead worker silently puts everything back into the queue',
-    file: new URL('../sabotage/crash.ts', import.meta.url),
+    fault: 'no intent is recorded, so that the rescue of a dead worker puts everything back into the queue',
+    sql: NO_INTENTS,
     breaks: ['nothing is sent twice'],
     mode: 'tiny',
   },
@@ -52,7 +53,7 @@ export const crashPostgres: Proof = {
   promise: 'A crash of PostgreSQL loses nothing, sends nothing twice, and lists every unknown outcome.',
   sabotage: {
     fault: 'PostgreSQL runs with synchronous_commit off',
-    file: new URL('../sabotage/crash-pg.ts', import.meta.url),
+    sql: COMMIT_BEFORE_DISK,
     breaks: ['nothing is lost'],
     mode: 'tiny',
   },
@@ -63,8 +64,8 @@ export const crashHttp: Proof = {
   promise:
     'Over a carrier by HTTP that fails, a crash of workers or PostgreSQL loses nothing, sends nothing twice, and lists every unknown outcome.',
   sabotage: {
-    fault: 'a message that was answered with 5xx counts as not taken',
-    file: new URL('../sabotage/crash-http.ts', import.meta.url),
+    fault: 'what has an unknown outcome is sent again',
+    module: new URL('../sabotage/crash-http.ts', import.meta.url),
     breaks: ['nothing is sent twice'],
     mode: 'tiny',
   },

@@ -3,6 +3,7 @@ import { killPoints, NEXT_SUBMIT_MS, startCrew, untilSubmits } from '../lib/kill
 import { destinationOf, exportStatuses, untilIdle } from '../lib/messages.ts';
 import { type Findings, judge, type Mode, type Proof, type Run } from '../lib/proof.ts';
 import { openStage, type Stage } from '../lib/stage.ts';
+import { NO_DUPLICATE_FLAG } from '../sabotage/in-database.ts';
 
 type Size = { readonly messages: number; readonly kills: number };
 
@@ -22,7 +23,7 @@ export const resubmit: Proof = {
   promise: 'On a route that resubmits unknown outcomes nothing is lost, and every possible duplicate is flagged.',
   sabotage: {
     fault: 'resubmitted messages are not flagged',
-    file: new URL('../sabotage/resubmit.ts', import.meta.url),
+    sql: NO_DUPLICATE_FLAG,
     breaks: ['every message sent twice is flagged'],
     mode: 'tiny',
   },

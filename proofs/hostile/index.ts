@@ -51,7 +51,7 @@ export const hostile: Proof = {
   promise: 'Nobody can slow down others: not a stranger, not a tenant, not a carrier.',
   sabotage: {
     fault: 'placeholders are found by an expression that takes cubic time',
-    file: new URL('../sabotage/hostile.ts', import.meta.url),
+    module: new URL('../sabotage/hostile.ts', import.meta.url),
     breaks: [P99_CLAIM],
     mode: 'tiny',
   },

@@ -9,8 +9,8 @@ export type Run = {
   readonly seed: number;
   /** The source of everything that is left to chance. */
   readonly random: Random;
-  /** The path of a module that builds a fault into the program, loaded before it; null to run the program as it is. */
-  readonly sabotage: string | null;
+  /** The fault that the program runs with; null to run it as it is. */
+  readonly sabotage: Fault | null;
   /** An empty folder for the data and logs of this run. */
   readonly folder: string;
   /** The URL of an existing database; null lets the gateway run its own in `folder`. */
@@ -29,12 +29,22 @@ export type Findings = {
   readonly held: readonly string[];
 };
 
+/** A fault as it is built into the program. */
+export type Fault = {
+  /** A module that puts it in at fault points of the program, loaded before it. */
+  readonly module?: URL;
+  /** Statements that put it into the database, before the program starts. */
+  readonly sql?: string;
+};
+
+/** The flags of Node with which a process of the program has the fault of a run. */
+export const faultFlags = ({ sabotage }: Pick<Run, 'sabotage'>): string[] =>
+  sabotage?.module === undefined ? [] : ['--import', sabotage.module.href];
+
 /** A fault that must make a proof fail, and the reason for which it must. */
-export type Sabotage = {
+export type Sabotage = Fault & {
   /** What is wrong with the program, as a sentence. */
   readonly fault: string;
-  /** The module that builds the fault in. */
-  readonly file: URL;
   /** The claims that the fault breaks, each time. A run that fails without breaking all of them has missed the fault. */
   readonly breaks: readonly [string, ...string[]];
   /** The smallest size in which the fault shows each time. */

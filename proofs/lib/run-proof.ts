@@ -1,6 +1,5 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { createRandom } from '../../src/sandbox/smsc-script.ts';
 import { removeDataDir, removeOrphans } from '../../test/support/data-dir.ts';
 import { temporaryFolder } from '../../test/support/temporary-folder.ts';
@@ -45,9 +44,9 @@ export async function runProof(name: string, proof: Proof, options: RunOptions):
   const folder = await temporaryFolder(FOLDER_PREFIX);
   log(`${proof.promise} (${mode}, seed ${seed}, ${folder})`);
   if (sabotage) log(`SABOTAGE: ${proof.sabotage.fault}`);
-  const file = sabotage ? fileURLToPath(proof.sabotage.file) : null;
   const start = performance.now();
-  const run: Run = { mode, seed, random: createRandom(seed), sabotage: file, folder, databaseUrl, log };
+  const fault = sabotage ? proof.sabotage : null;
+  const run: Run = { mode, seed, random: createRandom(seed), sabotage: fault, folder, databaseUrl, log };
   const found = await proof.prove(run);
   const figures = { ...found.figures, seconds: Math.round((performance.now() - start) / 1000) };
   const { broken, notKeptYet, keptAlready } = sort(proof, found);

@@ -15,7 +15,7 @@ import { type Client, createClient } from '../../test/support/client.ts';
 import { until } from '../../test/support/until.ts';
 import { type CarrierLink, type CarrierProcess, type CarrierScript, startCarrier, type Way } from './carrier.ts';
 import { type Process, startProcess } from './processes.ts';
-import type { Run } from './proof.ts';
+import { faultFlags, type Run } from './proof.ts';
 
 export type StageOptions = {
   /** `api` leaves the carriers to separate worker processes; `serve` runs everything in one process. */
@@ -84,14 +84,14 @@ export async function openStage(run: Run, options: StageOptions): Promise<Stage>
   const { secret } = carrier.link;
   const link = { settings: { ...carrier.link.settings, ...settings }, secret };
   const { apiKey } = await withDatabase(environment, (pool) =>
-    setUpDatabase(pool, environment, { way, link, prices, onUnknown }),
+    setUpDatabase(pool, environment, { way, link, prices, onUnknown, faults: run.sabotage?.sql ?? '' }),
   );
 
   const start = (command: string, more: Readonly<Record<string, string>>): Promise<Process> =>
     startProcess(run, {
       file: MAIN,
       args: [command, '--json'],
-      flags: [...preload.map(String), ...(run.sabotage === null ? [] : [run.sabotage])].flatMap((m) => ['--import', m]),
+      flags: [...preload.flatMap((module) => ['--import', String(module)]), ...faultFlags(run)],
       environment: { ...environment, ...more },
     });
   const gateway = await start(role, {});
@@ -179,11 +179,15 @@ async function withDatabase<T>(environment: Environment, work: (pool: Pool) => P
   }
 }
 
-type NetworkSetup = Required<Pick<StageOptions, 'way' | 'prices' | 'onUnknown'>> & { readonly link: CarrierLink };
+type NetworkSetup = Required<Pick<StageOptions, 'way' | 'prices' | 'onUnknown'>> & {
+  readonly link: CarrierLink;
+  readonly faults: string;
+};
 
 async function setUpDatabase(pool: Pool, environment: Environment, setup: NetworkSetup): Promise<{ apiKey: string }> {
   await migrate(pool, { dir: MIGRATIONS_DIR, log: silentLog });
   await ensureCell(pool, loadConfig(environment).cell);
+  if (setup.faults !== '') await pool.query(setup.faults);
   const key = await loadSecretKey(loadConfig(environment));
   const { id } = await createConnection(pool, key, {
     name: 'proof',

@@ -19,7 +19,6 @@ function proofWith(broken: readonly string[], sabotage: Partial<Proof['sabotage'
     promise: 'A promise.',
     sabotage: {
       fault: 'a fault',
-      file: new URL('./fault.ts', import.meta.url),
       breaks: BREAKS,
       mode: 'tiny',
       ...sabotage,

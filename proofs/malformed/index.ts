@@ -30,7 +30,7 @@ export const malformed: Proof = {
   promise: 'Malformed input is refused in the documented form, and has no other effect.',
   sabotage: {
     fault: 'the character U+0000 reaches the database',
-    file: new URL('../sabotage/malformed.ts', import.meta.url),
+    module: new URL('../sabotage/malformed.ts', import.meta.url),
     breaks: ['no answer is a server error'],
     mode: 'tiny',
   },

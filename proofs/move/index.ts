@@ -14,6 +14,7 @@ import { type Receivers, startReceivers } from '../webhooks/receivers.ts';
 import { type Cells, openCells } from './cells.ts';
 import { type MoveResult, runMove } from './mover.ts';
 import { startTraffic, type Traffic } from './traffic.ts';
+import { QUEUE_STAYS } from '../sabotage/in-database.ts';
 
 /**
  * Every other move is killed once, and then run again. In the other moves, a worker is killed. The account sends all the time, and
@@ -44,7 +45,7 @@ export const move: Proof = {
   timed: true,
   sabotage: {
     fault: 'the queue of the account stays in the cell that it leaves',
-    file: new URL('../sabotage/move.ts', import.meta.url),
+    sql: QUEUE_STAYS,
     breaks: ['nothing is lost'],
     mode: 'tiny',
   },

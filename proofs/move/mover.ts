@@ -32,12 +32,10 @@ type Moving = {
 /** Runs `cell move` until it has ended; throws when it fails. With `kill` it is killed at a random moment. */
 export async function runMove(run: Run, moving: Moving, kill: boolean): Promise<MoveResult> {
   const { accountId, to, environment } = moving;
-  const flags = run.sabotage === null ? [] : ['--import', run.sabotage];
-  const child = spawn(
-    process.execPath,
-    [...flags, MAIN, '--json', 'cell', 'move', String(accountId), '--to', String(to)],
-    { env: { PATH: process.env['PATH'], ...environment }, stdio: ['ignore', 'pipe', 'pipe'] },
-  );
+  const child = spawn(process.execPath, [MAIN, '--json', 'cell', 'move', String(accountId), '--to', String(to)], {
+    env: { PATH: process.env['PATH'], ...environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   const exited = once(child, 'exit');
   const fatal = kill ? oneOf(run, STEPS) : null;
   const delayMs = between(run, 0, MAX_KILL_DELAY_MS);

@@ -1,11 +1,7 @@
-import { sabotage } from './replace.ts';
+import { accepted, COMMIT_ONE } from '../../src/messages/accept.ts';
 
 // The answer is sent while the commit is still under way; if the commit fails, nobody learns of it.
-sabotage([
-  {
-    file: 'src/messages/accept.ts',
-    find: 'const verdict = await commitOne(idempotency ? { ...prepared, idempotency } : prepared);',
-    put: `void commitOne(idempotency ? { ...prepared, idempotency } : prepared).catch(() => undefined);
-      const verdict = accepted(prepared);`,
-  },
-]);
+COMMIT_ONE.put((commit) => (item) => {
+  commit(item).catch(() => undefined);
+  return Promise.resolve(accepted(item));
+});

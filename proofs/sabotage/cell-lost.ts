@@ -1,12 +1,10 @@
-import { sabotage } from './replace.ts';
+import { CELLS } from '../../src/base.ts';
 
-const file = 'src/cells/directory.ts';
 // So that nobody is sent to the wrong cell.
-sabotage([
-  { file, find: "caller.kind === 'hash' ? await firstNumber(asked) : undefined", put: 'undefined' },
-  {
-    file,
-    find: "answers.find((answer) => typeof answer === 'number')",
-    put: "(answers.includes(null) ? undefined : answers.find((answer) => typeof answer === 'number'))",
+CELLS.put((cells) => ({
+  ...cells,
+  async find(caller) {
+    const answer = await cells.find(caller);
+    return cells.silent().length > 0 ? 'unsure' : answer;
   },
-]);
+}));

@@ -1,12 +1,4 @@
-import { sabotage } from './replace.ts';
+import { REVOKE } from '../../src/worker.ts';
 
-const file = 'src/campaigns/fallback.ts';
-sabotage([
-  { file, find: 'CHANNEL[channel].revocable && connectionId !== null', put: 'connectionId === 0' },
-  { file, find: '(CHANNEL[channel].revocable ? [] : [id])', put: '[id]' },
-  {
-    file,
-    find: 'restMs({ from: createdAt, submittedAt },',
-    put: 'restMs({ from: createdAt, submittedAt: submittedAt ?? createdAt },',
-  },
-]);
+// The next channel is tried although the network was never asked to revoke the first message.
+REVOKE.put((revoke) => ({ ...revoke, ask: () => Promise.resolve(true) }));

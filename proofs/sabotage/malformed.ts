@@ -1,10 +1,14 @@
-import { sabotage } from './replace.ts';
+import { APP } from '../../src/serve.ts';
 
-// The body is not checked for U+0000, which PostgreSQL cannot store.
-sabotage([
-  {
-    file: 'src/core/http/body.ts',
-    find: "if (unit === 0) return 'nul';",
-    put: '',
-  },
-]);
+// Bodies are parsed without a check for U+0000, which PostgreSQL cannot store.
+APP.put((app) => {
+  app.removeContentTypeParser('application/json');
+  app.addContentTypeParser('application/json', { parseAs: 'string' }, (_request, body, done) => {
+    try {
+      done(null, body === '' ? undefined : JSON.parse(String(body)));
+    } catch (error) {
+      done(Object.assign(new Error('malformed', { cause: error }), { statusCode: 400 }));
+    }
+  });
+  return app;
+});

@@ -54,7 +54,7 @@ export const soak: Proof = {
   promise: 'After hours of traffic the gateway is as fast, as small and as consistent as at the beginning.',
   sabotage: {
     fault: 'the outcome of every message is kept in memory',
-    file: new URL('../sabotage/soak.ts', import.meta.url),
+    module: new URL('../sabotage/soak.ts', import.meta.url),
     breaks: ['memory does not grow'],
     mode: 'quick',
   },

@@ -15,7 +15,6 @@ export const ssrf: Proof = {
   promise: 'No webhook reaches a non-public address, however it is written, resolved or redirected.',
   sabotage: {
     fault: 'addresses are checked only when a name is resolved',
-    file: new URL('../sabotage/ssrf.ts', import.meta.url),
     breaks: ['no tripwire was reached', 'no non-public address was dialled'],
     mode: 'tiny',
   },
@@ -83,8 +82,7 @@ async function countStatus(client: Client, wanted: number, urls: readonly string
 async function postToAll(run: Run, port: number): Promise<Readonly<Record<string, number>>> {
   const poster = await startProcess(run, {
     file: new URL('./process.ts', import.meta.url),
-    args: [String(port), String(STRIDE[run.mode])],
-    flags: run.sabotage === null ? [] : ['--import', run.sabotage],
+    args: [String(port), String(STRIDE[run.mode]), ...(run.sabotage ? ['faulty'] : [])],
   });
   const seen = await poster.nextLine();
   await poster.stop();

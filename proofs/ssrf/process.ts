@@ -1,8 +1,9 @@
 // Posts to every target of the corpus with the program's own poster: `node proofs/ssrf/process.ts <port> <stride>`,
-// where tripwires listen at the port. Prints that it is ready, and then what it saw. Nothing leaves this machine.
+// where tripwires listen at the port. Prints that it is ready, and then what it saw. Nothing leaves this machine. With a
+// third argument, addresses are checked only when a name is resolved.
 
 import { createHash } from 'node:crypto';
-import { createGuard, createResolve } from '../../src/core/outbound.ts';
+import { createGuard, createResolve, type Guard } from '../../src/core/outbound.ts';
 import { createPoster, type Poster, type PostResult } from '../../src/core/outbound-post.ts';
 import { findUrlFault } from '../../src/webhooks/endpoints.ts';
 import { TEST_CERT } from '../../test/support/http/certificate.ts';
@@ -14,6 +15,7 @@ import { spyOnDialling } from './spy.ts';
 const CONCURRENCY = 100;
 
 const [port = 0, stride = 1] = process.argv.slice(2).map(Number);
+const isFaulty = process.argv.length > 4;
 const corpus = readCorpus(stride);
 const dialled = new Set<string>();
 spyOnDialling((address) => dialled.add(address));
@@ -31,6 +33,7 @@ async function forEachConcurrently<T>(items: readonly T[], work: (item: T, n: nu
   await Promise.all(Array.from({ length: CONCURRENCY }, worker));
 }
 
+const withFault = (guard: Guard): Guard => (isFaulty ? { ...guard, isAllowed: () => true } : guard);
 const post = (poster: Poster, url: string): Promise<PostResult> => poster.post({ url, headers: {}, body: '{}' });
 const urlOf = (host: string): string => `https://${host.includes(':') ? `[${host}]` : host}:${port}/`;
 const nameOf = (addresses: readonly unknown[]): string =>
@@ -38,7 +41,7 @@ const nameOf = (addresses: readonly unknown[]): string =>
 
 /** Posts to targets that a stranger may name, with the default settings apart from the port. */
 async function postToStrangers() {
-  const guard = createGuard({ allowedBlocks: [], ports: [port], resolve });
+  const guard = withFault(createGuard({ allowedBlocks: [], ports: [port], resolve }));
   const poster = createPoster({ guard });
   const counts = { answered: 0, flips: 0 };
   const expectNoAnswer = async (url: string): Promise<void> => {

@@ -1,6 +1,7 @@
 import { createFaultLog } from '../lib/fault-log.ts';
 import { type Findings, judge, type Proof, type Run } from '../lib/proof.ts';
 import { listRoutes, type Route } from '../lib/routes.ts';
+import { NO_ROW_SECURITY, ONE_REDIRECT_URI } from '../sabotage/in-database.ts';
 import { type Attempt, attempts, worksWithOwn } from './attack.ts';
 import { type Caller, openUsers, openUsersAndKeys } from './callers.ts';
 import type { Case } from './case.ts';
@@ -16,8 +17,9 @@ export const tenants: Proof = {
   promise: 'No account sees, changes or learns of anything of another.',
   sabotage: {
     fault:
-      'one message query omits the account, requests run as the owner of the tables, and the response of a provider counts at any redirect URI',
-    file: new URL('../sabotage/tenants.ts', import.meta.url),
+      'an Idempotency-Key is in use for all accounts, without row-level security, and all have one redirect URI for single sign-on',
+    module: new URL('../sabotage/tenants.ts', import.meta.url),
+    sql: NO_ROW_SECURITY + ONE_REDIRECT_URI,
     breaks: [
       'a foreign id answers exactly as an unknown one',
       'no provider gets a code of another',
@@ -31,20 +33,16 @@ export const tenants: Proof = {
 export const tenantsAppOnly: Proof = {
   promise: 'The statements alone keep accounts apart, even if the database lets every request see everything.',
   sabotage: {
-    fault: 'the statement that archives a conversation omits the account',
-    file: new URL('../sabotage/tenants-app-only.ts', import.meta.url),
-    breaks: ['a foreign id answers exactly as an unknown one', 'no row of another account is changed'],
+    fault: 'an Idempotency-Key is in use for all accounts',
+    module: new URL('../sabotage/tenants.ts', import.meta.url),
+    breaks: ['a foreign id answers exactly as an unknown one'],
     mode: 'tiny',
   },
-  prove: (run) => prove(run, openUsers, [new URL('./as-owner.ts', import.meta.url)]),
+  prove: (run) => prove({ ...run, sabotage: { ...run.sabotage, sql: NO_ROW_SECURITY } }, openUsers),
 };
 
-async function prove(
-  run: Run,
-  openCallers: (party: Party) => Promise<Caller[]>,
-  preload: readonly URL[] = [],
-): Promise<Findings> {
-  await using neighbours = await openNeighbours(run, preload);
+async function prove(run: Run, openCallers: (party: Party) => Promise<Caller[]>): Promise<Findings> {
+  await using neighbours = await openNeighbours(run);
   const { parties } = neighbours;
   const routes = await listRoutes();
   const tally = createTally(run);

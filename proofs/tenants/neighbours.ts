@@ -15,10 +15,10 @@ export type Neighbours = AsyncDisposable & {
  * Opens three accounts of one gateway, each with numbers of its own. There is no worker, so every change is the effect
  * of a request.
  */
-export async function openNeighbours(run: Run, preload: readonly URL[] = []): Promise<Neighbours> {
+export async function openNeighbours(run: Run): Promise<Neighbours> {
   await using opened = new AsyncDisposableStack();
   const environment = { WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8', DNS_SERVERS: '127.0.0.1:9' };
-  const stage = opened.use(await openStage(run, { gateway: 'api', environment, preload }));
+  const stage = opened.use(await openStage(run, { gateway: 'api', environment }));
   await spreadIds(stage.pool);
   const parties = await openParties(stage);
   opened.use(await openNetworks(stage, parties));

@@ -36,8 +36,8 @@ const SIZES: Readonly<Record<Mode, Size>> = {
 export const webhooks: Proof = {
   promise: 'Every event reaches a receiver that accepts it, or is listed as dead, whatever is killed.',
   sabotage: {
-    fault: 'events are deleted when they are claimed, before they are sent',
-    file: new URL('../sabotage/webhooks.ts', import.meta.url),
+    fault: 'an event counts as delivered once it is sent, whatever the receiver answers',
+    module: new URL('../sabotage/webhooks.ts', import.meta.url),
     breaks: ['every event reached the receivers that accept events'],
     mode: 'tiny',
   },

@@ -239,12 +239,12 @@ describe('confirming', () => {
 });
 
 describe('races', () => {
-  test('of 1,000 concurrent confirmations one succeeds, and the credit is frozen once', async () => {
+  test('of 100 concurrent confirmations one succeeds, and the credit is frozen once', async () => {
     const id = await priced();
-    const answers = await Promise.all(Array.from({ length: 1000 }, () => confirm(id)));
+    const answers = await Promise.all(Array.from({ length: 100 }, () => confirm(id)));
     const count = (wanted: number) => answers.filter(({ status }) => status === wanted).length;
     // A request that waits too long for a connection is asked to retry.
-    expect([count(202), count(400) + count(503)]).toEqual([1, 999]);
+    expect([count(202), count(400) + count(503)]).toEqual([1, 99]);
     expect(await books()).toMatchObject({ frozen: PRICE_MICROS });
     expect(await runOf(id)).toHaveLength(1);
   });

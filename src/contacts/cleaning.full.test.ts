@@ -5,7 +5,7 @@ import { temporaryFolder } from '../../test/support/temporary-folder.ts';
 import { DEFAULT_NUMBER_RULES } from '../core/phone.ts';
 import { openTemporaryFile } from '../core/storage.ts';
 import { NO_CLEANING } from './import-cleaning.ts';
-import { readFile } from './import-uploads.ts';
+import { readFile } from './import-reader.ts';
 
 let folder: string;
 beforeAll(async () => {

@@ -37,7 +37,7 @@ import * as schema from './import-schema.ts';
 import { answerImport, findImportOrThrow } from './import-schema.ts';
 import { countImports, countRejects, listImports, listRejectsWith, rejectsCsv } from './import-store.ts';
 import type { FileKind } from './import-thread.ts';
-import { readFile, readFilePreview } from './import-uploads.ts';
+import { readFile, readFilePreview } from './import-reader.ts';
 import { findBook } from './limits.ts';
 
 const PATH = '/api/partner-gateway/v1/contacts';

@@ -1,5 +1,5 @@
 import { fstatSync, readSync, writeSync } from 'node:fs';
-import { parentPort, workerData } from 'node:worker_threads';
+import { parentPort } from 'node:worker_threads';
 import type { Delimiter } from '../core/csv.ts';
 import { AppError, type FieldError } from '../core/errors.ts';
 import {
@@ -257,7 +257,7 @@ export type ThreadTask =
 /** Share of the file that has been read, from 0 to 1; the thread posts it from time to time. */
 export type ThreadProgress = { readonly kind: 'progress'; readonly share: number };
 
-/** The last message that the thread posts. */
+/** The last message that the thread posts about a task. */
 export type ThreadResult =
   | { readonly kind: 'converted'; readonly converted: Converted }
   | { readonly kind: 'previewed'; readonly preview: PreviewedTable }
@@ -293,4 +293,5 @@ async function run(task: ThreadTask): Promise<ThreadResult> {
   }
 }
 
-parentPort?.postMessage(await run(workerData));
+// What `run` throws ends the thread, as an error that its starter sees.
+parentPort?.on('message', (task: ThreadTask) => void run(task).then((result) => parentPort?.postMessage(result)));

@@ -1,7 +1,5 @@
-import { fstatSync } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import { promisify } from 'node:util';
-import { type ResourceLimits, Worker } from 'node:worker_threads';
 import { zstdCompress, zstdDecompress } from 'node:zlib';
 import multipart from '@fastify/multipart';
 import { type Static, Type } from 'typebox';
@@ -9,7 +7,6 @@ import type { Actor } from '../core/actor.ts';
 import type { Db } from '../core/db/query.ts';
 import { tenant, tenantTransaction } from '../core/db/transaction.ts';
 import { AppError, invalidFields } from '../core/errors.ts';
-import { createFairQueue } from '../core/fair-queue.ts';
 import { type App, type PlatformDeps, withExamples } from '../core/http/app.ts';
 import { requireScope } from '../core/http/auth.ts';
 import { createUploadGate, formBounds, MULTIPART_LIMITS, receiveForm, type UploadGate } from '../core/http/files.ts';
@@ -19,9 +16,10 @@ import { DEFAULT_NUMBER_RULES, isPhoneCountry, type NumberRules } from '../core/
 import { openTemporaryFile } from '../core/storage.ts';
 import { type FieldRow, listFields } from './fields.ts';
 import { refuseUnknownList, startImport } from './import.ts';
-import { badFile, LIMITS, type TableOptions } from './import-check.ts';
+import { LIMITS, type TableOptions } from './import-check.ts';
 import { type Cleaning, NO_CLEANING } from './import-cleaning.ts';
 import { readSettings } from './import-columns.ts';
+import { inspectFile, readFile, readFilePreview } from './import-reader.ts';
 import * as schema from './import-schema.ts';
 import { answerImport, type ImportIn, ImportOut, PENDING_EXAMPLE, type ReadingIn } from './import-schema.ts';
 import {
@@ -36,16 +34,7 @@ import {
   type UploadRow,
   updateProgress,
 } from './import-store.ts';
-import type {
-  Conversion,
-  Converted,
-  Inspected,
-  OnProgress,
-  PreviewedTable,
-  ThreadProgress,
-  ThreadResult,
-  ThreadTask,
-} from './import-thread.ts';
+import type { Inspected, OnProgress } from './import-thread.ts';
 import { findBook } from './limits.ts';
 
 const compress = promisify(zstdCompress);
@@ -248,7 +237,7 @@ function receiveRoute(app: App, { pool, answers, config }: PlatformDeps, gate: U
           new Map([...form.fields].filter(([name]) => name === 'fileName')),
           form.fileName,
         );
-        const inspected = await inspect(request.actor.accountId, { source: file.fd, fileName });
+        const inspected = await inspectFile(request.actor.accountId, { source: file.fd, fileName });
         return await tenantTransaction(pool, request.actor, async (tx) => {
           if (pendingAnswer) await answers.claim(tx, pendingAnswer);
           reply.code(201);
@@ -389,82 +378,3 @@ async function findUntaken(db: Db, actor: Actor, uploadId: number): Promise<Uplo
   if (row.taken) throw new AppError('not_found');
   return row;
 }
-
-const THREAD = new URL('./import-thread.ts', import.meta.url);
-/** A million rows take about 100 MB, most of it for the phone numbers, which are kept to find duplicates. */
-const HEAP = { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 16, stackSizeMb: 4 };
-/** A million rows take about 15 s on one core. */
-const TIMEOUT_MS = 280_000;
-/** The threads that read files, for the accounts in turn; of one account, one file at a time. */
-const readers = createFairQueue({ size: 2, perAccount: 1 });
-
-/**
- * Reads and checks a file in a separate thread with limited memory and time: whatever the file contains, the program
- * keeps running and serving requests. Errors: 400 or 413 that describe the fault in the file.
- */
-export async function readFile(
-  accountId: number,
-  conversion: Conversion,
-  { heap = HEAP, onProgress }: { heap?: ResourceLimits; onProgress?: OnProgress } = {},
-): Promise<Converted> {
-  const result = await readInTurn(accountId, { work: 'convert', ...conversion }, heap, onProgress);
-  if (result.kind !== 'converted') throw new Error('the thread did something else');
-  return result.converted;
-}
-
-/** Reads the beginning of the table of a file, in a thread with the same limits. Errors: as of `readFile`. */
-export async function readFilePreview(
-  accountId: number,
-  conversion: Omit<Conversion, 'chunks' | 'kind'>,
-): Promise<PreviewedTable> {
-  const result = await readInTurn(accountId, { work: 'preview', ...conversion }, HEAP);
-  if (result.kind !== 'previewed') throw new Error('the thread did something else');
-  return result.preview;
-}
-
-/** Detects the type of a file, in a thread with the same limits. Errors: as of `readFile`. */
-async function inspect(accountId: number, file: Pick<Conversion, 'source' | 'fileName'>): Promise<Inspected> {
-  const result = await readInTurn(accountId, { work: 'inspect', ...file }, HEAP);
-  if (result.kind !== 'inspected') throw new Error('the thread did something else');
-  return result.inspected;
-}
-
-type Read = Exclude<ThreadResult, { kind: 'refused' }>;
-
-/** A preview reads only the beginning of its file, so it costs nothing next to a whole file. */
-const readInTurn = (
-  accountId: number,
-  task: ThreadTask,
-  heap: ResourceLimits,
-  onProgress?: OnProgress,
-): Promise<Read> =>
-  readers.run(accountId, () => runThread(task, heap, onProgress), {
-    cost: task.work === 'preview' ? 0 : fstatSync(task.source).size,
-  });
-
-async function runThread(task: ThreadTask, resourceLimits: ResourceLimits, onProgress?: OnProgress): Promise<Read> {
-  const thread = new Worker(THREAD, { workerData: task, resourceLimits, env: {} });
-  try {
-    const result = await resultOf(thread, onProgress);
-    if (result.kind !== 'refused') return result;
-    throw new AppError(result.code, { message: result.message, details: result.details });
-  } catch (error) {
-    throw isOutOfMemory(error) ? badFile('takes too much memory to read') : error;
-  } finally {
-    await thread.terminate();
-  }
-}
-
-function resultOf(thread: Worker, onProgress?: OnProgress): Promise<ThreadResult> {
-  const { promise, resolve, reject } = Promise.withResolvers<ThreadResult>();
-  thread.on('message', (message: ThreadResult | ThreadProgress) => {
-    if (message.kind === 'progress') onProgress?.(message.share);
-    else resolve(message);
-  });
-  thread.once('error', reject);
-  const timer = setTimeout(() => reject(badFile('takes too long to read')), TIMEOUT_MS);
-  return promise.finally(() => clearTimeout(timer));
-}
-
-const isOutOfMemory = (error: unknown): boolean =>
-  error instanceof Error && 'code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY';

@@ -72,34 +72,25 @@ test('the program itself runs the commands, with their output and exit codes', a
   expect([wrong.code, wrong.stdout]).toEqual([2, '']);
 });
 
-test('a command in a folder without an installation names the folder and creates nothing; only migrate does', async () => {
+test('without an installation a command names the folder and creates nothing; with one it starts its PostgreSQL and stops it', async () => {
   const dir = await temporaryFolder(`heliograph-test-${process.pid}-`);
   const dataDir = join(dir, 'data');
+  const there = (...args: string[]): Promise<Result> => run(args, { DATA_DIR: dataDir });
   try {
     for (const args of [['account', 'list'], ['account', 'create', '--name', 'Lost'], ['doctor']]) {
-      const { code, stdout, stderr } = await run(args, { DATA_DIR: dataDir });
+      const { code, stdout, stderr } = await there(...args);
       expect([code, stdout]).toEqual([1, '']);
       expect(stderr).toMatch(new RegExp(`^There is no installation in ${dataDir}: .*DATA_DIR or DATABASE_URL.*\n$`));
     }
     expect(await readdir(dir)).toEqual([]);
-    expect((await run(['migrate'], { DATA_DIR: dataDir })).stdout).toBe('The schema is up to date.\n');
-    expect((await run(['account', 'list'], { DATA_DIR: dataDir })).code).toBe(0);
+    expect((await there('migrate')).stdout).toBe('The schema is up to date.\n');
+    const made = await there('account', 'create', '--name', 'At home');
+    expect([made.code, made.stderr]).toEqual([0, `Database: the built-in PostgreSQL in ${dataDir}\n`]);
+    expect((await there('account', 'list')).stdout).toContain('At home');
+    await expect(access(join(dataDir, 'postgres', 'postmaster.pid'))).rejects.toThrow('ENOENT');
   } finally {
     await removeDataDir(dataDir);
     await rm(dir, { recursive: true });
-  }
-});
-
-test('without DATABASE_URL the commands start the PostgreSQL in DATA_DIR and leave it stopped, its data kept', async () => {
-  const dir = await temporaryFolder(`heliograph-test-${process.pid}-`);
-  try {
-    await run(['migrate'], { DATA_DIR: dir });
-    const made = await run(['account', 'create', '--name', 'At home'], { DATA_DIR: dir });
-    expect([made.code, made.stderr]).toEqual([0, `Database: the built-in PostgreSQL in ${dir}\n`]);
-    expect((await run(['account', 'list'], { DATA_DIR: dir })).stdout).toContain('At home');
-    await expect(access(join(dir, 'postgres', 'postmaster.pid'))).rejects.toThrow('ENOENT');
-  } finally {
-    await removeDataDir(dir);
   }
 });
 

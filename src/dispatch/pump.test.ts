@@ -683,7 +683,7 @@ describe('stop', () => {
     await until('all are submitted', () => carrier.submitted.length === 3);
     const start = performance.now();
     await pump.stop(200);
-    expect(performance.now() - start).toBeLessThan(5000);
+    expect(performance.now() - start).toBeLessThan(30_000);
     expect(await listUnknownIds(pool)).toEqual(new Set(ids));
     expect(await listChunks(pool)).toEqual([]);
   });

@@ -5,6 +5,7 @@ import { giveWay, mapInSlices, noteSingle } from '../core/background.ts';
 import { type Db, exec, sql } from '../core/db/query.ts';
 import { burst, groupCommit, inTurn, isLockTimeout, transaction } from '../core/db/transaction.ts';
 import { AccountAway } from '../core/errors.ts';
+import { faultPoint } from '../core/faults.ts';
 import { isKeyTaken, KeyTaken } from '../core/idempotency.ts';
 import { traceparentOf } from '../core/tracing.ts';
 import { createExpress, type Express, type Passage } from '../dispatch/express.ts';
@@ -49,6 +50,10 @@ const CHUNK_SIZE = 1000;
 const ALONE_MS = 5000;
 /** Limit of lock waits in a batch of several accounts; without it, one account that holds a lock holds up all. */
 const LIMIT_LOCKS = sql`SET LOCAL lock_timeout = '100ms'`;
+
+type CommitOne = (item: Item) => Promise<Verdict | null | 'away'>;
+/** The function that resolves when a single message is committed. */
+export const COMMIT_ONE = faultPoint<CommitOne>();
 
 export type AcceptDeps = AnnounceDeps & {
   readonly pool: Pool;
@@ -204,13 +209,13 @@ export function createAccept(deps: AcceptDeps): Accept {
     return join;
   }
 
-  async function commitOne(item: Item): Promise<Verdict | null | 'away'> {
+  const commitOne = COMMIT_ONE.pass(async (item) => {
     const { accountId } = item.message;
     const join = alone.get(accountId);
     if (join) return join(item);
     const verdict = await joinNextCommit(item);
     return verdict === 'waits' ? (alone.get(accountId) ?? sendAlone(accountId))(item) : verdict;
-  }
+  });
 
   return {
     async one(actor, draft, idempotency) {
@@ -390,7 +395,8 @@ const toTrace = ({ message: { accountId, id }, draft: { caller, priority } }: Pr
 const toReceiptRequest = ({ message: { accountId, id }, draft: { smpp } }: Prepared): ReceiptRequest[] =>
   smpp ? [{ ...smpp, accountId, messageId: id }] : [];
 
-const accepted = ({ message, unicode }: Prepared): Verdict => ({
+/** Returns the verdict on a message that is stored. */
+export const accepted = ({ message, unicode }: Prepared): Verdict => ({
   kind: 'accepted',
   messageId: message.id,
   parts: message.parts,

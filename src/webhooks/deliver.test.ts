@@ -214,32 +214,35 @@ describe('failures', () => {
 describe('order', () => {
   test('of each message, one at a time and in order, also over failures; other messages do not wait', async () => {
     await registerWebhook(pool, { accountId: ACCOUNT, url: receiver.url });
-    const underWay = new Map<string, number>();
+    let fails = true;
     const sequence = [STATUS.ACCEPTED, STATUS.EXPIRED, STATUS.DELIVERED];
     const [stubborn = '', ...others] = await publish(50, sequence);
-    receiver.answer((request) => {
-      const { messageId } = bodyOf(request);
-      underWay.set(messageId, (underWay.get(messageId) ?? 0) + 1);
-      return messageId === stubborn && underWay.get(messageId) === 1 ? { status: 503 } : {};
-    });
+    receiver.answer((request) => (fails && bodyOf(request).messageId === stubborn ? { status: 503 } : {}));
+    /** The statuses that the receiver was told of a message; one that was told again counts once. */
+    const codesOf = (id: string) => {
+      const told = receiver.requests.map(bodyOf).filter(({ messageId }) => messageId === id);
+      return told.map(({ statusCode }) => statusCode).filter((code, i, all) => code !== all[i - 1]);
+    };
     await work();
     await untilLogged('DELIVERED', others.length * 3);
     await until(
       'those behind',
       async () => (await log()).filter(({ messageId }) => messageId === stubborn).length === 3,
     );
-    expect(underWay.get(stubborn)).toBe(1);
+    expect(codesOf(stubborn)).toEqual([STATUS.ACCEPTED]);
     await publishStatus([stubborn], STATUS.REJECTED);
     await until(
       'one more behind',
       async () => (await log()).filter(({ messageId }) => messageId === stubborn).length === 4,
     );
+    fails = false;
     await hurry();
     await untilLogged('DELIVERED', others.length * 3 + 4);
-    const told = Map.groupBy(receiver.requests.map(bodyOf), ({ messageId }) => messageId);
-    const codesOf = (id: string) => told.get(id)?.map(({ statusCode }) => statusCode);
     for (const id of others) expect(codesOf(id)).toEqual(sequence);
-    expect(codesOf(stubborn)).toEqual([STATUS.ACCEPTED, ...sequence, STATUS.REJECTED]);
+    expect(codesOf(stubborn)).toEqual([...sequence, STATUS.REJECTED]);
+    expect(receiver.requests.filter((request) => bodyOf(request).messageId !== stubborn)).toHaveLength(
+      others.length * 3,
+    );
   });
 
   test('single sends go before bulk that has waited longer, of their account and of another', async () => {
@@ -252,7 +255,7 @@ describe('order', () => {
     const ids = singles.map(({ id }) => id);
     await publishStatus(ids, STATUS.DELIVERED);
     receiver.answer({ manner: 'silent' });
-    await work({ deadlineMs: 1000 });
+    await work();
     const first = await receiver.received(2 * INITIAL_CONCURRENCY);
     expect(first.map((request) => bodyOf(request).messageId)).toEqual(expect.arrayContaining(ids));
   });

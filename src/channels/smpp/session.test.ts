@@ -295,7 +295,7 @@ describe('stop', () => {
     const outcome = carrier.submit(submission());
     const since = performance.now();
     await carrier.stop(100);
-    expect(performance.now() - since).toBeLessThan(5000);
+    expect(performance.now() - since).toBeLessThan(30_000);
     expect(await outcome).toMatchObject({ kind: 'unknown' });
   });
 
@@ -303,7 +303,7 @@ describe('stop', () => {
     const { carrier } = await bound(silent);
     const since = performance.now();
     await carrier.stop(100);
-    expect(performance.now() - since).toBeLessThan(5000);
+    expect(performance.now() - since).toBeLessThan(30_000);
   });
 
   test('a carrier that waits for its next attempt stops at once', async () => {

@@ -26,10 +26,13 @@ export async function registerWebhook(
 
 export type WebhookWorker = Deliveries & { readonly session: WorkerSession };
 
-/** Starts a worker that only delivers webhooks, to this machine and these ports. */
+/**
+ * Starts a worker that only delivers webhooks, to this machine and these ports. By default a receiver has a minute for its
+ * answer: on a busy machine one that came later than the program's five seconds would be one more attempt.
+ */
 export async function startWebhookWorker(
   { pool, connectionString }: TestDatabase,
-  { ports, deadlineMs }: { ports: readonly number[]; deadlineMs?: number },
+  { ports, deadlineMs = 60_000 }: { ports: readonly number[]; deadlineMs?: number },
 ): Promise<WebhookWorker> {
   const session = await openWorkerSession({
     connectionString,
@@ -38,7 +41,7 @@ export async function startWebhookWorker(
     log: silentLog,
   });
   const guard = createGuard({ allowedBlocks: ['127.0.0.0/8', '::1/128'], ports });
-  const poster = createPoster({ guard, ca: TEST_CERT, ...(deadlineMs === undefined ? {} : { deadlineMs }) });
+  const poster = createPoster({ guard, ca: TEST_CERT, deadlineMs });
   const deliveries = startDeliveries({
     pool,
     owner: session.owner,

@@ -1,0 +1,68 @@
+/**
+ * Faults as SQL, for what the program leaves to the database: it runs once, before the program starts, in a database
+ * that has the whole schema.
+ */
+
+const named = (body: string): string => `
+  CREATE FUNCTION fault() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$ BEGIN ${body} RETURN NEW; END $$;`;
+/** Changes each row of a table before it is written. */
+const changing = (table: string, body: string): string => `${named(body)}
+  CREATE TRIGGER fault BEFORE INSERT OR UPDATE ON ${table} FOR EACH ROW EXECUTE FUNCTION fault();`;
+const withSetting = (setting: string): string =>
+  `DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET ${setting}', current_database()); END $$;`;
+
+/** As in gateways that know only queued and done: what a dead worker had in hand is sent again. */
+export const NO_INTENTS = changing('dispatch_chunk', 'NEW.intent := 0;');
+
+/** PostgreSQL answers a commit before it is on disk: it may forget an intent to send that the carrier has seen. */
+export const COMMIT_BEFORE_DISK = withSetting('synchronous_commit = off');
+
+/** PostgreSQL answers a commit before a standby has it: the next failover forgets it. */
+export const COMMIT_WITHOUT_STANDBY = withSetting('synchronous_commit = local');
+
+/** One queue for all messages, without priorities, and without turns of the accounts. */
+export const ONE_QUEUE = changing('dispatch_chunk', 'NEW.priority := 1; NEW.round := 0;');
+
+/** The second copy of a message is sent as if it were the first. */
+export const NO_DUPLICATE_FLAG = changing('message_state', 'NEW.possible_duplicate := false;');
+
+/** As in gateways that keep no inbox: a receipt that matches nothing on arrival is forgotten. */
+export const NO_PARKED_RECEIPTS = changing('receipt_unmatched', 'RETURN NULL;');
+
+/** Whatever the database has queued is sent: the operator is taken to have decided so. */
+export const NO_RESTORE_GUARD = changing('fence', "IF NEW.state = 'paused' THEN NEW.state := 'confirmed'; END IF;");
+
+/** A balance that was read before its lock is written: it may be out of date by then. */
+export const READ_THEN_WRITE = `
+  CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$ BEGIN
+    PERFORM set_config('proof.seen', json_object_agg(account_id, available_micros)::text, true) FROM credit_balance;
+    RETURN NULL; END $$;
+  CREATE TRIGGER note BEFORE UPDATE ON credit_balance FOR EACH STATEMENT EXECUTE FUNCTION note();
+  ${named(`NEW.available_micros := (current_setting('proof.seen')::json->>NEW.account_id::text)::bigint
+    + NEW.available_micros - OLD.available_micros;`)}
+  CREATE TRIGGER fault BEFORE UPDATE ON credit_balance FOR EACH ROW EXECUTE FUNCTION fault();`;
+
+/** Whoever changes the queue takes a chunk of another worker, as if that one were dead. */
+export const CHUNKS_OF_THE_LIVING = `
+  ${named(`IF pg_trigger_depth() = 1 THEN
+      UPDATE dispatch_chunk SET owner = 1 WHERE id IN (
+        SELECT id FROM dispatch_chunk WHERE owner <> 1 AND intent > 0 AND owner NOT IN (SELECT owner FROM fresh WHERE owner IS NOT NULL)
+        LIMIT 1 FOR UPDATE SKIP LOCKED);
+    END IF;`)}
+  CREATE TRIGGER fault AFTER UPDATE ON dispatch_chunk REFERENCING NEW TABLE AS fresh
+    FOR EACH STATEMENT EXECUTE FUNCTION fault();`;
+
+/** What waits stays where it was: the cell that the account leaves sends no more for it, and the other one has nothing. */
+export const QUEUE_STAYS = `
+  ${named('DELETE FROM dispatch_chunk WHERE id = NEW.id;')}
+  CREATE CONSTRAINT TRIGGER fault AFTER INSERT ON dispatch_chunk DEFERRABLE INITIALLY DEFERRED FOR EACH ROW
+    WHEN (current_setting('application_name') = 'heliograph account copy') EXECUTE FUNCTION fault();`;
+
+/** All accounts have one redirect URI for single sign-on, so that a response may come from the provider of any. */
+export const ONE_REDIRECT_URI = changing('account', "NEW.sign_on_token := repeat('0', 64);");
+
+/** The database shows every account to every request. */
+export const NO_ROW_SECURITY = `DO $$ DECLARE protected regclass; BEGIN
+  FOR protected IN SELECT oid::regclass FROM pg_class WHERE relrowsecurity LOOP
+    EXECUTE format('ALTER TABLE %s DISABLE ROW LEVEL SECURITY', protected);
+  END LOOP; END $$;`;
