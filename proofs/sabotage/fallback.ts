@@ -1,12 +1,11 @@
 import { sabotage } from './replace.ts';
 
-const file = 'src/campaigns/fallback.ts';
+const file = 'src/messages/next-channel.ts';
 sabotage([
-  { file, find: 'CHANNEL[channel].revocable && connectionId !== null', put: 'connectionId === 0' },
-  { file, find: '(CHANNEL[channel].revocable ? [] : [id])', put: '[id]' },
+  { file, find: "if (CHANNEL[channel].revocable && !message.simulation) return { kind: 'revoke' };", put: '' },
   {
     file,
-    find: 'restMs({ from: createdAt, submittedAt },',
-    put: 'restMs({ from: createdAt, submittedAt: submittedAt ?? createdAt },',
+    find: 'const { channel, submittedAt, status } = message;',
+    put: 'const { channel, status } = message; const submittedAt = message.submittedAt ?? message.from;',
   },
 ]);

@@ -11,8 +11,6 @@ import { createMeter } from '../core/limits.ts';
 import { fromMicros, seesAmounts } from '../core/money.ts';
 import { DEFAULT_NUMBER_RULES, type NumberRules, type PhoneDetails, parsePhone } from '../core/phone.ts';
 import { SECOND_MS } from '../core/time.ts';
-import { DEFAULT_AFTER_SECONDS, type Times } from '../messages/fallback-store.ts';
-import { DEFAULT_VALIDITY_MS } from '../messages/load.ts';
 import { settleFrozen } from '../money/credit.ts';
 import { listPrices } from '../money/prices.ts';
 import {
@@ -42,7 +40,6 @@ import {
   type CampaignEntry,
   type CampaignRow,
   claimCampaign,
-  type Fallback,
   findCampaign,
   insertCampaign,
   listListVersions,
@@ -301,12 +298,3 @@ const meansSince = (start: Date, now: Date, counts: readonly number[]): number[]
 
 /** Rounds to one decimal. */
 const round = (rate: number): number => Math.round(rate * 10) / 10;
-
-/** Returns the times of a channel of a combined campaign: as set, or by default. */
-export function timesOf({ after = {}, maxWait }: Fallback, channel: string): Times {
-  const own: Readonly<Record<string, number | undefined>> = after;
-  return {
-    afterSeconds: own[channel] ?? DEFAULT_AFTER_SECONDS[channel] ?? 0,
-    maxWaitSeconds: maxWait ?? DEFAULT_VALIDITY_MS / SECOND_MS,
-  };
-}

@@ -16,7 +16,7 @@ import {
 import { transaction } from '../core/db/transaction.ts';
 import { MINUTE_MS } from '../core/time.ts';
 import { MISSED_AFTER } from '../dispatch/store.ts';
-import type { RevocableMessage } from '../messages/fallback.ts';
+import type { RevocableMessage } from '../messages/next-channel.ts';
 import type { Queued } from '../messages/new-messages.ts';
 import type { Lookups } from '../messages/prepare.ts';
 import { freezeUpTo, settleFrozen } from '../money/credit.ts';
