@@ -12,16 +12,9 @@ import { fromMicros, seesAmounts } from '../core/money.ts';
 import { DEFAULT_NUMBER_RULES, type NumberRules, type PhoneDetails, parsePhone } from '../core/phone.ts';
 import { SECOND_MS } from '../core/time.ts';
 import { settleFrozen } from '../money/credit.ts';
-import { listPrices } from '../money/prices.ts';
-import {
-  type AudienceSize,
-  chainOf,
-  isCombined,
-  listGoalRows,
-  type Plan,
-  type PlanPrice,
-  sumGoal,
-} from './audience.ts';
+import { type ListedPrice, listPrices } from '../money/prices.ts';
+import { listRoutedPrefixes } from '../routing/routes.ts';
+import { type AudienceSize, chainOf, isCombined, listGoalRows, type Plan, sumGoal } from './audience.ts';
 import {
   changeSettings,
   changesGoal,
@@ -219,7 +212,7 @@ export const RECIPIENTS_PER_STEP = 5000;
  */
 export async function loadPlan(
   db: Db,
-  { accountId, campaign, prices }: { accountId: number; campaign: Planned; prices?: readonly PlanPrice[] },
+  { accountId, campaign, prices }: { accountId: number; campaign: Planned; prices?: readonly ListedPrice[] },
 ): Promise<Plan> {
   const listIds = campaign.destinationType === 2 ? null : campaign.contactListIds;
   const fields = await listFields(db, { accountId });
@@ -232,6 +225,7 @@ export async function loadPlan(
     pieces: hasSms ? parseText(campaign.smsBody ?? '', fields).pieces : null,
     walk: listIds !== null && (await isWalkShorter(db, accountId, listIds)),
     prices: prices ?? (await listPrices(db)),
+    routes: await listRoutedPrefixes(db, { accountId }),
   };
 }
 

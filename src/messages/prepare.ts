@@ -1,13 +1,13 @@
 import type { Pool } from 'pg';
 import type { Actor } from '../core/actor.ts';
 import { mapInSlices } from '../core/background.ts';
-import { chargedUnits, isRich, isRoutedBySender, isSmsSender } from '../core/channels.ts';
+import { isRich, isRoutedBySender, isSmsSender } from '../core/channels.ts';
 import type { Db } from '../core/db/query.ts';
 import { newId, newSingleId } from '../core/ids.ts';
 import { DEFAULT_NUMBER_RULES, type NumberRules } from '../core/phone.ts';
 import type { OnUnknown } from '../dispatch/store.ts';
 import { findBalance } from '../money/credit.ts';
-import { type FindPrice, priceOf } from '../money/prices.ts';
+import type { FindPrice } from '../money/prices.ts';
 import { NO_WAY, type Way } from '../routing/choice.ts';
 import { type NetworkFinder, type NetworkOf, NO_NETWORK } from '../routing/number-lookups.ts';
 import type { FindRoute, MaySend } from '../routing/router.ts';
@@ -53,6 +53,7 @@ type Work = {
   parts: number;
   unicode: boolean;
   way: Way;
+  unitMicros: number;
   priceMicros: number;
   refundUndelivered: boolean;
 };
@@ -121,9 +122,11 @@ const STEPS: readonly (readonly [name: string, step: Step])[] = [
     'price',
     (work) => {
       if (work.draft.simulation) return null;
-      const price = work.tables.findPrice(work.draft.channel, work.destination);
+      const { channel } = work.draft;
+      const price = work.tables.findPrice({ channel, destination: work.destination, parts: work.parts });
       if (price === null) return 'no_price';
-      work.priceMicros = priceOf(work.draft.channel, price, work.parts);
+      work.unitMicros = price.unitMicros;
+      work.priceMicros = price.priceMicros;
       work.refundUndelivered = price.refundUndelivered;
       return null;
     },
@@ -231,6 +234,7 @@ const begin = (by: Examiner, draft: Draft, tables: Lookups, found: Found): Work 
   parts: 1,
   unicode: false,
   way: NO_WAY,
+  unitMicros: 0,
   priceMicros: 0,
   refundUndelivered: false,
 });
@@ -257,14 +261,14 @@ export function examine(by: Examiner, draft: Draft, tables: Lookups, isOptedOut:
     if (ABOUT_NUMBER.has(name) && work.destination === '') return [];
     return step(work) ?? [];
   });
-  const { destination, parts, priceMicros } = work;
+  const { destination, parts, priceMicros, unitMicros } = work;
   const priced = destination !== '' && !refusals.includes('no_price');
   return {
     refusals,
     destination: destination || null,
     parts,
     priceMicros: priced ? priceMicros : null,
-    unitMicros: priced ? priceMicros / chargedUnits(draft.channel, parts) : null,
+    unitMicros: priced ? unitMicros : null,
   };
 }
 

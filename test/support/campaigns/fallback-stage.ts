@@ -12,7 +12,7 @@ import { createFallbackPoller } from '../../../src/messages/fallback.ts';
 import type { NextChannel, Revoke } from '../../../src/messages/next-channel.ts';
 import type { Draft } from '../../../src/messages/read-send.ts';
 import { settleOutcomes } from '../../../src/messages/settle.ts';
-import { actor, draft, freeOver } from '../drafts.ts';
+import { actor, draft, flatPrice, freeOver } from '../drafts.ts';
 import { createAccountWithCredit } from '../money.ts';
 
 export const PRICE_MICROS = 10_000;
@@ -52,8 +52,7 @@ export async function openFallbackStage(
   { revoke, creditMicros = 1_000_000 }: { revoke: Revoke; creditMicros?: number },
 ): Promise<FallbackStage> {
   const accountId = await createAccountWithCredit(pool, creditMicros);
-  const findPrice = () => ({ unitMicros: PRICE_MICROS, refundUndelivered: false });
-  const tables = { ...freeOver(() => [CONNECTION]), findPrice };
+  const tables = { ...freeOver(() => [CONNECTION]), findPrice: flatPrice(PRICE_MICROS) };
   const accept = createAccept({ pool, tables, waker: IDLE, recentMessages: null });
   const messages = (): Promise<ChainMessage[]> => listMessages(pool, accountId);
   const newest = async (): Promise<string> => (await messages()).at(-1)?.id ?? '';
