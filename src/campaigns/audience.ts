@@ -293,6 +293,9 @@ type TariffRow = {
   readonly reason: SkipReason;
 };
 
+/** Stands for a message at the end of a chain, whose price is added later. */
+const FREE = { priceMicros: 0, refundUndelivered: true };
+
 /** Asks for the price of each channel and zone once. */
 function tariffOf({ mode, prices, routes }: Plan): TariffRow[] {
   const chain = chainOf(mode);
@@ -318,10 +321,7 @@ function tariffOf({ mode, prices, routes }: Plan): TariffRow[] {
         able: toBits(able),
         channels: toBits(tried.map(({ channel }) => channel)),
         richMicros: maxChainCost(rich),
-        spentMicros: rich.reduce(
-          (sum, { priceMicros, refundUndelivered }) => sum + (refundUndelivered ? 0 : priceMicros),
-          0,
-        ),
+        spentMicros: chainCosts([...rich, FREE]).at(-1) ?? 0,
         partMicros: tried.find(({ channel }) => CHANNEL[channel].parts)?.priceMicros ?? 0,
         reason: priced.length > 0 ? 'no_route' : 'no_price',
       };
