@@ -1636,7 +1636,7 @@ COMMENT ON TABLE message_event IS 'facts';
 CREATE TABLE message_fallback (
   account_id bigint NOT NULL,
   message_id uuid NOT NULL,
-  hops json NOT NULL,
+  next_channels json NOT NULL,
   due_at timestamp with time zone,
   CONSTRAINT message_fallback_pkey PRIMARY KEY (account_id, message_id)
 );

@@ -1,6 +1,6 @@
 import { columnOf, OWN_PLACEHOLDERS } from '../contacts/contact-fields.ts';
-import { bitOf, CHANNEL, type Channel, chargedUnits, isRoutedBySender, toBits } from '../core/channels.ts';
-import { bigint, boolean, rowsOf, text } from '../core/db/columns.ts';
+import { bitOf, CHANNEL, CHANNELS, type Channel, chargedUnits, isRoutedBySender, toBits } from '../core/channels.ts';
+import { bigint, rowsOf, smallint, text } from '../core/db/columns.ts';
 import {
   as,
   columns,
@@ -15,9 +15,10 @@ import {
   sql,
   textArray,
 } from '../core/db/query.ts';
+import { prefixTable } from '../core/phone.ts';
 import { MAX_PARTS } from '../messages/prepare.ts';
-import type { Price } from '../money/prices.ts';
-import { routedPrefixes } from '../routing/routes.ts';
+import { chainCosts, type FindPrice, type ListedPrice, maxChainCost, pricing } from '../money/prices.ts';
+import type { RoutedPrefix } from '../routing/routes.ts';
 import { countParts } from '../smpp/text.ts';
 import { fixedText, leastText, type Piece, renderSql } from './texts.ts';
 
@@ -79,7 +80,7 @@ export type Goal = {
   readonly unlisted: number;
   readonly breakdown: readonly BreakdownLine[];
   /** The price list that was used: it stays in force for the campaign. */
-  readonly prices: readonly PlanPrice[];
+  readonly prices: readonly ListedPrice[];
 };
 
 /** Number of entries in the lists or numbers of a campaign, before duplicates and unreadable numbers are excluded. */
@@ -162,7 +163,9 @@ export type Plan = {
    */
   readonly walk: boolean;
   /** The prices in force: the current list for a goal, that of the confirmation for a confirmed campaign. */
-  readonly prices: readonly PlanPrice[];
+  readonly prices: readonly ListedPrice[];
+  /** The channels and prefixes for which the account has a route. */
+  readonly routes: readonly RoutedPrefix[];
 };
 
 /** Valid numbers, each once and sorted, with the data of their numbering plans. */
@@ -172,13 +175,23 @@ type NamedNumbers = {
   readonly channels: readonly number[];
 };
 
-export type PlanPrice = Pick<Price, 'channel' | 'prefix' | 'unitMicros' | 'refundUndelivered'>;
-
 /** A range of candidates: up to `limit` of those whose number comes after `after` (null: from the first). */
 export type RecipientRange = { readonly after: string | null; readonly limit: number };
 
+/** The bits of the channels on which a text is sent in parts. */
+const WITH_PARTS = toBits(CHANNELS.filter((channel) => CHANNEL[channel].parts));
+
 /** The septets of a text of one part. */
 const ONE_PART = 160;
+
+const IS_SENDABLE = sql`c.parts BETWEEN 1 AND ${constant(MAX_PARTS)}`;
+/** Joins to candidate `c` the place `p`, and the tariff `t` of the channels that may be tried. */
+const JOIN_TARIFF = sql`JOIN place p ON p.prefix = c.prefix
+  LEFT JOIN tariff t ON c.reason IS NULL AND t.zone = p.zone
+    AND t.able = CASE WHEN ${IS_SENDABLE} THEN c.able ELSE c.able & ~${constant(WITH_PARTS)} END`;
+/** The reason why no channel can be tried: the first one that the account can change. */
+const REASON = sql`CASE WHEN c.reason IS NOT NULL THEN c.reason WHEN t.channels <> 0 THEN NULL
+  WHEN NOT (${IS_SENDABLE}) THEN 'text' ELSE t.reason END`;
 
 /**
  * A SELECT of `country, destination, contact_id, channels, sms_parts, reserve_micros, skip_reason`: the recipients of a
@@ -187,56 +200,141 @@ const ONE_PART = 160;
  * of, with a route and a price. `reserve_micros` is the maximum that trying them in turn can cost. No rows: there are
  * no candidates after the start of the range.
  */
-export const recipientsSql = (plan: Plan, range: RecipientRange | null): Sql => sql`
-  WITH price_list AS MATERIALIZED (${priceList(plan)}),
-       candidate AS MATERIALIZED (${candidates(plan, range)}), ${tariff(plan)}
-  SELECT c.country, c.destination, c.contact_id, f.channels, c.parts AS sms_parts, f.reserve AS reserve_micros,
-         f.reason AS skip_reason
-  FROM candidate c JOIN tariff t ON t.prefix = c.prefix ${findingSql(plan)}
-  ORDER BY c.destination`;
+export function recipientsSql(plan: Plan, range: RecipientRange | null): Sql {
+  const tariff = tariffOf(plan);
+  return sql`
+    WITH candidate AS MATERIALIZED (${candidates(plan, tariff, range)}), ${tariffSql(tariff)}
+    SELECT c.country, c.destination, c.contact_id, coalesce(t.channels, 0)::smallint AS channels, c.parts AS sms_parts,
+           coalesce(greatest(t.rich_micros, t.spent_micros + t.part_micros * c.parts), 0) AS reserve_micros,
+           ${REASON} AS skip_reason
+    FROM candidate c ${JOIN_TARIFF}
+    ORDER BY c.destination`;
+}
 
 const GOAL_ROW = columns({
   country: as<string>('c.country'),
+  zone: as<string>('p.zone'),
   parts: as<number>('c.parts'),
-  channels: as<number>('f.channels'),
-  reason: as<SkipReason | null>('f.reason'),
-  /** Contacts without any number. */
+  channels: as<number>('coalesce(t.channels, 0)'),
+  reason: as<SkipReason | null>(REASON),
+  /** True for contacts without any number. */
   numberless: as<boolean>('c.numberless'),
   count: as<number>('sum(c.count)::bigint'),
-  /** The unit price of each channel, in the order of the mode. */
-  unitMicros: as<(number | null)[]>('f.units'),
-  /** The reserve of one recipient for each channel, in the order of the mode. */
-  shareMicros: as<number[]>('f.shares'),
-  /**
-   * True if the price of the channel is returned when nothing is delivered; for each channel, in the order of the mode.
-   */
-  refunds: as<(boolean | null)[]>('f.refunds'),
 });
 
 /** Number of candidates that agree in everything that decides their price. */
-export type GoalRow = RowOf<typeof GOAL_ROW>;
+export type GoalRow = Omit<RowOf<typeof GOAL_ROW>, 'zone'> & {
+  /** The unit price of each channel, in the order of the mode. */
+  readonly unitMicros: readonly (number | null)[];
+  /** The reserve of one recipient for each channel, in the order of the mode. */
+  readonly shareMicros: readonly number[];
+  /**
+   * True if the price of the channel is returned when nothing is delivered; for each channel, in the order of the mode.
+   */
+  readonly refunds: readonly (boolean | null)[];
+};
 
 /** Counts all candidates of a campaign in one pass, grouped by what decides their price. */
-export const listGoalRows = (db: Db, plan: Plan): Promise<GoalRow[]> =>
-  many(
+export async function listGoalRows(db: Db, plan: Plan): Promise<GoalRow[]> {
+  const tariff = tariffOf(plan);
+  const rows = await many<RowOf<typeof GOAL_ROW>>(
     db,
-    sql`WITH price_list AS MATERIALIZED (${priceList(plan)}),
-        candidate AS MATERIALIZED (
+    sql`WITH candidate AS MATERIALIZED (
           SELECT country, prefix, parts, able, reason, destination IS NULL AS numberless, count(*) AS count
-          FROM (${candidates(plan, null)}) AS q GROUP BY country, prefix, parts, able, reason, numberless),
-        ${tariff(plan)}
+          FROM (${candidates(plan, tariff, null)}) AS q GROUP BY country, prefix, parts, able, reason, numberless),
+        ${tariffSql(tariff)}
         SELECT ${GOAL_ROW}
-        FROM candidate c JOIN tariff t ON t.prefix = c.prefix ${findingSql(plan)}
-        GROUP BY c.country, c.parts, f.channels, f.reason, c.numberless, f.units, f.shares, f.refunds
-        ORDER BY c.country, c.parts, f.channels`,
+        FROM candidate c ${JOIN_TARIFF}
+        GROUP BY c.country, p.zone, c.parts, t.channels, c.reason, t.reason, c.numberless
+        ORDER BY c.country, c.parts, channels`,
   );
+  const chain = chainOf(plan.mode);
+  const findPrice = pricing(plan.prices);
+  return rows.map(({ zone, ...row }) => {
+    const prices = chain.map((channel) => findPrice({ channel, destination: `+${zone}`, parts: row.parts }));
+    const shares = sharesOf(prices.map((price, i) => (row.channels & bitOf(chain[i] as Channel) ? price : null)));
+    return {
+      ...row,
+      unitMicros: prices.map((price) => price?.unitMicros ?? null),
+      shareMicros: shares,
+      refunds: prices.map((price) => price?.refundUndelivered ?? null),
+    };
+  });
+}
+
+/**
+ * Splits the maximum that a chain can cost among its channels: a price counts if the most expensive way ends at its
+ * channel, or passes it without the price being returned. Null stands for a channel that is not tried.
+ */
+function sharesOf(prices: readonly ReturnType<FindPrice>[]): number[] {
+  const chain = prices.filter((price) => price !== null);
+  const costs = chainCosts(chain);
+  const end = costs.indexOf(Math.max(...costs));
+  const share = new Map(
+    chain.map((price, i) => [price, i === end || (i < end && !price.refundUndelivered) ? price.priceMicros : 0]),
+  );
+  return prices.map((price) => (price && share.get(price)) ?? 0);
+}
+
+/**
+ * Prices of a plan for one set of channels (`able`) in one zone: the numbers that begin with its prefix and with no
+ * longer one that any price or route names. The maximum cost of a recipient is the larger of `richMicros`, which ends
+ * before SMS, and `spentMicros` with `partMicros` for each part, which ends at it.
+ */
+type TariffRow = {
+  readonly zone: string;
+  readonly able: number;
+  /** The channels of `able` with a price and a route. */
+  readonly channels: number;
+  readonly richMicros: number;
+  readonly spentMicros: number;
+  readonly partMicros: number;
+  /** The reason why there are none. */
+  readonly reason: SkipReason;
+};
+
+/** Stands for a message at the end of a chain, whose price is added later. */
+const FREE = { priceMicros: 0, refundUndelivered: true };
+
+/** Asks for the price of each channel and zone once. */
+function tariffOf({ mode, prices, routes }: Plan): TariffRow[] {
+  const chain = chainOf(mode);
+  const findPrice = pricing(prices);
+  const routed = prefixTable(routes.map(({ channel: group, prefix }) => ({ group, prefix, value: true })));
+  const named = [...prices, ...routes].filter(({ channel }) => chain.includes(channel)).map(({ prefix }) => prefix);
+  const sets = Array.from({ length: 1 << chain.length }, (_, n) => chain.filter((_channel, i) => n & (1 << i))).slice(
+    1,
+  );
+  return [...new Set(['', ...named])].flatMap((zone) => {
+    const destination = `+${zone}`;
+    const options = chain.flatMap((channel) => {
+      const price = findPrice({ channel, destination, parts: 1 });
+      const hasRoute = isRoutedBySender(channel) || routed.find(channel, destination) === true;
+      return price ? [{ ...price, channel, hasRoute }] : [];
+    });
+    return sets.map((able): TariffRow => {
+      const priced = options.filter(({ channel }) => able.includes(channel));
+      const tried = priced.filter(({ hasRoute }) => hasRoute);
+      const rich = tried.filter(({ channel }) => !CHANNEL[channel].parts);
+      return {
+        zone,
+        able: toBits(able),
+        channels: toBits(tried.map(({ channel }) => channel)),
+        richMicros: maxChainCost(rich),
+        spentMicros: chainCosts([...rich, FREE]).at(-1) ?? 0,
+        partMicros: tried.find(({ channel }) => CHANNEL[channel].parts)?.priceMicros ?? 0,
+        reason: priced.length > 0 ? 'no_route' : 'no_price',
+      };
+    });
+  });
+}
 
 /**
  * A SELECT of `country, destination, prefix, contact_id, parts, able, reason`. `prefix`: the first digits of the
  * number, as many as any price or route distinguishes. `able`: the bits of the mode's channels that are supported and
  * not opted out of. `parts` 0: the text is empty.
  */
-function candidates(plan: Plan, range: RecipientRange | null): Sql {
+function candidates(plan: Plan, tariff: readonly TariffRow[], range: RecipientRange | null): Sql {
   const chain = chainOf(plan.mode);
   const supported = sql`(c.channels & ${bitsOf(plan.mode)}::int)`;
   const refused = join(
@@ -244,7 +342,7 @@ function candidates(plan: Plan, range: RecipientRange | null): Sql {
     ' | ',
   );
   return sql`
-    SELECT c.country, c.destination, coalesce(left(c.destination, 1 + ${maxPrefixLength(plan)}), '') AS prefix,
+    SELECT c.country, c.destination, coalesce(left(c.destination, ${constant(1 + longestZone(tariff))}), '') AS prefix,
            c.contact_id, ${partsSql(plan)} AS parts, ${supported} & ~(${refused}) AS able,
            CASE WHEN c.destination IS NULL OR NOT c.is_valid THEN 'invalid' WHEN ${supported} = 0 THEN 'unsupported'
                 WHEN ${supported} & ~(${refused}) = 0 THEN 'opted_out' END AS reason
@@ -344,109 +442,22 @@ const optOutsOf = (accountId: number, channel: Channel, range: RecipientRange | 
              AND ${o}.channel = ${channel} ${range ? sql`AND ${o}.phone_number > ${range.after ?? ''}` : sql``}`;
 };
 
-/** An expression: the number of digits that decide price and route. */
-const maxPrefixLength = (plan: Plan): Sql => sql`
-  (SELECT coalesce(max(length(p.prefix)), 0)
-   FROM (SELECT prefix, channel FROM price_list UNION ALL
-         SELECT prefix, channel FROM ${routedPrefixes(plan)} AS r) AS p
-   WHERE p.channel = ANY(${plainArray(chainOf(plan.mode))}::text[]))`;
+const longestZone = (tariff: readonly TariffRow[]): number =>
+  tariff.reduce((max, { zone }) => Math.max(max, zone.length), 0);
 
-const priceList = ({ prices }: Plan): Sql =>
-  sql`SELECT u.channel, u.prefix, u.unit_micros, u.refund_undelivered FROM ${rowsOf(prices, {
-    channel: text((p) => p.channel),
-    prefix: text((p) => p.prefix),
-    unit_micros: bigint((p) => p.unitMicros),
-    refund_undelivered: boolean((p) => p.refundUndelivered),
-  })} AS u`;
-
-/**
- * The table `tariff`: `unit`, `refund` and `routed` of each prefix and channel. Channels other than SMS need no route:
- * their messages go to the connection of their sender.
- */
-function tariff(plan: Plan): Sql {
-  const chain = chainOf(plan.mode);
-  const tariffs = chain.map(
-    (channel) => sql`${of('s', channel)}.unit_micros AS ${of('unit', channel)},
-      ${of('s', channel)}.refund_undelivered AS ${of('refund', channel)}, ${routed(plan, channel)} AS ${of('routed', channel)}`,
-  );
-  return sql`tariff AS MATERIALIZED (
-    SELECT p.prefix, ${join(tariffs)} FROM (SELECT DISTINCT prefix FROM candidate) AS p
-    ${join(
-      chain.map((channel) => sql`LEFT JOIN LATERAL (${priceOf(channel)}) AS ${of('s', channel)} ON true`),
-      ' ',
-    )})`;
-}
-
-const priceOf = (channel: Channel): Sql => sql`
-  SELECT r.unit_micros, r.refund_undelivered FROM price_list r
-  WHERE r.channel = ${channel} AND starts_with(substr(p.prefix, 2), r.prefix) ORDER BY length(r.prefix) DESC LIMIT 1`;
-
-const routed = (plan: Plan, channel: Channel): Sql =>
-  isRoutedBySender(channel)
-    ? sql`true`
-    : sql`EXISTS (SELECT FROM ${routedPrefixes(plan)} AS w
-                   WHERE w.channel = ${channel} AND starts_with(substr(p.prefix, 2), w.prefix))`;
-
-/**
- * Joins the row `f` (`channels`, `reserve`, `reason`, `units`, `shares`, `refunds`) to candidate `c` and tariff `t`.
- *
- * The maximum that a chain can cost is its most expensive path: up to some channel, with the price of that channel and
- * of those before it whose price is not returned when nothing is delivered. `shares` splits it among the channels.
- */
-function findingSql({ mode }: Plan): Sql {
-  const chain = chainOf(mode);
-  const each = (make: (channel: Channel, earlier: readonly Channel[]) => Sql): Sql[] =>
-    chain.map((channel, i) => make(channel, chain.slice(0, i)));
-  const column = (alias: Sql, name: string): Sql[] => chain.map((channel) => sql`${alias}.${of(name, channel)}`);
-  const sum = (items: readonly Sql[]): Sql => join([...items], ' + ');
-  return sql`
-    CROSS JOIN LATERAL (SELECT ${join(each((channel) => sql`${costOf(channel)} AS ${of('cost', channel)}`))}) AS a
-    CROSS JOIN LATERAL (SELECT ${join(each((channel, earlier) => sql`${wayTo(channel, earlier)} AS ${of('way', channel)}`))}) AS b
-    CROSS JOIN LATERAL (SELECT greatest(${join(column(sql`b`, 'way'))}) AS way) AS best
-    CROSS JOIN LATERAL (SELECT ${join(
-      each((channel, earlier) => sql`${shareOf(channel, earlier)} AS ${of('share', channel)}`),
-    )}) AS d
+/** The tables `tariff`, and `place` with the zone of each prefix. */
+const tariffSql = (tariff: readonly TariffRow[]): Sql => sql`
+  tariff AS MATERIALIZED (SELECT * FROM ${rowsOf(tariff, {
+    zone: text((row) => row.zone),
+    able: smallint((row) => row.able),
+    channels: smallint((row) => row.channels),
+    rich_micros: bigint((row) => row.richMicros),
+    spent_micros: bigint((row) => row.spentMicros),
+    part_micros: bigint((row) => row.partMicros),
+    reason: text((row) => row.reason),
+  })} AS u),
+  place AS MATERIALIZED (
+    SELECT p.prefix, z.zone FROM (SELECT DISTINCT prefix FROM candidate) AS p
     CROSS JOIN LATERAL (
-      SELECT (${sum(each((channel) => sql`CASE WHEN a.${of('cost', channel)} IS NULL THEN 0 ELSE ${bit(channel)} END`))})::smallint AS channels,
-             coalesce(best.way, 0) AS reserve, ${reasonOf(chain)} AS reason,
-             ARRAY[${join(column(sql`t`, 'unit'))}]::bigint[] AS units,
-             ARRAY[${join(column(sql`d`, 'share'))}]::bigint[] AS shares,
-             ARRAY[${join(column(sql`t`, 'refund'))}]::boolean[] AS refunds) AS f`;
-}
-
-/** The cost of the path to this channel: its price, and the prices before it that are not returned. */
-const wayTo = (channel: Channel, earlier: readonly Channel[]): Sql =>
-  join(
-    [
-      sql`a.${of('cost', channel)}`,
-      ...earlier.map((e) => sql`CASE WHEN t.${of('refund', e)} THEN 0 ELSE coalesce(a.${of('cost', e)}, 0) END`),
-    ],
-    ' + ',
-  );
-
-/** The cost of one message on this channel; null when none can be sent. */
-const costOf = (channel: Channel): Sql =>
-  CHANNEL[channel].parts
-    ? sql`CASE WHEN ${isAble(channel)} AND t.${of('routed', channel)} AND ${isSendable}
-            THEN t.${of('unit', channel)} * c.parts END`
-    : sql`CASE WHEN ${isAble(channel)} THEN t.${of('unit', channel)} END`;
-
-const isAble = (channel: Channel): Sql => sql`c.reason IS NULL AND c.able & ${bit(channel)} <> 0`;
-const isSendable = sql`c.parts BETWEEN 1 AND ${constant(MAX_PARTS)}`;
-
-/**
- * The price of a channel if the most expensive path ends at it, or passes it without its price being returned; else 0.
- */
-function shareOf(channel: Channel, earlier: readonly Channel[]): Sql {
-  const passed = earlier.map((e) => sql`b.${of('way', e)} IS NOT DISTINCT FROM best.way`);
-  const ended = passed.length === 0 ? sql`false` : join(passed, ' OR ');
-  return sql`CASE WHEN a.${of('cost', channel)} IS NULL OR ${ended} THEN 0
-    WHEN b.${of('way', channel)} = best.way OR NOT t.${of('refund', channel)} THEN a.${of('cost', channel)} ELSE 0 END`;
-}
-
-/** The reason why no channel can be tried: the first one that the account can change. */
-function reasonOf(chain: readonly Channel[]): Sql {
-  const priced = chain.map((channel) => sql`(${isAble(channel)} AND t.${of('unit', channel)} IS NOT NULL)`);
-  return sql`CASE WHEN c.reason IS NOT NULL THEN c.reason WHEN best.way IS NOT NULL THEN NULL
-    WHEN NOT (${isSendable}) THEN 'text' WHEN ${join(priced, ' OR ')} THEN 'no_route' ELSE 'no_price' END`;
-}
+      SELECT zone FROM (SELECT DISTINCT zone FROM tariff) AS q
+      WHERE starts_with(substr(p.prefix, 2), zone) ORDER BY length(zone) DESC LIMIT 1) AS z)`;

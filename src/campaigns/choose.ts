@@ -1,7 +1,6 @@
 import { bitOf, CHANNEL, type Channel, chargedUnits, isRich, isRoutedBySender } from '../core/channels.ts';
-import { prefixTable } from '../core/phone.ts';
 import { localTimeOf, MINUTE_MS } from '../core/time.ts';
-import { priceOf, type UnitPrice } from '../money/prices.ts';
+import { type MessagePrice as ListPrice, maxChainCost, pricing } from '../money/prices.ts';
 import { type NetworkOf, NO_NETWORK } from '../routing/number-lookups.ts';
 import { type FindSticky, findStickySenders, NO_STICKY } from '../routing/sender-rules.ts';
 import { countParts } from '../smpp/text.ts';
@@ -138,7 +137,7 @@ export function contentOf(campaign: Content, channel: Channel, recipient: Values
   return trafficType === null ? own : { ...own, trafficType };
 }
 
-type MessagePrice = { readonly priceMicros: number; readonly refundUndelivered: boolean };
+type MessagePrice = Pick<ListPrice, 'priceMicros' | 'refundUndelivered'>;
 
 /** The fields that decide the price of the messages to a recipient. */
 type Priced = Pick<Candidate, 'destination' | 'channels' | 'smsParts' | 'reserveMicros'>;
@@ -153,26 +152,21 @@ export function createMaxCost(campaign: Pick<RunningCampaign, 'prices' | 'sendin
   return (to: Priced, message: MessagePrice & { readonly channel: Channel }): number => {
     const later = chain.slice(chain.indexOf(message.channel) + 1).filter((channel) => to.channels & bitOf(channel));
     const next = later.map((channel) => findPrice(channel, to.destination, chargedUnits(channel, to.smsParts), to));
-    return [message, ...next].reduceRight(
-      (rest, { priceMicros, refundUndelivered }) =>
-        Math.max(priceMicros, refundUndelivered ? rest : priceMicros + rest),
-      0,
-    );
+    return maxChainCost([message, ...next]);
   };
 }
 
 /** Makes a function that prices messages by the price list that was in force when the campaign was confirmed. */
 function createPricing({ prices, sendingMode }: Pick<RunningCampaign, 'prices' | 'sendingMode'>) {
-  const rows = prices.map(({ channel, prefix, ...value }) => ({ group: channel, prefix, value }));
-  const table = prefixTable<UnitPrice>(rows);
+  const findPrice = pricing(prices);
   const combined = isCombined(sendingMode);
   return (channel: Channel, destination: string, parts: number, to: Priced): MessagePrice => {
     const { smsParts, reserveMicros } = to;
-    const price = table.find(channel, destination);
+    const price = findPrice({ channel, destination, parts });
     const refundUndelivered = price?.refundUndelivered ?? true;
     // With one channel, the reserve is exactly the price.
     if (!combined) return { refundUndelivered, priceMicros: Math.floor((reserveMicros * parts) / (smsParts || 1)) };
-    return { refundUndelivered, priceMicros: Math.min(price ? priceOf(channel, price, parts) : 0, reserveMicros) };
+    return { refundUndelivered, priceMicros: Math.min(price?.priceMicros ?? 0, reserveMicros) };
   };
 }
 

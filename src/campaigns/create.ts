@@ -11,19 +11,10 @@ import { createMeter } from '../core/limits.ts';
 import { fromMicros, seesAmounts } from '../core/money.ts';
 import { DEFAULT_NUMBER_RULES, type NumberRules, type PhoneDetails, parsePhone } from '../core/phone.ts';
 import { SECOND_MS } from '../core/time.ts';
-import { DEFAULT_AFTER_SECONDS, type Times } from '../messages/fallback-store.ts';
-import { DEFAULT_VALIDITY_MS } from '../messages/load.ts';
 import { settleFrozen } from '../money/credit.ts';
-import { listPrices } from '../money/prices.ts';
-import {
-  type AudienceSize,
-  chainOf,
-  isCombined,
-  listGoalRows,
-  type Plan,
-  type PlanPrice,
-  sumGoal,
-} from './audience.ts';
+import { type ListedPrice, listPrices } from '../money/prices.ts';
+import { listRoutedPrefixes } from '../routing/routes.ts';
+import { type AudienceSize, chainOf, isCombined, listGoalRows, type Plan, sumGoal } from './audience.ts';
 import {
   changeSettings,
   changesGoal,
@@ -42,7 +33,6 @@ import {
   type CampaignEntry,
   type CampaignRow,
   claimCampaign,
-  type Fallback,
   findCampaign,
   insertCampaign,
   listListVersions,
@@ -222,7 +212,7 @@ export const RECIPIENTS_PER_STEP = 5000;
  */
 export async function loadPlan(
   db: Db,
-  { accountId, campaign, prices }: { accountId: number; campaign: Planned; prices?: readonly PlanPrice[] },
+  { accountId, campaign, prices }: { accountId: number; campaign: Planned; prices?: readonly ListedPrice[] },
 ): Promise<Plan> {
   const listIds = campaign.destinationType === 2 ? null : campaign.contactListIds;
   const fields = await listFields(db, { accountId });
@@ -235,6 +225,7 @@ export async function loadPlan(
     pieces: hasSms ? parseText(campaign.smsBody ?? '', fields).pieces : null,
     walk: listIds !== null && (await isWalkShorter(db, accountId, listIds)),
     prices: prices ?? (await listPrices(db)),
+    routes: await listRoutedPrefixes(db, { accountId }),
   };
 }
 
@@ -301,12 +292,3 @@ const meansSince = (start: Date, now: Date, counts: readonly number[]): number[]
 
 /** Rounds to one decimal. */
 const round = (rate: number): number => Math.round(rate * 10) / 10;
-
-/** Returns the times of a channel of a combined campaign: as set, or by default. */
-export function timesOf({ after = {}, maxWait }: Fallback, channel: string): Times {
-  const own: Readonly<Record<string, number | undefined>> = after;
-  return {
-    afterSeconds: own[channel] ?? DEFAULT_AFTER_SECONDS[channel] ?? 0,
-    maxWaitSeconds: maxWait ?? DEFAULT_VALIDITY_MS / SECOND_MS,
-  };
-}

@@ -14,6 +14,7 @@ import {
   textArray,
 } from '../core/db/query.ts';
 import { COUNTRY_PREFIXES } from '../core/phone.ts';
+import { TIME } from '../messages/next-channel.ts';
 import type { Job } from './run.ts';
 
 const MESSAGE_FACT = columns({
@@ -25,6 +26,7 @@ const MESSAGE_FACT = columns({
   refundUndelivered: as<boolean>('m.refund_undelivered'),
   /** True if it costs nothing, because its price was returned. */
   creditReturned: as<boolean>('coalesce(s.credit_returned, false)'),
+  country: as<string>('r.country'),
   /** The bits of the channels that can reach the recipient. */
   channels: as<number>('r.channels'),
   /** The maximum number of parts of an SMS to the recipient. */
@@ -72,11 +74,11 @@ export async function listMessageFacts(
         -- The country is found by trying all lanes, each by the key of the recipients; first those of its calling code,
         -- because with 30 countries all that come before cost 0.2 ms.
         CROSS JOIN LATERAL (
-          SELECT q.channels, q.sms_parts, q.reserve_micros
+          SELECT q.country, q.channels, q.sms_parts, q.reserve_micros
           FROM (SELECT country FROM lanes WHERE starts_with(m.destination, prefix)
                 UNION ALL SELECT country FROM lanes WHERE starts_with(m.destination, prefix) IS NOT TRUE) AS l
           CROSS JOIN LATERAL (
-            SELECT channels, sms_parts, reserve_micros FROM campaign_recipient p
+            SELECT country, channels, sms_parts, reserve_micros FROM campaign_recipient p
             WHERE p.account_id = ${accountId} AND p.campaign_id = ${campaignId} AND p.country = l.country
               AND p.destination = m.destination COLLATE "C" OFFSET 0) AS q
           LIMIT 1) AS r
@@ -84,9 +86,6 @@ export async function listMessageFacts(
         ORDER BY u.n`,
   );
 }
-
-/** The reason of a hop from a message that was not delivered in time and may still arrive. */
-export const TIME = 'TIME';
 
 export type NewHop = {
   readonly destination: string;

@@ -1,17 +1,17 @@
 import { fc, test as propertyTest } from '@fast-check/vitest';
-import { beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { testDatabase } from '../../test/support/database.ts';
 import { createAccountWithCredit } from '../../test/support/money.ts';
 import { runs } from '../../test/support/runs.ts';
 import { bitOf, CHANNELS, type Channel } from '../core/channels.ts';
 import { exec, many, one, plainArray, sql } from '../core/db/query.ts';
 import { tenantTransaction } from '../core/db/transaction.ts';
+import type { ListedPrice } from '../money/prices.ts';
 import { countParts } from '../smpp/text.ts';
 import {
   chainOf,
   listGoalRows,
   type Plan,
-  type PlanPrice,
   recipientsSql,
   SENDING_MODES,
   type SendingMode,
@@ -21,13 +21,6 @@ import {
 import { parseText } from './texts.ts';
 
 const { pool } = testDatabase();
-
-beforeAll(async () => {
-  await exec(
-    pool,
-    sql`INSERT INTO connection (name, kind, settings, sandbox, secret) VALUES ('one', 'smpp', '{}', true, '')`,
-  );
-});
 
 type Person = {
   /** Phone number; null: an email address alone. */
@@ -40,7 +33,7 @@ type Person = {
 };
 type World = {
   readonly people: readonly Person[];
-  readonly prices: readonly PlanPrice[];
+  readonly prices: readonly ListedPrice[];
   /** Prefixes that SMS is routed for. */
   readonly routes: readonly string[];
   readonly mode: SendingMode;
@@ -129,12 +122,6 @@ function judge({ prices, routes, mode, text }: World, who: Person) {
 /** Creates an account with these people in three lists, and the plan of a campaign to all three. */
 async function build({ people, prices, routes, mode, text }: World): Promise<Plan & { listIds: number[] }> {
   const accountId = await createAccountWithCredit(pool, 0);
-  await exec(pool, sql`DELETE FROM route`);
-  await exec(
-    pool,
-    sql`INSERT INTO route (channel, prefix, connection_id)
-    SELECT 'SMS', p, (SELECT min(id) FROM connection) FROM unnest(${[...routes]}::text[]) AS p`,
-  );
   const listIds: number[] = [];
   for (const name of ['a', 'b', 'c'])
     listIds.push(
@@ -166,7 +153,8 @@ async function build({ people, prices, routes, mode, text }: World): Promise<Pla
         );
   }
   const pieces = chainOf(mode).includes('SMS') ? parseText(text, []).pieces : null;
-  return { accountId, campaignId: 1, mode, listIds, pieces, walk: true, prices };
+  const routed = routes.map((prefix) => ({ channel: 'SMS', prefix }) as const);
+  return { accountId, campaignId: 1, mode, listIds, pieces, walk: true, prices, routes: routed };
 }
 
 type Recipient = {
@@ -236,10 +224,6 @@ test('numbers are candidates like contacts, with the name and channels of their 
   const accountId = await createAccountWithCredit(pool, 0);
   await exec(
     pool,
-    sql`INSERT INTO route (channel, prefix, connection_id) SELECT 'SMS', '', min(id) FROM connection ON CONFLICT DO NOTHING`,
-  );
-  await exec(
-    pool,
     sql`INSERT INTO contact (account_id, first_name, phone_number, is_valid, channels) VALUES
     (${accountId}, ${'x'.repeat(200)}, '+393331000001', true, 7), (${accountId}, 'No', '+393331000003', true, 4)`,
   );
@@ -251,7 +235,16 @@ test('numbers are candidates like contacts, with the name and channels of their 
   );
   const prices = [{ channel: 'SMS', prefix: '', unitMicros: 10, refundUndelivered: false }] as const;
   const pieces = parseText('Hi {{firstName|you}}', []).pieces;
-  const plan: Plan = { accountId, campaignId: id, mode: 'SMS', listIds: null, pieces, walk: false, prices };
+  const plan: Plan = {
+    accountId,
+    campaignId: id,
+    mode: 'SMS',
+    listIds: null,
+    pieces,
+    walk: false,
+    prices,
+    routes: [{ channel: 'SMS', prefix: '' }],
+  };
   const found = await walk(plan);
   expect(found.map((r) => [r.destination.at(-1), r.sms_parts, r.reserve_micros, r.skip_reason])).toEqual([
     ['1', 2, 20, null],
@@ -298,7 +291,16 @@ test.each([
                 ${plainArray(numbers.map(() => 7))}) RETURNING id`,
   );
   const pieces = parseText(`${words}{{firstName|}}`, []).pieces;
-  const plan: Plan = { accountId, campaignId: id, mode: 'SMS', listIds: null, pieces, walk: false, prices: [] };
+  const plan: Plan = {
+    accountId,
+    campaignId: id,
+    mode: 'SMS',
+    listIds: null,
+    pieces,
+    walk: false,
+    prices: [],
+    routes: [],
+  };
   const found = await walk(plan);
   expect(found.map((r) => r.sms_parts)).toEqual(names.map((name) => countParts(words + name).parts));
 });

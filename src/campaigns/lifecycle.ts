@@ -2,7 +2,7 @@ import type { Pool } from 'pg';
 import { type Author, operatorAuthor, recordAudit } from '../accounts/audit.ts';
 import type { Actor } from '../core/actor.ts';
 import { isRoutedBySender, type RichChannel } from '../core/channels.ts';
-import { type Db, exec, many, maybeOne, plainArray, type Sql, sql } from '../core/db/query.ts';
+import { type Db, exec, many, plainArray, type Sql, sql } from '../core/db/query.ts';
 import { setStatementTimeoutMinutes, transaction } from '../core/db/transaction.ts';
 import { AppError, type FieldError, invalidFields } from '../core/errors.ts';
 import { fromMicros, seesAmounts } from '../core/money.ts';
@@ -10,7 +10,7 @@ import { WAKE_CHANNEL } from '../dispatch/pump.ts';
 import { listCampaignConnections, moveChunksFromParked, moveChunksToParked } from '../dispatch/store.ts';
 import { CAMPAIGNS_CHANNEL } from '../messages/events.ts';
 import { freeze, isShortage, settleFrozen } from '../money/credit.ts';
-import { routedPrefixes } from '../routing/routes.ts';
+import { listRoutedPrefixes } from '../routing/routes.ts';
 import type { TemplateKey } from '../templates/sync.ts';
 import { checkSettings, checkTemplates, refuseWithoutScope } from './campaign.ts';
 import { deleteDraftOf } from './drafts.ts';
@@ -92,7 +92,9 @@ const dateFaults = ({ scheduledAt }: CampaignRow, now: Date): FieldError[] =>
  */
 async function routeFaults(tx: Db, accountId: number, { goal }: CampaignRow): Promise<FieldError[]> {
   const counted = goal?.breakdown.some(({ channel }) => !isRoutedBySender(channel)) ?? false;
-  if (!counted || (await findSmsRoute(tx, { accountId }))) return [];
+  if (!counted) return [];
+  const routes = await listRoutedPrefixes(tx, { accountId });
+  if (routes.some(({ channel }) => channel === 'SMS')) return [];
   return [{ field: 'sendingMode', message: 'there is no longer a route for SMS' }];
 }
 
@@ -310,10 +312,6 @@ const moveToUnconfirmed = (db: Db, one: One): Promise<number> =>
           failure_reason = NULL
         WHERE ${of(one)} AND ${statusAllows('unconfirm')} AND confirmed_at IS NOT NULL`,
   );
-
-/** Finds any route for SMS that an account may use; undefined when there is none. */
-const findSmsRoute = (db: Db, account: { accountId: number }): Promise<{ prefix: string } | undefined> =>
-  maybeOne(db, sql`SELECT r.prefix FROM ${routedPrefixes(account)} AS r WHERE r.channel = 'SMS' LIMIT 1`);
 
 /** Inserts the counters of a confirmed campaign. `unlisted` count as skipped: they do not become recipients. */
 const insertRun = (

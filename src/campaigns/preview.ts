@@ -12,9 +12,10 @@ import { type App, type PlatformDeps, withExamples } from '../core/http/app.ts';
 import { assertScope, requireScope } from '../core/http/auth.ts';
 import { idempotentHandler } from '../core/http/idempotency.ts';
 import { amountFor, shownAmount } from '../core/money.ts';
-import { DEFAULT_NUMBER_RULES, type PrefixTable, prefixTable } from '../core/phone.ts';
+import { DEFAULT_NUMBER_RULES } from '../core/phone.ts';
 import { channelName, id, orNull } from '../core/schema.ts';
 import { findBalance } from '../money/credit.ts';
+import { type FindPrice, pricing } from '../money/prices.ts';
 import { countParts } from '../smpp/text.ts';
 import { composeText } from '../templates/content.ts';
 import { findUsableTemplate, type Template } from '../templates/store.ts';
@@ -288,7 +289,7 @@ async function previewCampaign(db: Db, actor: Of, input: PreviewRequest): Promis
   const shown = skipped ? rows : rows.slice(offset, offset + limit);
   const all = placeholdersWith(customFields);
   const used = usedIn([settings.smsBody ?? '', ...[...texts.rcs, ...texts.whatsapp].map(inBraces)], all, customFields);
-  const tools = { actor, settings, templates, used, units: toUnitPrices(plan) };
+  const tools = { actor, settings, templates, used, findPrice: pricing(plan.prices) };
   const problems = [
     ...faults,
     ...(await checkSettings(db, { accountId, settings })),
@@ -329,22 +330,17 @@ const variablesOf = ({ RCS, WHATSAPP }: Templates) => ({
   whatsapp: [...new Set(WHATSAPP?.variables)],
 });
 
-type UnitPrices = PrefixTable<number>;
-
-const toUnitPrices = ({ prices }: Plan): UnitPrices =>
-  prefixTable(prices.map(({ channel, prefix, unitMicros }) => ({ group: channel, prefix, value: unitMicros })));
-
 type Tools = {
   readonly actor: Of;
   readonly settings: Settings;
   readonly templates: Templates;
   /** The placeholders that its texts use. */
   readonly used: readonly PlaceholderName[];
-  readonly units: UnitPrices;
+  readonly findPrice: FindPrice;
 };
 
 function toRecipient(row: PreviewRow, tools: Tools): PreviewOut['data'][number] {
-  const { actor, settings, templates, used, units } = tools;
+  const { actor, settings, templates, used, findPrice } = tools;
   const { contactId, phoneNumber, fullName, skip } = row;
   return {
     contactId,
@@ -353,7 +349,7 @@ function toRecipient(row: PreviewRow, tools: Tools): PreviewOut['data'][number] 
     steps: chainOf(settings.sendingMode).map((channel) => ({
       channel,
       ...renderStep(channel, row, templates),
-      unitPrice: toPriceOut(actor, units.find(channel, phoneNumber ?? '')),
+      unitPrice: toPriceOut(actor, findPrice({ channel, destination: phoneNumber ?? '', parts: 1 })),
       reachable: (row.channels & bitOf(channel)) !== 0,
     })),
     missing: used.filter(({ field }) => !isFilled(row, field)).map(({ name }) => name),
@@ -361,8 +357,8 @@ function toRecipient(row: PreviewRow, tools: Tools): PreviewOut['data'][number] 
   };
 }
 
-const toPriceOut = (actor: Of, micros: number | undefined): number | null =>
-  micros === undefined ? null : amountFor(actor, micros);
+const toPriceOut = (actor: Of, price: ReturnType<FindPrice>): number | null =>
+  price === null ? null : amountFor(actor, price.unitMicros);
 
 function renderStep(channel: Channel, row: PreviewRow, templates: Templates) {
   if (!isRich(channel)) {

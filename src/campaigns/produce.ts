@@ -5,9 +5,9 @@ import { newId } from '../core/ids.ts';
 import { MINUTE_MS, SECOND_MS } from '../core/time.ts';
 import { insertChunks } from '../dispatch/store.ts';
 import { insertMessages, type NewMessage, newMessage, type Queued } from '../messages/new-messages.ts';
+import { followRule } from '../messages/next-channel.ts';
 import { chainOf, isCombined } from './audience.ts';
 import { type Choice, type Choose, createChooser, findKnownOf, type Obstacle, quietMs } from './choose.ts';
-import { timesOf } from './create.ts';
 import * as db from './production-store.ts';
 import {
   countRecentRecipients,
@@ -241,8 +241,8 @@ function toBatch(campaign: RunningCampaign, hop: number, slice: readonly Created
  */
 function fallbackDueAt({ sendingMode, fallback, now }: RunningCampaign, channel: Channel): Date | null {
   if (chainOf(sendingMode).at(-1) === channel) return null;
-  const { afterSeconds, maxWaitSeconds } = timesOf(fallback, channel);
-  return new Date(now.getTime() + Math.min(afterSeconds, maxWaitSeconds) * SECOND_MS);
+  const { afterSeconds, maxWaitSeconds } = followRule(fallback, channel);
+  return new Date(now.getTime() + Math.min(afterSeconds, maxWaitSeconds ?? afterSeconds) * SECOND_MS);
 }
 
 const toLastContact = ({ accountId, now, sendingMode }: RunningCampaign, { contactId, channel }: CreatedMessage) =>

@@ -11,7 +11,7 @@ import { nameOfStatus, STATUS, STATUS_NAMES, type StatusName } from '../core/mes
 import { DEFAULT_NUMBER_RULES } from '../core/phone.ts';
 import { channelName, orNull } from '../core/schema.ts';
 import { DAY_MS } from '../core/time.ts';
-import { NOT_TRIED } from '../messages/fallback-store.ts';
+import { NOT_TRIED } from '../messages/next-channel.ts';
 import { showsAccepted } from '../messages/status.ts';
 import { isCombined, type Plan, type RecipientRange, recipientsSql } from './audience.ts';
 import { createCampaign, listUnreadable, loadPlan } from './create.ts';

@@ -16,11 +16,12 @@ import {
 import { transaction } from '../core/db/transaction.ts';
 import { MINUTE_MS } from '../core/time.ts';
 import { MISSED_AFTER } from '../dispatch/store.ts';
-import type { RevocableMessage } from '../messages/fallback.ts';
+import type { RevocableMessage } from '../messages/next-channel.ts';
 import type { Queued } from '../messages/new-messages.ts';
 import type { Lookups } from '../messages/prepare.ts';
 import { freezeUpTo, settleFrozen } from '../money/credit.ts';
-import type { PlanPrice, SendingMode } from './audience.ts';
+import type { ListedPrice } from '../money/prices.ts';
+import type { SendingMode } from './audience.ts';
 import { CAMPAIGN, type CampaignStatus, type Fallback, type QuietHours, statusAllows, UNFINISHED } from './store.ts';
 
 type StepScope = Pick<Step, 'tx' | 'job' | 'campaign'>;
@@ -198,7 +199,7 @@ const RUNNING_CAMPAIGN = columns({
   destinationType: as<1 | 2 | null>('c.destination_type'),
   contactListIds: as<number[]>('c.contact_list_ids'),
   /** The prices in force since its confirmation. */
-  prices: as<PlanPrice[]>("coalesce(c.goal -> 'prices', '[]')"),
+  prices: as<ListedPrice[]>("coalesce(c.goal -> 'prices', '[]')"),
   fallback: as<Fallback>('c.fallback'),
   /** The campaign's own quiet hours, or else those of its account. */
   quietHours: as<QuietHours | null>('coalesce(c.quiet_hours, p.quiet_hours)'),

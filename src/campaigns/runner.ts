@@ -7,7 +7,7 @@ import type { Log } from '../core/log.ts';
 import { MINUTE_MS } from '../core/time.ts';
 import { moveChunksToParked } from '../dispatch/store.ts';
 import { CAMPAIGNS_CHANNEL } from '../messages/events.ts';
-import type { Revoke } from '../messages/fallback.ts';
+import type { Revoke } from '../messages/next-channel.ts';
 import { type AnnounceDeps, announce } from '../messages/new-messages.ts';
 import type { Lookups } from '../messages/prepare.ts';
 import { isCombined, recipientsSql } from './audience.ts';
@@ -21,7 +21,7 @@ import {
   SUSPENDED,
   withdrawMessages,
 } from './end.ts';
-import { processOutcomes, processTimeouts, revokeAll } from './fallback.ts';
+import { processOutcomes, processTimeouts, revokeBatch } from './fallback.ts';
 import { produceMessages } from './produce.ts';
 import * as db from './run.ts';
 import {
@@ -92,7 +92,7 @@ export function createCampaignRunner(deps: CampaignRunnerDeps): CampaignRunner {
   function afterCommit({ queued, revocable }: StepResult): void {
     announce(deps, queued);
     for (const messages of revocable) {
-      const work = revokeAll(pool, deps.revoke, messages)
+      const work = revokeBatch(pool, deps.revoke, messages)
         .catch((err: unknown) => log.warn({ err }, 'messages could not be revoked at a network'))
         .finally(() => revoking.delete(work));
       revoking.add(work);

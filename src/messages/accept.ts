@@ -265,7 +265,7 @@ function withRefused(prepared: readonly (Prepared | Refused)[], stored: readonly
 /**
  * Returns the client id that a message claims. One that follows another message has that message's id and claims none.
  */
-const claimedId = ({ message, draft }: Prepared): string | null => (draft.isHop ? null : message.clientId);
+const claimedId = ({ message, draft }: Prepared): string | null => (draft.isFollowing ? null : message.clientId);
 
 const chargeOf = ({ message }: Prepared): Charge => ({ accountId: message.accountId, micros: message.priceMicros });
 
@@ -384,8 +384,10 @@ function passBy({ passage, passed }: Stored, queued: Queued): Queued[] {
   return rest.messages.length === 0 ? [] : [rest];
 }
 
-const toFallback = ({ message: { accountId, id }, draft: { hops = [], scheduledAt } }: Prepared): NewFallback[] =>
-  hops.length === 0 ? [] : [{ accountId, id, from: scheduledAt, hops }];
+const toFallback = ({
+  message: { accountId, id },
+  draft: { nextChannels = [], scheduledAt },
+}: Prepared): NewFallback[] => (nextChannels.length === 0 ? [] : [{ accountId, id, from: scheduledAt, nextChannels }]);
 
 const toTrace = ({ message: { accountId, id }, draft: { caller, priority } }: Prepared): NewTrace[] =>
   caller?.mark === 'follow' && priority === 0

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { testDatabase } from '../../test/support/database.ts';
-import { actor, freeOver } from '../../test/support/drafts.ts';
+import { actor, flatPrice, freeOver } from '../../test/support/drafts.ts';
 import { watchInserts } from '../../test/support/inserted-messages.ts';
 import { countTurns, work } from '../../test/support/loop-turns.ts';
 import { createAccountWithCredit, readBooks } from '../../test/support/money.ts';
@@ -17,7 +17,7 @@ let deps: BulkDeps;
 let time = new Date();
 beforeAll(async () => {
   const waker = { ...createWaker(pool), wake: () => undefined };
-  const tables = { ...freeOver(() => [1]), findPrice: () => ({ unitMicros: 10, refundUndelivered: false }) };
+  const tables = { ...freeOver(() => [1]), findPrice: flatPrice(10) };
   deps = { pool, accept: createAccept({ pool, tables, waker, recentMessages: null }), clock: { now: () => time } };
 });
 
@@ -60,7 +60,7 @@ test('large requests leave the event loop and the database to single sends after
     preparedIn.push(turns());
     return [1];
   };
-  const tables = { ...freeOver(findRoute), findPrice: () => ({ unitMicros: 10, refundUndelivered: false }) };
+  const tables = { ...freeOver(findRoute), findPrice: flatPrice(10) };
   const waker = { ...createWaker(pool), wake: () => undefined };
   const slow = { ...deps, accept: createAccept({ pool, tables, waker, recentMessages: null }) };
   const inserts = watchInserts();

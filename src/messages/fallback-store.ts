@@ -1,81 +1,9 @@
-import type { Content } from '../channels/carrier.ts';
 import type { Channel } from '../core/channels.ts';
 import { bigint, input, insertRows, int, json, rowsOf, timestamptz, uuid } from '../core/db/columns.ts';
 import { as, columns, type Db, exec, many, one, type RowOf, sql } from '../core/db/query.ts';
 import { boundsOf } from '../core/ids.ts';
-import { nameOfStatus, STATUS } from '../core/message-state.ts';
-import { MINUTE_MS, SECOND_MS } from '../core/time.ts';
 import { INHERITED, type Inherited } from './new-messages.ts';
-
-/**
- * A message on another channel that is sent when the one before it fails or takes too long. It is stored after its
- * checks.
- */
-export type Hop = {
-  readonly channel: Channel;
-  readonly sender: string;
-  readonly body: string;
-  readonly content: Content | null;
-  /** Time that the message before it has, from when its carrier has taken it. */
-  readonly afterSeconds: number;
-  /** Longest wait of the message before it until a carrier takes it; null or omitted: as long as it is valid. */
-  readonly maxWaitSeconds?: number | null;
-  /** Names of the failures of the message before it that trigger this one; null: all of them. */
-  readonly onStatus: readonly string[] | null;
-};
-
-/** Default seconds until the next channel is tried, by the message's channel, from when its carrier has taken it. */
-export const DEFAULT_AFTER_SECONDS: Readonly<Record<string, number>> = { WHATSAPP: 3600, RCS: 300 };
-
-/** The error code of messages that ended DELETED because their network revoked them in favour of another channel. */
-export const REVOKED = 'REVOKED';
-/**
- * The error code of messages that ended DELETED because no carrier had taken them within `fallback.maxWait`, and the
- * reason why the next channel was tried.
- */
-export const NOT_TRIED = 'NOT_TRIED';
-
-/** Wait for a lost worker's outcome, a receipt or a person to resolve an unknown outcome. */
-export const UNKNOWN_WAIT_MS = 5 * MINUTE_MS;
-
-/** The final state of a message. */
-type Ended = { readonly status: number; readonly errorCode: string | null };
-
-/**
- * True if another channel is tried after this final state: not after a delivery or an unknown outcome, and not when a
- * user cancelled the message.
- *
- * @param onStatus names of the only failures that trigger the fallback; all of them when omitted
- */
-export function triggersFallback({ status, errorCode }: Ended, onStatus?: readonly string[] | null): boolean {
-  if (status === STATUS.UNKNOWN || status === STATUS.DELIVERED) return false;
-  if (status === STATUS.DELETED) return errorCode === REVOKED || errorCode === NOT_TRIED;
-  return onStatus?.includes(nameOfStatus(status)) ?? true;
-}
-
-/** A message with another channel behind it, as far as its clock is concerned. */
-export type Timed = {
-  /** Start of its wait for a carrier: its creation, or its scheduled time. */
-  readonly from: Date;
-  /** Time at which a carrier took it; null while none has it. */
-  readonly submittedAt: Date | null;
-};
-
-/** The times of a channel: `afterSeconds` with its carrier, and `maxWaitSeconds` at most until a carrier takes it. */
-export type Times = { readonly afterSeconds: number; readonly maxWaitSeconds: number };
-
-/**
- * Returns how long the message still has on its channel, in ms; 0 or less: its time is over.
- *
- * The clock starts when a carrier takes the message. It stops while the message waits in the queue, is throttled or
- * belongs to something that is paused; only `maxWaitSeconds` limits that wait. A waiting message could be taken at any
- * moment, so the next check is in `afterSeconds` at the earliest.
- */
-export function restMs({ from, submittedAt }: Timed, { afterSeconds, maxWaitSeconds }: Times, now: Date): number {
-  const afterMs = afterSeconds * SECOND_MS;
-  if (submittedAt !== null) return submittedAt.getTime() + afterMs - now.getTime();
-  return Math.min(afterMs, from.getTime() + maxWaitSeconds * SECOND_MS - now.getTime());
-}
+import type { NextChannel } from './next-channel.ts';
 
 /** NOTIFY channel that is raised when a message with a fallback has reached a final state. */
 export const FALLBACKS_CHANNEL = 'heliograph_fallbacks';
@@ -90,7 +18,7 @@ const keysOf = (keys: readonly Key[]) =>
 export type NewFallback = Key & {
   /** Earliest time at which the message may be sent; null: now. */
   readonly from: Date | null;
-  readonly hops: readonly Hop[];
+  readonly nextChannels: readonly NextChannel[];
 };
 
 /** Stores the fallbacks of messages. The statement is sent before this returns, as a `burst` needs it. */
@@ -99,17 +27,17 @@ export async function insertFallbacks(db: Db, rows: readonly NewFallback[]): Pro
     db,
     insertRows(
       'message_fallback',
-      rows.map(({ accountId, id, from, hops }) => ({
+      rows.map(({ accountId, id, from, nextChannels }) => ({
         accountId,
         messageId: id,
-        hops,
+        nextChannels,
         startsAt: from,
-        seconds: hops[0]?.afterSeconds ?? 0,
+        seconds: nextChannels[0]?.afterSeconds ?? 0,
       })),
       {
         accountId: bigint,
         messageId: uuid,
-        hops: json((r) => JSON.stringify(r.hops)),
+        nextChannels: json((r) => JSON.stringify(r.nextChannels)),
         startsAt: input(timestamptz),
         seconds: input(int),
       },
@@ -145,9 +73,9 @@ export async function findNextFallbackMs(db: Db): Promise<number | null> {
 const DUE_FALLBACK = columns({
   accountId: as<number>('f.account_id'),
   id: as<string>('f.message_id'),
-  hops: as<Hop[]>('f.hops'),
+  nextChannels: as<NextChannel[]>('f.next_channels'),
 });
-/** A message whose fallback is due, with the hops that may follow it, next first. */
+/** A message whose fallback is due, with the channels that may follow it, next first. */
 export type DueFallback = RowOf<typeof DUE_FALLBACK>;
 
 /**
@@ -205,23 +133,6 @@ export async function listFallbackMessages(db: Db, keys: readonly Key[]): Promis
         JOIN message m ON m.account_id = u.account_id AND m.id = u.id AND m.id BETWEEN ${firstId} AND ${lastId}
         LEFT JOIN message_state s ON s.account_id = u.account_id AND s.id = u.id
           AND s.id BETWEEN ${firstId} AND ${lastId}`,
-  );
-}
-
-/**
- * Lists those of these messages that were to be revoked by their network, and whether a response was recorded: until
- * then, or until their final state, the network is asked again.
- */
-export async function listRevokeRequests(db: Db, keys: readonly Key[]): Promise<{ id: string; answered: boolean }[]> {
-  if (keys.length === 0) return [];
-  const [firstId, lastId] = boundsOf(keys.map((key) => key.id));
-  return many(
-    db,
-    sql`SELECT e.message_id AS id, bool_or(e.details->>'outcome' IS NOT NULL) AS answered
-        FROM ${keysOf(keys)}
-        JOIN message_event e ON e.account_id = u.account_id AND e.message_id = u.id AND e.kind = 'revoke'
-          AND e.message_id BETWEEN ${firstId} AND ${lastId}
-        GROUP BY e.message_id`,
   );
 }
 

@@ -2,7 +2,8 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { testDatabase } from '../../test/support/database.ts';
-import { actor, draft, freeOver } from '../../test/support/drafts.ts';
+import { actor, draft, flatPrice, freeOver } from '../../test/support/drafts.ts';
+import type { PriceQuery } from '../money/prices.ts';
 import { exec, sql } from '../core/db/query.ts';
 import { transaction } from '../core/db/transaction.ts';
 import { silentLog } from '../core/log.ts';
@@ -55,8 +56,7 @@ beforeAll(async () => {
   // A number has a route only when its network is known.
   const tables = {
     ...freeOver((_channel, _destination, { network }) => (network === '22201' ? [connectionId] : [])),
-    findPrice: (_: string, to: string) =>
-      to.startsWith('+3939') ? null : { unitMicros: PRICE, refundUndelivered: false },
+    findPrice: (message: PriceQuery) => (message.destination.startsWith('+3939') ? null : flatPrice(PRICE)(message)),
     networks,
   };
   accept = createAccept({ pool, tables, waker: createWaker(pool), recentMessages: null });

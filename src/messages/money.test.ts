@@ -3,7 +3,8 @@ import type { Pool } from 'pg';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { accepted, createScriptedCarrier, retry } from '../../test/support/carriers/scripted-carrier.ts';
 import { testDatabase } from '../../test/support/database.ts';
-import { actor, draft, freeOver } from '../../test/support/drafts.ts';
+import { actor, draft, flatPrice, freeOver } from '../../test/support/drafts.ts';
+import type { PriceQuery } from '../money/prices.ts';
 import { startLostAnswers } from '../../test/support/lost-answers.ts';
 import { createAccountWithCredit, readBooks } from '../../test/support/money.ts';
 import { listUnknownIds, resultOf, statesOf } from '../../test/support/queue.ts';
@@ -31,8 +32,8 @@ const PRICE = 10;
 /** Numbers of Italy give their price back; those of France have none. */
 const tables = {
   ...freeOver(() => [1]),
-  findPrice: (_: string, destination: string) =>
-    destination.startsWith('+33') ? null : { unitMicros: PRICE, refundUndelivered: destination.startsWith('+39') },
+  findPrice: (message: PriceQuery) =>
+    message.destination.startsWith('+33') ? null : flatPrice(PRICE, message.destination.startsWith('+39'))(message),
 };
 const REFUNDABLE = '+393331234567';
 

@@ -1,14 +1,13 @@
 import type { Pool } from 'pg';
 import type { Actor } from '../core/actor.ts';
 import { mapInSlices } from '../core/background.ts';
-import { chargedUnits, isRich, isRoutedBySender, isSmsSender } from '../core/channels.ts';
+import { isRich, isRoutedBySender, isSmsSender } from '../core/channels.ts';
 import type { Db } from '../core/db/query.ts';
 import { newId, newSingleId } from '../core/ids.ts';
 import { DEFAULT_NUMBER_RULES, type NumberRules } from '../core/phone.ts';
 import type { OnUnknown } from '../dispatch/store.ts';
 import { findBalance } from '../money/credit.ts';
-import { type FindPrice, priceOf } from '../money/prices.ts';
-import { NO_WAY, type Way } from '../routing/choice.ts';
+import type { FindPrice } from '../money/prices.ts';
 import { type NetworkFinder, type NetworkOf, NO_NETWORK } from '../routing/number-lookups.ts';
 import type { FindRoute, MaySend } from '../routing/router.ts';
 import type { Traffic } from '../routing/routes.ts';
@@ -37,24 +36,29 @@ export type Lookups = {
   readonly networks: NetworkFinder;
 };
 
-/** A draft on its way through the steps; each step fills in its results. */
-type Work = {
-  readonly accountId: number;
-  /** The id that the message will have; empty for a preview. */
-  readonly id: string;
+/** A message that may be stored, with the additional data for the queue and the response. */
+export type Prepared = {
+  readonly kind: 'prepared';
   readonly draft: Draft;
+  readonly message: NewMessage;
+  readonly unicode: boolean;
+  /** The connections of its route, best first; none for a simulation. */
+  readonly connectionIds: readonly number[];
+  /** Action when it is never answered. */
+  readonly onUnknown: OnUnknown;
+};
+
+type Filling<T> = { -readonly [Key in keyof T]: T[Key] };
+
+/** A message on its way through the steps; each step fills in its results. */
+type Work = Omit<Filling<Prepared>, 'message'> & {
+  readonly message: Filling<NewMessage>;
   readonly tables: Lookups;
   readonly isOptedOut: IsOptedOut;
   readonly findSticky: FindSticky;
   readonly networkOf: NetworkOf;
   readonly numberRules: NumberRules;
-  destination: string;
-  sender: string;
-  parts: number;
-  unicode: boolean;
-  way: Way;
-  priceMicros: number;
-  refundUndelivered: boolean;
+  unitMicros: number;
 };
 
 /** A step returns the reason for a rejection, or fills in the work and returns null. */
@@ -72,15 +76,15 @@ const STEPS: readonly (readonly [name: string, step: Step])[] = [
     (work) => {
       const read = readDestination(work.draft, work.numberRules);
       if ('fault' in read) return read.fault;
-      work.destination = read.e164;
+      work.message.destination = read.e164;
       return null;
     },
   ],
   [
     'sender',
     (work) => {
-      const { draft, accountId, tables, destination } = work;
-      const { sender } = draft;
+      const { draft, message, tables } = work;
+      const { accountId, destination, sender } = message;
       if (isRoutedBySender(draft.channel))
         return tables.maySend(accountId, draft.channel, sender) ? null : 'foreign_sender';
       if (sender !== '' && !isSender(sender)) return 'bad_sender';
@@ -88,7 +92,8 @@ const STEPS: readonly (readonly [name: string, step: Step])[] = [
       if (destination === '') return null;
       const chosen = tables.senderRules.choose({ accountId, destination, sender }, work.findSticky);
       if ('fault' in chosen) return chosen.fault;
-      work.sender = chosen.sender;
+      if (chosen.sender !== sender) message.askedSender = sender;
+      message.sender = chosen.sender;
       return null;
     },
   ],
@@ -101,30 +106,42 @@ const STEPS: readonly (readonly [name: string, step: Step])[] = [
       if (body === '') return 'empty_body';
       if (body.includes('\0')) return 'bad_body';
       const { parts, alphabet, units } = countParts(body);
-      work.parts = parts;
+      work.message.parts = parts;
       work.unicode = alphabet === 'ucs2';
       if (work.unicode && work.draft.gsmOnly) return 'body_not_gsm';
       if (work.draft.udh) return units > roomBeside(work.draft.udh, alphabet) ? 'text_too_long_for_header' : null;
       return parts > (work.draft.maxParts ?? MAX_PARTS) ? 'body_too_long' : null;
     },
   ],
-  ['consent', (work) => (work.isOptedOut(work.draft.channel, work.destination) ? 'opted_out' : null)],
+  ['consent', ({ isOptedOut, message }) => (isOptedOut(message.channel, message.destination) ? 'opted_out' : null)],
   [
     'route',
     (work) => {
-      if (work.draft.simulation) return null;
-      work.way = work.tables.findRoute(work.draft.channel, work.destination, trafficOf(work));
-      return work.way.connectionIds.length === 0 ? 'no_route' : null;
+      const { draft, message } = work;
+      if (draft.simulation) return null;
+      const { connectionIds, onUnknown, reason } = work.tables.findRoute(
+        draft.channel,
+        message.destination,
+        trafficOf(work),
+      );
+      work.connectionIds = connectionIds;
+      // Bulk is never sent twice: an offer that arrives twice annoys, a code that never arrives locks a user out.
+      if (draft.priority === 0) work.onUnknown = onUnknown;
+      message.connectionId = connectionIds[0] ?? null;
+      message.routeReason = reason;
+      return connectionIds.length === 0 ? 'no_route' : null;
     },
   ],
   [
     'price',
     (work) => {
-      if (work.draft.simulation) return null;
-      const price = work.tables.findPrice(work.draft.channel, work.destination);
+      const { message } = work;
+      if (message.simulation) return null;
+      const price = work.tables.findPrice(message);
       if (price === null) return 'no_price';
-      work.priceMicros = priceOf(work.draft.channel, price, work.parts);
-      work.refundUndelivered = price.refundUndelivered;
+      work.unitMicros = price.unitMicros;
+      message.priceMicros = price.priceMicros;
+      message.refundUndelivered = price.refundUndelivered;
       return null;
     },
   ],
@@ -134,7 +151,7 @@ const STEPS: readonly (readonly [name: string, step: Step])[] = [
  * Returns the properties of a message on which routes depend. Messages with a user data header are parts of a longer
  * text, which must arrive as from one sender, so all to a person go the same way.
  */
-const trafficOf = ({ accountId, id, draft, destination, sender, networkOf }: Work): Traffic => ({
+const trafficOf = ({ draft, message: { accountId, id, destination, sender }, networkOf }: Work): Traffic => ({
   accountId,
   sender,
   network: networkOf(destination),
@@ -148,18 +165,6 @@ function contentFault({ channel, content, body }: Draft): Refusal | null {
   if (!content || content.channel !== channel) return 'no_content';
   return body.includes('\0') || !isStorable(content) ? 'bad_body' : null;
 }
-
-/** A message that may be stored, with the additional data for the queue and the response. */
-export type Prepared = {
-  readonly kind: 'prepared';
-  readonly draft: Draft;
-  readonly message: NewMessage;
-  readonly unicode: boolean;
-  /** The connections of its route, best first; none for a simulation. */
-  readonly connectionIds: readonly number[];
-  /** Action when it is never answered. */
-  readonly onUnknown: OnUnknown;
-};
 
 /**
  * The account that sends with the rules for its numbers, and the API key, the person or the SMPP credential that
@@ -184,21 +189,11 @@ export function prepare(
     const refusal = step(work);
     if (refusal !== null) return { kind: 'refused', refusal };
   }
-  const { unicode, way } = work;
-  // Bulk is never sent twice: an offer that arrives twice annoys, a code that never arrives locks a user out.
-  const onUnknown = draft.priority === 0 ? way.onUnknown : 'hold';
-  return {
-    kind: 'prepared',
-    draft,
-    message: toMessage(by, work),
-    unicode,
-    connectionIds: way.connectionIds,
-    onUnknown,
-  };
+  return work;
 }
 
 /** A message that would be accepted if it had a route. */
-type Routable = Pick<Work, 'destination' | 'priceMicros'>;
+type Routable = Pick<NewMessage, 'destination' | 'priceMicros'>;
 
 /**
  * Runs a draft through all steps but that of its route, which may need the network of the number; null if one fails.
@@ -210,29 +205,27 @@ function routable(
   { isOptedOut, findSticky }: Pick<Work, 'isOptedOut' | 'findSticky'>,
 ): Routable | null {
   const work = begin(by, draft, tables, { id: '', isOptedOut, findSticky, networkOf: NO_NETWORK });
-  return STEPS.some(([name, step]) => name !== 'route' && step(work) !== null) ? null : work;
+  return STEPS.some(([name, step]) => name !== 'route' && step(work) !== null) ? null : work.message;
 }
 
 const idFor = ({ priority, smpp, caller }: Draft): string =>
   priority === 0 ? newSingleId(smpp ? 'smpp' : caller?.mark) : newId();
 
-type Examiner = Pick<Requester, 'accountId' | 'numberRules'>;
+type Examiner = Pick<Requester, 'accountId'> & Partial<Requester>;
 
-type Found = Pick<Work, 'id' | 'isOptedOut' | 'findSticky' | 'networkOf'>;
+type Found = Pick<Work, 'isOptedOut' | 'findSticky' | 'networkOf'> & { readonly id: string };
 
-const begin = (by: Examiner, draft: Draft, tables: Lookups, found: Found): Work => ({
-  accountId: by.accountId,
-  numberRules: by.numberRules ?? DEFAULT_NUMBER_RULES,
+const begin = (by: Examiner, draft: Draft, tables: Lookups, { id, ...found }: Found): Work => ({
+  kind: 'prepared',
   draft,
+  message: toMessage(by, draft, id),
+  unicode: false,
+  connectionIds: [],
+  onUnknown: 'hold',
+  numberRules: by.numberRules ?? DEFAULT_NUMBER_RULES,
   tables,
   ...found,
-  destination: '',
-  sender: draft.sender,
-  parts: 1,
-  unicode: false,
-  way: NO_WAY,
-  priceMicros: 0,
-  refundUndelivered: false,
+  unitMicros: 0,
 });
 
 /** Combined findings of all steps about a draft: all of its errors, and its price. */
@@ -254,47 +247,52 @@ const ABOUT_NUMBER: ReadonlySet<string> = new Set(['consent', 'route', 'price'])
 export function examine(by: Examiner, draft: Draft, tables: Lookups, isOptedOut: IsOptedOut): Examined {
   const work = begin(by, draft, tables, { id: '', isOptedOut, findSticky: NO_STICKY, networkOf: NO_NETWORK });
   const refusals = STEPS.flatMap(([name, step]) => {
-    if (ABOUT_NUMBER.has(name) && work.destination === '') return [];
+    if (ABOUT_NUMBER.has(name) && work.message.destination === '') return [];
     return step(work) ?? [];
   });
-  const { destination, parts, priceMicros } = work;
+  const { destination, parts, priceMicros } = work.message;
   const priced = destination !== '' && !refusals.includes('no_price');
   return {
     refusals,
     destination: destination || null,
     parts,
     priceMicros: priced ? priceMicros : null,
-    unitMicros: priced ? priceMicros / chargedUnits(draft.channel, parts) : null,
+    unitMicros: priced ? work.unitMicros : null,
   };
 }
 
-/** Every field is written out, so that a field added to messages does not compile until it is taken from the draft. */
-const toMessage = (by: Requester, { draft, ...work }: Work): NewMessage => ({
+/**
+ * Makes the row of a message before the steps. Every field is written out, so that a field added to messages does not
+ * compile until it is taken from the draft.
+ *
+ * @param id empty for a preview
+ */
+const toMessage = (by: Examiner, draft: Draft, id: string): NewMessage => ({
   accountId: by.accountId,
-  id: work.id,
+  id,
   clientId: draft.clientId,
   channel: draft.channel,
   source: draft.source,
   simulation: draft.simulation,
-  connectionId: work.way.connectionIds[0] ?? null,
-  routeReason: work.way.reason,
-  sender: work.sender,
-  askedSender: work.sender === draft.sender ? null : draft.sender,
-  destination: work.destination,
+  connectionId: null,
+  routeReason: null,
+  sender: draft.sender,
+  askedSender: null,
+  destination: '',
   body: draft.body,
   content: draft.content ?? null,
   udh: draft.binary?.udh ?? draft.udh ?? null,
   binaryBody: draft.binary?.data ?? null,
   dataCoding: draft.binary?.dataCoding ?? draft.dataCoding ?? null,
   tlvs: draft.tlvs ?? null,
-  parts: work.parts,
+  parts: 1,
   wantReceipt: draft.wantReceipt,
   validUntil: draft.validUntil,
   scheduledAt: draft.scheduledAt,
-  priceMicros: work.priceMicros,
-  refundUndelivered: work.refundUndelivered,
-  apiKeyId: by.keyId,
-  userId: by.keyId === null ? by.userId : null,
+  priceMicros: 0,
+  refundUndelivered: false,
+  apiKeyId: by.keyId ?? null,
+  userId: by.keyId === null ? (by.userId ?? null) : null,
   smppCredentialId: by.smppCredentialId ?? null,
   campaignId: null,
   keepsReserve: false,

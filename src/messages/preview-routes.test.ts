@@ -1,3 +1,4 @@
+import { flatPrice } from '../../test/support/drafts.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { newKey, openRoutes } from '../../test/support/http/routes.ts';
 import { exec, one, sql } from '../core/db/query.ts';
@@ -17,7 +18,7 @@ const AGENT = 'shop_agent';
 let priceMicros: number | null;
 const tables: Lookups = {
   findRoute: (_channel, to) => ({ ...NO_WAY, connectionIds: to.startsWith('+39') ? [1] : [] }),
-  findPrice: () => (priceMicros === null ? null : { unitMicros: priceMicros, refundUndelivered: false }),
+  findPrice: (message) => (priceMicros === null ? null : flatPrice(priceMicros)(message)),
   maySend: (accountId, _channel, sender) => accountId === account.accountId && sender === AGENT,
   senderRules: NO_SENDER_RULES,
   networks: NO_NETWORKS,

@@ -10,7 +10,7 @@ import type { Shortage } from '../money/credit.ts';
 import { udhFault } from '../smpp/text.ts';
 import type { StoredContent } from '../templates/content.ts';
 import type { ReceiptRequest } from '../webhooks/smpp-outbox.ts';
-import type { Hop } from './fallback-store.ts';
+import type { NextChannel } from './next-channel.ts';
 import type { BulkIn, MessageServerIn, SendIn } from './send-schema.ts';
 
 /**
@@ -214,9 +214,9 @@ export type Draft = {
   /** True if a text with characters outside GSM 03.38 is rejected. */
   readonly gsmOnly?: boolean;
   /** The messages that follow when this one fails or takes too long, next first. */
-  readonly hops?: readonly Hop[];
+  readonly nextChannels?: readonly NextChannel[];
   /** True if it follows another message, which holds the client id. */
-  readonly isHop?: boolean;
+  readonly isFollowing?: boolean;
   /** The caller's decision about the trace of a single message; undefined if not set. */
   readonly caller?: Caller | undefined;
   /** The receipts requested over SMPP; null and undefined: none. */
@@ -295,11 +295,11 @@ export const reasonOf = ({ refusal, shortage }: Extract<Verdict, { kind: 'refuse
  * equal. A number is the same with and without punctuation.
  */
 export function contentHash(draft: Draft): Buffer {
-  const { channel, destination, sender, body, content, binary, tlvs, udh, simulation, hops } = draft;
+  const { channel, destination, sender, body, content, binary, tlvs, udh, simulation, nextChannels } = draft;
   const number = /^[+\d(]/.test(destination) ? destination.replace(/[\s().\-/]/g, '') : destination;
   const hash = createHash('sha256').update(JSON.stringify([channel, number, sender, body, simulation]));
   if (content) hash.update(JSON.stringify(content));
-  if (hops) hash.update(JSON.stringify(hops));
+  if (nextChannels) hash.update(JSON.stringify(nextChannels));
   if (udh) hash.update(udh);
   if (binary) hash.update(binary.udh).update('\0').update(binary.data);
   if (tlvs) hash.update('\0').update(tlvs);

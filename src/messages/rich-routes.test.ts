@@ -240,10 +240,10 @@ test('an account can use neither the sender nor the template of another account'
   expect([whatsapp.status, fieldsOf(whatsapp)]).toEqual([400, ['phoneNumberId']]);
 });
 
-const hopsOf = async (answer: Answer) => {
-  const [row] = await many<{ hops: unknown; seconds: number }>(
+const fallbackOf = async (answer: Answer) => {
+  const [row] = await many<{ channels: unknown; seconds: number }>(
     program.pool,
-    sql`SELECT hops, round(extract(epoch FROM due_at - ${timeOf(sql`message_id`)}))::int AS seconds
+    sql`SELECT next_channels AS channels, round(extract(epoch FROM due_at - ${timeOf(sql`message_id`)}))::int AS seconds
         FROM message_fallback WHERE message_id = ${idOf(answer)}`,
   );
   return row;
@@ -253,20 +253,20 @@ test('fallbacks are stored as they were checked, with the time that each channel
   const fallbackRcs = { agentId: 'acme@rbm.goog', templateId: 'r1', variables: { name: 'Ana' } };
   const chain = { body: text, fallbackRcs, fallbackSms: { sender: 'ACME', ...sms } };
   const fallback = { after: { WHATSAPP: 600 }, onStatus: ['UNSUPPORTED'] };
-  expect(await hopsOf(await toWhatsapp({ ...chain, fallback }))).toMatchObject({
-    hops: [
+  expect(await fallbackOf(await toWhatsapp({ ...chain, fallback }))).toMatchObject({
+    channels: [
       { channel: 'RCS', sender: 'acme', body: 'Hi Ana', content: { message: { text: 'Hi Ana' } }, afterSeconds: 600 },
       { channel: 'SMS', sender: 'ACME', body: sms.body, content: null, afterSeconds: 300, onStatus: ['UNSUPPORTED'] },
     ],
     seconds: 600,
   });
-  expect(await hopsOf(await toRcs({ body: text, fallbackSms: sms }))).toMatchObject({ seconds: 300 });
-  expect(await hopsOf(await toRcs({ body: text }))).toBeUndefined();
+  expect(await fallbackOf(await toRcs({ body: text, fallbackSms: sms }))).toMatchObject({ seconds: 300 });
+  expect(await fallbackOf(await toRcs({ body: text }))).toBeUndefined();
 });
 
 test('fallbackRcs is ignored in an RCS send, like every unknown field', async () => {
   const answer = await toRcs({ body: text, fallbackRcs: { agentId: 1 }, fallbackSms: sms });
-  expect(await hopsOf(answer)).toMatchObject({ hops: [{ channel: 'SMS' }] });
+  expect(await fallbackOf(answer)).toMatchObject({ channels: [{ channel: 'SMS' }] });
 });
 
 test('with another fallback the same client id is a conflict', async () => {

@@ -23,7 +23,7 @@ import {
   toContentMessage,
 } from '../templates/schema.ts';
 import { findUsableTemplate, findUsableTemplateByName, type Template } from '../templates/store.ts';
-import { DEFAULT_AFTER_SECONDS, type Hop } from './fallback-store.ts';
+import { followRule, type NextChannel } from './next-channel.ts';
 import { MAX_PARTS } from './prepare.ts';
 import {
   clientIdFaults,
@@ -71,8 +71,13 @@ export async function readWhatsappSend(
     ...faultsOfUserId(input),
   ]);
   const composed = await composeWhatsapp(db, account, input);
-  const hops = await readHops(db, account, input, 'WHATSAPP');
-  return newDraft({ channel: 'WHATSAPP', sender: phoneNumberId, ...composed, ...sharedFields(input, now, hops) });
+  const nextChannels = await readNextChannels(db, account, input, 'WHATSAPP');
+  return newDraft({
+    channel: 'WHATSAPP',
+    sender: phoneNumberId,
+    ...composed,
+    ...sharedFields(input, now, nextChannels),
+  });
 }
 
 /**
@@ -95,8 +100,13 @@ export async function readRcsSend(
     ...fallbackFaults({ fallbackSms }),
   ]);
   const composed = await composeRcs(db, account, input);
-  const hops = await readHops(db, account, { fallbackSms, fallback }, 'RCS');
-  return newDraft({ channel: 'RCS', sender: bareAgentId(agentId), ...composed, ...sharedFields(input, now, hops) });
+  const nextChannels = await readNextChannels(db, account, { fallbackSms, fallback }, 'RCS');
+  return newDraft({
+    channel: 'RCS',
+    sender: bareAgentId(agentId),
+    ...composed,
+    ...sharedFields(input, now, nextChannels),
+  });
 }
 
 /** Returns the errors of a user id: it is valid on WhatsApp only, so nothing can follow on another channel. */
@@ -127,15 +137,15 @@ function scheduleFaults({ scheduledDate }: Shared, now: Date, maxScheduleDays?: 
  * Reads the fields that both sends share. A fallback depends on receipts, so they are always requested when there is
  * one.
  */
-function sharedFields(input: Shared, now: Date, hops: readonly Hop[]) {
+function sharedFields(input: Shared, now: Date, nextChannels: readonly NextChannel[]) {
   const scheduledAt = readSchedule(input.scheduledDate);
   return {
     source: 'API' as const,
-    ...(hops.length > 0 && { hops }),
+    ...(nextChannels.length > 0 && { nextChannels }),
     clientId: clientIdOf(input),
     destination: input.destination,
     simulation: input.simulation ?? false,
-    wantReceipt: hops.length > 0 || (input.enableNotification ?? true),
+    wantReceipt: nextChannels.length > 0 || (input.enableNotification ?? true),
     validUntil: readValidity(input.validityPeriod, scheduledAt ?? now),
     scheduledAt,
   };
@@ -177,25 +187,25 @@ function onlyOne(one: string, a: unknown, other: string, b: unknown): FieldError
  * Reads the messages that follow a send on the channel `first`, with the same checks as the send itself. Errors: 400;
  * an agent or a template of another account is reported as unknown.
  */
-async function readHops(
+async function readNextChannels(
   db: Db,
   account: { readonly accountId: number },
   { fallbackRcs, fallbackSms, fallback = {} }: FallbackInput,
   first: RichChannel,
-): Promise<Hop[]> {
-  const after: Readonly<Record<string, number | undefined>> = fallback.after ?? {};
-  const when = (before: string) => ({
-    afterSeconds: after[before] ?? DEFAULT_AFTER_SECONDS[before] ?? 0,
-    maxWaitSeconds: fallback.maxWait ?? null,
-    onStatus: fallback.onStatus ?? null,
-  });
-  const hops: Hop[] = [];
-  if (fallbackRcs) hops.push({ ...(await readRcs(db, account, fallbackRcs)), ...when(first) });
+): Promise<NextChannel[]> {
+  const nextChannels: NextChannel[] = [];
+  if (fallbackRcs) nextChannels.push({ ...(await readRcs(db, account, fallbackRcs)), ...followRule(fallback, first) });
   if (fallbackSms) {
     const { sender = '', body } = fallbackSms;
-    hops.push({ channel: 'SMS', sender, body, content: null, ...when(fallbackRcs ? 'RCS' : first) });
+    nextChannels.push({
+      channel: 'SMS',
+      sender,
+      body,
+      content: null,
+      ...followRule(fallback, fallbackRcs ? 'RCS' : first),
+    });
   }
-  return hops;
+  return nextChannels;
 }
 
 async function readRcs(db: Db, account: { readonly accountId: number }, input: FallbackRcs) {

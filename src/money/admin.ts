@@ -18,7 +18,7 @@ import { requireOperator } from '../core/http/auth.ts';
 import { fromMicros } from '../core/money.ts';
 import { channelName, orNull } from '../core/schema.ts';
 import { DAY_MS } from '../core/time.ts';
-import { removePrice, setPrice } from './prices.ts';
+import { listPrices, PRICE, type Price, priceRows, removePrice, setPrice } from './prices.ts';
 import { listUnderCost, type UnderCost } from './under-cost.ts';
 
 const tags = ['Operator: prices'];
@@ -119,26 +119,17 @@ export function operatorPriceRoutes(app: App, { pool }: PlatformDeps): void {
       response: { 200: Type.Object({ price: orNull(PriceOut) }) },
     },
     handler: async ({ query }) => {
-      const found = await findPriceFor(pool, { channel: query.channel, digits: digitsOf(query.number) });
+      const find = priceRows(await listPrices(pool));
+      const found = find({ channel: query.channel, destination: `+${digitsOf(query.number)}`, parts: 1 });
       return { price: found ? toPriceOut(found) : null };
     },
   });
 }
 
-const toPriceOut = ({ unitMicros, ...price }: PriceRow): Static<typeof PriceOut> => ({
+const toPriceOut = ({ unitMicros, ...price }: Price): Static<typeof PriceOut> => ({
   ...price,
   price: fromMicros(unitMicros),
 });
-
-const PRICE = columns({
-  id: as<number>('id'),
-  channel: as<Channel>('channel'),
-  prefix: as<string>('prefix'),
-  /** The price per part on SMS, and per message on other channels. */
-  unitMicros: as<number>('unit_micros'),
-  refundUndelivered: as<boolean>('refund_undelivered'),
-});
-type PriceRow = RowOf<typeof PRICE>;
 
 type Filter = {
   readonly channel: Channel | null;
@@ -152,7 +143,7 @@ const matches = ({ channel, prefix }: Filter) => sql`FROM price
 async function listPricePage(
   db: Db,
   filter: Filter & { readonly limit: number; readonly offset: number },
-): Promise<PriceRow[]> {
+): Promise<Price[]> {
   return many(
     db,
     sql`SELECT ${PRICE} ${matches(filter)} ORDER BY channel, prefix LIMIT ${filter.limit} OFFSET ${filter.offset}`,
@@ -163,23 +154,8 @@ async function countPrices(db: Db, filter: Filter): Promise<number> {
   return (await one<{ total: number }>(db, sql`SELECT count(*) AS total ${matches(filter)}`)).total;
 }
 
-async function findPrice(db: Db, { id }: { id: number }): Promise<PriceRow | undefined> {
+async function findPrice(db: Db, { id }: { id: number }): Promise<Price | undefined> {
   return maybeOne(db, sql`SELECT ${PRICE} FROM price WHERE id = ${id}`);
-}
-
-/**
- * Finds the price of a number on a channel: that of the longest prefix with which the number begins. `digits` is the
- * number without the plus sign.
- */
-async function findPriceFor(
-  db: Db,
-  { channel, digits }: { channel: Channel; digits: string },
-): Promise<PriceRow | undefined> {
-  return maybeOne(
-    db,
-    sql`SELECT ${PRICE} FROM price WHERE channel = ${channel} AND starts_with(${digits}, prefix)
-        ORDER BY length(prefix) DESC LIMIT 1`,
-  );
 }
 
 /** The fields of a margin in responses. */

@@ -4,7 +4,7 @@ import { type Channel, chargedUnits } from '../core/channels.ts';
 import { as, columns, type Db, exec, many, one, type RowOf, sql } from '../core/db/query.ts';
 import { AppError, invalidFields } from '../core/errors.ts';
 import { toMicros } from '../core/money.ts';
-import { numberForPrefix, type PrefixTable, prefixTable } from '../core/phone.ts';
+import { numberForPrefix, prefixTable } from '../core/phone.ts';
 import { notifyRoutingChange } from '../routing/connection-store.ts';
 
 type Place = { readonly channel: Channel; readonly prefix: string };
@@ -46,32 +46,79 @@ async function record(tx: Db, by: string, action: string, { channel, prefix }: P
   await notifyRoutingChange(tx);
 }
 
-/** The price of one part (SMS) or one message (elsewhere), with its refund rule for undelivered messages. */
-export type UnitPrice = { readonly unitMicros: number; readonly refundUndelivered: boolean };
+/** Everything about a message that its price depends on. */
+export type PriceQuery = {
+  readonly channel: Channel;
+  /** E.164 with its plus, or the user id of a person on WhatsApp who shows no number. */
+  readonly destination: string;
+  readonly parts: number;
+};
 
-/**
- * Returns the price for a channel and number; null when the list has none. `destination` is E.164 with its plus, or the
- * user id of a person on WhatsApp who shows no number.
- */
-export type FindPrice = (channel: Channel, destination: string) => UnitPrice | null;
+/** The price of a message, in millionths of the currency. */
+export type MessagePrice = {
+  /** The price of a part on SMS, of the message elsewhere. */
+  readonly unitMicros: number;
+  /** The price of the whole message. */
+  readonly priceMicros: number;
+  /** True if the price is returned when the message is not delivered. */
+  readonly refundUndelivered: boolean;
+};
+
+/** Returns the price of a message; null when the list has none. */
+export type FindPrice = (message: PriceQuery) => MessagePrice | null;
+
+/** A row of a price list. */
+export type ListedPrice = Omit<Price, 'id'>;
+
+/** Makes a function that finds the row of a price list that applies to a message: that of the longest prefix. */
+export function priceRows<Row extends Pick<ListedPrice, 'channel' | 'prefix'>>(
+  rows: readonly Row[],
+): (message: PriceQuery) => Row | undefined {
+  const table = prefixTable(rows.map((value) => ({ group: value.channel, prefix: value.prefix, value })));
+  return ({ channel, destination }) => table.find(channel, numberForPrefix(destination));
+}
+
+/** Makes the function that prices messages by a list; previews, campaigns and sends all ask one. */
+export function pricing(rows: readonly ListedPrice[]): FindPrice {
+  const findRow = priceRows(rows);
+  return (message) => {
+    const row = findRow(message);
+    if (!row) return null;
+    const { unitMicros, refundUndelivered } = row;
+    return { unitMicros, priceMicros: unitMicros * chargedUnits(message.channel, message.parts), refundUndelivered };
+  };
+}
 
 /** Creates a price list in memory, because it is needed for every message; `reload` it after each change. */
 export function createPriceList(pool: Pool): { find: FindPrice; reload(): Promise<void> } {
-  let table: PrefixTable<UnitPrice> = prefixTable([]);
+  let find = pricing([]);
   return {
-    find: (channel, destination) => table.find(channel, numberForPrefix(destination)) ?? null,
+    find: (message) => find(message),
     async reload() {
-      const prices = await listPrices(pool);
-      table = prefixTable(prices.map(({ channel, prefix, ...value }) => ({ group: channel, prefix, value })));
+      find = pricing(await listPrices(pool));
     },
   };
 }
 
-/** Returns the price of a whole message in millionths: per part on SMS, once elsewhere. */
-export const priceOf = (channel: Channel, { unitMicros }: UnitPrice, parts: number): number =>
-  unitMicros * chargedUnits(channel, parts);
+type ChainPrice = Pick<MessagePrice, 'priceMicros' | 'refundUndelivered'>;
 
-const PRICE = columns({
+/**
+ * Returns the cost of trying messages in turn, for each message at which that may end: its price, and the prices of
+ * those before it that are not returned.
+ */
+export function chainCosts(chain: readonly ChainPrice[]): number[] {
+  let spent = 0;
+  return chain.map(({ priceMicros, refundUndelivered }) => {
+    const cost = spent + priceMicros;
+    if (!refundUndelivered) spent += priceMicros;
+    return cost;
+  });
+}
+
+/** Returns the maximum cost of trying messages in turn. */
+export const maxChainCost = (chain: readonly ChainPrice[]): number => Math.max(0, ...chainCosts(chain));
+
+export const PRICE = columns({
   id: as<number>('id'),
   channel: as<Channel>('channel'),
   prefix: as<string>('prefix'),
@@ -87,7 +134,7 @@ export async function listPrices(db: Db): Promise<Price[]> {
 }
 
 /** Inserts a price, or changes the one of this channel and prefix. */
-export async function insertPrice(db: Db, price: Omit<Price, 'id'>): Promise<{ id: number }> {
+export async function insertPrice(db: Db, price: ListedPrice): Promise<{ id: number }> {
   return one(
     db,
     sql`INSERT INTO price (channel, prefix, unit_micros, refund_undelivered)

@@ -1,7 +1,9 @@
 import { beforeAll, expect, test } from 'vitest';
 import { type CommandResult, commandsOn } from '../../test/support/command.ts';
 import { testDatabase } from '../../test/support/database.ts';
-import { createPriceList, listPrices, priceOf } from './prices.ts';
+import { createPriceList, listPrices } from './prices.ts';
+import { CHANNELS } from '../core/channels.ts';
+import { flatPrice } from '../../test/support/drafts.ts';
 import { registerOperations } from '../operations.ts';
 
 const database = testDatabase();
@@ -16,9 +18,10 @@ const set = (...args: string[]): Promise<CommandResult> => run('price', 'set', '
 
 test('a new installation has a price for every channel', async () => {
   const list = createPriceList(pool);
-  expect(list.find('SMS', '+393331234567')).toBeNull();
+  expect(list.find({ channel: 'SMS', destination: '+393331234567', parts: 1 })).toBeNull();
   await list.reload();
-  const unit = (channel: 'SMS' | 'RCS' | 'WHATSAPP') => list.find(channel, '+393331234567')?.unitMicros;
+  const unit = (channel: 'SMS' | 'RCS' | 'WHATSAPP') =>
+    list.find({ channel, destination: '+393331234567', parts: 1 })?.unitMicros;
   expect([unit('SMS'), unit('RCS'), unit('WHATSAPP')]).toEqual([35_000, 50_000, 60_000]);
 });
 
@@ -27,12 +30,18 @@ test('price set adds or changes a price, the longest prefix decides, and price r
   await set('--prefix', '39', '--price', '0.05');
   await set('--prefix', '39', '--price', '0.000001', '--refund-undelivered');
   await list.reload();
-  expect(list.find('SMS', '+393331234567')).toMatchObject({ unitMicros: 1, refundUndelivered: true });
-  expect(list.find('SMS', '+447700900123')).toMatchObject({ unitMicros: 35_000, refundUndelivered: false });
+  expect(list.find({ channel: 'SMS', destination: '+393331234567', parts: 1 })).toMatchObject({
+    unitMicros: 1,
+    refundUndelivered: true,
+  });
+  expect(list.find({ channel: 'SMS', destination: '+447700900123', parts: 1 })).toMatchObject({
+    unitMicros: 35_000,
+    refundUndelivered: false,
+  });
   const id = (await listPrices(pool)).find(({ prefix }) => prefix === '39')?.id;
   expect((await run('price', 'remove', String(id))).code).toBe(0);
   await list.reload();
-  expect(list.find('SMS', '+393331234567')).toMatchObject({ unitMicros: 35_000 });
+  expect(list.find({ channel: 'SMS', destination: '+393331234567', parts: 1 })).toMatchObject({ unitMicros: 35_000 });
   expect(await run('price', 'remove', String(id))).toMatchObject({
     code: 1,
     stderr: 'There is no such price\n',
@@ -66,8 +75,7 @@ test('zero is a valid price, and an unknown channel is rejected', async () => {
 });
 
 test('an SMS costs by its parts, anything else once', () => {
-  const unit = { unitMicros: 35_000, refundUndelivered: false };
-  expect([priceOf('SMS', unit, 3), priceOf('RCS', unit, 3), priceOf('WHATSAPP', unit, 3)]).toEqual([
-    105_000, 35_000, 35_000,
-  ]);
+  const find = flatPrice(35_000);
+  const prices = CHANNELS.map((channel) => [channel, find({ channel, destination: '+39333', parts: 3 })?.priceMicros]);
+  expect(Object.fromEntries(prices)).toEqual({ SMS: 105_000, RCS: 35_000, WHATSAPP: 35_000 });
 });

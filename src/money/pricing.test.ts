@@ -26,7 +26,8 @@ test('a person who shows no number has the price of the country of their user id
   await put('351', 0.03);
   const list = createPriceList(pool);
   await list.reload();
-  const priceOf = (destination: string) => list.find('WHATSAPP', destination)?.unitMicros ?? null;
+  const priceOf = (destination: string) =>
+    list.find({ channel: 'WHATSAPP', destination, parts: 1 })?.unitMicros ?? null;
   expect(['US.13491208655302', 'PT.9A', '+351912345678'].map(priceOf)).toEqual([20_000, 30_000, 30_000]);
   // A country that is not known has the price for all others.
   expect(priceOf('XX.1')).toBe(priceOf('+8881'));

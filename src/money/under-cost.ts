@@ -4,7 +4,7 @@ import { fromMicros } from '../core/money.ts';
 import { prefixesIn, prefixTable } from '../core/phone.ts';
 import { listCosts } from '../routing/costs.ts';
 import { type Conditions, describeConditions, listRoutes } from '../routing/routes.ts';
-import { listPrices } from './prices.ts';
+import { listPrices, priceRows } from './prices.ts';
 
 type PricedRoute = Conditions & {
   readonly id: number;
@@ -60,9 +60,9 @@ export function findUnderCost({ routes, prices, costs }: Lists): UnderCost[] {
   const taken = prefixTable(
     routes.filter(takesAll).map(({ channel: group, prefix }) => ({ group, prefix, value: prefix.length })),
   );
-  const priceTable = prefixTable(
-    prices.map(({ channel: group, prefix, unitMicros: value }) => ({ group, prefix, value })),
-  );
+  const findPrice = priceRows(prices);
+  const priceOf = (channel: Channel, prefix: string): number | undefined =>
+    findPrice({ channel, destination: `+${prefix}`, parts: 1 })?.unitMicros;
   const costsOf = new Map(
     [...Map.groupBy(costs, (cost) => cost.connectionId)].map(([id, own]) => [id, costIndex(own)]),
   );
@@ -77,7 +77,7 @@ export function findUnderCost({ routes, prices, costs }: Lists): UnderCost[] {
     );
     const losses = [...prefixes]
       .filter((prefix) => (taken.find(channel, `+${prefix}`) ?? 0) <= route.prefix.length)
-      .flatMap((prefix) => lossOf(prefix, priceTable.find(channel, `+${prefix}`), costsAt(own, prefix, route.network)));
+      .flatMap((prefix) => lossOf(prefix, priceOf(channel, prefix), costsAt(own, prefix, route.network)));
     const worst = worstOf(losses);
     const { id: routeId, connection, prefix: routePrefix } = route;
     return worst ? [{ routeId, connection, routePrefix, conditions: conditionsOf(route), ...worst }] : [];

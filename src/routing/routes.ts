@@ -238,14 +238,17 @@ export const ALL_ROUTES = sql`(
   SELECT id, channel, prefix, connection_id, priority, on_unknown, weight, network, owner_id, sender, hours
   FROM conditional_route)`;
 
-/**
- * The channels and prefixes for which an account has a route, its conditions met or not, for the FROM of a statement.
- * Accounts may know no more than that about routes.
- */
-export const routedPrefixes = ({ accountId }: { accountId: number }) => sql`(
-  SELECT channel, prefix FROM route
-  UNION ALL
-  SELECT channel, prefix FROM conditional_route WHERE owner_id IS NULL OR owner_id = ${accountId})`;
+/** A prefix for which an account has a route, its conditions met or not. */
+export type RoutedPrefix = { readonly channel: Channel; readonly prefix: string };
+
+/** Lists the prefixes for which an account has routes. Accounts may know no more than that about routes. */
+export const listRoutedPrefixes = (db: Db, { accountId }: { accountId: number }): Promise<RoutedPrefix[]> =>
+  many(
+    db,
+    sql`SELECT channel, prefix FROM route
+        UNION
+        SELECT channel, prefix FROM conditional_route WHERE owner_id IS NULL OR owner_id = ${accountId}`,
+  );
 
 /**
  * The order in which the routes `r` of a prefix are tried as far as their conditions are met: by priority; among equal

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { testDatabase } from '../../test/support/database.ts';
-import { freeOver } from '../../test/support/drafts.ts';
+import { flatPrice, freeOver } from '../../test/support/drafts.ts';
 import {
   bindAs,
   connectRaw,
@@ -123,7 +123,7 @@ describe('a refusal has its status, and stores nothing', () => {
 
   test('insufficient credit', async () => {
     const poor = await createAccount(pool, { name: 'Poor', plan: 'production', creditMicros: 0 });
-    const tables = { ...freeOver(() => [1]), findPrice: () => ({ unitMicros: 5, refundUndelivered: false }) };
+    const tables = { ...freeOver(() => [1]), findPrice: flatPrice(5) };
     const accept = createAccept({ pool, tables, waker: createWaker(pool), recentMessages: null });
     const server = await startServer(database, { accept });
     const client = await bindAs(server, await newCredential(pool, poor.accountId));
@@ -363,7 +363,7 @@ describe('a message that was submitted', () => {
     test('with the difference of their prices, or stays as it was', async () => {
       const price = 5;
       const payer = await createAccount(pool, { name: 'Payer', plan: 'production', creditMicros: 3 * price });
-      const tables = { ...freeOver(() => [1]), findPrice: () => ({ unitMicros: price, refundUndelivered: false }) };
+      const tables = { ...freeOver(() => [1]), findPrice: flatPrice(price) };
       const accept = createAccept({ pool, tables, waker: createWaker(pool), recentMessages: null });
       const server = await startServer(database, { accept });
       const client = await bindAs(server, await newCredential(pool, payer.accountId));

@@ -7,7 +7,7 @@ import { firstIdAt } from '../core/ids.ts';
 import { nameOfStatus, STATUS_NAMES } from '../core/message-state.ts';
 import { channelName, instant, orNull } from '../core/schema.ts';
 import { DAY_MS } from '../core/time.ts';
-import { NOT_TRIED } from '../messages/fallback-store.ts';
+import { NOT_TRIED } from '../messages/next-channel.ts';
 
 const count = (description: string) => Type.Integer({ description });
 

@@ -4,6 +4,7 @@ import { type Db, exec, sql } from '../../src/core/db/query.ts';
 import { DEFAULT_NUMBER_RULES } from '../../src/core/phone.ts';
 import type { Lookups } from '../../src/messages/prepare.ts';
 import { type Draft, newDraft } from '../../src/messages/read-send.ts';
+import { type FindPrice, pricing } from '../../src/money/prices.ts';
 import { NO_WAY } from '../../src/routing/choice.ts';
 import { NO_NETWORKS } from '../../src/routing/number-lookups.ts';
 import type { FindRoute } from '../../src/routing/router.ts';
@@ -35,10 +36,14 @@ export const addBalances = (db: Db): Promise<number> =>
         ON CONFLICT DO NOTHING`,
   );
 
+/** Returns the price list in which every message costs this for each unit. */
+export const flatPrice = (unitMicros: number, refundUndelivered = false): FindPrice =>
+  pricing(CHANNELS.map((channel) => ({ channel, prefix: '', unitMicros, refundUndelivered })));
+
 /** Returns the routes over these connections with a price of zero for every number. */
 export const freeOver = (connectionsFor: (...question: Parameters<FindRoute>) => number[]): Lookups => ({
   findRoute: (...question) => ({ ...NO_WAY, connectionIds: connectionsFor(...question) }),
-  findPrice: () => ({ unitMicros: 0, refundUndelivered: false }),
+  findPrice: flatPrice(0),
   maySend: () => true,
   senderRules: NO_SENDER_RULES,
   networks: NO_NETWORKS,

@@ -8,11 +8,11 @@ import type { Job } from '../../../src/dispatch/held.ts';
 import type { Waker } from '../../../src/dispatch/pump.ts';
 import { type Accept, createAccept } from '../../../src/messages/accept.ts';
 import { endMessages } from '../../../src/messages/end.ts';
-import { createFallbackPoller, type Revoke } from '../../../src/messages/fallback.ts';
-import type { Hop } from '../../../src/messages/fallback-store.ts';
+import { createFallbackPoller } from '../../../src/messages/fallback.ts';
+import type { NextChannel, Revoke } from '../../../src/messages/next-channel.ts';
 import type { Draft } from '../../../src/messages/read-send.ts';
 import { settleOutcomes } from '../../../src/messages/settle.ts';
-import { actor, draft, freeOver } from '../drafts.ts';
+import { actor, draft, flatPrice, freeOver } from '../drafts.ts';
 import { createAccountWithCredit } from '../money.ts';
 
 export const PRICE_MICROS = 10_000;
@@ -32,7 +32,7 @@ export type FallbackStage = {
   readonly accountId: number;
   readonly accept: Accept;
   /** Sends a message on the first of these channels, with the others as fallbacks; returns its id. */
-  send(chain: readonly Hop['channel'][], more?: Partial<Draft>, rule?: Partial<Hop>): Promise<string>;
+  send(chain: readonly NextChannel['channel'][], more?: Partial<Draft>, rule?: Partial<NextChannel>): Promise<string>;
   /** Lets a worker do everything that is due. */
   run(accept?: Pick<Accept, 'once'>): Promise<void>;
   /** Lets this much time pass for all messages and their fallbacks. */
@@ -52,8 +52,7 @@ export async function openFallbackStage(
   { revoke, creditMicros = 1_000_000 }: { revoke: Revoke; creditMicros?: number },
 ): Promise<FallbackStage> {
   const accountId = await createAccountWithCredit(pool, creditMicros);
-  const findPrice = () => ({ unitMicros: PRICE_MICROS, refundUndelivered: false });
-  const tables = { ...freeOver(() => [CONNECTION]), findPrice };
+  const tables = { ...freeOver(() => [CONNECTION]), findPrice: flatPrice(PRICE_MICROS) };
   const accept = createAccept({ pool, tables, waker: IDLE, recentMessages: null });
   const messages = (): Promise<ChainMessage[]> => listMessages(pool, accountId);
   const newest = async (): Promise<string> => (await messages()).at(-1)?.id ?? '';
@@ -63,8 +62,8 @@ export async function openFallbackStage(
     accept,
     messages,
     async send([first, ...others], more, rule) {
-      const hops = others.map((channel) => ({ ...toHop(channel), ...rule }));
-      const verdict = await accept.one(actor(accountId), draft({ ...toHop(first ?? 'SMS'), hops, ...more }));
+      const nextChannels = others.map((channel) => ({ ...toNext(channel), ...rule }));
+      const verdict = await accept.one(actor(accountId), draft({ ...toNext(first ?? 'SMS'), nextChannels, ...more }));
       if (verdict.kind !== 'accepted') throw new Error(`not accepted: ${verdict.kind}`);
       return verdict.messageId;
     },
@@ -94,18 +93,19 @@ export async function openFallbackStage(
   };
 }
 
-function contentOf(channel: Hop['channel']): Hop['content'] {
+function contentOf(channel: NextChannel['channel']): NextChannel['content'] {
   if (channel === 'SMS') return null;
   const text = 'Hello';
   return channel === 'RCS' ? { channel, message: { text } } : { channel, message: { type: 'text', text } };
 }
 
-const toHop = (channel: Hop['channel']): Hop => ({
+const toNext = (channel: NextChannel['channel']): NextChannel => ({
   channel,
   sender: channel === 'SMS' ? 'ACME' : 'agent',
   body: `over ${channel}`,
   content: contentOf(channel),
   afterSeconds: 300,
+  maxWaitSeconds: null,
   onStatus: null,
 });
 

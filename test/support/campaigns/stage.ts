@@ -10,7 +10,7 @@ import { STATUS, type StatusName } from '../../../src/core/message-state.ts';
 import type { Job } from '../../../src/dispatch/held.ts';
 import type { Waker } from '../../../src/dispatch/pump.ts';
 import { endMessages } from '../../../src/messages/end.ts';
-import type { Revoke } from '../../../src/messages/fallback.ts';
+import type { Revoke } from '../../../src/messages/next-channel.ts';
 import { createRecentMessages } from '../../../src/messages/new-messages.ts';
 import { settleOutcomes } from '../../../src/messages/settle.ts';
 import { freeze } from '../../../src/money/credit.ts';

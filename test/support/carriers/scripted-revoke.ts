@@ -1,4 +1,4 @@
-import type { RevocableMessage, Revoke } from '../../../src/messages/fallback.ts';
+import type { RevocableMessage, Revoke } from '../../../src/messages/next-channel.ts';
 
 /** Networks that revoke messages as the test decides. */
 export type ScriptedRevoke = Revoke & {
