@@ -7,6 +7,7 @@ import { destinationOf, exportStatuses, listEverUnknown, listUnknownOutcomes, un
 import { type Findings, judge, type Mode, oneOf, type Proof, type Run } from '../lib/proof.ts';
 import type { Process } from '../lib/processes.ts';
 import { openStage, type Stage } from '../lib/stage.ts';
+import { COMMIT_BEFORE_DISK, NO_INTENTS } from '../sabotage/in-database.ts';
 
 const WINDOW = 10;
 const PROCESSES = 2;
@@ -35,7 +36,7 @@ export const crashExpress: Proof = {
     'A crash of processes that write single sends as soon as they are stored loses nothing, sends nothing twice, and lists every unknown outcome.',
   sabotage: {
     fault: 'single sends are stored without the intent to write them',
-    file: new URL('../sabotage/crash-express.ts', import.meta.url),
+    sql: NO_INTENTS,
     breaks: ['nothing is sent twice'],
     mode: 'tiny',
   },
@@ -47,7 +48,7 @@ export const crashExpressPostgres: Proof = {
     'A crash of PostgreSQL under single sends that are written as soon as they are stored loses nothing, sends nothing twice, and lists every unknown outcome.',
   sabotage: {
     fault: 'PostgreSQL runs with synchronous_commit off',
-    file: new URL('../sabotage/crash-express-pg.ts', import.meta.url),
+    sql: COMMIT_BEFORE_DISK,
     breaks: ['every accepted message is stored'],
     mode: 'tiny',
   },

@@ -7,7 +7,7 @@ import {
   type ScriptedCarrier,
 } from '../../test/support/carriers/scripted-carrier.ts';
 import { testDatabase } from '../../test/support/database.ts';
-import { actor, addBalances, draft, freeOver } from '../../test/support/drafts.ts';
+import { actor, addBalances, draft, freeOver, flatPrice } from '../../test/support/drafts.ts';
 import { countLockWaits } from '../../test/support/lock-waits.ts';
 import { startLostAnswers } from '../../test/support/lost-answers.ts';
 import { pumpOn } from '../../test/support/pump.ts';
@@ -264,7 +264,7 @@ test('of messages that the credit does not cover, exactly the affordable ones ar
     pool,
     sql`UPDATE credit_balance SET unlimited = false, available_micros = 20 WHERE account_id = ${accountId}`,
   );
-  const tables = { ...freeOver(() => [1]), findPrice: () => ({ unitMicros: 10, refundUndelivered: false }) };
+  const tables = { ...freeOver(() => [1]), findPrice: flatPrice(10) };
   const carrier = createScriptedCarrier({ window: 3 });
   const { accept, pump } = await processOn(carrier, { tables });
   const verdicts = await accept.many(actor(accountId), drafts(3));
