@@ -84,10 +84,7 @@ export function cannedAnswerRoutes(app: App, { pool, answers }: PlatformDeps): v
       params: CannedAnswerId,
       response: { 204: Type.Null({ description: 'Deleted' }) },
     },
-    handler: async ({ actor, params }, reply) => {
-      await tenantTransaction(pool, actor, (tx) => removeCannedAnswer(tx, actor, params));
-      return reply.code(204).send(null);
-    },
+    handler: ({ actor, params }) => tenantTransaction(pool, actor, (tx) => removeCannedAnswer(tx, actor, params)),
   });
 }
 

@@ -364,10 +364,7 @@ function senderRoutes(app: App, deps: PlatformDeps): void {
       params: IdParams,
       response: { 204: Done },
     },
-    handler: async ({ actor, params }, reply) => {
-      await transaction(pool, (tx) => removeSenderById(tx, operatorNameOf(actor), params));
-      return reply.code(204).send(null);
-    },
+    handler: ({ actor, params }) => transaction(pool, (tx) => removeSenderById(tx, operatorNameOf(actor), params)),
   });
 }
 
@@ -421,10 +418,7 @@ function numberRoutes(app: App, deps: PlatformDeps): void {
       querystring: NumberQuery,
       response: { 204: Done },
     },
-    handler: async ({ actor, query }, reply) => {
-      await transaction(pool, (tx) => removeNumber(tx, { ...query, by: operatorNameOf(actor) }));
-      return reply.code(204).send(null);
-    },
+    handler: ({ actor, query }) => transaction(pool, (tx) => removeNumber(tx, { ...query, by: operatorNameOf(actor) })),
   });
 }
 

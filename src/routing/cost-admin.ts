@@ -116,14 +116,13 @@ export function operatorCostRoutes(app: App, deps: PlatformDeps): void {
       params: IdParams,
       response: { 204: Done },
     },
-    handler: async ({ actor, params }, reply) => {
+    handler: async ({ actor, params }) => {
       await transaction(pool, async (tx) => {
         const cost = await findCost(tx, params);
         if (!cost) throw new AppError('not_found', { message: 'There is no such cost' });
         const { connection, prefix, network } = cost;
         await removeCost(tx, { connection, prefix, network, by: operatorNameOf(actor) });
       });
-      return reply.code(204).send(null);
     },
   });
 

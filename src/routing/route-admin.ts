@@ -204,10 +204,8 @@ export function operatorRouteRoutes(app: App, deps: PlatformDeps): void {
       params: IdParams,
       response: { 204: Done },
     },
-    handler: async ({ actor, params }, reply) => {
-      await transaction(pool, (tx) => removeRoute(tx, { id: params.id, by: operatorNameOf(actor) }));
-      return reply.code(204).send(null);
-    },
+    handler: ({ actor, params }) =>
+      transaction(pool, (tx) => removeRoute(tx, { id: params.id, by: operatorNameOf(actor) })),
   });
 
   app.get(`${ROUTES}/check`, {
@@ -432,10 +430,8 @@ function operatorPolicyRoutes(app: App, deps: PlatformDeps): void {
       params: IdParams,
       response: { 204: Done },
     },
-    handler: async ({ actor, params }, reply) => {
-      await transaction(pool, (tx) => removePolicy(tx, { id: params.id, by: operatorNameOf(actor) }));
-      return reply.code(204).send(null);
-    },
+    handler: ({ actor, params }) =>
+      transaction(pool, (tx) => removePolicy(tx, { id: params.id, by: operatorNameOf(actor) })),
   });
 }
 
