@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander';
 import { type Static, Type } from 'typebox';
 import { ROLES, type Role, SCOPES } from '../core/actor.ts';
 import type { CommandContext } from '../core/cli.ts';
-import { tenant, transaction, tenantTransaction } from '../core/db/transaction.ts';
+import { tenant, tenantTransaction, transaction } from '../core/db/transaction.ts';
 import {
   type App,
   ErrorOut,

@@ -8,7 +8,7 @@ import {
   operatorNameOf,
   PrefixField,
 } from '../accounts/operator-fields.ts';
-import { as, columns, type Db, many, maybeOne, one, type RowOf, sql } from '../core/db/query.ts';
+import { as, columns, countRows, type Db, many, maybeOne, one, type RowOf, sql } from '../core/db/query.ts';
 import { transaction } from '../core/db/transaction.ts';
 import { AppError } from '../core/errors.ts';
 import { type App, offsetOf, PageOf, type PlatformDeps, pageFields, pageOf, withExamples } from '../core/http/app.ts';
@@ -183,9 +183,7 @@ async function listCostPage(
   );
 }
 
-async function countCosts(db: Db, filter: Filter): Promise<number> {
-  return (await one<{ total: number }>(db, sql`SELECT count(*) AS total ${matches(filter)}`)).total;
-}
+const countCosts = (db: Db, filter: Filter): Promise<number> => countRows(db, sql`${matches(filter)}`);
 
 async function findCost(db: Db, { id }: { id: number }): Promise<CostRow | undefined> {
   return maybeOne(db, sql`SELECT ${COST} FROM ${COST_ROWS} WHERE k.id = ${id}`);

@@ -11,7 +11,7 @@ import {
   PrefixField,
 } from '../accounts/operator-fields.ts';
 import type { Channel } from '../core/channels.ts';
-import { as, columns, type Db, many, one, type RowOf, sql } from '../core/db/query.ts';
+import { as, columns, countRows, type Db, many, one, type RowOf, sql } from '../core/db/query.ts';
 import { transaction } from '../core/db/transaction.ts';
 import { type App, offsetOf, PageOf, type PlatformDeps, pageFields, pageOf, withExamples } from '../core/http/app.ts';
 import { requireOperator } from '../core/http/auth.ts';
@@ -306,9 +306,7 @@ async function listRoutePage(
   return many(db, sql`SELECT r.* ${matches(filter)} ${IN_ORDER} LIMIT ${filter.limit} OFFSET ${filter.offset}`);
 }
 
-async function countRoutes(db: Db, filter: Filter): Promise<number> {
-  return (await one<{ total: number }>(db, sql`SELECT count(*) AS total ${matches(filter)}`)).total;
-}
+const countRoutes = (db: Db, filter: Filter): Promise<number> => countRows(db, sql`${matches(filter)}`);
 
 /** Finds a route that exists. */
 async function findRoute(db: Db, { id }: { id: number }): Promise<RouteRow> {

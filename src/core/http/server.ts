@@ -10,7 +10,7 @@ import { endsWithin } from '../background.ts';
 import type { Config } from '../config.ts';
 import { StartupError } from '../db/startup-error.ts';
 import { createAdmission, createProxyCheck } from './admission.ts';
-import { type App, collectMethods, respondEmpty, observeRequests, type PlatformDeps } from './app.ts';
+import { type App, collectMethods, observeRequests, type PlatformDeps, respondEmpty } from './app.ts';
 import { stepUpByDefault } from './auth.ts';
 import { acceptJsonBodies, shareLoopInLargeMessages } from './body.ts';
 import { applyBounds } from './bounds.ts';
