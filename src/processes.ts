@@ -349,9 +349,9 @@ async function open(
   return { address, health: null, demo, pids, failed };
 }
 
-/** The built-in PostgreSQL takes 60 connections. In addition to its pool, a process has three for notifications. */
+/** The built-in PostgreSQL takes 60 connections. In addition to its pool, a process has its session. */
 const EMBEDDED_CONNECTIONS = 60 - OWN_POOL - 8;
-const SESSIONS = 3;
+const SESSIONS = 1;
 
 function poolOf({ databasePool }: Config, { count, embedded }: { count: number; embedded: boolean }): number {
   if (!embedded) return databasePool;
