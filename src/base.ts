@@ -16,6 +16,7 @@ import { ensureCell, MIGRATIONS_DIR, migrate } from './core/db/migrate.ts';
 import { ensurePartitions } from './core/db/partitions.ts';
 import { createPool, waitForPrimary } from './core/db/pool.ts';
 import { isDatabaseStarting, readOrCreate, StartupError } from './core/db/startup-error.ts';
+import { openWorkerSession, type WorkerSession } from './core/db/worker-session.ts';
 import { faultPoint } from './core/faults.ts';
 import { createNodeServer, listenPlainly } from './core/http/server.ts';
 import { boundsOf } from './core/ids.ts';
@@ -106,11 +107,18 @@ async function warnOfStorage(storage: Storage, log: AppLog): Promise<void> {
     log.error({ fault }, 'files cannot be stored: uploads and exports will fail until this is corrected');
 }
 
+/** Opens the session of this process, which everything that is opened later may use until it is closed. */
+export async function openSession({ connectionString, log, onStop }: Base): Promise<WorkerSession> {
+  const session = await openWorkerSession({ connectionString, log });
+  onStop('notifications', session.close);
+  return session;
+}
+
 /**
  * Starts the sandbox carriers if they are enabled; otherwise removes everything that leads to them, and retires them
  * unless messages are open there, about which the operator has to decide.
  */
-export async function openSandbox({ onStop, ...base }: Base): Promise<Sandbox | null> {
+export async function openSandbox({ onStop, ...base }: Base, session: WorkerSession): Promise<Sandbox | null> {
   if (!(await isSandboxWanted(base.config, base.pool))) {
     const open = await retireSandbox(base.pool, systemAuthor(GATEWAY_ACCOUNT_ID));
     if (open.length > 0)
@@ -119,7 +127,7 @@ export async function openSandbox({ onStop, ...base }: Base): Promise<Sandbox | 
       );
     return null;
   }
-  const sandbox = await startSandbox(base);
+  const sandbox = await startSandbox({ ...base, session });
   onStop('sandbox', sandbox.close);
   return sandbox;
 }

@@ -1,7 +1,7 @@
 import cluster, { type Worker } from 'node:cluster';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import { type Closers, createDemo, openBase, openSandbox, type Stopping, startWith } from './base.ts';
+import { type Closers, createDemo, openBase, openSandbox, openSession, type Stopping, startWith } from './base.ts';
 import { endsWithin } from './core/background.ts';
 import type { Config } from './core/config.ts';
 import { explainDatabaseError, StartupError } from './core/db/startup-error.ts';
@@ -323,7 +323,7 @@ async function open(
 ): Promise<Omit<ManyProcesses, 'stop'>> {
   const own = { ...config, databasePool: OWN_POOL };
   const { base, embedded } = await openBase(own, closers, { stopping, processNumber: 0 });
-  const sandbox = await openSandbox(base);
+  const sandbox = await openSandbox(base, await openSession(base));
   const demo = embedded ? await createDemo(base, sandbox) : undefined;
   const metrics = createMetrics();
   collectProcessMetrics(metrics);
@@ -349,9 +349,9 @@ async function open(
   return { address, health: null, demo, pids, failed };
 }
 
-/** The built-in PostgreSQL takes 60 connections. In addition to its pool, a process has three for notifications. */
+/** The built-in PostgreSQL takes 60 connections. In addition to its pool, a process has its session. */
 const EMBEDDED_CONNECTIONS = 60 - OWN_POOL - 8;
-const SESSIONS = 3;
+const SESSIONS = 1;
 
 function poolOf({ databasePool }: Config, { count, embedded }: { count: number; embedded: boolean }): number {
   if (!embedded) return databasePool;

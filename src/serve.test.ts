@@ -3,6 +3,7 @@ import { startTestProgram, type TestProgram } from '../test/support/program.ts';
 import { startServeProcess } from '../test/support/serve-process.ts';
 import { until } from '../test/support/until.ts';
 import { loadConfig } from './core/config.ts';
+import { countRows, sql } from './core/db/query.ts';
 import { type Program, startProgram } from './serve.ts';
 
 const WORKER = { api: false, worker: true, sandbox: false };
@@ -64,6 +65,18 @@ test('without the setting it listens nowhere, and the API does not listen there'
   });
   expect([typeof api.address, api.health]).toEqual(['string', null]);
   await api.stop();
+});
+
+test('a process listens for all its notifications in one session', async () => {
+  const countSessions = () =>
+    countRows(
+      program.pool,
+      sql`FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'heliograph worker session'`,
+    );
+  const before = await countSessions();
+  const both = await startProgram(loadConfig(program.environment), { api: true, worker: true, sandbox: false });
+  expect(await countSessions()).toBe(before + 1);
+  await both.stop();
 });
 
 test('it stops listening when it stops', async () => {

@@ -12,6 +12,7 @@ import {
   NEVER_STOPPING,
   openBase,
   openSandbox,
+  openSession,
   openTracing,
   type Stopping,
   startWith,
@@ -21,7 +22,7 @@ import { startLoop } from './core/background.ts';
 import type { Config } from './core/config.ts';
 import { createReports } from './core/db/reports.ts';
 import { createSharedLimiter } from './core/db/shared-limiter.ts';
-import { openWorkerSession } from './core/db/worker-session.ts';
+import type { Listeners, WorkerSession } from './core/db/worker-session.ts';
 import { healthRoutes } from './core/http/health.ts';
 import { closeWithin, createServer, listen } from './core/http/server.ts';
 import { faultPoint } from './core/faults.ts';
@@ -109,23 +110,25 @@ async function open(
   { closers, stopping, member }: { closers: Closers; stopping: Stopping; member: Member | undefined },
 ): Promise<Omit<Program, 'stop'>> {
   const { base: opened, embedded } = await openBase(config, closers, { stopping, processNumber: member?.number });
-  const sandbox = member ? null : roles.sandbox ? await openSandbox(opened) : await missSandbox(opened);
+  const session = await openSession(opened);
+  const sandbox = member ? null : roles.sandbox ? await openSandbox(opened, session) : await missSandbox(opened);
   const apps = sandbox?.social.apps ?? member?.sandbox?.apps;
   const base = apps ? { ...opened, config: { ...config, social: apps } } : opened;
   const demo = embedded && roles.api ? await createDemo(base, sandbox) : undefined;
   const metrics = openMetrics(base.pool, member);
   const tracing = openTracing(base);
   const routing = await openRouting(base);
+  await session.listen({ [ROUTING_CHANNEL]: routing.reloadSoon });
   const waker = createWaker(base.pool);
   const recentMessages = roles.worker ? createRecentMessages() : null;
   const express = createExpress(countSingles(metrics));
   const accept = createAccept({ pool: base.pool, tables: routing.tables, waker, recentMessages, express, tracing });
   stopping.signal.throwIfAborted();
-  const sending = { waker, express, accept, routing, tracing };
+  const sending = { session, waker, express, accept, routing, tracing };
   if (recentMessages) await openWorker(base, { ...sending, recentMessages, sandbox: apps !== undefined });
-  else await runWithoutWorker(base, routing);
+  else watchWithoutWorker(base);
   stopping.signal.throwIfAborted();
-  const parts = { accept, routing, sandbox, member, metrics, tracing };
+  const parts = { session, accept, routing, sandbox, member, metrics, tracing };
   const address = roles.api ? await openApi(base, parts) : null;
   return { address, health: roles.api ? null : await openHealth(base, metrics), demo };
 }
@@ -172,6 +175,7 @@ export async function openRouting({ config, pool, log, secretKey, outbound, onSt
 }
 
 type WorkerParts = {
+  readonly session: WorkerSession;
   readonly waker: Waker;
   readonly express: Express;
   readonly accept: Accept;
@@ -183,10 +187,11 @@ type WorkerParts = {
 
 async function openWorker(
   { onStop, ...base }: Base,
-  { waker, express, accept, recentMessages, routing, sandbox, tracing }: WorkerParts,
+  { session, waker, express, accept, recentMessages, routing, sandbox, tracing }: WorkerParts,
 ): Promise<void> {
   const worker = await startWorker({
     ...base,
+    session,
     waker,
     express,
     accept,
@@ -196,21 +201,13 @@ async function openWorker(
     clock: systemClock,
     sandbox: () => sandbox,
     tracing,
-    onRoutingChange: routing.reloadSoon,
   });
   onStop('worker', () => worker.stop(5000));
 }
 
-/**
- * Reloads routes and prices when they change, and watches for alerts, such as one for no running worker: for a process
- * without a worker, which would do both itself.
- */
-async function runWithoutWorker(base: Base, { reloadSoon }: Routing): Promise<void> {
-  const { connectionString, log, onStop } = base;
-  const channels = [ROUTING_CHANNEL];
-  const session = await openWorkerSession({ connectionString, channels, onNotify: reloadSoon, log });
-  onStop('notifications', session.close);
-  const tasks = createTaskRunner(alertTasks({ ...base, now: systemClock.now }), { paused: () => false, log });
+/** Watches for alerts, such as one for no running worker, in a process without a worker, which would do it itself. */
+function watchWithoutWorker({ onStop, ...base }: Base): void {
+  const tasks = createTaskRunner(alertTasks({ ...base, now: systemClock.now }), { paused: () => false, log: base.log });
   tasks.start();
   onStop('alerts', tasks.stop);
 }
@@ -228,8 +225,7 @@ type ApiParts = {
 type ApiServices = {
   readonly deps: ApiDeps;
   readonly loginLimits: LoginLimits;
-  readonly channels: readonly string[];
-  onNotify(channel: string, payload: string): void;
+  readonly listeners: Listeners;
 };
 
 /** Opens everything that the routes of the program need, in a process that may have no server. */
@@ -238,7 +234,7 @@ export function openApiDeps(
   { accept, routing, sandbox, member, metrics, tracing }: ApiParts,
 ): ApiServices {
   const { config, pool, log, secretKey } = base;
-  const { authenticate, checkPassword, signInLimits, loginLimits, close, ...counts } = createAuthenticator({
+  const { authenticate, checkPassword, signInLimits, loginLimits, close, listeners } = createAuthenticator({
     pool,
     log,
   });
@@ -277,28 +273,24 @@ export function openApiDeps(
   return {
     deps,
     loginLimits,
-    channels: [...counts.channels, INBOX_CHANNEL, PRESENCE_CHANNEL],
-    onNotify(channel, payload) {
-      if (channel === INBOX_CHANNEL) inboxHub.wake(payload === '' ? null : Number(payload));
-      else if (channel === PRESENCE_CHANNEL) presence.hear(payload);
-      else counts.onNotify(channel, payload);
+    listeners: {
+      ...listeners,
+      [INBOX_CHANNEL]: (payload) => inboxHub.wake(payload === '' ? null : Number(payload)),
+      [PRESENCE_CHANNEL]: presence.hear,
     },
   };
 }
 
-async function openApi(base: Base, parts: ApiParts): Promise<string> {
-  const { config, connectionString, pool, log, onStop } = base;
+async function openApi(
+  base: Base,
+  { session, ...parts }: ApiParts & { readonly session: WorkerSession },
+): Promise<string> {
+  const { config, pool, log, onStop } = base;
   const { sandbox, member, metrics } = parts;
-  const { deps, loginLimits, channels, onNotify } = openApiDeps(base, parts);
+  const { deps, loginLimits, listeners } = openApiDeps(base, parts);
   const smpp = openSmpp({ config, pool, log, limits: loginLimits, metrics, onStop });
-  const session = await openWorkerSession({
-    connectionString,
-    log,
-    channels: [...channels, ...smpp.channels],
-    onNotify: (channel, payload) =>
-      smpp.channels.includes(channel) ? smpp.onNotify(channel, payload) : onNotify(channel, payload),
-  });
-  onStop('notifications', session.close);
+  await session.listen(listeners);
+  await session.listen(smpp.listeners);
   const app = APP.pass(buildApi(deps));
   const address = await listen(app, config);
   onStop('API', () => closeWithin(app, STOP_HTTP_MS));
@@ -349,19 +341,18 @@ type Parts = {
   readonly onStop: Closers['add'];
 };
 
-/** The SMPP server of a process with the API. Without a port, it has no channels and listens nowhere. */
+/** The SMPP server of a process with the API. Without a port, it has no listeners and listens nowhere. */
 function openSmpp({ config, pool, log, limits, metrics, onStop }: Parts) {
   const isWanted = config.smpp.port !== undefined || config.smpp.tlsPort !== undefined;
   const limiter = createSharedLimiter({ db: pool, log, channel: SENDS_CHANNEL });
   let server: SmppServer | null = null;
+  const listeners: Listeners = {
+    [SENDS_CHANNEL]: limiter.onNotify,
+    [SMPP_CHANNEL]: () => server?.onDeliveries(),
+    [ACCOUNTS_CHANNEL]: (payload) => server?.onAccountChange(payload),
+  };
   return {
-    /** The NOTIFY channels whose notifications go to `onNotify`. */
-    channels: isWanted ? [ACCOUNTS_CHANNEL, SMPP_CHANNEL, SENDS_CHANNEL] : [],
-    onNotify(channel: string, payload: string): void {
-      if (channel === SENDS_CHANNEL) limiter.onNotify(payload);
-      else if (channel === SMPP_CHANNEL) server?.onDeliveries();
-      else server?.onAccountChange(payload);
-    },
+    listeners: isWanted ? listeners : {},
     /** Starts to listen, as the process with this advisory lock. */
     async listen({ accept, owner }: { readonly accept: Accept; readonly owner: number }): Promise<void> {
       if (!isWanted) return;

@@ -13,7 +13,7 @@ import { contactImport, importTasks } from './contacts/import.ts';
 import { createSignal, endsWithin, type LastRun, type Loop, startLoop, type Task } from './core/background.ts';
 import type { Config } from './core/config.ts';
 import { partitionTasks } from './core/db/partitions.ts';
-import { newOwnerKey, openWorkerSession } from './core/db/worker-session.ts';
+import { newOwnerKey, type Listeners, type WorkerSession } from './core/db/worker-session.ts';
 import { faultPoint } from './core/faults.ts';
 import { idempotencyTasks } from './core/idempotency.ts';
 import { timeOfId } from './core/ids.ts';
@@ -55,7 +55,6 @@ import { trafficTasks } from './messages/traffic.ts';
 import { alertTasks } from './operate/alerts.ts';
 import { retentionTasks } from './operate/retention.ts';
 import { workerTasks } from './operate/workers.ts';
-import { ROUTING_CHANNEL } from './routing/connection-store.ts';
 import { carrierContext, secretOf } from './routing/connections.ts';
 import type { Costs } from './routing/costs.ts';
 import { kindOf } from './routing/kinds.ts';
@@ -71,6 +70,7 @@ import { smppOutboxTasks } from './webhooks/smpp-outbox.ts';
 type WorkerDeps = {
   readonly config: Config;
   readonly connectionString: string;
+  readonly session: WorkerSession;
   readonly pool: Pool;
   readonly secretKey: SecretKey;
   readonly waker: Waker;
@@ -90,8 +90,6 @@ type WorkerDeps = {
   readonly log: Log;
   /** Returns true if the sandbox carriers run, so that their connections are supervised. */
   readonly sandbox: () => boolean;
-  /** Called when routes or connections have changed. */
-  readonly onRoutingChange: () => void;
   /** Null if nothing is traced. */
   readonly tracing: Tracing | null;
 };
@@ -116,8 +114,8 @@ type Worker = {
  * of which this is THE list.
  */
 export async function startWorker(deps: WorkerDeps): Promise<Worker> {
-  const { pool, log, config, waker } = deps;
-  const owner = newOwnerKey();
+  const { session, pool, log, config, waker } = deps;
+  const { owner } = session;
   const now = (): Date => deps.clock.now();
   const guard = createRestoreGuard({ dataDir: config.dataDir, pool, owner: () => owner, log });
   const receiptsStored = createSignal();
@@ -196,29 +194,14 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
   ];
   const runner = createTaskRunner(tasks, { paused, log });
   let deliveries: Deliveries | null = null;
-  const listeners: Readonly<Record<string, (payload: string) => void>> = {
+  session.onLost(guard.pauseUntilCheck);
+  await session.listen({
     [WAKE_CHANNEL]: (payload) => waker.wakeHere(Number(payload)),
     [WEBHOOKS_CHANNEL]: () => deliveries?.wake(),
-    [ROUTING_CHANNEL]: deps.onRoutingChange,
-  };
-  const session = await openWorkerSession({
-    connectionString: deps.connectionString,
-    owner,
-    channels: [...new Set([...Object.keys(listeners), ...runner.channels])],
-    onNotify(channel, payload) {
-      listeners[channel]?.(payload);
-      runner.onNotify(channel, payload);
-    },
-    onLost: guard.pauseUntilCheck,
-    log,
   });
-  try {
-    await guard.check();
-    await supervisor.reload();
-  } catch (error) {
-    await session.close();
-    throw error;
-  }
+  for (const listeners of runner.listeners) await session.listen(listeners);
+  await guard.check();
+  await supervisor.reload();
   runner.start();
   const started = startDeliveries({ ...parts, poster: POSTER.pass(deps.outbound.poster) });
   deliveries = started;
@@ -230,8 +213,7 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
       // process alive.
       const sending = await Promise.allSettled([supervisor.stop(deadlineMs), started.stop(deadlineMs)]);
       const tasksEnded = await Promise.allSettled([runner.stop()]);
-      const closed = await Promise.allSettled([session.close()]);
-      const failed = [...sending, ...tasksEnded, ...closed].find((result) => result.status === 'rejected');
+      const failed = [...sending, ...tasksEnded].find((result) => result.status === 'rejected');
       if (failed) throw failed.reason;
     },
   };
@@ -326,11 +308,9 @@ function supervise(deps: WorkerDeps, { owner, guard, takeReceipt, sampler }: Sup
 }
 
 type TaskRunner = {
-  /** The NOTIFY channels that wake any of the tasks. */
-  readonly channels: readonly string[];
+  /** Wake the tasks that a notification concerns. */
+  readonly listeners: readonly Listeners[];
   start(): void;
-  /** Wakes the tasks that a notification concerns. */
-  onNotify(channel: string, payload: string): void;
   /** Returns the started tasks with the results of their last runs. */
   states(): readonly { readonly name: string; readonly last: LastRun }[];
   /**
@@ -350,16 +330,20 @@ export function createTaskRunner(
   const signals = new Map(tasks.map((task) => [task, task.signal ?? createSignal()]));
   const loops = new Map<Task, Loop>();
   return {
-    channels: [...new Set(tasks.flatMap(({ wakeOn = {} }) => Object.keys(wakeOn)))],
+    listeners: tasks.map((task) =>
+      Object.fromEntries(
+        Object.entries(task.wakeOn ?? {}).map(([channel, wakes]) => [
+          channel,
+          (payload: string) => void (wakes(payload) && signals.get(task)?.raise()),
+        ]),
+      ),
+    ),
     start() {
       for (const task of tasks) {
         const work = task.pausable ? () => (paused() ? Promise.resolve(SECOND_MS) : task.work()) : task.work;
         const { name, maxRetryMs } = task;
         loops.set(task, startLoop(name, work, log, { signal: signals.get(task), maxRetryMs }));
       }
-    },
-    onNotify(channel, payload) {
-      for (const task of tasks) if (task.wakeOn?.[channel]?.(payload)) signals.get(task)?.raise();
     },
     states: () => [...loops].map(([{ name }, loop]) => ({ name, last: loop.last() })),
     async stop() {

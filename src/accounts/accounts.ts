@@ -6,6 +6,7 @@ import { bigint, insertRows, json, text } from '../core/db/columns.ts';
 import {
   as,
   columns,
+  countRows,
   type Db,
   exec,
   many,
@@ -287,9 +288,7 @@ export const listAccounts = (db: Db): Promise<AccountRow[]> =>
 const listAccountsByName = (db: Db, input: { name: string; id: number | null }): Promise<AccountRow[]> =>
   many(db, sql`SELECT ${ACCOUNT} FROM account WHERE id = ${input.id} OR name = ${input.name} ORDER BY id`);
 
-export async function countAccounts(db: Db): Promise<number> {
-  return (await one<{ total: number }>(db, sql`SELECT count(*) AS total FROM account`)).total;
-}
+export const countAccounts = (db: Db): Promise<number> => countRows(db, sql`FROM account`);
 
 /** Moves an account from one status to another. Returns 1, or 0 if it does not exist or has another status. */
 export const moveAccountStatus = (

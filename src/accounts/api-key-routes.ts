@@ -1,8 +1,8 @@
 import { type Static, Type } from 'typebox';
 import { SCOPES } from '../core/actor.ts';
-import { tenant } from '../core/db/transaction.ts';
+import { tenant, tenantTransaction } from '../core/db/transaction.ts';
 import { AppError } from '../core/errors.ts';
-import { type App, PageOf, type PlatformDeps, pageFields, pageOf, removalTx, withExamples } from '../core/http/app.ts';
+import { type App, PageOf, type PlatformDeps, pageFields, pageOf, withExamples } from '../core/http/app.ts';
 import { requireScope } from '../core/http/auth.ts';
 import { idempotentTx } from '../core/http/idempotency.ts';
 import { id, instant, orNull } from '../core/schema.ts';
@@ -222,6 +222,6 @@ export function apiKeyRoutes(app: App, { pool, answers }: PlatformDeps): void {
       params: KeyId,
       response: { 204: Type.Null({ description: 'Revoked' }) },
     },
-    handler: removalTx({ pool }, ({ actor, params }, tx) => revokeKey(tx, actor, params)),
+    handler: ({ actor, params }) => tenantTransaction(pool, actor, (tx) => revokeKey(tx, actor, params)),
   });
 }

@@ -1,6 +1,18 @@
 import { hash, randomBytes } from 'node:crypto';
 import { type Actor, type Plan, type Role, SCOPES, type Scope } from '../core/actor.ts';
-import { as, columns, type Db, exec, many, maybeOne, one, onePlan, type RowOf, sql } from '../core/db/query.ts';
+import {
+  as,
+  columns,
+  countRows,
+  type Db,
+  exec,
+  many,
+  maybeOne,
+  one,
+  onePlan,
+  type RowOf,
+  sql,
+} from '../core/db/query.ts';
 import { AppError, invalidFields } from '../core/errors.ts';
 import type { Log } from '../core/log.ts';
 import { type AccountGate, GATE } from './accounts.ts';
@@ -235,10 +247,8 @@ export const listKeys = (db: Db, input: KeyFilter & { page: number; limit: numbe
       ORDER BY k.id LIMIT ${input.limit} OFFSET ${input.page * input.limit}`,
   );
 
-export async function countKeys(db: Db, input: KeyFilter): Promise<number> {
-  const row = await one<{ total: number }>(db, sql`SELECT count(*) AS total FROM api_key k ${matches(input)}`);
-  return row.total;
-}
+export const countKeys = (db: Db, input: KeyFilter): Promise<number> =>
+  countRows(db, sql`FROM api_key k ${matches(input)}`);
 
 /** Returns the plan of an account, and lets other transactions that create keys of it wait until this one ends. */
 async function lockKeysOfAccount(db: Db, { accountId }: { accountId: number }): Promise<Plan> {

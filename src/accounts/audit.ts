@@ -1,6 +1,6 @@
 import { userInfo } from 'node:os';
 import type { Actor } from '../core/actor.ts';
-import { as, columns, type Db, exec, many, one, type RowOf, sql } from '../core/db/query.ts';
+import { as, columns, countRows, type Db, exec, many, type RowOf, sql } from '../core/db/query.ts';
 import { newOrderedId } from '../core/ids.ts';
 
 /** The author of a change as recorded in the audit log: an actor, an operator at the command line, or the program. */
@@ -117,6 +117,4 @@ export const listAuditEntries = (
       ${matches(input)} ORDER BY id DESC LIMIT ${input.limit} OFFSET ${input.offset}`,
   );
 
-export async function countAuditEntries(db: Db, input: AuditFilter): Promise<number> {
-  return (await one<{ total: number }>(db, sql`SELECT count(*) AS total ${matches(input)}`)).total;
-}
+export const countAuditEntries = (db: Db, input: AuditFilter): Promise<number> => countRows(db, sql`${matches(input)}`);

@@ -12,6 +12,7 @@ import { channelSet } from '../core/channels.ts';
 import type { Db } from '../core/db/query.ts';
 import { createSharedLimiter } from '../core/db/shared-limiter.ts';
 import { groupCommit } from '../core/db/transaction.ts';
+import type { Listeners } from '../core/db/worker-session.ts';
 import { AppError } from '../core/errors.ts';
 import { createRateLimiter, type Rate, type RateLimiter, rateHeaders } from '../core/limits.ts';
 import type { Log } from '../core/log.ts';
@@ -31,9 +32,8 @@ export type Authenticator = {
   readonly signInLimits: SignInLimits;
   /** The limits of failed attempts, for other ways to sign in. */
   readonly loginLimits: LoginLimits;
-  /** The NOTIFY channels by which processes share their counts; pass their notifications to `onNotify`. */
-  readonly channels: readonly string[];
-  onNotify(channel: string, payload: string): void;
+  /** Receive the counts of other processes. */
+  readonly listeners: Listeners;
   /** Writes the remaining `lastUsedAt`, `lastSeenAt` and counts; call it before the pool is closed. */
   close(): Promise<void>;
 };
@@ -69,8 +69,7 @@ export function createAuthenticator({ pool, log }: { pool: Db; log: Log }): Auth
     checkPassword: ({ username, password }, ip) => byPassword({ username, password }, ip),
     loginLimits: limits,
     signInLimits: createSignInLimits({ requests, limits, noteNetwork }),
-    channels: [REQUESTS_CHANNEL, FAILURES_CHANNEL],
-    onNotify: (channel, payload) => (channel === REQUESTS_CHANNEL ? requests : failures).onNotify(payload),
+    listeners: { [REQUESTS_CHANNEL]: requests.onNotify, [FAILURES_CHANNEL]: failures.onNotify },
     close: async () => void (await Promise.all([usage, seen, requests, failures].map((each) => each.close()))),
   };
 }

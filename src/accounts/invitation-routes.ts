@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander';
 import { type Static, Type } from 'typebox';
 import { ROLES, type Role, SCOPES } from '../core/actor.ts';
 import type { CommandContext } from '../core/cli.ts';
-import { tenant, transaction } from '../core/db/transaction.ts';
+import { tenant, tenantTransaction, transaction } from '../core/db/transaction.ts';
 import {
   type App,
   ErrorOut,
@@ -12,7 +12,6 @@ import {
   type PlatformDeps,
   pageOf,
   ref,
-  removalTx,
   withExamples,
 } from '../core/http/app.ts';
 import { requireScope } from '../core/http/auth.ts';
@@ -179,7 +178,7 @@ export function invitationRoutes(app: App, { config, pool, answers, secretKey }:
       params: InvitationId,
       response: { 204: Type.Null({ description: 'Revoked' }) },
     },
-    handler: removalTx({ pool }, ({ actor, params }, tx) => revokeInvitation(tx, actor, params)),
+    handler: ({ actor, params }) => tenantTransaction(pool, actor, (tx) => revokeInvitation(tx, actor, params)),
   });
 }
 

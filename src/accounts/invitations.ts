@@ -3,7 +3,7 @@ import { type Holder, type Role, requireAuthority, scopesOfRole } from '../core/
 import { networkOf } from '../core/address.ts';
 import { every, type Task } from '../core/background.ts';
 import type { Config } from '../core/config.ts';
-import { as, columns, type Db, exec, many, maybeOne, one, type RowOf, sql } from '../core/db/query.ts';
+import { as, columns, countRows, type Db, exec, many, maybeOne, one, type RowOf, sql } from '../core/db/query.ts';
 import { tenantTransaction } from '../core/db/transaction.ts';
 import { AppError, invalidFields } from '../core/errors.ts';
 import { inOneLine, isEmail, type Language, type Mail, mailOrRefuse, paragraphs } from '../core/mail.ts';
@@ -257,13 +257,8 @@ export const listInvitations = (
         ORDER BY i.id DESC LIMIT ${input.limit} OFFSET ${input.offset}`,
   );
 
-export async function countInvitations(db: Db, { accountId }: { accountId: number }): Promise<number> {
-  const { total } = await one<{ total: number }>(
-    db,
-    sql`SELECT count(*) AS total FROM invitation WHERE account_id = ${accountId}`,
-  );
-  return total;
-}
+export const countInvitations = (db: Db, { accountId }: { accountId: number }): Promise<number> =>
+  countRows(db, sql`FROM invitation WHERE account_id = ${accountId}`);
 
 const findInvitation = (db: Db, input: { accountId: number; id: number }): Promise<InvitationRow | undefined> =>
   maybeOne(

@@ -82,10 +82,9 @@ export function passwordResetRoutes(app: App, { config, pool }: PlatformDeps): v
       body: withExamples(ResetIn, { token: TOKEN_EXAMPLE, password: 'staple battery horse' }),
       response: { 204: Type.Null({ description: 'Changed' }), ...errors },
     },
-    handler: async ({ ip, body }, reply) => {
+    handler: async ({ ip, body }) => {
       limit(ip);
       await confirmReset(pool, { ...body, ip });
-      return reply.code(204).send(null);
     },
   });
 }

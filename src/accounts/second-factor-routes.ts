@@ -6,7 +6,7 @@ import type { CommandContext } from '../core/cli.ts';
 import type { Db } from '../core/db/query.ts';
 import { tenant, tenantTransaction, transaction } from '../core/db/transaction.ts';
 import { AppError, invalidFields } from '../core/errors.ts';
-import { type App, type PlatformDeps, removalTx, withExamples } from '../core/http/app.ts';
+import { type App, type PlatformDeps, withExamples } from '../core/http/app.ts';
 import { requireCredentials, requireScope } from '../core/http/auth.ts';
 import { idempotentHandler } from '../core/http/idempotency.ts';
 import { id, instant, orNull } from '../core/schema.ts';
@@ -131,7 +131,7 @@ function totpRoutes(app: App, deps: PlatformDeps): void {
       description: `${ENDS_OTHERS} 409 if it is your last second factor and the account requires one.`,
       response: Removed,
     },
-    handler: removalTx({ pool }, ({ actor }, tx) => removeOwnFactor(tx, actor, { kind: 'totp' })),
+    handler: ({ actor }) => tenantTransaction(pool, actor, (tx) => removeOwnFactor(tx, actor, { kind: 'totp' })),
   });
 }
 
@@ -188,7 +188,8 @@ function passkeyRoutes(app: App, deps: PlatformDeps): void {
       params: FactorId,
       response: Removed,
     },
-    handler: removalTx({ pool }, ({ actor, params }, tx) => removeOwnFactor(tx, actor, { kind: 'passkey', ...params })),
+    handler: ({ actor, params }) =>
+      tenantTransaction(pool, actor, (tx) => removeOwnFactor(tx, actor, { kind: 'passkey', ...params })),
   });
 }
 
@@ -221,7 +222,7 @@ function recoveryRoutes(app: App, { pool, answers }: PlatformDeps): void {
       params: FactorId,
       response: Removed,
     },
-    handler: removalTx({ pool }, ({ actor, params }, tx) => removeFactorsOf(tx, actor, params)),
+    handler: ({ actor, params }) => tenantTransaction(pool, actor, (tx) => removeFactorsOf(tx, actor, params)),
   });
 }
 

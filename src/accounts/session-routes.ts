@@ -18,17 +18,7 @@ import { toChannels } from '../core/channels.ts';
 import type { Db } from '../core/db/query.ts';
 import { tenant, tenantTransaction, transaction } from '../core/db/transaction.ts';
 import { AppError } from '../core/errors.ts';
-import {
-  type App,
-  offsetOf,
-  optionsOf,
-  pageFields,
-  PageOf,
-  pageOf,
-  type PlatformDeps,
-  removalTx,
-  withExamples,
-} from '../core/http/app.ts';
+import { type App, offsetOf, optionsOf, PageOf, type PlatformDeps, pageFields, pageOf, withExamples } from '../core/http/app.ts';
 import { assertScope, requireCredentials, requireOperator } from '../core/http/auth.ts';
 import { isSecure, sessionCookie } from '../core/http/browser.ts';
 import { channelName, id, instant, orNull } from '../core/schema.ts';
@@ -161,7 +151,6 @@ export function sessionRoutes(app: App, { pool }: PlatformDeps): void {
       const { session } = request.actor;
       if (session) await tenantTransaction(pool, session, (tx) => signOut(tx, session));
       giveCookie(request, reply, '', 0);
-      return reply.code(204).send(null);
     },
   });
 
@@ -236,7 +225,7 @@ export function sessionRoutes(app: App, { pool }: PlatformDeps): void {
       params: SessionParams,
       response: Ended,
     },
-    handler: removalTx({ pool }, ({ actor, params }, tx) => endSession(tx, actor, params)),
+    handler: ({ actor, params }) => tenantTransaction(pool, actor, (tx) => endSession(tx, actor, params)),
   });
 }
 

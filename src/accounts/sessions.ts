@@ -14,7 +14,7 @@ import {
 } from '../core/actor.ts';
 import { type Task, untilIdle } from '../core/background.ts';
 import { channelSet } from '../core/channels.ts';
-import { as, columns, type Db, exec, many, maybeOne, one, onePlan, type RowOf, sql } from '../core/db/query.ts';
+import { as, columns, countRows, type Db, exec, many, maybeOne, onePlan, type RowOf, sql } from '../core/db/query.ts';
 import { groupCommit } from '../core/db/transaction.ts';
 import { AppError } from '../core/errors.ts';
 import type { RateLimiter } from '../core/limits.ts';
@@ -250,9 +250,8 @@ export const listSessions = (db: Db, input: SessionFilter & { limit: number; off
     sql`SELECT ${SESSION} ${WITH_USER} ${matches(input)} ORDER BY s.id DESC LIMIT ${input.limit} OFFSET ${input.offset}`,
   );
 
-export async function countSessions(db: Db, input: SessionFilter): Promise<number> {
-  return (await one<{ total: number }>(db, sql`SELECT count(*) AS total FROM user_session s ${matches(input)}`)).total;
-}
+export const countSessions = (db: Db, input: SessionFilter): Promise<number> =>
+  countRows(db, sql`FROM user_session s ${matches(input)}`);
 
 /** Finds a live session of any user of the account. */
 export const findSession = (db: Db, input: { accountId: number; id: number }): Promise<SessionRow | undefined> =>

@@ -3,7 +3,7 @@ import { type Static, Type } from 'typebox';
 import { ROLES } from '../core/actor.ts';
 import { tenant, tenantTransaction } from '../core/db/transaction.ts';
 import { AppError } from '../core/errors.ts';
-import { type App, ErrorOut, type PlatformDeps, ref, removalTx, withExamples } from '../core/http/app.ts';
+import { type App, ErrorOut, type PlatformDeps, ref, withExamples } from '../core/http/app.ts';
 import { requireCredentials, requireScope } from '../core/http/auth.ts';
 import { isSecure, requireSameOrigin, sessionCookie } from '../core/http/browser.ts';
 import { idempotentHandler } from '../core/http/idempotency.ts';
@@ -100,7 +100,7 @@ export function singleSignOnRoutes(app: App, deps: SignOnRouteDeps): void {
       description: 'Its users stay, and sign in with passwords.',
       response: { 204: Type.Null({ description: 'Removed' }) },
     },
-    handler: removalTx({ pool }, ({ actor }, tx) => removeSettings(tx, actor)),
+    handler: ({ actor }) => tenantTransaction(pool, actor, (tx) => removeSettings(tx, actor)),
   });
 
   app.post(`${SETTINGS}/domains/:domain/verify`, {

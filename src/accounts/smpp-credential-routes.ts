@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { tenant, tenantTransaction } from '../core/db/transaction.ts';
-import { type App, PageOf, type PlatformDeps, pageFields, pageOf, removalTx, withExamples } from '../core/http/app.ts';
+import { type App, PageOf, type PlatformDeps, pageFields, pageOf, withExamples } from '../core/http/app.ts';
 import { requireScope } from '../core/http/auth.ts';
 import { preparedTx } from '../core/http/idempotency.ts';
 import { id, instant, orNull } from '../core/schema.ts';
@@ -220,6 +220,6 @@ export function smppCredentialRoutes(app: App, { pool, answers }: PlatformDeps):
       params: CredentialId,
       response: { 204: Type.Null({ description: 'Deleted' }) },
     },
-    handler: removalTx({ pool }, ({ actor, params }, tx) => removeCredential(tx, actor, params)),
+    handler: ({ actor, params }) => tenantTransaction(pool, actor, (tx) => removeCredential(tx, actor, params)),
   });
 }

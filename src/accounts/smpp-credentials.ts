@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { canonicalBlock } from '../core/address.ts';
-import { as, columns, type Db, exec, many, maybeOne, one, type RowOf, sql } from '../core/db/query.ts';
+import { as, columns, countRows, type Db, exec, many, maybeOne, one, type RowOf, sql } from '../core/db/query.ts';
 import { AppError, invalidFields } from '../core/errors.ts';
 import { type AccountGate, GATE, notifyAccountChange } from './accounts.ts';
 import { type Author, recordAudit } from './audit.ts';
@@ -216,13 +216,8 @@ export const listCredentials = (
       WHERE s.account_id = ${accountId} ORDER BY s.id LIMIT ${limit} OFFSET ${page * limit}`,
   );
 
-export async function countCredentials(db: Db, { accountId }: { accountId: number }): Promise<number> {
-  const row = await one<{ total: number }>(
-    db,
-    sql`SELECT count(*) AS total FROM smpp_credential WHERE account_id = ${accountId}`,
-  );
-  return row.total;
-}
+export const countCredentials = (db: Db, { accountId }: { accountId: number }): Promise<number> =>
+  countRows(db, sql`FROM smpp_credential WHERE account_id = ${accountId}`);
 
 /** Lets changes of an account's credentials run one after the other, until the transaction ends. */
 const lockCredentials = (tx: Db, { accountId }: { readonly accountId: number }): Promise<number> =>

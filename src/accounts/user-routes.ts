@@ -5,16 +5,7 @@ import { ROLES } from '../core/actor.ts';
 import { type CommandContext, table } from '../core/cli.ts';
 import { tenant, tenantTransaction, transaction } from '../core/db/transaction.ts';
 import { AppError } from '../core/errors.ts';
-import {
-  type App,
-  offsetOf,
-  PageOf,
-  PageQuery,
-  type PlatformDeps,
-  pageOf,
-  removalTx,
-  withExamples,
-} from '../core/http/app.ts';
+import { type App, offsetOf, PageOf, PageQuery, type PlatformDeps, pageOf, withExamples } from '../core/http/app.ts';
 import { requireCredentials, requireScope } from '../core/http/auth.ts';
 import { preparedTx } from '../core/http/idempotency.ts';
 import { id } from '../core/schema.ts';
@@ -179,7 +170,7 @@ export function userRoutes(app: App, { pool, answers, checkPassword }: PlatformD
       params: UserId,
       response: { 204: Type.Null({ description: 'Removed' }) },
     },
-    handler: removalTx({ pool }, ({ actor, params }, tx) => removeUser(tx, actor, params)),
+    handler: ({ actor, params }) => tenantTransaction(pool, actor, (tx) => removeUser(tx, actor, params)),
   });
 
   app.put(`${PATH}/me/password`, {
@@ -195,10 +186,7 @@ export function userRoutes(app: App, { pool, answers, checkPassword }: PlatformD
       body: withExamples(PasswordIn, { currentPassword: 'correct horse battery', newPassword: 'staple battery horse' }),
       response: { 204: Type.Null({ description: 'Changed' }) },
     },
-    handler: async ({ actor, body, ip }, reply) => {
-      await changeOwnPassword({ pool, checkPassword }, actor, { ...body, ip });
-      return reply.code(204).send(null);
-    },
+    handler: ({ actor, body, ip }) => changeOwnPassword({ pool, checkPassword }, actor, { ...body, ip }),
   });
 }
 

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { Pool } from 'pg';
 import { type Actor, type CheckPassword, type Role, requireAuthority } from '../core/actor.ts';
-import { as, columns, type Db, exec, many, maybeOne, one, type RowOf, sql } from '../core/db/query.ts';
+import { as, columns, countRows, type Db, exec, many, maybeOne, type RowOf, sql } from '../core/db/query.ts';
 import { tenantTransaction } from '../core/db/transaction.ts';
 import { AppError, invalidFields } from '../core/errors.ts';
 import type { Log } from '../core/log.ts';
@@ -273,13 +273,8 @@ export const listUsers = (db: Db, input: { accountId: number; limit: number; off
       ORDER BY id LIMIT ${input.limit} OFFSET ${input.offset}`,
   );
 
-export async function countUsers(db: Db, { accountId }: { accountId: number }): Promise<number> {
-  const row = await one<{ total: number }>(
-    db,
-    sql`SELECT count(*) AS total FROM app_user WHERE account_id = ${accountId}`,
-  );
-  return row.total;
-}
+export const countUsers = (db: Db, { accountId }: { accountId: number }): Promise<number> =>
+  countRows(db, sql`FROM app_user WHERE account_id = ${accountId}`);
 
 export const findUser = (db: Db, input: { accountId: number; id: number }): Promise<UserRow | undefined> =>
   maybeOne(db, sql`SELECT ${USER} FROM app_user WHERE account_id = ${input.accountId} AND id = ${input.id}`);

@@ -110,10 +110,7 @@ export function customFieldRoutes(app: App, { pool, answers }: PlatformDeps): vo
       params: FieldId,
       response: { 204: Type.Null({ description: 'Deleted' }) },
     },
-    handler: async ({ actor, params }, reply) => {
-      await tenantTransaction(pool, actor, (tx) => removeField(tx, actor, params.id));
-      return reply.code(204).send(null);
-    },
+    handler: ({ actor, params }) => tenantTransaction(pool, actor, (tx) => removeField(tx, actor, params.id)),
   });
 }
 

@@ -1,7 +1,7 @@
 import type { Author } from '../accounts/audit.ts';
 import { csvLine } from '../core/csv.ts';
 import { input, insertRows, int, json } from '../core/db/columns.ts';
-import { as, columns, type Db, exec, many, maybeOne, one, type RowOf, sql } from '../core/db/query.ts';
+import { as, columns, countRows, type Db, exec, many, maybeOne, one, type RowOf, sql } from '../core/db/query.ts';
 import type { CleaningReport, NameOrder } from './import-cleaning.ts';
 import type { Encoding } from './import-encoding.ts';
 import type { RowFault } from './import-rows.ts';
@@ -94,10 +94,8 @@ export const listImports = (
         ORDER BY id DESC LIMIT ${limit} OFFSET ${offset}`,
   );
 
-export async function countImports(db: Db, { accountId }: Of): Promise<number> {
-  const query = sql`SELECT count(*) AS total FROM contact_import WHERE account_id = ${accountId}`;
-  return (await one<{ total: number }>(db, query)).total;
-}
+export const countImports = (db: Db, { accountId }: Of): Promise<number> =>
+  countRows(db, sql`FROM contact_import WHERE account_id = ${accountId}`);
 
 /** Number of rows by outcome. */
 export type Counts = Readonly<Record<'created' | 'updated' | 'skipped' | 'errors', number>>;
@@ -179,11 +177,15 @@ export const listRejects = (
   );
 
 /** Counts the stored rejected rows of an import with a fault of this cause in this field; null: with any. */
-export async function countRejects(db: Db, { accountId, importId, fault }: OfImport & { fault: FaultFilter }) {
-  const query = sql`SELECT count(*) AS total FROM contact_import_reject
-    WHERE account_id = ${accountId} AND import_id = ${importId} AND ${hasFault(fault)}`;
-  return (await one<{ total: number }>(db, query)).total;
-}
+export const countRejects = (
+  db: Db,
+  { accountId, importId, fault }: OfImport & { fault: FaultFilter },
+): Promise<number> =>
+  countRows(
+    db,
+    sql`FROM contact_import_reject
+    WHERE account_id = ${accountId} AND import_id = ${importId} AND ${hasFault(fault)}`,
+  );
 
 /**
  * Lists a page of the rejected rows of an import with a fault of this cause in this field, in the order of the file.

@@ -204,11 +204,10 @@ export function contactUploadRoutes(app: App, deps: PlatformDeps): void {
       params: schema.UploadId,
       response: { 204: Type.Null({ description: 'Deleted' }) },
     },
-    handler: async ({ actor, params }, reply) => {
+    handler: async ({ actor, params }) => {
       const { accountId } = actor;
       const deleted = await deleteUpload(tenant(pool, actor), { accountId, uploadId: params.id });
       if (deleted === 0) throw new AppError('not_found');
-      return reply.code(204).send(null);
     },
   });
 }

@@ -4,6 +4,7 @@ import {
   as,
   columns,
   containsPattern,
+  countRows,
   type Db,
   exec,
   join,
@@ -119,10 +120,8 @@ export const listLists = (
   );
 };
 
-export async function countLists(db: Db, { filter }: { filter: ListFilter }): Promise<number> {
-  return (await one<{ total: number }>(db, sql`SELECT count(*) AS total FROM contact_list WHERE ${matching(filter)}`))
-    .total;
-}
+export const countLists = (db: Db, { filter }: { filter: ListFilter }): Promise<number> =>
+  countRows(db, sql`FROM contact_list WHERE ${matching(filter)}`);
 
 export const findList = (
   db: Db,

@@ -4,6 +4,7 @@ import {
   as,
   columns,
   containsPattern,
+  countRows,
   type Db,
   exec,
   join,
@@ -394,10 +395,8 @@ export function listContacts(db: Db, page: ContactPage): Promise<ContactRow[]> {
   );
 }
 
-export async function countContacts(db: Db, { filter }: { filter: ContactFilter }): Promise<number> {
-  return (await one<{ total: number }>(db, sql`SELECT count(*) AS total FROM contact c WHERE ${matching(filter)}`))
-    .total;
-}
+export const countContacts = (db: Db, { filter }: { filter: ContactFilter }): Promise<number> =>
+  countRows(db, sql`FROM contact c WHERE ${matching(filter)}`);
 
 /**
  * Lists the ids of up to `limit` contacts that a search finds, of the account that `db` is bound to
@@ -413,10 +412,5 @@ export async function listSearchHits(
 }
 
 /** Counts the contacts that a search finds, of the account that `db` is bound to. */
-export async function countSearchHits(db: Db, { search }: { accountId: number; search: string }): Promise<number> {
-  const row = await one<{ total: number }>(
-    db,
-    sql`SELECT count(*) AS total FROM search_contacts(${containsPattern(search)}, NULL)`,
-  );
-  return row.total;
-}
+export const countSearchHits = (db: Db, { search }: { accountId: number; search: string }): Promise<number> =>
+  countRows(db, sql`FROM search_contacts(${containsPattern(search)}, NULL)`);

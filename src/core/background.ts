@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { setTimeout as delay, setImmediate as afterInput } from 'node:timers/promises';
+import { setImmediate as afterInput, setTimeout as delay } from 'node:timers/promises';
+import type { NotifyChannel } from './db/worker-session.ts';
 import type { Log } from './log.ts';
 
 /** Work that a worker does repeatedly in the background, never concurrently. */
@@ -15,7 +16,7 @@ export type Task = {
    * Conditions by NOTIFY channel: each returns true if a payload wakes the task. The payload '' means that
    * notifications may have been missed.
    */
-  readonly wakeOn?: Readonly<Record<string, (payload: string) => boolean>>;
+  readonly wakeOn?: { readonly [C in NotifyChannel]?: (payload: string) => boolean };
   /** Wakes the task from within this process. */
   readonly signal?: Signal;
   /** Called when the worker begins to stop: shortens the run in progress. */

@@ -41,9 +41,9 @@ const makeDue = () => exec(pool, sql`UPDATE job SET run_at = now()`);
 
 /** Starts a worker with its own session, which `kill` ends as the death of its process would. */
 async function startWorker(...jobs: Runnable[]) {
-  const onNotify = (): void => runner.ended.raise();
-  const session = await openWorkerSession({ connectionString, channels: [JOBS_CHANNEL], onNotify, log: silentLog });
+  const session = await openWorkerSession({ connectionString, log: silentLog });
   const runner = createJobRunner({ pool, owner: session.owner, jobs, paused: () => false, log: silentLog });
+  await session.listen({ [JOBS_CHANNEL]: () => runner.ended.raise() });
   let killed = false;
   const kill = async () => {
     killed = true;

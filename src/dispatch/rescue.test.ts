@@ -22,8 +22,6 @@ const rescue = () => rescueChunks(database.pool, settleOutcomes);
 async function livingWorker(): Promise<WorkerSession> {
   const session = await openWorkerSession({
     connectionString: database.connectionString,
-    channels: [],
-    onNotify: () => undefined,
     log: silentLog,
   });
   onTestFinished(() => session.close());

@@ -181,10 +181,7 @@ function changeRoutes(app: App, { pool, answers }: PlatformDeps): void {
       params: ExportId,
       response: { 204: Deleted },
     },
-    handler: async ({ actor, params }, reply) => {
-      await tenantTransaction(pool, actor, (tx) => removeExport(tx, actor, params.exportId));
-      return reply.code(204).send(null);
-    },
+    handler: ({ actor, params }) => tenantTransaction(pool, actor, (tx) => removeExport(tx, actor, params.exportId)),
   });
 }
 

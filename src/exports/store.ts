@@ -1,6 +1,18 @@
 import type { Scope } from '../core/actor.ts';
 import type { Channel } from '../core/channels.ts';
-import { as, type Columns, columns, type Db, exec, many, maybeOne, one, type RowOf, sql } from '../core/db/query.ts';
+import {
+  as,
+  type Columns,
+  columns,
+  countRows,
+  type Db,
+  exec,
+  many,
+  maybeOne,
+  one,
+  type RowOf,
+  sql,
+} from '../core/db/query.ts';
 import type { StatusName } from '../core/message-state.ts';
 
 export const EXPORT_TYPES = ['HISTORY', 'CONTACTS', 'DELIVERY_REPORTS'] as const;
@@ -110,16 +122,12 @@ export const listExports = (
         WHERE account_id = ${accountId} ORDER BY id DESC LIMIT ${limit} OFFSET ${offset}`,
   );
 
-export async function countExports(db: Db, { accountId }: Of): Promise<number> {
-  const query = sql`SELECT count(*) AS total FROM export WHERE account_id = ${accountId}`;
-  return (await one<{ total: number }>(db, query)).total;
-}
+export const countExports = (db: Db, { accountId }: Of): Promise<number> =>
+  countRows(db, sql`FROM export WHERE account_id = ${accountId}`);
 
 /** Counts the exports of an account that wait or are in progress. */
-export async function countPending(db: Db, { accountId }: Of): Promise<number> {
-  const query = sql`SELECT count(*) AS total FROM export WHERE account_id = ${accountId} AND status = 'PENDING'`;
-  return (await one<{ total: number }>(db, query)).total;
-}
+export const countPending = (db: Db, { accountId }: Of): Promise<number> =>
+  countRows(db, sql`FROM export WHERE account_id = ${accountId} AND status = 'PENDING'`);
 
 /**
  * Moves an expired or failed export back to PENDING. Returns undefined when it is pending or its file is still

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { type Author, recordAudit } from '../accounts/audit.ts';
-import { as, columns, type Db, many, maybeOne, one, type RowOf, sql } from '../core/db/query.ts';
+import { as, columns, countRows, type Db, many, maybeOne, type RowOf, sql } from '../core/db/query.ts';
 import { tenant, tenantTransaction } from '../core/db/transaction.ts';
 import { AppError } from '../core/errors.ts';
 import { type App, type PlatformDeps, withExamples } from '../core/http/app.ts';
@@ -84,10 +84,7 @@ export function cannedAnswerRoutes(app: App, { pool, answers }: PlatformDeps): v
       params: CannedAnswerId,
       response: { 204: Type.Null({ description: 'Deleted' }) },
     },
-    handler: async ({ actor, params }, reply) => {
-      await tenantTransaction(pool, actor, (tx) => removeCannedAnswer(tx, actor, params));
-      return reply.code(204).send(null);
-    },
+    handler: ({ actor, params }) => tenantTransaction(pool, actor, (tx) => removeCannedAnswer(tx, actor, params)),
   });
 }
 
@@ -147,13 +144,8 @@ type Of = { readonly accountId: number };
 const listCannedAnswers = (db: Db, { accountId }: Of): Promise<CannedAnswer[]> =>
   many(db, sql`SELECT ${CANNED} FROM canned_answer a WHERE a.account_id = ${accountId} ORDER BY a.shortcut`);
 
-async function countCannedAnswers(db: Db, { accountId }: Of): Promise<number> {
-  const { total } = await one<{ total: number }>(
-    db,
-    sql`SELECT count(*) AS total FROM canned_answer WHERE account_id = ${accountId}`,
-  );
-  return total;
-}
+const countCannedAnswers = (db: Db, { accountId }: Of): Promise<number> =>
+  countRows(db, sql`FROM canned_answer WHERE account_id = ${accountId}`);
 
 /** Inserts a canned answer; undefined when the shortcut is taken. */
 const insertCannedAnswer = (

@@ -69,10 +69,7 @@ export function labelRoutes(app: App, { pool, answers }: PlatformDeps): void {
       params: LabelId,
       response: { 204: Type.Null({ description: 'Deleted' }) },
     },
-    handler: async ({ actor, params }, reply) => {
-      await tenantTransaction(pool, actor, (tx) => removeLabel(tx, actor, params));
-      return reply.code(204).send(null);
-    },
+    handler: ({ actor, params }) => tenantTransaction(pool, actor, (tx) => removeLabel(tx, actor, params)),
   });
 
   app.put(`${INBOX}/conversations/:chatId/labels`, {
@@ -86,10 +83,8 @@ export function labelRoutes(app: App, { pool, answers }: PlatformDeps): void {
       body: withExamples(LabelIds, { labelIds: [] }),
       response: { 204: Type.Null({ description: 'Done, or nothing had to be changed' }) },
     },
-    handler: async ({ actor, params, body }, reply) => {
-      await tenantTransaction(pool, actor, (tx) => setLabels(tx, actor, params.chatId, body.labelIds));
-      return reply.code(204).send(null);
-    },
+    handler: ({ actor, params, body }) =>
+      tenantTransaction(pool, actor, (tx) => setLabels(tx, actor, params.chatId, body.labelIds)),
   });
 }
 

@@ -5,6 +5,7 @@ import {
   as,
   columns,
   containsPattern,
+  countRows,
   type Db,
   exec,
   join,
@@ -47,13 +48,8 @@ type Of = { readonly accountId: number };
 export const listLabels = (db: Db, { accountId }: Of): Promise<Label[]> =>
   many(db, sql`SELECT ${LABEL} FROM inbox_label b WHERE b.account_id = ${accountId} ORDER BY lower(b.name)`);
 
-export async function countLabels(db: Db, { accountId }: Of): Promise<number> {
-  const { total } = await one<{ total: number }>(
-    db,
-    sql`SELECT count(*) AS total FROM inbox_label WHERE account_id = ${accountId}`,
-  );
-  return total;
-}
+export const countLabels = (db: Db, { accountId }: Of): Promise<number> =>
+  countRows(db, sql`FROM inbox_label WHERE account_id = ${accountId}`);
 
 /** Inserts a label; undefined when there is one with this name, in any case. */
 export const insertLabel = (db: Db, { accountId, name, color }: Of & Omit<Label, 'id'>): Promise<Label | undefined> =>
@@ -249,13 +245,8 @@ export async function countConversations(db: Db, { filter }: { filter: Conversat
   return snoozed === false && filter.archived ? total - (await countMatching(db, { ...filter, snoozed: true })) : total;
 }
 
-async function countMatching(db: Db, filter: ConversationFilter): Promise<number> {
-  const { total } = await one<{ total: number }>(
-    db,
-    sql`SELECT count(*) AS total FROM conversation v WHERE ${matching(filter)}`,
-  );
-  return total;
-}
+const countMatching = (db: Db, filter: ConversationFilter): Promise<number> =>
+  countRows(db, sql`FROM conversation v WHERE ${matching(filter)}`);
 
 async function countSummed(db: Db, { accountId, archived, channels, unreadOnly }: ConversationFilter): Promise<number> {
   const { total } = await one<{ total: number }>(

@@ -65,10 +65,7 @@ export function noteRoutes(app: App, { pool, answers }: PlatformDeps): void {
       params: NoteKey,
       response: { 204: Type.Null({ description: 'Deleted' }) },
     },
-    handler: async ({ actor, params }, reply) => {
-      await tenantTransaction(pool, actor, (tx) => deleteNote(tx, actor, params));
-      return reply.code(204).send(null);
-    },
+    handler: ({ actor, params }) => tenantTransaction(pool, actor, (tx) => deleteNote(tx, actor, params)),
   });
 }
 

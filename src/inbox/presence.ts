@@ -79,11 +79,10 @@ export function presenceRoutes(app: App, { pool, presence }: PlatformDeps & { re
       body: withExamples(PresenceIn, { activity: 'TYPING' }),
       response: { 204: Type.Null({ description: 'Passed on' }) },
     },
-    handler: async ({ actor, params: { chatId }, body: { activity } }, reply) => {
+    handler: async ({ actor, params: { chatId }, body: { activity } }) => {
       const { accountId, username, kind } = actor;
       if (!(await findEndpoints(tenant(pool, actor), { accountId, chatId }))) throw new AppError('not_found');
       if (username !== null && kind !== 'key') await presence.report({ accountId, chatId, username, activity });
-      return reply.code(204).send(null);
     },
   });
 }

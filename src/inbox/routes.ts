@@ -181,10 +181,7 @@ export function inboxRoutes(app: App, deps: InboxRouteDeps): void {
       operationId: 'readConversation',
       summary: 'Mark a conversation as read',
     },
-    handler: async ({ actor, params }, answer) => {
-      await tenantTransaction(pool, actor, (tx) => markRead(tx, actor, params.chatId));
-      return answer.code(204).send(null);
-    },
+    handler: ({ actor, params }) => tenantTransaction(pool, actor, (tx) => markRead(tx, actor, params.chatId)),
   });
 
   app.patch(`${PATH}/:chatId/unread`, {
@@ -196,10 +193,7 @@ export function inboxRoutes(app: App, deps: InboxRouteDeps): void {
       operationId: 'unreadConversation',
       summary: 'Mark a conversation as unread',
     },
-    handler: async ({ actor, params }, answer) => {
-      await tenantTransaction(pool, actor, (tx) => markUnread(tx, actor, params.chatId));
-      return answer.code(204).send(null);
-    },
+    handler: ({ actor, params }) => tenantTransaction(pool, actor, (tx) => markUnread(tx, actor, params.chatId)),
   });
 
   app.put(`${PATH}/:chatId/snooze`, {
@@ -215,10 +209,9 @@ export function inboxRoutes(app: App, deps: InboxRouteDeps): void {
       body: withExamples(schema.SnoozeIn, { until: '2027-09-01T07:00:00Z' }),
       response: { 204: Done },
     },
-    handler: async ({ actor, params, body }, answer) => {
+    handler: async ({ actor, params, body }) => {
       const input = { until: parseInstant(body.until), now: deps.clock.now() };
       await tenantTransaction(pool, actor, (tx) => snooze(tx, actor, params.chatId, input));
-      return answer.code(204).send(null);
     },
   });
 
@@ -236,10 +229,8 @@ export function inboxRoutes(app: App, deps: InboxRouteDeps): void {
         summary: archived ? 'Archive a conversation' : 'Unarchive a conversation',
         ...(archived && { description: 'It returns to the list when the person writes again.' }),
       },
-      handler: async ({ actor, params }, answer) => {
-        await tenantTransaction(pool, actor, (tx) => setArchived(tx, actor, params.chatId, archived));
-        return answer.code(204).send(null);
-      },
+      handler: ({ actor, params }) =>
+        tenantTransaction(pool, actor, (tx) => setArchived(tx, actor, params.chatId, archived)),
     });
 
   app.post(`${PATH}/:chatId/assignee`, {
@@ -268,10 +259,7 @@ export function inboxRoutes(app: App, deps: InboxRouteDeps): void {
       operationId: 'unassignConversation',
       summary: 'Remove the assignee of a conversation',
     },
-    handler: async ({ actor, params }, answer) => {
-      await tenantTransaction(pool, actor, (tx) => assign(tx, actor, params.chatId, null));
-      return answer.code(204).send(null);
-    },
+    handler: ({ actor, params }) => tenantTransaction(pool, actor, (tx) => assign(tx, actor, params.chatId, null)),
   });
 }
 

@@ -122,10 +122,7 @@ export function ruleRoutes(app: App, { pool }: PlatformDeps): void {
       body: withExamples(Availability, { available: true }),
       response: { 204: Type.Null({ description: 'Done' }) },
     },
-    handler: async ({ actor, body }, reply) => {
-      await tenantTransaction(pool, actor, (tx) => setAvailable(tx, actor, body.available));
-      return reply.code(204).send(null);
-    },
+    handler: ({ actor, body }) => tenantTransaction(pool, actor, (tx) => setAvailable(tx, actor, body.available)),
   });
 }
 

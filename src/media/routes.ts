@@ -193,10 +193,7 @@ export function mediaRoutes(app: App, deps: PlatformDeps): void {
       params: MediaId,
       response: { 204: Type.Null({ description: 'Deleted' }) },
     },
-    handler: async ({ actor, params }, reply) => {
-      await tenantTransaction(pool, actor, (tx) => removeMedia(tx, actor, params));
-      return reply.code(204).send(null);
-    },
+    handler: ({ actor, params }) => tenantTransaction(pool, actor, (tx) => removeMedia(tx, actor, params)),
   });
 }
 

@@ -3,7 +3,19 @@ import { recordAudit } from '../accounts/audit.ts';
 import type { Actor } from '../core/actor.ts';
 import { type Task, untilIdle } from '../core/background.ts';
 import type { Config } from '../core/config.ts';
-import { as, columns, containsPattern, type Db, exec, many, maybeOne, one, type RowOf, sql } from '../core/db/query.ts';
+import {
+  as,
+  columns,
+  containsPattern,
+  countRows,
+  type Db,
+  exec,
+  many,
+  maybeOne,
+  one,
+  type RowOf,
+  sql,
+} from '../core/db/query.ts';
 import { transaction } from '../core/db/transaction.ts';
 import { AppError } from '../core/errors.ts';
 import { insertRemovals, type LinkSigner } from '../core/storage.ts';
@@ -167,10 +179,8 @@ export const listUploads = (db: Db, input: Filter & { limit: number; offset: num
       ORDER BY id DESC LIMIT ${input.limit} OFFSET ${input.offset}`,
   );
 
-export async function countUploads(db: Db, filter: Filter): Promise<number> {
-  const row = await one<{ total: number }>(db, sql`SELECT count(*) AS total FROM media WHERE ${matches(filter)}`);
-  return row.total;
-}
+export const countUploads = (db: Db, filter: Filter): Promise<number> =>
+  countRows(db, sql`FROM media WHERE ${matches(filter)}`);
 
 export const findUpload = (db: Db, { accountId, id }: ById): Promise<MediaRow | undefined> =>
   maybeOne(db, sql`SELECT ${MEDIA} FROM media WHERE account_id = ${accountId} AND id = ${id} AND origin = 'UPLOAD'`);

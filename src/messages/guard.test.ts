@@ -114,8 +114,6 @@ describe('not paused is', () => {
   test('a new machine beside a live worker whose own mark is in order', async () => {
     const session = await openWorkerSession({
       connectionString: database.connectionString,
-      channels: [],
-      onNotify: () => undefined,
       log: silentLog,
     });
     onTestFinished(session.close);

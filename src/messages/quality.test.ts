@@ -147,12 +147,8 @@ test('figures that are older than a policy looks back do not count', async () =>
 
 test('every process hears of a changed standing, and of none that stays', async () => {
   const heard: string[] = [];
-  const session = await openWorkerSession({
-    connectionString,
-    channels: [ROUTING_CHANNEL],
-    onNotify: (channel) => void heard.push(channel),
-    log: silentLog,
-  });
+  const session = await openWorkerSession({ connectionString, log: silentLog });
+  await session.listen({ [ROUTING_CHANNEL]: (payload) => void heard.push(payload) });
   await policy();
   await answer(cheap, lost(20));
   await judgeQuality({ pool, now });

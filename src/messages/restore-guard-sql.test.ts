@@ -71,8 +71,6 @@ test('a database is vouched for by another worker that is alive and was in order
   const own = newOwnerKey();
   const session = await openWorkerSession({
     connectionString: database.connectionString,
-    channels: [],
-    onNotify: () => undefined,
     log: silentLog,
   });
   onTestFinished(session.close);

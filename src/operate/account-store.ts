@@ -5,7 +5,7 @@ import { amount, isoOrNull, searchField } from '../accounts/operator-fields.ts';
 import { LimitsOut } from '../contacts/schema.ts';
 import { PLANS, type Plan, ROLES, type Role } from '../core/actor.ts';
 import { toChannels } from '../core/channels.ts';
-import { as, columns, containsPattern, type Db, many, one, type RowOf, raw, sql } from '../core/db/query.ts';
+import { as, columns, containsPattern, countRows, type Db, many, one, type RowOf, raw, sql } from '../core/db/query.ts';
 import { fromMicros } from '../core/money.ts';
 import { channelName, instant, orNull } from '../core/schema.ts';
 import type { Endpoint } from '../webhooks/endpoints.ts';
@@ -83,10 +83,8 @@ export async function listAccountPage(db: Db, page: AccountPage): Promise<Accoun
   );
 }
 
-export async function countAccounts(db: Db, filter: AccountFilter): Promise<number> {
-  const row = await one<{ total: number }>(db, sql`SELECT count(*) AS total FROM account a WHERE ${matches(filter)}`);
-  return row.total;
-}
+export const countAccounts = (db: Db, filter: AccountFilter): Promise<number> =>
+  countRows(db, sql`FROM account a WHERE ${matches(filter)}`);
 
 const PERSON = columns({
   id: as<number>('id'),

@@ -119,10 +119,8 @@ function ruleRoutes(app: App, { pool }: AlertRouteDeps): void {
       body: withExamples(RuleIn, { enabled: true, forSeconds: 60, threshold: 48 }),
       response: { 204: Done },
     },
-    handler: async ({ actor, params, body }, reply) => {
-      await transaction(pool, (tx) => setRule(tx, { ...body, ...params, by: operatorNameOf(actor) }));
-      return reply.code(204).send(null);
-    },
+    handler: ({ actor, params, body }) =>
+      transaction(pool, (tx) => setRule(tx, { ...body, ...params, by: operatorNameOf(actor) })),
   });
 }
 
@@ -181,10 +179,9 @@ function targetRoutes(app: App, deps: AlertRouteDeps): void {
       }),
       response: { 204: Done },
     },
-    handler: async ({ actor, params, body }, reply) => {
+    handler: async ({ actor, params, body }) => {
       const change = { ...params, ...toChoice(body), by: operatorNameOf(actor) };
       await transaction(pool, (tx) => changeTarget(tx, change));
-      return reply.code(204).send(null);
     },
   });
 
@@ -198,10 +195,8 @@ function targetRoutes(app: App, deps: AlertRouteDeps): void {
       params: IdParams,
       response: { 204: Done },
     },
-    handler: async ({ actor, params }, reply) => {
-      await transaction(pool, (tx) => removeTarget(tx, { ...params, by: operatorNameOf(actor) }));
-      return reply.code(204).send(null);
-    },
+    handler: ({ actor, params }) =>
+      transaction(pool, (tx) => removeTarget(tx, { ...params, by: operatorNameOf(actor) })),
   });
 
   app.post(`${TARGETS}/:id/test`, {

@@ -2,6 +2,7 @@ import { bigint, input, insertRows, int, rowsOf, text, timestamptz } from '../co
 import {
   as,
   columns,
+  countRows,
   type Db,
   exec,
   many,
@@ -192,9 +193,8 @@ export const listAlerts = (
         LIMIT ${limit} OFFSET ${offset}`,
   );
 
-export const countAlerts = async (db: Db, { states }: Filter): Promise<number> =>
-  (await one<{ total: number }>(db, sql`SELECT count(*) AS total FROM alert WHERE state = ANY(${[...states]}::text[])`))
-    .total;
+export const countAlerts = (db: Db, { states }: Filter): Promise<number> =>
+  countRows(db, sql`FROM alert WHERE state = ANY(${[...states]}::text[])`);
 
 /** Counts the open alerts by kind and state, for metrics. */
 export const countOpen = (db: Db): Promise<{ kind: string; state: string; count: number }[]> =>
@@ -287,5 +287,4 @@ export const deleteBatch = (tx: Db, { targetId, batch }: { targetId: number; bat
   exec(tx, sql`DELETE FROM alert_notice WHERE target_id = ${targetId} AND batch = ${batch}::uuid`);
 
 /** Counts the waiting notices. */
-export const countNotices = async (db: Db): Promise<number> =>
-  (await one<{ total: number }>(db, sql`SELECT count(*) AS total FROM alert_notice`)).total;
+export const countNotices = (db: Db): Promise<number> => countRows(db, sql`FROM alert_notice`);

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { amount, isoOrNull } from '../accounts/operator-fields.ts';
-import { type Db, many, one, raw, sql } from '../core/db/query.ts';
+import { countRows, type Db, many, raw, sql } from '../core/db/query.ts';
 import { isOwnerAlive } from '../core/db/worker-session.ts';
 import { channelName, instant, orNull } from '../core/schema.ts';
 import { MISSED_AFTER } from '../dispatch/store.ts';
@@ -280,9 +280,7 @@ export async function listConnectionPage(
   );
 }
 
-export async function countConnections(db: Db): Promise<number> {
-  return (await one<{ total: number }>(db, sql`SELECT count(*) AS total FROM connection c WHERE ${IS_SHOWN}`)).total;
-}
+export const countConnections = (db: Db): Promise<number> => countRows(db, sql`FROM connection c WHERE ${IS_SHOWN}`);
 
 type MinuteRow = Counts & { minute: Date };
 

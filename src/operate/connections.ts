@@ -157,10 +157,8 @@ function changingRoutes(app: App, deps: PlatformDeps): void {
       params: schema.ConnectionName,
       response: { 204: Done },
     },
-    handler: async ({ actor, params }, reply) => {
-      await transaction(pool, (tx) => removeConnection(tx, { ...params, by: operatorNameOf(actor) }));
-      return reply.code(204).send(null);
-    },
+    handler: ({ actor, params }) =>
+      transaction(pool, (tx) => removeConnection(tx, { ...params, by: operatorNameOf(actor) })),
   });
 }
 

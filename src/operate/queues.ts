@@ -8,14 +8,14 @@ import {
   operatorNameOf,
 } from '../accounts/operator-fields.ts';
 import { contactImport } from '../contacts/import.ts';
-import { as, columns, type Db, many, one, type RowOf, type Sql, sql, timeOf } from '../core/db/query.ts';
+import { as, columns, countRows, type Db, many, one, type RowOf, type Sql, sql, timeOf } from '../core/db/query.ts';
 import { type App, offsetOf, PageOf, PageQuery, type PlatformDeps, pageFields, pageOf } from '../core/http/app.ts';
 import { requireOperator } from '../core/http/auth.ts';
 import { idempotentHandler } from '../core/http/idempotency.ts';
 import { instant, orNull } from '../core/schema.ts';
 import { MISSED_AFTER } from '../dispatch/store.ts';
-import { cancelMissed, listMissed, releaseMissed } from '../messages/schedules.ts';
 import { exportJob } from '../exports/make.ts';
+import { cancelMissed, listMissed, releaseMissed } from '../messages/schedules.ts';
 import { listWorkers, type WorkerRow } from './workers.ts';
 
 const tags = ['Operator: queues'];
@@ -254,9 +254,7 @@ async function listDepths(
 }
 
 /** Counts the groups that `listDepths` lists. */
-async function countDepths(db: Db, filter: Filter): Promise<number> {
-  return (await one<{ total: number }>(db, sql`SELECT count(*) AS total FROM (${groups(filter)}) AS g`)).total;
-}
+const countDepths = (db: Db, filter: Filter): Promise<number> => countRows(db, sql`FROM (${groups(filter)}) AS g`);
 
 type Backlog = { name: string; waiting: number; oldestSeconds: number | null };
 

@@ -150,10 +150,8 @@ function ruleRoutes(app: App, { pool }: PlatformDeps): void {
       params: IdParams,
       response: { 204: Done },
     },
-    handler: async ({ actor, params }, reply) => {
-      await transaction(pool, (tx) => change.removeSenderRule(tx, { ...params, by: operatorNameOf(actor) }));
-      return reply.code(204).send(null);
-    },
+    handler: ({ actor, params }) =>
+      transaction(pool, (tx) => change.removeSenderRule(tx, { ...params, by: operatorNameOf(actor) })),
   });
 }
 
@@ -200,10 +198,8 @@ function registeredRoutes(app: App, deps: PlatformDeps): void {
       params: IdParams,
       response: { 204: Done },
     },
-    handler: async ({ actor, params }, reply) => {
-      await transaction(pool, (tx) => change.removeRegistered(tx, { ...params, by: operatorNameOf(actor) }));
-      return reply.code(204).send(null);
-    },
+    handler: ({ actor, params }) =>
+      transaction(pool, (tx) => change.removeRegistered(tx, { ...params, by: operatorNameOf(actor) })),
   });
 }
 
@@ -251,10 +247,8 @@ function poolRoutes(app: App, deps: PlatformDeps): void {
       params: IdParams,
       response: { 204: Done },
     },
-    handler: async ({ actor, params }, reply) => {
-      await transaction(pool, (tx) => change.removePool(tx, { ...params, by: operatorNameOf(actor) }));
-      return reply.code(204).send(null);
-    },
+    handler: ({ actor, params }) =>
+      transaction(pool, (tx) => change.removePool(tx, { ...params, by: operatorNameOf(actor) })),
   });
 
   app.post(`${POOLS}/:id/numbers`, {
@@ -285,10 +279,9 @@ function poolRoutes(app: App, deps: PlatformDeps): void {
       querystring: PoolNumberIn,
       response: { 204: Done },
     },
-    handler: async ({ actor, params, query }, reply) => {
+    handler: async ({ actor, params, query }) => {
       const number = query.number.replace(/^ /, '+');
       await transaction(pool, (tx) => change.removePoolNumber(tx, { ...params, number, by: operatorNameOf(actor) }));
-      return reply.code(204).send(null);
     },
   });
 }

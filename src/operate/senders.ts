@@ -9,7 +9,7 @@ import {
   searchField,
 } from '../accounts/operator-fields.ts';
 import type { Channel, RichChannel, SenderChannel } from '../core/channels.ts';
-import { as, columns, containsPattern, type Db, many, maybeOne, one, type RowOf, sql } from '../core/db/query.ts';
+import { as, columns, containsPattern, countRows, type Db, many, maybeOne, type RowOf, sql } from '../core/db/query.ts';
 import { transaction } from '../core/db/transaction.ts';
 import { AppError, invalidFields } from '../core/errors.ts';
 import { type App, offsetOf, PageOf, type PlatformDeps, pageFields, pageOf, withExamples } from '../core/http/app.ts';
@@ -199,9 +199,7 @@ async function listSenderPage(
   );
 }
 
-async function countSenders(db: Db, filter: Filter): Promise<number> {
-  return (await one<{ total: number }>(db, sql`SELECT count(*) AS total ${senders(filter)}`)).total;
-}
+const countSenders = (db: Db, filter: Filter): Promise<number> => countRows(db, sql`${senders(filter)}`);
 
 async function findSender(db: Db, { id }: { id: number }): Promise<SenderRow | undefined> {
   return maybeOne(db, sql`SELECT ${SENDER} FROM ${SENDER_ROWS} WHERE s.id = ${id}`);
@@ -231,9 +229,8 @@ async function listNumberPage(
   );
 }
 
-async function countNumbers(db: Db, filter: { readonly connection: string | null }): Promise<number> {
-  return (await one<{ total: number }>(db, sql`SELECT count(*) AS total ${numbers(filter)}`)).total;
-}
+const countNumbers = (db: Db, filter: { readonly connection: string | null }): Promise<number> =>
+  countRows(db, sql`${numbers(filter)}`);
 
 const TEMPLATE = columns({
   id: as<string>('t.id'),
@@ -271,9 +268,7 @@ async function listTemplatePage(
   );
 }
 
-async function countTemplates(db: Db, filter: TemplateFilter): Promise<number> {
-  return (await one<{ total: number }>(db, sql`SELECT count(*) AS total ${templates(filter)}`)).total;
-}
+const countTemplates = (db: Db, filter: TemplateFilter): Promise<number> => countRows(db, sql`${templates(filter)}`);
 
 const tags = ['Operator: senders'];
 const SENDERS = `${OPERATOR_PATH}/senders`;
@@ -364,10 +359,7 @@ function senderRoutes(app: App, deps: PlatformDeps): void {
       params: IdParams,
       response: { 204: Done },
     },
-    handler: async ({ actor, params }, reply) => {
-      await transaction(pool, (tx) => removeSenderById(tx, operatorNameOf(actor), params));
-      return reply.code(204).send(null);
-    },
+    handler: ({ actor, params }) => transaction(pool, (tx) => removeSenderById(tx, operatorNameOf(actor), params)),
   });
 }
 
@@ -421,10 +413,7 @@ function numberRoutes(app: App, deps: PlatformDeps): void {
       querystring: NumberQuery,
       response: { 204: Done },
     },
-    handler: async ({ actor, query }, reply) => {
-      await transaction(pool, (tx) => removeNumber(tx, { ...query, by: operatorNameOf(actor) }));
-      return reply.code(204).send(null);
-    },
+    handler: ({ actor, query }) => transaction(pool, (tx) => removeNumber(tx, { ...query, by: operatorNameOf(actor) })),
   });
 }
 

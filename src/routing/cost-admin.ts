@@ -8,7 +8,7 @@ import {
   operatorNameOf,
   PrefixField,
 } from '../accounts/operator-fields.ts';
-import { as, columns, type Db, many, maybeOne, one, type RowOf, sql } from '../core/db/query.ts';
+import { as, columns, countRows, type Db, many, maybeOne, one, type RowOf, sql } from '../core/db/query.ts';
 import { transaction } from '../core/db/transaction.ts';
 import { AppError } from '../core/errors.ts';
 import { type App, offsetOf, PageOf, type PlatformDeps, pageFields, pageOf, withExamples } from '../core/http/app.ts';
@@ -116,14 +116,13 @@ export function operatorCostRoutes(app: App, deps: PlatformDeps): void {
       params: IdParams,
       response: { 204: Done },
     },
-    handler: async ({ actor, params }, reply) => {
+    handler: async ({ actor, params }) => {
       await transaction(pool, async (tx) => {
         const cost = await findCost(tx, params);
         if (!cost) throw new AppError('not_found', { message: 'There is no such cost' });
         const { connection, prefix, network } = cost;
         await removeCost(tx, { connection, prefix, network, by: operatorNameOf(actor) });
       });
-      return reply.code(204).send(null);
     },
   });
 
@@ -184,9 +183,7 @@ async function listCostPage(
   );
 }
 
-async function countCosts(db: Db, filter: Filter): Promise<number> {
-  return (await one<{ total: number }>(db, sql`SELECT count(*) AS total ${matches(filter)}`)).total;
-}
+const countCosts = (db: Db, filter: Filter): Promise<number> => countRows(db, sql`${matches(filter)}`);
 
 async function findCost(db: Db, { id }: { id: number }): Promise<CostRow | undefined> {
   return maybeOne(db, sql`SELECT ${COST} FROM ${COST_ROWS} WHERE k.id = ${id}`);

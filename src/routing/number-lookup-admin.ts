@@ -135,9 +135,7 @@ export function operatorLookupRoutes(app: App, deps: PlatformDeps): void {
       params: Type.Object({ name: Name }),
       response: { 204: Done },
     },
-    handler: async ({ actor, params }, reply) => {
-      await transaction(pool, (tx) => removeService(tx, { name: params.name, by: operatorNameOf(actor) }));
-      return reply.code(204).send(null);
-    },
+    handler: ({ actor, params }) =>
+      transaction(pool, (tx) => removeService(tx, { name: params.name, by: operatorNameOf(actor) })),
   });
 }

@@ -11,7 +11,7 @@ import {
   PrefixField,
 } from '../accounts/operator-fields.ts';
 import type { Channel } from '../core/channels.ts';
-import { as, columns, type Db, many, one, type RowOf, sql } from '../core/db/query.ts';
+import { as, columns, countRows, type Db, many, one, type RowOf, sql } from '../core/db/query.ts';
 import { transaction } from '../core/db/transaction.ts';
 import { type App, offsetOf, PageOf, type PlatformDeps, pageFields, pageOf, withExamples } from '../core/http/app.ts';
 import { requireOperator } from '../core/http/auth.ts';
@@ -204,10 +204,8 @@ export function operatorRouteRoutes(app: App, deps: PlatformDeps): void {
       params: IdParams,
       response: { 204: Done },
     },
-    handler: async ({ actor, params }, reply) => {
-      await transaction(pool, (tx) => removeRoute(tx, { id: params.id, by: operatorNameOf(actor) }));
-      return reply.code(204).send(null);
-    },
+    handler: ({ actor, params }) =>
+      transaction(pool, (tx) => removeRoute(tx, { id: params.id, by: operatorNameOf(actor) })),
   });
 
   app.get(`${ROUTES}/check`, {
@@ -308,9 +306,7 @@ async function listRoutePage(
   return many(db, sql`SELECT r.* ${matches(filter)} ${IN_ORDER} LIMIT ${filter.limit} OFFSET ${filter.offset}`);
 }
 
-async function countRoutes(db: Db, filter: Filter): Promise<number> {
-  return (await one<{ total: number }>(db, sql`SELECT count(*) AS total ${matches(filter)}`)).total;
-}
+const countRoutes = (db: Db, filter: Filter): Promise<number> => countRows(db, sql`${matches(filter)}`);
 
 /** Finds a route that exists. */
 async function findRoute(db: Db, { id }: { id: number }): Promise<RouteRow> {
@@ -432,10 +428,8 @@ function operatorPolicyRoutes(app: App, deps: PlatformDeps): void {
       params: IdParams,
       response: { 204: Done },
     },
-    handler: async ({ actor, params }, reply) => {
-      await transaction(pool, (tx) => removePolicy(tx, { id: params.id, by: operatorNameOf(actor) }));
-      return reply.code(204).send(null);
-    },
+    handler: ({ actor, params }) =>
+      transaction(pool, (tx) => removePolicy(tx, { id: params.id, by: operatorNameOf(actor) })),
   });
 }
 

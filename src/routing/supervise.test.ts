@@ -247,12 +247,8 @@ test('other workers are notified of a change that a worker sees, and of its end'
   const { supervisor, carriers } = supervised();
   await supervisor.reload();
   let heard = 0;
-  const session = await openWorkerSession({
-    connectionString,
-    channels: [db.LINKS_CHANNEL],
-    onNotify: () => void heard++,
-    log: silentLog,
-  });
+  const session = await openWorkerSession({ connectionString, log: silentLog });
+  await session.listen({ [db.LINKS_CHANNEL]: () => void heard++ });
   onTestFinished(() => session.close());
   carriers.get('one')?.setUp(false);
   await expect.poll(() => heard).toBe(1);

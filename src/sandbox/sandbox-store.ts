@@ -3,7 +3,7 @@ import { type Author, GATEWAY_ACCOUNT_ID, operatorAuthor, recordAudit } from '..
 import type { Config } from '../core/config.ts';
 import { as, columns, constant, type Db, exec, many, maybeOne, type RowOf, sql } from '../core/db/query.ts';
 import { transaction } from '../core/db/transaction.ts';
-import { openWorkerSession } from '../core/db/worker-session.ts';
+import type { WorkerSession } from '../core/db/worker-session.ts';
 import type { Log } from '../core/log.ts';
 import { OPEN_STATES, STATUS } from '../core/message-state.ts';
 import type { SecretKey } from '../core/secrets.ts';
@@ -51,7 +51,7 @@ type SandboxDeps = {
   readonly config: Pick<Config, 'social' | 'publicUrl'>;
   readonly pool: Pool;
   readonly secretKey: SecretKey;
-  readonly connectionString: string;
+  readonly session: Pick<WorkerSession, 'listen'>;
   readonly log: Log;
 };
 
@@ -60,16 +60,13 @@ type SandboxDeps = {
  * simulate.
  */
 export async function startSandbox(deps: SandboxDeps): Promise<Sandbox> {
-  const { pool, secretKey, connectionString, log } = deps;
+  const { pool, secretKey, session, log } = deps;
   await moveFromRetired(pool);
   const smsc = await startSmsc(pool, secretKey);
   const networks = await startSandboxNetworks(pool, secretKey);
   const social = await startSocial(deps);
-  const listening = await openWorkerSession({
-    connectionString,
-    channels: [SANDBOX_CHANNEL],
-    log,
-    onNotify(_channel, payload) {
+  await session.listen({
+    [SANDBOX_CHANNEL](payload) {
       const inbound = readSandboxInbound(payload);
       if (inbound)
         injectInbound({ smsc, networks }, inbound).catch((err: unknown) =>
@@ -81,7 +78,6 @@ export async function startSandbox(deps: SandboxDeps): Promise<Sandbox> {
     social,
     startCallbacks: (port) => networks.startCallbacks(`http://127.0.0.1:${port}`),
     async close() {
-      await listening.close();
       await Promise.all([smsc.close(), networks.close(), social.close()]);
     },
   };

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { accountIdField, amount, OPERATOR_PATH } from '../accounts/operator-fields.ts';
-import { as, columns, type Db, many, one, type RowOf, type Sql, sql } from '../core/db/query.ts';
+import { as, columns, countRows, type Db, many, type RowOf, type Sql, sql } from '../core/db/query.ts';
 import { isOwnerAlive } from '../core/db/worker-session.ts';
 import { type App, offsetOf, PageOf, type PlatformDeps, pageFields, pageOf } from '../core/http/app.ts';
 import { requireOperator } from '../core/http/auth.ts';
@@ -115,6 +115,4 @@ const listBinds = (
   many(db, sql`SELECT ${BIND} ${binds(filter)} ORDER BY b.id DESC LIMIT ${limit} OFFSET ${offset}`);
 
 /** Counts the binds that `listBinds` lists. */
-async function countBinds(db: Db, filter: Filter): Promise<number> {
-  return (await one<{ total: number }>(db, sql`SELECT count(*) AS total ${binds(filter)}`)).total;
-}
+const countBinds = (db: Db, filter: Filter): Promise<number> => countRows(db, sql`${binds(filter)}`);

@@ -200,10 +200,7 @@ export function socialRoutes(app: App, deps: PlatformDeps): void {
       params: PlatformParams,
       response: { 204: Type.Null({ description: 'Deleted' }) },
     },
-    handler: async ({ actor, params }, reply) => {
-      await disconnect(deps, actor, { platform: platformOf(params) });
-      return reply.code(204).send(null);
-    },
+    handler: ({ actor, params }) => disconnect(deps, actor, { platform: platformOf(params) }),
   });
 }
 

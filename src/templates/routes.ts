@@ -124,10 +124,9 @@ function whatsappRoutes(app: App, deps: TemplateRouteDeps): void {
       params: schema.TemplateId,
       response: { 204: schema.Deleted },
     },
-    handler: async ({ actor, params: { id } }, reply) => {
+    handler: async ({ actor, params: { id } }) => {
       const template = { channel: 'WHATSAPP', id } as const;
       await tenantTransaction(pool, actor, (tx) => limited(() => removeTemplate(deps, tx, actor, template)));
-      return reply.code(204).send(null);
     },
   });
 }
@@ -186,10 +185,8 @@ function rcsRoutes(app: App, deps: TemplateRouteDeps): void {
       params: schema.TemplateId,
       response: { 204: schema.Deleted },
     },
-    handler: async ({ actor, params: { id } }, reply) => {
-      await tenantTransaction(pool, actor, (tx) => removeTemplate(deps, tx, actor, { channel: 'RCS', id }));
-      return reply.code(204).send(null);
-    },
+    handler: ({ actor, params: { id } }) =>
+      tenantTransaction(pool, actor, (tx) => removeTemplate(deps, tx, actor, { channel: 'RCS', id })),
   });
 }
 

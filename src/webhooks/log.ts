@@ -1,6 +1,18 @@
 import type { Pool } from 'pg';
 import { bigint, insertRows, int, json, rowsOf, smallint, text, timestamptz, uuid } from '../core/db/columns.ts';
-import { as, columns, type Db, exec, many, maybeOne, one, plainArray, type RowOf, sql } from '../core/db/query.ts';
+import {
+  as,
+  columns,
+  countRows,
+  type Db,
+  exec,
+  many,
+  maybeOne,
+  one,
+  plainArray,
+  type RowOf,
+  sql,
+} from '../core/db/query.ts';
 import { transaction } from '../core/db/transaction.ts';
 import { DAY_MS } from '../core/time.ts';
 import {
@@ -392,10 +404,8 @@ export async function listDeliveries(
 }
 
 /** Counts the entries of the log that fit the filter. */
-export async function countDeliveries(db: Db, filter: DeliveryFilter): Promise<number> {
-  const query = sql`SELECT count(*) AS total FROM webhook_delivery WHERE ${fits(filter)}`;
-  return (await one<{ total: number }>(db, query)).total;
-}
+export const countDeliveries = (db: Db, filter: DeliveryFilter): Promise<number> =>
+  countRows(db, sql`FROM webhook_delivery WHERE ${fits(filter)}`);
 
 /** States with a partial index are named twice: the planner must see that they are not DELIVERED. */
 const isIn = (state: DeliveryState | null) => {

@@ -100,10 +100,7 @@ function formARoutes(app: App, { pool, answers, secretKey, outbound: outlet }: W
       summary: 'Delete the webhook and its waiting events',
       response: { 204: Deleted },
     },
-    handler: async ({ actor }, reply) => {
-      await tenantTransaction(pool, actor, (tx) => removeEndpoint(tx, actor));
-      return reply.code(204).send(null);
-    },
+    handler: ({ actor }) => tenantTransaction(pool, actor, (tx) => removeEndpoint(tx, actor)),
   });
 }
 
@@ -163,10 +160,7 @@ function formBRoutes(app: App, { pool, answers, secretKey, outbound: outlet }: W
       summary: 'Delete the webhook and its waiting events',
       response: { 204: Deleted },
     },
-    handler: async ({ actor }, reply) => {
-      await tenantTransaction(pool, actor, (tx) => removeEndpoint(tx, actor));
-      return reply.code(204).send(null);
-    },
+    handler: ({ actor }) => tenantTransaction(pool, actor, (tx) => removeEndpoint(tx, actor)),
   });
 }
 

@@ -49,11 +49,10 @@ test('its sessions have our settings, and notifications arrive', async ({ skip }
   const heard: string[] = [];
   const session = await openWorkerSession({
     connectionString: url,
-    channels: ['pooled'],
-    onNotify: (_channel, payload) => void heard.push(payload),
     log: silentLog,
   });
-  await exec(pool, sql`SELECT pg_notify('pooled', 'hello')`);
+  await session.listen({ heliograph_routing: (payload) => void heard.push(payload) });
+  await exec(pool, sql`SELECT pg_notify('heliograph_routing', 'hello')`);
   await until('the notification', () => heard.includes('hello'));
   await session.close();
   await pool.end();

@@ -60,14 +60,10 @@ export async function startServer(
   options: Partial<SmppServerOptions> = {},
 ): Promise<TestServer> {
   let server: SmppServer | null = null;
-  const session = await openWorkerSession({
-    connectionString,
-    log: silentLog,
-    channels: [ACCOUNTS_CHANNEL, SMPP_CHANNEL],
-    onNotify(channel, payload) {
-      if (channel === SMPP_CHANNEL) server?.onDeliveries();
-      else server?.onAccountChange(payload);
-    },
+  const session = await openWorkerSession({ connectionString, log: silentLog });
+  await session.listen({
+    [SMPP_CHANNEL]: () => server?.onDeliveries(),
+    [ACCOUNTS_CHANNEL]: (payload) => server?.onAccountChange(payload),
   });
   const started = await startSmppServer({
     listen: { host: '127.0.0.1', port: 0, tlsPort: undefined, tls: undefined },

@@ -84,6 +84,12 @@ export async function one<R extends QueryResultRow>(db: Db, query: Query<R>): Pr
   return row;
 }
 
+/** Counts the rows of a FROM clause with its conditions: `countRows(db, sql`FROM route WHERE …`)`. */
+export async function countRows(db: Db, from: Sql): Promise<number> {
+  const { total } = await one<{ total: number }>(db, sql`SELECT count(*) AS total ${from}`);
+  return total;
+}
+
 /** Runs a statement and returns the number of rows that it affected. */
 export async function exec(db: Db, query: Sql): Promise<number> {
   const { rowCount } = await db.query(statementOf(query));

@@ -52,10 +52,9 @@ test('when the primary dies, pool and worker session go on with the promoted sta
   const heard: string[] = [];
   const session = await openWorkerSession({
     connectionString: replicated.url,
-    channels: ['note'],
-    onNotify: (_, payload) => void heard.push(payload),
     log: silentLog,
   });
+  await session.listen({ heliograph_routing: (payload) => void heard.push(payload) });
   onTestFinished(() => session.close());
   const write = (id: number) => transaction(pool, (tx) => exec(tx, sql`INSERT INTO note VALUES (${id})`));
   await write(1);
@@ -89,7 +88,7 @@ test('when the primary dies, pool and worker session go on with the promoted sta
   );
   expect(found).toEqual({ port: Number(portOf(standby.url)), count: 2 });
   await until('the session listens again', async () => {
-    await exec(pool, sql`SELECT pg_notify('note', 'there')`);
+    await exec(pool, sql`SELECT pg_notify('heliograph_routing', 'there')`);
     return heard.includes('there');
   });
 }, 120_000);

@@ -9,14 +9,14 @@ import { openWorkerSession } from './worker-session.ts';
 const database = testDatabase();
 
 const RATE = { perMinute: 5000, perSecond: 5000 };
-const CHANNEL = 'test_counts';
+const CHANNEL = 'heliograph_requests';
 
 /** A process: its own counts, and the notifications that it receives. */
 async function startProcess(db: Db = database.pool) {
   const limiter = createSharedLimiter({ db, log: silentLog, channel: CHANNEL, publishEveryMs: 5 });
   const { connectionString } = database;
-  const onNotify = (_: string, payload: string): void => limiter.onNotify(payload);
-  const session = await openWorkerSession({ connectionString, channels: [CHANNEL], onNotify, log: silentLog });
+  const session = await openWorkerSession({ connectionString, log: silentLog });
+  await session.listen({ [CHANNEL]: limiter.onNotify });
   return { ...limiter, end: async () => void (await Promise.all([session.close(), limiter.close()])) };
 }
 

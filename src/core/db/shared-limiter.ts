@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { createRateLimiter, type RateLimiter, type RateLimiterOptions } from '../limits.ts';
 import type { Log } from '../log.ts';
 import { type Db, exec, sql } from './query.ts';
+import type { NotifyChannel } from './worker-session.ts';
 
 /** A rate limiter that shares its counts with other processes. */
 export type SharedLimiter = RateLimiter & {
@@ -14,8 +15,8 @@ export type SharedLimiter = RateLimiter & {
 type SharedLimiterOptions = {
   readonly db: Db;
   readonly log: Log;
-  /** The NOTIFY channel. The owner of the session that listens on it calls `onNotify`. */
-  readonly channel: string;
+  /** The channel of the notifications that are passed to `onNotify`. */
+  readonly channel: NotifyChannel;
   readonly publishEveryMs?: number;
 } & Pick<RateLimiterOptions, 'maxNames'>;
 
@@ -82,5 +83,5 @@ function readEntry(entry: string): [string, number] {
   return [entry.slice(0, colon), Number(entry.slice(colon + 1))];
 }
 
-const notifyAll = (db: Db, channel: string, payloads: readonly string[]): Promise<number> =>
+const notifyAll = (db: Db, channel: NotifyChannel, payloads: readonly string[]): Promise<number> =>
   exec(db, sql`SELECT pg_notify(${channel}, payload) FROM unnest(${payloads}::text[]) AS payload`);

@@ -201,7 +201,7 @@ test('every kind of session is encrypted, also with several hosts', async () => 
   await exec(pool, sql`CREATE TABLE account (id bigint, away text)`);
   await exec(pool, sql`GRANT SELECT ON account TO heliograph_tenant`);
   await exec(pool, sql`CREATE FUNCTION refuse_away(bigint) RETURNS boolean LANGUAGE sql AS 'SELECT true'`);
-  const worker = await openWorkerSession({ connectionString: url, channels: [], onNotify: () => {}, log: silentLog });
+  const worker = await openWorkerSession({ connectionString: url, log: silentLog });
   const snapshot = await openSnapshot(url, { accountId: 1 });
   const lock = await acquireServeLock(serversOf(url).current(), 'test');
   const { plain, encrypted } = await one<{ plain: number; encrypted: number }>(

@@ -8,39 +8,75 @@ import { type Sql, sql } from './query.ts';
 const RECONNECT_MS = 500;
 const CONNECT_TIMEOUT_MS = 10_000;
 
+/** The NOTIFY channels of the program, with their payloads and what each of them wakes. */
+export type NotifyChannel =
+  /** A connection (its id) has work in the queue: its pumps. */
+  | 'heliograph_dispatch'
+  /** Connections, routes, senders, prices or the restore guard changed: what each process keeps of them in memory. */
+  | 'heliograph_routing'
+  /** `changed`: the links of a worker: the share of the rate and the supervisor. */
+  | 'heliograph_links'
+  /** `stored` or `parked`: receipts that a process without a worker left to them. */
+  | 'heliograph_receipts'
+  /** Outcomes were simulated: the task that applies them when they are due. */
+  | 'heliograph_simulated'
+  /** A message with a fallback has reached a final state: the fallbacks. */
+  | 'heliograph_fallbacks'
+  /** A campaign (its id; empty: any) has something to do: the campaigns. */
+  | 'heliograph_campaigns'
+  /** Jobs are due: the job runner. */
+  | 'heliograph_jobs'
+  /** Events are in the outbox: the delivery of webhooks. */
+  | 'heliograph_webhooks'
+  /** Deliveries are in the outbox of SMPP: the processes with receivers. */
+  | 'heliograph_smpp'
+  /** Rate limits of SMPP, of API requests, and of failed sign-ins, as counts of another process. */
+  | 'heliograph_smpp_sends'
+  | 'heliograph_requests'
+  | 'heliograph_failures'
+  /** An account (its id) changed: its SMPP binds. */
+  | 'heliograph_accounts'
+  /** The inbox of an account (its id) changed: its live views, and the tasks of the inbox. */
+  | 'heliograph_inbox'
+  /** A user views a conversation or types in it (JSON): the live views of colleagues. */
+  | 'heliograph_presence'
+  /** An inbound message to simulate (JSON): the sandbox. */
+  | 'heliograph_sandbox';
+
+/** Functions that receive the payload of a notification; '' if notifications may have been missed. */
+export type Listeners = { readonly [C in NotifyChannel]?: (payload: string) => void };
+
 export type WorkerSession = {
-  /** The key of the advisory lock that shows other workers that this one is alive. */
+  /** The key of the advisory lock that shows other processes that this one is alive. */
   readonly owner: number;
+  /** Adds listeners. Resolves when the session listens on their channels. */
+  listen(listeners: Listeners): Promise<void>;
+  /** Adds a function that is called when the connection is lost. */
+  onLost(listener: () => void): void;
   close(): Promise<void>;
 };
 
-/** Returns a random advisory lock key for a worker. */
+/** Returns a random advisory lock key for a process. */
 export const newOwnerKey = (): number => randomInt(1, 2 ** 47);
 
 /**
- * Opens a worker's own session. It holds the advisory lock that is released when the worker dies, and listens for
- * notifications. A lost connection is reopened with the same key; in the meantime other workers may take over this
- * worker's chunks, which every settling statement detects by its fence.
- *
- * @param options.channels NOTIFY channels; after a reconnection `onNotify` is also called once for each, with payload
- *   ''
+ * Opens the session of a process, the only one that listens for notifications. It holds the advisory lock that is
+ * released when the process dies. A lost connection is reopened with the same key, and then every listener is called
+ * with '', because it may have missed some; in the meantime other workers may take over this worker's chunks, which
+ * every settling statement detects by its fence.
  */
-export async function openWorkerSession(options: {
-  /** The advisory lock key; a new one by default. */
-  owner?: number;
-  connectionString: string;
-  channels: readonly string[];
-  onNotify: (channel: string, payload: string) => void;
-  /** Called when the connection is lost. */
-  onLost?: () => void;
-  log: Log;
-}): Promise<WorkerSession> {
-  const owner = options.owner ?? newOwnerKey();
+export async function openWorkerSession({ connectionString, log }: SessionDeps): Promise<WorkerSession> {
+  const owner = newOwnerKey();
+  const listening = new Map<string, ((payload: string) => void)[]>();
+  const lost: (() => void)[] = [];
   let client: pg.Client | null = null;
   let closed = false;
 
+  const pass = (channel: string, payload: string): void =>
+    listening.get(channel)?.forEach((listener) => void listener(payload));
+
   async function connect(): Promise<void> {
-    const servers = serversOf(options.connectionString);
+    const servers = serversOf(connectionString);
     const url = await servers.find();
     const socket = new Socket();
     servers.follow(socket, url);
@@ -53,12 +89,12 @@ export async function openWorkerSession(options: {
       }),
     );
     next.on('error', () => undefined);
-    next.on('notification', ({ channel, payload }) => options.onNotify(channel, payload ?? ''));
+    next.on('notification', ({ channel, payload }) => pass(channel, payload ?? ''));
     await next.connect();
     await next.query('SELECT pg_advisory_lock($1)', [owner]);
-    for (const channel of options.channels) await next.query(`LISTEN ${channel}`);
+    for (const channel of listening.keys()) await next.query(`LISTEN ${channel}`);
     next.on('end', () => {
-      if (!closed) options.onLost?.();
+      if (!closed) for (const listener of lost) listener();
       void reconnect();
     });
     client = next;
@@ -70,10 +106,10 @@ export async function openWorkerSession(options: {
     while (!closed) {
       try {
         await connect();
-        for (const channel of options.channels) options.onNotify(channel, '');
+        for (const channel of listening.keys()) pass(channel, '');
         return;
       } catch (err) {
-        options.log.warn({ err }, 'worker session lost, reconnecting');
+        log.warn({ err }, 'worker session lost, reconnecting');
         await new Promise((resolve) => setTimeout(resolve, RECONNECT_MS));
       }
     }
@@ -82,12 +118,22 @@ export async function openWorkerSession(options: {
   await connect();
   return {
     owner,
+    async listen(listeners) {
+      for (const [channel, listener] of Object.entries(listeners)) {
+        const known = listening.get(channel);
+        listening.set(channel, [...(known ?? []), listener]);
+        if (!known) await client?.query(`LISTEN ${channel}`);
+      }
+    },
+    onLost: (listener) => void lost.push(listener),
     async close() {
       closed = true;
       await client?.end();
     },
   };
 }
+
+type SessionDeps = { readonly connectionString: string; readonly log: Log };
 
 /** An SQL condition: the worker with this key is alive, that is, holds its lock. */
 export const isOwnerAlive = (owner: Sql): Sql => sql`EXISTS (

@@ -7,12 +7,11 @@ import type {
   FastifyRequest,
   HookHandlerDoneFunction,
 } from 'fastify';
-import type { Pool, PoolClient } from 'pg';
+import type { Pool } from 'pg';
 import { type Static, type TSchema, Type } from 'typebox';
 import type { Authenticate, CheckPassword, SignInLimits } from '../actor.ts';
 import type { Config } from '../config.ts';
 import type { Reports } from '../db/reports.ts';
-import { tenantTransaction } from '../db/transaction.ts';
 import type { AnswerStore } from '../idempotency.ts';
 import type { AppLog } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
@@ -148,19 +147,21 @@ export const pageOf = <T>({ page, limit }: PageRequest, data: T[], total: number
 });
 
 /**
- * Creates a handler that removes something in one transaction with the rights of the caller's account, and returns 204.
- * An error of `remove` is the response instead: 404 for an unknown or foreign id.
+ * Gives every route whose only success is 204 that status, so that its handler only does its work. Call it before the
+ * routes are registered.
  */
-export const removalTx =
-  <Q extends FastifyRequest>(
-    { pool }: { readonly pool: Pool },
-    remove: (request: Q, tx: PoolClient) => Promise<unknown>,
-  ) =>
-  async (request: Q, reply: FastifyReply): Promise<null> => {
-    await tenantTransaction(pool, request.actor, (tx) => remove(request, tx));
-    reply.code(204);
-    return null;
-  };
+export function respondEmpty(app: App): void {
+  app.addHook('onRoute', (route) => {
+    const { response } = route.schema ?? {};
+    const successes = Object.keys(response ?? {}).filter((status) => status.startsWith('2'));
+    if (successes.join() === '204') route.preHandler = [route.preHandler ?? [], setEmpty].flat();
+  });
+}
+
+const setEmpty = (_request: FastifyRequest, reply: FastifyReply, done: HookHandlerDoneFunction): void => {
+  reply.code(204);
+  done();
+};
 
 /**
  * Collects the methods of every route, for 405 and its Allow header. Call it before the routes are registered. The

@@ -10,7 +10,7 @@ import type { Config } from '../config.ts';
 import { StartupError } from '../db/startup-error.ts';
 import { newId } from '../ids.ts';
 import { createAdmission, createProxyCheck } from './admission.ts';
-import { type App, collectMethods, observeRequests, type PlatformDeps } from './app.ts';
+import { type App, collectMethods, observeRequests, type PlatformDeps, respondEmpty } from './app.ts';
 import { stepUpByDefault } from './auth.ts';
 import { acceptJsonBodies, shareLoopInLargeMessages } from './body.ts';
 import { applyBounds } from './bounds.ts';
@@ -135,6 +135,7 @@ export function createServer(
   acceptJsonBodies(app);
   takeTurns(app);
   stepUpByDefault(app);
+  respondEmpty(app);
   compressAnswers(app);
   shareLoopInLargeMessages(app);
   warnOfUnknownFields(app);

@@ -99,12 +99,10 @@ async function openServer({ pool, connectionString }: TestDatabase) {
   const waker = { ...createWaker(pool), wake: () => undefined };
   const hub = createHub({ pool, log: silentLog });
   const presence = createPresence(pool);
-  const session = await openWorkerSession({
-    connectionString,
-    channels: [INBOX_CHANNEL, PRESENCE_CHANNEL],
-    log: silentLog,
-    onNotify: (channel, payload) =>
-      channel === PRESENCE_CHANNEL ? presence.hear(payload) : hub.wake(payload === '' ? null : Number(payload)),
+  const session = await openWorkerSession({ connectionString, log: silentLog });
+  await session.listen({
+    [INBOX_CHANNEL]: (payload) => hub.wake(payload === '' ? null : Number(payload)),
+    [PRESENCE_CHANNEL]: presence.hear,
   });
   const defaults = apiDeps();
   const deps = apiDeps({

@@ -36,8 +36,6 @@ export async function startWebhookWorker(
 ): Promise<WebhookWorker> {
   const session = await openWorkerSession({
     connectionString,
-    channels: [],
-    onNotify: () => undefined,
     log: silentLog,
   });
   const guard = createGuard({ allowedBlocks: ['127.0.0.0/8', '::1/128'], ports });
