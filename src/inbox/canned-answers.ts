@@ -1,8 +1,7 @@
 import { type Static, Type } from 'typebox';
-import { type Author, recordAudit } from '../accounts/audit.ts';
-import { as, columns, countRows, type Db, many, maybeOne, type RowOf, sql } from '../core/db/query.ts';
+import { collection } from '../accounts/collection.ts';
+import { as, columns, sql } from '../core/db/query.ts';
 import { tenant, tenantTransaction } from '../core/db/transaction.ts';
-import { AppError } from '../core/errors.ts';
 import { type App, type PlatformDeps, withExamples } from '../core/http/app.ts';
 import { requireScope } from '../core/http/auth.ts';
 import { idempotentTx } from '../core/http/idempotency.ts';
@@ -27,7 +26,6 @@ const CannedAnswerIn = Type.Object({
 const CannedAnswerPatch = Type.Partial(CannedAnswerIn);
 const CannedAnswerId = Type.Object({ id: id() });
 const CannedAnswerOut = Type.Object({ id: Type.Integer(), shortcut: Type.String(), text: Type.String() });
-type CannedAnswerIn = Static<typeof CannedAnswerIn>;
 
 const PATH = '/api/partner-gateway/v1/inbox/canned-answers';
 const tags = ['Inbox'];
@@ -45,7 +43,7 @@ export function cannedAnswerRoutes(app: App, { pool, answers }: PlatformDeps): v
       description: 'All of them (up to 500), by shortcut.',
       response: { 200: Type.Array(CannedAnswerOut) },
     },
-    handler: ({ actor }) => listCannedAnswers(tenant(pool, actor), { accountId: actor.accountId }),
+    handler: ({ actor }) => CANNED_ANSWERS.list(tenant(pool, actor), actor),
   });
 
   app.post(PATH, {
@@ -57,7 +55,7 @@ export function cannedAnswerRoutes(app: App, { pool, answers }: PlatformDeps): v
       body: withExamples(CannedAnswerIn, { shortcut: 'hours', text: 'Hello {{firstName}}, we are open from 9 to 18.' }),
       response: { 201: CannedAnswerOut },
     },
-    handler: idempotentTx({ pool, answers }, 201, ({ actor, body }, tx) => addCannedAnswer(tx, actor, body)),
+    handler: idempotentTx({ pool, answers }, 201, ({ actor, body }, tx) => CANNED_ANSWERS.add(tx, actor, stored(body))),
   });
 
   app.patch(`${PATH}/:id`, {
@@ -72,7 +70,9 @@ export function cannedAnswerRoutes(app: App, { pool, answers }: PlatformDeps): v
       response: { 200: CannedAnswerOut },
     },
     handler: ({ actor, params, body }) =>
-      tenantTransaction(pool, actor, (tx) => changeCannedAnswer(tx, actor, { ...body, ...params })),
+      tenantTransaction(pool, actor, (tx) =>
+        CANNED_ANSWERS.change(tx, actor, params, (before) => stored({ ...before, ...body })),
+      ),
   });
 
   app.delete(`${PATH}/:id`, {
@@ -84,97 +84,24 @@ export function cannedAnswerRoutes(app: App, { pool, answers }: PlatformDeps): v
       params: CannedAnswerId,
       response: { 204: Type.Null({ description: 'Deleted' }) },
     },
-    handler: ({ actor, params }) => tenantTransaction(pool, actor, (tx) => removeCannedAnswer(tx, actor, params)),
+    handler: ({ actor, params }) => tenantTransaction(pool, actor, (tx) => CANNED_ANSWERS.remove(tx, actor, params)),
   });
 }
 
-const MAX_CANNED_ANSWERS = 500;
+const CANNED_ANSWERS = collection({
+  table: 'canned_answer',
+  columns: columns({ id: as<number>('r.id'), shortcut: as<string>('r.shortcut'), text: as<string>('r.text') }),
+  fields: ['shortcut', 'text'],
+  order: sql`r.shortcut`,
+  max: 500,
+  full: 'An account may have 500 canned answers',
+  taken: 'A canned answer with this shortcut already exists',
+  audit: 'canned-answer',
+  // Not the text.
+  detail: ({ shortcut }) => ({ shortcut }),
+});
 
-/**
- * Adds a canned answer for all agents of the account. Errors: 409 when the shortcut is taken, or there are already 500.
- */
-async function addCannedAnswer(tx: Db, author: Author, { shortcut, text }: CannedAnswerIn): Promise<CannedAnswer> {
-  const { accountId } = author;
-  if ((await countCannedAnswers(tx, { accountId })) >= MAX_CANNED_ANSWERS)
-    throw new AppError('conflict', { message: `An account may have ${MAX_CANNED_ANSWERS} canned answers` });
-  const made = await insertCannedAnswer(tx, { accountId, shortcut: shortcut.toLowerCase(), text: text.trim() });
-  if (!made) throw taken();
-  await record(tx, author, 'canned-answer.add', made);
-  return made;
-}
-
-/** Changes a canned answer; omitted fields are unchanged. Errors: 404; 409 when the shortcut is taken. */
-async function changeCannedAnswer(
-  tx: Db,
-  author: Author,
-  { id, shortcut, text }: Partial<CannedAnswerIn> & { readonly id: number },
-): Promise<CannedAnswer> {
-  const input = { id, shortcut: shortcut?.toLowerCase() ?? null, text: text?.trim() ?? null };
-  const made = await updateCannedAnswer(tx, { accountId: author.accountId, ...input }).catch(explainTaken);
-  if (!made) throw new AppError('not_found');
-  await record(tx, author, 'canned-answer.change', made);
-  return made;
-}
-
-/** Deletes a canned answer. Errors: 404. */
-async function removeCannedAnswer(tx: Db, author: Author, { id }: { readonly id: number }): Promise<void> {
-  const gone = await deleteCannedAnswer(tx, { accountId: author.accountId, id });
-  if (!gone) throw new AppError('not_found');
-  await record(tx, author, 'canned-answer.remove', gone);
-}
-
-const taken = (): AppError =>
-  new AppError('conflict', { message: 'A canned answer with this shortcut already exists' });
-
-const explainTaken = (cause: unknown): never => {
-  throw cause instanceof Error && 'code' in cause && cause.code === '23505' ? taken() : cause;
-};
-
-/** The audit log names the answer, not its text. */
-const record = (tx: Db, author: Author, action: string, { id, shortcut }: CannedAnswer): Promise<void> =>
-  recordAudit(tx, author, { action, subject: `canned-answer:${id}`, detail: { shortcut } });
-
-const CANNED = columns({ id: as<number>('a.id'), shortcut: as<string>('a.shortcut'), text: as<string>('a.text') });
-/** A text that agents insert by its shortcut. */
-type CannedAnswer = RowOf<typeof CANNED>;
-
-type Of = { readonly accountId: number };
-
-/** Lists all canned answers of an account, by shortcut. */
-const listCannedAnswers = (db: Db, { accountId }: Of): Promise<CannedAnswer[]> =>
-  many(db, sql`SELECT ${CANNED} FROM canned_answer a WHERE a.account_id = ${accountId} ORDER BY a.shortcut`);
-
-const countCannedAnswers = (db: Db, { accountId }: Of): Promise<number> =>
-  countRows(db, sql`FROM canned_answer WHERE account_id = ${accountId}`);
-
-/** Inserts a canned answer; undefined when the shortcut is taken. */
-const insertCannedAnswer = (
-  db: Db,
-  { accountId, shortcut, text }: Of & Omit<CannedAnswer, 'id'>,
-): Promise<CannedAnswer | undefined> =>
-  maybeOne(
-    db,
-    sql`INSERT INTO canned_answer AS a (account_id, shortcut, text) VALUES (${accountId}, ${shortcut}, ${text})
-        ON CONFLICT (account_id, shortcut) DO NOTHING RETURNING ${CANNED}`,
-  );
-
-/**
- * Updates a canned answer; null leaves a field unchanged. Undefined: unknown id. Fails (23505) when the shortcut is
- * taken.
- */
-const updateCannedAnswer = (
-  db: Db,
-  input: Of & { readonly id: number; readonly shortcut: string | null; readonly text: string | null },
-): Promise<CannedAnswer | undefined> =>
-  maybeOne(
-    db,
-    sql`UPDATE canned_answer a SET shortcut = coalesce(${input.shortcut}, a.shortcut), text = coalesce(${input.text}, a.text)
-        WHERE a.account_id = ${input.accountId} AND a.id = ${input.id} RETURNING ${CANNED}`,
-  );
-
-/** Deletes a canned answer; undefined when the account has none with this id. */
-const deleteCannedAnswer = (
-  db: Db,
-  { accountId, id }: Of & { readonly id: number },
-): Promise<CannedAnswer | undefined> =>
-  maybeOne(db, sql`DELETE FROM canned_answer a WHERE a.account_id = ${accountId} AND a.id = ${id} RETURNING ${CANNED}`);
+const stored = ({ shortcut, text }: Static<typeof CannedAnswerIn>) => ({
+  shortcut: shortcut.toLowerCase(),
+  text: text.trim(),
+});

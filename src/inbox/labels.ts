@@ -1,14 +1,15 @@
 import { Type } from 'typebox';
-import { type Author, recordAudit } from '../accounts/audit.ts';
-import type { Db } from '../core/db/query.ts';
+import type { Author } from '../accounts/audit.ts';
+import { collection } from '../accounts/collection.ts';
+import { type Db, sql } from '../core/db/query.ts';
 import { tenant, tenantTransaction } from '../core/db/transaction.ts';
-import { AppError, invalidFields } from '../core/errors.ts';
+import { invalidFields } from '../core/errors.ts';
 import { type App, type PlatformDeps, withExamples } from '../core/http/app.ts';
 import { requireScope } from '../core/http/auth.ts';
 import { idempotentTx } from '../core/http/idempotency.ts';
 import { changeConversation } from './conversations.ts';
 import * as db from './listing.ts';
-import { LabelId, LabelIds, LabelIn, LabelOut, LabelPatch, listLabels } from './listing.ts';
+import { LABEL, LabelId, LabelIds, LabelIn, LabelOut, LabelPatch } from './listing.ts';
 import { ChatId } from './schema.ts';
 import { findChanged } from './store.ts';
 
@@ -28,7 +29,7 @@ export function labelRoutes(app: App, { pool, answers }: PlatformDeps): void {
       description: 'All of them (up to 200), by name.',
       response: { 200: Type.Array(LabelOut) },
     },
-    handler: ({ actor }) => listLabels(tenant(pool, actor), { accountId: actor.accountId }),
+    handler: ({ actor }) => LABELS.list(tenant(pool, actor), actor),
   });
 
   app.post(`${INBOX}/labels`, {
@@ -41,7 +42,9 @@ export function labelRoutes(app: App, { pool, answers }: PlatformDeps): void {
       body: withExamples(LabelIn, { name: 'Complaint', color: 'red' }),
       response: { 201: LabelOut },
     },
-    handler: idempotentTx({ pool, answers }, 201, ({ actor, body }, tx) => addLabel(tx, actor, body)),
+    handler: idempotentTx({ pool, answers }, 201, ({ actor, body: { name, color } }, tx) =>
+      LABELS.add(tx, actor, { name: name.trim(), color }),
+    ),
   });
 
   app.patch(`${INBOX}/labels/:id`, {
@@ -56,7 +59,12 @@ export function labelRoutes(app: App, { pool, answers }: PlatformDeps): void {
       response: { 200: LabelOut },
     },
     handler: ({ actor, params, body }) =>
-      tenantTransaction(pool, actor, (tx) => changeLabel(tx, actor, { ...body, ...params })),
+      tenantTransaction(pool, actor, (tx) =>
+        LABELS.change(tx, actor, params, (label) => ({
+          name: body.name?.trim() ?? label.name,
+          color: body.color ?? label.color,
+        })),
+      ),
   });
 
   app.delete(`${INBOX}/labels/:id`, {
@@ -69,7 +77,11 @@ export function labelRoutes(app: App, { pool, answers }: PlatformDeps): void {
       params: LabelId,
       response: { 204: Type.Null({ description: 'Deleted' }) },
     },
-    handler: ({ actor, params }) => tenantTransaction(pool, actor, (tx) => removeLabel(tx, actor, params)),
+    handler: ({ actor, params }) =>
+      tenantTransaction(pool, actor, async (tx) => {
+        await db.deleteLabelling(tx, { accountId: actor.accountId, labelId: params.id });
+        await LABELS.remove(tx, actor, params);
+      }),
   });
 
   app.put(`${INBOX}/conversations/:chatId/labels`, {
@@ -88,38 +100,17 @@ export function labelRoutes(app: App, { pool, answers }: PlatformDeps): void {
   });
 }
 
-const MAX_LABELS = 200;
-
-/** Adds a label to those of the account. Errors: 409 when the name is taken, or there are already 200. */
-async function addLabel(tx: Db, author: Author, { name, color }: LabelIn): Promise<db.Label> {
-  const { accountId } = author;
-  if ((await db.countLabels(tx, { accountId })) >= MAX_LABELS)
-    throw new AppError('conflict', { message: `An account may have ${MAX_LABELS} labels` });
-  const made = await db.insertLabel(tx, { accountId, name: name.trim(), color });
-  if (!made) throw taken();
-  await record(tx, author, 'inbox-label.add', made);
-  return made;
-}
-
-/** Changes the name or the colour of a label. Errors: 404; 409 when the name is taken. */
-async function changeLabel(
-  tx: Db,
-  author: Author,
-  { id, name, color }: Partial<LabelIn> & { readonly id: number },
-): Promise<db.Label> {
-  const input = { accountId: author.accountId, id, name: name?.trim() ?? null, color: color ?? null };
-  const made = await db.updateLabel(tx, input).catch(explainTaken);
-  if (!made) throw new AppError('not_found');
-  await record(tx, author, 'inbox-label.change', made);
-  return made;
-}
-
-/** Deletes a label, also from its conversations. Errors: 404. */
-async function removeLabel(tx: Db, author: Author, { id }: { readonly id: number }): Promise<void> {
-  const gone = await db.deleteLabel(tx, { accountId: author.accountId, id });
-  if (!gone) throw new AppError('not_found');
-  await record(tx, author, 'inbox-label.remove', gone);
-}
+const LABELS = collection({
+  table: 'inbox_label',
+  columns: LABEL,
+  fields: ['name', 'color'],
+  order: sql`lower(r.name)`,
+  max: 200,
+  full: 'An account may have 200 labels',
+  taken: 'A label with this name already exists',
+  audit: 'inbox-label',
+  detail: ({ name, color }) => ({ name, color }),
+});
 
 /** Replaces the labels of a conversation. Errors: 404; 400 when the account has no such label. */
 async function setLabels(tx: Db, author: Author, chatId: string, labelIds: readonly number[]): Promise<void> {
@@ -142,12 +133,3 @@ async function setLabels(tx: Db, author: Author, chatId: string, labelIds: reado
     { action: 'conversation.label', detail: { labelIds } },
   );
 }
-
-const taken = (): AppError => new AppError('conflict', { message: 'A label with this name already exists' });
-
-const explainTaken = (cause: unknown): never => {
-  throw cause instanceof Error && 'code' in cause && cause.code === '23505' ? taken() : cause;
-};
-
-const record = (tx: Db, author: Author, action: string, { id, name, color }: db.Label): Promise<void> =>
-  recordAudit(tx, author, { action, subject: `inbox-label:${id}`, detail: { name, color } });

@@ -1,4 +1,4 @@
-import { type Static, Type } from 'typebox';
+import { Type } from 'typebox';
 import type { Channel } from '../core/channels.ts';
 import { bigint, insertRows, uuid } from '../core/db/columns.ts';
 import {
@@ -30,7 +30,6 @@ const Color = Type.Enum([...LABEL_COLORS], { type: 'string' });
 export const LabelIn = Type.Object({ name: Name, color: Color });
 export const LabelPatch = Type.Partial(LabelIn);
 export const LabelOut = Type.Object({ id: Type.Integer(), name: Type.String(), color: Color });
-export type LabelIn = Static<typeof LabelIn>;
 type LabelColor = (typeof LABEL_COLORS)[number];
 
 export const LabelId = Type.Object({ id: id() });
@@ -38,53 +37,15 @@ export const LabelIds = Type.Object({
   labelIds: Type.Array(id(), { maxItems: 20, uniqueItems: true, description: 'All labels of the conversation.' }),
 });
 
-const LABEL = columns({ id: as<number>('b.id'), name: as<string>('b.name'), color: as<LabelColor>('b.color') });
+export const LABEL = columns({ id: as<number>('r.id'), name: as<string>('r.name'), color: as<LabelColor>('r.color') });
 /** A label that an account gives to conversations. */
-export type Label = RowOf<typeof LABEL>;
+type Label = RowOf<typeof LABEL>;
 
 type Of = { readonly accountId: number };
 
-/** Lists all labels of an account, by name. */
-export const listLabels = (db: Db, { accountId }: Of): Promise<Label[]> =>
-  many(db, sql`SELECT ${LABEL} FROM inbox_label b WHERE b.account_id = ${accountId} ORDER BY lower(b.name)`);
-
-export const countLabels = (db: Db, { accountId }: Of): Promise<number> =>
-  countRows(db, sql`FROM inbox_label WHERE account_id = ${accountId}`);
-
-/** Inserts a label; undefined when there is one with this name, in any case. */
-export const insertLabel = (db: Db, { accountId, name, color }: Of & Omit<Label, 'id'>): Promise<Label | undefined> =>
-  maybeOne(
-    db,
-    sql`INSERT INTO inbox_label AS b (account_id, name, color) VALUES (${accountId}, ${name}, ${color})
-        ON CONFLICT DO NOTHING RETURNING ${LABEL}`,
-  );
-
-/**
- * Updates a label; null leaves a field unchanged. Undefined: the account has none with this id. Fails (23505) when the
- * name is taken.
- */
-export const updateLabel = (
-  db: Db,
-  {
-    accountId,
-    id,
-    name,
-    color,
-  }: Of & { readonly id: number; readonly name: string | null; readonly color: string | null },
-): Promise<Label | undefined> =>
-  maybeOne(
-    db,
-    sql`UPDATE inbox_label b SET name = coalesce(${name}, b.name), color = coalesce(${color}, b.color)
-        WHERE b.account_id = ${accountId} AND b.id = ${id} RETURNING ${LABEL}`,
-  );
-
-/** Deletes a label, also from its conversations. Undefined: the account has none with this id. */
-export const deleteLabel = (db: Db, { accountId, id }: Of & { readonly id: number }): Promise<Label | undefined> =>
-  maybeOne(
-    db,
-    sql`WITH given AS (DELETE FROM conversation_label WHERE account_id = ${accountId} AND label_id = ${id})
-        DELETE FROM inbox_label b WHERE b.account_id = ${accountId} AND b.id = ${id} RETURNING ${LABEL}`,
-  );
+/** Removes a label from all conversations. */
+export const deleteLabelling = (db: Db, { accountId, labelId }: Of & { readonly labelId: number }): Promise<number> =>
+  exec(db, sql`DELETE FROM conversation_label WHERE account_id = ${accountId} AND label_id = ${labelId}`);
 
 type InChat = Of & { readonly chatId: string };
 

@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openTestInbox, type TestInbox } from '../../test/support/http/inbox.ts';
 import { runJobs } from '../../test/support/jobs.ts';
+import { systemAuthor } from '../accounts/audit.ts';
 import { silentLog } from '../core/log.ts';
 import { createSecretKey } from '../core/secrets.ts';
-import { insertRule } from '../messages/keyword-store.ts';
+import { KEYWORD_RULES } from '../messages/keyword-routes.ts';
 import { keywordReply } from '../messages/keywords.ts';
 import { threadAnswers } from './reply.ts';
 
@@ -31,8 +32,9 @@ const carryOut = () => {
 
 test('what a keyword answered is in the thread of the person, a copy to a colleague in none', async () => {
   const { accountId } = inbox.account;
-  const rule = { accountId, number: null, keyword: 'hours', answer: 'We open at 8', forwardTo: COLLEAGUE };
-  await insertRule(inbox.deps.pool, rule);
+  const texts = { keyword: 'hours', answer: 'We open at 8', forwardTo: COLLEAGUE };
+  const rule = { ...texts, number: null, fault: null, faultAt: null };
+  await KEYWORD_RULES.add(inbox.deps.pool, systemAuthor(accountId), rule);
   await inbox.write('Hours?', { from: PERSON });
   expect(await carryOut()).toBe(2);
   const { data: conversations } = await get('/conversations');

@@ -1,8 +1,8 @@
 import { type Static, Type } from 'typebox';
-import { type Author, recordAudit } from '../accounts/audit.ts';
-import type { Db } from '../core/db/query.ts';
+import { collection } from '../accounts/collection.ts';
+import { sql } from '../core/db/query.ts';
 import { tenant, tenantTransaction } from '../core/db/transaction.ts';
-import { AppError, type FieldError, invalidFields } from '../core/errors.ts';
+import { type FieldError, invalidFields } from '../core/errors.ts';
 import { type App, offsetOf, PageOf, type PlatformDeps, pageFields, pageOf, withExamples } from '../core/http/app.ts';
 import { assertScope, requireScope } from '../core/http/auth.ts';
 import { idempotentTx } from '../core/http/idempotency.ts';
@@ -11,8 +11,7 @@ import type { Outbound } from '../core/outbound-post.ts';
 import { id, instant, orNull } from '../core/schema.ts';
 import { findUrlFault } from '../webhooks/endpoints.ts';
 import { consentWordOf } from './consent.ts';
-import * as db from './keyword-store.ts';
-import { countRules, type KeywordRule, listRules } from './keyword-store.ts';
+import { type KeywordRule, RULE } from './keyword-store.ts';
 import { ANY_KEYWORD, kindOfTarget, MAX_KEYWORD_LENGTH, plainText } from './keywords.ts';
 
 const NumberField = Type.String({
@@ -104,9 +103,8 @@ export function keywordRoutes(app: App, { pool, answers, config, outbound }: Key
     },
     handler: async ({ actor, query }) => {
       const db = tenant(pool, actor);
-      const { accountId } = actor;
-      const rows = await listRules(db, { accountId, limit: query.limit, offset: offsetOf(query) });
-      return pageOf(query, rows.map(toRuleOut), await countRules(db, { accountId }));
+      const rows = await KEYWORD_RULES.list(db, actor, { limit: query.limit, offset: offsetOf(query) });
+      return pageOf(query, rows.map(toRuleOut), await KEYWORD_RULES.count(db, actor));
     },
   });
 
@@ -124,7 +122,9 @@ export function keywordRoutes(app: App, { pool, answers, config, outbound }: Key
       const { actor, body } = request;
       if (sends(body)) assertScope(request, 'SMS');
       const { number = null, answer = null, forwardTo = null, keyword } = body;
-      return toRuleOut(await addRule(tx, actor, { number, keyword, answer, forwardTo, context }));
+      return toRuleOut(
+        await KEYWORD_RULES.add(tx, actor, await checked({ number, answer, forwardTo, keyword }, context)),
+      );
     }),
   });
 
@@ -142,7 +142,9 @@ export function keywordRoutes(app: App, { pool, answers, config, outbound }: Key
     handler: async (request) => {
       const { actor, params, body } = request;
       const changed = await tenantTransaction(pool, actor, async (tx) => {
-        const rule = await changeRule(tx, actor, { ...body, ...params, context });
+        const rule = await KEYWORD_RULES.change(tx, actor, params, (before) =>
+          checked({ ...before, ...body }, context),
+        );
         // Another keyword makes a rule send to other people: the resulting rule counts, not the fields of the body.
         if (sends(rule)) assertScope(request, 'SMS');
         return rule;
@@ -160,10 +162,7 @@ export function keywordRoutes(app: App, { pool, answers, config, outbound }: Key
       params: RuleId,
       response: { 204: Type.Null({ description: 'Deleted' }) },
     },
-    handler: async ({ actor, params }, reply) => {
-      await tenantTransaction(pool, actor, (tx) => removeRule(tx, actor, params));
-      return reply.code(204).send(null);
-    },
+    handler: ({ actor, params }) => tenantTransaction(pool, actor, (tx) => KEYWORD_RULES.remove(tx, actor, params)),
   });
 }
 
@@ -174,6 +173,25 @@ type KeywordContext = {
   readonly sendsMail: boolean;
 };
 
+/** The rules of an account, which its users change. */
+export const KEYWORD_RULES = collection({
+  table: 'keyword_rule',
+  columns: RULE,
+  fields: ['number', 'keyword', 'answer', 'forwardTo', 'fault', 'faultAt'],
+  order: sql`r.keyword, r.number NULLS FIRST`,
+  max: 1000,
+  full: 'An account may have at most 1000 rules',
+  taken: 'A rule for this number and keyword already exists',
+  audit: 'keyword-rule',
+  // The kinds of its texts, not the texts.
+  detail: ({ number, keyword, answer, forwardTo }) => ({
+    number,
+    keyword,
+    answers: answer !== null,
+    forwards: forwardTo && kindOfTarget(forwardTo),
+  }),
+});
+
 type RuleInput = {
   readonly number: string | null;
   readonly keyword: string;
@@ -181,63 +199,15 @@ type RuleInput = {
   readonly forwardTo: string | null;
 };
 
-const MAX_RULES = 1000;
-
-/**
- * Adds a rule. Call it in a transaction. Errors: 400 naming the invalid fields, 409 for a number and keyword that have
- * one.
- */
-async function addRule(
-  tx: Db,
-  author: Author,
-  { context, ...input }: RuleInput & { readonly context: KeywordContext },
-): Promise<db.KeywordRule> {
-  const { accountId } = author;
-  const rule = { accountId, ...(await checked(input, context)) };
-  if ((await db.countRules(tx, { accountId })) >= MAX_RULES)
-    throw new AppError('conflict', { message: `An account may have at most ${MAX_RULES} rules` });
-  const made = await db.insertRule(tx, rule);
-  if (!made) throw taken();
-  await record(tx, author, 'keyword-rule.add', made);
-  return made;
-}
-
-/** Changes a rule; omitted fields are unchanged. Errors: as `addRule`, and 404 for an unknown or foreign id. */
-async function changeRule(
-  tx: Db,
-  author: Author,
-  { id, context, ...changes }: Partial<RuleInput> & { readonly id: number; readonly context: KeywordContext },
-): Promise<db.KeywordRule> {
-  const { accountId } = author;
-  const before = await db.lockRule(tx, { accountId, id });
-  if (!before) throw new AppError('not_found');
-  const { number, keyword, answer, forwardTo } = { ...before, ...changes };
-  const rule = await checked({ number, keyword, answer, forwardTo }, context);
-  const made = await db.updateRule(tx, { accountId, id, ...rule }).catch(explainTaken);
-  await record(tx, author, 'keyword-rule.change', made);
-  return made;
-}
-
-/** Deletes a rule. Errors: 404 for an unknown or foreign id. */
-async function removeRule(tx: Db, author: Author, { id }: { readonly id: number }): Promise<void> {
-  const gone = await db.deleteRule(tx, { accountId: author.accountId, id });
-  if (!gone) throw new AppError('not_found');
-  await record(tx, author, 'keyword-rule.remove', gone);
-}
-
-const taken = (): AppError =>
-  new AppError('conflict', { message: 'A rule for this number and keyword already exists' });
-
-const explainTaken = (cause: unknown): never => {
-  throw cause instanceof Error && 'code' in cause && cause.code === '23505' ? taken() : cause;
-};
-
-async function checked({ number, keyword, answer, forwardTo }: RuleInput, context: KeywordContext): Promise<RuleInput> {
+/** Reads a rule, which has not failed yet. Errors: 400 naming the invalid fields. */
+async function checked({ number, keyword, answer, forwardTo }: RuleInput, context: KeywordContext) {
   const rule = {
     number: number === null ? null : number.replace(/^\+/, ''),
     keyword: plainText(keyword),
     answer,
     forwardTo,
+    fault: null,
+    faultAt: null,
   };
   const targetFault = forwardTo === null ? null : await findTargetFault(forwardTo, context);
   const faults: FieldError[] = [
@@ -263,11 +233,4 @@ async function findTargetFault(target: string, { guard, sendsMail }: KeywordCont
   return target.startsWith('https:')
     ? findUrlFault(guard, target)
     : 'must be a URL that begins with https://, an email address, or a number in E.164 form';
-}
-
-/** Records a change in the audit log, which names the rule, not its texts. */
-async function record(tx: Db, author: Author, action: string, rule: db.KeywordRule): Promise<void> {
-  const { id, number, keyword, answer, forwardTo } = rule;
-  const detail = { number, keyword, answers: answer !== null, forwards: forwardTo && kindOfTarget(forwardTo) };
-  await recordAudit(tx, author, { action, subject: `keyword-rule:${id}`, detail });
 }

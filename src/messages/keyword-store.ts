@@ -1,8 +1,11 @@
 import type { Channel } from '../core/channels.ts';
 import { bigint, insertRows, smallint, text } from '../core/db/columns.ts';
-import { as, columns, type Db, exec, many, maybeOne, one, plainArray, type RowOf, sql } from '../core/db/query.ts';
+import { as, columns, type Db, exec, many, maybeOne, plainArray, type RowOf, sql } from '../core/db/query.ts';
 
-const RULE = columns({
+type RuleKey = { readonly accountId: number; readonly id: number };
+
+/** The columns of a keyword rule `r`. */
+export const RULE = columns({
   accountId: as<number>('r.account_id'),
   id: as<number>('r.id'),
   /** Without a plus; null: any number of the account. */
@@ -17,69 +20,12 @@ const RULE = columns({
   createdAt: as<Date>('r.created_at'),
 });
 export type KeywordRule = RowOf<typeof RULE>;
-export type NewRule = Pick<KeywordRule, 'accountId' | 'number' | 'keyword' | 'answer' | 'forwardTo'>;
 
 /** Lists the rules of these accounts. */
 export async function listRulesOf(db: Db, { accountIds }: { accountIds: readonly number[] }): Promise<KeywordRule[]> {
   return many(
     db,
     sql`SELECT ${RULE} FROM keyword_rule r WHERE r.account_id = ANY(${plainArray(accountIds)}::bigint[]) ORDER BY r.id`,
-  );
-}
-
-type Page = { readonly accountId: number; readonly limit: number; readonly offset: number };
-
-export async function listRules(db: Db, { accountId, limit, offset }: Page): Promise<KeywordRule[]> {
-  return many(
-    db,
-    sql`SELECT ${RULE} FROM keyword_rule r WHERE r.account_id = ${accountId}
-        ORDER BY r.keyword, r.number NULLS FIRST LIMIT ${limit} OFFSET ${offset}`,
-  );
-}
-
-export async function countRules(db: Db, { accountId }: { accountId: number }): Promise<number> {
-  const { total } = await one<{ total: number }>(
-    db,
-    sql`SELECT count(*) AS total FROM keyword_rule WHERE account_id = ${accountId}`,
-  );
-  return total;
-}
-
-/** Inserts a rule; undefined when there is one for the same number and keyword. */
-export async function insertRule(db: Db, rule: NewRule): Promise<KeywordRule | undefined> {
-  return maybeOne(
-    db,
-    sql`INSERT INTO keyword_rule AS r (account_id, number, keyword, answer, forward_to)
-        VALUES (${rule.accountId}, ${rule.number}, ${rule.keyword}, ${rule.answer}, ${rule.forwardTo})
-        ON CONFLICT (account_id, number, keyword) DO NOTHING RETURNING ${RULE}`,
-  );
-}
-
-/** Locks a rule of an account; undefined when it has none with this id. */
-export async function lockRule(db: Db, { accountId, id }: RuleKey): Promise<KeywordRule | undefined> {
-  return maybeOne(
-    db,
-    sql`SELECT ${RULE} FROM keyword_rule r WHERE r.account_id = ${accountId} AND r.id = ${id} FOR UPDATE OF r`,
-  );
-}
-
-type RuleKey = { readonly accountId: number; readonly id: number };
-
-/** Updates a rule, and clears its fault. Fails (23505) when another one has the same number and keyword. */
-export async function updateRule(db: Db, rule: NewRule & { readonly id: number }): Promise<KeywordRule> {
-  return one(
-    db,
-    sql`UPDATE keyword_rule r SET number = ${rule.number}, keyword = ${rule.keyword}, answer = ${rule.answer},
-          forward_to = ${rule.forwardTo}, fault = NULL, fault_at = NULL
-        WHERE r.account_id = ${rule.accountId} AND r.id = ${rule.id} RETURNING ${RULE}`,
-  );
-}
-
-/** Deletes a rule and returns it; undefined when the account has none with this id. */
-export async function deleteRule(db: Db, { accountId, id }: RuleKey): Promise<KeywordRule | undefined> {
-  return maybeOne(
-    db,
-    sql`DELETE FROM keyword_rule r WHERE r.account_id = ${accountId} AND r.id = ${id} RETURNING ${RULE}`,
   );
 }
 

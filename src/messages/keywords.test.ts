@@ -19,6 +19,7 @@ import { signedHeaders } from '../webhooks/send.ts';
 import { createAccept } from './accept.ts';
 import { createInboundInbox } from './inbound.ts';
 import { insertNumber } from './inbound-store.ts';
+import { KEYWORD_RULES } from './keyword-routes.ts';
 import * as db from './keyword-store.ts';
 import {
   type KeywordDeps,
@@ -50,8 +51,9 @@ beforeEach(() =>
 const PERSON = '393331234567';
 const NUMBER = '393399957020';
 
-const rule = (keyword: string, more: Partial<db.NewRule> = {}) =>
-  db.insertRule(pool, { accountId, number: null, keyword, answer: null, forwardTo: null, ...more });
+const NO_RULE = { number: null, answer: null, forwardTo: null, fault: null, faultAt: null };
+const rule = (keyword: string, { accountId: owner = accountId, ...more }: Partial<db.KeywordRule> = {}) =>
+  KEYWORD_RULES.add(pool, systemAuthor(owner), { ...NO_RULE, keyword, ...more });
 
 let octets = 0;
 async function arrive(text: string, source = PERSON, destination = NUMBER): Promise<void> {
