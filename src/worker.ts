@@ -13,7 +13,7 @@ import { contactImport, importTasks } from './contacts/import.ts';
 import { createSignal, endsWithin, type LastRun, type Loop, startLoop, type Task } from './core/background.ts';
 import type { Config } from './core/config.ts';
 import { partitionTasks } from './core/db/partitions.ts';
-import { newOwnerKey, type Listeners, type WorkerSession } from './core/db/worker-session.ts';
+import type { Listeners, WorkerSession } from './core/db/worker-session.ts';
 import { faultPoint } from './core/faults.ts';
 import { idempotencyTasks } from './core/idempotency.ts';
 import { timeOfId } from './core/ids.ts';
