@@ -65,7 +65,7 @@ type BreakdownLine = {
 };
 
 /** Recipients that a campaign would reach and their cost, as the column `goal` stores it. */
-export type Goal = {
+export type AudienceCount = {
   /** Distinct numbers to which something is sent. */
   readonly total: number;
   /** Distinct numbers to which nothing is sent. */
@@ -90,11 +90,15 @@ export type AudienceSize = {
   readonly unreadable: number;
 };
 
-type Sums = Omit<Goal, 'prices'> & { readonly estimatedMicros: number };
+type Sums = Omit<AudienceCount, 'prices'> & { readonly estimatedMicros: number };
 
 /** Adds up the counts of one pass. The estimate is the sum of the breakdown, exact to the micro-unit. */
-export function sumGoal(rows: readonly GoalRow[], mode: SendingMode, { named, unreadable }: AudienceSize): Sums {
-  const countOf = (fits: (row: GoalRow) => boolean): number =>
+export function sumAudience(
+  rows: readonly AudienceRow[],
+  mode: SendingMode,
+  { named, unreadable }: AudienceSize,
+): Sums {
+  const countOf = (fits: (row: AudienceRow) => boolean): number =>
     rows.reduce((sum, row) => sum + (fits(row) ? row.count : 0), 0);
   const skip = (reason: SkipReason): number => countOf((row) => row.reason === reason);
   const distinct = countOf(() => true);
@@ -118,7 +122,7 @@ export function sumGoal(rows: readonly GoalRow[], mode: SendingMode, { named, un
 }
 
 /** Breaks the estimate down. A recipient of a combined mode counts for each channel that its reserve pays for. */
-function breakDown(rows: readonly GoalRow[], mode: SendingMode): BreakdownLine[] {
+function breakDown(rows: readonly AudienceRow[], mode: SendingMode): BreakdownLine[] {
   const lines = new Map<string, BreakdownLine>();
   for (const row of rows.filter(({ reason }) => reason === null))
     for (const [i, channel] of chainOf(mode).entries()) {
@@ -214,10 +218,10 @@ const GOAL_ROW = columns({
 });
 
 /** Number of candidates that agree in everything that decides their price. */
-export type GoalRow = RowOf<typeof GOAL_ROW>;
+export type AudienceRow = RowOf<typeof GOAL_ROW>;
 
 /** Counts all candidates of a campaign in one pass, grouped by what decides their price. */
-export const listGoalRows = (db: Db, plan: Plan): Promise<GoalRow[]> =>
+export const listAudienceRows = (db: Db, plan: Plan): Promise<AudienceRow[]> =>
   many(
     db,
     sql`WITH price_list AS MATERIALIZED (${priceList(plan)}),

@@ -2,7 +2,15 @@ import { EventEmitter } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Pool } from 'pg';
 import type { Carrier, Outcome } from '../channels/carrier.ts';
-import { createSignal, giveWay, hasSingles, lingerAfter, pieceOf, SMALL_BATCH, type Task } from '../core/background.ts';
+import {
+  bulkSize,
+  createSignal,
+  hasSingles,
+  SMALL_BATCH,
+  type Task,
+  waitForBatch,
+  yieldToSingles,
+} from '../core/background.ts';
 import { createTokenBucket, type TokenBucket } from '../core/limits.ts';
 import type { Log } from '../core/log.ts';
 import { SECOND_MS } from '../core/time.ts';
@@ -117,7 +125,7 @@ export function startPump(deps: PumpDeps): Pump {
       // The carrier had no room left: nothing was sent. A message that is rejected at its first part still uses up the
       // rate for all of its parts, which makes up for the parts of other messages that were sent twice.
       if (outcome.kind === 'retry' && outcome.code === 'NOT_SENT') pacing.giveBack(job);
-      const verdict = judge(outcome, chunk);
+      const verdict = verdictOf(outcome, chunk);
       outcomes.push({ chunk, job, outcome: verdict.outcome, elsewhere: verdict.elsewhere });
       workSignal.raise();
     });
@@ -167,7 +175,7 @@ export function startPump(deps: PumpDeps): Pump {
 
   /** Does one turn and returns how many messages it handled. */
   async function turn(): Promise<number> {
-    const settled = outcomes.slice(0, pieceOf(OUTCOMES_PER_COMMIT));
+    const settled = outcomes.slice(0, bulkSize(OUTCOMES_PER_COMMIT));
     outcomes = outcomes.slice(settled.length);
     uncommitted = settled.length;
     bulkShare.answered(settled.length);
@@ -205,7 +213,7 @@ export function startPump(deps: PumpDeps): Pump {
   /** Waits after a large turn of bulk: `writeUrgent` goes on meanwhile. */
   async function rest(beganAt: number): Promise<void> {
     resting = true;
-    await giveWay(beganAt);
+    await yieldToSingles(beganAt);
     resting = false;
   }
 
@@ -214,7 +222,7 @@ export function startPump(deps: PumpDeps): Pump {
       const beganAt = performance.now();
       const count = await turn();
       if (count === 0) await workSignal.wait(pacing.waitMs(POLL_MS));
-      else if (held.waiting() === 0) await lingerAfter(count, beganAt);
+      else if (held.waiting() === 0) await waitForBatch(count, beganAt);
       if (count >= SMALL_BATCH && held.bestPriority() > URGENT) await rest(beganAt);
     }
   }
@@ -308,7 +316,7 @@ const MAX_TRIES_BEFORE_MOVE = 2;
  * certainly not accepted: after a rejection caused by the carrier and not by the message, or after too many "later"
  * responses. A message with outcome `unknown` stays.
  */
-export function judge(outcome: Outcome, { alternates, attempt, tries }: HeldChunk): Verdict {
+export function verdictOf(outcome: Outcome, { alternates, attempt, tries }: HeldChunk): Verdict {
   const canMove = alternates.length > 0;
   if (outcome.kind === 'refused' && outcome.elsewhere && canMove) {
     const { code, text } = outcome;

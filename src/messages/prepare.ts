@@ -8,7 +8,7 @@ import { DEFAULT_NUMBER_RULES, type NumberRules } from '../core/phone.ts';
 import type { OnUnknown } from '../dispatch/store.ts';
 import { findBalance } from '../money/credit.ts';
 import { type FindPrice, priceOf } from '../money/prices.ts';
-import { NO_WAY, type Way } from '../routing/choice.ts';
+import { type ChosenRoute, NO_ROUTE } from '../routing/choice.ts';
 import { type NetworkFinder, type NetworkOf, NO_NETWORK } from '../routing/number-lookups.ts';
 import type { FindRoute, MaySend } from '../routing/router.ts';
 import type { Traffic } from '../routing/routes.ts';
@@ -52,7 +52,7 @@ type Work = {
   sender: string;
   parts: number;
   unicode: boolean;
-  way: Way;
+  route: ChosenRoute;
   priceMicros: number;
   refundUndelivered: boolean;
 };
@@ -113,8 +113,8 @@ const STEPS: readonly (readonly [name: string, step: Step])[] = [
     'route',
     (work) => {
       if (work.draft.simulation) return null;
-      work.way = work.tables.findRoute(work.draft.channel, work.destination, trafficOf(work));
-      return work.way.connectionIds.length === 0 ? 'no_route' : null;
+      work.route = work.tables.findRoute(work.draft.channel, work.destination, trafficOf(work));
+      return work.route.connectionIds.length === 0 ? 'no_route' : null;
     },
   ],
   [
@@ -184,15 +184,15 @@ export function prepare(
     const refusal = step(work);
     if (refusal !== null) return { kind: 'refused', refusal };
   }
-  const { unicode, way } = work;
+  const { unicode, route } = work;
   // Bulk is never sent twice: an offer that arrives twice annoys, a code that never arrives locks a user out.
-  const onUnknown = draft.priority === 0 ? way.onUnknown : 'hold';
+  const onUnknown = draft.priority === 0 ? route.onUnknown : 'hold';
   return {
     kind: 'prepared',
     draft,
     message: toMessage(by, work),
     unicode,
-    connectionIds: way.connectionIds,
+    connectionIds: route.connectionIds,
     onUnknown,
   };
 }
@@ -230,7 +230,7 @@ const begin = (by: Examiner, draft: Draft, tables: Lookups, found: Found): Work 
   sender: draft.sender,
   parts: 1,
   unicode: false,
-  way: NO_WAY,
+  route: NO_ROUTE,
   priceMicros: 0,
   refundUndelivered: false,
 });
@@ -276,8 +276,8 @@ const toMessage = (by: Requester, { draft, ...work }: Work): NewMessage => ({
   channel: draft.channel,
   source: draft.source,
   simulation: draft.simulation,
-  connectionId: work.way.connectionIds[0] ?? null,
-  routeReason: work.way.reason,
+  connectionId: work.route.connectionIds[0] ?? null,
+  routeReason: work.route.reason,
   sender: work.sender,
   askedSender: work.sender === draft.sender ? null : draft.sender,
   destination: work.destination,

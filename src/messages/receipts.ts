@@ -3,13 +3,13 @@ import { keepForOthers } from '../accounts/accounts.ts';
 import type { Receipt } from '../channels/carrier.ts';
 import {
   every,
-  giveWay,
-  lingerAfter,
   type Signal,
   SMALL_BATCH,
   type Task,
   untilIdle,
+  waitForBatch,
   whenDue,
+  yieldToSingles,
 } from '../core/background.ts';
 import { groupCommit, repeatedTransaction } from '../core/db/transaction.ts';
 import type { Log } from '../core/log.ts';
@@ -79,13 +79,13 @@ export function createReceiptIntake(deps: ReceiptIntakeDeps): TakeReceipt {
     inFlight: 1,
     async flush(batches) {
       for (const arrived of batches) {
-        await lingerAfter(Math.max(arrived.length, last.count), last.beganAt);
+        await waitForBatch(Math.max(arrived.length, last.count), last.beganAt);
         if (open?.arrived === arrived) open = null;
         last = { count: arrived.length, beganAt: performance.now() };
         await commit(arrived).finally(() => {
           waiting -= arrived.length;
         });
-        if (arrived.length >= SMALL_BATCH) await giveWay(last.beganAt);
+        if (arrived.length >= SMALL_BATCH) await yieldToSingles(last.beganAt);
       }
       return batches.map(() => undefined);
     },
@@ -345,7 +345,7 @@ export function receiptTasks({ pool, now, log, receiptsStored, receiptsParked, o
       work: untilIdle(async () => {
         const beganAt = performance.now();
         const count = await processReceipts(pool, now, { onParked: receiptsParked.raise, onFailure, onMatched });
-        if (count > 0) await lingerAfter(count, beganAt);
+        if (count > 0) await waitForBatch(count, beganAt);
         return count;
       }, 2 * SECOND_MS),
       wakeOn: { [RECEIPTS_CHANNEL]: (left) => left !== 'parked' },
