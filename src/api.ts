@@ -59,8 +59,8 @@ import { type SandboxRouteDeps, sandboxRoutes } from './sandbox/sandbox-commands
 import { operatorSmppRoutes } from './smpp-server/admin.ts';
 import { socialCallbackRoutes } from './social/connect.ts';
 import { socialRoutes } from './social/routes.ts';
+import { findByTextRoutes } from './stats/find-by-text.ts';
 import { historyRoutes } from './stats/history-routes.ts';
-import { jumpRoutes } from './stats/jump.ts';
 import { overviewRoutes } from './stats/overview.ts';
 import { statsRoutes } from './stats/stats.ts';
 import { type TemplateRouteDeps, templateRoutes } from './templates/routes.ts';
@@ -121,7 +121,7 @@ export function signedRoutes(closed: App, deps: ApiDeps): void {
   trackingRoutes(closed, deps);
   historyRoutes(closed, deps);
   overviewRoutes(closed, deps);
-  jumpRoutes(closed, deps);
+  findByTextRoutes(closed, deps);
   exportRoutes(closed, deps);
   inboxRoutes(closed, deps);
   keywordRoutes(closed, deps);

@@ -133,7 +133,7 @@ export async function openSandbox({ onStop, ...base }: Base, session: WorkerSess
 }
 
 /** Logs that the sandbox (simulated carriers and networks) is not running in this process. */
-export async function missSandbox({ config, pool, log }: Base): Promise<null> {
+export async function warnSandboxNotRunning({ config, pool, log }: Base): Promise<null> {
   if (await isSandboxWanted(config, pool))
     log.warn(
       'no sandbox in this process: simulated carriers and social networks run only in the command serve; SANDBOX=off hides this',

@@ -8,7 +8,6 @@ import {
   type Base,
   type Closers,
   createDemo,
-  missSandbox,
   NEVER_STOPPING,
   openBase,
   openSandbox,
@@ -17,6 +16,7 @@ import {
   type Stopping,
   startWith,
   traceReceipts,
+  warnSandboxNotRunning,
 } from './base.ts';
 import { startLoop } from './core/background.ts';
 import type { Config } from './core/config.ts';
@@ -111,7 +111,11 @@ async function open(
 ): Promise<Omit<Program, 'stop'>> {
   const { base: opened, embedded } = await openBase(config, closers, { stopping, processNumber: member?.number });
   const session = await openSession(opened);
-  const sandbox = member ? null : roles.sandbox ? await openSandbox(opened, session) : await missSandbox(opened);
+  const sandbox = member
+    ? null
+    : roles.sandbox
+      ? await openSandbox(opened, session)
+      : await warnSandboxNotRunning(opened);
   const apps = sandbox?.social.apps ?? member?.sandbox?.apps;
   const base = apps ? { ...opened, config: { ...config, social: apps } } : opened;
   const demo = embedded && roles.api ? await createDemo(base, sandbox) : undefined;

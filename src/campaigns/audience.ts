@@ -66,7 +66,7 @@ type BreakdownLine = {
 };
 
 /** Recipients that a campaign would reach and their cost, as the column `goal` stores it. */
-export type Goal = {
+export type AudienceCount = {
   /** Distinct numbers to which something is sent. */
   readonly total: number;
   /** Distinct numbers to which nothing is sent. */
@@ -91,11 +91,15 @@ export type AudienceSize = {
   readonly unreadable: number;
 };
 
-type Sums = Omit<Goal, 'prices'> & { readonly estimatedMicros: number };
+type Sums = Omit<AudienceCount, 'prices'> & { readonly estimatedMicros: number };
 
 /** Adds up the counts of one pass. The estimate is the sum of the breakdown, exact to the micro-unit. */
-export function sumGoal(rows: readonly GoalRow[], mode: SendingMode, { named, unreadable }: AudienceSize): Sums {
-  const countOf = (fits: (row: GoalRow) => boolean): number =>
+export function sumAudience(
+  rows: readonly AudienceRow[],
+  mode: SendingMode,
+  { named, unreadable }: AudienceSize,
+): Sums {
+  const countOf = (fits: (row: AudienceRow) => boolean): number =>
     rows.reduce((sum, row) => sum + (fits(row) ? row.count : 0), 0);
   const skip = (reason: SkipReason): number => countOf((row) => row.reason === reason);
   const distinct = countOf(() => true);
@@ -119,7 +123,7 @@ export function sumGoal(rows: readonly GoalRow[], mode: SendingMode, { named, un
 }
 
 /** Breaks the estimate down. A recipient of a combined mode counts for each channel that its reserve pays for. */
-function breakDown(rows: readonly GoalRow[], mode: SendingMode): BreakdownLine[] {
+function breakDown(rows: readonly AudienceRow[], mode: SendingMode): BreakdownLine[] {
   const lines = new Map<string, BreakdownLine>();
   for (const row of rows.filter(({ reason }) => reason === null))
     for (const [i, channel] of chainOf(mode).entries()) {
@@ -211,7 +215,7 @@ export function recipientsSql(plan: Plan, range: RecipientRange | null): Sql {
     ORDER BY c.destination`;
 }
 
-const GOAL_ROW = columns({
+const AUDIENCE_ROW = columns({
   country: as<string>('c.country'),
   zone: as<string>('p.zone'),
   parts: as<number>('c.parts'),
@@ -223,7 +227,7 @@ const GOAL_ROW = columns({
 });
 
 /** Number of candidates that agree in everything that decides their price. */
-export type GoalRow = Omit<RowOf<typeof GOAL_ROW>, 'zone'> & {
+export type AudienceRow = Omit<RowOf<typeof AUDIENCE_ROW>, 'zone'> & {
   /** The unit price of each channel, in the order of the mode. */
   readonly unitMicros: readonly (number | null)[];
   /** The reserve of one recipient for each channel, in the order of the mode. */
@@ -235,15 +239,15 @@ export type GoalRow = Omit<RowOf<typeof GOAL_ROW>, 'zone'> & {
 };
 
 /** Counts all candidates of a campaign in one pass, grouped by what decides their price. */
-export async function listGoalRows(db: Db, plan: Plan): Promise<GoalRow[]> {
+export async function listAudienceRows(db: Db, plan: Plan): Promise<AudienceRow[]> {
   const tariff = tariffOf(plan);
-  const rows = await many<RowOf<typeof GOAL_ROW>>(
+  const rows = await many<RowOf<typeof AUDIENCE_ROW>>(
     db,
     sql`WITH candidate AS MATERIALIZED (
           SELECT country, prefix, parts, able, reason, destination IS NULL AS numberless, count(*) AS count
           FROM (${candidates(plan, tariff, null)}) AS q GROUP BY country, prefix, parts, able, reason, numberless),
         ${tariffSql(tariff)}
-        SELECT ${GOAL_ROW}
+        SELECT ${AUDIENCE_ROW}
         FROM candidate c ${JOIN_TARIFF}
         GROUP BY c.country, p.zone, c.parts, t.channels, c.reason, t.reason, c.numberless
         ORDER BY c.country, c.parts, channels`,

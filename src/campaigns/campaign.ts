@@ -1,5 +1,6 @@
 import type { Static } from 'typebox';
 import { refuseOutsidePlan } from '../accounts/accounts.ts';
+import { PLACEHOLDERS } from '../contacts/contact-fields.ts';
 import { type FieldRow, listFields } from '../contacts/fields.ts';
 import type { Actor } from '../core/actor.ts';
 import { type Channel, isRich, type RichChannel } from '../core/channels.ts';
@@ -19,7 +20,6 @@ import { chainOf, FIELDS_OF, isCombined } from './audience.ts';
 import { findPolicy, hoursFaults } from './policy.ts';
 import { type CampaignIn, type CampaignOut, type CampaignPatch, Hours, type PriceOut } from './schema.ts';
 import { CAMPAIGN, type CampaignEntry, type CampaignRow, listListVersions, type Settings } from './store.ts';
-import { PLACEHOLDERS } from '../contacts/contact-fields.ts';
 import { leastText, parseText } from './texts.ts';
 
 const toIso = (date: Date | null): string | null => date?.toISOString() ?? null;
@@ -386,7 +386,7 @@ function dateFaults(text: string | null | undefined, now: Date): FieldError[] {
 }
 
 /** Returns true if a change of the settings makes an earlier goal stale, because something else would be sent now. */
-export const changesGoal = (before: Settings, after: Settings): boolean =>
+export const changesAudience = (before: Settings, after: Settings): boolean =>
   GOAL_SETTINGS.some((key) => JSON.stringify(before[key]) !== JSON.stringify(after[key]));
 
 /** The settings that the goal depends on. */

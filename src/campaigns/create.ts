@@ -14,10 +14,10 @@ import { SECOND_MS } from '../core/time.ts';
 import { settleFrozen } from '../money/credit.ts';
 import { type ListedPrice, listPrices } from '../money/prices.ts';
 import { listRoutedPrefixes } from '../routing/routes.ts';
-import { type AudienceSize, chainOf, isCombined, listGoalRows, type Plan, sumGoal } from './audience.ts';
+import { type AudienceSize, chainOf, isCombined, listAudienceRows, type Plan, sumAudience } from './audience.ts';
 import {
   changeSettings,
-  changesGoal,
+  changesAudience,
   checkSettings,
   countAllRecipients,
   NO_PACE,
@@ -38,7 +38,7 @@ import {
   listListVersions,
   type Numbers,
   type Settings,
-  updateGoal,
+  updateAudience,
   updateSettings,
   wakeCampaign,
 } from './store.ts';
@@ -95,7 +95,7 @@ async function changeCampaign(tx: Db, actor: Author, { id, patch, now }: Change)
   const confirmed = current.confirmedAt !== null && staysConfirmed(current, settings);
   const takesBack = current.confirmedAt !== null && !confirmed;
   if (takesBack && !(await takeBackConfirmation(tx, actor, current))) throw notEditable(current.status);
-  const change = { settings, numbers, changesGoal: changesGoal(current, settings), confirmed };
+  const change = { settings, numbers, changesAudience: changesAudience(current, settings), confirmed };
   if ((await updateSettings(tx, { accountId, id, ...change })) === 0) throw notEditable(current.status);
   if (confirmed) await wakeAgain(tx, { accountId, id });
   const detail = { changed: FIELDS.filter((field) => field in patch) };
@@ -105,7 +105,7 @@ async function changeCampaign(tx: Db, actor: Author, { id, patch, now }: Change)
 
 /** Returns true if a confirmation still holds: the same is sent to the same people, possibly at another time. */
 const staysConfirmed = (before: Settings, after: Settings): boolean =>
-  !changesGoal(before, after) && after.readyToSend && after.scheduledAt !== null;
+  !changesAudience(before, after) && after.readyToSend && after.scheduledAt !== null;
 
 /** Wakes the workers for the campaign, which may have another date. */
 async function wakeAgain(tx: Db, one: { accountId: number; id: number }): Promise<void> {
@@ -176,21 +176,25 @@ export async function calculateGoal(tx: Db, actor: Author, { id }: { id: number 
   await setStatementTimeoutMinutes(tx, MAX_MINUTES);
   const campaign = await findCampaign(tx, { accountId, id });
   if (!campaign) throw new AppError('not_found');
-  if (campaign.confirmedAt) throw goalIsFrozen();
+  if (campaign.confirmedAt) throw audienceIsFrozen();
   // Read before the pass, so that the pass sees these versions or newer ones.
   const versions = await listListVersions(tx, { accountId, ids: campaign.contactListIds });
   const plan = await loadPlan(tx, { accountId, campaign });
-  const { estimatedMicros, ...sums } = sumGoal(await listGoalRows(tx, plan), plan.mode, sizeOf(campaign, versions));
+  const { estimatedMicros, ...sums } = sumAudience(
+    await listAudienceRows(tx, plan),
+    plan.mode,
+    sizeOf(campaign, versions),
+  );
   const goal = { ...sums, prices: plan.prices };
   const listVersions = campaign.contactListIds.map((list) => versions.find((v) => v.id === list)?.version ?? 0);
   const counted = { goal, version: campaign.version, listVersions, estimatedMicros };
-  if ((await updateGoal(tx, { accountId, id, ...counted })) === 0)
-    throw (await findCampaign(tx, { accountId, id })) ? goalIsFrozen() : new AppError('not_found');
+  if ((await updateAudience(tx, { accountId, id, ...counted })) === 0)
+    throw (await findCampaign(tx, { accountId, id })) ? audienceIsFrozen() : new AppError('not_found');
   const detail = { total: goal.total, estimatedMicros };
   await recordAudit(tx, actor, { action: 'campaign.goal', subject: `campaign:${id}`, detail });
 }
 
-const goalIsFrozen = () =>
+const audienceIsFrozen = () =>
   invalidFields([{ field: 'status', message: 'the campaign is confirmed: its goal cannot change' }]);
 
 function sizeOf(

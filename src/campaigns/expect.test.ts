@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 import { bitOf } from '../core/channels.ts';
-import type { GoalRow } from './audience.ts';
+import type { AudienceRow } from './audience.ts';
 import { expectChannels } from './review.ts';
 
 const [SMS, WHATSAPP] = [bitOf('SMS'), bitOf('WHATSAPP')];
-const row = (more: Partial<GoalRow>): GoalRow => ({
+const row = (more: Partial<AudienceRow>): AudienceRow => ({
   country: 'IT',
   parts: 1,
   channels: SMS | WHATSAPP,

@@ -75,7 +75,7 @@ async function unmetPreconditions(tx: Db, actor: Actor, campaign: CampaignRow, n
     ...recipientFaults(campaign),
     ...dateFaults(campaign, now),
     ...(await routeFaults(tx, accountId, campaign)),
-    ...goalFaults(actor, campaign),
+    ...audienceFaults(actor, campaign),
   ];
 }
 
@@ -102,7 +102,7 @@ async function routeFaults(tx: Db, accountId: number, { goal }: CampaignRow): Pr
  * Checks that the price was calculated for what would be sent now, that at least one recipient is reached, and that the
  * price is within the credit.
  */
-function goalFaults(actor: Actor, campaign: CampaignRow): FieldError[] {
+function audienceFaults(actor: Actor, campaign: CampaignRow): FieldError[] {
   const { goal, goalFresh, estimatedMicros, availableMicros } = campaign;
   if (!goal) return [{ field: 'goal', message: 'the cost has not been calculated: call calculateGoal' }];
   if (!goalFresh)

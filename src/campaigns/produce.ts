@@ -1,5 +1,5 @@
 import { recordLastContacts } from '../contacts/contacts.ts';
-import { nextTurn, pieceOf } from '../core/background.ts';
+import { bulkSize, nextTurn } from '../core/background.ts';
 import { bitOf, type Channel } from '../core/channels.ts';
 import { newId } from '../core/ids.ts';
 import { MINUTE_MS, SECOND_MS } from '../core/time.ts';
@@ -41,7 +41,7 @@ export async function produceMessages(step: Step): Promise<number> {
   const waits = lanes.map(({ country }) => quietMs(campaign.quietHours, country, campaign.now));
   const awake = lanes.filter((_, i) => waits[i] === 0);
   if (awake.length === 0) return Math.min(QUIET_POLL_MS, ...waits);
-  const capacity = await findCapacity(step, pieceOf(MESSAGES_PER_STEP));
+  const capacity = await findCapacity(step, bulkSize(MESSAGES_PER_STEP));
   const isFull = (): boolean => capacity.left() <= 0 || capacity.largest() === 0;
   if (isFull()) return FULL_MS;
   const tools = { texts: await loadTexts(step), choose: createChooser(step), capacity };

@@ -11,7 +11,7 @@ import { idempotentHandler } from '../core/http/idempotency.ts';
 import { amountFor, shownAmount } from '../core/money.ts';
 import { channelName, orNull } from '../core/schema.ts';
 import { findBalance } from '../money/credit.ts';
-import { chainOf, type GoalRow, listGoalRows, sumGoal } from './audience.ts';
+import { type AudienceRow, chainOf, listAudienceRows, sumAudience } from './audience.ts';
 import { checkSettings, checkTemplates, readNewSettings, toSkipped } from './campaign.ts';
 import { PreviewIn, planUnsaved } from './preview.ts';
 import { CampaignIn, Skipped } from './schema.ts';
@@ -137,7 +137,7 @@ type ChannelExpectation = {
  * undelivered messages.
  */
 export function expectChannels(
-  rows: readonly GoalRow[],
+  rows: readonly AudienceRow[],
   chain: readonly Channel[],
   rates: DeliveryRates,
 ): ChannelExpectation[] {
@@ -164,7 +164,7 @@ export function expectChannels(
   }));
 }
 
-const isFirst = ({ channels }: GoalRow, chain: readonly Channel[], i: number): boolean =>
+const isFirst = ({ channels }: AudienceRow, chain: readonly Channel[], i: number): boolean =>
   chain.slice(0, i).every((channel) => !(channels & bitOf(channel)));
 
 const NOTHING = { reachable: 0, first: 0, tried: 0, expectedMicros: 0, allMicros: 0 };
@@ -190,8 +190,8 @@ async function reviewCampaign(
   Value.Clean(ReviewIn, body);
   const { settings, faults } = readNewSettings({ ...body, name: 'review' }, now);
   const { plan, size } = await planUnsaved(tx, accountId, settings);
-  const rows = await listGoalRows(tx, plan);
-  const { estimatedMicros, ...goal } = sumGoal(rows, plan.mode, size);
+  const rows = await listAudienceRows(tx, plan);
+  const { estimatedMicros, ...goal } = sumAudience(rows, plan.mode, size);
   const chain = chainOf(settings.sendingMode);
   const rates = ratesOf(await listChannelHistory(tx, { accountId, days: HISTORY_DAYS }), chain);
   const channels = expectChannels(rows, chain, rates);

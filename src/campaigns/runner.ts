@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
 import { recordAudit, systemAuthor } from '../accounts/audit.ts';
-import { giveWay, type Task } from '../core/background.ts';
+import { type Task, yieldToSingles } from '../core/background.ts';
 import { as, columns, type Db, one, type RowOf, type Sql, sql } from '../core/db/query.ts';
 import { AccountAway } from '../core/errors.ts';
 import type { Log } from '../core/log.ts';
@@ -111,7 +111,7 @@ export function createCampaignRunner(deps: CampaignRunnerDeps): CampaignRunner {
       for (const job of jobs) {
         const beganAt = performance.now();
         if (!paused() && (await runJob(job))) moved++;
-        await giveWay(beganAt);
+        await yieldToSingles(beganAt);
       }
       return moved === 0 && woken.size === 0 ? LOCKED_MS : 0;
     },

@@ -21,7 +21,7 @@ import {
 import { invalidFields } from '../core/errors.ts';
 import { DAY_MS } from '../core/time.ts';
 import { CAMPAIGNS_CHANNEL } from '../messages/events.ts';
-import { type Goal, SENDING_MODES, type SendingMode } from './audience.ts';
+import { type AudienceCount, SENDING_MODES, type SendingMode } from './audience.ts';
 
 /** The specification's campaign statuses. */
 export const CAMPAIGN = { DRAFT: 0, READY: 1, SENDING: 2, COMPLETED: 3, FAILED: 4 } as const;
@@ -145,7 +145,7 @@ export const CAMPAIGN_ENTRY = columns({
   version: as<number>('k.version'),
   /** Number of destinations that are not a valid number. */
   unreadable: as<number>('k.unreadable_numbers'),
-  goal: as<Omit<Goal, 'prices'> | null>("k.goal - 'prices'"),
+  goal: as<Omit<AudienceCount, 'prices'> | null>("k.goal - 'prices'"),
   goalAt: as<Date | null>('k.goal_at'),
   /** True if the goal counted what would be sent now: neither the campaign nor its lists have changed since. */
   goalFresh: as<boolean>(GOAL_IS_FRESH),
@@ -239,7 +239,7 @@ const editableStatus = ({ readyToSend }: Settings): CampaignStatus => (readyToSe
 const jsonOrNull = (value: object | null): string | null => (value === null ? null : JSON.stringify(value));
 
 /**
- * Writes the settings of a campaign that has not started. `changesGoal`: its goal must be calculated again.
+ * Writes the settings of a campaign that has not started. `changesAudience`: its goal must be calculated again.
  * `confirmed`: true if it is confirmed; with another date it is then due at that. Returns 0 when it cannot be edited
  * any more.
  */
@@ -250,9 +250,9 @@ export const updateSettings = (
     id,
     settings: s,
     numbers: n,
-    changesGoal,
+    changesAudience,
     confirmed,
-  }: One & { settings: Settings; numbers: Numbers; changesGoal: boolean; confirmed: boolean },
+  }: One & { settings: Settings; numbers: Numbers; changesAudience: boolean; confirmed: boolean },
 ): Promise<number> =>
   exec(
     db,
@@ -266,7 +266,7 @@ export const updateSettings = (
           number_channels = ${plainArray(n.channels)}::smallint[], unreadable_numbers = ${n.unreadable},
           scheduled_at = ${s.scheduledAt},
           ready_to_send = ${s.readyToSend}, fallback = ${JSON.stringify(s.fallback)}::jsonb,
-          quiet_hours = ${jsonOrNull(s.quietHours)}::jsonb, rate = ${s.rate}, version = version + ${changesGoal ? 1 : 0},
+          quiet_hours = ${jsonOrNull(s.quietHours)}::jsonb, rate = ${s.rate}, version = version + ${changesAudience ? 1 : 0},
           paused_at = CASE WHEN scheduled_at IS NOT DISTINCT FROM ${s.scheduledAt} THEN paused_at END,
           failure_reason = CASE WHEN scheduled_at IS NOT DISTINCT FROM ${s.scheduledAt} THEN failure_reason END,
           updated_at = now()
@@ -303,8 +303,8 @@ export const listListVersions = (
         WHERE account_id = ${accountId} AND id = ANY(${plainArray(ids)}::bigint[]) AND deleted_at IS NULL`,
   );
 
-type NewGoal = {
-  readonly goal: Goal;
+type CountedAudience = {
+  readonly goal: AudienceCount;
   /** The version of the campaign before the recipients were counted. */
   readonly version: number;
   /** The versions of its lists, in their order, before the recipients were counted. */
@@ -313,7 +313,7 @@ type NewGoal = {
 };
 
 /** Stores the goal of a campaign. Returns 0 when the campaign has been confirmed or deleted in the meantime. */
-export const updateGoal = (db: Db, { accountId, id, ...g }: One & NewGoal): Promise<number> =>
+export const updateAudience = (db: Db, { accountId, id, ...g }: One & CountedAudience): Promise<number> =>
   exec(
     db,
     sql`UPDATE campaign SET goal = ${JSON.stringify(g.goal)}::jsonb, goal_version = ${g.version},

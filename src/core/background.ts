@@ -347,12 +347,12 @@ export const hasSingles = (): boolean => performance.now() - lastAt < RECENT_MS;
  * single messages are sent: it leaves half of its time on the cores and in the database to them. Otherwise returns
  * immediately.
  */
-export async function giveWay(beganAt: number): Promise<void> {
+export async function yieldToSingles(beganAt: number): Promise<void> {
   if (hasSingles()) await delay(Math.min(performance.now() - beganAt, MAX_REST_MS));
 }
 
 /** Returns the size of a piece of bulk work: a quarter of `size` while single messages are sent. */
-export const pieceOf = (size: number): number => (hasSingles() ? Math.ceil(size / 4) : size);
+export const bulkSize = (size: number): number => (hasSingles() ? Math.ceil(size / 4) : size);
 
 /**
  * Waits for `work`, up to `ms`, and resolves with true if it has ended. Rejects as `work` does; later results are

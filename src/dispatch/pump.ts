@@ -5,9 +5,9 @@ import type { Outcome } from '../channels/carrier.ts';
 import {
   createGatherer,
   createSignal,
-  giveWay,
+  yieldToSingles,
   hasSingles,
-  pieceOf,
+  bulkSize,
   SMALL_BATCH,
   type Task,
 } from '../core/background.ts';
@@ -152,7 +152,7 @@ export function startPump(deps: PumpDeps): Pump {
       // The carrier had no room left: nothing was sent. A message that is rejected at its first part still uses up the
       // rate for all of its parts, which makes up for the parts of other messages that were sent twice.
       if (outcome.kind === 'retry' && outcome.code === 'NOT_SENT') pacing.giveBack(job);
-      const verdict = judge(outcome, chunk);
+      const verdict = verdictOf(outcome, chunk);
       record({ chunk, job, ...verdict, answeredAt: new Date() });
       workSignal.raise();
     });
@@ -202,7 +202,7 @@ export function startPump(deps: PumpDeps): Pump {
 
   /** Does one turn and returns how many messages it handled. */
   async function turn(): Promise<number> {
-    const settled = outcomes.slice(0, pieceOf(OUTCOMES_PER_COMMIT));
+    const settled = outcomes.slice(0, bulkSize(OUTCOMES_PER_COMMIT));
     outcomes = outcomes.slice(settled.length);
     uncommitted = settled.length;
     bulkShare.answered(settled.length);
@@ -242,7 +242,7 @@ export function startPump(deps: PumpDeps): Pump {
   /** Waits after a large turn of bulk: `writeUrgent` goes on meanwhile. */
   async function rest(beganAt: number): Promise<void> {
     resting = true;
-    await giveWay(beganAt);
+    await yieldToSingles(beganAt);
     resting = false;
   }
 
@@ -339,7 +339,7 @@ const MAX_TRIES_BEFORE_MOVE = 2;
  * certainly not accepted: after a rejection caused by the carrier and not by the message, or after too many "later"
  * responses. A message with outcome `unknown` stays.
  */
-export function judge(outcome: Outcome, { alternates, attempt, tries }: HeldChunk): Verdict {
+export function verdictOf(outcome: Outcome, { alternates, attempt, tries }: HeldChunk): Verdict {
   const canMove = alternates.length > 0;
   if (outcome.kind === 'refused' && outcome.elsewhere && canMove) {
     const { code, text } = outcome;

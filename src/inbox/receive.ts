@@ -16,7 +16,7 @@ import type { Storage } from '../core/storage.ts';
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../core/time.ts';
 import { storeInbound } from '../media/media.ts';
 import { consentWordOf } from '../messages/consent.ts';
-import type { Arrival } from '../messages/inbound.ts';
+import type { ReceivedMessage } from '../messages/inbound.ts';
 import { listConnections } from '../routing/connection-store.ts';
 import { secretOf } from '../routing/connections.ts';
 import type { FetchedFile } from '../routing/kind.ts';
@@ -33,14 +33,14 @@ import {
   updateThreadMedia,
 } from './store.ts';
 
-type WithPeer = Arrival & { readonly peer: string };
+type WithPeer = ReceivedMessage & { readonly peer: string };
 
 /**
  * Adds inbound messages to the threads of their senders, in the given order and in the transaction that stores them:
  * creates conversations and contacts that do not exist, counts unread messages, and unarchives conversations. The
  * caller has excluded messages that were received twice.
  */
-export async function receiveIntoInbox(tx: Db, arrivals: readonly Arrival[]): Promise<void> {
+export async function receiveIntoInbox(tx: Db, arrivals: readonly ReceivedMessage[]): Promise<void> {
   if (arrivals.length === 0) return;
   const placed = arrivals.map((arrival) => ({ ...arrival, peer: toE164(arrival.source) ?? arrival.source }));
   const byAccount = Map.groupBy(placed, (arrival) => arrival.accountId);
@@ -101,7 +101,7 @@ function toConversationUpdate(arrivals: readonly WithPeer[]): ConversationUpdate
 }
 
 /** Returns the sender of ours that received a message: a number with its plus, a short code as it is. */
-const identityOf = ({ channel, destination }: Arrival): string =>
+const identityOf = ({ channel, destination }: ReceivedMessage): string =>
   !isRoutedBySender(channel) && LONG_NUMBER.test(destination) ? (toE164(destination) ?? destination) : destination;
 /** A full phone number; shorter ones are short codes, even if they begin like a country code. */
 const LONG_NUMBER = /^\d{9,15}$/;
@@ -122,10 +122,10 @@ function toContact(number: string, name: string | null): UpsertRow[] {
   return phone ? [{ ...newContact(phone), phoneNumber: phone.e164, givenFullName: name?.trim() || null }] : [];
 }
 
-const pendingMedia = ({ media }: Arrival): ThreadMedia | null =>
+const pendingMedia = ({ media }: ReceivedMessage): ThreadMedia | null =>
   media && { state: 'PENDING', mediaId: null, mimeType: media.mimeType, fileName: media.fileName };
 
-function consentOf({ text }: Arrival) {
+function consentOf({ text }: ReceivedMessage) {
   const keyword = consentWordOf(text);
   return keyword && (keyword === 'stop' ? 'OPTED_OUT' : 'OPTED_IN');
 }

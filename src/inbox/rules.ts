@@ -13,7 +13,7 @@ import { knownFieldsOf, orNull } from '../core/schema.ts';
 import { type Clock, DAY_MS, HOUR_MS, isTimeZone, localTimeOf } from '../core/time.ts';
 import type { Accept } from '../messages/accept.ts';
 import { consentWordOf } from '../messages/consent.ts';
-import type { Arrival } from '../messages/inbound.ts';
+import type { ReceivedMessage } from '../messages/inbound.ts';
 import { listRulesOf } from '../messages/keyword-store.ts';
 import { findRule } from '../messages/keywords.ts';
 import { composeReply, insertReply } from './reply.ts';
@@ -126,7 +126,7 @@ export function ruleRoutes(app: App, { pool }: PlatformDeps): void {
   });
 }
 
-type Placed = Arrival & { readonly chatId: string };
+type Placed = ReceivedMessage & { readonly chatId: string };
 type Arrived = {
   readonly messages: readonly Placed[];
   readonly changed: readonly ChangedConversation[];

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { Pool } from 'pg';
 import type { Actor } from '../core/actor.ts';
-import { giveWay, mapInSlices, noteSingle } from '../core/background.ts';
+import { mapInSlices, noteSingle, yieldToSingles } from '../core/background.ts';
 import { type Db, exec, sql } from '../core/db/query.ts';
 import { burst, groupCommit, inTurn, isLockTimeout, transaction } from '../core/db/transaction.ts';
 import { AccountAway } from '../core/errors.ts';
@@ -360,7 +360,7 @@ async function insertAll(tx: Db, fresh: readonly Prepared[], stored: Stored): Pr
   for (const batch of batches.slice(0, -1)) {
     const beganAt = performance.now();
     await insertMessages(tx, batch);
-    await giveWay(beganAt);
+    await yieldToSingles(beganAt);
   }
   await Promise.all([
     insertMessages(tx, batches.at(-1) ?? []),

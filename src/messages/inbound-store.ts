@@ -88,7 +88,7 @@ export async function receiveSubscriptions(
   connectionId: number,
   subscriptions: readonly SubscriptionChange[],
 ): Promise<void> {
-  const byHash = new Map(subscriptions.filter(isNews).map((one) => [hashOf(one), one]));
+  const byHash = new Map(subscriptions.filter(isFresh).map((one) => [hashOf(one), one]));
   if (byHash.size === 0) return;
   await transaction(pool, async (tx) => {
     const rows = [...byHash.keys()].map((hash) => ({ connectionId, hash: Buffer.from(hash, 'hex') }));
@@ -111,7 +111,7 @@ export async function receiveSubscriptions(
   });
 }
 
-const isNews = ({ at }: SubscriptionChange): boolean =>
+const isFresh = ({ at }: SubscriptionChange): boolean =>
   at === null || at.getTime() > Date.now() - KEEP_SECONDS * SECOND_MS;
 
 const hashOf = ({ identity, phoneNumber, subscribed, at }: SubscriptionChange): string =>

@@ -31,7 +31,7 @@ const KEEP_SECONDS = (15 * MINUTE_MS) / SECOND_MS;
 const KEEP_RICH_SECONDS = (8 * DAY_MS) / SECOND_MS;
 
 /** A whole message from a person to a number of an account. */
-export type Arrival = {
+export type ReceivedMessage = {
   readonly accountId: number;
   readonly id: string;
   readonly connectionId: number;
@@ -52,11 +52,11 @@ export type Arrival = {
  * Called in the transaction that stores inbound messages, with those of known accounts in their order, each once. The
  * composition root passes in the function of the inbox.
  */
-export type OnInbound = (tx: Db, arrivals: readonly Arrival[]) => Promise<void>;
+export type OnInbound = (tx: Db, arrivals: readonly ReceivedMessage[]) => Promise<void>;
 
 type InboundDeps = { readonly pool: Pool; readonly onInbound: OnInbound };
 
-type Arrived = { readonly connectionId: number; readonly inbound: Inbound };
+type CarrierInbound = { readonly connectionId: number; readonly inbound: Inbound };
 
 /**
  * Creates the inbox of inbound messages and their parts: the promise resolves when they are committed, and only then
@@ -67,8 +67,8 @@ type Arrived = { readonly connectionId: number; readonly inbound: Inbound };
  * believes to be unanswered, and in SMPP such a repeat looks like a person who writes the same twice. On other networks
  * messages have ids: the same id within eight days is one message.
  */
-export function createInboundInbox({ pool, onInbound }: InboundDeps): (arrived: Arrived) => Promise<void> {
-  return groupCommit<Arrived, void>({
+export function createInboundInbox({ pool, onInbound }: InboundDeps): (arrived: CarrierInbound) => Promise<void> {
+  return groupCommit<CarrierInbound, void>({
     maxItems: 1000,
     inFlight: 1,
     async flush(items) {
@@ -94,7 +94,7 @@ export function endOverdueParts({ pool, onInbound }: InboundDeps): Promise<numbe
 }
 
 /** Removes characters that cannot be stored: PostgreSQL's text has no NUL character. */
-function sanitize({ connectionId, inbound }: Arrived): Arrived {
+function sanitize({ connectionId, inbound }: CarrierInbound): CarrierInbound {
   const { source, destination, text, rich } = inbound;
   const maxLength = rich ? MAX_RICH_ADDRESS_LENGTH : MAX_ADDRESS_LENGTH;
   const address = (written: string): string => plainNumber(written.replaceAll('\0', '').slice(0, maxLength));
@@ -120,9 +120,9 @@ const sanitizeRich = (rich: RichInbound): RichInbound => {
   };
 };
 
-async function receiveInbound(tx: Db, onInbound: OnInbound, arrived: readonly Arrived[]): Promise<void> {
+async function receiveInbound(tx: Db, onInbound: OnInbound, arrived: readonly CarrierInbound[]): Promise<void> {
   await claimConnectionsOf(tx, arrived);
-  const fresh = await withoutRepeats(tx, arrived.filter(isNews));
+  const fresh = await withoutRedeliveries(tx, arrived.filter(isFresh));
   const parts = fresh.flatMap(toPart);
   if (parts.length > 0) await db.insertParts(tx, parts);
   const joined = parts.length > 0 ? await joinParts(tx, parts) : [];
@@ -138,11 +138,11 @@ async function claimConnectionsOf(tx: Db, rows: readonly { readonly connectionId
  * True if a message is young enough to be new: anything that a network sends later than that is a repeat that is no
  * longer remembered.
  */
-const isNews = ({ inbound: { rich } }: Arrived): boolean =>
+const isFresh = ({ inbound: { rich } }: CarrierInbound): boolean =>
   !rich?.at || rich.at.getTime() > Date.now() - KEEP_RICH_SECONDS * SECOND_MS;
 
-async function withoutRepeats(tx: Db, arrived: readonly Arrived[]): Promise<Arrived[]> {
-  const byKey = new Map<string, Arrived & db.Seen & { keepSeconds: number }>();
+async function withoutRedeliveries(tx: Db, arrived: readonly CarrierInbound[]): Promise<CarrierInbound[]> {
+  const byKey = new Map<string, CarrierInbound & db.Seen & { keepSeconds: number }>();
   for (const one of arrived) {
     const seen = { connectionId: one.connectionId, hash: hashOf(one.inbound) };
     const key = keyOfSeen(seen);
@@ -168,7 +168,7 @@ const hashOf = ({ source, destination, concat, raw, rich }: Inbound): Buffer =>
 
 type Whole = Omit<db.NewInboundMessage, 'accountId' | 'id'>;
 
-const toWhole = ({ connectionId, inbound }: Arrived): Whole[] => {
+const toWhole = ({ connectionId, inbound }: CarrierInbound): Whole[] => {
   const { source, destination, text, raw, concat, rich } = inbound;
   if (concat !== null) return [];
   const body = text.toWellFormed();
@@ -184,7 +184,7 @@ const toRich = ({ channel, messageType, id, at, profileName, ownNumber, media }:
   details: { id, profileName, ownNumber, media, at: at && at.toISOString() },
 });
 
-const toPart = ({ connectionId, inbound }: Arrived): db.NewPart[] => {
+const toPart = ({ connectionId, inbound }: CarrierInbound): db.NewPart[] => {
   const { source, destination, text, raw, concat } = inbound;
   return concat === null ? [] : [{ connectionId, source, destination, ...concat, text, octets: raw }];
 };
@@ -279,7 +279,7 @@ export async function receivePassedOn(
   );
 }
 
-function toArrival({ body, details, receivedAt, ...message }: db.NewInboundMessage): Arrival[] {
+function toArrival({ body, details, receivedAt, ...message }: db.NewInboundMessage): ReceivedMessage[] {
   if (message.accountId === NO_ACCOUNT_ID) return [];
   const at = details?.at ? new Date(details.at) : (receivedAt ?? new Date());
   return [{ ...message, text: body, at, profileName: details?.profileName ?? null, media: details?.media ?? null }];

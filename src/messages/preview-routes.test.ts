@@ -2,7 +2,7 @@ import { flatPrice } from '../../test/support/drafts.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { newKey, openRoutes } from '../../test/support/http/routes.ts';
 import { exec, one, sql } from '../core/db/query.ts';
-import { NO_WAY } from '../routing/choice.ts';
+import { NO_ROUTE } from '../routing/choice.ts';
 import { insertConnection } from '../routing/connection-store.ts';
 import { NO_NETWORKS } from '../routing/number-lookups.ts';
 import { NO_SENDER_RULES } from '../routing/sender-rules.ts';
@@ -17,7 +17,7 @@ const AGENT = 'shop_agent';
 
 let priceMicros: number | null;
 const tables: Lookups = {
-  findRoute: (_channel, to) => ({ ...NO_WAY, connectionIds: to.startsWith('+39') ? [1] : [] }),
+  findRoute: (_channel, to) => ({ ...NO_ROUTE, connectionIds: to.startsWith('+39') ? [1] : [] }),
   findPrice: (message) => (priceMicros === null ? null : flatPrice(priceMicros)(message)),
   maySend: (accountId, _channel, sender) => accountId === account.accountId && sender === AGENT,
   senderRules: NO_SENDER_RULES,

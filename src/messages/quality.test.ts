@@ -13,7 +13,7 @@ import { insertConnection, ROUTING_CHANNEL } from '../routing/connection-store.t
 import { type PolicyInput, setPolicy } from '../routing/policies.ts';
 import { createRouter, explainRoute } from '../routing/router.ts';
 import { insertRoute } from '../routing/routes.ts';
-import { createSampler, insertSamples, judgeQuality } from './quality.ts';
+import { createSampler, insertSamples, rateQuality } from './quality.ts';
 
 const { pool, connectionString } = testDatabase();
 const MINUTE_MS = 60_000;
@@ -91,17 +91,17 @@ test('a sample counts as delivered when it was by the time it is judged, over th
     // Rejected here, and delivered over another connection.
     { status: STATUS.DELIVERED, at: cheap },
   ]);
-  await judgeQuality({ pool, now });
+  await rateQuality({ pool, now });
   expect(await figures()).toEqual([{ connectionId: good, country: '39', messages: 5, delivered: 2, receiptMs: 6000 }]);
 });
 
 test('samples are judged once, and not before their receipts had five minutes', async () => {
   await answer(good, delivered(3), 4);
-  await judgeQuality({ pool, now });
+  await rateQuality({ pool, now });
   expect(await figures()).toEqual([]);
   await exec(pool, sql`UPDATE quality_sample SET answered_at = answered_at - interval '2 minutes'`);
-  await Promise.all([judgeQuality({ pool, now }), judgeQuality({ pool, now })]);
-  await judgeQuality({ pool, now });
+  await Promise.all([rateQuality({ pool, now }), rateQuality({ pool, now })]);
+  await rateQuality({ pool, now });
   expect(await figures()).toMatchObject([{ messages: 3, delivered: 3 }]);
 });
 
@@ -112,11 +112,11 @@ test('a cheap connection that does not deliver loses the numbers to one that doe
   expect(await way()).toEqual([cheap, good]);
   await answer(good, delivered(20));
   await answer(cheap, [...delivered(5), ...lost(15)]);
-  await judgeQuality({ pool, now });
+  await rateQuality({ pool, now });
   expect(await way()).toEqual([good, cheap]);
   await exec(pool, sql`DELETE FROM connection_quality WHERE connection_id = ${cheap}`);
   await answer(cheap, delivered(20));
-  await judgeQuality({ pool, now });
+  await rateQuality({ pool, now });
   expect(await way()).toEqual([cheap, good]);
 });
 
@@ -126,11 +126,11 @@ test('a connection that stops to deliver is noticed by its newest samples, howev
     await insertRoute(pool, { channel: 'SMS', prefix: '39', connectionId, priority: 100 });
   for (const minutesAgo of [46, 36, 26, 16]) await answer(cheap, delivered(40), minutesAgo);
   await answer(good, delivered(20));
-  await judgeQuality({ pool, now });
+  await rateQuality({ pool, now });
   expect(await way()).toEqual([cheap, good]);
   // Of all 190 samples, 84 % were delivered.
   await answer(cheap, lost(30));
-  await judgeQuality({ pool, now });
+  await rateQuality({ pool, now });
   expect(await way()).toEqual([good, cheap]);
   const question = { destination: '+393331234567', accountId: null, sender: null, network: null, at: null };
   const shown = (await explainRoute(pool, question)).routes.find(({ connectionId }) => connectionId === cheap);
@@ -140,7 +140,7 @@ test('a connection that stops to deliver is noticed by its newest samples, howev
 test('figures that are older than a policy looks back do not count', async () => {
   await policy({ hours: 1 });
   await answer(cheap, lost(20), 90);
-  await judgeQuality({ pool, now });
+  await rateQuality({ pool, now });
   const { count } = await one<{ count: number }>(pool, sql`SELECT count(*) FROM route_standing`);
   expect(count).toBe(0);
 });
@@ -151,10 +151,10 @@ test('every process hears of a changed standing, and of none that stays', async 
   await session.listen({ [ROUTING_CHANNEL]: (payload) => void heard.push(payload) });
   await policy();
   await answer(cheap, lost(20));
-  await judgeQuality({ pool, now });
+  await rateQuality({ pool, now });
   await expect.poll(() => heard.length).toBe(2);
   await answer(cheap, lost(20));
-  await judgeQuality({ pool, now });
+  await rateQuality({ pool, now });
   await exec(pool, sql`SELECT pg_notify(${ROUTING_CHANNEL}, 'last')`);
   await expect.poll(() => heard.length).toBe(3);
   await session.close();

@@ -84,7 +84,7 @@ type QualityTaskDeps = { readonly pool: Pool; readonly sampler: Sampler; readonl
 /** Stores and judges samples of connections, and updates routes accordingly. */
 export const qualityTasks = (deps: QualityTaskDeps): Task[] => [
   { name: 'quality samples', work: every(10 * SECOND_MS, () => storeSamples(deps)) },
-  { name: 'quality', work: every(MINUTE_MS, () => judgeQuality(deps)) },
+  { name: 'quality', work: every(MINUTE_MS, () => rateQuality(deps)) },
 ];
 
 async function storeSamples({ pool, sampler }: QualityTaskDeps): Promise<void> {
@@ -93,7 +93,7 @@ async function storeSamples({ pool, sampler }: QualityTaskDeps): Promise<void> {
 }
 
 /** Judges due samples, then the standing of connections. */
-export async function judgeQuality({ pool, now }: Omit<QualityTaskDeps, 'sampler'>): Promise<void> {
+export async function rateQuality({ pool, now }: Omit<QualityTaskDeps, 'sampler'>): Promise<void> {
   const before = new Date(now().getTime() - JUDGED_AFTER_MS);
   while ((await judgeSamples(pool, { before, limit: SAMPLES_PER_STATEMENT })) === SAMPLES_PER_STATEMENT);
   await deleteOldQuality(pool);

@@ -4,12 +4,14 @@ import type { Receipt } from '../channels/carrier.ts';
 import {
   createGatherer,
   every,
-  giveWay,
+  yieldToSingles,
   type Signal,
   SMALL_BATCH,
   type Task,
   untilIdle,
+  waitForBatch,
   whenDue,
+  yieldToSingles,
 } from '../core/background.ts';
 import { groupCommit, repeatedTransaction } from '../core/db/transaction.ts';
 import type { Log } from '../core/log.ts';
@@ -91,7 +93,7 @@ export function createReceiptIntake(deps: ReceiptIntakeDeps): TakeReceipt {
         await commit(arrived).finally(() => {
           waiting -= arrived.length;
         });
-        if (arrived.length >= SMALL_BATCH) await giveWay(beganAt);
+        if (arrived.length >= SMALL_BATCH) await yieldToSingles(beganAt);
       }
       return batches.map(() => undefined);
     },

@@ -117,13 +117,13 @@ async function call({ publicUrl, webhooks }: Settings, installation: string): Pr
   const guard = createGuard({ allowedBlocks: webhooks.allowedBlocks, ports: [Number(port || 443)] });
   try {
     const answer = await createGuardedFetch({ guard, ca })(href, { method: 'GET', headers: {} });
-    return judge(answer, installation);
+    return interpret(answer, installation);
   } catch (error) {
     return { ok: false, detail: `cannot be reached: ${describeFault(error)}` };
   }
 }
 
-function judge({ status, headers }: Response, installation: string): Found {
+function interpret({ status, headers }: Response, installation: string): Found {
   if (status !== 200) return { ok: false, detail: `returns HTTP status ${status}` };
   const theirs = headers.get(INSTALLATION_HEADER);
   if (theirs === installation) return { ok: true, detail: 'reaches this installation' };

@@ -244,9 +244,9 @@ export function registerRestoreGuardCommands(program: Command, context: CommandC
     });
 }
 
-type Shown = GuardStatus & { readonly unsent: readonly Unsent[]; readonly campaigns: readonly UnsentCampaign[] };
+type GuardView = GuardStatus & { readonly unsent: readonly Unsent[]; readonly campaigns: readonly UnsentCampaign[] };
 
-const show = ({ state, reason, since, decidedBy, unsent, campaigns }: Shown): string =>
+const show = ({ state, reason, since, decidedBy, unsent, campaigns }: GuardView): string =>
   [
     state === 'paused' ? `Sending has been PAUSED since ${since.toISOString()}: ${reason}.` : 'Sending is not paused.',
     ...(decidedBy === null ? [] : [`Last decision by ${decidedBy}.`]),

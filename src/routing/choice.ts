@@ -53,12 +53,12 @@ function shareTraffic(routes: readonly PlannedRoute[], { key, salt }: Traffic): 
   });
 }
 
-/** Finds the way of a message. Where neither conditions, weights nor a policy decide, it is precomputed. */
-export function findWay(plan: Plan | undefined, asked: Asked): Way {
-  if (plan === undefined) return NO_WAY;
-  if (plan.way !== null) return plan.way;
+/** Chooses the routes of a message. Where neither conditions, weights nor a policy decide, they are precomputed. */
+export function chooseRoute(plan: Plan | undefined, asked: Asked): ChosenRoute {
+  if (plan === undefined) return NO_ROUTE;
+  if (plan.chosen !== null) return plan.chosen;
   const choice = choose(plan, asked);
-  return choice === null ? NO_WAY : (choice.plan.way ?? wayOf(choice.ranked, reasonOf(choice)));
+  return choice === null ? NO_ROUTE : (choice.plan.chosen ?? chosenRoute(choice.ranked, reasonOf(choice)));
 }
 
 /** Describes why the first route was chosen, without amounts: users of the account read it. */
@@ -166,7 +166,7 @@ function compareOffers(a: Offer, b: Offer): number {
   return (a.costMicros ?? Number.POSITIVE_INFINITY) - (b.costMicros ?? Number.POSITIVE_INFINITY);
 }
 
-/** Effect of a number's network: on the way of the message, or only on the charge of its carrier. */
+/** Effect of a number's network: on the route of the message, or only on the charge of its carrier. */
 export type NetworkUse = 'choice' | 'cost';
 
 /** The sending account and the number, in E.164 with its plus. */
@@ -197,8 +197,8 @@ export function networkUseOf(
   return connectionIds.size > 1 && economics.policyFor('SMS', destination) !== undefined ? 'choice' : 'cost';
 }
 
-/** The way of a message: its connections, and the options of the first of them. */
-export type Way = {
+/** The chosen routes of a message: its connections, and the options of the first of them. */
+export type ChosenRoute = {
   /** Best first: the others are for failover. Empty when there is no route. */
   readonly connectionIds: readonly number[];
   /** Action for a single send that is never answered. */
@@ -207,7 +207,7 @@ export type Way = {
   readonly reason: string | null;
 };
 
-export const NO_WAY: Way = { connectionIds: [], onUnknown: 'hold', reason: null };
+export const NO_ROUTE: ChosenRoute = { connectionIds: [], onUnknown: 'hold', reason: null };
 
 /** A route that is ready to be checked for many messages. */
 export type PlannedRoute = Route & { readonly checks: readonly Check[] };
@@ -217,15 +217,15 @@ export type Plan = {
   readonly prefix: string;
   /** Ordered as they are tried. */
   readonly routes: readonly PlannedRoute[];
-  /** The way of all its messages, if it is the same; null if it depends on the message. */
-  readonly way: Way | null;
+  /** The choice for all its messages, if it is the same; null if it depends on the message. */
+  readonly chosen: ChosenRoute | null;
   /** The plan of the next shorter prefix, for messages that meet no condition here. */
   readonly shorter: Plan | null;
 };
 
 /**
  * Makes the plan of each prefix from routes in the order of `listRoutes`. `isFree` returns true if a policy may order
- * the routes of a prefix. A prefix without one, whose routes have neither conditions nor weights, has a single way,
+ * the routes of a prefix. A prefix without one, whose routes have neither conditions nor weights, has a single choice,
  * which is found without checking messages.
  */
 export function planRoutes(
@@ -240,7 +240,7 @@ export function planRoutes(
       const planned = group.map((route) => ({ ...route, checks: checksOf(route) }));
       const fixed = !isFree(channel, prefix) && planned.every((route) => isPlain(route));
       const shorter = plans.findLast((plan) => prefix.startsWith(plan.prefix)) ?? null;
-      plans.push({ prefix, routes: planned, way: fixed ? wayOf(planned, null) : null, shorter });
+      plans.push({ prefix, routes: planned, chosen: fixed ? chosenRoute(planned, null) : null, shorter });
     }
     rows.push(...plans.map((plan) => ({ group: channel, prefix: plan.prefix, value: plan })));
   }
@@ -249,10 +249,10 @@ export function planRoutes(
 
 const isPlain = ({ checks, weight }: PlannedRoute): boolean => checks.length === 0 && weight === null;
 
-/** Returns the way over routes in their order, all of them interchangeable. */
-function wayOf(routes: readonly PlannedRoute[], reason: string | null): Way {
+/** Returns routes in their order, all of them interchangeable, as a choice. */
+function chosenRoute(routes: readonly PlannedRoute[], reason: string | null): ChosenRoute {
   const [best] = routes;
-  if (best === undefined) return NO_WAY;
+  if (best === undefined) return NO_ROUTE;
   const connectionIds = [...new Set(interchangeable(routes).map(({ connectionId }) => connectionId))];
   return { connectionIds, onUnknown: best.onUnknown, reason };
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { newId } from '../core/ids.ts';
-import { choose, economicsOf, findWay, planRoutes, reasonOf } from './choice.ts';
+import { choose, chooseRoute, economicsOf, planRoutes, reasonOf } from './choice.ts';
 import type { Policy } from './policies.ts';
 import type { Route } from './routes.ts';
 import type { Standing } from './standings.ts';
@@ -65,7 +65,7 @@ function market({ routes = [route(1), route(2), route(3)], policies = [POLICY], 
     const asked = { channel: 'SMS', destination, traffic, economics } as const;
     const plan = plans.find('SMS', destination);
     const choice = plan && choose(plan, asked);
-    return { ids: findWay(plan, asked).connectionIds, reason: choice ? reasonOf(choice) : null };
+    return { ids: chooseRoute(plan, asked).connectionIds, reason: choice ? reasonOf(choice) : null };
   };
 }
 
@@ -139,6 +139,6 @@ test('cost never brings the sandbox into the way of a real carrier', () => {
 
 test('a prefix without a policy, conditions and weights has one way for all, which is made once', () => {
   const economics = economicsOf([{ ...POLICY, prefix: '44' }], [], () => null);
-  expect(planRoutes([route(1)], economics.mayApply).find('SMS', NUMBER)?.way).toMatchObject({ connectionIds: [1] });
-  expect(planRoutes([route(1, { prefix: '4' })], economics.mayApply).find('SMS', '+41')?.way).toBeNull();
+  expect(planRoutes([route(1)], economics.mayApply).find('SMS', NUMBER)?.chosen).toMatchObject({ connectionIds: [1] });
+  expect(planRoutes([route(1, { prefix: '4' })], economics.mayApply).find('SMS', '+41')?.chosen).toBeNull();
 });

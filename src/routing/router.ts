@@ -3,18 +3,18 @@ import { type Channel, isRoutedBySender } from '../core/channels.ts';
 import { callingCodeOf, type PrefixTable, prefixTable } from '../core/phone.ts';
 import {
   type Asked,
+  type ChosenRoute,
   choose,
+  chooseRoute,
   economicsOf,
-  findWay,
   type NetworkUse,
-  NO_WAY,
+  NO_ROUTE,
   networkUseOf,
   type Plan,
   type PlannedRoute,
   planRoutes,
   type Recipient,
   reasonOf,
-  type Way,
 } from './choice.ts';
 import { type Costs, createCostList, NO_COSTS } from './costs.ts';
 import { listPolicies, type Policy } from './policies.ts';
@@ -23,10 +23,10 @@ import { listRegisteredSenders } from './senders.ts';
 import { listQualityIn, listStandings, type Quality, type Standing } from './standings.ts';
 
 /**
- * Returns the way of a message to a number on a channel; no connections when there is no route. `destination` is E.164
+ * Returns the routes of a message to a number on a channel; no connections when there is no route. `destination` is E.164
  * with its plus. On channels that are routed by sender, the sender determines the connection, and there is at most one.
  */
-export type FindRoute = (channel: Channel, destination: string, traffic: Traffic) => Way;
+export type FindRoute = (channel: Channel, destination: string, traffic: Traffic) => ChosenRoute;
 
 /**
  * Returns true if an account may send as this sender: it is the account's own, or shared by all accounts. Always true
@@ -60,8 +60,8 @@ export function createRouter(
   return {
     find: (channel, destination, traffic) =>
       isRoutedBySender(channel)
-        ? (senders.get(keyOf(channel, traffic.sender))?.way ?? NO_WAY)
-        : findWay(plans.find(channel, destination), { channel, destination, traffic, economics }),
+        ? (senders.get(keyOf(channel, traffic.sender))?.chosen ?? NO_ROUTE)
+        : chooseRoute(plans.find(channel, destination), { channel, destination, traffic, economics }),
     maySend(accountId, channel, sender) {
       if (!isRoutedBySender(channel)) return true;
       const ownerId = senders.get(keyOf(channel, sender))?.ownerId;
@@ -92,12 +92,12 @@ export function createRouter(
   };
 }
 
-type SenderRoute = { readonly way: Way; readonly ownerId: number | null };
+type SenderRoute = { readonly chosen: ChosenRoute; readonly ownerId: number | null };
 
 const keyOf = (channel: Channel, identity: string): string => `${channel}/${identity}`;
 
 const routeOf = ({ connectionId, ownerId }: { connectionId: number; ownerId: number | null }): SenderRoute => ({
-  way: { ...NO_WAY, connectionIds: [connectionId] },
+  chosen: { ...NO_ROUTE, connectionIds: [connectionId] },
   ownerId,
 });
 
@@ -144,7 +144,7 @@ type Question = {
   readonly at: Date | null;
 };
 
-/** Explains the way of a message by the steps that choose it, from the plan of its longest prefix. Pure. */
+/** Explains the routes of a message by the steps that choose it, from the plan of its longest prefix. Pure. */
 function explain(plan: Plan | undefined, asked: Asked): Explanation {
   const policy = asked.economics.policyFor(asked.channel, asked.destination) ?? null;
   if (plan === undefined) return { prefix: null, policy, routes: [], reason: null };

@@ -411,7 +411,7 @@ function reportBinds({ pool, log, sessions, everyMs }: ReportDeps): { stop(): Pr
       const perSecond = Math.round((submits - (last.get(id)?.submits ?? 0)) / seconds);
       return [{ id, submits, throttled, perSecond, unanswered }];
     });
-    const changed = reports.filter((report) => isNews(report, last.get(report.id)));
+    const changed = reports.filter((report) => hasChanged(report, last.get(report.id)));
     if (changed.length > 0) await updateBindReports(pool, { reports: changed });
     last = new Map(reports.map((report) => [report.id, report]));
     reportedAt = now;
@@ -423,7 +423,7 @@ function reportBinds({ pool, log, sessions, everyMs }: ReportDeps): { stop(): Pr
 
 const NOTHING = { submits: 0, throttled: 0, perSecond: 0, unanswered: 0 };
 
-function isNews(report: BindReport, before: Omit<BindReport, 'id'> = NOTHING): boolean {
+function hasChanged(report: BindReport, before: Omit<BindReport, 'id'> = NOTHING): boolean {
   return (['submits', 'throttled', 'perSecond', 'unanswered'] as const).some((name) => report[name] !== before[name]);
 }
 

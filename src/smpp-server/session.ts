@@ -6,7 +6,7 @@ import type { AnyPduOf, Pdu } from '../smpp/pdu.ts';
 import { type Answer, type BindMode, type BindRequest, deliveryStatus, openSession } from '../smpp/session.ts';
 import { STATUS, statusName } from '../smpp/status.ts';
 import { NO_TLVS, TAG, uint8 } from '../smpp/wire.ts';
-import type { Client, Shown, SignedIn } from './sign-in.ts';
+import type { BindAttempt, Client, SignedIn } from './sign-in.ts';
 
 const SERVES = ['submit_sm', 'data_sm', 'submit_multi', 'query_sm', 'cancel_sm', 'replace_sm'] as const;
 /** The requests that are answered from the database. */
@@ -30,7 +30,7 @@ export const TIMING: Timing = { bindMs: 10_000, enquireMs: 30_000, answerMs: 30_
 export type SessionDeps = {
   readonly timing: Timing;
   readonly log: Log;
-  signIn(shown: Shown): Promise<SignedIn>;
+  signIn(shown: BindAttempt): Promise<SignedIn>;
   /** Answers a request; never rejects. */
   answer(client: Client, request: Request): Promise<Pdu>;
   /** Called with the status of the response to each request. */

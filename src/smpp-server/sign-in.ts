@@ -23,7 +23,7 @@ export type Client = LiveCredential & {
 };
 
 /** Data that a client presents when it binds. */
-export type Shown = {
+export type BindAttempt = {
   readonly systemId: string;
   readonly password: string;
   readonly mode: BindMode;
@@ -79,7 +79,7 @@ export function refusalOf(credential: LiveCredential, address: string): string |
 export function createSignIn({ pool, limits, owner }: { pool: Pool; limits: LoginLimits; owner: number }) {
   const checkPassword = createPasswordCheck(limits);
 
-  async function check({ systemId, password, address }: Shown): Promise<LiveCredential> {
+  async function check({ systemId, password, address }: BindAttempt): Promise<LiveCredential> {
     const network = networkOf(address);
     const isPossible = systemId !== '' && systemId.length <= MAX_SYSTEM_ID_LENGTH;
     const credential = isPossible ? await findLiveCredential(pool, { systemId }) : undefined;
@@ -90,7 +90,7 @@ export function createSignIn({ pool, limits, owner }: { pool: Pool; limits: Logi
   }
 
   /** Opens the bind in the database; undefined when the limit is reached. */
-  function open(credential: LiveCredential, { mode, address, version }: Shown): Promise<number | undefined> {
+  function open(credential: LiveCredential, { mode, address, version }: BindAttempt): Promise<number | undefined> {
     const { accountId, id, maxBinds } = credential;
     const key = { accountId, credentialId: id };
     return transaction(pool, async (tx) => {
@@ -102,7 +102,7 @@ export function createSignIn({ pool, limits, owner }: { pool: Pool; limits: Logi
     });
   }
 
-  return async (shown: Shown): Promise<SignedIn> => {
+  return async (shown: BindAttempt): Promise<SignedIn> => {
     try {
       const credential = await check(shown);
       const refusal = refusalOf(credential, shown.address);

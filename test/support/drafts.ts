@@ -5,7 +5,7 @@ import { DEFAULT_NUMBER_RULES } from '../../src/core/phone.ts';
 import type { Lookups } from '../../src/messages/prepare.ts';
 import { type Draft, newDraft } from '../../src/messages/read-send.ts';
 import { type FindPrice, pricing } from '../../src/money/prices.ts';
-import { NO_WAY } from '../../src/routing/choice.ts';
+import { NO_ROUTE } from '../../src/routing/choice.ts';
 import { NO_NETWORKS } from '../../src/routing/number-lookups.ts';
 import type { FindRoute } from '../../src/routing/router.ts';
 import { NO_SENDER_RULES } from '../../src/routing/sender-rules.ts';
@@ -42,7 +42,7 @@ export const flatPrice = (unitMicros: number, refundUndelivered = false): FindPr
 
 /** Returns the routes over these connections with a price of zero for every number. */
 export const freeOver = (connectionsFor: (...question: Parameters<FindRoute>) => number[]): Lookups => ({
-  findRoute: (...question) => ({ ...NO_WAY, connectionIds: connectionsFor(...question) }),
+  findRoute: (...question) => ({ ...NO_ROUTE, connectionIds: connectionsFor(...question) }),
   findPrice: flatPrice(0),
   maySend: () => true,
   senderRules: NO_SENDER_RULES,

@@ -13,7 +13,7 @@ import { createThrottle } from '../throttle.ts';
 import { compileEvents, type HttpSmsEvents } from './callbacks.ts';
 import { compileRequests, sharedValues, valuesOf } from './request.ts';
 import { createHider, type HttpSmsSecrets, type HttpSmsSettings, resolveSettings } from './settings.ts';
-import { compileJudge, sendMessage, type Timing, type Verdict } from './submit.ts';
+import { compileVerdict, sendMessage, type Timing, type Verdict } from './submit.ts';
 import { compilePlace, toDocument } from './template.ts';
 
 /** Dependencies of an HTTP carrier apart from its settings. */
@@ -96,7 +96,7 @@ export function createHttpSmsCarrier(
     http,
     gate,
     throttle,
-    judge: compileJudge(resolved.answer, hide),
+    verdictOf: compileVerdict(resolved.answer, hide),
     idempotent,
     resends,
     timing: times,

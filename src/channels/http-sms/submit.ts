@@ -10,7 +10,7 @@ type SubmitDeps = {
   readonly http: HttpClient;
   readonly gate: Gate;
   readonly throttle: Throttle;
-  readonly judge: Judge;
+  readonly verdictOf: VerdictOf;
   /** True if the carrier takes a repeat with our id only once. */
   readonly idempotent: boolean;
   readonly resends: number;
@@ -66,9 +66,12 @@ function keepDoubt(verdict: Verdict): Verdict {
   return { act: 'unknown', code: verdict.code, text: verdict.text, waitMs: 0 };
 }
 
-async function attempt({ http, gate, throttle, judge, onVerdict }: SubmitDeps, request: HttpRequest): Promise<Verdict> {
+async function attempt(
+  { http, gate, throttle, verdictOf, onVerdict }: SubmitDeps,
+  request: HttpRequest,
+): Promise<Verdict> {
   const ticket = throttle.begin();
-  const verdict = judge(await http.request(request));
+  const verdict = verdictOf(await http.request(request));
   if (verdict.act === 'accepted') {
     gate.messageAccepted();
     throttle.accepted(ticket);
@@ -142,7 +145,7 @@ export type Verdict =
   | { readonly act: 'not-written'; readonly text: string };
 
 /** Judges the response to the request for one message. */
-type Judge = (answer: HttpAnswer) => Verdict;
+type VerdictOf = (answer: HttpAnswer) => Verdict;
 
 const MAX_TEXT_LENGTH = 500;
 /** The longest id that fits an index; a longer one would match nothing. */
@@ -155,7 +158,7 @@ export const MAX_ID_LENGTH = 200;
  * carriers return for a message that they have already. A 2xx without the expected id is unknown. Codes and texts pass
  * through `hide`, which removes secrets from them.
  */
-export function compileJudge(answer: Answer, hide: (text: string) => string = (said) => said): Judge {
+export function compileVerdict(answer: Answer, hide: (text: string) => string = (said) => said): VerdictOf {
   const ids = answer.id === undefined ? null : compilePlaces(answer.id);
   const [code, text] = [answer.code, answer.text].map((place) =>
     place === undefined ? undefined : compilePlace(place),

@@ -126,8 +126,8 @@ function watchBody(raw: IncomingMessage, bounds: FormBounds, { received, signal 
   broken.catch(() => undefined);
   const tooSlow = (): void => reject(invalidFields([{ field: 'body', message: 'did not arrive in time' }]));
   const timers = [setTimeout(tooSlow, stallTimeoutMs), setTimeout(tooSlow, totalTimeoutMs)];
-  const giveWay = (): void => reject(signal.reason);
-  signal.addEventListener('abort', giveWay);
+  const yieldToSingles = (): void => reject(signal.reason);
+  signal.addEventListener('abort', yieldToSingles);
   let bytes = 0;
   const count = (octets: Buffer): void => {
     timers[0]?.refresh();
@@ -140,7 +140,7 @@ function watchBody(raw: IncomingMessage, bounds: FormBounds, { received, signal 
     broken,
     stop() {
       raw.off('data', count);
-      signal.removeEventListener('abort', giveWay);
+      signal.removeEventListener('abort', yieldToSingles);
       for (const timer of timers) clearTimeout(timer);
     },
   };
@@ -320,7 +320,7 @@ const DEFAULTS = {
 export type UploadGateOptions = typeof DEFAULTS;
 
 /** An upload whose body is arriving. `paidUntil`: the bytes so far keep it from counting as dripping until then. */
-type GateReception = { readonly accountId: number; paidUntil: number; readonly giveWay: AbortController };
+type GateReception = { readonly accountId: number; paidUntil: number; readonly yieldToSingles: AbortController };
 
 /**
  * Gives the slots in which bodies of uploads are received to the accounts in turn. A slot is held only while bytes
@@ -371,7 +371,7 @@ export function createUploadGate(options: Partial<UploadGateOptions> = {}): Uplo
     const yielding = findYielding(accountId, waitedMs);
     if (!yielding) return;
     receptions.delete(yielding);
-    yielding.giveWay.abort(gaveWay());
+    yielding.yieldToSingles.abort(gaveWay());
   }
 
   async function waitForPlace(accountId: number): Promise<Slot> {
@@ -390,7 +390,7 @@ export function createUploadGate(options: Partial<UploadGateOptions> = {}): Uplo
 
   async function receive<T>(accountId: number, take: (place: Place) => Promise<T>): Promise<T> {
     using _slot = await waitForPlace(accountId);
-    const reception = { accountId, paidUntil: now() + graceMs, giveWay: new AbortController() };
+    const reception = { accountId, paidUntil: now() + graceMs, yieldToSingles: new AbortController() };
     receptions.add(reception);
     try {
       return await take({
@@ -398,7 +398,7 @@ export function createUploadGate(options: Partial<UploadGateOptions> = {}): Uplo
           const paid = Math.max(reception.paidUntil, now()) + (bytes / bytesPerSecond) * 1000;
           reception.paidUntil = Math.min(paid, now() + graceMs);
         },
-        signal: reception.giveWay.signal,
+        signal: reception.yieldToSingles.signal,
       });
     } finally {
       receptions.delete(reception);

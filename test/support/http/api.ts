@@ -9,7 +9,7 @@ import { createGuard } from '../../../src/core/outbound.ts';
 import { createSecretKey } from '../../../src/core/secrets.ts';
 import { createLinkSigner } from '../../../src/core/storage.ts';
 import { systemClock } from '../../../src/core/time.ts';
-import { NO_WAY } from '../../../src/routing/choice.ts';
+import { NO_ROUTE } from '../../../src/routing/choice.ts';
 import { NO_NETWORKS } from '../../../src/routing/number-lookups.ts';
 import { NO_SENDER_RULES } from '../../../src/routing/sender-rules.ts';
 
@@ -42,7 +42,7 @@ const defaultDeps = (pool: pg.Pool): ApiDeps => ({
   clock: systemClock,
   accept: { one: refuse, many: refuse, once: refuse },
   tables: {
-    findRoute: () => NO_WAY,
+    findRoute: () => NO_ROUTE,
     findPrice: () => null,
     maySend: () => false,
     senderRules: NO_SENDER_RULES,

@@ -10,13 +10,13 @@ import type { ListedPrice } from '../money/prices.ts';
 import { countParts } from '../smpp/text.ts';
 import {
   chainOf,
-  listGoalRows,
+  listAudienceRows,
   type Plan,
   recipientsSql,
   SENDING_MODES,
   type SendingMode,
   type SkipReason,
-  sumGoal,
+  sumAudience,
 } from './audience.ts';
 import { parseText } from './texts.ts';
 
@@ -181,9 +181,9 @@ propertyTest.prop([world], { numRuns: runs(6) })(
     const plan = await build(w);
     const members = w.people.filter(({ lists }) => lists.some(Boolean));
     const expected = members.map((who) => ({ who, ...judge(w, who) }));
-    const rows = await tenantTransaction(pool, plan, (tx) => listGoalRows(tx, plan));
+    const rows = await tenantTransaction(pool, plan, (tx) => listAudienceRows(tx, plan));
     const named = members.reduce((sum, { lists }) => sum + lists.filter(Boolean).length, 0);
-    const goal = sumGoal(rows, w.mode, { named, unreadable: 0 });
+    const goal = sumAudience(rows, w.mode, { named, unreadable: 0 });
     const cost = expected.reduce((sum, { reserve }) => sum + reserve, 0);
     expect(goal).toMatchObject({
       total: expected.filter(({ reason }) => reason === null).length,
@@ -252,7 +252,7 @@ test('numbers are candidates like contacts, with the name and channels of their 
     ['3', 1, 0, 'unsupported'],
     ['4', 1, 0, 'unsupported'],
   ]);
-  const sums = sumGoal(await listGoalRows(pool, plan), 'SMS', { named: 6, unreadable: 1 });
+  const sums = sumAudience(await listAudienceRows(pool, plan), 'SMS', { named: 6, unreadable: 1 });
   expect(sums).toMatchObject({ total: 2, skippedTotal: 3, unlisted: 1, estimatedMicros: 30 });
   expect(sums.skipped).toMatchObject({ invalid: 1, unsupported: 2, duplicate: 1 });
   expect(sums.breakdown).toEqual([

@@ -10,7 +10,7 @@ import { STATUS_NAMES } from '../core/message-state.ts';
 import { channelName, instant, orNull } from '../core/schema.ts';
 import { findRecord, statusOf } from '../messages/status.ts';
 
-const JumpQuery = Type.Object({
+const TextQuery = Type.Object({
   q: Type.String({
     minLength: 1,
     maxLength: 255,
@@ -34,17 +34,17 @@ const Contact = Type.Object({
 
 const Campaign = Type.Object({ id: Type.Integer(), name: Type.String(), createdAt: instant('UTC') });
 
-const JumpOut = Type.Object({
+const Found = Type.Object({
   messages: Type.Array(Message, { description: 'The message with this id; at most one.' }),
   contacts: Type.Array(Contact, { description: 'Up to five. None for a text below three characters.' }),
   campaigns: Type.Array(Campaign, {
     description: 'Up to five of the newest 2,000 campaigns, newest first; and the one with this id.',
   }),
 });
-type JumpOut = Static<typeof JumpOut>;
+type Found = Static<typeof Found>;
 
 /** Registers the route behind the search of the whole console. */
-export function jumpRoutes(app: App, { pool }: PlatformDeps): void {
+export function findByTextRoutes(app: App, { pool }: PlatformDeps): void {
   app.get('/api/partner-gateway/v1/search', {
     onRequest: requireAnyScope(['tracking', 'contacts', 'campaigns'], 'read'),
     schema: {
@@ -54,8 +54,8 @@ export function jumpRoutes(app: App, { pool }: PlatformDeps): void {
       description:
         'Meant to be called while a user types: it reads indexes up to small limits. Results that the scopes of the caller ' +
         'do not cover are omitted. To search thoroughly, use the lists of messages, contacts and campaigns.',
-      querystring: JumpQuery,
-      response: { 200: JumpOut },
+      querystring: TextQuery,
+      response: { 200: Found },
     },
     handler: ({ actor, query }) => tenantTransaction(pool, actor, (tx) => findByText(tx, actor, query.q)),
   });
@@ -75,7 +75,7 @@ type Of = Pick<Actor, 'accountId' | 'operations'>;
  * as far as the caller's scopes cover them. It reads indexes up to small limits, so it costs the same in a large
  * account. `db` must be bound to the account: otherwise no contact is found.
  */
-async function findByText(db: Db, { accountId, operations }: Of, given: string): Promise<JumpOut> {
+async function findByText(db: Db, { accountId, operations }: Of, given: string): Promise<Found> {
   const text = given.trim();
   return {
     messages: operations.has('tracking') ? await messagesOf(db, accountId, text) : [],
@@ -84,7 +84,7 @@ async function findByText(db: Db, { accountId, operations }: Of, given: string):
   };
 }
 
-async function messagesOf(db: Db, accountId: number, id: string): Promise<JumpOut['messages']> {
+async function messagesOf(db: Db, accountId: number, id: string): Promise<Found['messages']> {
   const record = id === '' ? undefined : await findRecord(db, { accountId }, id);
   if (record === undefined) return [];
   const { channel, destination } = record;
@@ -92,7 +92,7 @@ async function messagesOf(db: Db, accountId: number, id: string): Promise<JumpOu
   return [{ messageId: record.id, channel, destination, deliveryStatus: statusOf(record), acceptedAt }];
 }
 
-async function contactsOf(db: Db, accountId: number, text: string): Promise<JumpOut['contacts']> {
+async function contactsOf(db: Db, accountId: number, text: string): Promise<Found['contacts']> {
   const search = numberOf(text) ?? text;
   if (search.length < MIN_CONTACT_TEXT) return [];
   const hits = await listSearchHits(db, { accountId, search, limit: LIMIT });
@@ -108,7 +108,7 @@ function numberOf(text: string): string | undefined {
   return text.replace(/[^+\d]/g, '').replace(/^00/, '+');
 }
 
-async function campaignsOf(db: Db, accountId: number, text: string): Promise<JumpOut['campaigns']> {
+async function campaignsOf(db: Db, accountId: number, text: string): Promise<Found['campaigns']> {
   if (text === '') return [];
   const byId = CAMPAIGN_ID.test(text) ? await listCampaignById(db, { accountId, id: Number(text) }) : [];
   const named = await listNamedCampaigns(db, { accountId, text, newest: NEWEST_CAMPAIGNS, limit: LIMIT });

@@ -7,9 +7,9 @@ import { tenant } from '../core/db/transaction.ts';
 import { newId } from '../core/ids.ts';
 import { insertMessages } from '../messages/new-messages.ts';
 import type { NewAccount } from '../operate/account-commands.ts';
-import { jumpRoutes, listNamedCampaigns } from './jump.ts';
+import { findByTextRoutes, listNamedCampaigns } from './find-by-text.ts';
 
-const { pool, stranger, newAccount, get, ...routes } = await openRoutes([jumpRoutes], { base: `${PG}/search` });
+const { pool, stranger, newAccount, get, ...routes } = await openRoutes([findByTextRoutes], { base: `${PG}/search` });
 afterAll(() => routes[Symbol.asyncDispose]());
 
 let account: NewAccount;
