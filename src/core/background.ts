@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { NotifyChannel } from './db/worker-session.ts';
 import type { Log } from './log.ts';
+import type { NotifyChannel } from './notifications.ts';
 
 /** Work that a worker does repeatedly in the background, never concurrently. */
 export type Task = {
