@@ -13,14 +13,23 @@ import { contactImport, importTasks } from './contacts/import.ts';
 import { createSignal, endsWithin, type LastRun, type Loop, startLoop, type Task } from './core/background.ts';
 import type { Config } from './core/config.ts';
 import { partitionTasks } from './core/db/partitions.ts';
+<<<<<<< HEAD
 import type { Listeners, WorkerSession } from './core/db/worker-session.ts';
 import { faultPoint } from './core/faults.ts';
+=======
+import type { WorkerSession } from './core/db/worker-session.ts';
+>>>>>>> lists
 import { idempotencyTasks } from './core/idempotency.ts';
 import { timeOfId } from './core/ids.ts';
 import { jobTasks, type Runnable } from './core/jobs.ts';
 import type { Log } from './core/log.ts';
 import { mailJobs, mailTasks } from './core/mail.ts';
+<<<<<<< HEAD
 import type { Outbound, Poster } from './core/outbound-post.ts';
+=======
+import type { Listeners } from './core/notifications.ts';
+import type { Outbound } from './core/outbound-post.ts';
+>>>>>>> lists
 import type { SecretKey } from './core/secrets.ts';
 import { fileRemoval, type LinkSigner, type Storage } from './core/storage.ts';
 import { type Clock, DAY_MS, SECOND_MS } from './core/time.ts';

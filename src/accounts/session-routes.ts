@@ -18,7 +18,16 @@ import { toChannels } from '../core/channels.ts';
 import type { Db } from '../core/db/query.ts';
 import { tenant, tenantTransaction, transaction } from '../core/db/transaction.ts';
 import { AppError } from '../core/errors.ts';
-import { type App, offsetOf, optionsOf, PageOf, type PlatformDeps, pageFields, pageOf, withExamples } from '../core/http/app.ts';
+import {
+  type App,
+  offsetOf,
+  optionsOf,
+  PageOf,
+  type PlatformDeps,
+  pageFields,
+  pageOf,
+  withExamples,
+} from '../core/http/app.ts';
 import { assertScope, requireCredentials, requireOperator } from '../core/http/auth.ts';
 import { isSecure, sessionCookie } from '../core/http/browser.ts';
 import { channelName, id, instant, orNull } from '../core/schema.ts';

@@ -1,6 +1,15 @@
-import type { Static, TSchema } from 'typebox';
+import { type Static, type TSchema, Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { isRecord } from '../core/schema.ts';
+
+/** Builds the schema of the first pause of a throttled connection, in ms; `when` says who throttles what. */
+export const throttlePause = (when: string) =>
+  Type.Integer({
+    description: `First pause ${when} and takes nothing; doubles up to 30 s. Otherwise the rate follows what it takes.`,
+    minimum: 1,
+    maximum: 30_000,
+    default: 1000,
+  });
 
 type ValueError = ReturnType<typeof Value.Errors>[number];
 

@@ -9,7 +9,7 @@ import { type LiveCredential, listKnownNetworks, listLiveCredentials } from '../
 import { networkOf } from '../core/address.ts';
 import { startLoop } from '../core/background.ts';
 import type { Config } from '../core/config.ts';
-import { StartupError } from '../core/db/startup-error.ts';
+import { explainListening, StartupError } from '../core/db/startup-error.ts';
 import { createRateLimiter, type Rate, type RateLimiter } from '../core/limits.ts';
 import type { Log } from '../core/log.ts';
 import type { Metrics } from '../core/metrics.ts';
@@ -134,7 +134,8 @@ export async function startSmppServer(options: SmppServerOptions): Promise<SmppS
   ): Promise<number | null> {
     if (port === undefined) return null;
     const server = net.createServer((socket) => connect(socket, secure));
-    const listener = await explained(createListener(server, listen.host, port), { ...listen, port, setting });
+    const at = { host: listen.host, port, setting, hostSetting: 'SMPP_HOST' };
+    const listener = await explainListening(createListener(server, listen.host, port), at);
     listeners.push(listener);
     log.info({ host: listen.host, port: listener.port, tls: secure !== null }, 'listening for SMPP');
     return listener.port;
@@ -179,27 +180,6 @@ function secureContext({ tls: files, tlsPort }: SmppServerOptions['listen']): tl
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause);
     throw new StartupError(`The certificate of SMPP_TLS_PORT cannot be used: ${reason}`, { cause });
-  }
-}
-
-type At = { readonly host: string; readonly port: number; readonly setting: string };
-
-/** Explanations of listen errors, with their remedy, by error code. */
-const SENTENCES: Readonly<Record<string, (at: At) => string>> = {
-  EADDRINUSE: ({ port, setting }) =>
-    `Port ${port} is in use: stop the program that uses it, or set ${setting} to another port.`,
-  EACCES: ({ port, setting }) => `Port ${port} needs root privileges: set ${setting} to a port above 1023.`,
-  EADDRNOTAVAIL: ({ host }) => `${host} is not an address of this machine: correct SMPP_HOST.`,
-  ENOTFOUND: ({ host }) => `The host name ${host} cannot be resolved: correct SMPP_HOST.`,
-};
-
-async function explained<T>(listening: Promise<T>, at: At): Promise<T> {
-  try {
-    return await listening;
-  } catch (cause) {
-    const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
-    const sentence = SENTENCES[code]?.(at);
-    throw sentence === undefined ? cause : new StartupError(sentence, { cause });
   }
 }
 

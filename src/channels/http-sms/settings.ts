@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { parseBaseUrl } from '../http-client.ts';
-import { parseSettings } from '../settings.ts';
+import { parseSettings, throttlePause } from '../settings.ts';
 import { PRESET_NAMES, PRESETS } from './presets/presets.ts';
 import {
   Answer,
@@ -76,13 +76,7 @@ export const HttpSmsSettings = Type.Object(
       maximum: 10,
       default: 2,
     }),
-    throttlePauseMs: Type.Integer({
-      description:
-        'First pause when the carrier throttles and takes nothing; doubles up to 30 s. Otherwise the rate follows what it takes.',
-      minimum: 1,
-      maximum: 30_000,
-      default: 1000,
-    }),
+    throttlePauseMs: throttlePause('when the carrier throttles'),
     faultPauseSeconds: seconds('Pause after the credentials were rejected, before the next attempt.', 30),
   },
   { additionalProperties: false },

@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox';
 import { TRAFFIC_TYPES } from '../carrier.ts';
 import { parseBaseUrl } from '../http-client.ts';
-import { getMember, parseSettings } from '../settings.ts';
+import { getMember, parseSettings, throttlePause } from '../settings.ts';
 
 const seconds = (description: string, fallback: number, maximum = 3600) =>
   Type.Number({ description, minimum: 0.05, maximum, default: fallback });
@@ -61,13 +61,7 @@ export const RcsSettings = Type.Object(
       maximum: 10,
       default: 2,
     }),
-    throttlePauseMs: Type.Integer({
-      description:
-        'First pause of an agent when the network throttles it and takes nothing; doubles up to 30 s. Otherwise the rate follows what it takes.',
-      minimum: 1,
-      maximum: 30_000,
-      default: 1000,
-    }),
+    throttlePauseMs: throttlePause('of an agent when the network throttles it'),
     faultPauseSeconds: seconds('Pause after the service account was rejected, before the next attempt.', 30),
 
     reachableCacheSeconds: seconds('Time for which a number is cached as reachable by RCS.', 86_400, 2_592_000),

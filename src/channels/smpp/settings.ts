@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox';
-import { parseSettings } from '../settings.ts';
+import { parseSettings, throttlePause } from '../settings.ts';
 
 const text = (description: string, maxLength: number) => Type.String({ description, maxLength, default: '' });
 const flag = (description: string, fallback: boolean) => Type.Boolean({ description, default: fallback });
@@ -96,13 +96,7 @@ export const SmppSettings = Type.Object(
       default: 10,
     }),
     bindTimeoutSeconds: seconds('Time without a response after which a bind is tried again.', 30),
-    throttlePauseMs: Type.Integer({
-      description:
-        'First pause when the carrier throttles and takes nothing; doubles up to 30 s. Otherwise the rate follows what it takes.',
-      minimum: 1,
-      maximum: 30_000,
-      default: 1000,
-    }),
+    throttlePauseMs: throttlePause('when the carrier throttles'),
 
     dlrWithoutEsmClass: flag(
       'Treats a text that looks like a receipt as one, even if esm_class does not indicate it.',

@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { parseBaseUrl } from '../http-client.ts';
-import { parseSettings } from '../settings.ts';
+import { parseSettings, throttlePause } from '../settings.ts';
 
 /** Meta's ids are numbers, written as strings. */
 const id = (description?: string) =>
@@ -39,13 +39,7 @@ export const WhatsappSettings = Type.Object(
     tps: Type.Number({ description: 'Messages per second and number; 0 means no limit.', minimum: 0, default: 80 }),
     submitTimeoutSeconds: seconds('Time without a response after which the outcome of a message is "unknown".', 30),
     connectTimeoutSeconds: seconds('Time after which a connection attempt is abandoned and tried again.', 10),
-    throttlePauseMs: Type.Integer({
-      description:
-        'First pause of a number when the network throttles it and takes nothing; doubles up to 30 s. Otherwise the rate follows what it takes.',
-      minimum: 1,
-      maximum: 30_000,
-      default: 1000,
-    }),
+    throttlePauseMs: throttlePause('of a number when the network throttles it'),
     mediaHosts: Type.Array(Type.String({ minLength: 1, maxLength: 260 }), {
       description:
         'Hosts in addition to that of `baseUrl` from which files may be fetched; no other host receives the access token.',

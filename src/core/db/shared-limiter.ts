@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { createRateLimiter, type RateLimiter, type RateLimiterOptions } from '../limits.ts';
 import type { Log } from '../log.ts';
+import type { NotifyChannel } from '../notifications.ts';
 import { type Db, exec, sql } from './query.ts';
-import type { NotifyChannel } from './worker-session.ts';
 
 /** A rate limiter that shares its counts with other processes. */
 export type SharedLimiter = RateLimiter & {

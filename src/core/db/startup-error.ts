@@ -142,3 +142,31 @@ export const ignoreCode =
 /** Returns true if an error is a system error with this code, such as ENOENT. */
 export const hasCode = (error: unknown, code: string): boolean =>
   error instanceof Error && 'code' in error && error.code === code;
+
+type ListenAt = {
+  readonly host: string;
+  readonly port: number;
+  /** The settings that port and host come from. */
+  readonly setting: string;
+  readonly hostSetting: string;
+};
+
+/** Explanations of errors of listening, with their remedy, by error code. */
+const LISTEN_EXPLANATIONS: Readonly<Record<string, (at: ListenAt) => string>> = {
+  EADDRINUSE: ({ port, setting }) =>
+    `Port ${port} is in use: stop the program that uses it, or set ${setting} to another port.`,
+  EACCES: ({ port, setting }) => `Port ${port} needs root privileges: set ${setting} to a port above 1023.`,
+  EADDRNOTAVAIL: ({ host, hostSetting }) => `${host} is not an address of this machine: correct ${hostSetting}.`,
+  ENOTFOUND: ({ host, hostSetting }) => `The host name ${host} cannot be resolved: correct ${hostSetting}.`,
+};
+
+/** Waits until a server listens. Throws a StartupError for a known reason why it cannot. */
+export async function explainListening<T>(listening: Promise<T>, at: ListenAt): Promise<T> {
+  try {
+    return await listening;
+  } catch (cause) {
+    const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
+    const sentence = LISTEN_EXPLANATIONS[code]?.(at);
+    throw sentence === undefined ? cause : new StartupError(sentence, { cause });
+  }
+}

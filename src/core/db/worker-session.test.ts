@@ -1,8 +1,9 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { testDatabase } from '../../../test/support/database.ts';
 import { silentLog } from '../log.ts';
+import type { NotifyChannel } from '../notifications.ts';
 import { exec, many, sql } from './query.ts';
-import { type NotifyChannel, openWorkerSession, type WorkerSession } from './worker-session.ts';
+import { openWorkerSession, type WorkerSession } from './worker-session.ts';
 
 const database = testDatabase({ empty: true });
 

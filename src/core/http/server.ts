@@ -7,8 +7,12 @@ import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import Fastify, { type FastifyBaseLogger, LogController } from 'fastify';
 import { endsWithin } from '../background.ts';
 import type { Config } from '../config.ts';
+<<<<<<< HEAD
 import { StartupError } from '../db/startup-error.ts';
 import { newId } from '../ids.ts';
+=======
+import { explainListening, StartupError } from '../db/startup-error.ts';
+>>>>>>> lists
 import { createAdmission, createProxyCheck } from './admission.ts';
 import { type App, collectMethods, observeRequests, type PlatformDeps, respondEmpty } from './app.ts';
 import { stepUpByDefault } from './auth.ts';
@@ -146,15 +150,6 @@ export function createServer(
 /** A port, and the setting that it comes from. */
 type At = { readonly port: number; readonly setting: 'PORT' | 'WORKER_PORT' };
 
-/** Explanations and corrections of listen errors, by error code. */
-const SENTENCES: Readonly<Record<string, (at: At & Pick<Config, 'host'>) => string>> = {
-  EADDRINUSE: ({ port, setting }) =>
-    `Port ${port} is in use: stop the program that uses it, or set ${setting} to another port.`,
-  EACCES: ({ port, setting }) => `Port ${port} needs root privileges: set ${setting} to a port above 1023.`,
-  EADDRNOTAVAIL: ({ host }) => `${host} is not an address of this machine: correct HOST.`,
-  ENOTFOUND: ({ host }) => `The host name ${host} cannot be resolved: correct HOST.`,
-};
-
 /**
  * Listens on HOST and a port (by default PORT) and returns the origin. Throws a StartupError if that is not possible.
  */
@@ -166,7 +161,7 @@ export async function listen(
   const { host } = config;
   // Fastify assumes plain HTTP for every server that it did not create.
   const listenTextResolver = (address: string): string => `listening on ${withScheme(address, config)}`;
-  await explained(app.listen({ host, port: at.port, listenTextResolver }), { ...at, host });
+  await explainListening(app.listen({ host, port: at.port, listenTextResolver }), { ...at, host, hostSetting: 'HOST' });
   return originOf(app, config);
 }
 
@@ -174,20 +169,10 @@ export async function listen(
 export async function listenPlainly(server: Server, config: Config): Promise<string> {
   const { host, port, tls } = config;
   server.listen(port, host);
-  await explained(once(server, 'listening'), { host, port, setting: 'PORT' });
+  await explainListening(once(server, 'listening'), { host, port, setting: 'PORT', hostSetting: 'HOST' });
   const address = server.address();
   const at = typeof address === 'object' && address !== null ? address : { address: host, port };
   return `${tls ? 'https' : 'http'}://${isIPv6(at.address) ? `[${at.address}]` : at.address}:${at.port}`;
-}
-
-async function explained<T>(listening: Promise<T>, at: At & Pick<Config, 'host'>): Promise<T> {
-  try {
-    return await listening;
-  } catch (cause) {
-    const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
-    const sentence = SENTENCES[code]?.(at);
-    throw sentence === undefined ? cause : new StartupError(sentence, { cause });
-  }
 }
 
 const SWEEP_MS = 50;
