@@ -113,7 +113,7 @@ async function open(
   const recentMessages = roles.worker ? createRecentMessages() : null;
   const accept = createAccept({ pool: base.pool, tables: routing.tables, waker, recentMessages, tracing });
   stopping.signal.throwIfAborted();
-  const sending = { waker, accept, routing, tracing };
+  const sending = { waker, accept, routing, metrics, tracing };
   if (recentMessages) await openWorker(base, { ...sending, recentMessages, sandbox: apps !== undefined });
   else await runWithoutWorker(base, routing);
   stopping.signal.throwIfAborted();
@@ -169,12 +169,13 @@ type WorkerParts = {
   readonly recentMessages: RecentMessages;
   readonly routing: Routing;
   readonly sandbox: boolean;
+  readonly metrics: Metrics;
   readonly tracing: Tracing | null;
 };
 
 async function openWorker(
   { onStop, ...base }: Base,
-  { waker, accept, recentMessages, routing, sandbox, tracing }: WorkerParts,
+  { waker, accept, recentMessages, routing, sandbox, metrics, tracing }: WorkerParts,
 ): Promise<void> {
   const worker = await startWorker({
     ...base,
@@ -184,6 +185,7 @@ async function openWorker(
     tables: routing.tables,
     costs: routing.costs,
     clock: systemClock,
+    metrics,
     sandbox: () => sandbox,
     tracing,
     onRoutingChange: routing.reloadSoon,
@@ -252,6 +254,7 @@ export function openApiDeps(
       pool,
       clock: systemClock,
       log,
+      metrics,
       ...FOLLOWERS,
       onMatched: tracing ? traceReceipts(tracing) : undefined,
     }),

@@ -17,6 +17,7 @@ import { idempotencyTasks } from './core/idempotency.ts';
 import { timeOfId } from './core/ids.ts';
 import { jobTasks, type Runnable } from './core/jobs.ts';
 import type { Log } from './core/log.ts';
+import type { Metrics } from './core/metrics.ts';
 import { mailJobs, mailTasks } from './core/mail.ts';
 import type { Outbound } from './core/outbound-post.ts';
 import type { SecretKey } from './core/secrets.ts';
@@ -82,6 +83,7 @@ type WorkerDeps = {
   readonly links: LinkSigner;
   readonly clock: Clock;
   readonly log: Log;
+  readonly metrics: Pick<Metrics, 'registry'>;
   /** Returns true if the sandbox carriers run, so that their connections are supervised. */
   readonly sandbox: () => boolean;
   /** Called when routes or connections have changed. */
@@ -249,7 +251,7 @@ type SuperviseParts = {
 /** Runs a carrier and a pump for each connection. Reports of carriers are committed before they are acknowledged. */
 function supervise(deps: WorkerDeps, { owner, guard, takeReceipt, sampler }: SuperviseParts): Supervisor {
   const { pool, log, clock, secretKey, waker, recentMessages } = deps;
-  const storeInbound = createInboundInbox({ pool, ...FOLLOWERS });
+  const storeInbound = createInboundInbox({ pool, log, metrics: deps.metrics, ...FOLLOWERS });
   const retentionMs = deps.config.retentionDays * DAY_MS;
   const links = createMediaLinks({ links: deps.links, publicUrl: deps.config.publicUrl });
   const trace = deps.tracing && traceDispatch(deps.tracing);
@@ -295,7 +297,7 @@ function supervise(deps: WorkerDeps, { owner, guard, takeReceipt, sampler }: Sup
       };
     },
     onReceipt: (connectionId, receipt) => takeReceipt({ connectionId, receipt }),
-    onInbound: (connectionId, inbound) => storeInbound({ connectionId, inbound }),
+    onInbound: (connectionId, inbound, answered) => storeInbound({ connectionId, inbound }, answered),
   });
 }
 

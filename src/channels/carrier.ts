@@ -57,8 +57,11 @@ export type CarrierState = {
 export type CarrierHost = {
   /** Stores a delivery receipt. */
   receipt(receipt: Receipt): Promise<void>;
-  /** Stores an inbound message or one part of it. */
-  inbound(inbound: Inbound): Promise<void>;
+  /**
+   * Stores an inbound message or one part of it. `answered` resolves when the response to the network is written, and
+   * never if the link ends before: then the network will send the message again.
+   */
+  inbound(inbound: Inbound, answered?: Promise<void>): Promise<void>;
   /**
    * Called when the state may have changed or `room()` may have grown: a bind came up, a slot became free, a pause
    * ended.
@@ -192,6 +195,8 @@ export type Inbound = {
   readonly text: string;
   readonly concat: { readonly ref: number; readonly total: number; readonly seq: number } | null;
   readonly raw: Uint8Array;
+  /** Id of the message at an SMS carrier without callbacks, if it provides one. A repeat has the same id and octets. */
+  readonly carrierId?: string;
   /** Details that only networks other than SMS provide. */
   readonly rich?: RichInbound;
 };

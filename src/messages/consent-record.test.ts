@@ -1,3 +1,4 @@
+import { createMetrics } from '../core/metrics.ts';
 import { beforeAll, beforeEach, expect, test } from 'vitest';
 import { commandsOn } from '../../test/support/command.ts';
 import { testDatabase } from '../../test/support/database.ts';
@@ -119,7 +120,12 @@ test('STOP of a person who shows no number opts their user id out, on WhatsApp a
 });
 
 test('a message from a handset opts its number out of the account whose number it was sent to', async () => {
-  const store = createInboundInbox({ pool: database.pool, onInbound: receiveIntoInbox });
+  const store = createInboundInbox({
+    log: silentLog,
+    metrics: createMetrics(),
+    pool: database.pool,
+    onInbound: receiveIntoInbox,
+  });
   await database.pool.query(
     `INSERT INTO connection (name, kind, settings, secret) VALUES ('in', 'smpp', '{}', '') ON CONFLICT DO NOTHING`,
   );
