@@ -1,6 +1,36 @@
 -- The whole schema of an installation. In the schema that search_path begins with; the role heliograph_tenant, pg_trgm and
 -- uuidv7 are there already (src/core/db/migrate.ts). Partitions of days are created by the program.
 
+-- Columns and indexes use these functions. The first one is also personOf in src/core/phone.ts.
+
+CREATE OR REPLACE FUNCTION person_of(number text)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+AS $function$
+  SELECT CASE left(number, 3)
+    WHEN '+52' THEN regexp_replace(number, '^\+521([0-9]{10})$', '+52\1')
+    WHEN '+54' THEN regexp_replace(number, '^\+54([1-3][0-9]{9})$', '+549\1')
+    WHEN '+55' THEN regexp_replace(number, '^\+55([0-9]{2})([6-9][0-9]{7})$', '+55\19\2')
+    WHEN '+22' THEN regexp_replace(regexp_replace(regexp_replace(regexp_replace(number,
+      '^\+229([0-9]{8})$', '+22901\1'),
+      '^\+225([04-9][0-3][0-9]{6})$', '+22501\1'),
+      '^\+225([04-9][4-6][0-9]{6})$', '+22505\1'),
+      '^\+225([04-9][7-9][0-9]{6})$', '+22507\1')
+    ELSE number END
+$function$;
+
+CREATE OR REPLACE FUNCTION number_forms(number text)
+ RETURNS text[]
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+AS $function$
+  SELECT ARRAY(SELECT f FROM unnest(ARRAY[p, regexp_replace(p, '^\+52', '+521'), regexp_replace(p, '^\+549', '+54'),
+    regexp_replace(p, '^\+55([0-9]{2})9', '+55\1'), regexp_replace(p, '^\+22901', '+229'),
+    regexp_replace(p, '^\+2250[157]', '+225')]) AS f WHERE person_of(f) = p)
+  FROM person_of(number) AS p
+$function$;
+
 CREATE TABLE account (
   id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
   name text NOT NULL,
@@ -636,6 +666,7 @@ CREATE TABLE contact (
   full_name text GENERATED ALWAYS AS (COALESCE(given_full_name, btrim(((COALESCE(first_name, ''::text) || ' '::text) || COALESCE(last_name, ''::text))))) STORED NOT NULL,
   gender text,
   phone_number text,
+  person text GENERATED ALWAYS AS (person_of(phone_number)) STORED,
   email text,
   is_valid boolean NOT NULL,
   is_test boolean DEFAULT false NOT NULL,
@@ -659,7 +690,9 @@ CREATE INDEX contact_filter ON contact USING btree (account_id, is_test, is_vali
 
 CREATE INDEX contact_name ON contact USING btree (account_id, lower(full_name), id);
 
-CREATE UNIQUE INDEX contact_number ON contact USING btree (account_id, phone_number);
+CREATE INDEX contact_number ON contact USING btree (account_id, phone_number);
+
+CREATE UNIQUE INDEX contact_person ON contact USING btree (account_id, person);
 
 CREATE INDEX contact_search ON contact USING gin (lower(((((full_name || '
 '::text) || COALESCE(phone_number, ''::text)) || '
@@ -850,6 +883,7 @@ CREATE TABLE conversation (
   chat_id uuid NOT NULL,
   channel text NOT NULL,
   peer text NOT NULL,
+  person text GENERATED ALWAYS AS (person_of(peer)) STORED NOT NULL,
   identity text NOT NULL,
   profile_name text DEFAULT ''::text NOT NULL,
   unread integer DEFAULT 0 NOT NULL,
@@ -872,7 +906,7 @@ CREATE INDEX conversation_channel ON conversation USING btree (account_id, archi
 
 CREATE INDEX conversation_most_unread ON conversation USING btree (account_id, archived, unread, chat_id);
 
-CREATE UNIQUE INDEX conversation_peer ON conversation USING btree (account_id, peer, channel);
+CREATE UNIQUE INDEX conversation_person ON conversation USING btree (account_id, person, channel);
 
 CREATE INDEX conversation_recent ON conversation USING btree (account_id, archived, last_at, chat_id);
 
@@ -1760,10 +1794,11 @@ COMMENT ON TABLE number_pool_number IS 'shared';
 CREATE TABLE opt_out (
   account_id bigint NOT NULL,
   phone_number text NOT NULL,
+  person text GENERATED ALWAYS AS (person_of(phone_number)) STORED NOT NULL,
   channel text NOT NULL,
   source text NOT NULL,
   created_at timestamp with time zone DEFAULT now() NOT NULL,
-  CONSTRAINT opt_out_pkey PRIMARY KEY (account_id, phone_number, channel),
+  CONSTRAINT opt_out_pkey PRIMARY KEY (account_id, person, channel),
   CONSTRAINT opt_out_channel_check CHECK ((channel = ANY (ARRAY['SMS'::text, 'RCS'::text, 'WHATSAPP'::text]))),
   CONSTRAINT opt_out_source_check CHECK ((source = ANY (ARRAY['STOP'::text, 'API'::text, 'OPERATOR'::text, 'IMPORT'::text])))
 );
@@ -2914,7 +2949,7 @@ AS $function$
     AND lower(peer || E'\n' || profile_name) LIKE pattern
   UNION
   SELECT v.chat_id FROM contact c
-  JOIN conversation v ON v.account_id = c.account_id AND v.peer = c.phone_number
+  JOIN conversation v ON v.account_id = c.account_id AND v.person = c.person
   WHERE c.account_id = NULLIF(current_setting('app.account_id', true), '')::bigint
     AND lower(c.full_name || E'\n' || coalesce(c.phone_number, '') || E'\n' || coalesce(c.email, '')) LIKE pattern
 $function$;

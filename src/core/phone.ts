@@ -46,6 +46,39 @@ export function callingCodeOf(digits: string): string | null {
   return null;
 }
 
+/**
+ * Forms of numbers that networks take for the same number as another form, each with that other form. Numbering plans
+ * have changed, and WhatsApp names people by the number with which they once signed up (WAHA, "Phone Numbers"; Meta
+ * modifies the prefix of Brazilian and Mexican numbers too). The function `person_of` of the database has the same.
+ *
+ * - Mexico: mobile numbers had a 1 after the country code until 2019.
+ * - Argentina: mobile numbers have a 9 after the country code, for calls from abroad and on WhatsApp, but not in SMS.
+ * - Brazil: mobile numbers got a 9 after the area code until 2016. Fixed lines begin with 2 to 5.
+ * - Benin: all numbers got 01 before them in 2024.
+ * - Ivory Coast: mobile numbers got the digits of their network in 2021, by their second digit.
+ */
+const FORMS: readonly (readonly [former: RegExp, current: string])[] = [
+  [/^\+521(\d{10})$/, '+52$1'],
+  [/^\+54([1-3]\d{9})$/, '+549$1'],
+  [/^\+55(\d\d)([6-9]\d{7})$/, '+55$19$2'],
+  [/^\+229(\d{8})$/, '+22901$1'],
+  [/^\+225([04-9][0-3]\d{6})$/, '+22501$1'],
+  [/^\+225([04-9][4-6]\d{6})$/, '+22505$1'],
+  [/^\+225([04-9][7-9]\d{6})$/, '+22507$1'],
+];
+/** The beginnings of the numbers that have several forms. */
+const HAS_FORMS = /^\+(?:5[245]|22[59])/;
+
+/**
+ * Returns the one form of a number (E.164) under which a person is found, whatever form of it a network, a client or
+ * another person writes. Consent, contacts, conversations and limits are kept by it; what is shown and dialled stays as
+ * it was written. Texts that are no number, such as user ids, are returned unchanged.
+ */
+export function personOf(number: string): string {
+  if (!HAS_FORMS.test(number)) return number;
+  return FORMS.reduce((form, [former, current]) => form.replace(former, current), number);
+}
+
 /** A number that was read: in E.164 with its plus, or its error. */
 export type ReadNumber =
   | {
@@ -99,6 +132,7 @@ function readInternational(text: string, { numberChecks }: NumberRules): ReadNum
   if (parsed?.isPossible() && parsed.ext === undefined) return { e164: parsed.number, parsed };
   const digits = text.replace(PUNCTUATION, '').slice(1);
   if (!IN_E164.test(digits)) return { fault: 'not_a_number' };
+  if (isFormerForm(digits)) return { e164: `+${digits}` };
   if (callingCodeOf(digits) === null) return { fault: 'unknown_country_code' };
   return numberChecks === 'lenient' ? { e164: `+${digits}` } : { fault: 'impossible_length' };
 }
@@ -109,8 +143,16 @@ function readNational(text: string, { defaultCountry, numberChecks }: NumberRule
   const parsed = parsePhoneNumberFromString(text, { extract: false, defaultCountry });
   if (!parsed?.isValid() && isForeign(text)) return { fault: 'no_country_code' };
   if (parsed === undefined || parsed.ext !== undefined) return { fault: 'impossible_length' };
+  const digits = text.replace(PUNCTUATION, '');
+  if (digits.startsWith(parsed.countryCallingCode) && isFormerForm(digits)) return { e164: `+${digits}` };
   const isAccepted = parsed.isPossible() || (numberChecks === 'lenient' && IN_E164.test(parsed.number.slice(1)));
   return isAccepted ? { e164: parsed.number, parsed } : { fault: 'impossible_length' };
+}
+
+/** Returns true if digits with a country code are a former form of a number, which networks still use. */
+function isFormerForm(digits: string): boolean {
+  const person = personOf(`+${digits}`);
+  return person !== `+${digits}` && isPlainInternational(person.slice(1));
 }
 
 /** Returns true if digits without a plus are a number of some country when they are read with one. */
@@ -134,7 +176,9 @@ export type PhoneDetails = {
 /** Reads a number as `readNumber` does, and describes it; returns the error if it cannot be read. Takes about 10 µs. */
 export function describeNumber(text: string, rules: NumberRules): PhoneDetails | { readonly fault: NumberFault } {
   const read = readNumber(text, rules);
-  return 'fault' in read ? read : details(read.e164, read.parsed ?? parsePhoneNumberFromString(read.e164));
+  if ('fault' in read) return read;
+  const own = read.parsed ?? parsePhoneNumberFromString(read.e164);
+  return details(read.e164, own?.isValid() ? own : (parsePhoneNumberFromString(personOf(read.e164)) ?? own));
 }
 
 /** Describes a number as `describeNumber` does; null if it cannot be read. Without rules, it needs its country code. */

@@ -3,14 +3,14 @@ import { operatorAuthor } from '../accounts/audit.ts';
 import type { InboundMedia } from '../channels/carrier.ts';
 import { type UpsertRow, upsertContacts } from '../contacts/contacts.ts';
 import { newContact } from '../contacts/read.ts';
-import { listIdsByNumber } from '../contacts/store.ts';
+import { listIdsByPerson } from '../contacts/store.ts';
 import { CHANNEL, type Channel, isRoutedBySender } from '../core/channels.ts';
 import { type Db, maybeOne, sql } from '../core/db/query.ts';
 import { transaction } from '../core/db/transaction.ts';
 import { newId } from '../core/ids.ts';
 import { type Job, job } from '../core/jobs.ts';
 import type { Log } from '../core/log.ts';
-import { parsePhone, toE164 } from '../core/phone.ts';
+import { type NumberRules, parsePhone, personOf, toE164 } from '../core/phone.ts';
 import type { SecretKey } from '../core/secrets.ts';
 import type { Storage } from '../core/storage.ts';
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../core/time.ts';
@@ -74,7 +74,8 @@ export async function receiveIntoInbox(tx: Db, arrivals: readonly Arrival[]): Pr
 }
 
 type Thread = { readonly accountId: number; readonly channel: Channel; readonly peer: string };
-const threadKey = ({ accountId, channel, peer }: Thread): string => JSON.stringify([accountId, channel, peer]);
+const threadKey = ({ accountId, channel, peer }: Thread): string =>
+  JSON.stringify([accountId, channel, personOf(peer)]);
 
 /** Combines the messages of one person, the newest last, to the update of their conversation. */
 function toConversationUpdate(arrivals: readonly WithPeer[]): ConversationUpdate {
@@ -110,16 +111,22 @@ const LONG_NUMBER = /^\d{9,15}$/;
  * Creates contacts for senders that are not contacts yet, within the contact limit. Existing contacts are not changed.
  */
 async function createContacts(tx: Db, accountId: number, arrivals: readonly WithPeer[]): Promise<void> {
-  const names = new Map(arrivals.map(({ peer, profileName }) => [peer, profileName]));
-  const numbers = [...names.keys()].filter((peer) => peer.startsWith('+'));
-  const known = new Set((await listIdsByNumber(tx, { accountId, numbers })).map((contact) => contact.phoneNumber));
-  const rows = numbers.flatMap((number) => (known.has(number) ? [] : toContact(number, names.get(number) ?? null)));
-  await upsertContacts(tx, operatorAuthor(accountId), rows);
+  const persons = new Map(
+    arrivals.flatMap((arrival) => (arrival.peer.startsWith('+') ? [[personOf(arrival.peer), arrival]] : [])),
+  );
+  const known = await listIdsByPerson(tx, { accountId, numbers: [...persons.keys()] });
+  for (const { person } of known) persons.delete(person);
+  await upsertContacts(tx, operatorAuthor(accountId), [...persons.values()].flatMap(toContact));
 }
 
-function toContact(number: string, name: string | null): UpsertRow[] {
-  const phone = parsePhone(number);
-  return phone ? [{ ...newContact(phone), phoneNumber: phone.e164, givenFullName: name?.trim() || null }] : [];
+/** A network knows better than the numbering plans which of its numbers exist. */
+const RULES: NumberRules = { defaultCountry: null, numberChecks: 'lenient' };
+
+function toContact({ peer, profileName }: WithPeer): UpsertRow[] {
+  const phone = parsePhone(peer, RULES);
+  if (!phone) return [];
+  const contact = newContact({ ...phone, isValid: true });
+  return [{ ...contact, phoneNumber: phone.e164, givenFullName: profileName?.trim() || null }];
 }
 
 const pendingMedia = ({ media }: Arrival): ThreadMedia | null =>

@@ -113,6 +113,22 @@ describe('an inbound message', () => {
     expect((await call('GET', `/${conversation.chatId}`)).body.windowExpiresAt).toBe(conversation.windowExpiresAt);
   });
 
+  test.each([
+    ['525512345678', '5215512345678'],
+    ['5582999448232', '558299448232'],
+    ['541123456789', '5491123456789'],
+  ])(
+    'of a person to whom we wrote as +%s continues the thread if the network names them %s',
+    async (dialled, named) => {
+      const first = await conversationWith(['Hi'], { from: dialled, to: '100', rich: {} });
+      await inbox.write('again', { from: named, to: '100', rich: {} });
+      const { data } = await find(`search=${dialled}`);
+      expect(data.map(({ chatId }: { chatId: string }) => chatId)).toEqual([first.chatId]);
+      expect(data[0]).toMatchObject({ unreadCount: 2, contact: { id: first.contact.id, phoneNumber: `+${dialled}` } });
+      expect(first.contact.id).not.toBeNull();
+    },
+  );
+
   test('unarchives its conversation', async () => {
     const { chatId, contact } = await conversationWith(['one']);
     expect((await call('PATCH', `/${chatId}/archive`)).status).toBe(204);
