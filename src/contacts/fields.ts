@@ -301,7 +301,7 @@ const insertField = (
     db,
     sql`INSERT INTO custom_field (account_id, name, type, description)
         VALUES (${input.accountId}, ${input.name}, ${input.type}, ${input.description})
-        ON CONFLICT (account_id, lower(name)) DO NOTHING
+        ON CONFLICT (account_id, fold_text(name)) DO NOTHING
         RETURNING ${FIELD}`,
   );
 

@@ -67,7 +67,7 @@ const PHONE_LIKE = /^[+\d\s().-]+$/;
 
 /** Removes punctuation from a search for a part of a number, so that it is found in any notation. */
 function toSearch(text: string | undefined): string | undefined {
-  const trimmed = text?.trim();
+  const trimmed = text && foldText(text).trim();
   if (!trimmed) return undefined;
   return PHONE_LIKE.test(trimmed) && /\d/.test(trimmed) ? trimmed.replace(/[\s().-]/g, '') : trimmed;
 }

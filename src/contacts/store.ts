@@ -313,7 +313,7 @@ const hasValue = (name: StoredField, value: unknown): Sql =>
 
 /** The expression of the index contact_search. */
 const matchesSearch = (text: string): Sql =>
-  sql`lower(c.full_name || E'\n' || coalesce(c.phone_number, '') || E'\n' || coalesce(c.email, '')) LIKE ${containsPattern(text)}`;
+  sql`fold_text(c.full_name || E'\n' || coalesce(c.phone_number, '') || E'\n' || coalesce(c.email, '')) LIKE ${containsPattern(text)}`;
 
 function matching(filter: ContactFilter): Sql {
   const { accountId } = filter;

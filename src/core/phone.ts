@@ -10,6 +10,7 @@ import {
 } from 'libphonenumber-js/max';
 import metadataMetadata from 'libphonenumber-js/metadata.max';
 import metadata from 'libphonenumber-js/metadata.min';
+import { withoutInvisible } from './fold.ts';
 
 /** Calling codes of countries, and of networks and services without a country (satellite, freephone). */
 const CALLING_CODES: ReadonlySet<string> = new Set([
@@ -90,6 +91,8 @@ export type ReadNumber =
 
 /** No notation of a number is longer; libphonenumber itself accepts up to 250 characters. */
 const MAX_LENGTH = 50;
+/** Longer texts are not looked at. */
+const MAX_WRITTEN_LENGTH = 250;
 /** A number in international form, without any punctuation. */
 const PLAIN = /^(?:\+|00)([1-9]\d{6,14})$/;
 /** A number in international form, with the usual characters between its digits. */
@@ -106,7 +109,8 @@ const INTERNATIONAL = /^\s*(?:\+|00)/;
  * Reads a phone number that a client wrote: the only way in which sends, contacts, imports and campaigns read one. With
  * `+` or `00` it is international. Without, it is a national number of the default country, or begins with the code of
  * that country; if it is not a number there, but would be one with `+`, it is rejected rather than sent to another
- * country. Spaces, dots, hyphens, parentheses and the trunk prefix (`+44 (0)20 …`) are omitted.
+ * country. Spaces, dots, hyphens, parentheses and the trunk prefix (`+44 (0)20 …`) are omitted, and so are invisible
+ * characters and the marks of spreadsheets (`="+39…"`, `'+39…`); full-width characters are read as plain ones.
  *
  * A number in international form with the usual punctuation takes about 1 µs. All others are parsed by libphonenumber,
  * which takes about 10 µs.
@@ -114,12 +118,27 @@ const INTERNATIONAL = /^\s*(?:\+|00)/;
 export function readNumber(text: string, rules: NumberRules): ReadNumber {
   const common = readPlain(text);
   if (common !== null) return common;
-  if (text.length > MAX_LENGTH) return { fault: 'not_a_number' };
-  const usual = USUAL.test(text) ? readPlain(text.replace(USUAL_PUNCTUATION, '')) : null;
+  const written = text.length > MAX_WRITTEN_LENGTH ? text : cleanNumber(text);
+  if (written.length > MAX_LENGTH) return { fault: 'not_a_number' };
+  const usual = USUAL.test(written) ? readPlain(written.replace(USUAL_PUNCTUATION, '')) : null;
   if (usual !== null) return usual;
-  if (INTERNATIONAL.test(text)) return readInternational(text.replace(/^\s*(?:\+|00)\s*/, '+'), rules);
-  return readNational(text, rules);
+  if (INTERNATIONAL.test(written)) return readInternational(written.replace(/^\s*(?:\+|00)\s*/, '+'), rules);
+  return readNational(written, rules);
 }
+
+const FULL_WIDTH = /[\uff01-\uff5e]/g;
+const FULL_WIDTH_OFFSET = 0xfee0;
+/** The marks by which spreadsheets keep a number as a text. */
+const SPREADSHEET_TEXT = /^\s*(?:="(.*)"|'(.*))\s*$/s;
+/** A country code in parentheses. */
+const CODE_IN_PARENTHESES = /^(\s*)\(\s*((?:\+|00)\d{1,3})\s*\)/;
+
+/** Removes what was added to a number when it was copied. */
+const cleanNumber = (text: string): string =>
+  withoutInvisible(text)
+    .replace(FULL_WIDTH, (character) => String.fromCharCode(character.charCodeAt(0) - FULL_WIDTH_OFFSET))
+    .replace(SPREADSHEET_TEXT, '$1$2')
+    .replace(CODE_IN_PARENTHESES, '$1$2 ');
 
 /** Reads a plain international number. */
 function readPlain(text: string): ReadNumber | null {

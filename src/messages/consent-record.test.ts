@@ -6,6 +6,7 @@ import { listAuditEntries } from '../accounts/audit.ts';
 import { createAuthenticator } from '../accounts/authenticate.ts';
 import { type Db, one, sql } from '../core/db/query.ts';
 import { transaction } from '../core/db/transaction.ts';
+import { foldText } from '../core/fold.ts';
 import { silentLog } from '../core/log.ts';
 import { createMetrics } from '../core/metrics.ts';
 import { personOf } from '../core/phone.ts';
@@ -144,6 +145,25 @@ test.each(FORMS)(
     expect(await send()).toEqual(['accepted', 'accepted']);
   },
 );
+
+test('the database folds texts as the program does', async () => {
+  const texts = [
+    'İPTAL',
+    'ıI',
+    'BİLGİ é Ž',
+    'ＳＴＯＰ',
+    'a\u00adb\u200bc\u2066d\ufe0fe\ufefff\u{e0101}',
+    'Ärger ß',
+    'Стоп',
+    'z\u0307',
+    'Ab 1',
+  ];
+  const { folded } = await one<{ folded: string[] }>(
+    database.pool,
+    sql`SELECT array_agg(fold_text(t) ORDER BY i) AS folded FROM unnest(${texts}::text[]) WITH ORDINALITY AS u (t, i)`,
+  );
+  expect(folded).toEqual(texts.map(foldText));
+});
 
 test('the database knows the same forms of a number as the program', async () => {
   const local = (length: number) => Array.from({ length: 10 }, (_, n) => `${n}${n}1234567890`.slice(0, length));
