@@ -228,7 +228,17 @@ export type RichInbound = {
   /** The account's number that the message was sent to, in digits, if the network identifies it by an id (WhatsApp). */
   readonly ownNumber: string | null;
   readonly media: InboundMedia | null;
+  /** Set if this is no message, but a notice of the network about the sender or an earlier message. */
+  readonly notice?: InboundNotice;
 };
+
+/**
+ * A notice of a network: the sender has deleted a message (its id at the network), or has another number (E.164) or
+ * user id from now on.
+ */
+export type InboundNotice =
+  | { readonly kind: 'deleted'; readonly messageId: string }
+  | { readonly kind: 'moved'; readonly address: string };
 
 /** Location of the file of an inbound message: an id to look up at the network (WhatsApp), or a URL to fetch (RBM). */
 export type InboundMedia = {

@@ -22,6 +22,7 @@ import { secretOf } from '../routing/connections.ts';
 import type { FetchedFile } from '../routing/kind.ts';
 import { kindOf } from '../routing/kinds.ts';
 import { publishInboxChanges } from './conversations.ts';
+import { applyNotices } from './notices.ts';
 import { applyRules } from './rules.ts';
 import {
   type ChangedConversation,
@@ -42,9 +43,17 @@ type WithPeer = Arrival & { readonly peer: string };
  */
 export async function receiveIntoInbox(tx: Db, arrivals: readonly Arrival[]): Promise<void> {
   if (arrivals.length === 0) return;
-  const placed = arrivals.map((arrival) => ({ ...arrival, peer: toE164(arrival.source) ?? arrival.source }));
+  const all = arrivals.map((arrival) => ({ ...arrival, peer: toE164(arrival.source) ?? arrival.source }));
+  const accountIds = new Set(all.map((arrival) => arrival.accountId));
+  await claimInboxes(tx, { accountIds: [...accountIds].sort((a, b) => a - b) });
+  // Before the messages: one from a new number continues the thread that the number takes over.
+  await applyNotices(
+    tx,
+    all.flatMap(({ notice, ...rest }) => (notice ? [{ ...rest, notice }] : [])),
+  );
+  const placed = all.filter(({ notice }) => notice === null);
+  if (placed.length === 0) return;
   const byAccount = Map.groupBy(placed, (arrival) => arrival.accountId);
-  await claimInboxes(tx, { accountIds: [...byAccount.keys()].sort((a, b) => a - b) });
   for (const [accountId, own] of [...byAccount].sort(([a], [b]) => a - b)) await createContacts(tx, accountId, own);
   const threads = Map.groupBy(placed, threadKey);
   const changed = await insertConversations(tx, {

@@ -129,6 +129,57 @@ describe('an inbound message', () => {
     },
   );
 
+  test('that the person deletes is marked in the thread and the list, and nothing is unread for it', async () => {
+    const { chatId, contact } = await conversationWith(['one'], { to: '100', rich: {} });
+    await inbox.write('secret', { from: contact.phoneNumber, to: '100', rich: { id: 'wamid.secret' } });
+    const notice = { kind: 'deleted', messageId: 'wamid.secret' } as const;
+    await inbox.write('', { from: contact.phoneNumber, to: '100', rich: { notice } });
+    expect(
+      (await messagesOf(chatId)).map((m: { text: string; messageType: string }) => [m.messageType, m.text]),
+    ).toEqual([
+      ['TEXT', 'one'],
+      ['DELETED', ''],
+    ]);
+    expect((await call('GET', `/${chatId}`)).body).toMatchObject({
+      unreadCount: 2,
+      lastMessage: { text: '', messageType: 'DELETED' },
+    });
+  });
+
+  test('of the network that a number has changed moves thread, contact and consent, and is no message', async () => {
+    const { accountId } = inbox.account;
+    const [from, to] = [nextNumber(), nextNumber()];
+    const before = await conversationWith(['STOP'], {
+      from,
+      to: '100',
+      rich: { at: new Date(Date.now() - 3_600_000) },
+    });
+    const notice = { kind: 'moved', address: `+${to}` } as const;
+    await inbox.write('', { from, to: '100', rich: { notice } });
+    const after = (await call('GET', `/${before.chatId}`)).body;
+    expect(after).toMatchObject({
+      unreadCount: 1,
+      windowExpiresAt: before.windowExpiresAt,
+      lastMessage: { text: 'STOP' },
+      contact: { id: before.contact.id, phoneNumber: `+${to}`, optedOut: true },
+    });
+    await inbox.write('me again', { from: to, to: '100', rich: {} });
+    expect(await textsOf(before.chatId)).toEqual(['STOP', 'me again']);
+    const log = await listAuditEntries(inbox.database.pool, {
+      accountId,
+      action: 'person.number_change',
+      subject: null,
+      fromId: null,
+      toId: null,
+      limit: 10,
+      offset: 0,
+    });
+    expect(log).toMatchObject([{ subject: `number:+${to}` }]);
+    const stranger = nextNumber();
+    await inbox.write('', { from: nextNumber(), to: '100', rich: { notice: { ...notice, address: `+${stranger}` } } });
+    expect((await find(`search=${stranger}`)).data).toEqual([]);
+  });
+
   test('unarchives its conversation', async () => {
     const { chatId, contact } = await conversationWith(['one']);
     expect((await call('PATCH', `/${chatId}/archive`)).status).toBe(204);

@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import type { Pool } from 'pg';
 import { Counter } from 'prom-client';
 import { findAccount, keepForOthers } from '../accounts/accounts.ts';
-import type { Inbound, InboundMedia, InboundType, RichInbound } from '../channels/carrier.ts';
+import type { Inbound, InboundMedia, InboundNotice, InboundType, RichInbound } from '../channels/carrier.ts';
 import { every, type Task, untilIdle } from '../core/background.ts';
 import type { Channel } from '../core/channels.ts';
 import { type CommandContext, table } from '../core/cli.ts';
@@ -49,6 +49,8 @@ export type Arrival = {
   readonly at: Date;
   readonly profileName: string | null;
   readonly media: InboundMedia | null;
+  /** A notice instead of a message, which is not stored. */
+  readonly notice: InboundNotice | null;
 };
 
 /**
@@ -184,9 +186,10 @@ function sanitize({ connectionId, inbound }: Arrived): Arrived {
 /** Removes NULs and lone surrogates, which the JSON of a callback may contain anywhere; jsonb accepts neither. */
 const sanitizeRich = (rich: RichInbound): RichInbound => {
   const clean = (text: string | null): string | null => text && text.replaceAll('\0', '').toWellFormed();
-  const { id, profileName, ownNumber, media } = rich;
+  const { id, profileName, ownNumber, media, notice } = rich;
   return {
     ...rich,
+    ...(notice?.kind === 'deleted' && { notice: { ...notice, messageId: clean(notice.messageId) ?? '' } }),
     id: clean(id) ?? '',
     profileName: clean(profileName),
     ownNumber: clean(ownNumber),
@@ -274,10 +277,10 @@ const toWhole = ({ connectionId, inbound }: Arrived): Whole[] => {
 
 const PLAIN = { channel: 'SMS', messageType: 'TEXT', details: null } as const;
 
-const toRich = ({ channel, messageType, id, at, profileName, ownNumber, media }: RichInbound) => ({
+const toRich = ({ channel, messageType, id, at, profileName, ownNumber, media, notice }: RichInbound) => ({
   channel,
   messageType,
-  details: { id, profileName, ownNumber, media, at: at && at.toISOString() },
+  details: { id, profileName, ownNumber, media, at: at && at.toISOString(), ...(notice && { notice }) },
 });
 
 const toPart = ({ connectionId, inbound }: Arrived): db.NewPart[] => {
@@ -338,9 +341,10 @@ async function insertServed(
 ): Promise<void> {
   // Ids made in the same millisecond are not in order, but the messages of a conversation are.
   const ids = messages.map(newId).sort();
-  const owned = messages.map((message, index) => ({ ...message, id: ids[index] ?? newId() }));
+  const all = messages.map((message, index) => ({ ...message, id: ids[index] ?? newId() }));
+  const owned = all.filter(({ details }) => !details?.notice);
   await db.insertInboundMessages(tx, owned);
-  await onInbound(tx, owned.flatMap(toArrival));
+  await onInbound(tx, all.flatMap(toArrival));
   await publishEvents(tx, owned.map(toEvent));
   await applyConsentWords(tx, owned.flatMap(toInboundText));
   await reactToKeywords(
@@ -378,7 +382,8 @@ export async function receivePassedOn(
 function toArrival({ body, details, receivedAt, ...message }: db.NewInboundMessage): Arrival[] {
   if (message.accountId === NO_ACCOUNT_ID) return [];
   const at = details?.at ? new Date(details.at) : (receivedAt ?? new Date());
-  return [{ ...message, text: body, at, profileName: details?.profileName ?? null, media: details?.media ?? null }];
+  const { profileName = null, media = null, notice = null } = details ?? {};
+  return [{ ...message, text: body, at, profileName, media, notice }];
 }
 
 const toInboundText = ({ accountId, channel, source, body }: db.NewInboundMessage): InboundText[] =>
