@@ -1,3 +1,5 @@
+import { createMetrics } from '../src/core/metrics.ts';
+import { silentLog } from '../src/core/log.ts';
 import { randomUUID } from 'node:crypto';
 import type { Pool } from 'pg';
 import { receiveIntoInbox } from '../src/inbox/receive.ts';
@@ -122,7 +124,7 @@ async function inboundTo({ pool, operate }: Stage): Promise<(messages: number) =
   await operate('number', 'assign', '--number', NUMBER, '--connection', 'bench', '--account', 'Demo');
   const { rows } = await pool.query<{ id: string }>(`SELECT id FROM connection WHERE name = 'bench'`);
   const connectionId = Number(rows[0]?.id);
-  const receive = createInboundInbox({ pool, onInbound: receiveIntoInbox });
+  const receive = createInboundInbox({ log: silentLog, metrics: createMetrics(), pool, onInbound: receiveIntoInbox });
   let next = 0;
   return (messages) =>
     Promise.all(

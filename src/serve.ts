@@ -129,7 +129,7 @@ async function open(
   const express = createExpress(countSingles(metrics));
   const accept = createAccept({ pool: base.pool, tables: routing.tables, waker, recentMessages, express, tracing });
   stopping.signal.throwIfAborted();
-  const sending = { session, waker, express, accept, routing, tracing };
+  const sending = { session, waker, express, accept, routing, metrics, tracing };
   if (recentMessages) await openWorker(base, { ...sending, recentMessages, sandbox: apps !== undefined });
   else watchWithoutWorker(base);
   stopping.signal.throwIfAborted();
@@ -187,12 +187,13 @@ type WorkerParts = {
   readonly recentMessages: RecentMessages;
   readonly routing: Routing;
   readonly sandbox: boolean;
+  readonly metrics: Metrics;
   readonly tracing: Tracing | null;
 };
 
 async function openWorker(
   { onStop, ...base }: Base,
-  { session, waker, express, accept, recentMessages, routing, sandbox, tracing }: WorkerParts,
+  { session, waker, express, accept, recentMessages, routing, sandbox, metrics, tracing }: WorkerParts,
 ): Promise<void> {
   const worker = await startWorker({
     ...base,
@@ -204,6 +205,7 @@ async function openWorker(
     tables: routing.tables,
     costs: routing.costs,
     clock: systemClock,
+    metrics,
     sandbox: () => sandbox,
     tracing,
   });
@@ -263,6 +265,7 @@ export function openApiDeps(
       pool,
       clock: systemClock,
       log,
+      metrics,
       ...FOLLOWERS,
       onMatched: tracing ? traceReceipts(tracing) : undefined,
     }),

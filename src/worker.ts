@@ -13,23 +13,16 @@ import { contactImport, importTasks } from './contacts/import.ts';
 import { createSignal, endsWithin, type LastRun, type Loop, startLoop, type Task } from './core/background.ts';
 import type { Config } from './core/config.ts';
 import { partitionTasks } from './core/db/partitions.ts';
-<<<<<<< HEAD
-import type { Listeners, WorkerSession } from './core/db/worker-session.ts';
-import { faultPoint } from './core/faults.ts';
-=======
 import type { WorkerSession } from './core/db/worker-session.ts';
->>>>>>> lists
+import { faultPoint } from './core/faults.ts';
 import { idempotencyTasks } from './core/idempotency.ts';
 import { timeOfId } from './core/ids.ts';
 import { jobTasks, type Runnable } from './core/jobs.ts';
 import type { Log } from './core/log.ts';
+import type { Metrics } from './core/metrics.ts';
 import { mailJobs, mailTasks } from './core/mail.ts';
-<<<<<<< HEAD
-import type { Outbound, Poster } from './core/outbound-post.ts';
-=======
 import type { Listeners } from './core/notifications.ts';
-import type { Outbound } from './core/outbound-post.ts';
->>>>>>> lists
+import type { Outbound, Poster } from './core/outbound-post.ts';
 import type { SecretKey } from './core/secrets.ts';
 import { fileRemoval, type LinkSigner, type Storage } from './core/storage.ts';
 import { type Clock, DAY_MS, SECOND_MS } from './core/time.ts';
@@ -97,6 +90,7 @@ type WorkerDeps = {
   readonly links: LinkSigner;
   readonly clock: Clock;
   readonly log: Log;
+  readonly metrics: Pick<Metrics, 'registry'>;
   /** Returns true if the sandbox carriers run, so that their connections are supervised. */
   readonly sandbox: () => boolean;
   /** Null if nothing is traced. */
@@ -262,7 +256,7 @@ type SuperviseParts = {
 /** Runs a carrier and a pump for each connection. Reports of carriers are committed before they are acknowledged. */
 function supervise(deps: WorkerDeps, { owner, guard, takeReceipt, sampler }: SuperviseParts): Supervisor {
   const { pool, log, clock, secretKey, waker, recentMessages } = deps;
-  const storeInbound = createInboundInbox({ pool, ...FOLLOWERS });
+  const storeInbound = createInboundInbox({ pool, log, metrics: deps.metrics, ...FOLLOWERS });
   const retentionMs = deps.config.retentionDays * DAY_MS;
   const links = createMediaLinks({ links: deps.links, publicUrl: deps.config.publicUrl });
   const trace = deps.tracing && traceDispatch(deps.tracing);
@@ -312,7 +306,7 @@ function supervise(deps: WorkerDeps, { owner, guard, takeReceipt, sampler }: Sup
       };
     },
     onReceipt: (connectionId, receipt) => takeReceipt({ connectionId, receipt }),
-    onInbound: (connectionId, inbound) => storeInbound({ connectionId, inbound }),
+    onInbound: (connectionId, inbound, answered) => storeInbound({ connectionId, inbound }, answered),
   });
 }
 

@@ -16879,7 +16879,7 @@ export interface operations {
                                  * @description UTC
                                  */
                                 timestamp: string;
-                                /** @description TEXT, IMAGE, VIDEO, AUDIO, DOCUMENT, STICKER, LOCATION, CONTACTS, REACTION, BUTTON, TEMPLATE or OTHER. */
+                                /** @description TEXT, IMAGE, VIDEO, AUDIO, DOCUMENT, STICKER, LOCATION, CONTACTS, REACTION, BUTTON, TEMPLATE or OTHER; DELETED: the person has deleted the message. */
                                 messageType: string;
                             };
                             /**
@@ -17385,7 +17385,7 @@ export interface operations {
                              */
                             direction: "INBOUND" | "OUTBOUND";
                             text: string;
-                            /** @description TEXT, IMAGE, VIDEO, AUDIO, DOCUMENT, STICKER, LOCATION, CONTACTS, REACTION, BUTTON, TEMPLATE or OTHER. */
+                            /** @description TEXT, IMAGE, VIDEO, AUDIO, DOCUMENT, STICKER, LOCATION, CONTACTS, REACTION, BUTTON, TEMPLATE or OTHER; DELETED: the person has deleted the message. */
                             messageType: string;
                             media: {
                                 id: number | null;
@@ -17437,7 +17437,7 @@ export interface operations {
                                  * @description UTC
                                  */
                                 timestamp: string;
-                                /** @description TEXT, IMAGE, VIDEO, AUDIO, DOCUMENT, STICKER, LOCATION, CONTACTS, REACTION, BUTTON, TEMPLATE or OTHER. */
+                                /** @description TEXT, IMAGE, VIDEO, AUDIO, DOCUMENT, STICKER, LOCATION, CONTACTS, REACTION, BUTTON, TEMPLATE or OTHER; DELETED: the person has deleted the message. */
                                 messageType: string;
                             };
                             /**
@@ -17870,7 +17870,7 @@ export interface operations {
                          */
                         direction: "INBOUND" | "OUTBOUND";
                         text: string;
-                        /** @description TEXT, IMAGE, VIDEO, AUDIO, DOCUMENT, STICKER, LOCATION, CONTACTS, REACTION, BUTTON, TEMPLATE or OTHER. */
+                        /** @description TEXT, IMAGE, VIDEO, AUDIO, DOCUMENT, STICKER, LOCATION, CONTACTS, REACTION, BUTTON, TEMPLATE or OTHER; DELETED: the person has deleted the message. */
                         messageType: string;
                         media: {
                             id: number | null;
@@ -17954,7 +17954,7 @@ export interface operations {
                              * @description UTC
                              */
                             timestamp: string;
-                            /** @description TEXT, IMAGE, VIDEO, AUDIO, DOCUMENT, STICKER, LOCATION, CONTACTS, REACTION, BUTTON, TEMPLATE or OTHER. */
+                            /** @description TEXT, IMAGE, VIDEO, AUDIO, DOCUMENT, STICKER, LOCATION, CONTACTS, REACTION, BUTTON, TEMPLATE or OTHER; DELETED: the person has deleted the message. */
                             messageType: string;
                         };
                         /**
@@ -18023,7 +18023,7 @@ export interface operations {
                          */
                         direction: "INBOUND" | "OUTBOUND";
                         text: string;
-                        /** @description TEXT, IMAGE, VIDEO, AUDIO, DOCUMENT, STICKER, LOCATION, CONTACTS, REACTION, BUTTON, TEMPLATE or OTHER. */
+                        /** @description TEXT, IMAGE, VIDEO, AUDIO, DOCUMENT, STICKER, LOCATION, CONTACTS, REACTION, BUTTON, TEMPLATE or OTHER; DELETED: the person has deleted the message. */
                         messageType: string;
                         media: {
                             id: number | null;

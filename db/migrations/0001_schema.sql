@@ -1,6 +1,48 @@
 -- The whole schema of an installation. In the schema that search_path begins with; the role heliograph_tenant, pg_trgm and
 -- uuidv7 are there already (src/core/db/migrate.ts). Partitions of days are created by the program.
 
+-- Columns and indexes use these functions. fold_text is also foldText in src/core/fold.ts, person_of is personOf in
+-- src/core/phone.ts.
+
+CREATE OR REPLACE FUNCTION fold_text(written text)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+AS $function$
+  SELECT CASE WHEN octet_length(written) = length(written) THEN lower(written)
+    ELSE translate(lower(translate(regexp_replace(normalize(written, NFKC),
+      '[\u00ad\u0600-\u0605\u061c\u06dd\u070f\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufe00-\ufe0f\ufeff\ufff9-\ufffb\U000e0001-\U000e01ef]',
+      '', 'g'), 'İ', 'i')), U&'\0131\0307', 'i') END
+$function$;
+
+CREATE OR REPLACE FUNCTION person_of(number text)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+AS $function$
+  SELECT CASE left(number, 3)
+    WHEN '+52' THEN regexp_replace(number, '^\+521([0-9]{10})$', '+52\1')
+    WHEN '+54' THEN regexp_replace(number, '^\+54([1-3][0-9]{9})$', '+549\1')
+    WHEN '+55' THEN regexp_replace(number, '^\+55([0-9]{2})([6-9][0-9]{7})$', '+55\19\2')
+    WHEN '+22' THEN regexp_replace(regexp_replace(regexp_replace(regexp_replace(number,
+      '^\+229([0-9]{8})$', '+22901\1'),
+      '^\+225([04-9][0-3][0-9]{6})$', '+22501\1'),
+      '^\+225([04-9][4-6][0-9]{6})$', '+22505\1'),
+      '^\+225([04-9][7-9][0-9]{6})$', '+22507\1')
+    ELSE number END
+$function$;
+
+CREATE OR REPLACE FUNCTION number_forms(number text)
+ RETURNS text[]
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+AS $function$
+  SELECT ARRAY(SELECT f FROM unnest(ARRAY[p, regexp_replace(p, '^\+52', '+521'), regexp_replace(p, '^\+549', '+54'),
+    regexp_replace(p, '^\+55([0-9]{2})9', '+55\1'), regexp_replace(p, '^\+22901', '+229'),
+    regexp_replace(p, '^\+2250[157]', '+225')]) AS f WHERE person_of(f) = p)
+  FROM person_of(number) AS p
+$function$;
+
 CREATE TABLE account (
   id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
   name text NOT NULL,
@@ -636,6 +678,7 @@ CREATE TABLE contact (
   full_name text GENERATED ALWAYS AS (COALESCE(given_full_name, btrim(((COALESCE(first_name, ''::text) || ' '::text) || COALESCE(last_name, ''::text))))) STORED NOT NULL,
   gender text,
   phone_number text,
+  person text GENERATED ALWAYS AS (person_of(phone_number)) STORED,
   email text,
   is_valid boolean NOT NULL,
   is_test boolean DEFAULT false NOT NULL,
@@ -659,9 +702,11 @@ CREATE INDEX contact_filter ON contact USING btree (account_id, is_test, is_vali
 
 CREATE INDEX contact_name ON contact USING btree (account_id, lower(full_name), id);
 
-CREATE UNIQUE INDEX contact_number ON contact USING btree (account_id, phone_number);
+CREATE INDEX contact_number ON contact USING btree (account_id, phone_number);
 
-CREATE INDEX contact_search ON contact USING gin (lower(((((full_name || '
+CREATE UNIQUE INDEX contact_person ON contact USING btree (account_id, person);
+
+CREATE INDEX contact_search ON contact USING gin (fold_text(((((full_name || '
 '::text) || COALESCE(phone_number, ''::text)) || '
 '::text) || COALESCE(email, ''::text))) gin_trgm_ops);
 
@@ -850,6 +895,7 @@ CREATE TABLE conversation (
   chat_id uuid NOT NULL,
   channel text NOT NULL,
   peer text NOT NULL,
+  person text GENERATED ALWAYS AS (person_of(peer)) STORED NOT NULL,
   identity text NOT NULL,
   profile_name text DEFAULT ''::text NOT NULL,
   unread integer DEFAULT 0 NOT NULL,
@@ -872,11 +918,11 @@ CREATE INDEX conversation_channel ON conversation USING btree (account_id, archi
 
 CREATE INDEX conversation_most_unread ON conversation USING btree (account_id, archived, unread, chat_id);
 
-CREATE UNIQUE INDEX conversation_peer ON conversation USING btree (account_id, peer, channel);
+CREATE UNIQUE INDEX conversation_person ON conversation USING btree (account_id, person, channel);
 
 CREATE INDEX conversation_recent ON conversation USING btree (account_id, archived, last_at, chat_id);
 
-CREATE INDEX conversation_search ON conversation USING gin (lower(((peer || '
+CREATE INDEX conversation_search ON conversation USING gin (fold_text(((peer || '
 '::text) || profile_name)) gin_trgm_ops);
 
 CREATE INDEX conversation_snoozed ON conversation USING btree (snoozed_until) WHERE (snoozed_until IS NOT NULL);
@@ -945,7 +991,7 @@ CREATE TABLE custom_field (
   CONSTRAINT custom_field_type_check CHECK ((type = ANY (ARRAY['text'::text, 'number'::text, 'boolean'::text, 'date'::text])))
 );
 
-CREATE UNIQUE INDEX custom_field_name ON custom_field USING btree (account_id, lower(name));
+CREATE UNIQUE INDEX custom_field_name ON custom_field USING btree (account_id, fold_text(name));
 
 ALTER TABLE custom_field ENABLE ROW LEVEL SECURITY;
 
@@ -1217,7 +1263,7 @@ CREATE TABLE inbox_label (
   CONSTRAINT inbox_label_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id)
 );
 
-CREATE UNIQUE INDEX inbox_label_name ON inbox_label USING btree (account_id, lower(name));
+CREATE UNIQUE INDEX inbox_label_name ON inbox_label USING btree (account_id, fold_text(name));
 
 ALTER TABLE inbox_label ENABLE ROW LEVEL SECURITY;
 
@@ -1760,10 +1806,11 @@ COMMENT ON TABLE number_pool_number IS 'shared';
 CREATE TABLE opt_out (
   account_id bigint NOT NULL,
   phone_number text NOT NULL,
+  person text GENERATED ALWAYS AS (person_of(phone_number)) STORED NOT NULL,
   channel text NOT NULL,
   source text NOT NULL,
   created_at timestamp with time zone DEFAULT now() NOT NULL,
-  CONSTRAINT opt_out_pkey PRIMARY KEY (account_id, phone_number, channel),
+  CONSTRAINT opt_out_pkey PRIMARY KEY (account_id, person, channel),
   CONSTRAINT opt_out_channel_check CHECK ((channel = ANY (ARRAY['SMS'::text, 'RCS'::text, 'WHATSAPP'::text]))),
   CONSTRAINT opt_out_source_check CHECK ((source = ANY (ARRAY['STOP'::text, 'API'::text, 'OPERATOR'::text, 'IMPORT'::text])))
 );
@@ -2898,7 +2945,7 @@ CREATE OR REPLACE FUNCTION search_contacts(pattern text, most bigint)
 AS $function$
   SELECT id FROM contact
   WHERE account_id = NULLIF(current_setting('app.account_id', true), '')::bigint
-    AND lower(full_name || E'\n' || coalesce(phone_number, '') || E'\n' || coalesce(email, '')) LIKE pattern
+    AND fold_text(full_name || E'\n' || coalesce(phone_number, '') || E'\n' || coalesce(email, '')) LIKE pattern
   LIMIT most
 $function$;
 
@@ -2911,12 +2958,12 @@ CREATE OR REPLACE FUNCTION search_conversations(pattern text)
 AS $function$
   SELECT chat_id FROM conversation
   WHERE account_id = NULLIF(current_setting('app.account_id', true), '')::bigint
-    AND lower(peer || E'\n' || profile_name) LIKE pattern
+    AND fold_text(peer || E'\n' || profile_name) LIKE pattern
   UNION
   SELECT v.chat_id FROM contact c
-  JOIN conversation v ON v.account_id = c.account_id AND v.peer = c.phone_number
+  JOIN conversation v ON v.account_id = c.account_id AND v.person = c.person
   WHERE c.account_id = NULLIF(current_setting('app.account_id', true), '')::bigint
-    AND lower(c.full_name || E'\n' || coalesce(c.phone_number, '') || E'\n' || coalesce(c.email, '')) LIKE pattern
+    AND fold_text(c.full_name || E'\n' || coalesce(c.phone_number, '') || E'\n' || coalesce(c.email, '')) LIKE pattern
 $function$;
 
 CREATE OR REPLACE FUNCTION search_inbox_messages(words text, most integer)
@@ -2935,7 +2982,7 @@ BEGIN
   SELECT array_agg(f.id ORDER BY f.id DESC) INTO hits
   FROM (SELECT n.id
         FROM (SELECT m.id, m.text FROM inbox_message m WHERE m.account_id = own ORDER BY m.id DESC LIMIT 3000) AS n
-        WHERE n.text ILIKE ALL (letters) AND inbox_words(own, n.text) @@ asked
+        WHERE fold_text(n.text) LIKE ALL (letters) AND inbox_words(own, fold_text(n.text)) @@ asked
         ORDER BY n.id DESC LIMIT most) AS f;
   IF cardinality(hits) >= most THEN
     RETURN QUERY
@@ -2945,7 +2992,7 @@ BEGIN
     -- The sum keeps the planner from walking all messages of the account in their order.
     RETURN QUERY
       SELECT m.chat_id, m.id FROM inbox_message m
-      WHERE inbox_words(m.account_id, m.text) @@ (to_tsquery('simple'::regconfig, 'ofaccount' || own) && asked)
+      WHERE inbox_words(m.account_id, fold_text(m.text)) @@ (to_tsquery('simple'::regconfig, 'ofaccount' || own) && asked)
         AND m.account_id + 0 = own
       ORDER BY m.id DESC LIMIT most;
   END IF;
@@ -3129,7 +3176,7 @@ CREATE POLICY tenant ON conditional_route AS PERMISSIVE FOR ALL TO public USING 
 
 COMMENT ON TABLE conditional_route IS 'shared';
 
-CREATE INDEX inbox_message_words ON inbox_message USING gin (inbox_words(account_id, text));
+CREATE INDEX inbox_message_words ON inbox_message USING gin (inbox_words(account_id, fold_text(text)));
 
 CREATE TABLE lookup_day (
   service_id bigint NOT NULL,

@@ -382,11 +382,11 @@ function numbers(plan: Plan, range: RecipientRange | null): Sql {
   const { accountId } = plan;
   const next = range ? sql`AND u.number > ${range.after ?? ''} ORDER BY u.number LIMIT ${range.limit}` : sql``;
   return sql`
-    SELECT n.number AS destination, n.country, coalesce(c.is_valid, true) AS is_valid,
+    SELECT n.number AS destination, n.person, n.country, coalesce(c.is_valid, true) AS is_valid,
            coalesce(c.channels & c.allowed_channels, n.channels) AS channels, ${CONTACT}
-    FROM (SELECT u.number COLLATE "default" AS number, u.country, u.channels
+    FROM (SELECT u.number COLLATE "default" AS number, person_of(u.number COLLATE "default") AS person, u.country, u.channels
           FROM ${numbersOf(plan)} ${next}) AS n
-    LEFT JOIN contact c ON c.account_id = ${accountId} AND c.phone_number = n.number`;
+    LEFT JOIN contact c ON c.account_id = ${accountId} AND c.person = n.person`;
 }
 
 /** Builds the part after FROM: the rows `u` of the numbers, and a WHERE clause. */
@@ -400,7 +400,7 @@ function numbersOf({ accountId, campaignId, named }: Plan): Sql {
 }
 
 const contacts = (accountId: number): Sql => sql`
-    SELECT c.phone_number AS destination, coalesce(c.country, '') AS country, c.is_valid,
+    SELECT c.phone_number AS destination, c.person, coalesce(c.country, '') AS country, c.is_valid,
       c.channels & c.allowed_channels AS channels, ${CONTACT}
     FROM contact c WHERE c.account_id = ${accountId}`;
 
@@ -436,14 +436,13 @@ function partsSql({ pieces }: Plan): Sql {
                   ELSE ${counted} END`;
 }
 
-/**
- * Joins the opt-outs of a channel; for a range only those after its start: a merge of a million would begin at the
- * first.
- */
+/** Joins the opt-outs of a channel; for a range one by one: a merge or a hash of a million costs more. */
 const optOutsOf = (accountId: number, channel: Channel, range: RecipientRange | null): Sql => {
   const o = of('o', channel);
-  return sql`LEFT JOIN opt_out ${o} ON ${o}.account_id = ${accountId} AND ${o}.phone_number = c.destination
-             AND ${o}.channel = ${channel} ${range ? sql`AND ${o}.phone_number > ${range.after ?? ''}` : sql``}`;
+  return range
+    ? sql`LEFT JOIN LATERAL (SELECT x.channel FROM opt_out x
+             WHERE x.account_id = ${accountId} AND x.person = c.person AND x.channel = ${channel} OFFSET 0) AS ${o} ON true`
+    : sql`LEFT JOIN opt_out ${o} ON ${o}.account_id = ${accountId} AND ${o}.person = c.person AND ${o}.channel = ${channel}`;
 };
 
 const longestZone = (tariff: readonly TariffRow[]): number =>

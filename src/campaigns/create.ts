@@ -9,7 +9,7 @@ import { setStatementTimeoutMinutes } from '../core/db/transaction.ts';
 import { AppError, invalidFields } from '../core/errors.ts';
 import { createMeter } from '../core/limits.ts';
 import { fromMicros, seesAmounts } from '../core/money.ts';
-import { DEFAULT_NUMBER_RULES, type NumberRules, type PhoneDetails, parsePhone } from '../core/phone.ts';
+import { DEFAULT_NUMBER_RULES, type NumberRules, type PhoneDetails, parsePhone, personOf } from '../core/phone.ts';
 import { SECOND_MS } from '../core/time.ts';
 import { settleFrozen } from '../money/credit.ts';
 import { type ListedPrice, listPrices } from '../money/prices.ts';
@@ -249,11 +249,15 @@ async function isWalkShorter(db: Db, accountId: number, ids: readonly number[]):
  */
 export async function readNumbers(destinations: readonly string[], rules: NumberRules): Promise<Numbers> {
   const found = new Map<string, Pick<PhoneDetails, 'country'> & { channels: ReturnType<typeof channelsOf> }>();
+  const persons = new Set<string>();
   let unreadable = 0;
   await mapInSlices(destinations, (text) => {
     const phone = parsePhone(text, rules);
-    if (phone?.isValid) found.set(phone.e164, { country: phone.country, channels: channelsOf(phone) });
-    else unreadable++;
+    if (!phone?.isValid) return void unreadable++;
+    const person = personOf(phone.e164);
+    if (persons.has(person)) return;
+    persons.add(person);
+    found.set(phone.e164, { country: phone.country, channels: channelsOf(phone) });
   });
   // The plain sort takes 35 ms for 100,000 numbers, half the time of one with a function.
   const numbers = [...found.keys()].sort();

@@ -158,7 +158,7 @@ export const recipientsByNumberSql = (
 /** An expression: the bits of the channels from which a number has opted out. */
 const optedOutChannelsSql = (accountId: number): Sql => sql`coalesce((
   SELECT bit_or(${bitSql(sql`o.channel`)}) FROM opt_out o
-  WHERE o.account_id = ${accountId} AND o.phone_number = r.destination COLLATE "default"), 0)`;
+  WHERE o.account_id = ${accountId} AND o.person = person_of(r.destination COLLATE "default")), 0)`;
 
 /**
  * Lists the recipients of `source` (one of the SELECTs above) with what would be sent to them now, in the order of the

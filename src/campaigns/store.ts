@@ -416,7 +416,9 @@ function matching({ accountId, window, search, sendingModes, statuses, ...is }: 
       ...flags.flatMap(([wanted, flag]) => (wanted === undefined ? [] : [sql`${flag} = ${wanted}`])),
       ...(statuses ? [sql`k.status = ANY(${plainArray(statuses)}::smallint[])`] : []),
       ...(sendingModes ? [sql`k.sending_mode = ANY(${textArray(sendingModes)}::text[])`] : []),
-      ...(search === undefined ? [] : [sql`lower(k.name || E'\n' || k.description) LIKE ${containsPattern(search)}`]),
+      ...(search === undefined
+        ? []
+        : [sql`fold_text(k.name || E'\n' || k.description) LIKE ${containsPattern(search)}`]),
       ...(window ? [sql`(${within(sql`k.created_at`, window)} OR ${within(sql`k.scheduled_at`, window)})`] : []),
     ],
     ' AND ',

@@ -7,6 +7,7 @@ import {
   type Placeholder,
 } from '../contacts/contact-fields.ts';
 import type { FieldRow } from '../contacts/fields.ts';
+import { foldText } from '../core/fold.ts';
 import { join, type Sql, sql } from '../core/db/query.ts';
 import { splitPlaceholders } from '../core/schema.ts';
 
@@ -36,7 +37,7 @@ export function parseText(
       pieces.push({ text: part });
       continue;
     }
-    const field = fields.get(part.name.toLowerCase()) ?? null;
+    const field = fields.get(foldText(part.name)) ?? null;
     if (field === null) unknown.add(part.name);
     pieces.push({ field, fallback: part.fallback });
   }
@@ -44,8 +45,8 @@ export function parseText(
 }
 
 function fieldsByName(customFields: readonly CustomField[]): Map<string, Field> {
-  const standard = PLACEHOLDERS.map((field) => [field.toLowerCase(), field] as const);
-  const custom = customFields.map(({ id, name }) => [name.toLowerCase(), { customId: id }] as const);
+  const standard = PLACEHOLDERS.map((field) => [foldText(field), field] as const);
+  const custom = customFields.map(({ id, name }) => [foldText(name), { customId: id }] as const);
   return new Map<string, Field>([...custom, ...standard]);
 }
 

@@ -1,3 +1,4 @@
+import { createMetrics } from '../core/metrics.ts';
 import type { Pool } from 'pg';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { listChunks, queueMessages, resultOf, statesOf } from '../../test/support/queue.ts';
@@ -367,7 +368,12 @@ describe('what carriers send to the former cell', () => {
       sql`INSERT INTO inbound_number (connection_id, number, account_id) VALUES (${cells.mainOfA}, '4400', ${accountId})`,
     );
     await move(a, b);
-    const take = createInboundInbox({ pool: a.pool, onInbound: receiveIntoInbox });
+    const take = createInboundInbox({
+      log: silentLog,
+      metrics: createMetrics(),
+      pool: a.pool,
+      onInbound: receiveIntoInbox,
+    });
     const inbound = {
       source: '393331234567',
       destination: '4400',

@@ -57,8 +57,11 @@ export type CarrierState = {
 export type CarrierHost = {
   /** Stores a delivery receipt. */
   receipt(receipt: Receipt): Promise<void>;
-  /** Stores an inbound message or one part of it. */
-  inbound(inbound: Inbound): Promise<void>;
+  /**
+   * Stores an inbound message or one part of it. `answered` resolves when the response to the network is written, and
+   * never if the link ends before: then the network will send the message again.
+   */
+  inbound(inbound: Inbound, answered?: Promise<void>): Promise<void>;
   /**
    * Called when the state may have changed or `room()` may have grown: a bind came up, a slot became free, a pause
    * ended.
@@ -192,6 +195,8 @@ export type Inbound = {
   readonly text: string;
   readonly concat: { readonly ref: number; readonly total: number; readonly seq: number } | null;
   readonly raw: Uint8Array;
+  /** Id of the message at an SMS carrier without callbacks, if it provides one. A repeat has the same id and octets. */
+  readonly carrierId?: string;
   /** Details that only networks other than SMS provide. */
   readonly rich?: RichInbound;
 };
@@ -223,7 +228,17 @@ export type RichInbound = {
   /** The account's number that the message was sent to, in digits, if the network identifies it by an id (WhatsApp). */
   readonly ownNumber: string | null;
   readonly media: InboundMedia | null;
+  /** Set if this is no message, but a notice of the network about the sender or an earlier message. */
+  readonly notice?: InboundNotice;
 };
+
+/**
+ * A notice of a network: the sender has deleted a message (its id at the network), or has another number (E.164) or
+ * user id from now on.
+ */
+export type InboundNotice =
+  | { readonly kind: 'deleted'; readonly messageId: string }
+  | { readonly kind: 'moved'; readonly address: string };
 
 /** Location of the file of an inbound message: an id to look up at the network (WhatsApp), or a URL to fetch (RBM). */
 export type InboundMedia = {

@@ -4,6 +4,7 @@ import { bitOf, type Channel } from '../core/channels.ts';
 import type { Db } from '../core/db/query.ts';
 import { setStatementTimeoutMinutes } from '../core/db/transaction.ts';
 import { AppError } from '../core/errors.ts';
+import { personOf } from '../core/phone.ts';
 import { setOptOuts } from '../messages/consent.ts';
 import { createField, listFields } from './fields.ts';
 import { claimBook, limitReached, limitsOf, updateContactCount } from './limits.ts';
@@ -18,7 +19,7 @@ import {
   insertContacts,
   insertLastContacts,
   type LastContact,
-  listIdsByNumber,
+  listIdsByPerson,
   type NewContact,
   updateChannels,
   updateContact,
@@ -50,7 +51,7 @@ export async function createContact(tx: Db, actor: Author, input: Static<typeof 
  */
 async function refuseTakenNumber(tx: Db, accountId: number, number: string | null, id: number | null): Promise<void> {
   if (number === null) return;
-  const [taken] = await listIdsByNumber(tx, { accountId, numbers: [number] });
+  const [taken] = await listIdsByPerson(tx, { accountId, numbers: [number] });
   if (!taken || taken.id === id) return;
   throw new AppError('conflict', {
     message: `The number belongs to contact ${taken.id}`,
@@ -97,7 +98,7 @@ export type Upserted =
  * them, the first ones are created and the others are returned as `limit`; the limit does not affect changes. Returns
  * the outcome of each row, in order.
  *
- * Call it in a transaction: it locks the account's contacts (`claimBook`) until the end. No number may occur twice in
+ * Call it in a transaction: it locks the account's contacts (`claimBook`) until the end. No person may occur twice in
  * one call.
  */
 export async function upsertContacts(tx: Db, actor: Author, rows: readonly UpsertRow[]): Promise<Upserted[]> {
@@ -110,16 +111,16 @@ export async function upsertContacts(tx: Db, actor: Author, rows: readonly Upser
   if (created > 0) await updateContactCount(tx, { accountId, by: created });
   const changed = written.flatMap((contact) => (contact.created ? [] : [contact.id]));
   if (changed.length > 0) await updateNameKeys(tx, { accountId, contactIds: changed });
-  const byNumber = new Map(written.map((contact) => [contact.phoneNumber, contact]));
-  return rows.map(({ phoneNumber }) => outcomeOf(byNumber.get(phoneNumber)));
+  const byPerson = new Map(written.map((contact) => [contact.person, contact]));
+  return rows.map(({ phoneNumber }) => outcomeOf(byPerson.get(personOf(phoneNumber))));
 }
 
 /** Returns the rows whose numbers are contacts already, and as many of the new ones as the limit allows. */
 async function admit(tx: Db, accountId: number, rows: readonly UpsertRow[], room: number): Promise<UpsertRow[]> {
   const numbers = rows.map((row) => row.phoneNumber);
-  const known = new Set((await listIdsByNumber(tx, { accountId, numbers })).map((contact) => contact.phoneNumber));
+  const known = new Set((await listIdsByPerson(tx, { accountId, numbers })).map((contact) => contact.person));
   let left = room;
-  return rows.filter(({ phoneNumber }) => known.has(phoneNumber) || left-- > 0);
+  return rows.filter(({ phoneNumber }) => known.has(personOf(phoneNumber)) || left-- > 0);
 }
 
 const outcomeOf = (contact: { id: number; created: boolean } | undefined): Upserted =>
@@ -199,7 +200,7 @@ type ReachabilityReport = {
 export async function recordReachability(tx: Db, reports: readonly ReachabilityReport[]): Promise<void> {
   const updates = new Map<string, ChannelUpdate>();
   for (const { accountId, phoneNumber, channel, reachable } of reports) {
-    const key = `${accountId}/${phoneNumber}`;
+    const key = `${accountId}/${personOf(phoneNumber)}`;
     const { on, off } = updates.get(key) ?? { on: 0, off: 0 };
     const bit = bitOf(channel);
     const [to, from] = [(reachable ? on : off) | bit, (reachable ? off : on) & ~bit];

@@ -4,6 +4,7 @@ import { type Author, recordAudit } from '../accounts/audit.ts';
 import { as, columns, type Db, exec, many, maybeOne, one, type RowOf, sql } from '../core/db/query.ts';
 import { tenant, tenantTransaction } from '../core/db/transaction.ts';
 import { AppError, type FieldError, invalidFields } from '../core/errors.ts';
+import { foldText } from '../core/fold.ts';
 import { type App, type PlatformDeps, withExamples } from '../core/http/app.ts';
 import { requireScope } from '../core/http/auth.ts';
 import { idempotentTx } from '../core/http/idempotency.ts';
@@ -117,7 +118,7 @@ export function customFieldRoutes(app: App, { pool, answers }: PlatformDeps): vo
 const MAX_FIELDS = 100;
 
 /** The fields that every contact has: placeholders and filters with these names refer to them. */
-const RESERVED: ReadonlySet<string> = new Set(Object.keys(CONTACT_FIELDS).map((name) => name.toLowerCase()));
+const RESERVED: ReadonlySet<string> = new Set(Object.keys(CONTACT_FIELDS).map(foldText));
 
 type NewField = {
   readonly name: string;
@@ -163,7 +164,7 @@ async function changeField(tx: Db, actor: Author, id: number, change: FieldChang
   if (!current) throw new AppError('not_found');
   const { name = current.name, description = current.description } = change;
   throwFaults(faultsOfChange(current, change));
-  if (fields.some((field) => field.id !== id && field.name.toLowerCase() === name.toLowerCase())) throw nameTaken(name);
+  if (fields.some((field) => field.id !== id && foldText(field.name) === foldText(name))) throw nameTaken(name);
   const field = await updateField(tx, { accountId, id, name, description });
   await recordAudit(tx, actor, {
     action: 'custom-field.update',
@@ -181,7 +182,7 @@ async function removeField(tx: Db, actor: Author, id: number): Promise<void> {
 
 /** Returns the faults of a name that the schema does not find: it is reserved. */
 const faultsOfName = (name = ''): FieldError[] =>
-  RESERVED.has(name.toLowerCase()) ? [{ field: 'name', message: `${name} is a standard field of contacts` }] : [];
+  RESERVED.has(foldText(name)) ? [{ field: 'name', message: `${name} is a standard field of contacts` }] : [];
 
 /** Returns the faults of a change that the schema does not find: another type, or a reserved name. */
 const faultsOfChange = (current: FieldRow, { name, type = current.type }: FieldChange): FieldError[] => [
@@ -226,7 +227,7 @@ const CHECKS: Readonly<Record<FieldType, Check>> = {
   },
 };
 
-const byName = (fields: readonly FieldRow[]) => new Map(fields.map((field) => [field.name.toLowerCase(), field]));
+const byName = (fields: readonly FieldRow[]) => new Map(fields.map((field) => [foldText(field.name), field]));
 
 /** Returns the error message for a value that is not of this type. */
 export const faultOfType = (type: FieldType): string => CHECKS[type].fault;
@@ -240,7 +241,7 @@ export function readValues(
   const stored: Record<string, FieldValue | null> = {};
   const faults: FieldError[] = [];
   for (const [name, value] of Object.entries(values)) {
-    const field = known.get(name.toLowerCase());
+    const field = known.get(foldText(name));
     if (!field) faults.push({ field: `customFields.${name}`, message: 'is not a custom field of this account' });
     else if (value === null || CHECKS[field.type].accepts(value)) stored[field.id] = value;
     else faults.push({ field: `customFields.${name}`, message: faultOfType(field.type) });
@@ -297,7 +298,7 @@ const insertField = (
     db,
     sql`INSERT INTO custom_field (account_id, name, type, description)
         VALUES (${input.accountId}, ${input.name}, ${input.type}, ${input.description})
-        ON CONFLICT (account_id, lower(name)) DO NOTHING
+        ON CONFLICT (account_id, fold_text(name)) DO NOTHING
         RETURNING ${FIELD}`,
   );
 

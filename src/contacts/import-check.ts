@@ -1,6 +1,6 @@
 import { CHANNELS, type Channel } from '../core/channels.ts';
 import { AppError, type FieldError, invalidFields } from '../core/errors.ts';
-import { NUMBER_FAULTS, type NumberRules, type PhoneDetails, readNumber } from '../core/phone.ts';
+import { NUMBER_FAULTS, type NumberRules, type PhoneDetails, personOf, readNumber } from '../core/phone.ts';
 import {
   byField,
   CONTACT_FIELDS,
@@ -304,7 +304,7 @@ function createRowCheck({ targets, rules, cleaning }: Checking): (row: RawRow) =
       return target ? valueIn(raw[i] ?? '', target, findings, dropped) : null;
     });
     if (faults.length > 0 || !phone) return { line, cells: toShow(raw, targets.length), faults };
-    const number = Number(phone.e164.slice(1));
+    const number = Number(personOf(phone.e164).slice(1));
     const first = lines.get(number);
     if (first !== undefined)
       return { line, cells: toShow(raw, targets.length), faults: [duplicateOf(first)], doubled: true };

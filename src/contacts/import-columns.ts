@@ -1,4 +1,5 @@
 import { type FieldError, invalidFields } from '../core/errors.ts';
+import { foldText } from '../core/fold.ts';
 import {
   CONTACT_FIELDS,
   IMPORTED_FIELDS,
@@ -24,7 +25,7 @@ export type Mapping = Readonly<Record<string, string | null>>;
 const HEADERS = propertyOf('headers');
 
 /** Names in the heads of files that are ignored: what a file of rejected rows adds, and fields that cannot be set. */
-const IGNORED_NAMES = ['importline', 'importerror', ...Object.keys(CONTACT_FIELDS).map((name) => name.toLowerCase())];
+const IGNORED_NAMES = ['importline', 'importerror', ...Object.keys(CONTACT_FIELDS).map(foldText)];
 
 const BY_ALIAS: ReadonlyMap<string, Target> = new Map([
   ...IGNORED_NAMES.map((name) => [name, null] as const),
@@ -42,19 +43,10 @@ const BY_FOREIGN_NAME: ReadonlyMap<string, ImportedField> = new Map(
  * Returns the letters and digits of a name, in lower case and without accents, so that `Phone number`, `phone_number`
  * and `phoneNumber` are the same.
  */
-export const normalizedName = (name: string): string =>
-  withoutAccents(name)
-    .toLowerCase()
-    .replaceAll(/[^a-z0-9]/g, '');
+export const normalizedName = (name: string): string => withoutAccents(foldText(name)).replaceAll(/[^a-z0-9]/g, '');
 /** Some letters are not an accented form of another letter, and have to be listed. */
 const withoutAccents = (name: string): string =>
-  name
-    .normalize('NFKD')
-    .replaceAll(/\p{M}/gu, '')
-    .replaceAll(/[łŁ]/g, 'l')
-    .replaceAll(/[øØ]/g, 'o')
-    .replaceAll(/[ıİ]/g, 'i')
-    .replaceAll('ß', 'ss');
+  name.normalize('NFKD').replaceAll(/\p{M}/gu, '').replaceAll('ł', 'l').replaceAll('ø', 'o').replaceAll('ß', 'ss');
 
 /**
  * Returns true if a row has the names of the columns: at least one of its cells is a known name. A name in another
@@ -183,7 +175,7 @@ const nameOf = (target: NonNullable<Target>): string => ('field' in target ? tar
 function duplicateFieldFaults(head: readonly string[], targets: readonly Target[]): FieldError[] {
   const places = Map.groupBy(targets.keys(), (i) => {
     const target = targets[i];
-    return target ? nameOf(target).toLowerCase() : '';
+    return target ? foldText(nameOf(target)) : '';
   });
   return [...places].flatMap(([name, at]) => {
     if (name === '' || at.length < 2) return [];

@@ -188,13 +188,13 @@ const EDGES: ReadonlySet<string> = new Set(['BEGIN', 'END']);
  * Yields one row for each card of a vCard file (2.1, 3.0, 4.0), with the line where it begins. If a card has several
  * numbers, the best one is used: mobiles before others, the preferred one first, faxes and pagers last. A card without
  * a number gives a row without one. Nested cards (AGENT) are ignored. Errors: 400 for text outside of cards, for a card
- * without an end, and for a line longer than 64 KiB.
+ * without an end, and for a name, number, email address or gender in a line longer than 64 KiB.
  */
 export async function* readVcard(octets: Octets, encoding: Encoding): AsyncGenerator<RawRow> {
   let depth = 0;
   let begin = 1;
   let properties: Property[] = [];
-  for await (const { line, text } of logicalLines(linesOf(decoded(octets, encoding)))) {
+  for await (const { line, text, isCut } of logicalLines(linesOf(decoded(octets, encoding)))) {
     const property = parseProperty(text);
     const edge = property && edgeOf(property);
     if (edge === 'BEGIN') {
@@ -203,7 +203,10 @@ export async function* readVcard(octets: Octets, encoding: Encoding): AsyncGener
       if (text.trim() !== '') throw badFile(`line ${line}: is not part of a vCard`);
     } else if (edge === 'END') {
       if (--depth === 0) yield { line: begin, cells: toCells(properties) };
-    } else if (depth === 1 && property && WANTED.has(property.name)) properties.push(property);
+    } else if (depth === 1 && property && WANTED.has(property.name)) {
+      if (isCut) throw badFile(`line ${line}: is longer than ${LIMITS.rowLength / 1024} KiB`);
+      properties.push(property);
+    }
   }
   if (depth > 0) throw badFile(`line ${begin}: the card has no END:VCARD`);
 }
@@ -212,19 +215,24 @@ export async function* readVcard(octets: Octets, encoding: Encoding): AsyncGener
 const edgeOf = ({ name, value }: Property): string | undefined =>
   EDGES.has(name) && value.trim().toUpperCase() === 'VCARD' ? name : undefined;
 
-type Line = { readonly line: number; readonly text: string };
+/** `isCut`: the line is longer than a row may be, and its end is missing. */
+type Line = { readonly line: number; readonly text: string; readonly isCut: boolean };
+
+/** A line end of any system; the LF that belongs to a CR at the end of a piece may follow in the next piece. */
+const LINE_END = /\r\n|\n|\r(?!$)/;
 
 async function* linesOf(texts: AsyncIterable<string>): AsyncGenerator<Line> {
   let line = 0;
   let rest = '';
+  const cut = (text: string): string => text.slice(0, LIMITS.rowLength + 1);
+  const lineOf = (text: string): Line => ({ line: ++line, text: cut(text), isCut: text.length > LIMITS.rowLength });
   for await (const text of texts) {
-    const parts = (rest + text).split('\n');
+    const parts = (rest + text).split(LINE_END);
     rest = parts.pop() ?? '';
-    for (const part of parts) yield { line: ++line, text: part.replace(/\r$/, '') };
-    if (rest.length > LIMITS.rowLength)
-      throw badFile(`line ${line + 1}: is longer than ${LIMITS.rowLength / 1024} KiB`);
+    for (const part of parts) yield lineOf(part);
+    rest = rest.endsWith('\r') ? `${cut(rest.slice(0, -1))}\r` : cut(rest);
   }
-  if (rest !== '') yield { line: line + 1, text: rest };
+  if (rest !== '') yield lineOf(rest.replace(/\r$/, ''));
 }
 
 const QUOTED = /^[^:]*;(?:ENCODING=)?QUOTED-PRINTABLE[;:]/i;
@@ -236,6 +244,7 @@ type Open = {
   length: number;
   readonly quoted: boolean;
   soft: boolean;
+  isCut: boolean;
 };
 
 /**
@@ -244,21 +253,22 @@ type Open = {
  */
 async function* logicalLines(lines: AsyncIterable<Line>): AsyncGenerator<Line> {
   let open: Open | undefined;
-  for await (const { line, text } of lines) {
+  for await (const { line, text, isCut } of lines) {
     if (open && (open.soft || /^[ \t]/.test(text))) {
       append(open, open.soft ? text : text.slice(1));
     } else {
-      if (open) yield { line: open.line, text: open.parts.join('') };
-      open = { line, parts: [], length: 0, quoted: QUOTED.test(text), soft: false };
+      if (open) yield { line: open.line, text: open.parts.join(''), isCut: open.isCut };
+      open = { line, parts: [], length: 0, quoted: QUOTED.test(text), soft: false, isCut: false };
       append(open, text);
     }
+    open.isCut ||= isCut;
   }
-  if (open) yield { line: open.line, text: open.parts.join('') };
+  if (open) yield { line: open.line, text: open.parts.join(''), isCut: open.isCut };
 }
 
 function append(open: Open, text: string): void {
   open.soft = open.quoted && text.endsWith('=');
-  if (open.length + text.length > LIMITS.rowLength) return;
+  if (open.length > LIMITS.rowLength) return;
   open.parts.push(open.soft ? text.slice(0, -1) : text);
   open.length += text.length;
 }

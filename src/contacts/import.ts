@@ -7,6 +7,7 @@ import type { Config } from '../core/config.ts';
 import type { Db } from '../core/db/query.ts';
 import { transaction } from '../core/db/transaction.ts';
 import { AppError, type FieldError, invalidFields } from '../core/errors.ts';
+import { foldText } from '../core/fold.ts';
 import { type Job, job } from '../core/jobs.ts';
 import type { Log } from '../core/log.ts';
 import { HOUR_MS } from '../core/time.ts';
@@ -26,7 +27,8 @@ import { claimBook, findBook, limitsOf } from './limits.ts';
 import { addImportedContacts } from './list-members.ts';
 import { findList } from './lists.ts';
 import { newContact } from './read.ts';
-import { listIdsByNumber } from './store.ts';
+import { personOf } from '../core/phone.ts';
+import { listIdsByPerson } from './store.ts';
 
 /** Maximum number of rows that are imported within the request. */
 const MAX_IMMEDIATE_ROWS = 5000;
@@ -104,7 +106,7 @@ type Custom = Extract<Column['target'], { custom: string }>;
  * read.
  */
 async function findOrCreateField(tx: Db, actor: Author, { custom, type, id }: Custom, fields: readonly FieldRow[]) {
-  const there = fields.find((field) => field.id === id || field.name.toLowerCase() === custom.toLowerCase());
+  const there = fields.find((field) => field.id === id || foldText(field.name) === foldText(custom));
   if (there?.type === type) return there;
   if (there) throw invalidFields([changed(custom)]);
   return createField(tx, actor, { name: custom, type, description: 'From an imported file' });
@@ -270,11 +272,11 @@ async function predictOutcomes(
 ): Promise<Upserted[]> {
   const book = await findBook(tx, { accountId });
   const numbers = rows.map(({ phone }) => phone.e164);
-  const known = new Map((await listIdsByNumber(tx, { accountId, numbers })).map((c) => [c.phoneNumber, c.id]));
+  const known = new Map((await listIdsByPerson(tx, { accountId, numbers })).map((c) => [c.person, c.id]));
   const { remaining = null } = book ? limitsOf(book) : {};
   let left = remaining === null ? Infinity : remaining - created;
   return numbers.map((number) => {
-    const id = known.get(number);
+    const id = known.get(personOf(number));
     if (id !== undefined) return { kind: 'updated', id };
     return left-- > 0 ? { kind: 'created', id: 0 } : { kind: 'limit' };
   });

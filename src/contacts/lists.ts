@@ -94,7 +94,7 @@ function matching(filter: ListFilter): Sql {
     [
       sql`account_id = ${accountId}`,
       ...(filter.includeDeleted ? [] : [sql`deleted_at IS NULL`]),
-      ...(search === undefined ? [] : [sql`lower(name) LIKE ${containsPattern(search)}`]),
+      ...(search === undefined ? [] : [sql`fold_text(name) LIKE ${containsPattern(search)}`]),
       ...(ids === undefined ? [] : [sql`id = ANY(${plainArray(ids)}::bigint[])`]),
       ...(isTest === undefined ? [] : [sql`is_test = ${isTest}`]),
       ...(contactIds === undefined

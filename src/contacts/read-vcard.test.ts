@@ -40,6 +40,27 @@ test('a card of 2.1: types without a name, quoted-printable over several lines, 
   ]);
 });
 
+test.each([11, 64 * 1024, 1 << 20])(
+  'a line that is not read may have any length, in pieces of %d octets too',
+  async (chunk) => {
+    const text = card(
+      'VERSION:2.1',
+      `PHOTO;ENCODING=b;TYPE=JPEG:${'/9j4'.repeat(50_000)}`,
+      'FN:Anna',
+      'TEL:+393331234567',
+    );
+    expect(await read(text, chunk)).toEqual([{ line: 1, fullName: 'Anna', phoneNumber: '+393331234567' }]);
+  },
+);
+
+test.each(['\r', '\n', '\r\n'])('lines may end with %j', async (end) => {
+  const text = `${card('FN:Anna', 'NOTE:', '  x', 'TEL:+393331234567')}${card('FN:Bruno')}`.replaceAll('\r\n', end);
+  expect(await read(text)).toEqual([
+    { line: 1, fullName: 'Anna', phoneNumber: '+393331234567' },
+    { line: 7, fullName: 'Bruno' },
+  ]);
+});
+
 test('a card of 3.0: folded lines, escapes, grouped properties, types in lists', async () => {
   const rows = await read(
     card(

@@ -2,6 +2,7 @@ import type { Static, Type } from 'typebox';
 import { CHANNEL, CHANNELS, type Channel, toBits } from '../core/channels.ts';
 import type { Db } from '../core/db/query.ts';
 import { type FieldError, invalidFields } from '../core/errors.ts';
+import { foldText } from '../core/fold.ts';
 import { readIds } from '../core/ids.ts';
 import {
   describeNumber,
@@ -66,7 +67,7 @@ const PHONE_LIKE = /^[+\d\s().-]+$/;
 
 /** Removes punctuation from a search for a part of a number, so that it is found in any notation. */
 function toSearch(text: string | undefined): string | undefined {
-  const trimmed = text?.trim();
+  const trimmed = text && foldText(text).trim();
   if (!trimmed) return undefined;
   return PHONE_LIKE.test(trimmed) && /\d/.test(trimmed) ? trimmed.replace(/[\s().-]/g, '') : trimmed;
 }
@@ -103,8 +104,8 @@ function readFilterValues(
   const faults: FieldError[] = [];
   for (const [key, text] of Object.entries(query)) {
     if (!key.startsWith(CUSTOM_FIELD_PREFIX)) continue;
-    const name = key.slice(CUSTOM_FIELD_PREFIX.length).toLowerCase();
-    const field = fields.find((known) => known.name.toLowerCase() === name);
+    const name = foldText(key.slice(CUSTOM_FIELD_PREFIX.length));
+    const field = fields.find((known) => foldText(known.name) === name);
     const value = field && typeof text === 'string' ? readText(field, text) : undefined;
     if (!field) faults.push({ field: key, message: 'is not a custom field of this account' });
     else if (value === undefined) faults.push({ field: key, message: faultOfType(field.type) });

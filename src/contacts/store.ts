@@ -18,6 +18,7 @@ import {
   sql,
   textArray,
 } from '../core/db/query.ts';
+import { personOf } from '../core/phone.ts';
 import {
   byField,
   CONTACT_FIELDS,
@@ -52,7 +53,7 @@ export const CONTACT = columns({
   lastCampaignType: as<string | null>('a.last_campaign_type'),
   /** The channels from which the number has opted out. */
   optedOut: as<Channel[]>(
-    sql`ARRAY (SELECT o.channel FROM opt_out o WHERE o.account_id = c.account_id AND o.phone_number = c.phone_number
+    sql`ARRAY (SELECT o.channel FROM opt_out o WHERE o.account_id = c.account_id AND o.person = c.person
          ORDER BY o.channel)`,
   ),
 });
@@ -75,15 +76,15 @@ export const findContact = (
         WHERE c.account_id = ${accountId} AND c.id = ${id}`,
   );
 
-/** Lists which of these numbers (E.164) are contacts, with the ids of the contacts. */
-export const listIdsByNumber = (
+/** Lists the ids of the contacts with these numbers (E.164), in whatever form, by their persons (`personOf`). */
+export const listIdsByPerson = (
   db: Db,
   { accountId, numbers }: { accountId: number; numbers: readonly string[] },
-): Promise<{ id: number; phoneNumber: string }[]> =>
+): Promise<{ id: number; person: string }[]> =>
   many(
     db,
-    sql`SELECT id, phone_number AS "phoneNumber" FROM contact
-        WHERE account_id = ${accountId} AND phone_number = ANY(${numbers}::text[])`,
+    sql`SELECT id, person FROM contact
+        WHERE account_id = ${accountId} AND person = ANY(${textArray(numbers.map(personOf))}::text[])`,
   );
 
 /** The fields of a contact that are written. */
@@ -99,7 +100,7 @@ const ALL_CHANNELS = toBits(CHANNELS);
 
 const WRITTEN_CONTACT = columns({
   id: as<number>('c.id'),
-  phoneNumber: as<string | null>('c.phone_number'),
+  person: as<string | null>('c.person'),
   /** True if the contact is new; false: an existing one was changed. */
   created: as<boolean>('(SELECT o.id FROM contact o WHERE o.account_id = c.account_id AND o.id = c.id) IS NULL'),
 });
@@ -118,8 +119,8 @@ const MERGED = join(
 
 /**
  * Inserts contacts. If a number is a contact already, that contact is changed: values of the row replace its values,
- * null leaves them as they are, `isTest` can only be set, and the channels stay as carriers corrected them. A first or
- * last name that differs replaces an older full name, which would hide it. No number may occur twice in one call. The
+ * null leaves them as they are, `isTest` can only be set, and the number and channels stay as they are. A first or
+ * last name that differs replaces an older full name, which would hide it. No person may occur twice in one call. The
  * rows are returned in no particular order. The caller has claimed the book (`claimBook`): the previous values are read
  * as of the beginning of the statement.
  */
@@ -145,7 +146,7 @@ export const insertContacts = (
       },
       { account_id: sql`${accountId}`, custom_fields: sql`jsonb_strip_nulls(u.custom_fields::jsonb)` },
     )}
-        ON CONFLICT (account_id, phone_number) DO UPDATE SET
+        ON CONFLICT (account_id, person) DO UPDATE SET
           ${MERGED},
           given_full_name = coalesce(excluded.given_full_name,
             CASE WHEN coalesce(excluded.first_name, c.first_name) IS NOT DISTINCT FROM c.first_name
@@ -258,11 +259,11 @@ export const updateChannels = (db: Db, moves: readonly ChannelUpdate[]): Promise
     sql`UPDATE contact c SET channels = (c.channels | u.on_bits) & ~u.off_bits
         FROM ${rowsOf(moves, {
           account_id: bigint((m) => m.accountId),
-          phone_number: text((m) => m.phoneNumber),
+          person: text((m) => personOf(m.phoneNumber)),
           on_bits: smallint((m) => m.on),
           off_bits: smallint((m) => m.off),
         })} AS u
-        WHERE c.account_id = u.account_id AND c.phone_number = u.phone_number
+        WHERE c.account_id = u.account_id AND c.person = u.person
           AND c.channels <> ((c.channels | u.on_bits) & ~u.off_bits)`,
   );
 
@@ -301,15 +302,19 @@ const activity = (accountId: number, condition: Sql): Sql =>
   sql`EXISTS (SELECT FROM contact_activity a WHERE a.account_id = ${accountId} AND a.contact_id = c.id AND ${condition})`;
 
 const optedOutOf = (accountId: number, channels: readonly Channel[]): Sql =>
-  sql`EXISTS (SELECT FROM opt_out o WHERE o.account_id = ${accountId} AND o.phone_number = c.phone_number
+  sql`EXISTS (SELECT FROM opt_out o WHERE o.account_id = ${accountId} AND o.person = c.person
               AND o.channel = ANY(${textArray(channels)}::text[]))`;
 
 const when = <T>(value: T | undefined, condition: (value: T) => Sql): Sql[] =>
   value === undefined ? [] : [condition(value)];
 
+/** A number is found in each of its forms. */
+const hasValue = (name: StoredField, value: unknown): Sql =>
+  name === 'phoneNumber' ? sql`c.person = ${personOf(String(value))}` : sql`c.${columnOf(name)} = ${value}`;
+
 /** The expression of the index contact_search. */
 const matchesSearch = (text: string): Sql =>
-  sql`lower(c.full_name || E'\n' || coalesce(c.phone_number, '') || E'\n' || coalesce(c.email, '')) LIKE ${containsPattern(text)}`;
+  sql`fold_text(c.full_name || E'\n' || coalesce(c.phone_number, '') || E'\n' || coalesce(c.email, '')) LIKE ${containsPattern(text)}`;
 
 function matching(filter: ContactFilter): Sql {
   const { accountId } = filter;
@@ -321,7 +326,7 @@ function matching(filter: ContactFilter): Sql {
       ...when(filter.contactIds, (ids) => anyOf(sql`c.id`, ids)),
       ...(filter.listGroups ?? []).map((listIds) => memberOf(accountId, listIds)),
       ...when(filter.notListIds, (listIds) => sql`NOT ${memberOf(accountId, listIds)}`),
-      ...STORED_FIELDS.flatMap((name) => when(filter[name], (value) => sql`c.${columnOf(name)} = ${value}`)),
+      ...STORED_FIELDS.flatMap((name) => when(filter[name], (value) => hasValue(name, value))),
       ...when(filter.channels, (bits) => sql`c.channels & c.allowed_channels & ${bits}::smallint <> 0`),
       ...when(filter.lastContactType, (type) => activity(accountId, sql`a.last_contact_type = ${type}`)),
       ...when(filter.lastCampaignType, (type) => activity(accountId, sql`a.last_campaign_type = ${type}`)),

@@ -32,6 +32,26 @@ const read = (id: number) => findContact(tenant(database.pool, { accountId }), {
 const idOf = (outcome: Awaited<ReturnType<typeof upsert>>[number] | undefined): number =>
   outcome && 'id' in outcome ? outcome.id : 0;
 
+test.each([
+  ['+5215512345678', '+525512345678'],
+  ['+558299448232', '+5582999448232'],
+  ['+5491123456789', '+541123456789'],
+])('%s and %s are one contact, whose number stays as it was written', async (named, dialled) => {
+  const of = (phoneNumber: string, more: Partial<UpsertRow> = {}): UpsertRow => ({
+    ...newContact(parsePhone(phoneNumber)),
+    phoneNumber,
+    ...more,
+  });
+  const [made] = await upsert(of(named));
+  const [changed] = await upsert(of(dialled, { firstName: 'Ana' }));
+  expect([made?.kind, changed]).toEqual(['created', { kind: 'updated', id: idOf(made) }]);
+  await run((tx) => recordReachability(tx, [{ accountId, phoneNumber: dialled, channel: 'RCS', reachable: false }]));
+  expect(await read(idOf(made))).toMatchObject({ phoneNumber: named, firstName: 'Ana', isValid: true, channels: 5 });
+  await expect(run((tx) => createContact(tx, actor(accountId), { phoneNumber: dialled }))).rejects.toThrow(
+    `belongs to contact ${idOf(made)}`,
+  );
+});
+
 test('rows become contacts by their numbers: new ones are created, existing ones changed where the row has values', async () => {
   const first = await upsert(
     rowOf(1, { firstName: 'Anna', lastName: 'Rossi', email: 'a@example.com', customFields: { 7: 'x', 8: 1 } }),

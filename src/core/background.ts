@@ -1,10 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-<<<<<<< HEAD
 import { setImmediate as afterInput, setTimeout as delay } from 'node:timers/promises';
-import type { NotifyChannel } from './db/worker-session.ts';
-=======
-import { setTimeout as delay } from 'node:timers/promises';
->>>>>>> lists
 import type { Log } from './log.ts';
 import type { NotifyChannel } from './notifications.ts';
 

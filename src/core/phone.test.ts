@@ -1,6 +1,6 @@
 import { fc, test as propertyTest } from '@fast-check/vitest';
 import { describe, expect, test } from 'vitest';
-import { looksLikeNumber, toE164 } from './phone.ts';
+import { describeNumber, looksLikeNumber, personOf, toE164 } from './phone.ts';
 
 const digits = (min: number, max: number) =>
   fc
@@ -37,6 +37,31 @@ describe('toE164', () => {
   ])('%j is refused: %s', (text) => {
     expect(toE164(text)).toBeNull();
   });
+});
+
+describe('a person', () => {
+  const RULES = { defaultCountry: null, numberChecks: 'strict' } as const;
+
+  test.each([
+    ['Mexico', '+5215512345678', '+525512345678'],
+    ['Brazil', '+558299448232', '+5582999448232'],
+    ['Argentina', '+541123456789', '+5491123456789'],
+    ['Benin', '+22997123456', '+2290197123456'],
+    ['Ivory Coast, Moov', '+22541234567', '+2250141234567'],
+    ['Ivory Coast, MTN', '+22505123456', '+2250505123456'],
+    ['Ivory Coast, Orange', '+22507123456', '+2250707123456'],
+  ])('in %s is the same under %s and %s, and can be reached by both', (_, former, current) => {
+    expect([personOf(former), personOf(current)]).toEqual([current, current]);
+    for (const number of [former, current])
+      expect(describeNumber(number, RULES)).toMatchObject({ e164: number, isValid: true });
+  });
+
+  test.each(['+551133334444', '+5511988887777', '+525512345678', '+22521234567', '+393331234567', 'BR.1', '4400'])(
+    '%s has one form',
+    (text) => {
+      expect(personOf(text)).toBe(text);
+    },
+  );
 });
 
 propertyTest.prop([fc.oneof(fc.string({ unit: 'binary', maxLength: 200, size: 'max' }), digits(0, 20))])(

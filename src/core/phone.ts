@@ -10,6 +10,7 @@ import {
 } from 'libphonenumber-js/max';
 import metadataMetadata from 'libphonenumber-js/metadata.max';
 import metadata from 'libphonenumber-js/metadata.min';
+import { withoutInvisible } from './fold.ts';
 
 /** Calling codes of countries, and of networks and services without a country (satellite, freephone). */
 const CALLING_CODES: ReadonlySet<string> = new Set([
@@ -46,6 +47,39 @@ export function callingCodeOf(digits: string): string | null {
   return null;
 }
 
+/**
+ * Forms of numbers that networks take for the same number as another form, each with that other form. Numbering plans
+ * have changed, and WhatsApp names people by the number with which they once signed up (WAHA, "Phone Numbers"; Meta
+ * modifies the prefix of Brazilian and Mexican numbers too). The function `person_of` of the database has the same.
+ *
+ * - Mexico: mobile numbers had a 1 after the country code until 2019.
+ * - Argentina: mobile numbers have a 9 after the country code, for calls from abroad and on WhatsApp, but not in SMS.
+ * - Brazil: mobile numbers got a 9 after the area code until 2016. Fixed lines begin with 2 to 5.
+ * - Benin: all numbers got 01 before them in 2024.
+ * - Ivory Coast: mobile numbers got the digits of their network in 2021, by their second digit.
+ */
+const FORMS: readonly (readonly [former: RegExp, current: string])[] = [
+  [/^\+521(\d{10})$/, '+52$1'],
+  [/^\+54([1-3]\d{9})$/, '+549$1'],
+  [/^\+55(\d\d)([6-9]\d{7})$/, '+55$19$2'],
+  [/^\+229(\d{8})$/, '+22901$1'],
+  [/^\+225([04-9][0-3]\d{6})$/, '+22501$1'],
+  [/^\+225([04-9][4-6]\d{6})$/, '+22505$1'],
+  [/^\+225([04-9][7-9]\d{6})$/, '+22507$1'],
+];
+/** The beginnings of the numbers that have several forms. */
+const HAS_FORMS = /^\+(?:5[245]|22[59])/;
+
+/**
+ * Returns the one form of a number (E.164) under which a person is found, whatever form of it a network, a client or
+ * another person writes. Consent, contacts, conversations and limits are kept by it; what is shown and dialled stays as
+ * it was written. Texts that are no number, such as user ids, are returned unchanged.
+ */
+export function personOf(number: string): string {
+  if (!HAS_FORMS.test(number)) return number;
+  return FORMS.reduce((form, [former, current]) => form.replace(former, current), number);
+}
+
 /** A number that was read: in E.164 with its plus, or its error. */
 export type ReadNumber =
   | {
@@ -57,6 +91,8 @@ export type ReadNumber =
 
 /** No notation of a number is longer; libphonenumber itself accepts up to 250 characters. */
 const MAX_LENGTH = 50;
+/** Longer texts are not looked at. */
+const MAX_WRITTEN_LENGTH = 250;
 /** A number in international form, without any punctuation. */
 const PLAIN = /^(?:\+|00)([1-9]\d{6,14})$/;
 /** A number in international form, with the usual characters between its digits. */
@@ -73,7 +109,8 @@ const INTERNATIONAL = /^\s*(?:\+|00)/;
  * Reads a phone number that a client wrote: the only way in which sends, contacts, imports and campaigns read one. With
  * `+` or `00` it is international. Without, it is a national number of the default country, or begins with the code of
  * that country; if it is not a number there, but would be one with `+`, it is rejected rather than sent to another
- * country. Spaces, dots, hyphens, parentheses and the trunk prefix (`+44 (0)20 …`) are omitted.
+ * country. Spaces, dots, hyphens, parentheses and the trunk prefix (`+44 (0)20 …`) are omitted, and so are invisible
+ * characters and the marks of spreadsheets (`="+39…"`, `'+39…`); full-width characters are read as plain ones.
  *
  * A number in international form with the usual punctuation takes about 1 µs. All others are parsed by libphonenumber,
  * which takes about 10 µs.
@@ -81,12 +118,27 @@ const INTERNATIONAL = /^\s*(?:\+|00)/;
 export function readNumber(text: string, rules: NumberRules): ReadNumber {
   const common = readPlain(text);
   if (common !== null) return common;
-  if (text.length > MAX_LENGTH) return { fault: 'not_a_number' };
-  const usual = USUAL.test(text) ? readPlain(text.replace(USUAL_PUNCTUATION, '')) : null;
+  const written = text.length > MAX_WRITTEN_LENGTH ? text : cleanNumber(text);
+  if (written.length > MAX_LENGTH) return { fault: 'not_a_number' };
+  const usual = USUAL.test(written) ? readPlain(written.replace(USUAL_PUNCTUATION, '')) : null;
   if (usual !== null) return usual;
-  if (INTERNATIONAL.test(text)) return readInternational(text.replace(/^\s*(?:\+|00)\s*/, '+'), rules);
-  return readNational(text, rules);
+  if (INTERNATIONAL.test(written)) return readInternational(written.replace(/^\s*(?:\+|00)\s*/, '+'), rules);
+  return readNational(written, rules);
 }
+
+const FULL_WIDTH = /[\uff01-\uff5e]/g;
+const FULL_WIDTH_OFFSET = 0xfee0;
+/** The marks by which spreadsheets keep a number as a text. */
+const SPREADSHEET_TEXT = /^\s*(?:="(.*)"|'(.*))\s*$/s;
+/** A country code in parentheses. */
+const CODE_IN_PARENTHESES = /^(\s*)\(\s*((?:\+|00)\d{1,3})\s*\)/;
+
+/** Removes what was added to a number when it was copied. */
+const cleanNumber = (text: string): string =>
+  withoutInvisible(text)
+    .replace(FULL_WIDTH, (character) => String.fromCharCode(character.charCodeAt(0) - FULL_WIDTH_OFFSET))
+    .replace(SPREADSHEET_TEXT, '$1$2')
+    .replace(CODE_IN_PARENTHESES, '$1$2 ');
 
 /** Reads a plain international number. */
 function readPlain(text: string): ReadNumber | null {
@@ -99,6 +151,7 @@ function readInternational(text: string, { numberChecks }: NumberRules): ReadNum
   if (parsed?.isPossible() && parsed.ext === undefined) return { e164: parsed.number, parsed };
   const digits = text.replace(PUNCTUATION, '').slice(1);
   if (!IN_E164.test(digits)) return { fault: 'not_a_number' };
+  if (isFormerForm(digits)) return { e164: `+${digits}` };
   if (callingCodeOf(digits) === null) return { fault: 'unknown_country_code' };
   return numberChecks === 'lenient' ? { e164: `+${digits}` } : { fault: 'impossible_length' };
 }
@@ -109,8 +162,16 @@ function readNational(text: string, { defaultCountry, numberChecks }: NumberRule
   const parsed = parsePhoneNumberFromString(text, { extract: false, defaultCountry });
   if (!parsed?.isValid() && isForeign(text)) return { fault: 'no_country_code' };
   if (parsed === undefined || parsed.ext !== undefined) return { fault: 'impossible_length' };
+  const digits = text.replace(PUNCTUATION, '');
+  if (digits.startsWith(parsed.countryCallingCode) && isFormerForm(digits)) return { e164: `+${digits}` };
   const isAccepted = parsed.isPossible() || (numberChecks === 'lenient' && IN_E164.test(parsed.number.slice(1)));
   return isAccepted ? { e164: parsed.number, parsed } : { fault: 'impossible_length' };
+}
+
+/** Returns true if digits with a country code are a former form of a number, which networks still use. */
+function isFormerForm(digits: string): boolean {
+  const person = personOf(`+${digits}`);
+  return person !== `+${digits}` && isPlainInternational(person.slice(1));
 }
 
 /** Returns true if digits without a plus are a number of some country when they are read with one. */
@@ -134,7 +195,9 @@ export type PhoneDetails = {
 /** Reads a number as `readNumber` does, and describes it; returns the error if it cannot be read. Takes about 10 µs. */
 export function describeNumber(text: string, rules: NumberRules): PhoneDetails | { readonly fault: NumberFault } {
   const read = readNumber(text, rules);
-  return 'fault' in read ? read : details(read.e164, read.parsed ?? parsePhoneNumberFromString(read.e164));
+  if ('fault' in read) return read;
+  const own = read.parsed ?? parsePhoneNumberFromString(read.e164);
+  return details(read.e164, own?.isValid() ? own : (parsePhoneNumberFromString(personOf(read.e164)) ?? own));
 }
 
 /** Describes a number as `describeNumber` does; null if it cannot be read. Without rules, it needs its country code. */

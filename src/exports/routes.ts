@@ -11,6 +11,7 @@ import { FILE_ANSWERS, sendFile } from '../core/http/files.ts';
 import { idempotentTx } from '../core/http/idempotency.ts';
 import { isUuid } from '../core/ids.ts';
 import { STATUS_NAMES } from '../core/message-state.ts';
+import { withoutInvisible } from '../core/fold.ts';
 import { isUserId, MAX_USER_ID_LENGTH, toE164 } from '../core/phone.ts';
 import { channelName, id, instant, orNull } from '../core/schema.ts';
 import { instantField } from '../core/time.ts';
@@ -372,7 +373,7 @@ function readHistoryRequest({
 
 /** Returns a number in E.164, or a user id of WhatsApp as it is; null for anything else. */
 const readRecipient = (recipient: string): string | null =>
-  isUserId(recipient) ? recipient : toE164(recipient.replaceAll(/[\s().-]/g, ''));
+  isUserId(recipient) ? recipient : toE164(withoutInvisible(recipient).replaceAll(/[\s().-]/g, ''));
 
 /** Reads a request for contacts. Errors: 400 listing the ids that the account does not have. */
 async function readContactsRequest(

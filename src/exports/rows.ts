@@ -213,8 +213,8 @@ function contactRows(choice: ContactChoice, fields: readonly FieldRow[]): RowQue
     columns: [...CONTACT, ...fields.map(customColumn), ...CONTACT_TIMES],
     source: sql`FROM contact c
       LEFT JOIN contact_activity a ON a.account_id = ${accountId} AND a.contact_id = c.id
-      LEFT JOIN (SELECT phone_number, string_agg(channel, ' ' ORDER BY channel) AS channels FROM opt_out
-                 WHERE account_id = ${accountId} GROUP BY phone_number) AS o ON o.phone_number = c.phone_number
+      LEFT JOIN (SELECT person, string_agg(channel, ' ' ORDER BY channel) AS channels FROM opt_out
+                 WHERE account_id = ${accountId} GROUP BY person) AS o ON o.person = c.person
       ${where}`,
     order: sql`c.id`,
     countSource: sql`FROM contact c ${where}`,

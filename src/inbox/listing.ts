@@ -179,9 +179,9 @@ const assignedTo = (assigneeId: number | 'none'): Sql =>
 const withPeople = (accountId: number, rows: Sql): Sql => sql`
   SELECT ${CONVERSATION}
   FROM (${rows}) AS v
-  LEFT JOIN contact c ON c.account_id = ${accountId} AND c.phone_number = v.peer
+  LEFT JOIN contact c ON c.account_id = ${accountId} AND c.person = v.person
   LEFT JOIN app_user u ON u.account_id = ${accountId} AND u.id = v.assignee_id
-  LEFT JOIN opt_out o ON o.account_id = ${accountId} AND o.phone_number = v.peer AND o.channel = v.channel`;
+  LEFT JOIN opt_out o ON o.account_id = ${accountId} AND o.person = v.person AND o.channel = v.channel`;
 
 type Paging = { readonly limit: number; readonly offset: number };
 

@@ -3,14 +3,14 @@ import { operatorAuthor } from '../accounts/audit.ts';
 import type { InboundMedia } from '../channels/carrier.ts';
 import { type UpsertRow, upsertContacts } from '../contacts/contacts.ts';
 import { newContact } from '../contacts/read.ts';
-import { listIdsByNumber } from '../contacts/store.ts';
+import { listIdsByPerson } from '../contacts/store.ts';
 import { CHANNEL, type Channel, isRoutedBySender } from '../core/channels.ts';
 import { type Db, maybeOne, sql } from '../core/db/query.ts';
 import { transaction } from '../core/db/transaction.ts';
 import { newId } from '../core/ids.ts';
 import { type Job, job } from '../core/jobs.ts';
 import type { Log } from '../core/log.ts';
-import { parsePhone, toE164 } from '../core/phone.ts';
+import { type NumberRules, parsePhone, personOf, toE164 } from '../core/phone.ts';
 import type { SecretKey } from '../core/secrets.ts';
 import type { Storage } from '../core/storage.ts';
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../core/time.ts';
@@ -22,6 +22,7 @@ import { secretOf } from '../routing/connections.ts';
 import type { FetchedFile } from '../routing/kind.ts';
 import { kindOf } from '../routing/kinds.ts';
 import { publishInboxChanges } from './conversations.ts';
+import { applyNotices } from './notices.ts';
 import { applyRules } from './rules.ts';
 import {
   type ChangedConversation,
@@ -42,9 +43,17 @@ type WithPeer = ReceivedMessage & { readonly peer: string };
  */
 export async function receiveIntoInbox(tx: Db, arrivals: readonly ReceivedMessage[]): Promise<void> {
   if (arrivals.length === 0) return;
-  const placed = arrivals.map((arrival) => ({ ...arrival, peer: toE164(arrival.source) ?? arrival.source }));
+  const all = arrivals.map((arrival) => ({ ...arrival, peer: toE164(arrival.source) ?? arrival.source }));
+  const accountIds = new Set(all.map((arrival) => arrival.accountId));
+  await claimInboxes(tx, { accountIds: [...accountIds].sort((a, b) => a - b) });
+  // Before the messages: one from a new number continues the thread that the number takes over.
+  await applyNotices(
+    tx,
+    all.flatMap(({ notice, ...rest }) => (notice ? [{ ...rest, notice }] : [])),
+  );
+  const placed = all.filter(({ notice }) => notice === null);
+  if (placed.length === 0) return;
   const byAccount = Map.groupBy(placed, (arrival) => arrival.accountId);
-  await claimInboxes(tx, { accountIds: [...byAccount.keys()].sort((a, b) => a - b) });
   for (const [accountId, own] of [...byAccount].sort(([a], [b]) => a - b)) await createContacts(tx, accountId, own);
   const threads = Map.groupBy(placed, threadKey);
   const changed = await insertConversations(tx, {
@@ -74,7 +83,8 @@ export async function receiveIntoInbox(tx: Db, arrivals: readonly ReceivedMessag
 }
 
 type Thread = { readonly accountId: number; readonly channel: Channel; readonly peer: string };
-const threadKey = ({ accountId, channel, peer }: Thread): string => JSON.stringify([accountId, channel, peer]);
+const threadKey = ({ accountId, channel, peer }: Thread): string =>
+  JSON.stringify([accountId, channel, personOf(peer)]);
 
 /** Combines the messages of one person, the newest last, to the update of their conversation. */
 function toConversationUpdate(arrivals: readonly WithPeer[]): ConversationUpdate {
@@ -110,16 +120,22 @@ const LONG_NUMBER = /^\d{9,15}$/;
  * Creates contacts for senders that are not contacts yet, within the contact limit. Existing contacts are not changed.
  */
 async function createContacts(tx: Db, accountId: number, arrivals: readonly WithPeer[]): Promise<void> {
-  const names = new Map(arrivals.map(({ peer, profileName }) => [peer, profileName]));
-  const numbers = [...names.keys()].filter((peer) => peer.startsWith('+'));
-  const known = new Set((await listIdsByNumber(tx, { accountId, numbers })).map((contact) => contact.phoneNumber));
-  const rows = numbers.flatMap((number) => (known.has(number) ? [] : toContact(number, names.get(number) ?? null)));
-  await upsertContacts(tx, operatorAuthor(accountId), rows);
+  const persons = new Map(
+    arrivals.flatMap((arrival) => (arrival.peer.startsWith('+') ? [[personOf(arrival.peer), arrival]] : [])),
+  );
+  const known = await listIdsByPerson(tx, { accountId, numbers: [...persons.keys()] });
+  for (const { person } of known) persons.delete(person);
+  await upsertContacts(tx, operatorAuthor(accountId), [...persons.values()].flatMap(toContact));
 }
 
-function toContact(number: string, name: string | null): UpsertRow[] {
-  const phone = parsePhone(number);
-  return phone ? [{ ...newContact(phone), phoneNumber: phone.e164, givenFullName: name?.trim() || null }] : [];
+/** A network knows better than the numbering plans which of its numbers exist. */
+const RULES: NumberRules = { defaultCountry: null, numberChecks: 'lenient' };
+
+function toContact({ peer, profileName }: WithPeer): UpsertRow[] {
+  const phone = parsePhone(peer, RULES);
+  if (!phone) return [];
+  const contact = newContact({ ...phone, isValid: true });
+  return [{ ...contact, phoneNumber: phone.e164, givenFullName: profileName?.trim() || null }];
 }
 
 const pendingMedia = ({ media }: ReceivedMessage): ThreadMedia | null =>

@@ -113,6 +113,73 @@ describe('an inbound message', () => {
     expect((await call('GET', `/${conversation.chatId}`)).body.windowExpiresAt).toBe(conversation.windowExpiresAt);
   });
 
+  test.each([
+    ['525512345678', '5215512345678'],
+    ['5582999448232', '558299448232'],
+    ['541123456789', '5491123456789'],
+  ])(
+    'of a person to whom we wrote as +%s continues the thread if the network names them %s',
+    async (dialled, named) => {
+      const first = await conversationWith(['Hi'], { from: dialled, to: '100', rich: {} });
+      await inbox.write('again', { from: named, to: '100', rich: {} });
+      const { data } = await find(`search=${dialled}`);
+      expect(data.map(({ chatId }: { chatId: string }) => chatId)).toEqual([first.chatId]);
+      expect(data[0]).toMatchObject({ unreadCount: 2, contact: { id: first.contact.id, phoneNumber: `+${dialled}` } });
+      expect(first.contact.id).not.toBeNull();
+    },
+  );
+
+  test('that the person deletes is marked in the thread and the list, and nothing is unread for it', async () => {
+    const { chatId, contact } = await conversationWith(['one'], { to: '100', rich: {} });
+    await inbox.write('secret', { from: contact.phoneNumber, to: '100', rich: { id: 'wamid.secret' } });
+    const notice = { kind: 'deleted', messageId: 'wamid.secret' } as const;
+    await inbox.write('', { from: contact.phoneNumber, to: '100', rich: { notice } });
+    expect(
+      (await messagesOf(chatId)).map((m: { text: string; messageType: string }) => [m.messageType, m.text]),
+    ).toEqual([
+      ['TEXT', 'one'],
+      ['DELETED', ''],
+    ]);
+    expect((await call('GET', `/${chatId}`)).body).toMatchObject({
+      unreadCount: 2,
+      lastMessage: { text: '', messageType: 'DELETED' },
+    });
+  });
+
+  test('of the network that a number has changed moves thread, contact and consent, and is no message', async () => {
+    const { accountId } = inbox.account;
+    const [from, to] = [nextNumber(), nextNumber()];
+    const before = await conversationWith(['STOP'], {
+      from,
+      to: '100',
+      rich: { at: new Date(Date.now() - 3_600_000) },
+    });
+    const notice = { kind: 'moved', address: `+${to}` } as const;
+    await inbox.write('', { from, to: '100', rich: { notice } });
+    const after = (await call('GET', `/${before.chatId}`)).body;
+    expect(after).toMatchObject({
+      unreadCount: 1,
+      windowExpiresAt: before.windowExpiresAt,
+      lastMessage: { text: 'STOP' },
+      contact: { id: before.contact.id, phoneNumber: `+${to}`, optedOut: true },
+    });
+    await inbox.write('me again', { from: to, to: '100', rich: {} });
+    expect(await textsOf(before.chatId)).toEqual(['STOP', 'me again']);
+    const log = await listAuditEntries(inbox.database.pool, {
+      accountId,
+      action: 'person.number_change',
+      subject: null,
+      fromId: null,
+      toId: null,
+      limit: 10,
+      offset: 0,
+    });
+    expect(log).toMatchObject([{ subject: `number:+${to}` }]);
+    const stranger = nextNumber();
+    await inbox.write('', { from: nextNumber(), to: '100', rich: { notice: { ...notice, address: `+${stranger}` } } });
+    expect((await find(`search=${stranger}`)).data).toEqual([]);
+  });
+
   test('unarchives its conversation', async () => {
     const { chatId, contact } = await conversationWith(['one']);
     expect((await call('PATCH', `/${chatId}/archive`)).status).toBe(204);

@@ -13,7 +13,9 @@ const oneOf = (values: readonly string[], description: string) =>
 const Channel = channelName();
 const Direction = oneOf(['INBOUND', 'OUTBOUND'], 'INBOUND: sent by the person.');
 const MessageType = Type.String({
-  description: 'TEXT, IMAGE, VIDEO, AUDIO, DOCUMENT, STICKER, LOCATION, CONTACTS, REACTION, BUTTON, TEMPLATE or OTHER.',
+  description:
+    'TEXT, IMAGE, VIDEO, AUDIO, DOCUMENT, STICKER, LOCATION, CONTACTS, REACTION, BUTTON, TEMPLATE or OTHER; DELETED: the ' +
+    'person has deleted the message.',
 });
 const UserId = id();
 

@@ -82,7 +82,7 @@ test('among many messages a rare word is found by the index, and a frequent one 
   const plan = await many<Record<string, string>>(
     pool,
     sql`EXPLAIN SELECT m.id FROM inbox_message m WHERE m.account_id + 0 = ${accountId}
-          AND inbox_words(m.account_id, m.text) @@ to_tsquery('simple', 'zebra')
+          AND inbox_words(m.account_id, fold_text(m.text)) @@ to_tsquery('simple', 'zebra')
         ORDER BY m.id DESC LIMIT 20`,
   );
   expect(JSON.stringify(plan)).toContain('inbox_message_words');

@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox';
+import { foldText } from '../core/fold.ts';
 import type { Actor } from '../core/actor.ts';
 import { as, columns, type Db, many, type RowOf, sql } from '../core/db/query.ts';
 import { tenant } from '../core/db/transaction.ts';
@@ -74,7 +75,7 @@ const MAX_WORDS = 10;
  * `inbox_words` (db/migrations/0001_schema.sql) separates words in the same way.
  */
 export function toWordQuery(search: string): string | null {
-  const words = search.toLowerCase().match(/[\p{L}\p{N}\p{M}]+/gu) ?? [];
+  const words = foldText(search).match(/[\p{L}\p{N}\p{M}]+/gu) ?? [];
   return words.length === 0
     ? null
     : words

@@ -99,7 +99,7 @@ export const insertConversations = (
         last_at: sql`u.at`,
       },
     )}
-        ON CONFLICT (account_id, peer, channel) DO UPDATE SET
+        ON CONFLICT (account_id, person, channel) DO UPDATE SET
           identity = excluded.identity,
           profile_name = coalesce(nullif(excluded.profile_name, ''), c.profile_name),
           unread = c.unread + excluded.unread,

@@ -169,7 +169,7 @@ const matches = ({ accountId, folderId, mimeType, name }: Filter) =>
   sql`account_id = ${accountId} AND origin = 'UPLOAD'
     AND (${folderId}::bigint IS NULL OR folder_id = ${folderId})
     AND (${mimeType}::text IS NULL OR mime_type = ${mimeType})
-    AND lower(name) LIKE ${containsPattern(name)}`;
+    AND fold_text(name) LIKE ${containsPattern(name)}`;
 
 /** Lists uploads, newest first. */
 export const listUploads = (db: Db, input: Filter & { limit: number; offset: number }): Promise<MediaRow[]> =>

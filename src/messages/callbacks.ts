@@ -1,4 +1,4 @@
-import type { FastifyRequest, HookHandlerDoneFunction } from 'fastify';
+import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify';
 import { LRUCache } from 'lru-cache';
 import type { Pool } from 'pg';
 import { Type } from 'typebox';
@@ -8,6 +8,7 @@ import type { Config } from '../core/config.ts';
 import { AppError } from '../core/errors.ts';
 import { type App, ErrorOut, ref } from '../core/http/app.ts';
 import type { Log } from '../core/log.ts';
+import type { Metrics } from '../core/metrics.ts';
 import type { Clock } from '../core/time.ts';
 import { insertNotices } from '../routing/connection-store.ts';
 import type { CallbackAnswer, CallbackRequest, Callbacks } from '../routing/kind.ts';
@@ -75,7 +76,7 @@ function registerKind(scope: App, deps: KindDeps, kind: ConnectionKind): void {
       handler: (request, reply) => {
         reply.type(PLAIN);
         const { query, headers } = request;
-        return answer(deps, kind, request, {
+        return answer(deps, kind, request, reply, {
           method: 'GET',
           url: urlOf(request),
           query: asRecord(query),
@@ -99,7 +100,7 @@ function registerKind(scope: App, deps: KindDeps, kind: ConnectionKind): void {
       reply.type(PLAIN);
       const { query, headers, body } = request;
       const octets = Buffer.isBuffer(body) ? body : EMPTY;
-      return answer(deps, kind, request, {
+      return answer(deps, kind, request, reply, {
         method: 'POST',
         url: urlOf(request),
         query: asRecord(query),
@@ -144,6 +145,7 @@ async function answer(
   deps: KindDeps,
   kind: ConnectionKind,
   from: FastifyRequest,
+  { raw: response }: FastifyReply,
   request: CallbackRequest,
 ): Promise<string> {
   const name = nameIn(from);
@@ -163,7 +165,8 @@ async function answer(
       'the network reports a change of the account or a sender',
     );
   for (const note of read.notes) deps.log.info({ connection: name, reason: note }, 'skipped a part of a callback');
-  await deps.storeCallback(receiver.connectionId, read);
+  const answered = new Promise<void>((resolve) => void response.once('finish', () => resolve()));
+  await deps.storeCallback(receiver.connectionId, read, answered);
   return '';
 }
 
@@ -194,6 +197,7 @@ export type CallbackStoreDeps = {
   readonly pool: Pool;
   readonly clock: Clock;
   readonly log: Log;
+  readonly metrics: Pick<Metrics, 'registry'>;
   readonly onInbound: OnInbound;
   readonly onTemplatesChange: OnTemplatesChange;
   readonly onMatched?: OnMatched | undefined;
@@ -202,8 +206,11 @@ export type CallbackStoreDeps = {
 /** The events that a callback reported. */
 type CallbackEvents = Extract<CallbackAnswer, { kind: 'events' }>;
 
-/** Commits the events of a callback. Resolves when all of them are committed; rejects when any of them may not be. */
-export type StoreCallback = (connectionId: number, events: CallbackEvents) => Promise<void>;
+/**
+ * Commits the events of a callback. Resolves when all of them are committed; rejects when any of them may not be.
+ * `answered`: see `CarrierHost.inbound`.
+ */
+export type StoreCallback = (connectionId: number, events: CallbackEvents, answered?: Promise<void>) => Promise<void>;
 
 /**
  * Maximum events that wait for their commit; above it the network is asked to try again later: it keeps them for days.
@@ -215,7 +222,7 @@ const MAX_WAITING = 20_000;
  * the receipts that are left to them, once for all that are committed together.
  */
 export function createCallbackStore(deps: CallbackStoreDeps): StoreCallback {
-  const { pool, clock, log, onInbound, onTemplatesChange } = deps;
+  const { pool, clock, log, metrics, onInbound, onTemplatesChange } = deps;
   const wakeWorkers = (left: 'stored' | 'parked') => (): void => {
     notifyReceipts(pool, left).catch((err: unknown) =>
       log.warn({ err }, 'cannot wake workers for receipts: they are processed later'),
@@ -229,17 +236,17 @@ export function createCallbackStore(deps: CallbackStoreDeps): StoreCallback {
     onParked: wakeWorkers('parked'),
     onMatched: deps.onMatched,
   });
-  const storeInbound = createInboundInbox({ pool, onInbound });
+  const storeInbound = createInboundInbox({ pool, onInbound, log, metrics });
   let waiting = 0;
 
-  return async (connectionId, { receipts, inbounds, subscriptions, templates, notices }) => {
+  return async (connectionId, { receipts, inbounds, subscriptions, templates, notices }, answered) => {
     const count = receipts.length + inbounds.length;
     if (waiting > 0 && waiting + count > MAX_WAITING) throw new AppError('unavailable', { retryAfterSeconds: 5 });
     waiting += count;
     try {
       await Promise.all([
         ...receipts.map((receipt: Receipt) => takeReceipt({ connectionId, receipt })),
-        ...inbounds.map((inbound: Inbound) => storeInbound({ connectionId, inbound })),
+        ...inbounds.map((inbound: Inbound) => storeInbound({ connectionId, inbound }, answered)),
         receiveSubscriptions(pool, connectionId, subscriptions),
         insertNotices(pool, { connectionId, notices }),
         receiveTemplateChanges({ pool, onTemplatesChange }, connectionId, templates),

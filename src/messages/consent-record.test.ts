@@ -4,9 +4,12 @@ import { testDatabase } from '../../test/support/database.ts';
 import { actor, draft, freeOver } from '../../test/support/drafts.ts';
 import { listAuditEntries } from '../accounts/audit.ts';
 import { createAuthenticator } from '../accounts/authenticate.ts';
-import type { Db } from '../core/db/query.ts';
+import { type Db, one, sql } from '../core/db/query.ts';
 import { transaction } from '../core/db/transaction.ts';
+import { foldText } from '../core/fold.ts';
 import { silentLog } from '../core/log.ts';
+import { createMetrics } from '../core/metrics.ts';
+import { personOf } from '../core/phone.ts';
 import { createWaker } from '../dispatch/pump.ts';
 import { receiveIntoInbox } from '../inbox/receive.ts';
 import { createAccount } from '../operate/account-commands.ts';
@@ -118,8 +121,70 @@ test('STOP of a person who shows no number opts their user id out, on WhatsApp a
   expect(await send()).toMatchObject({ kind: 'accepted' });
 });
 
+/** The number of a person as WhatsApp names them, and as everybody dials it. */
+const FORMS = [
+  ['5215512345678', '+525512345678'],
+  ['558299448232', '+5582999448232'],
+  ['5491123456789', '+541123456789'],
+  ['22997123456', '+2290197123456'],
+  ['22507123456', '+2250707123456'],
+] as const;
+
+test.each(FORMS)(
+  'STOP of %s holds for sends to %s and to the same number, and so does START',
+  async (named, dialled) => {
+    const write = (source: string, body: string) =>
+      inTransaction((tx) => applyConsentWords(tx, [{ accountId, channel: 'SMS', source, body }]));
+    const send = async () => {
+      const numbers = [`+${named}`, dialled].map((destination) => draft({ destination }));
+      return (await accept.many({ ...actor(accountId), hasOptOuts: true }, numbers)).map(({ kind }) => kind);
+    };
+    await write(named, 'STOP');
+    expect(await send()).toEqual(['refused', 'refused']);
+    await write(dialled.slice(1), 'START');
+    expect(await send()).toEqual(['accepted', 'accepted']);
+  },
+);
+
+test('the database folds texts as the program does', async () => {
+  const texts = [
+    'İPTAL',
+    'ıI',
+    'BİLGİ é Ž',
+    'ＳＴＯＰ',
+    'a\u00adb\u200bc\u2066d\ufe0fe\ufefff\u{e0101}',
+    'Ärger ß',
+    'Стоп',
+    'z\u0307',
+    'Ab 1',
+  ];
+  const { folded } = await one<{ folded: string[] }>(
+    database.pool,
+    sql`SELECT array_agg(fold_text(t) ORDER BY i) AS folded FROM unnest(${texts}::text[]) WITH ORDINALITY AS u (t, i)`,
+  );
+  expect(folded).toEqual(texts.map(foldText));
+});
+
+test('the database knows the same forms of a number as the program', async () => {
+  const local = (length: number) => Array.from({ length: 10 }, (_, n) => `${n}${n}1234567890`.slice(0, length));
+  const numbers = ['+52', '+521', '+54', '+549', '+55', '+229', '+22901', '+225', '+22507', '+39'].flatMap((code) =>
+    [8, 9, 10, 11].flatMap((length) => local(length).map((rest) => code + rest)),
+  );
+  const { persons, forms } = await one<{ persons: string[]; forms: boolean }>(
+    database.pool,
+    sql`SELECT array_agg(person_of(n) ORDER BY i) AS persons, bool_and(n = ANY(number_forms(n))) AS forms
+        FROM unnest(${numbers}::text[]) WITH ORDINALITY AS u (n, i)`,
+  );
+  expect([persons, forms]).toEqual([numbers.map(personOf), true]);
+});
+
 test('a message from a handset opts its number out of the account whose number it was sent to', async () => {
-  const store = createInboundInbox({ pool: database.pool, onInbound: receiveIntoInbox });
+  const store = createInboundInbox({
+    log: silentLog,
+    metrics: createMetrics(),
+    pool: database.pool,
+    onInbound: receiveIntoInbox,
+  });
   await database.pool.query(
     `INSERT INTO connection (name, kind, settings, secret) VALUES ('in', 'smpp', '{}', '') ON CONFLICT DO NOTHING`,
   );

@@ -8,10 +8,12 @@ import { bigint, insertRows, rowsOf, text } from '../core/db/columns.ts';
 import { as, columns, type Db, many, type RowOf, sql } from '../core/db/query.ts';
 import { groupCommit, transaction } from '../core/db/transaction.ts';
 import { invalidFields } from '../core/errors.ts';
+import { foldText } from '../core/fold.ts';
 import {
   DEFAULT_NUMBER_RULES,
   isUserId,
   type NumberRules,
+  personOf,
   type ReadNumber,
   readNumber,
   toE164,
@@ -60,71 +62,132 @@ export function createConsentCheck(db: Db): (sender: Sender, to: readonly Destin
   };
 }
 
-const keyOf = ({ accountId, phoneNumber, channel }: Consent): string => `${accountId}/${phoneNumber}/${channel}`;
+const keyOf = ({ accountId, phoneNumber, channel }: Consent): string =>
+  `${accountId}/${personOf(phoneNumber)}/${channel}`;
 
 /** Consent to further messages, as expressed by a message from a handset. */
 type ConsentWord = 'stop' | 'start';
 
 /**
- * Words that must be the whole message, in any case, by language. `STOP` and `START` are understood in every language.
+ * Words that must be the whole message but for courtesies, by language, as `foldText` returns them. `STOP` and `START`
+ * are understood in every language.
  */
-const STOP_WORDS: Readonly<Record<string, readonly string[]>> = {
-  en: ['stop', 'stopall', 'stop all', 'unsubscribe', 'cancel', 'end', 'quit', 'opt out', 'optout', 'revoke'],
-  it: ['ferma', 'fermati', 'basta', 'disiscrivi', 'disiscrivimi', 'cancellami', 'cancella'],
-  es: ['alto', 'parar', 'pare', 'baja', 'cancelar', 'darse de baja'],
-  pt: ['parar', 'pare', 'sair', 'cancelar', 'remover'],
-  fr: ['arret', 'arrêt', 'arreter', 'arrêter', 'desabonner', 'désabonner', 'desinscription', 'désinscription'],
-  de: ['stopp', 'halt', 'abmelden', 'abbestellen', 'ende', 'kündigen', 'kuendigen'],
-  nl: ['stoppen', 'afmelden', 'uitschrijven'],
-  pl: ['koniec', 'rezygnuję', 'rezygnuje', 'wypisz'],
-  sv: ['stopp', 'avsluta', 'sluta', 'avregistrera'],
-  el: ['στοπ', 'διακοπή', 'διακοπη'],
-  ru: ['стоп', 'отписаться', 'отписка'],
-  uk: ['стоп', 'відписатися'],
-  tr: ['dur', 'iptal', 'ret'],
-  ar: ['توقف', 'إيقاف', 'الغاء', 'إلغاء'],
+const STOP_WORDS: Readonly<Record<string, string>> = {
+  en: 'stop, stopall, stop all, unsubscribe, cancel, end, quit, opt out, optout, revoke',
+  it: 'ferma, fermati, basta, disiscrivi, disiscrivimi, cancellami, cancella',
+  es: 'alto, parar, pare, baja, cancelar, darse de baja, dar de baja',
+  pt: 'parar, pare, sair, cancelar, remover, descadastrar',
+  fr: 'arret, arrêt, arreter, arrêter, desabonner, désabonner, desinscription, désinscription',
+  de: 'stopp, halt, abmelden, abbestellen, ende, kündigen, kuendigen',
+  nl: 'stoppen, afmelden, uitschrijven',
+  pl: 'koniec, rezygnuję, rezygnuje, wypisz',
+  sv: 'stopp, avsluta, sluta, avregistrera',
+  da: 'afmeld, afmelding',
+  no: 'avmeld, slutt',
+  fi: 'lopeta, peruuta, peru',
+  cs: 'zrušit, zrusit, odhlásit, odhlasit, konec',
+  sk: 'zrušiť, odhlásiť, koniec',
+  hu: 'leiratkozás, leiratkozas, leiratkozom, lemondás',
+  ro: 'dezabonare, oprește, opreste, renunț',
+  hr: 'odjava, prekini, otkaži',
+  el: 'στοπ, διακοπή, διακοπη',
+  bg: 'стоп, спри, отказ',
+  ru: 'стоп, отписаться, отписка, отмена',
+  uk: 'стоп, відписатися',
+  tr: 'dur, durdur, iptal, ret',
+  he: 'הסר, הסירו, הסרה, עצור, עצרו',
+  ar: 'توقف, إيقاف, ايقاف, الغاء, إلغاء, إلغاء الاشتراك',
+  fa: 'لغو, توقف, انصراف',
+  ur: 'بند, بند کریں, روکیں',
+  hi: 'रोकें, रोको, बंद, बंद करें',
+  bn: 'বন্ধ, বন্ধ করুন, থামুন',
+  id: 'berhenti, batal, batalkan',
+  vi: 'dừng, dừng lại, hủy, huỷ, từ chối',
+  th: 'หยุด, ยกเลิก',
+  zh: '停止, 退订, 退訂, 取消, 取消订阅, 取消訂閱, td',
+  ja: '停止, 配信停止, 中止, 解除, ストップ',
+  ko: '중지, 정지, 거부, 수신거부, 수신 거부, 스톱',
+  sw: 'acha, komesha, simamisha',
+  tl: 'itigil, ihinto',
 };
-const START_WORDS: Readonly<Record<string, readonly string[]>> = {
-  en: ['start', 'unstop', 'subscribe', 'opt in', 'optin'],
-  it: ['inizia', 'riprendi', 'iscrivimi'],
-  es: ['iniciar', 'empezar', 'alta', 'suscribir'],
-  pt: ['iniciar', 'começar', 'comecar', 'voltar'],
-  fr: ['demarrer', 'démarrer', 'reprendre', "s'abonner"],
-  de: ['starten', 'anmelden'],
-  nl: ['starten', 'aanmelden'],
-  pl: ['zapisz'],
-  sv: ['starta'],
-  el: ['έναρξη', 'εναρξη'],
-  ru: ['старт', 'подписаться'],
-  uk: ['старт', 'підписатися'],
-  tr: ['başla', 'basla'],
-  ar: ['ابدأ', 'اشتراك'],
+const START_WORDS: Readonly<Record<string, string>> = {
+  en: 'start, unstop, subscribe, opt in, optin',
+  it: 'inizia, riprendi, iscrivimi',
+  es: 'iniciar, empezar, alta, suscribir',
+  pt: 'iniciar, começar, comecar, voltar',
+  fr: "demarrer, démarrer, reprendre, s'abonner",
+  de: 'starten, anmelden',
+  nl: 'starten, aanmelden',
+  pl: 'zapisz',
+  sv: 'starta',
+  da: 'tilmeld',
+  fi: 'aloita',
+  cs: 'začít, zacit, přihlásit, prihlasit',
+  hu: 'feliratkozás, feliratkozom',
+  ro: 'abonare',
+  el: 'έναρξη, εναρξη',
+  bg: 'старт',
+  ru: 'старт, подписаться',
+  uk: 'старт, підписатися',
+  tr: 'başla, basla',
+  he: 'התחל, הצטרף',
+  ar: 'ابدأ, اشتراك',
+  fa: 'شروع',
+  hi: 'शुरू, शुरू करें',
+  id: 'mulai',
+  vi: 'bắt đầu',
+  th: 'เริ่ม',
+  zh: '开始, 開始, 订阅, 訂閱',
+  ja: '開始, 再開, スタート',
+  ko: '시작',
 };
+/** Courtesies before or after a word, which do not change what it says. */
+const COURTESIES =
+  "please, pls, plz, thank you, thanks, thx, ty, per favore, grazie, por favor, gracias, obrigado, obrigada, s'il vous " +
+  "plaît, s'il vous plait, svp, stp, merci, bitte, danke, alstublieft, alsjeblieft, bedankt, dank u, proszę, prosze, " +
+  'dziękuję, dziekuje, tack, tak, takk, kiitos, prosím, prosim, děkuji, dekuji, ďakujem, köszönöm, vă rog, mulțumesc, ' +
+  'hvala, παρακαλώ, παρακαλω, ευχαριστώ, ευχαριστω, моля, благодаря, пожалуйста, спасибо, будь ласка, дякую, lütfen, ' +
+  'lutfen, teşekkürler, tesekkurler, teşekkür ederim, בבקשה, תודה, من فضلك, لو سمحت, شكرا, لطفا, متشکرم, براہ کرم, ' +
+  'شکریہ, कृपया, धन्यवाद, দয়া করে, ধন্যবাদ, tolong, terima kasih, làm ơn, cảm ơn, กรุณา, ขอบคุณ, 请, 請, 谢谢, 謝謝, ' +
+  'お願いします, ありがとう, 감사합니다, 부탁드립니다, tafadhali, asante, salamat';
 
-const WORDS: ReadonlyMap<string, ConsentWord> = new Map([
-  ...Object.values(START_WORDS)
-    .flat()
-    .map((word) => [word, 'start'] as const),
-  ...Object.values(STOP_WORDS)
-    .flat()
-    .map((word) => [word, 'stop'] as const),
-]);
+const listOf = (words: string): string[] => words.split(', ').map(foldText);
 
-const MAX_WORD_LENGTH = Math.max(...[...WORDS.keys()].map((word) => word.length));
-/** Matches from the first letter to the last: quotes, dots and exclamation marks around the word are not part of it. */
-const WORD = /\p{L}(?:.*\p{L})?/su;
-/** Separators between words; each counts as one space. */
-const BETWEEN = /[\s\-_]+/gu;
+const WORDS: ReadonlyMap<string, ConsentWord> = new Map(
+  [[START_WORDS, 'start'] as const, [STOP_WORDS, 'stop'] as const].flatMap(([languages, meaning]) =>
+    Object.values(languages).flatMap((words) => listOf(words).map((word) => [word, meaning] as const)),
+  ),
+);
+
+const escaped = listOf(COURTESIES)
+  .toSorted((a, b) => b.length - a.length)
+  .join('|');
+const COURTESY_BEFORE = new RegExp(`^(?:${escaped}) `);
+const COURTESY_AFTER = new RegExp(` (?:${escaped})$`);
+
+/** Longer messages say more than a word. */
+const MAX_CONSENT_LENGTH = 80;
+/** Matches from the first letter to the last: quotes, dots and exclamation marks around the words are not part of it. */
+const LETTERS = /\p{L}(?:.*[\p{L}\p{M}])?/su;
+/** Separators between words; each run counts as one space. */
+const BETWEEN_WORDS = /[^\p{L}\p{M}\p{N}']+/gu;
 
 /**
  * Returns the consent that a message expresses, or null. A message that merely contains one of the words ("when does
- * the sale end?") expresses none.
+ * the sale end?") expresses none; courtesies ("Stop. Thank you") and repetitions ("STOP STOP") add nothing to it.
  */
 export function consentWordOf(text: string): ConsentWord | null {
-  if (text.length > 2 * MAX_WORD_LENGTH) return null;
-  const [word = ''] = WORD.exec(text.normalize('NFC').toLowerCase()) ?? [];
-  return WORDS.get(word.replace(BETWEEN, ' ')) ?? null;
+  if (text.length > MAX_CONSENT_LENGTH) return null;
+  const [letters = ''] = LETTERS.exec(foldText(text).replaceAll('’', "'")) ?? [];
+  let said = letters.replace(BETWEEN_WORDS, ' ');
+  for (let shorter = withoutCourtesy(said); shorter !== said; shorter = withoutCourtesy(said)) said = shorter;
+  const known = WORDS.get(said);
+  if (known !== undefined) return known;
+  const [first = '', ...others] = said.split(' ');
+  return others.every((word) => word === first) ? (WORDS.get(first) ?? null) : null;
 }
+
+const withoutCourtesy = (said: string): string => said.replace(COURTESY_BEFORE, '').replace(COURTESY_AFTER, '');
 
 const SHOWN = 10_000;
 
@@ -200,7 +263,7 @@ export type OptOut = Consent & { readonly source: OptOutSource };
 
 const keyColumns = {
   account_id: bigint((r: Consent) => r.accountId),
-  phone_number: text((r: Consent) => r.phoneNumber),
+  person: text((r: Consent) => personOf(r.phoneNumber)),
   channel: text((r: Consent) => r.channel),
 };
 
@@ -211,14 +274,14 @@ const CONSENT = columns({
 });
 
 /**
- * Stores opt-outs. An existing one keeps its source and time. Returns the new ones. Rows must be unique within a call.
+ * Stores opt-outs. An existing one keeps its source and time. Returns the new ones. A person may occur once a channel.
  */
 export const insertOptOuts = (db: Db, rows: readonly OptOut[]): Promise<Consent[]> =>
   many(
     db,
     sql`${insertRows('opt_out AS o', rows, { accountId: bigint, phoneNumber: text, channel: text, source: text })}
-        ORDER BY account_id, phone_number, channel
-        ON CONFLICT (account_id, phone_number, channel) DO NOTHING
+        ORDER BY u.account_id, person_of(u.phone_number), u.channel
+        ON CONFLICT (account_id, person, channel) DO NOTHING
         RETURNING ${CONSENT}`,
   );
 
@@ -227,23 +290,23 @@ const deleteOptOuts = (db: Db, rows: readonly Consent[]): Promise<Consent[]> =>
   many(
     db,
     sql`DELETE FROM opt_out o USING ${rowsOf(rows, keyColumns)} AS u
-        WHERE o.account_id = u.account_id AND o.phone_number = u.phone_number AND o.channel = u.channel
+        WHERE o.account_id = u.account_id AND o.person = u.person AND o.channel = u.channel
         RETURNING ${CONSENT}`,
   );
 
 const OPTED_OUT = columns({
   accountId: as<number>('u.account_id'),
-  phoneNumber: as<string>('u.phone_number'),
+  phoneNumber: as<string>('u.person'),
   channel: as<Channel>('u.channel'),
 });
 
-/** Lists those of these numbers, of any accounts, that have opted out. Rows must be unique within a call. */
+/** Lists those of these persons, of any accounts, who have opted out. */
 const listOptedOut = (db: Db, rows: readonly Consent[]): Promise<Consent[]> =>
   many(
     db,
     sql`SELECT ${OPTED_OUT}
         FROM ${rowsOf(rows, keyColumns)} AS u
-        JOIN opt_out o ON o.account_id = u.account_id AND o.phone_number = u.phone_number AND o.channel = u.channel`,
+        JOIN opt_out o ON o.account_id = u.account_id AND o.person = u.person AND o.channel = u.channel`,
   );
 
 const OPT_OUT = columns({
@@ -263,7 +326,7 @@ export const listOptOutsOf = (
   many(
     db,
     sql`SELECT ${OPT_OUT} FROM opt_out
-        WHERE account_id = ${accountId} AND phone_number = ${phoneNumber} ORDER BY channel`,
+        WHERE account_id = ${accountId} AND person = ${personOf(phoneNumber)} ORDER BY channel`,
   );
 
 /** Lists the first `limit` opt-outs of an account, by number. */
@@ -280,7 +343,7 @@ export const listOptOuts = (db: Db, { accountId, limit }: { accountId: number; l
  */
 export async function optOut(tx: Db, rows: readonly OptOut[]): Promise<Consent[]> {
   if (rows.length === 0) return [];
-  const added = await insertOptOuts(tx, [...new Map(rows.map((row) => [consentKeyOf(row), row])).values()]);
+  const added = await insertOptOuts(tx, [...new Map(rows.map((row) => [keyOf(row), row])).values()]);
   const accountIds = [...new Set(rows.map((row) => row.accountId))].sort((a, b) => a - b);
   await updateHasOptOuts(tx, { accountIds });
   return added;
@@ -333,10 +396,10 @@ export async function applyConsentWords(tx: Db, messages: readonly InboundText[]
   const last = new Map<string, { row: Consent; word: ConsentWord }>();
   for (const message of messages) {
     const word = consentWordOf(message.body);
-    const phoneNumber = word && personOf(message);
+    const phoneNumber = word && numberOf(message);
     if (word === null || phoneNumber === null) continue;
     const row = { accountId: message.accountId, phoneNumber, channel: message.channel };
-    last.set(consentKeyOf(row), { row, word });
+    last.set(keyOf(row), { row, word });
   }
   const rows = (wanted: ConsentWord) => [...last.values()].flatMap(({ row, word }) => (word === wanted ? [row] : []));
   await optOut(
@@ -349,7 +412,5 @@ export async function applyConsentWords(tx: Db, messages: readonly InboundText[]
 /**
  * Returns the number of a person in E.164, or the user id of a person without a visible number; null for anything else.
  */
-const personOf = ({ channel, source }: InboundText): string | null =>
+const numberOf = ({ channel, source }: InboundText): string | null =>
   toE164(source) ?? (CHANNEL[channel].userIds && isUserId(source) ? source : null);
-
-const consentKeyOf = ({ accountId, phoneNumber, channel }: Consent): string => `${accountId}/${phoneNumber}/${channel}`;

@@ -1,3 +1,5 @@
+import { createMetrics } from '../core/metrics.ts';
+import { silentLog } from '../core/log.ts';
 import { beforeAll, beforeEach, expect, test } from 'vitest';
 import { testDatabase } from '../../test/support/database.ts';
 import { reset } from '../../test/support/reset.ts';
@@ -39,7 +41,7 @@ const assign = (number: string, account = 'Acme') =>
   json('number', 'assign', '--number', number, '--connection', 'main', '--account', account);
 const remove = (number: string) => run('number', 'remove', '--number', number, '--connection', 'main');
 const arrive = (text: string, destination = '4400') =>
-  createInboundInbox({ pool, onInbound: receiveIntoInbox })({
+  createInboundInbox({ log: silentLog, metrics: createMetrics(), pool, onInbound: receiveIntoInbox })({
     connectionId,
     inbound: { source: '39333', destination, text, concat: null, raw: Buffer.from(text) },
   });

@@ -153,6 +153,18 @@ export const insertSeen = (db: Db, rows: readonly (Seen & { readonly keepSeconds
         RETURNING ${SEEN}`,
   );
 
+/** Forgets received hashes before their time. */
+export async function deleteSeen(db: Db, rows: readonly Seen[]): Promise<void> {
+  await exec(
+    db,
+    sql`DELETE FROM inbound_seen s USING ${rowsOf(rows, {
+      connection_id: bigint((r) => r.connectionId),
+      hash: bytea((r) => r.hash),
+    })} AS u
+        WHERE s.connection_id = u.connection_id AND s.hash = u.hash`,
+  );
+}
+
 /** Deletes hashes that need not be remembered any longer. Returns how many rows there were. */
 export async function deleteOldSeen(db: Db): Promise<number> {
   return exec(db, sql`DELETE FROM inbound_seen WHERE forget_at < now()`);
@@ -270,7 +282,7 @@ export type NewInboundMessage = {
 };
 
 /** Details that only networks other than SMS provide about a message; stored with it, `at` as text. */
-export type InboundDetails = Pick<RichInbound, 'id' | 'profileName' | 'ownNumber' | 'media'> & {
+export type InboundDetails = Pick<RichInbound, 'id' | 'profileName' | 'ownNumber' | 'media' | 'notice'> & {
   readonly at: string | null;
 };
 

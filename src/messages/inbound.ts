@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
 import type { Command } from 'commander';
 import type { Pool } from 'pg';
+import { Counter } from 'prom-client';
 import { findAccount, keepForOthers } from '../accounts/accounts.ts';
-import type { Inbound, InboundMedia, InboundType, RichInbound } from '../channels/carrier.ts';
+import type { Inbound, InboundMedia, InboundNotice, InboundType, RichInbound } from '../channels/carrier.ts';
 import { every, type Task, untilIdle } from '../core/background.ts';
 import type { Channel } from '../core/channels.ts';
 import { type CommandContext, table } from '../core/cli.ts';
@@ -11,10 +12,12 @@ import type { Db } from '../core/db/query.ts';
 import { groupCommit, transaction } from '../core/db/transaction.ts';
 import { invalidFields } from '../core/errors.ts';
 import { newId } from '../core/ids.ts';
-import { MAX_USER_ID_LENGTH } from '../core/phone.ts';
+import type { Log } from '../core/log.ts';
+import type { Metrics } from '../core/metrics.ts';
+import { MAX_USER_ID_LENGTH, maskNumber } from '../core/phone.ts';
 import { DAY_MS, MINUTE_MS, SECOND_MS } from '../core/time.ts';
 import { publishEvents } from '../webhooks/outbox.ts';
-import { applyConsentWords, type InboundText } from './consent.ts';
+import { applyConsentWords, consentWordOf, type InboundText } from './consent.ts';
 import * as db from './inbound-store.ts';
 import { deleteOldSeen, type Part, plainNumber } from './inbound-store.ts';
 import { reactToKeywords } from './keywords.ts';
@@ -26,7 +29,7 @@ const MAX_ADDRESS_LENGTH = 64;
 /** The same on WhatsApp and RCS, where an address may be a user id. */
 const MAX_RICH_ADDRESS_LENGTH = MAX_USER_ID_LENGTH;
 const MAX_OVERDUE_SETS = 500;
-/** A carrier repeats a deliver_sm within minutes; Meta and Google repeat a callback for seven days. */
+/** A carrier repeats an unanswered deliver_sm within minutes; Meta and Google repeat a callback for seven days. */
 const KEEP_SECONDS = (15 * MINUTE_MS) / SECOND_MS;
 const KEEP_RICH_SECONDS = (8 * DAY_MS) / SECOND_MS;
 
@@ -46,6 +49,8 @@ export type ReceivedMessage = {
   readonly at: Date;
   readonly profileName: string | null;
   readonly media: InboundMedia | null;
+  /** A notice instead of a message, which is not stored. */
+  readonly notice: InboundNotice | null;
 };
 
 /**
@@ -55,27 +60,103 @@ export type ReceivedMessage = {
 export type OnInbound = (tx: Db, arrivals: readonly ReceivedMessage[]) => Promise<void>;
 
 type InboundDeps = { readonly pool: Pool; readonly onInbound: OnInbound };
+type InboxDeps = InboundDeps & { readonly log: Log; readonly metrics: Pick<Metrics, 'registry'> };
 
 type CarrierInbound = { readonly connectionId: number; readonly inbound: Inbound };
+
+/**
+ * A message that arrived, or the hash of a stored one whose response was written: the carrier has no reason to repeat
+ * it.
+ */
+type Item = { readonly arrived: CarrierInbound } | { readonly answered: db.Seen };
+
+/** Stores an inbound message; resolves when it is committed. `answered`: see `CarrierHost.inbound`. */
+type TakeInbound = (arrived: CarrierInbound, answered?: Promise<void>) => Promise<void>;
 
 /**
  * Creates the inbox of inbound messages and their parts: the promise resolves when they are committed, and only then
  * may the carrier get its response. Everything that a carrier sends can be stored, so no message keeps the others of
  * its batch out.
  *
- * The same bytes from the same sender to the same number within 15 minutes are one message: a carrier repeats what it
- * believes to be unanswered, and in SMPP such a repeat looks like a person who writes the same twice. On other networks
- * messages have ids: the same id within eight days is one message.
+ * A carrier repeats what it believes to be unanswered, and a person may write the same twice. Messages with an id of
+ * the carrier are repeats if id and bytes are the same, within eight days on WhatsApp, RCS and HTTP and 15 minutes over
+ * SMPP. Without an id, the same bytes from the same sender to the same number are a repeat until the response to the
+ * first ones was written: for 15 minutes if the link or the process ended before. Repeats are counted and logged.
+ * STOP, START and their like over SMPP are always new: missing one that a person wrote is worse than showing one twice.
  */
-export function createInboundInbox({ pool, onInbound }: InboundDeps): (arrived: CarrierInbound) => Promise<void> {
-  return groupCommit<CarrierInbound, void>({
+export function createInboundInbox({ pool, onInbound, log, metrics }: InboxDeps): TakeInbound {
+  const note = createRepeatNotes({ log, metrics });
+  const take = groupCommit<Item, void>({
     maxItems: 1000,
     inFlight: 1,
     async flush(items) {
-      await transaction(pool, (tx) => receiveInbound(tx, onInbound, items.map(sanitize)));
+      const repeats = await transaction(pool, async (tx) => {
+        const found: CarrierInbound[] = [];
+        for (const { arrived, answered } of inTurns(items)) {
+          found.push(...(await receiveInbound(tx, onInbound, arrived)));
+          if (answered.length > 0) await db.deleteSeen(tx, answered);
+        }
+        return found;
+      });
+      note(repeats);
       return items.map(() => undefined);
     },
   });
+  return (one, answered) => {
+    const arrived = sanitize(one);
+    // A failure leaves the hash to its time limit.
+    if (answered && !idOf(arrived.inbound))
+      void answered.then(() => take({ answered: seenOf(arrived) })).catch(() => undefined);
+    return take({ arrived });
+  };
+}
+
+type Turn = { readonly arrived: CarrierInbound[]; readonly answered: db.Seen[] };
+
+/** Splits a batch so that a message which arrived after an equal one was answered is in a later turn. */
+function inTurns(items: readonly Item[]): readonly Turn[] {
+  const turns: Turn[] = [{ arrived: [], answered: [] }];
+  let answered = new Set<string>();
+  for (const item of items) {
+    if ('arrived' in item && answered.has(keyOfSeen(seenOf(item.arrived)))) {
+      turns.push({ arrived: [], answered: [] });
+      answered = new Set();
+    }
+    const turn = turns.at(-1);
+    if ('arrived' in item) turn?.arrived.push(item.arrived);
+    else {
+      turn?.answered.push(item.answered);
+      answered.add(keyOfSeen(item.answered));
+    }
+  }
+  return turns;
+}
+
+const REPEATS = 'heliograph_inbound_repeats_total';
+
+/** Returns the function that counts and logs repeats. Inboxes with one registry share the counter. */
+function createRepeatNotes({ log, metrics: { registry } }: Pick<InboxDeps, 'log' | 'metrics'>) {
+  const known = registry.getSingleMetric(REPEATS);
+  const counter =
+    known instanceof Counter
+      ? known
+      : new Counter({
+          name: REPEATS,
+          help: 'Inbound messages and parts that were not stored, because the carrier had sent them before',
+          labelNames: ['channel'] as const,
+          registers: [registry],
+        });
+  return (repeats: readonly CarrierInbound[]): void => {
+    for (const { connectionId, inbound } of repeats) {
+      const { rich, source } = inbound;
+      const channel = rich?.channel ?? 'SMS';
+      counter.inc({ channel });
+      log.info(
+        { connectionId, channel, source: maskNumber(source), carrierId: idOf(inbound) },
+        'repeated inbound message',
+      );
+    }
+  };
 }
 
 /**
@@ -105,9 +186,10 @@ function sanitize({ connectionId, inbound }: CarrierInbound): CarrierInbound {
 /** Removes NULs and lone surrogates, which the JSON of a callback may contain anywhere; jsonb accepts neither. */
 const sanitizeRich = (rich: RichInbound): RichInbound => {
   const clean = (text: string | null): string | null => text && text.replaceAll('\0', '').toWellFormed();
-  const { id, profileName, ownNumber, media } = rich;
+  const { id, profileName, ownNumber, media, notice } = rich;
   return {
     ...rich,
+    ...(notice?.kind === 'deleted' && { notice: { ...notice, messageId: clean(notice.messageId) ?? '' } }),
     id: clean(id) ?? '',
     profileName: clean(profileName),
     ownNumber: clean(ownNumber),
@@ -120,13 +202,16 @@ const sanitizeRich = (rich: RichInbound): RichInbound => {
   };
 };
 
-async function receiveInbound(tx: Db, onInbound: OnInbound, arrived: readonly CarrierInbound[]): Promise<void> {
+/** Stores messages and parts, and returns those that are repeats instead. */
+async function receiveInbound(tx: Db, onInbound: OnInbound, arrived: readonly CarrierInbound[]): Promise<CarrierInbound[]> {
+  if (arrived.length === 0) return [];
   await claimConnectionsOf(tx, arrived);
-  const fresh = await withoutRedeliveries(tx, arrived.filter(isFresh));
+  const { fresh, repeats } = await tellRepeats(tx, arrived);
   const parts = fresh.flatMap(toPart);
   if (parts.length > 0) await db.insertParts(tx, parts);
   const joined = parts.length > 0 ? await joinParts(tx, parts) : [];
   await insertMessages(tx, onInbound, [...fresh.flatMap(toWhole), ...joined]);
+  return repeats;
 }
 
 async function claimConnectionsOf(tx: Db, rows: readonly { readonly connectionId: number }[]): Promise<void> {
@@ -138,31 +223,45 @@ async function claimConnectionsOf(tx: Db, rows: readonly { readonly connectionId
  * True if a message is young enough to be new: anything that a network sends later than that is a repeat that is no
  * longer remembered.
  */
-const isFresh = ({ inbound: { rich } }: CarrierInbound): boolean =>
+const isRecent = ({ inbound: { rich } }: CarrierInbound): boolean =>
   !rich?.at || rich.at.getTime() > Date.now() - KEEP_RICH_SECONDS * SECOND_MS;
 
-async function withoutRedeliveries(tx: Db, arrived: readonly CarrierInbound[]): Promise<CarrierInbound[]> {
-  const byKey = new Map<string, CarrierInbound & db.Seen & { keepSeconds: number }>();
-  for (const one of arrived) {
-    const seen = { connectionId: one.connectionId, hash: hashOf(one.inbound) };
-    const key = keyOfSeen(seen);
-    const keepSeconds = one.inbound.rich ? KEEP_RICH_SECONDS : KEEP_SECONDS;
-    if (!byKey.has(key)) byKey.set(key, { ...one, ...seen, keepSeconds });
-  }
-  const news = new Set((await db.insertSeen(tx, [...byKey.values()])).map(keyOfSeen));
-  return [...byKey].flatMap(([key, one]) => (news.has(key) ? [one] : []));
+/** Separates repeats from messages that are not stored yet. Both keep their order. */
+async function tellRepeats(tx: Db, arrived: readonly CarrierInbound[]): Promise<{ fresh: CarrierInbound[]; repeats: CarrierInbound[] }> {
+  const rows = arrived.map((one) => ({ one, ...seenOf(one), keepSeconds: keepSecondsOf(one) }));
+  const firsts = new Map(
+    rows
+      .filter(({ one }) => isRecent(one))
+      .toReversed()
+      .map((row) => [keyOfSeen(row), row]),
+  );
+  const news = new Set((await db.insertSeen(tx, [...firsts.values()])).map(keyOfSeen));
+  const isFresh = (row: (typeof rows)[number]): boolean => {
+    const key = keyOfSeen(row);
+    return isConsentBySms(row.one) || (news.has(key) && firsts.get(key) === row);
+  };
+  const { fresh = [], repeats = [] } = Object.groupBy(rows, (row) => (isFresh(row) ? 'fresh' : 'repeats'));
+  return { fresh: fresh.map(({ one }) => one), repeats: repeats.map(({ one }) => one) };
 }
 
+const isConsentBySms = ({ inbound: { rich, text, concat } }: CarrierInbound): boolean =>
+  !rich && concat === null && consentWordOf(text) !== null;
+
+const keepSecondsOf = ({ inbound: { rich } }: CarrierInbound): number => (rich ? KEEP_RICH_SECONDS : KEEP_SECONDS);
+
+const seenOf = ({ connectionId, inbound }: CarrierInbound): db.Seen => ({ connectionId, hash: hashOf(inbound) });
 const keyOfSeen = ({ connectionId, hash }: db.Seen): string => `${connectionId}/${hash.toString('hex')}`;
 
+const idOf = ({ rich, carrierId }: Inbound): string | null => rich?.id ?? carrierId ?? null;
+
 /** The hash includes the number of the part: with SAR it is not in the bytes, and two parts may have the same text. */
-const hashOf = ({ source, destination, concat, raw, rich }: Inbound): Buffer =>
+const hashOf = ({ source, destination, concat, raw, rich, carrierId }: Inbound): Buffer =>
   rich
     ? createHash('sha256')
         .update(JSON.stringify([rich.channel, rich.id]))
         .digest()
     : createHash('sha256')
-        .update(JSON.stringify([source, destination, concat]))
+        .update(JSON.stringify([source, destination, concat, carrierId]))
         .update(raw)
         .digest();
 
@@ -178,10 +277,10 @@ const toWhole = ({ connectionId, inbound }: CarrierInbound): Whole[] => {
 
 const PLAIN = { channel: 'SMS', messageType: 'TEXT', details: null } as const;
 
-const toRich = ({ channel, messageType, id, at, profileName, ownNumber, media }: RichInbound) => ({
+const toRich = ({ channel, messageType, id, at, profileName, ownNumber, media, notice }: RichInbound) => ({
   channel,
   messageType,
-  details: { id, profileName, ownNumber, media, at: at && at.toISOString() },
+  details: { id, profileName, ownNumber, media, at: at && at.toISOString(), ...(notice && { notice }) },
 });
 
 const toPart = ({ connectionId, inbound }: CarrierInbound): db.NewPart[] => {
@@ -242,9 +341,10 @@ async function insertServed(
 ): Promise<void> {
   // Ids made in the same millisecond are not in order, but the messages of a conversation are.
   const ids = messages.map(newId).sort();
-  const owned = messages.map((message, index) => ({ ...message, id: ids[index] ?? newId() }));
+  const all = messages.map((message, index) => ({ ...message, id: ids[index] ?? newId() }));
+  const owned = all.filter(({ details }) => !details?.notice);
   await db.insertInboundMessages(tx, owned);
-  await onInbound(tx, owned.flatMap(toArrival));
+  await onInbound(tx, all.flatMap(toArrival));
   await publishEvents(tx, owned.map(toEvent));
   await applyConsentWords(tx, owned.flatMap(toInboundText));
   await reactToKeywords(
@@ -282,7 +382,8 @@ export async function receivePassedOn(
 function toArrival({ body, details, receivedAt, ...message }: db.NewInboundMessage): ReceivedMessage[] {
   if (message.accountId === NO_ACCOUNT_ID) return [];
   const at = details?.at ? new Date(details.at) : (receivedAt ?? new Date());
-  return [{ ...message, text: body, at, profileName: details?.profileName ?? null, media: details?.media ?? null }];
+  const { profileName = null, media = null, notice = null } = details ?? {};
+  return [{ ...message, text: body, at, profileName, media, notice }];
 }
 
 const toInboundText = ({ accountId, channel, source, body }: db.NewInboundMessage): InboundText[] =>

@@ -1,3 +1,4 @@
+import { createMetrics } from '../core/metrics.ts';
 import { beforeAll, beforeEach, expect, test } from 'vitest';
 import { testDatabase } from '../../test/support/database.ts';
 import { freeOver } from '../../test/support/drafts.ts';
@@ -57,7 +58,7 @@ const rule = (keyword: string, { accountId: owner = accountId, ...more }: Partia
 
 let octets = 0;
 async function arrive(text: string, source = PERSON, destination = NUMBER): Promise<void> {
-  const take = createInboundInbox({ pool, onInbound: async () => undefined });
+  const take = createInboundInbox({ log: silentLog, metrics: createMetrics(), pool, onInbound: async () => undefined });
   // The same bytes within 15 minutes would be one message.
   const raw = Buffer.from(`${text} ${octets++}`);
   await take({ connectionId, inbound: { source, destination, text, concat: null, raw } });

@@ -3,11 +3,12 @@ import { every, type Task } from '../core/background.ts';
 import type { Channel } from '../core/channels.ts';
 import type { Db } from '../core/db/query.ts';
 import { transaction } from '../core/db/transaction.ts';
+import { foldText } from '../core/fold.ts';
 import { type Job, job, type Outcome } from '../core/jobs.ts';
 import type { Log } from '../core/log.ts';
 import { mailOrDrop } from '../core/mail.ts';
 import type { Poster, PostResult } from '../core/outbound-post.ts';
-import { toE164 } from '../core/phone.ts';
+import { personOf, toE164 } from '../core/phone.ts';
 import type { SecretKey } from '../core/secrets.ts';
 import { DAY_MS, HOUR_MS } from '../core/time.ts';
 import { type Endpoint, findEndpoint, openSecrets } from '../webhooks/endpoints.ts';
@@ -72,8 +73,8 @@ function actionsOf(message: Received, rules: readonly db.KeywordRule[]): Wanted[
   const person = toE164(source);
   const isAnswered = answer !== null && channel === 'SMS' && person !== null;
   // A copy to the sender would come back.
-  const isCopied = forwardTo !== null && forwardTo !== person;
-  const pair = { accountId, number, person: source };
+  const isCopied = forwardTo !== null && (person === null || personOf(forwardTo) !== personOf(person));
+  const pair = { accountId, number, person: person === null ? source : personOf(person) };
   return [
     ...(isAnswered ? [{ pair, action: { ...common, kind: 'answer' as const, target: person, answer } }] : []),
     ...(isCopied
@@ -277,11 +278,11 @@ export type Matcher = {
 
 const BETWEEN = /\s+/gu;
 
-/** Normalizes a keyword, or the text of a message, for comparison: lower case, single spaces. */
-export const plainText = (text: string): string => text.normalize('NFC').toLowerCase().replace(BETWEEN, ' ').trim();
+/** Normalizes a keyword, or the text of a message, for comparison: folded, with single spaces. */
+export const plainText = (text: string): string => foldText(text).replace(BETWEEN, ' ').trim();
 
 /** Matches the end of a keyword in a message. */
-const WORD_END = /^(?![\p{L}\p{N}])/u;
+const WORD_END = /^(?![\p{L}\p{M}\p{N}])/u;
 
 const beginsWith = (text: string, keyword: string): boolean =>
   text.startsWith(keyword) && WORD_END.test(text.slice(keyword.length));

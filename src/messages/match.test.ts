@@ -31,5 +31,8 @@ test('without a rule nothing is found', () => {
 });
 
 test('a keyword is compared in one form', () => {
+  expect(['BİLGİ', 'bilgi', 'BILGI', 'bılgı', 'ＢＩＬＧＩ', 'Bi\u200dlgi\ufe0f'].map(plainText)).toEqual(
+    Array(6).fill('bilgi'),
+  );
   expect([plainText('  CAFE\u0301  Bar '), plainText('café bar')]).toEqual(['café bar', 'café bar']);
 });

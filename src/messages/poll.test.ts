@@ -1,3 +1,4 @@
+import { createMetrics } from '../core/metrics.ts';
 import { randomBytes } from 'node:crypto';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { testDatabase } from '../../test/support/database.ts';
@@ -20,6 +21,7 @@ const secretKey = createSecretKey(randomBytes(32));
 const config = loadConfig({ WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8' });
 const nothing = (): Promise<void> => Promise.resolve();
 const store = createCallbackStore({
+  metrics: createMetrics(),
   pool,
   clock: systemClock,
   log: silentLog,

@@ -66,8 +66,10 @@ async function pollOnce(deps: PollDeps, connection: Connection, poller: Poller):
     await updatePoll(pool, { connectionId, dueAt: claim.dueAt, cursor: null, afterMs: poller.intervalMs });
     return false;
   }
-  await deps.storeCallback(connectionId, { ...NOTHING, receipts: found.receipts, inbounds: found.inbounds });
-  return moveOn(deps, connection, poller, claim, found);
+  const answered = Promise.withResolvers<void>();
+  const events = { ...NOTHING, receipts: found.receipts, inbounds: found.inbounds };
+  await deps.storeCallback(connectionId, events, answered.promise);
+  return moveOn(deps, connection, poller, claim, { ...found, onMoved: answered.resolve });
 }
 
 const NOTHING = { kind: 'events', subscriptions: [], templates: [], notices: [], notes: [] } as const;
@@ -78,11 +80,12 @@ async function moveOn(
   { id: connectionId, name }: Connection,
   poller: Poller,
   { dueAt }: Claim,
-  { receipts, inbounds, cursor, hasMoved }: Extract<Polled, { kind: 'events' }>,
+  { receipts, inbounds, cursor, hasMoved, onMoved }: Extract<Polled, { kind: 'events' }> & { onMoved(): void },
 ): Promise<boolean> {
   const isMore = hasMoved && receipts.length + inbounds.length > 0;
   const afterMs = isMore ? 0 : poller.intervalMs;
   if (!(await updatePoll(pool, { connectionId, dueAt, cursor, afterMs }))) return false;
+  if (hasMoved) onMoved();
   const reason = hasMoved ? await poller.confirm(cursor) : null;
   if (reason !== null) log.warn({ connection: name, reason }, 'the carrier could not be notified of the stored events');
   return isMore;

@@ -1,3 +1,4 @@
+import { createMetrics } from '../core/metrics.ts';
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { testDatabase } from '../../test/support/database.ts';
 import { reset } from '../../test/support/reset.ts';
@@ -34,9 +35,19 @@ const inbound = (text: string, more: Partial<Inbound> = {}): Inbound => ({
 const partOf = (texts: readonly string[], seq: number, more: Partial<Inbound> = {}): Inbound =>
   inbound(texts[seq - 1] ?? '', { concat: { ref: 300, total: texts.length, seq }, ...more });
 
-/** Takes these at the same time, as one worker would. */
+const metrics = createMetrics();
+const open = () => createInboundInbox({ log: silentLog, metrics, pool, onInbound: receiveIntoInbox });
+/** Takes one after another, each once the response to the one before is written. */
+async function answer(...messages: readonly Inbound[]): Promise<void> {
+  const take = open();
+  for (const message of messages) await take({ connectionId, inbound: message }, Promise.resolve());
+}
+const countRepeats = async (): Promise<number> =>
+  Number(/inbound_repeats_total\{channel="SMS"\} (\d+)/.exec(await metrics.scrape())?.[1] ?? 0);
+
+/** Takes these at the same time, as one worker would, over a link that ends before their responses are written. */
 const arrive = (...messages: readonly Inbound[]): Promise<unknown> => {
-  const take = createInboundInbox({ pool, onInbound: receiveIntoInbox });
+  const take = open();
   return Promise.all(messages.map((message) => take({ connectionId, inbound: message })));
 };
 /** Oldest first. */
@@ -71,7 +82,10 @@ describe('whole messages', () => {
   test('a message that cannot be stored is an error: the carrier must not get an acknowledgement', async () => {
     const away = createPool('postgres://nobody@127.0.0.1:1/none', { max: 1, applicationName: 'test', log: silentLog });
     await expect(
-      createInboundInbox({ pool: away, onInbound: receiveIntoInbox })({ connectionId, inbound: inbound('x') }),
+      createInboundInbox({ log: silentLog, metrics, pool: away, onInbound: receiveIntoInbox })({
+        connectionId,
+        inbound: inbound('x'),
+      }),
     ).rejects.toThrow('ECONNREFUSED');
     await away.end();
   });
@@ -124,7 +138,7 @@ describe('owners', () => {
 
   test('the same number on another connection is another number', async () => {
     await assign('4400', accountId);
-    await createInboundInbox({ pool, onInbound: receiveIntoInbox })({
+    await open()({
       connectionId: connectionId + 1000,
       inbound: inbound('elsewhere'),
     });
@@ -220,14 +234,51 @@ describe('long messages', () => {
 });
 
 describe('repeats', () => {
-  test('a repeat by the carrier is stored once, at the same time or minutes later', async () => {
+  test('what a person writes twice is two messages, however soon', async () => {
+    await answer(inbound('ok'), inbound('ok'), inbound('yes'), inbound('ok'));
+    expect(await bodies()).toEqual(['ok', 'ok', 'yes', 'ok']);
+  });
+
+  test('what a carrier repeats without an answer is stored once, counted and logged', async () => {
+    const before = await countRepeats();
     await arrive(inbound('once'), inbound('once'));
     await age(14);
     await arrive(inbound('once'));
     expect(await bodies()).toEqual(['once']);
+    expect((await countRepeats()) - before).toBe(2);
   });
 
-  test('after 15 minutes the same text is a new message', async () => {
+  test('a repeat that waits here while the response to the first one is written is still a repeat', async () => {
+    const take = open();
+    const written = Promise.withResolvers<void>();
+    const first = take({ connectionId, inbound: inbound('slow') }, written.promise).then(written.resolve);
+    await Promise.all([first, take({ connectionId, inbound: inbound('slow') })]);
+    expect(await bodies()).toEqual(['slow']);
+    await answer(inbound('slow'));
+    expect(await bodies()).toEqual(['slow', 'slow']);
+  });
+
+  test('the id of the carrier tells repeats from new messages, answered or not', async () => {
+    const [one, two] = [inbound('ok', { carrierId: '7A' }), inbound('ok', { carrierId: '7B' })];
+    await answer(one, one, two);
+    await arrive(one, two);
+    await answer(inbound('no', { carrierId: '7A' }));
+    expect(await bodies()).toEqual(['ok', 'ok', 'no']);
+  });
+
+  test('STOP and START count each time, even over a link that ends before they are answered', async () => {
+    await db.insertNumber(pool, { connectionId, number: '4400', accountId });
+    const isOut = async (): Promise<boolean> =>
+      (await many(pool, sql`SELECT FROM opt_out WHERE account_id = ${accountId}`)).length > 0;
+    const seen: boolean[] = [];
+    for (const text of ['STOP', 'START', 'STOP', 'START', 'STOP']) {
+      await arrive(inbound(text));
+      seen.push(await isOut());
+    }
+    expect(seen).toEqual([true, false, true, false, true]);
+  });
+
+  test('after 15 minutes the same text is a new message, even without an answer to the first one', async () => {
     await arrive(inbound('daily'));
     await age(16);
     await arrive(inbound('daily'));
@@ -236,7 +287,7 @@ describe('repeats', () => {
 
   test('the same text from another sender, to another number or on another connection is not a repeat', async () => {
     await arrive(inbound('hi'), inbound('hi', { source: '39' }), inbound('hi', { destination: '4401' }));
-    await createInboundInbox({ pool, onInbound: receiveIntoInbox })({
+    await open()({
       connectionId: connectionId + 1,
       inbound: inbound('hi'),
     });

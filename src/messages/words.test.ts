@@ -13,6 +13,24 @@ test.each([
   'Стоп',
   'BAJA',
   'توقف',
+  'İPTAL',
+  'ıptal',
+  'iptal',
+  'ＳＴＯＰ',
+  'S\u200bTOP\ufe0f',
+  'Stop. Thank you',
+  'please stop',
+  'PLEASE, STOP! Thanks 🙏',
+  'stop stop STOP',
+  'Basta, grazie',
+  'הסר',
+  '退订',
+  'ODHLÁSIT, prosím',
+  '配信停止',
+  '수신거부',
+  'बंद करें',
+  'หยุด',
+  'dừng lại',
 ])('%j says stop', (text) => {
   expect(consentWordOf(text)).toBe('stop');
 });
@@ -25,12 +43,17 @@ test.each([
   '',
   '!',
   'stop it',
-  'please stop',
+  'please',
+  'thank you',
+  'please do not stop',
+  'stop start',
+  'please stop by at 5',
   'When does the sale end?',
   'nonstop',
   'St op',
   'x'.repeat(10_000),
   `stop${'!'.repeat(100)}`,
+  `${'please '.repeat(20_000)}stop`,
 ])('%j says nothing: a word counts as the whole message only', (text) => {
   expect(consentWordOf(text)).toBeNull();
 });

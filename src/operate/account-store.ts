@@ -53,7 +53,7 @@ type AccountFilter = {
 };
 
 const matches = ({ search, status, plan, id = null }: AccountFilter) => sql`
-  (${search}::text IS NULL OR lower(a.name) LIKE ${search === null ? '' : containsPattern(search)} OR a.id::text = ${search})
+  (${search}::text IS NULL OR fold_text(a.name) LIKE ${search === null ? '' : containsPattern(search)} OR a.id::text = ${search})
   AND (${status}::text IS NULL OR a.status = ${status}) AND (${plan}::text IS NULL OR a.plan = ${plan})
   AND (${id}::bigint IS NULL OR a.id = ${id})`;
 

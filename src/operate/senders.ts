@@ -185,7 +185,7 @@ type Filter = { readonly channel: Channel | null; readonly search: string | null
 
 const senders = ({ channel, search }: Filter) => sql`FROM ${SENDER_ROWS}
   WHERE (${channel}::text IS NULL OR s.channel = ${channel})
-    AND (${search}::text IS NULL OR lower(s.name) LIKE ${containsPattern(search ?? '')} OR lower(s.identity) LIKE ${containsPattern(search ?? '')})`;
+    AND (${search}::text IS NULL OR fold_text(s.name) LIKE ${containsPattern(search ?? '')} OR fold_text(s.identity) LIKE ${containsPattern(search ?? '')})`;
 
 /** Lists a page of senders; agents that wait to be registered come first. */
 async function listSenderPage(
@@ -253,7 +253,7 @@ type TemplateFilter = Filter & { readonly status: string | null };
 const templates = ({ channel, status, search }: TemplateFilter) => sql`
   FROM template t LEFT JOIN connection c ON c.id = t.connection_id LEFT JOIN account a ON a.id = t.owner_id
   WHERE (${channel}::text IS NULL OR t.channel = ${channel}) AND (${status}::text IS NULL OR t.status = ${status})
-    AND (${search}::text IS NULL OR lower(t.name) LIKE ${containsPattern(search ?? '')})`;
+    AND (${search}::text IS NULL OR fold_text(t.name) LIKE ${containsPattern(search ?? '')})`;
 
 /** Lists a page of templates, most recently changed first. */
 async function listTemplatePage(

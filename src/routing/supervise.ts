@@ -37,7 +37,7 @@ export type SuperviseDeps = {
   /** True if connections to the sandbox carrier run as well. */
   readonly sandbox: () => boolean;
   readonly onReceipt: (connectionId: number, receipt: Receipt) => Promise<void>;
-  readonly onInbound: (connectionId: number, inbound: Inbound) => Promise<void>;
+  readonly onInbound: (connectionId: number, inbound: Inbound, answered?: Promise<void>) => Promise<void>;
 };
 
 type Running = {
@@ -146,7 +146,7 @@ export function superviseConnections(deps: SuperviseDeps): Supervisor {
     running.set(connection.id, run);
     carrier.start({
       receipt: (receipt) => deps.onReceipt(connection.id, receipt),
-      inbound: (inbound) => deps.onInbound(connection.id, inbound),
+      inbound: (inbound, answered) => deps.onInbound(connection.id, inbound, answered),
       changed: () => noteChange(run),
       failed: (reason) => void (reporting = reporting.then(() => reportError(connection, reason))),
       log: (level, message, fields) =>

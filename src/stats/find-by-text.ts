@@ -134,7 +134,7 @@ export const listNamedCampaigns = (db: Db, { accountId, text, newest, limit }: N
     sql`SELECT ${NAMED_CAMPAIGN}
         FROM (SELECT id, name, created_at FROM campaign
               WHERE account_id = ${accountId} ORDER BY created_at DESC, id DESC LIMIT ${newest}) AS k
-        WHERE lower(k.name) LIKE ${containsPattern(text)}
+        WHERE fold_text(k.name) LIKE ${containsPattern(text)}
         ORDER BY k.created_at DESC, k.id DESC LIMIT ${limit}`,
   );
 

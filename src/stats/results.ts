@@ -156,7 +156,7 @@ export const listMinutes = (db: Db, { accountId, campaignId }: One): Promise<Min
 type Window = One & { readonly from: Date; readonly to: Date };
 
 const ANSWERS = columns({
-  people: as<number>('count(DISTINCT i.source)'),
+  people: as<number>('count(DISTINCT i.person)'),
   seen: as<number>('(SELECT count(*) FROM arrived)'),
 });
 
@@ -173,24 +173,24 @@ const countAnswers = (
     sql`WITH arrived AS MATERIALIZED (
           SELECT source FROM inbound_message
           WHERE account_id = ${accountId} AND id >= ${firstId}::uuid AND id < ${endId}::uuid ORDER BY id DESC LIMIT ${limit})
-        SELECT ${ANSWERS} FROM (SELECT DISTINCT source FROM arrived) AS i
-        WHERE ${isRecipient(accountId, campaignId, sql`'+' || ltrim(i.source, '+')`)}`,
+        SELECT ${ANSWERS} FROM (SELECT DISTINCT person_of('+' || ltrim(source, '+')) AS person FROM arrived) AS i
+        WHERE ${isRecipient(accountId, campaignId, sql`i.person`)}`,
   );
 
 /** Counts the recipients of a campaign who opted out by their own message within some time. */
 const countOptOuts = (db: Db, { accountId, campaignId, from, to }: Window): Promise<{ people: number } | undefined> =>
   maybeOne(
     db,
-    sql`SELECT count(DISTINCT o.phone_number) AS people FROM opt_out o
+    sql`SELECT count(DISTINCT o.person) AS people FROM opt_out o
         WHERE o.account_id = ${accountId} AND o.source = 'STOP' AND o.created_at >= ${from} AND o.created_at < ${to}
-          AND ${isRecipient(accountId, campaignId, sql`o.phone_number`)}`,
+          AND ${isRecipient(accountId, campaignId, sql`o.person`)}`,
   );
 
-/** Returns true if a number is a recipient to whom something was sent. Each country is tried: they lead the key. */
+/** Returns true if something was sent to a form of a number. Each country is tried: they lead the key. */
 const isRecipient = (accountId: number, campaignId: number, number: ReturnType<typeof sql>) => sql`EXISTS (
   SELECT FROM campaign_lane n
   JOIN campaign_recipient r ON r.account_id = n.account_id AND r.campaign_id = n.campaign_id AND r.country = n.country
-  WHERE n.account_id = ${accountId} AND n.campaign_id = ${campaignId} AND r.destination = ${number}
+  WHERE n.account_id = ${accountId} AND n.campaign_id = ${campaignId} AND r.destination = ANY(number_forms(${number}))
     AND r.skip_reason IS NULL)`;
 
 export const FunnelOut = Type.Object({

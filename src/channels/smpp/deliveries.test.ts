@@ -67,6 +67,36 @@ test('a text from a handset is an inbound message, with its part number and its 
 });
 
 test.each([
+  [TAG.receipted_message_id, cStringValue('7F-1'), '7F-1'],
+  [TAG.user_message_reference, Buffer.from([1, 44]), 'reference 300'],
+  [TAG.user_message_reference, Buffer.from([0, 0]), undefined],
+])('an inbound message has the id that the carrier gives it: parameter %d', async (tag, value, carrierId) => {
+  const { peer, host } = await bound();
+  peer.links[0]?.send(delivery(9, 'Hi', { tlvs: new Map([[tag, value]]) }));
+  await until(() => answers(peer.links[0]).length === 1);
+  expect(host.inbounds.map((inbound) => inbound.carrierId)).toEqual([carrierId]);
+});
+
+test('the host learns that a response was written, and not if the link ends before', async () => {
+  const { peer, host } = await bound();
+  const committed = Promise.withResolvers<void>();
+  const answered: string[] = [];
+  host.inbound = ({ text }, written) => {
+    void written?.then(() => answered.push(text));
+    return text === 'late' ? committed.promise : Promise.resolve();
+  };
+  peer.links[0]?.send(delivery(9, 'late'));
+  peer.links[0]?.send(delivery(10, 'in time'));
+  await until(() => answered.length === 1);
+  peer.links[0]?.cut();
+  await until(() => peer.links.length === 2);
+  committed.resolve();
+  peer.links[1]?.send(delivery(11, 'again'));
+  await until(() => answered.length === 2);
+  expect(answered).toEqual(['in time', 'again']);
+});
+
+test.each([
   [false, 'Hello \u0004 you'],
   [true, 'Hello è you'],
 ])('a text with data_coding 1 is IA5, or GSM where the connection says so (%s)', async (ia5AsDefault, text) => {

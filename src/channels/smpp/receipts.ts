@@ -26,13 +26,15 @@ const TYPE_BITS = 0x3c;
 
 /**
  * Returns true if a message from the carrier is a receipt (SMPP 3.4, 5.2.12). With `dlrWithoutEsmClass` a message that
- * only looks like a receipt counts too: it names a receipted message, or its text begins with an id and holds a state.
+ * only looks like a receipt counts too: it names a receipted message and its state, or its text begins with an id and
+ * holds a state. The id alone is no sign: some carriers give it to inbound messages.
  */
 export function isReceipt(message: ReceiptSource, dlrWithoutEsmClass: boolean): boolean {
   const type = message.esmClass & TYPE_BITS;
   if (RECEIPT_TYPES.includes(type)) return true;
   if (type !== 0 || !dlrWithoutEsmClass) return false;
-  return message.tlvs.has(TAG.receipted_message_id) || /^\s*id:\S.*\bstat:/is.test(receiptBody(message));
+  const isNamed = message.tlvs.has(TAG.receipted_message_id) && message.tlvs.has(TAG.message_state);
+  return isNamed || /^\s*id:\S.*\bstat:/is.test(receiptBody(message));
 }
 
 /**

@@ -6,7 +6,7 @@ import { type AnyPduOf, encodePdu } from '../../smpp/pdu.ts';
 import { type Answer, type BindMode, openSession, type SmppSession } from '../../smpp/session.ts';
 import { STATUS, statusName } from '../../smpp/status.ts';
 import { concatOf, textOf, userData } from '../../smpp/text.ts';
-import { NO_TLVS } from '../../smpp/wire.ts';
+import { NO_TLVS, readText, readUint, TAG, type Tlvs } from '../../smpp/wire.ts';
 import type { CarrierHost } from '../carrier.ts';
 import { isReceipt, readReceipt } from './receipts.ts';
 import type { SmppSettings } from './settings.ts';
@@ -53,8 +53,8 @@ type SessionOptions = {
 type SessionEvents = {
   /** The result of `up()`, `writable()` or `fault()` may have changed. */
   changed(): void;
-  /** The carrier sent a message. `answer` must be called once, with the command_status of the response. */
-  deliver(delivery: Delivery, answer: (status: number) => void): void;
+  /** The carrier sent a message. `answer` must be called once. */
+  deliver(delivery: Delivery, answer: DeliveryAnswer): void;
   failed: CarrierHost['failed'];
   log: CarrierHost['log'];
 };
@@ -241,8 +241,9 @@ export function createSession(options: SessionOptions, events: SessionEvents): S
 }
 
 /** Returns the responder of a delivery. Keeps only its sequence number, not its octets. */
-function answerTo(session: SmppSession, { command, sequence }: Delivery): (status: number) => void {
-  return (status) => session.respond({ command: `${command}_resp`, status, sequence, messageId: '', tlvs: NO_TLVS });
+function answerTo(session: SmppSession, { command, sequence }: Delivery): DeliveryAnswer {
+  return (status, written) =>
+    session.respond({ command: `${command}_resp`, status, sequence, messageId: '', tlvs: NO_TLVS }, written);
 }
 
 function sweepMs({ enquireSeconds, submitTimeoutSeconds, bindTimeoutSeconds }: SmppSettings): number {
@@ -319,8 +320,22 @@ const MAX_AT_HOST = 10_000;
 const IA5 = 1;
 const NO_OCTETS = new Uint8Array(0);
 
-/** Responds to the carrier with a command_status. */
-type DeliveryAnswer = (status: number) => void;
+/** Responds to the carrier with a command_status. `written` runs when the socket takes the response. */
+type DeliveryAnswer = (status: number, written?: () => void) => void;
+
+/** A response that waits for its delivery to be stored. */
+type Answering = { readonly answer: DeliveryAnswer; readonly written?: () => void };
+
+/**
+ * Returns the id of an inbound message at the SMSC (SMPP 3.4, 5.3.2.12) or at its sender (5.3.2.17); null without one.
+ * References of 0 are those of programs that fill the field because it is there.
+ */
+function carrierIdOf(tlvs: Tlvs): string | null {
+  const id = readText(tlvs, TAG.receipted_message_id)?.trim();
+  if (id) return id;
+  const reference = readUint(tlvs, TAG.user_message_reference, 2);
+  return reference ? `reference ${reference}` : null;
+}
 
 /** The deliveries of one carrier on their way to the host. */
 export type Deliveries = {
@@ -335,15 +350,17 @@ export function createDeliveries(settings: SmppSettings, host: CarrierHost): Del
   let atHost = 0;
   let stopping = false;
   /** The last promise that the host returned, and the responses that wait for it. */
-  let last: { readonly stored: Promise<void>; readonly answers: DeliveryAnswer[] } | null = null;
+  let last: { readonly stored: Promise<void>; readonly answers: Answering[] } | null = null;
 
   function handle(delivery: Delivery, answer: DeliveryAnswer): void {
     if (stopping || atHost >= MAX_AT_HOST) return answer(STATUS.ESME_RX_T_APPN);
     atHost += 1;
+    const answered = Promise.withResolvers<void>();
+    const answering = { answer, written: answered.resolve };
     try {
-      answerWhenStored(passToHost(delivery), answer);
+      answerWhenStored(passToHost(delivery, answered.promise), answering);
     } catch (error) {
-      refuse(error, answer);
+      refuse(error, answering);
     }
   }
 
@@ -352,12 +369,12 @@ export function createDeliveries(settings: SmppSettings, host: CarrierHost): Del
    * reaction. The deliveries themselves are not kept: many wait here, and each would retain the octets that it was read
    * from.
    */
-  function answerWhenStored(stored: Promise<void>, answer: DeliveryAnswer): void {
-    if (last?.stored === stored) return void last.answers.push(answer);
-    const answers = [answer];
+  function answerWhenStored(stored: Promise<void>, answering: Answering): void {
+    if (last?.stored === stored) return void last.answers.push(answering);
+    const answers = [answering];
     const group = { stored, answers };
     last = group;
-    const finishAll = (finishOne: (answer: DeliveryAnswer) => void): void => {
+    const finishAll = (finishOne: (answering: Answering) => void): void => {
       if (last === group) last = null;
       answers.forEach(finishOne);
     };
@@ -367,27 +384,29 @@ export function createDeliveries(settings: SmppSettings, host: CarrierHost): Del
     );
   }
 
-  function refuse(error: unknown, answer: DeliveryAnswer): void {
+  function refuse(error: unknown, answering: Answering): void {
     host.log('warn', 'A delivery was not stored and will be sent again', { reason: String(error) });
-    finish(STATUS.ESME_RX_T_APPN, answer);
+    finish(STATUS.ESME_RX_T_APPN, { answer: answering.answer });
   }
 
-  function finish(status: number, answer: DeliveryAnswer): void {
+  function finish(status: number, { answer, written }: Answering): void {
     atHost -= 1;
-    answer(status);
+    answer(status, written);
   }
 
-  function passToHost(delivery: Delivery): Promise<void> {
+  function passToHost(delivery: Delivery, answered: Promise<void>): Promise<void> {
     const message = delivery.command === 'deliver_sm' ? delivery : { ...delivery, shortMessage: NO_OCTETS };
     if (!isReceipt(message, settings.dlrWithoutEsmClass)) {
       const isIa5 = settings.ia5AsDefault && message.dataCoding === IA5;
-      return host.inbound({
+      const inbound = {
         source: message.source,
         destination: message.destination,
         text: textOf(isIa5 ? { ...message, dataCoding: 0 } : message, settings.defaultAlphabet),
         concat: concatOf(message),
         raw: Uint8Array.from(userData(message)),
-      });
+      };
+      const carrierId = carrierIdOf(message.tlvs);
+      return host.inbound(carrierId === null ? inbound : { ...inbound, carrierId }, answered);
     }
     const receipt = readReceipt(message, settings);
     if (receipt) return host.receipt(receipt);

@@ -175,7 +175,11 @@ describe('an inbound message', () => {
       { messageType: 'CONTACTS', text: 'John Smith, +1 (983) 555-2319' },
     ],
     ['reaction', { reaction: { message_id: 'wamid.A', emoji: '👍' } }, { messageType: 'REACTION', text: '👍' }],
-    ['reaction', { reaction: { message_id: 'wamid.A' } }, { messageType: 'REACTION', text: '' }],
+    [
+      'edit',
+      { edit: { original_message_id: 'wamid.A', message: { type: 'text', text: { body: 'Via Milano 7' } } } },
+      { messageType: 'TEXT', text: 'Via Milano 7' },
+    ],
     ['button', { button: { payload: 'stop', text: 'Unsubscribe' } }, { messageType: 'BUTTON', text: 'Unsubscribe' }],
     [
       'interactive',
@@ -198,11 +202,6 @@ describe('an inbound message', () => {
       { messageType: 'OTHER', text: 'Please, 2 × p1' },
     ],
     [
-      'system',
-      { system: { body: 'User A changed', type: 'user_changed_number' } },
-      { messageType: 'OTHER', text: 'User A changed' },
-    ],
-    [
       'unsupported',
       { errors: [{ code: 131051, title: 'Message type unknown' }] },
       { messageType: 'OTHER', text: 'Message type unknown' },
@@ -221,6 +220,42 @@ describe('an inbound message', () => {
       at: new Date('2025-06-08T20:59:43.000Z'),
     });
     expect(JSON.parse(Buffer.from(message?.raw ?? []).toString())).toMatchObject(JSON.parse(JSON.stringify(item)));
+  });
+
+  test.each<[string, object]>([
+    ['reaction', { reaction: { message_id: 'wamid.A' } }],
+    ['request_welcome', {}],
+    ['hologram', { hologram: { shape: 'x' } }],
+    ['edit', { edit: { original_message_id: 'wamid.A' } }],
+    ['system', { system: { body: 'Security code changed', type: 'customer_identity_changed' } }],
+  ])('of the type %s without anything to read is noted, and is no message', (type, content) => {
+    const found = read(inbound({ from: '16505551234', type, ...content }));
+    expect(found.inbounds).toEqual([]);
+    expect(found.other).toMatchObject([{ field: `messages ${type}`, why: 'field' }]);
+  });
+
+  test.each<[string, object, string, object]>([
+    [
+      'revoke',
+      { revoke: { original_message_id: 'wamid.A' } },
+      '16505551234',
+      { kind: 'deleted', messageId: 'wamid.A' },
+    ],
+    [
+      'system',
+      { system: { body: 'User A changed', wa_id: '447911000002', type: 'user_changed_number' } },
+      '16505551234',
+      { kind: 'moved', address: '+447911000002' },
+    ],
+    [
+      'system',
+      { system: { body: 'x', user_id: 'GB.2', previous_user_id: 'GB.1', type: 'user_changed_user_id' } },
+      'GB.1',
+      { kind: 'moved', address: 'GB.2' },
+    ],
+  ])('of the type %s is a notice: %j', (type, content, source, notice) => {
+    const [found] = read(inbound({ from: '16505551234', type, ...content })).inbounds;
+    expect(found).toMatchObject({ source, text: '', rich: { notice } });
   });
 
   test('has its file by the id, without a URL', () => {
@@ -453,7 +488,7 @@ propertyTest.prop([
   (messages, reports, contacts) => {
     const body = notification(messagesChange({ messages, statuses: reports, contacts }), ...contacts);
     const { receipts, inbounds, other } = read(body);
-    const ofMessages = other.filter(({ field, why }) => why === 'unreadable' && field !== '');
+    const ofMessages = other.filter(({ field, why }) => why === 'unreadable' || field.startsWith('messages '));
     expect(receipts.length + inbounds.length + ofMessages.length).toBe(messages.length + reports.length);
     for (const { carrierIds, destination, raw } of receipts) storable(carrierIds.join(), destination, raw);
     for (const { text, source, rich } of inbounds) storable(text, source, rich?.id, rich?.profileName);

@@ -1,5 +1,6 @@
 import { constantTimeEqual } from '../../core/secrets.ts';
-import type { Inbound, InboundMedia, InboundType, Notice, Receipt, ReceiptState } from '../carrier.ts';
+import { isUserId, toE164 } from '../../core/phone.ts';
+import type { Inbound, InboundMedia, InboundNotice, InboundType, Notice, Receipt, ReceiptState } from '../carrier.ts';
 import { getList, getMember, getText } from '../settings.ts';
 import { isSigned, readGraphError, statusOfFailure } from './client.ts';
 import { readQualityChange, readTemplateChange, type TemplateChange } from './templates.ts';
@@ -138,29 +139,37 @@ function readMessages(value: unknown, wabaId: string, owner: Owner, found: Found
   }
   for (const item of getList(value, 'messages')) {
     const inbound = readInbound(item, metadata, getList(value, 'contacts'));
-    if (inbound) found.inbounds.push(inbound);
+    if (inbound === 'nothing') skip(`messages ${getText(item, 'type')}`.slice(0, 100), 'field');
+    else if (inbound) found.inbounds.push(inbound);
     else skip('messages', 'unreadable');
   }
   if (getList(value, 'errors').length > 0) skip('errors', 'field');
 }
 
-/** The type of a message, its readable text, and its file. */
-type InboundContent = { readonly type: InboundType; readonly text: string; readonly media?: InboundMedia | null };
+/** The type of a message, its readable text, and its file; or a notice. */
+type InboundContent = {
+  readonly type: InboundType;
+  readonly text: string;
+  readonly media?: InboundMedia | null;
+  readonly notice?: InboundNotice;
+};
 
 /** The network allows 4,096 characters; longer texts are cut here. */
 const MAX_TEXT_LENGTH = 16_384;
 
 /**
- * Reads one inbound message (Cloud API, webhooks); null without a sender or an id. The source is the number in digits,
+ * Reads one inbound message (Cloud API, webhooks); null without a sender or an id, `nothing` if it has nothing to read:
+ * a removed reaction, a welcome request, a type that is not known. The source is the number in digits,
  * or the business-scoped user id of a person who shows no number. `metadata` names the number that it was sent to.
  * `raw` is the item itself, which also holds the quoted message, the advertisement that led to it, or an order.
  */
-function readInbound(item: unknown, metadata: unknown, contacts: readonly unknown[]): Inbound | null {
+function readInbound(item: unknown, metadata: unknown, contacts: readonly unknown[]): Inbound | 'nothing' | null {
   const id = getText(item, 'id');
   const userId = getText(item, 'from_user_id') || getText(item, 'user_id') || userIdIn(contacts);
-  const source = getText(item, 'from') || userId;
+  const source = formerAddressIn(item) || getText(item, 'from') || userId;
   if (id === '' || source === '') return null;
-  const { type, text, media = null } = readContent(item);
+  const { type, text, media = null, notice } = readContent(item);
+  if (text.trim() === '' && media === null && !notice && !(type in MAY_BE_EMPTY)) return 'nothing';
   return {
     source,
     destination: getText(metadata, 'phone_number_id'),
@@ -175,9 +184,13 @@ function readInbound(item: unknown, metadata: unknown, contacts: readonly unknow
       profileName: profileNameOf(source, contacts),
       ownNumber: digitsOf(getText(metadata, 'display_phone_number')),
       media,
+      ...(notice && { notice }),
     },
   };
 }
+
+/** Types of messages whose content may be in the item alone. */
+const MAY_BE_EMPTY = { TEXT: true, BUTTON: true, LOCATION: true, CONTACTS: true } as const;
 
 /** Graph writes numbers for people: +351 900 000 001. */
 const digitsOf = (number: string): string | null => number.replace(/\D/g, '') || null;
@@ -217,10 +230,44 @@ function readContent(item: unknown): InboundContent {
       return { type: 'BUTTON', text: getText(content, 'text') || getText(content, 'payload') };
     case 'interactive':
       return { type: 'BUTTON', text: replyText(content) };
+    case 'edit':
+      // The new text is a new message; the one that it replaces stays above it.
+      return readEdited(getMember(content, 'message'));
+    case 'revoke':
+      return noticeOf({ kind: 'deleted', messageId: getText(content, 'original_message_id') });
+    case 'system':
+      return readSystem(content);
     default:
       return { type: 'OTHER', text: otherText(type, item) };
   }
 }
+
+const readEdited = (message: unknown): InboundContent =>
+  getText(message, 'type') === 'edit' ? NOTHING : readContent(message);
+
+const noticeOf = (notice: InboundNotice): InboundContent => ({ type: 'OTHER', text: '', notice });
+const NOTHING: InboundContent = { type: 'OTHER', text: '' };
+
+/**
+ * Reads a system message (Cloud API, system messages webhook): the new number or user id of a person. Other changes,
+ * such as that of a security code, need no action.
+ */
+function readSystem(content: unknown): InboundContent {
+  const kind = getText(content, 'type');
+  const number = toE164(getText(content, 'wa_id') || getText(content, 'new_wa_id'));
+  if (NUMBER_CHANGES.has(kind) && number !== null) return noticeOf({ kind: 'moved', address: number });
+  const userId = getText(content, 'user_id');
+  return kind === 'user_changed_user_id' && isUserId(userId) ? noticeOf({ kind: 'moved', address: userId }) : NOTHING;
+}
+
+/** The second one is the name in versions of the Graph API before 2023. */
+const NUMBER_CHANGES: ReadonlySet<string> = new Set(['user_changed_number', 'customer_changed_number']);
+
+/** Returns the user id that a person had before it changed; '' for any other item. */
+const formerAddressIn = (item: unknown): string => {
+  const system = getText(item, 'type') === 'system' ? getMember(item, 'system') : null;
+  return getText(system, 'type') === 'user_changed_user_id' ? getText(system, 'previous_user_id') : '';
+};
 
 function mediaOf(content: unknown): InboundMedia | null {
   const id = getText(content, 'id');
@@ -254,7 +301,7 @@ function replyText(content: unknown): string {
   return getText(reply, 'title') || joinParts([getText(reply, 'body'), getText(reply, 'response_json')]);
 }
 
-/** The readable text of an order, a system notice, or a message type that the network does not pass on. */
+/** The readable text of an order, or of a message type that the network does not pass on. */
 function otherText(type: string, item: unknown): string {
   if (type === 'order') return orderText(getMember(item, 'order'));
   const [error] = getList(item, 'errors');

@@ -1,5 +1,6 @@
 import pg, { type QueryResult, type QueryResultRow } from 'pg';
 import { resume } from '../background.ts';
+import { foldText } from '../fold.ts';
 import { StartupError } from './startup-error.ts';
 import { compose, join, raw, type Sql } from './statements.ts';
 
@@ -187,8 +188,8 @@ function literalOf(value: unknown): string {
   throw new TypeError(`a ${typeof value} cannot be written as a literal`);
 }
 
-/** Returns a LIKE pattern that matches lower-case values that contain this text, in any case. */
-export const containsPattern = (text: string): string => `%${text.toLowerCase().replace(/[\\%_]/g, '\\$&')}%`;
+/** Returns a LIKE pattern that matches values of `fold_text` that contain this text as people type it. */
+export const containsPattern = (text: string): string => `%${foldText(text).replace(/[\\%_]/g, '\\$&')}%`;
 
 /**
  * Makes sure that the extension pg_trgm, by which contacts and conversations are searched, is installed and that this

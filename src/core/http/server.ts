@@ -7,12 +7,8 @@ import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import Fastify, { type FastifyBaseLogger, LogController } from 'fastify';
 import { endsWithin } from '../background.ts';
 import type { Config } from '../config.ts';
-<<<<<<< HEAD
-import { StartupError } from '../db/startup-error.ts';
-import { newId } from '../ids.ts';
-=======
 import { explainListening, StartupError } from '../db/startup-error.ts';
->>>>>>> lists
+import { newId } from '../ids.ts';
 import { createAdmission, createProxyCheck } from './admission.ts';
 import { type App, collectMethods, observeRequests, type PlatformDeps, respondEmpty } from './app.ts';
 import { stepUpByDefault } from './auth.ts';

@@ -1,3 +1,4 @@
+import { createMetrics } from '../../../src/core/metrics.ts';
 import { createAuthenticator } from '../../../src/accounts/authenticate.ts';
 import type { ApiDeps } from '../../../src/api.ts';
 import type { RichInbound } from '../../../src/channels/carrier.ts';
@@ -53,7 +54,7 @@ export async function openTestInbox(): Promise<TestInbox> {
     (await insertConnection(pool, { name: 'main', kind: 'smpp', sandbox: false, settings: {} }))?.id ?? 0;
   const account = await createAccount(pool, { name: 'Acme', plan: 'unlimited', ratePerMinute: 0 });
   await insertNumber(pool, { connectionId, number: '*', accountId: account.accountId });
-  const store = createInboundInbox({ pool, onInbound: receiveIntoInbox });
+  const store = createInboundInbox({ log: silentLog, metrics: createMetrics(), pool, onInbound: receiveIntoInbox });
   const server = await openServer(database);
   let written = 0;
   return {
