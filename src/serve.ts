@@ -50,6 +50,7 @@ import { createReceivers, type Receivers } from './routing/supervise.ts';
 import { startCallbackServer } from './sandbox/sandbox.ts';
 import { remotePage } from './sandbox/sandbox-commands.ts';
 import type { Sandbox } from './sandbox/sandbox-store.ts';
+import { countUnreadable } from './smpp/session.ts';
 import { countRefusedConnections, countSubmits, type SmppServer, startSmppServer } from './smpp-server/server.ts';
 import { SMPP_CHANNEL } from './webhooks/smpp-outbox.ts';
 import { createTaskRunner, FOLLOWERS, startWorker } from './worker.ts';
@@ -113,7 +114,7 @@ async function open(
   const recentMessages = roles.worker ? createRecentMessages() : null;
   const accept = createAccept({ pool: base.pool, tables: routing.tables, waker, recentMessages, tracing });
   stopping.signal.throwIfAborted();
-  const sending = { waker, accept, routing, tracing };
+  const sending = { waker, accept, routing, tracing, metrics };
   if (recentMessages) await openWorker(base, { ...sending, recentMessages, sandbox: apps !== undefined });
   else await runWithoutWorker(base, routing);
   stopping.signal.throwIfAborted();
@@ -170,11 +171,12 @@ type WorkerParts = {
   readonly routing: Routing;
   readonly sandbox: boolean;
   readonly tracing: Tracing | null;
+  readonly metrics: Metrics;
 };
 
 async function openWorker(
   { onStop, ...base }: Base,
-  { waker, accept, recentMessages, routing, sandbox, tracing }: WorkerParts,
+  { waker, accept, recentMessages, routing, sandbox, tracing, metrics }: WorkerParts,
 ): Promise<void> {
   const worker = await startWorker({
     ...base,
@@ -186,6 +188,7 @@ async function openWorker(
     clock: systemClock,
     sandbox: () => sandbox,
     tracing,
+    metrics,
     onRoutingChange: routing.reloadSoon,
   });
   onStop('worker', () => worker.stop(5000));
@@ -360,8 +363,15 @@ function openSmpp({ config, pool, log, limits, metrics, onStop }: Parts) {
       const { passedTags, strangersPerMinute } = config.smpp;
       const limited = { limits, limiter, maxScheduleDays, passedTags, strangersPerMinute };
       const options = { listen: config.smpp, pool, accept, clock: systemClock, ...limited };
-      const counters = { answered: countSubmits(metrics), refused: countRefusedConnections(metrics) };
-      const started = await startSmppServer({ ...options, owner, log, ...counters });
+      const count = countUnreadable(metrics);
+      const started = await startSmppServer({
+        ...options,
+        owner,
+        log,
+        answered: countSubmits(metrics),
+        refused: countRefusedConnections(metrics),
+        unreadable: () => count('customer'),
+      });
       server = started;
       onStop('SMPP server', () => started.close());
     },

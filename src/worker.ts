@@ -17,6 +17,7 @@ import { idempotencyTasks } from './core/idempotency.ts';
 import { timeOfId } from './core/ids.ts';
 import { jobTasks, type Runnable } from './core/jobs.ts';
 import type { Log } from './core/log.ts';
+import type { Metrics } from './core/metrics.ts';
 import { mailJobs, mailTasks } from './core/mail.ts';
 import type { Outbound } from './core/outbound-post.ts';
 import type { SecretKey } from './core/secrets.ts';
@@ -57,6 +58,7 @@ import type { Costs } from './routing/costs.ts';
 import { kindOf } from './routing/kinds.ts';
 import { lookupTasks } from './routing/number-lookup-store.ts';
 import { connectionTasks, type Supervisor, superviseConnections } from './routing/supervise.ts';
+import { countUnreadable } from './smpp/session.ts';
 import { socialTasks } from './social/profiles.ts';
 import { createResolver } from './templates/store.ts';
 import { type OnTemplatesChange, templateTasks } from './templates/sync.ts';
@@ -88,6 +90,7 @@ type WorkerDeps = {
   readonly onRoutingChange: () => void;
   /** Null if nothing is traced. */
   readonly tracing: Tracing | null;
+  readonly metrics: Pick<Metrics, 'registry'>;
 };
 
 type Worker = {
@@ -250,6 +253,7 @@ type SuperviseParts = {
 function supervise(deps: WorkerDeps, { owner, guard, takeReceipt, sampler }: SuperviseParts): Supervisor {
   const { pool, log, clock, secretKey, waker, recentMessages } = deps;
   const storeInbound = createInboundInbox({ pool, ...FOLLOWERS });
+  const unreadable = countUnreadable(deps.metrics);
   const retentionMs = deps.config.retentionDays * DAY_MS;
   const links = createMediaLinks({ links: deps.links, publicUrl: deps.config.publicUrl });
   const trace = deps.tracing && traceDispatch(deps.tracing);
@@ -296,6 +300,7 @@ function supervise(deps: WorkerDeps, { owner, guard, takeReceipt, sampler }: Sup
     },
     onReceipt: (connectionId, receipt) => takeReceipt({ connectionId, receipt }),
     onInbound: (connectionId, inbound) => storeInbound({ connectionId, inbound }),
+    onUnreadable: () => unreadable('carrier'),
   });
 }
 

@@ -59,6 +59,8 @@ export type CarrierHost = {
   receipt(receipt: Receipt): Promise<void>;
   /** Stores an inbound message or one part of it. */
   inbound(inbound: Inbound): Promise<void>;
+  /** Called when the carrier sent something that cannot be read, for metrics. The carrier has logged it. */
+  unreadable?(): void;
   /**
    * Called when the state may have changed or `room()` may have grown: a bind came up, a slot became free, a pause
    * ended.

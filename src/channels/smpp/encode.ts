@@ -294,8 +294,6 @@ export function partResultOf(answer: Answer): PartResult {
   switch (answer.kind) {
     case 'timeout':
       return { kind: 'unknown', text: 'The carrier did not answer in time' };
-    case 'unreadable':
-      return { kind: 'unknown', text: `The carrier's answer was unreadable: ${answer.reason}` };
     case 'closed':
       return answer.written
         ? { kind: 'unknown', text: 'The connection ended before the carrier answered' }
