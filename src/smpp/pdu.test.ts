@@ -257,7 +257,11 @@ describe('decode', () => {
 
   test.for([
     ['a string without its end', COMMAND.submit_sm, '4142'],
-    ['a payload longer than the PDU', COMMAND.deliver_sm, '00 0000 00 0000 00 00 00 00 00 00 00 00 00 00 00 0424 0005 4869'],
+    [
+      'a payload longer than the PDU',
+      COMMAND.deliver_sm,
+      '00 0000 00 0000 00 00 00 00 00 00 00 00 00 00 00 0424 0005 4869',
+    ],
     ['a text longer than the PDU', COMMAND.submit_sm, '00000000000000000000000000000000 05 4142'],
     ['fields that are missing', COMMAND.submit_sm, '0000'],
     ['destinations that are missing', COMMAND.submit_multi, '00 00 00 00 ff 01 00 00 4100'],

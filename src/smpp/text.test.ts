@@ -149,6 +149,8 @@ describe('decodeText', () => {
     ['UCS-2 with an emoji', 'd83dde00', 0x08, '😀'],
     ['UCS-2 with an octet left over', '004f00', 0x08, 'O'],
     ['a flash message in UCS-2', '4e2d', 0x18, '中'],
+    ['UCS-2 after its byte order mark', 'feff00430049', 0x08, 'CI'],
+    ['UCS-2 in the order of its mark', 'fffe4300690061006f00', 0x08, 'Ciao'],
     ['8-bit data octet by octet', 'ff41', 0x04, 'ÿA'],
     ['Cyrillic', 'bfe0d8d2d5e2', 0x06, 'Привет'],
     ['a NUL as nothing', '0041000000420000', 0x08, 'AB'],

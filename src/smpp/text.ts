@@ -176,10 +176,12 @@ function isDefaultAlphabet(dataCoding: number): boolean {
   return dataCoding === 0 || classed || (dataCoding >= 0xc0 && dataCoding <= 0xdf);
 }
 
-function decodeUcs2(octets: Uint8Array): string {
-  return Buffer.from(octets.subarray(0, octets.length & ~1))
-    .swap16()
-    .toString('utf16le');
+/** Reads UTF-16 in the order of its byte order mark, which is not part of the text; big-endian without one. */
+export function decodeUcs2(octets: Uint8Array): string {
+  const [first = 0, second = 0] = octets;
+  const hasMark = (first === 0xfe && second === 0xff) || (first === 0xff && second === 0xfe);
+  const units = Buffer.from(octets.subarray(hasMark ? 2 : 0, octets.length & ~1));
+  return (first === 0xff && hasMark ? units : units.swap16()).toString('utf16le');
 }
 
 const CONCAT_8 = 0x00;
@@ -250,11 +252,16 @@ export function userData(message: Content): Uint8Array {
   return message.tlvs.get(TAG.message_payload) ?? message.shortMessage;
 }
 
+/** Splits the user data of a message into its header, if esm_class indicates one, and the octets after it. */
+export function splitUserData(message: Content): { readonly udh: Udh | null; readonly octets: Uint8Array } {
+  const all = userData(message);
+  const udh = message.esmClass & UDH_INDICATOR ? readUdh(all) : null;
+  return { udh, octets: udh ? all.subarray(udh.length) : all };
+}
+
 /** Returns the text of a message, without the user data header if esm_class indicates one. */
 export function textOf(message: Content, defaultAlphabet: DefaultAlphabet): string {
-  const octets = userData(message);
-  const udh = message.esmClass & UDH_INDICATOR ? readUdh(octets) : null;
-  return decodeText(udh ? octets.subarray(udh.length) : octets, message.dataCoding, defaultAlphabet);
+  return decodeText(splitUserData(message).octets, message.dataCoding, defaultAlphabet);
 }
 
 /** The position of a part in a long message. */
