@@ -103,6 +103,14 @@ test('a text from a handset is an inbound message, with its part number and its 
   ]);
 });
 
+test('an inbound text with a national language table is read with it', async () => {
+  const { peer, host } = await bound();
+  const shortMessage = Buffer.from('0325010154651d656b6b72', 'hex');
+  peer.links[0]?.send(delivery(9, '', { esmClass: 0x40, shortMessage }));
+  await until(() => answers(peer.links[0]).length === 1);
+  expect(host.inbounds).toMatchObject([{ text: 'Teşekkr' }]);
+});
+
 test.each([
   [false, 'Hello \u0004 you'],
   [true, 'Hello è you'],
