@@ -63,3 +63,10 @@ test('connections of a trusted proxy are not bounded by its address, since they 
   for (const each of proxied) each.send(GET.replace('\r\n\r\n', '\r\nX-Forwarded-Proto: https\r\n\r\n'));
   expect(new Set(await Promise.all(proxied.map((each) => each.status())))).toEqual(new Set([200]));
 });
+
+test('a request with two Host headers is refused', async () => {
+  const { open } = await smallServer({});
+  const request = await open('127.0.0.1');
+  request.send('GET / HTTP/1.1\r\nHost: a\r\nhost: b\r\n\r\n');
+  expect(await request.status()).toBe(400);
+});
