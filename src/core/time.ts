@@ -53,7 +53,8 @@ export function isTimeZone(zone: string): boolean {
 }
 
 /** The decimals of a second beyond the third are read and dropped: many languages write six, seven or nine. */
-const DATE_FORM = /^(\d{4}-\d{2}-\d{2})[ T](\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?)(?:(?<=\.\d{3})\d+)? ?(Z|[+-]\d{2}:?\d{2})$/;
+const DATE_FORM =
+  /^(\d{4}-\d{2}-\d{2})[ T](\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?)(?:(?<=\.\d{3})\d+)? ?(Z|[+-]\d{2}:?\d{2})$/;
 
 /**
  * Parses the specification's `yyyy-MM-dd HH:mm:ss.SSSZ` (2027-01-31 09:00:00.000+0100) and ISO 8601 with an offset.
@@ -111,9 +112,7 @@ const BLANK_OFFSET = / (\d{2}:?\d{2})$/;
  * A space before the offset counts as a plus sign: in a query, an unencoded `+01:00` arrives as ` 01:00`.
  */
 export const parseInstant = (text: string): Date | null =>
-  new RegExp(FORM).test(text)
-    ? parseScheduledDate(text.toUpperCase().replace(BLANK_OFFSET, '+$1'))
-    : null;
+  new RegExp(FORM).test(text) ? parseScheduledDate(text.toUpperCase().replace(BLANK_OFFSET, '+$1')) : null;
 
 /** The source of the current time, so that tests can set it. */
 export type Clock = { now(): Date };
