@@ -6,6 +6,7 @@ import { Value } from 'typebox/value';
 import { AppError, type FieldError } from '../errors.ts';
 import { isUuid } from '../ids.ts';
 import { isRecord } from '../schema.ts';
+import { strictFaults } from './unknown-fields.ts';
 
 /**
  * Corrects the case of words in a document that a schema rejected: `text` becomes `TEXT` where the schema has a list of
@@ -476,7 +477,7 @@ export async function invalidInput(request: FastifyRequest): Promise<AppError> {
   const { stranger, moreFaults } = request.routeOptions.config;
   const refused = PARTS.flatMap((part) => faultsOfPart(request, part)).slice(0, stranger ? 1 : undefined);
   const more = stranger ? undefined : await moreFaults?.(request, refused);
-  const faults = [...refused, ...(more ?? [])];
+  const faults = [...refused, ...(more ?? []), ...(stranger ? [] : strictFaults(request))];
   const named = faults.slice(0, MAX_LISTED_FAULTS);
   if (faults.length > named.length) named.push({ field: '', message: `and ${faults.length - named.length} more` });
   return new AppError('invalid', { message: summary(faults), details: named });
