@@ -54,6 +54,7 @@ import { createReceivers, type Receivers } from './routing/supervise.ts';
 import { startCallbackServer } from './sandbox/sandbox.ts';
 import { remotePage } from './sandbox/sandbox-commands.ts';
 import type { Sandbox } from './sandbox/sandbox-store.ts';
+import { countUnreadable } from './smpp/session.ts';
 import { countRefusedConnections, countSubmits, type SmppServer, startSmppServer } from './smpp-server/server.ts';
 import { SMPP_CHANNEL } from './webhooks/smpp-outbox.ts';
 import { createTaskRunner, FOLLOWERS, startWorker } from './worker.ts';
@@ -189,6 +190,7 @@ type WorkerParts = {
   readonly sandbox: boolean;
   readonly metrics: Metrics;
   readonly tracing: Tracing | null;
+  readonly metrics: Metrics;
 };
 
 async function openWorker(
@@ -369,8 +371,15 @@ function openSmpp({ config, pool, log, limits, metrics, onStop }: Parts) {
       const { passedTags, strangersPerMinute } = config.smpp;
       const limited = { limits, limiter, maxScheduleDays, passedTags, strangersPerMinute };
       const options = { listen: config.smpp, pool, accept, clock: systemClock, ...limited };
-      const counters = { answered: countSubmits(metrics), refused: countRefusedConnections(metrics) };
-      const started = await startSmppServer({ ...options, owner, log, ...counters });
+      const count = countUnreadable(metrics);
+      const started = await startSmppServer({
+        ...options,
+        owner,
+        log,
+        answered: countSubmits(metrics),
+        refused: countRefusedConnections(metrics),
+        unreadable: () => count('customer'),
+      });
       server = started;
       onStop('SMPP server', () => started.close());
     },

@@ -62,6 +62,7 @@ import type { Costs } from './routing/costs.ts';
 import { kindOf } from './routing/kinds.ts';
 import { lookupTasks } from './routing/number-lookup-store.ts';
 import { connectionTasks, type Supervisor, superviseConnections } from './routing/supervise.ts';
+import { countUnreadable } from './smpp/session.ts';
 import { socialTasks } from './social/profiles.ts';
 import { createResolver } from './templates/store.ts';
 import { type OnTemplatesChange, templateTasks } from './templates/sync.ts';
@@ -95,6 +96,7 @@ type WorkerDeps = {
   readonly sandbox: () => boolean;
   /** Null if nothing is traced. */
   readonly tracing: Tracing | null;
+  readonly metrics: Pick<Metrics, 'registry'>;
 };
 
 /** The carrier of each connection. */
@@ -257,6 +259,7 @@ type SuperviseParts = {
 function supervise(deps: WorkerDeps, { owner, guard, takeReceipt, sampler }: SuperviseParts): Supervisor {
   const { pool, log, clock, secretKey, waker, recentMessages } = deps;
   const storeInbound = createInboundInbox({ pool, log, metrics: deps.metrics, ...FOLLOWERS });
+  const unreadable = countUnreadable(deps.metrics);
   const retentionMs = deps.config.retentionDays * DAY_MS;
   const links = createMediaLinks({ links: deps.links, publicUrl: deps.config.publicUrl });
   const trace = deps.tracing && traceDispatch(deps.tracing);
@@ -307,6 +310,7 @@ function supervise(deps: WorkerDeps, { owner, guard, takeReceipt, sampler }: Sup
     },
     onReceipt: (connectionId, receipt) => takeReceipt({ connectionId, receipt }),
     onInbound: (connectionId, inbound, answered) => storeInbound({ connectionId, inbound }, answered),
+    onUnreadable: () => unreadable('carrier'),
   });
 }
 

@@ -24,6 +24,8 @@ export type Submission = {
    * fragment of a text that is not valid text by itself, because a character is split between two parts.
    */
   readonly binary?: { readonly udh: Uint8Array; readonly data: Uint8Array; readonly dataCoding?: number };
+  /** The SMPP data_coding of a text with a class (a flash message) or an indication of waiting messages. */
+  readonly dataCoding?: number;
   /** Optional parameters of SMPP, as on the wire, for carriers that take them. */
   readonly tlvs?: Uint8Array;
   /** The carrier must not deliver the message after this instant; null leaves the limit to the carrier. */
@@ -62,6 +64,8 @@ export type CarrierHost = {
    * never if the link ends before: then the network will send the message again.
    */
   inbound(inbound: Inbound, answered?: Promise<void>): Promise<void>;
+  /** Called when the carrier sent something that cannot be read, for metrics. The carrier has logged it. */
+  unreadable?(): void;
   /**
    * Called when the state may have changed or `room()` may have grown: a bind came up, a slot became free, a pause
    * ended.

@@ -66,6 +66,33 @@ test('a redirect is an answer and is not followed', async () => {
   expect(paths).toEqual(['/']);
 });
 
+test('a server that says Continue unasked is understood, in any pieces, over one connection', async () => {
+  const CONTINUE = 'HTTP/1.1 100 Continue\r\nVia: 1.0 old\r\n\r\n';
+  const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 12\r\n\r\nHTTP/1.1 100';
+  const pieces = [[CONTINUE + OK], [CONTINUE, OK], [CONTINUE + CONTINUE, OK], Array.from(CONTINUE + OK), [OK]];
+  let connections = 0;
+  let served = 0;
+  const server = createTcpServer((socket) => {
+    connections += 1;
+    socket.setNoDelay(true);
+    socket.on('data', async () => {
+      for (const piece of pieces[served++] ?? []) {
+        socket.write(piece, 'latin1');
+        await new Promise(setImmediate);
+      }
+    });
+  });
+  const { origin } = await listen(server);
+  onTestFinished(() => void server.close());
+  const request = client({ connections: 1 });
+  for (const _ of pieces) {
+    const answer = await request({ origin, body: 'x' });
+    expect(answer).toMatchObject({ kind: 'answered', status: 200 });
+    expect(answer.kind === 'answered' && answer.body.toString()).toBe('HTTP/1.1 100');
+  }
+  expect([served, connections]).toEqual([pieces.length, 1]);
+});
+
 test('nothing counts as written when nobody listens', async () => {
   const server = createTcpServer();
   const { origin } = await listen(server);

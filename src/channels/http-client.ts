@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { isIP, type LookupFunction } from 'node:net';
 import { buildConnector, Client, type Dispatcher } from 'undici';
-import { USER_AGENT } from '../core/outbound.ts';
+import { USER_AGENT, withoutContinue } from '../core/outbound.ts';
 import { trimCharacterEnd } from '../core/schema.ts';
 import type { Outcome, Submission } from './carrier.ts';
 import { createThrottle } from './throttle.ts';
@@ -159,13 +159,15 @@ type Lane = {
  * listeners of each that becomes free.
  */
 function createLane(origin: string, { connections, connectTimeoutMs, lookup }: HttpClientOptions): Lane {
-  const connect = buildConnector({
+  const connector = buildConnector({
     timeout: connectTimeoutMs,
     allowH2: false,
     // Regardless of NODE_TLS_REJECT_UNAUTHORIZED: the requests carry credentials.
     rejectUnauthorized: true,
     ...(lookup && { lookup }),
   });
+  const connect: typeof connector = (target, done) =>
+    connector(target, (...[error, socket]) => (error ? done(error, null) : done(null, withoutContinue(socket))));
   const all: Client[] = [];
   const free: Client[] = [];
   const waiting: ((connection: Client | null) => void)[] = [];

@@ -159,8 +159,9 @@ function send(agent: Agent, request: Dispatcher.DispatchOptions, deadlineMs: num
       over = true;
       clearTimeout(timer);
       const durationMs = performance.now() - start;
+      // A success is one whatever becomes of its body.
       settle(
-        reason === null && answer
+        answer && (reason === null || (answer.status >= 200 && answer.status < 300))
           ? { kind: 'answered', ...answer, body: textOf(kept), durationMs }
           : { kind: 'failed', reason: reason ?? 'the answer has no status', durationMs },
       );

@@ -114,7 +114,8 @@ export function createGuardedConnector(options: {
     if (isIP(target.hostname) !== 0 && !guard.isAllowed(target.hostname)) return done(addressRefusedError(), null);
     connect(target, (...[error, socket]) => {
       if (error) return done(error, null);
-      if (guard.isAllowed(socket.remoteAddress ?? '')) return done(null, limitAnswerSize(socket, maxAnswerBytes));
+      if (guard.isAllowed(socket.remoteAddress ?? ''))
+        return done(null, withoutContinue(limitAnswerSize(socket, maxAnswerBytes)));
       socket.destroy();
       done(addressRefusedError(), null);
     });
@@ -159,6 +160,45 @@ function limitAnswerSize(socket: Socket, maxBytes: number): Socket {
     },
   });
 }
+
+/** A response with status 100 up to its end, at the beginning of some bytes; a part of one has no end. */
+const CONTINUE = /^HTTP\/1\.[01] 100\b[^]*?\r\n\r\n/;
+const CONTINUE_BEGINS = Buffer.from('HTTP/1.1 100');
+/** It has hardly a header; beyond this size, undici closes the connection. */
+const MAX_CONTINUE_BYTES = 1024;
+
+/**
+ * Removes responses with status 100 that begin the bytes read since the last request was written. Some servers send them
+ * unasked, and a client must be able to read them (RFC 9110, section 15.2); undici closes the connection.
+ */
+export function withoutContinue(socket: Socket): Socket {
+  const read = socket.read.bind(socket);
+  let written = 0;
+  /** The beginning of a response, as long as it may be one with status 100; null once it is another. */
+  let head: Buffer | null = null;
+  return Object.assign(socket, {
+    read(size?: number): Buffer | null {
+      const chunk: Buffer | null = read(size);
+      if (socket.bytesWritten !== written) [head, written] = [head ?? Buffer.alloc(0), socket.bytesWritten];
+      if (chunk === null || head === null) return chunk;
+      head = Buffer.concat([head, chunk]);
+      for (let found = endOfContinue(head); found > 0; found = endOfContinue(head)) head = head.subarray(found);
+      if (mayBeContinue(head)) return null;
+      const rest = head;
+      head = null;
+      return rest;
+    },
+  });
+}
+
+const endOfContinue = (head: Buffer): number =>
+  CONTINUE.exec(head.toString('latin1', 0, MAX_CONTINUE_BYTES))?.[0].length ?? 0;
+
+/** True for bytes whose continuation decides: the minor version is not compared. */
+const mayBeContinue = (head: Buffer): boolean =>
+  head.length < MAX_CONTINUE_BYTES &&
+  CONTINUE_BEGINS.subarray(0, head.length).every((byte, at) => at === MINOR_VERSION_AT || byte === head[at]);
+const MINOR_VERSION_AT = 'HTTP/1.'.length;
 
 /**
  * Resolves a host name to all its addresses, at least one, IPv4 before IPv6. Rejects if there is none or no response.
@@ -304,6 +344,8 @@ const MESSAGES: Readonly<Record<string, string>> = {
   UND_ERR_CONNECT_TIMEOUT: 'the connection timed out',
   UND_ERR_SOCKET: 'the connection was closed before the response was complete',
   UND_ERR_HEADERS_OVERFLOW: 'the headers of the response are too long',
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE:
+    'the certificate cannot be verified: the server does not send its intermediate certificate, or its authority is not trusted',
   ENETUNREACH: 'the address cannot be reached',
   EHOSTUNREACH: 'the address cannot be reached',
   EADDRNOTAVAIL: 'the address cannot be reached',

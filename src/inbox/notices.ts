@@ -7,12 +7,12 @@ import { type Db, exec, many, maybeOne, sql } from '../core/db/query.ts';
 import { firstIdAt } from '../core/ids.ts';
 import { parsePhone, personOf } from '../core/phone.ts';
 import { DAY_MS } from '../core/time.ts';
-import type { Arrival } from '../messages/inbound.ts';
+import type { ReceivedMessage } from '../messages/inbound.ts';
 import { publishInboxChanges } from './conversations.ts';
 import { findChanged } from './store.ts';
 
 /** A notice of a network about a person or about an earlier message of theirs, instead of a message. */
-export type NoticeArrival = Arrival & { readonly peer: string; readonly notice: InboundNotice };
+export type NoticeArrival = ReceivedMessage & { readonly peer: string; readonly notice: InboundNotice };
 
 /**
  * Applies the notices of networks, in their order, in the transaction that receives them. They count as no message:

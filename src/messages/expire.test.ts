@@ -115,6 +115,21 @@ describe('deadlines', () => {
     expect(await db.findNextDeadlineMs(pool)).toBeNull();
   });
 
+  test('a long text of which one part was reported delivered ends as DELIVERED, unless a part is in doubt', async () => {
+    const long = { ...ACCEPTED, carrierIds: ['P1', 'P2', 'P3'] };
+    const part = { status: STATUS.DELIVERED };
+    const ids = [await submitted(long, { parts: 3 }), await submitted(long, { parts: 3 })];
+    const doubtful = await submitted({ ...UNKNOWN, carrierIds: ['P1', 'P2'] }, { parts: 3 });
+    for (const messageId of [ids[0] ?? '', doubtful]) {
+      const matched = { accountId, messageId, part: 2, connectionId: 1, receipt: receipt('P2'), receivedAt: now() };
+      await transaction(pool, (tx) => receiveReceipts(tx, [matched]));
+    }
+    await due(...ids, doubtful);
+    await expireDeadlines(pool, now);
+    expect(await stateOf(ids[0] ?? '')).toMatchObject({ ...part, errorCode: null, errorText: null });
+    expect([await stateOf(ids[1] ?? ''), await stateOf(doubtful)]).toMatchObject([EXPIRED, EXPIRED]);
+  });
+
   test('a price that was earned when the carrier accepted the message stays earned', async () => {
     const id = await submitted(ACCEPTED);
     await due(id);

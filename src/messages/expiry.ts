@@ -22,6 +22,7 @@ import { MINUTE_MS, SECOND_MS } from '../core/time.ts';
 import { withdrawMessages } from '../dispatch/commit.ts';
 import { endMessages } from './end.ts';
 import { deadlineOf, GIVE_UP_AFTER_MS } from './load.ts';
+import { listPartStatuses } from './parts.ts';
 import { bitSql, EXPIRED_BY_US, messagesByKey, type StateMove } from './store.ts';
 
 type Accepted = {
@@ -62,8 +63,8 @@ const WINDOW_MS = 10 * SECOND_MS;
 const MAX_QUEUED = 10 * BATCH_SIZE;
 
 /**
- * Ends messages without a final state as EXPIRED, in the caller's transaction: those that still wait are withdrawn from
- * the queue, those with a carrier are given up. Messages that a carrier accepted without a requested receipt are
+ * Ends messages without a final state, in the caller's transaction, as EXPIRED: those that still wait are withdrawn from
+ * the queue, those with a carrier are given up. Long messages that were delivered in part end as DELIVERED. Messages that a carrier accepted without a requested receipt are
  * unchanged, because nothing more will be reported on them.
  *
  * @returns the messages that are being submitted at this moment: their outcome has to be recorded first
@@ -74,11 +75,36 @@ async function expireMessages(tx: Db, keys: readonly Key[], now: Date): Promise<
   const wasWaiting = ({ id }: DeliveryState): boolean => withdrawn.has(id);
   const withCarrier = open.filter((state) => !wasWaiting(state) && state.submittedAt !== null);
   const silent = withCarrier.filter(({ status, wantReceipt }) => wantReceipt || status === STATUS.UNKNOWN);
+  const delivered = await listDelivered(tx, silent);
+  const lost = silent.filter(({ id }) => !delivered.some((move) => move.id === id));
   await endMessages(tx, [
     ...open.filter(wasWaiting).map((key) => toExpired(key, now, 'not sent within its validity')),
-    ...silent.map((key) => toExpired(key, now, 'no final receipt within its validity')),
+    ...lost.map((key) => toExpired(key, now, 'no final receipt within its validity')),
+    ...delivered,
   ]);
   return open.filter((state) => !wasWaiting(state) && state.submittedAt === null);
+}
+
+/**
+ * Returns the moves of long messages whose parts were all accepted, and of which a part was delivered: many carriers
+ * report a long text once. A part that failed would have ended the message.
+ */
+async function listDelivered(tx: Db, keys: readonly Key[]): Promise<StateMove[]> {
+  if (keys.length === 0) return [];
+  const [firstId, lastId] = boundsOf(keys.map((key) => key.id));
+  const own = keys.map(({ accountId, id: messageId }) => ({ accountId, messageId }));
+  const messages = await listPartStatuses(tx, { keys: own, firstId, lastId });
+  return messages
+    .filter(({ statuses, parts }) => statuses.length === parts && statuses.includes(STATUS.DELIVERED))
+    .map(({ accountId, messageId: id, doneAt }) => ({
+      accountId,
+      id,
+      status: STATUS.DELIVERED,
+      doneAt,
+      errorCode: null,
+      errorText: null,
+      isReported: true,
+    }));
 }
 
 const toExpired = ({ accountId, id }: Key, doneAt: Date, errorText: string): StateMove => ({

@@ -12,6 +12,7 @@ import { toOwnFile } from '../media/media.ts';
 import { listMedia, type MediaLinks, type MediaRow, mediaReference, resolveReferences } from '../media/store.ts';
 import type { Costs } from '../routing/costs.ts';
 import { listKnown } from '../routing/number-lookup-store.ts';
+import { isInGroup } from '../smpp/text.ts';
 import { type Resolver, type StoredContent, WHOLE_CONTENT_ONLY } from '../templates/content.ts';
 import type { NewMessage, RecentMessages } from './new-messages.ts';
 import { listQueuedMessages, type QueuedMessage } from './store.ts';
@@ -82,10 +83,11 @@ export function jobOf(message: NewMessage): Job {
 
 type Octets = Pick<NewMessage, 'udh' | 'binaryBody' | 'dataCoding' | 'tlvs'>;
 
-/** Adds the user data header, the binary content and the parameters of a message, which most do not have. */
+/** Adds the user data header, the binary content, the class and the parameters of a message, which most do not have. */
 function withOctets(job: Job, { udh, binaryBody: data, dataCoding, tlvs }: Octets): Job {
-  if (!udh && !data && !tlvs) return job;
-  const passed = tlvs ? { ...job, tlvs } : job;
+  if (!udh && !data && !tlvs && dataCoding === null) return job;
+  const grouped = dataCoding !== null && !data && isInGroup(dataCoding) ? { ...job, dataCoding } : job;
+  const passed = tlvs ? { ...grouped, tlvs } : grouped;
   if (data)
     return { ...passed, binary: { udh: udh ?? new Uint8Array(), data, ...(dataCoding !== null && { dataCoding }) } };
   return udh ? { ...passed, udh } : passed;

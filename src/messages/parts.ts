@@ -1,15 +1,5 @@
-import {
-  type BatchColumns,
-  bigint,
-  insertRows,
-  int,
-  once,
-  rowsOf,
-  smallint,
-  text,
-  timestamptz,
-  uuid,
-} from '../core/db/columns.ts';
+import type { LongReceipts } from '../channels/smpp/settings.ts';
+import { type BatchColumns, bigint, insertRows, int, once, rowsOf, smallint, text, timestamptz, uuid } from '../core/db/columns.ts';
 import { as, columns, constant, type Db, exec, many, type RowOf, type Sql, sql, tuples } from '../core/db/query.ts';
 import { OPEN_STATES, STATUS } from '../core/message-state.ts';
 
@@ -97,14 +87,11 @@ export async function moveParts(
 const PART_STATUSES = columns({
   accountId: as<number>('m.account_id'),
   messageId: as<string>('m.id'),
-  /**
-   * Locks the states of these messages until the transaction ends, lowest id first. Lock them before moving parts: if
-   * two transactions each move one part, neither would see the other's part, and neither would find the message
-   * complete.
-   */
   parts: as<number>('m.parts'),
-  /** The statuses of the parts that a carrier accepted. */
-  statuses: as<number[]>('array_agg(p.status)'),
+  /** The statuses of the parts that a carrier accepted, in order. */
+  statuses: as<number[]>('array_agg(p.status ORDER BY p.part)'),
+  /** The parts whose receipts the carrier sends, by the setting of its connection. */
+  longReceipts: as<LongReceipts>("coalesce(min(c.settings ->> 'longReceipts'), 'all')"),
   /** Time at which the last of them was done; null when none is. */
   doneAt: as<Date | null>('max(p.done_at)'),
 });
@@ -122,6 +109,7 @@ export const listPartStatuses = (db: Db, { keys, firstId, lastId }: Keys): Promi
         })} AS u
         JOIN message m ON m.account_id = u.account_id AND m.id = u.message_id
         JOIN message_part p ON p.account_id = u.account_id AND p.message_id = u.message_id
+        LEFT JOIN connection c ON c.id = p.connection_id
         WHERE m.id BETWEEN ${firstId} AND ${lastId} AND p.message_id BETWEEN ${firstId} AND ${lastId}
         GROUP BY m.account_id, m.id, m.parts`,
   );

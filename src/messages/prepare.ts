@@ -18,7 +18,7 @@ import {
   poolNameOf,
   type SenderRules,
 } from '../routing/sender-rules.ts';
-import { countParts, roomBeside } from '../smpp/text.ts';
+import { countParts, fitOneMessage, roomBeside } from '../smpp/text.ts';
 import { isStorable } from '../templates/content.ts';
 import { type IsOptedOut, readDestination } from './consent.ts';
 import type { NewMessage } from './new-messages.ts';
@@ -64,9 +64,6 @@ type Work = Omit<Filling<Prepared>, 'message'> & {
 /** A step returns the reason for a rejection, or fills in the work and returns null. */
 type Step = (work: Work) => Refusal | null;
 
-/** Maximum bytes in the user data of an SMS. */
-const MAX_BINARY_BYTES = 140;
-
 /** True if a request may name this as the sender of an SMS: a valid sender, or a pool of numbers (`pool:NAME`). */
 export const isSender = (sender: string): boolean => isSmsSender(sender) || poolNameOf(sender) !== null;
 
@@ -102,7 +99,7 @@ const STEPS: readonly (readonly [name: string, step: Step])[] = [
     (work) => {
       const { body, binary } = work.draft;
       if (isRich(work.draft.channel)) return contentFault(work.draft);
-      if (binary) return binary.udh.length + binary.data.length > MAX_BINARY_BYTES ? 'binary_too_long' : null;
+      if (binary) return fitOneMessage(binary) ? null : 'binary_too_long';
       if (body === '') return 'empty_body';
       if (body.includes('\0')) return 'bad_body';
       const { parts, alphabet, units } = countParts(body);

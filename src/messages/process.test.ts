@@ -9,6 +9,7 @@ import type { Receipt, ReceiptState } from '../channels/carrier.ts';
 import { exec, many, sql } from '../core/db/query.ts';
 import { newId } from '../core/ids.ts';
 import { STATUS } from '../core/message-state.ts';
+import { insertConnection } from '../routing/connection-store.ts';
 import { insertMessages } from './new-messages.ts';
 import { insertReceiptBatches } from './receipt-store.ts';
 import { processReceipts, retryUnmatched } from './receipts.ts';
@@ -335,6 +336,41 @@ describe('messages of several parts', () => {
     const doneAt = new Date(Date.now() + 60_000);
     await arrive([receipt('P2', { doneAt })]);
     expect(await stateOf(id)).toMatchObject({ status: STATUS.DELIVERED, doneAt, errorText: null });
+  });
+
+  test('of a carrier that gives all parts one id are delivered by one receipt, and stay so', async () => {
+    const id = await sent({ carrierIds: ['ONE', 'ONE', 'ONE'] });
+    await arrive([receipt('ONE'), receipt('ONE', { state: 'UNDELIVERABLE' })]);
+    expect(await statusOf(id)).toBe(STATUS.DELIVERED);
+    expect(await parked()).toEqual([]);
+  });
+
+  test('are not delivered by a receipt that fits two of their parts in different spellings', async () => {
+    const id = await sent({ carrierIds: ['4D2', '1234', '77'] });
+    await arrive([receipt('0001234')]);
+    expect(await statusOf(id)).toBe(STATUS.ACCEPTED);
+    expect(await parked()).toMatchObject([{ reason: 'ambiguous' }]);
+  });
+
+  test.each([
+    ['any', 'P2', 'P1'],
+    ['first', 'P1', 'P3'],
+    ['last', 'P3', 'P1'],
+  ])('of a carrier that reports %s part are delivered by its receipt', async (longReceipts, deciding, other) => {
+    const name = `reports-${longReceipts}`;
+    const made = await insertConnection(pool, { name, kind: 'smpp', sandbox: false, settings: { longReceipts } });
+    const connectionId = made?.id ?? 0;
+    onTestFinished(() => reset(pool, sql`TRUNCATE connection CASCADE`));
+    const [id, second, failed] = [
+      await sent({ connectionId, carrierIds: ['P1', 'P2', 'P3'] }),
+      await sent({ connectionId, carrierIds: ['Q1', 'Q2', 'Q3'] }),
+      await sent({ connectionId, carrierIds: ['R1', 'R2', 'R3'] }),
+    ];
+    await arrive([receipt(deciding), receipt(other.replace('P', 'Q'))], connectionId);
+    await arrive([receipt('R2', { state: 'UNDELIVERABLE' })], connectionId);
+    expect(await statusOf(id)).toBe(STATUS.DELIVERED);
+    expect(await statusOf(second)).toBe(longReceipts === 'any' ? STATUS.DELIVERED : STATUS.ACCEPTED);
+    expect(await statusOf(failed)).toBe(STATUS.UNDELIVERABLE);
   });
 
   test('are delivered when the receipts of all parts come in one batch', async () => {

@@ -7,7 +7,7 @@ import { fillPlaceholders, MAX_PLACEHOLDER_NAME_LENGTH } from '../core/schema.ts
 import { MINUTE_MS, parseScheduledDate, scheduleFault } from '../core/time.ts';
 import type { Caller } from '../core/tracing.ts';
 import type { Shortage } from '../money/credit.ts';
-import { udhFault } from '../smpp/text.ts';
+import { isInGroup, udhFault } from '../smpp/text.ts';
 import type { StoredContent } from '../templates/content.ts';
 import type { ReceiptRequest } from '../webhooks/smpp-outbox.ts';
 import type { NextChannel } from './next-channel.ts';
@@ -295,7 +295,7 @@ export const reasonOf = ({ refusal, shortage }: Extract<Verdict, { kind: 'refuse
  * equal. A number is the same with and without punctuation.
  */
 export function contentHash(draft: Draft): Buffer {
-  const { channel, destination, sender, body, content, binary, tlvs, udh, simulation, nextChannels } = draft;
+  const { channel, destination, sender, body, content, binary, dataCoding, tlvs, udh, simulation, nextChannels } = draft;
   const number = /^[+\d(]/.test(destination) ? destination.replace(/[\s().\-/]/g, '') : destination;
   const hash = createHash('sha256').update(JSON.stringify([channel, number, sender, body, simulation]));
   if (content) hash.update(JSON.stringify(content));
@@ -303,6 +303,7 @@ export function contentHash(draft: Draft): Buffer {
   if (udh) hash.update(udh);
   if (binary) hash.update(binary.udh).update('\0').update(binary.data);
   if (tlvs) hash.update('\0').update(tlvs);
+  if (dataCoding !== undefined && isInGroup(dataCoding)) hash.update(`\0${dataCoding}`);
   return hash.digest();
 }
 

@@ -23,6 +23,8 @@ type Hit = {
   readonly accountId: number;
   readonly messageId: string;
   readonly part: number | null;
+  /** The place of the spelling in the search: two parts under one have one id. */
+  readonly spelling?: number;
 };
 
 /**
@@ -59,7 +61,7 @@ async function matchBy(
   const hits: Hit[][] = idLists.map(() => []);
   const listOf = idLists.flatMap((ids, i) => ids.map(() => i));
   for (const [n, accountId, messageId, part] of await listByCarrierIds(db, { ...range, carrierIds: idLists.flat() }))
-    hits[listOf[n] ?? 0]?.push({ kind: 'hit', accountId, messageId, part });
+    hits[listOf[n] ?? 0]?.push({ kind: 'hit', accountId, messageId, part, spelling: n });
   const matches = hits.map(combineAll);
   const contested = hits.flatMap((some, i) => (matches[i] === AMBIGUOUS ? some : []));
   if (contested.length === 0) return matches;
@@ -94,7 +96,8 @@ const combineAll = (hits: readonly Hit[]): Match => hits.reduce<Match>(combine, 
 
 /**
  * Combines two matches of one receipt, which must agree on the message. When a message of unknown outcome was sent
- * again, one id may be its own and the other that of its first part.
+ * again, one id may be its own and the other that of its first part. Some carriers give all parts one id: its receipt
+ * is that of the message.
  */
 function combine(a: Match, b: Match): Match {
   if (a.kind === 'unknown' || b.kind === 'ambiguous') return b;
@@ -102,7 +105,8 @@ function combine(a: Match, b: Match): Match {
   if (a.messageId !== b.messageId || a.accountId !== b.accountId) return AMBIGUOUS;
   if (a.part === b.part) return a;
   if (a.part === null) return a;
-  return b.part === null ? b : AMBIGUOUS;
+  if (b.part === null) return b;
+  return a.spelling === b.spelling ? { ...a, part: null } : AMBIGUOUS;
 }
 
 /** One connection in one hour: submitted = final + open + unmatched. Counted in parts, as carriers count. */

@@ -1,4 +1,5 @@
 import type { Receipt, ReceiptState } from '../channels/carrier.ts';
+import type { LongReceipts } from '../channels/smpp/settings.ts';
 import { isRich } from '../core/channels.ts';
 import type { Db } from '../core/db/query.ts';
 import { boundsOf } from '../core/ids.ts';
@@ -292,7 +293,8 @@ const receiptStatusOf = (state: ReceiptState): number => STATUS[state === 'READ'
 
 /**
  * Moves messages to the states that their receipts report, forward only, in the caller's transaction, and settles their
- * frozen prices. A long message is DELIVERED when all its parts are, and fails with the first part that does. A message
+ * frozen prices. A long message is DELIVERED when all its parts are (or those that its carrier reports, see the setting
+ * `longReceipts`), and fails with the first part that does. A message
  * that was read is DELIVERED and stores when it was read; READ and DELIVERED may come in any order.
  *
  * @returns the ids of the messages that stayed as they were because they had a final state already
@@ -420,12 +422,22 @@ const toPartMove = ({ accountId, messageId, part, receipt, receivedAt }: Matched
   receiptText: receipt.raw,
 });
 
+const isDelivered = (status: number | undefined): boolean => status === STATUS.DELIVERED;
+
+/** Returns true if a message of so many parts is delivered, by what its carrier reports; `statuses` are in part order. */
+const REPORTED: Readonly<Record<LongReceipts, (statuses: readonly number[], parts: number) => boolean>> = {
+  all: (statuses, parts) => statuses.filter(isDelivered).length === parts,
+  any: (statuses) => statuses.some(isDelivered),
+  first: ([first]) => isDelivered(first),
+  last: (statuses, parts) => isDelivered(statuses[parts - 1]),
+};
+
 function endOf(
-  { accountId, messageId, parts, statuses, doneAt }: PartStatuses,
+  { accountId, messageId, parts, statuses, longReceipts, doneAt }: PartStatuses,
   matched: readonly MatchedReceipt[],
 ): StateMove[] {
   const failure = FAILURES_WORST_FIRST.find((status) => statuses.includes(status));
-  const delivered = statuses.filter((status) => status === STATUS.DELIVERED).length === parts;
+  const delivered = REPORTED[longReceipts](statuses, parts);
   if (failure === undefined && !delivered) return [];
   const reported = matched.find(
     (m) => m.messageId === messageId && receiptStatusOf(m.receipt.state) === failure,

@@ -38,6 +38,7 @@ export type SuperviseDeps = {
   readonly sandbox: () => boolean;
   readonly onReceipt: (connectionId: number, receipt: Receipt) => Promise<void>;
   readonly onInbound: (connectionId: number, inbound: Inbound, answered?: Promise<void>) => Promise<void>;
+  readonly onUnreadable?: () => void;
 };
 
 type Running = {
@@ -147,6 +148,7 @@ export function superviseConnections(deps: SuperviseDeps): Supervisor {
     carrier.start({
       receipt: (receipt) => deps.onReceipt(connection.id, receipt),
       inbound: (inbound, answered) => deps.onInbound(connection.id, inbound, answered),
+      unreadable: () => deps.onUnreadable?.(),
       changed: () => noteChange(run),
       failed: (reason) => void (reporting = reporting.then(() => reportError(connection, reason))),
       log: (level, message, fields) =>

@@ -88,7 +88,7 @@ describe('invalid octets', () => {
     await came(3);
     expect(answers.map((pdu) => [pdu.command, pdu.status])).toEqual([
       ['bind_transceiver_resp', 0],
-      ['generic_nack', STATUS.ESME_RINVCMDLEN],
+      ['submit_sm_resp', STATUS.ESME_RINVCMDLEN],
       ['submit_sm_resp', 0],
     ]);
   });

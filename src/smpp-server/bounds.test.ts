@@ -38,7 +38,7 @@ test('whatever its window, a client has no more than 256 KiB and one request wit
   const gate = gatedAccept(pool);
   const server = await startServer(database, { accept: gate.accept });
   const client = await bindRaw(server.port, await newCredential(pool, accountId, { window: 1000 }));
-  const tlvs = new Map([[0x1500, Buffer.alloc(60_000)]]);
+  const tlvs = new Map([[0x0381, Buffer.alloc(60_000)]]);
   const fields = { source: 'ACME', destination: '351912345678', shortMessage: Buffer.from('Hello'), tlvs };
   for (let n = 0; n < 40; n++)
     client.send(encodePdu({ ...EMPTY_MESSAGE, command: 'submit_sm', status: 0, sequence: n + 2, ...fields }));

@@ -3,8 +3,10 @@ import { testDatabase } from '../../test/support/database.ts';
 import { bindAs, connectRaw, newCredential, type RawClient, startServer } from '../../test/support/smpp-server.ts';
 import { until } from '../../test/support/until.ts';
 import type { IssuedCredential } from '../accounts/smpp-credentials.ts';
+import { createMetrics } from '../core/metrics.ts';
 import { createAccount } from '../operate/account-commands.ts';
-import { encodePdu } from '../smpp/pdu.ts';
+import { EMPTY_MESSAGE, encodePdu } from '../smpp/pdu.ts';
+import { countUnreadable } from '../smpp/session.ts';
 import { STATUS } from '../smpp/status.ts';
 import { TIMING } from './session.ts';
 
@@ -144,6 +146,24 @@ test('a client that answers what was not asked is closed', async () => {
   client.send(Buffer.concat(Array.from({ length: 50 }, () => stray)));
   await client.closed;
   await until('its bind has ended', () => server.binds() === 0);
+});
+
+test('a submit with octets behind it is accepted, and one that cannot be read is answered as a submit', async () => {
+  const metrics = createMetrics();
+  const count = countUnreadable(metrics);
+  const server = await startServer(database, { unreadable: () => count('customer') });
+  const client = await bindRaw(server.port, await newCredential(pool, accountId));
+  const message = { ...EMPTY_MESSAGE, source: 'Acme', destination: '393331234567', shortMessage: Buffer.from('Hi') };
+  const submit = encodePdu({ command: 'submit_sm', status: 0, sequence: 2, ...message });
+  for (const octets of [Buffer.concat([submit, Buffer.of(0)]), Buffer.from(submit.subarray(0, -1))]) {
+    octets.writeUInt32BE(octets.length, 0);
+    const before = client.received.length;
+    client.send(octets);
+    await until('it is answered', () => client.received.length > before);
+  }
+  const refusal = { command: 'submit_sm_resp', sequence: 2, status: STATUS.ESME_RINVCMDLEN };
+  expect(client.received.slice(1)).toMatchObject([{ command: 'submit_sm_resp', sequence: 2, status: 0 }, refusal]);
+  expect(await metrics.scrape()).toContain('heliograph_smpp_unreadable_total{sender="customer"} 1');
 });
 
 test('queries and cancellations count to the rate of the account', async () => {

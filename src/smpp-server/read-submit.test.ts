@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { Draft } from '../messages/read-send.ts';
 import { EMPTY_MESSAGE, type Message } from '../smpp/pdu.ts';
 import { STATUS } from '../smpp/status.ts';
-import { encodeGsm7 } from '../smpp/text.ts';
+import { encodeGsm7 } from '../smpp/gsm.ts';
 import { cStringValue, decodeTlvs, TAG, uint8, uint16 } from '../smpp/wire.ts';
 import { CLIENT_ID_TAG, readSubmit, type Submitter } from './read-submit.ts';
 
@@ -217,8 +217,23 @@ test('a part in UCS-2 keeps its octets, also where a character is divided, and h
 
 test('of the optional parameters those that the operator lets pass are kept, up to 1,024 octets', () => {
   const value = Buffer.from('campaign-9');
-  const draft = draftOf({ tlvs: tlvs([0x1401, value], [0x1402, value]) });
+  const hint: [number, Uint8Array] = [0x0426, uint8(1)];
+  const draft = draftOf({ tlvs: tlvs([0x1401, value], hint) });
   expect(decodeTlvs(draft.tlvs ?? new Uint8Array())).toEqual(new Map([[0x1401, value]]));
-  expect(draftOf({ tlvs: tlvs([0x1402, value]) }).tlvs).toBeNull();
+  expect(draftOf({ tlvs: tlvs(hint) }).tlvs).toBeNull();
   expect(statusOf({ tlvs: tlvs([0x1401, Buffer.alloc(1021)]) })).toBe(STATUS.ESME_RINVTLVLEN);
+});
+
+test.each([0x0005, 0x020a, 0x020b, 0x0501, 0x1201, 0x1402, 0x4001])(
+  'a parameter that would be missed by its receiver is refused, unless it is passed on: 0x%s',
+  (tag) => {
+    expect(statusOf({ tlvs: tlvs([tag, uint16(1)]) })).toBe(STATUS.ESME_RTLVNOTALLWD);
+    const passing = { ...OPTIONS, passedTags: new Set([tag]) };
+    expect(readSubmit(submit({ tlvs: tlvs([tag, uint16(1)]) }), BY, passing)).toHaveProperty('draft');
+  },
+);
+
+test('a national language table of another alphabet than GSM 03.38 is refused', () => {
+  const part = { esmClass: 0x40, shortMessage: Buffer.from('0324010141', 'hex') };
+  expect(statusOf(part, { alphabet: 'latin1' })).toBe(STATUS.ESME_RINVDCS);
 });

@@ -8,7 +8,18 @@ import { type Draft, newDraft, type Refusal, type Verdict } from '../messages/re
 import { parseTime } from '../smpp/message.ts';
 import type { Message } from '../smpp/pdu.ts';
 import { STATUS as SMPP, STATUS } from '../smpp/status.ts';
-import { concatOf, decodeText, readUdh, segmentStatus, udhConcat, userData } from '../smpp/text.ts';
+import {
+  concatOf,
+  decodeText,
+  isDefaultAlphabet,
+  isInGroup,
+  isUcs2,
+  languageOf,
+  readUdh,
+  segmentStatus,
+  udhConcat,
+  userData,
+} from '../smpp/text.ts';
 import { encodeTlvs, readText, readUint, TAG } from '../smpp/wire.ts';
 import type { Client } from './sign-in.ts';
 
@@ -28,12 +39,12 @@ type ReadSubmit = { readonly draft: Draft } | { readonly status: number };
 
 /** A client's own id of a message, as a C-octet string: our vendor's parameter for idempotent submits. */
 export const CLIENT_ID_TAG = 0x1400;
+const FIRST_VENDOR_TAG = 0x1400;
 const MAX_CLIENT_ID_LENGTH = 100;
 /** Maximum total of all parameters that are passed on: they are stored with the message. */
 const MAX_PASSED_OCTETS = 1024;
 
 const UDHI = 0x40;
-const UCS2 = 0x08;
 const MAX_PRIORITY = 3;
 const MAX_SERVICE_TYPE_LENGTH = 5;
 /** The bits of registered_delivery that SMPP reserves. */
@@ -58,6 +69,8 @@ export function readSubmit(message: Message, by: Submitter, options: ReadOptions
   if ('status' in times) return times;
   const clientId = readText(message.tlvs, CLIENT_ID_TAG) ?? '';
   if (clientId.length > MAX_CLIENT_ID_LENGTH) return { status: STATUS.ESME_RINVTLVLEN };
+  if ([...message.tlvs.keys()].some((tag) => isMeaningful(tag) && !options.passedTags.has(tag)))
+    return { status: STATUS.ESME_RTLVNOTALLWD };
   const tlvs = passedOn(message, options);
   if (tlvs !== null && tlvs.length > MAX_PASSED_OCTETS) return { status: STATUS.ESME_RINVTLVLEN };
   const content = contentOf(message, by);
@@ -75,6 +88,16 @@ export function readSubmit(message: Message, by: Submitter, options: ReadOptions
   });
   return { draft };
 }
+
+/**
+ * The standard parameters without which a message arrives as another one (SMPP 3.4, 5.3.2): dest_addr_subunit, ports,
+ * ussd_service_op, display_time, its_reply_type, its_session_info.
+ */
+const MEANINGFUL_TAGS: ReadonlySet<number> = new Set([0x0005, 0x020a, 0x020b, 0x0501, 0x1201, 0x1380, 0x1383]);
+
+/** True for a parameter that is passed on or refused; the other standard ones are hints to a carrier, and ignored. */
+const isMeaningful = (tag: number): boolean =>
+  MEANINGFUL_TAGS.has(tag) || (tag >= FIRST_VENDOR_TAG && tag !== CLIENT_ID_TAG);
 
 /** Returns the parameters that the operator lets pass, as on the wire; null if none. */
 function passedOn({ tlvs }: Message, { passedTags }: ReadOptions): Buffer | null {
@@ -137,21 +160,32 @@ function instantOf(text: string, from: Date): Date | null | 'invalid' {
 
 type Content = Pick<Draft, 'body' | 'binary' | 'udh' | 'dataCoding'>;
 
-/** Returns the content of a message; null for a data_coding that we do not know. */
+/**
+ * Returns the content of a message; null for a data_coding that we do not know, and for a national language table of
+ * another alphabet than GSM 03.38.
+ */
 function contentOf(message: Message, { alphabet }: Submitter): Content | null {
-  const { udh, octets } = splitUserData(message);
-  const kind = kindOfCoding(message.dataCoding);
+  const { dataCoding } = message;
+  const { udh, octets } = partsOf(message);
+  const kind = kindOfCoding(dataCoding);
   if (kind === null) return null;
-  if (kind === 'binary') return { body: '', binary: { udh: udh ?? new Uint8Array(0), data: octets }, udh: null };
-  const body = decodeText(octets, message.dataCoding, alphabet).toWellFormed();
-  // Half of a character that is divided between two parts is no text, and another part may be in UCS-2 too: the octets
-  // go to the carrier unchanged.
-  if (udh && message.dataCoding === UCS2 && body !== '')
-    return { body, binary: { udh, data: octets, dataCoding: UCS2 }, udh: null };
-  return { body, binary: null, udh, dataCoding: message.dataCoding };
+  if (kind === 'binary') {
+    const coding = PLAIN_BINARY.has(dataCoding) ? {} : { dataCoding };
+    return { body: '', binary: { udh: udh ?? new Uint8Array(0), data: octets, ...coding }, udh: null };
+  }
+  const header = udh && readUdh(udh);
+  const language = header ? languageOf(header) : {};
+  const hasTable = isDefaultAlphabet(dataCoding) && Object.values(language).some((table) => table !== undefined);
+  if (hasTable && alphabet !== 'gsm') return null;
+  const body = decodeText(octets, dataCoding, alphabet, language).toWellFormed();
+  // Half of a character that is divided between two parts is no text, and another part may be in UCS-2 too; what is
+  // written with a table can be written in no other way: the octets go to the carrier unchanged.
+  if (udh && body !== '' && (hasTable || isUcs2(dataCoding)))
+    return { body, binary: { udh, data: octets, dataCoding }, udh: null };
+  return { body, binary: null, udh, dataCoding };
 }
 
-function splitUserData(message: Message): { readonly udh: Uint8Array | null; readonly octets: Uint8Array } {
+function partsOf(message: Message): { readonly udh: Uint8Array | null; readonly octets: Uint8Array } {
   const all = Uint8Array.from(userData(message));
   const udh = message.esmClass & UDHI ? readUdh(all) : null;
   if (udh) return { udh: all.subarray(0, udh.length), octets: all.subarray(udh.length) };
@@ -160,22 +194,18 @@ function splitUserData(message: Message): { readonly udh: Uint8Array | null; rea
   return { udh: concat && udhConcat(concat.ref, concat.total, concat.seq, 8), octets: all };
 }
 
+/** 8-bit data without a class. */
+const PLAIN_BINARY: ReadonlySet<number> = new Set([0x02, 0x04]);
+
 /** True for octets, and 8-bit data in the groups of TS 23.038 that have a class. */
 const isBinary = (coding: number): boolean =>
-  coding === 0x02 || coding === 0x04 || (coding & 0xfc) === 0x14 || (coding & 0xf4) === 0xf4;
+  PLAIN_BINARY.has(coding) || (coding & 0xfc) === 0x14 || (coding & 0xf4) === 0xf4;
 
 const TEXT_CODINGS: ReadonlySet<number> = new Set([0x00, 0x01, 0x03, 0x06, 0x07, 0x08, 0x0a, 0x0e]);
 
-/** True for 7-bit and UCS-2 texts in the groups of TS 23.038: with a class, or about waiting messages. */
-const isTextInGroup = (coding: number): boolean =>
-  (coding & 0xfc) === 0x10 ||
-  (coding & 0xfc) === 0x18 ||
-  (coding >= 0xc0 && coding <= 0xef) ||
-  (coding & 0xf4) === 0xf0;
-
 function kindOfCoding(coding: number): 'text' | 'binary' | null {
   if (isBinary(coding)) return 'binary';
-  return TEXT_CODINGS.has(coding) || isTextInGroup(coding) ? 'text' : null;
+  return TEXT_CODINGS.has(coding) || isInGroup(coding) ? 'text' : null;
 }
 
 function receiptsOf(message: Message, { id }: Submitter, body: string): NonNullable<Draft['smpp']> | null {

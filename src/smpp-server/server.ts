@@ -49,6 +49,8 @@ export type SmppServerOptions = {
   readonly log: Log;
   /** Called with the status of the response to each request, for metrics. */
   readonly answered?: SessionDeps['answered'];
+  /** Called when a client has sent a PDU that cannot be read, for metrics. */
+  readonly unreadable?: () => void;
   /** Called with the exceeded bound of a connection that was closed immediately, for metrics. */
   readonly refused?: (bound: StrangerBound) => void;
   readonly timing?: Timing;
@@ -112,6 +114,7 @@ export async function startSmppServer(options: SmppServerOptions): Promise<SmppS
       signIn,
       answer,
       answered: options.answered,
+      unreadable: options.unreadable,
       bound() {
         admitted.bound();
         deliveries.wake();

@@ -35,6 +35,8 @@ export type SessionDeps = {
   answer(client: Client, request: Request): Promise<Pdu>;
   /** Called with the status of the response to each request. */
   readonly answered?: ((request: Request, status: number) => void) | undefined;
+  /** Called when a PDU cannot be read. */
+  readonly unreadable?: (() => void) | undefined;
   /** Called when the client has bound, before its bind_resp is sent. */
   bound(session: Session): void;
   /** Called when the connection has ended; once more when a bind that was being checked opened only after that. */
@@ -133,7 +135,7 @@ export function createSession(socket: Socket, address: string, deps: SessionDeps
       bind: bindAs,
       request: serve,
       refused: (_request, status) => endUnless(status === STATUS.ESME_RALYBND || budget.fault()),
-      broken: () => endUnless(budget.request() && budget.fault()),
+      broken,
       stray: () => endUnless(budget.stray()),
       expired,
       leaving: updateHold,
@@ -156,6 +158,16 @@ export function createSession(socket: Socket, address: string, deps: SessionDeps
 
   function endUnless(withinBudget: boolean): void {
     if (!withinBudget) smpp.end('it sends what it may not');
+  }
+
+  function broken(reason: string): void {
+    deps.unreadable?.();
+    // Anybody may send anything to an open port.
+    if (bind) {
+      const { systemId, accountId } = bind.client;
+      log.warn({ systemId, accountId, address, reason }, 'an SMPP client sent a PDU that cannot be read');
+    }
+    endUnless(budget.request() && budget.fault());
   }
 
   function bindAs(mode: BindMode, pdu: BindRequest): void {

@@ -12,6 +12,8 @@ import {
 import { until } from '../../test/support/until.ts';
 import { operatorAuthor } from '../accounts/audit.ts';
 import { removeCredential } from '../accounts/smpp-credentials.ts';
+import { encodeSubmission } from '../channels/smpp/encode.ts';
+import { parseSmppSettings } from '../channels/smpp/settings.ts';
 import { many, one, sql } from '../core/db/query.ts';
 import { transaction } from '../core/db/transaction.ts';
 import { createWaker } from '../dispatch/pump.ts';
@@ -19,9 +21,9 @@ import { type Accept, createAccept } from '../messages/accept.ts';
 import { loadJobs } from '../messages/load.ts';
 import { findTimeline } from '../messages/timeline.ts';
 import { createAccount } from '../operate/account-commands.ts';
-import { EMPTY_MESSAGE, encodePdu } from '../smpp/pdu.ts';
+import { decodePdu, EMPTY_MESSAGE, encodePdu } from '../smpp/pdu.ts';
 import { STATUS } from '../smpp/status.ts';
-import { cStringValue, decodeTlvs } from '../smpp/wire.ts';
+import { cStringValue } from '../smpp/wire.ts';
 import { CLIENT_ID_TAG, OWN_STATUS } from './read-submit.ts';
 
 const database = testDatabase();
@@ -67,26 +69,41 @@ test('the timeline of a message names the credential, also when that was deleted
   expect(await beginning()).toBe(`by SMPP credential ${credential.id}`);
 });
 
-test('what a part holds, and the parameters that pass, are loaded for the carrier as they came', async () => {
+test.each([
+  ['half a character', 0x40, 8, '050003420201' + '0048d83d', 'H\ufffd'],
+  ['a single shift to Turkish', 0x40, 0, '03240101' + '54651b73656b6b7e72', 'Teşekkür'],
+  ['both shifts to Portuguese', 0x40, 0, '06240103250103' + '1b417b', 'Àã'],
+  ['a locking shift to Turkish', 0x40, 0, '03250101' + '54651d656b6b7e72', 'Teşekkür'],
+  ['a shift to a table that we do not have', 0x40, 0, '03240105' + '411b4243', 'A\ufffdC'],
+  ['a whole part with a shift', 0x40, 0, `080003420201240101${'1b73'.repeat(74)}`, 'ş'.repeat(74)],
+  ['ports', 0x40, 4, '06050415820000' + '00ff', ''],
+  ['8-bit data with a class', 0, 0x15, '00ff', ''],
+  ['a flash message', 0, 0x10, '48690a', 'Hi\n'],
+  ['a flash message in the other group', 0, 0xf0, '4869', 'Hi'],
+  ['a flash message in UCS-2', 0, 0x18, '0416', 'Ж'],
+  ['a part of a flash message', 0x40, 0x10, '050003420201' + '4869', 'Hi'],
+  ['a message for the SIM', 0, 0xf2, '4869', 'Hi'],
+  ['an indication of waiting messages', 0, 0xc8, '4869', 'Hi'],
+  ['the same in UCS-2', 0, 0xe8, '0416', 'Ж'],
+])('%s and the parameters that pass reach the carrier as they came', async (_, esmClass, dataCoding, octets, body) => {
   const server = await startServer(database, { passedTags: new Set([0x1401]) });
   const { systemId, password } = await newCredential(pool, accountId);
   const client = await connectRaw(server.port);
   const rest = { systemType: '', interfaceVersion: 0x34, addrTon: 0, addrNpi: 0, addressRange: '' };
   client.send(encodePdu({ command: 'bind_transmitter', status: 0, sequence: 1, systemId, password, ...rest }));
   await until('it is bound', () => client.received.length === 1);
-  const [udh, data] = [Buffer.from('050003420201', 'hex'), Buffer.from('0048d83d', 'hex')];
-  const fields = { source: 'ACME', destination: NUMBER, esmClass: 0x40, dataCoding: 8 };
-  const shortMessage = Buffer.concat([udh, data]);
-  const tlvs = new Map([[0x1401, Buffer.from('mine')]]);
-  client.send(
-    encodePdu({ ...EMPTY_MESSAGE, command: 'submit_sm', status: 0, sequence: 2, ...fields, shortMessage, tlvs }),
-  );
+  const shortMessage = Buffer.from(octets, 'hex');
+  const content = { esmClass, dataCoding, shortMessage, tlvs: new Map([[0x1401, Buffer.from('mine')]]) };
+  const addresses = { source: 'ACME', destination: NUMBER };
+  client.send(encodePdu({ ...EMPTY_MESSAGE, command: 'submit_sm', status: 0, sequence: 2, ...addresses, ...content }));
   await until('it is answered', () => client.received.length === 2);
   const [, answer] = client.received;
   const id = answer && 'messageId' in answer ? answer.messageId : '';
   const [[job] = []] = await loadJobs(pool, [{ accountId, ids: [id] } as never]);
-  expect(job).toMatchObject({ messageId: id, body: 'H\ufffd', binary: { udh, data, dataCoding: 8 } });
-  expect(decodeTlvs(job?.tlvs ?? new Uint8Array())).toEqual(tlvs);
+  expect(job).toMatchObject({ messageId: id, body });
+  const settings = parseSmppSettings({ host: 'h', systemId: 's' });
+  const frames = job ? encodeSubmission(job, settings, () => 0) : [];
+  expect(frames.map((frame) => decodePdu(frame))).toMatchObject([content]);
 });
 
 test('ids are written as the credential says', async () => {

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import type { Server, Socket } from 'node:net';
-import { type DecodeFailure, decodePdu, encodePdu, type Message, type Pdu, RESPONSE_BIT } from './pdu.ts';
+import { type DecodeFailure, decodePdu, encodePdu, type Message, type Pdu } from './pdu.ts';
 import { STATUS } from './status.ts';
 import { NO_TLVS } from './wire.ts';
 
@@ -15,10 +15,7 @@ type LinkOptions = {
 export type LinkHandlers = {
   /** A valid PDU of this many octets arrived. */
   pdu(pdu: Pdu, octets: number): void;
-  /**
-   * The peer sent invalid framing, or an invalid PDU, which is `failure`. A generic_nack was queued, except for a
-   * response: two peers could go on like that forever.
-   */
+  /** The peer sent an invalid PDU, which is `failure`, or (null) invalid framing, which ends the link. */
   broken(reason: string, failure: DecodeFailure | null): void;
   /** The socket takes octets again after backpressure. */
   drained?(): void;
@@ -61,8 +58,7 @@ const MAX_UNREAD_OCTETS = 1 << 20;
 const CLOSE_MS = 500;
 
 /**
- * Creates a link that speaks PDUs over a socket: one write per tick, because with small PDUs the cost is per write, and a
- * generic_nack for invalid PDUs. Under backpressure, octets stay here, so that they do not count as possibly sent after a
+ * Creates a link that speaks PDUs over a socket: one write per tick, because with small PDUs the cost is per write. Under backpressure, octets stay here, so that they do not count as possibly sent after a
  * lost connection. It handles `maxPerTurn` PDUs in one turn of the event loop, and reads no more until those that have
  * arrived are handled. A PDU of more than `maxLength` octets ends the link.
  */
@@ -164,8 +160,6 @@ export function createLink(socket: Socket, handlers: LinkHandlers, options: Link
       handlers.pdu(pdu, frame.length);
       return;
     }
-    const status = pdu.failure === 'unknown_command' ? STATUS.ESME_RINVCMDID : STATUS.ESME_RINVCMDLEN;
-    if (pdu.commandId < RESPONSE_BIT) send({ command: 'generic_nack', status, sequence: pdu.sequence });
     handlers.broken(`${pdu.reason} (command_id 0x${pdu.commandId.toString(16)})`, pdu);
   }
 

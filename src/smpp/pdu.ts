@@ -417,6 +417,9 @@ const NAMES: ReadonlyMap<number, CommandName> = new Map(
   (Object.keys(COMMAND) as CommandName[]).map((name) => [COMMAND[name], name]),
 );
 
+/** Returns the name of a command_id; undefined for an unknown one. */
+export const commandName = (commandId: number): CommandName | undefined => NAMES.get(commandId);
+
 /** The size of a PDU's header, and the position of its command_length. */
 export const HEADER_OCTETS = 16;
 export const COMMAND_LENGTH_AT = 0;
@@ -444,24 +447,22 @@ export function encodePdu(pdu: Pdu): Buffer {
 
 /**
  * Decodes the PDU in one frame, or returns the reason for a failure; never throws. Octet fields are views of `frame`.
- * Values longer than a field's limit are accepted. A response with a status other than 0 needs no body: missing or
- * unreadable fields are empty. Optional parameters after a body that defines none (5.0 peers send them) are dropped.
+ * Values longer than a field's limit are accepted, and octets after the last readable parameter are ignored. A response
+ * needs no body: its status is its meaning, and missing fields are empty. Optional parameters after a body that defines
+ * none (5.0 peers send them) are dropped.
  */
 export function decodePdu(frame: Uint8Array): Pdu | DecodeFailure {
   const bytes = Buffer.isBuffer(frame) ? frame : Buffer.from(frame.buffer, frame.byteOffset, frame.length);
   if (bytes.length < HEADER_OCTETS) return failure(bytes, 'malformed', 'shorter than a header');
   if (bytes.readUInt32BE(COMMAND_LENGTH_AT) !== bytes.length)
     return failure(bytes, 'malformed', 'command_length is not the length');
-  const command = NAMES.get(bytes.readUInt32BE(4));
+  const command = commandName(bytes.readUInt32BE(4));
   if (command === undefined) return failure(bytes, 'unknown_command', 'unknown command_id');
 
   const head = { command, status: bytes.readUInt32BE(8), sequence: bytes.readUInt32BE(12) };
   const cursor: ReadCursor = { bytes, offset: HEADER_OCTETS, fault: null };
   const pdu = codecOf(command).read(cursor, head);
-  if (cursor.offset < bytes.length) tlvField.read(cursor, 'tlvs');
-  if (cursor.fault === null) return pdu;
-  const refused = head.status !== 0 && COMMAND[command] >= RESPONSE_BIT;
-  return refused ? withoutBody(head) : failure(bytes, 'malformed', cursor.fault);
+  return cursor.fault === null || COMMAND[command] >= RESPONSE_BIT ? pdu : failure(bytes, 'malformed', cursor.fault);
 }
 
 /** Returns a PDU with empty fields: with a status other than 0, a response that is only its header. */

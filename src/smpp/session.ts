@@ -1,9 +1,12 @@
 import type { Socket } from 'node:net';
+import { Counter } from 'prom-client';
+import type { Metrics } from '../core/metrics.ts';
 import { createLink, MAX_FRAME, withSequence } from './link.ts';
 import {
   type AnyPduOf,
   COMMAND,
   type CommandName,
+  commandName,
   type DecodeFailure,
   encodePdu,
   type Pdu,
@@ -19,8 +22,6 @@ export type BindRequest = AnyPduOf<`bind_${BindMode}`>;
 /** The result of one of our requests. Every request gets exactly one. */
 export type Answer =
   | { readonly kind: 'response'; readonly pdu: Pdu }
-  /** A response arrived, but its body violates the protocol. */
-  | { readonly kind: 'unreadable'; readonly reason: string }
   | { readonly kind: 'timeout' }
   /** The connection ended first. `written` is false only if no octet of the request can have left this process. */
   | { readonly kind: 'closed'; readonly written: boolean };
@@ -59,7 +60,7 @@ type SessionHandlers<Name extends CommandName> = {
   arrived?(pdu: Pdu): boolean;
   /** A request was refused: it is not served, or not in this state. */
   refused?(pdu: Pdu, status: number): void;
-  /** A frame cannot be read. */
+  /** A frame cannot be read; a request got a permanent error as its response. */
   broken?(reason: string): void;
   /** A response matches no request: it is late, repeated, or to another command. */
   stray?(command: string, sequence: number): void;
@@ -173,16 +174,16 @@ export function openSession<Name extends CommandName>(
   function receive(pdu: Pdu, octets: number): void {
     const commandId = COMMAND[pdu.command];
     if (commandId >= RESPONSE_BIT) {
-      if (!settle(pdu.sequence, commandId, { kind: 'response', pdu })) handlers.stray?.(pdu.command, pdu.sequence);
+      if (!settle(commandId, pdu)) handlers.stray?.(pdu.command, pdu.sequence);
     } else if (handlers.arrived?.(pdu) === false) end('it sends too much');
     else receiveRequest(pdu, octets);
   }
 
-  function settle(answered: number, commandId: number, answer: Answer): boolean {
-    const entry = pending.get(answered);
+  function settle(commandId: number, pdu: Pdu): boolean {
+    const entry = pending.get(pdu.sequence);
     if (!entry || (commandId !== entry.responseId && commandId !== COMMAND.generic_nack)) return false;
-    pending.delete(answered);
-    entry.onAnswer(answer);
+    pending.delete(pdu.sequence);
+    entry.onAnswer({ kind: 'response', pdu });
     endIfIdle();
     return true;
   }
@@ -231,18 +232,29 @@ export function openSession<Name extends CommandName>(
   }
 
   function refuse(pdu: Pdu, status: number): void {
-    const response = `${pdu.command}_resp`;
-    const command = status !== STATUS.ESME_RINVCMDID && isCommand(response) ? response : 'generic_nack';
-    link.send(withoutBody({ command, status, sequence: pdu.sequence }));
+    sendRefusal(pdu.command, pdu.sequence, status);
     handlers.refused?.(pdu, status);
   }
 
+  function sendRefusal(request: CommandName | undefined, sequence: number, status: number): void {
+    const response = `${request}_resp`;
+    const command = status !== STATUS.ESME_RINVCMDID && isCommand(response) ? response : 'generic_nack';
+    link.send(withoutBody({ command, status, sequence }));
+  }
+
   function broken(reason: string, failure: DecodeFailure | null): void {
-    const isAnswer =
-      failure !== null && settle(failure.sequence, failure.commandId, { kind: 'unreadable', reason: failure.reason });
-    if (isAnswer) return;
     if (failure === null) endReason ??= reason;
+    // A response gets none: two peers could go on like that forever.
+    else if (failure.commandId < RESPONSE_BIT) refuseUnreadable(failure);
     handlers.broken?.(reason);
+  }
+
+  /** An SMSC repeats a delivery for days unless its response says that the receiver rejects it permanently. */
+  function refuseUnreadable({ commandId, sequence }: DecodeFailure): void {
+    const command = commandName(commandId);
+    if (command === undefined) return sendRefusal(command, sequence, STATUS.ESME_RINVCMDID);
+    const isDelivery = !handlers.bind && served.has(command);
+    sendRefusal(command, sequence, isDelivery ? STATUS.ESME_RX_P_APPN : STATUS.ESME_RINVCMDLEN);
   }
 
   function respond(response: Pdu, written?: () => void): void {
@@ -392,12 +404,22 @@ const after = (ms: number, then: () => void): void => (ms === 0 ? then() : void 
 
 const isCommand = (name: string): name is CommandName => name in COMMAND;
 
+const UNREADABLE = 'heliograph_smpp_unreadable_total';
+
+/** Registers the counter of PDUs and receipts that could not be read, once, and returns the function that counts one. */
+export function countUnreadable({ registry }: Pick<Metrics, 'registry'>): (sender: 'carrier' | 'customer') => void {
+  const known = registry.getSingleMetric(UNREADABLE);
+  const help = 'PDUs and receipts that could not be read, by their sender';
+  const create = () => new Counter({ name: UNREADABLE, help, labelNames: ['sender'] as const, registers: [registry] });
+  const counter = known instanceof Counter ? known : create();
+  return (sender) => counter.inc({ sender });
+}
+
 /**
  * Returns the command_status with which the peer answered a delivery; null when none came, because of a time-out or a
  * closed connection.
  */
 export function deliveryStatus(answer: Answer): number | null {
-  if (answer.kind === 'unreadable') return STATUS.ESME_RUNKNOWNERR;
   if (answer.kind !== 'response') return null;
   const { command, status } = answer.pdu;
   return command === 'generic_nack' && status === 0 ? STATUS.ESME_RUNKNOWNERR : status;

@@ -149,11 +149,28 @@ describe('decodeText', () => {
     ['UCS-2 with an emoji', 'd83dde00', 0x08, '😀'],
     ['UCS-2 with an octet left over', '004f00', 0x08, 'O'],
     ['a flash message in UCS-2', '4e2d', 0x18, '中'],
+    ['UCS-2 after its byte order mark', 'feff00430049', 0x08, 'CI'],
+    ['UCS-2 in the order of its mark', 'fffe4300690061006f00', 0x08, 'Ciao'],
     ['8-bit data octet by octet', 'ff41', 0x04, 'ÿA'],
     ['Cyrillic', 'bfe0d8d2d5e2', 0x06, 'Привет'],
     ['a NUL as nothing', '0041000000420000', 0x08, 'AB'],
   ] as const)('reads %s', ([, octets, dataCoding, text]) => {
     expect(decodeText(bytes(octets), dataCoding, 'gsm')).toBe(text);
+  });
+
+  test.each([
+    ['Turkish', '03240101', '1b471b491b531b631b651b671b691b73', 'ĞİŞç€ğış'],
+    ['Turkish, locked', '03250101', '04070b0c1c1d4060', '€ıĞğŞşİç'],
+    ['Spanish', '03240102', '1b091b411b491b4f1b551b611b651b691b6f1b75', 'çÁÍÓÚá€íóú'],
+    ['Spanish, locked, which has no table', '03250102', '4069', '¡i'],
+    ['Portuguese', '03240103', '1b051b0b1b121b1f1b411b5b1b611b651b7f', 'êÔΦÊÀÃÂ€â'],
+    ['Portuguese, locked', '03250103', '0410121517191a24405d60' + '7b7d7f', 'êΔª∞\\Ó|ºÍÚ~ã`à'],
+    ['Bengali', '03240104', '411b42', 'A\ufffd'],
+    ['Bengali, locked', '03250104', '4142', '\ufffd\ufffd'],
+    ['an escape without a character in the table', '03240101', '1b42', 'B'],
+  ])('reads the national language tables: %s', (_, udh, octets, text) => {
+    const shortMessage = bytes(udh + octets);
+    expect(textOf({ esmClass: 0x40, dataCoding: 0, shortMessage, tlvs: NO_TLVS }, 'gsm')).toBe(text);
   });
 
   test('reads data_coding 0 in the alphabet of the carrier', () => {

@@ -1,3 +1,4 @@
+import { countSeptets, decodeGsm7, encodeGsm7, type Language, septetCut } from './gsm.ts';
 import type { Message } from './message.ts';
 import { STATUS } from './status.ts';
 import { latin1, readUint, TAG } from './wire.ts';
@@ -84,16 +85,18 @@ export const nonGsmCharacters = (body: string): string[] =>
 
 /**
  * Encodes a text, in several parts if it is longer than one message. No part ends inside an escape pair or a surrogate
- * pair. The caller limits the number of parts (a header can count to 255) and adds the header to each.
+ * pair. The caller limits the number of parts (a header can count to 255) and adds the header to each. `group` is a
+ * data_coding whose class or message waiting the text has.
  */
-export function encodeText(body: string, options: TextOptions = {}): EncodedText {
+export function encodeText(body: string, options: TextOptions = {}, group?: number): EncodedText {
   const { longMode = 'udh8', defaultAlphabet = 'gsm' } = options;
   const { alphabet, units } = countParts(body, options);
   const limits = LIMITS[alphabet];
   const whole = units <= limits.single || longMode === 'payload';
   const texts = whole ? [body] : pieces(body, alphabet, limits[longMode]);
   const parts = texts.map((text) => encodePiece(text, alphabet, defaultAlphabet));
-  return { alphabet, dataCoding: alphabet === 'ucs2' ? UCS2 : (options.gsmDataCoding ?? 0), units, parts };
+  const dataCoding = alphabet === 'ucs2' ? UCS2 : (options.gsmDataCoding ?? 0);
+  return { alphabet, dataCoding: group === undefined ? dataCoding : codingInGroup(group, alphabet), units, parts };
 }
 
 /** Returns -1 if the text cannot be sent with data_coding 0. */
@@ -144,26 +147,37 @@ const CHARSETS: ReadonlyMap<number, string> = new Map([
 ]);
 
 /**
- * Decodes octets without a user data header by their data_coding (SMPP 3.4, 5.2.19); never throws. 8-bit
+ * Decodes octets by their data_coding (SMPP 3.4, 5.2.19) and the national language tables that the header before them
+ * names; never throws. 8-bit
  * data and unknown codings are read as Latin-1. Lone surrogates are kept, since a pair may be split between two parts.
  * NULs are dropped: they carry no text, and PostgreSQL cannot store them.
  */
-export function decodeText(octets: Uint8Array, dataCoding: number, defaultAlphabet: DefaultAlphabet): string {
-  const text = decodeOctets(octets, dataCoding, defaultAlphabet);
+export function decodeText(
+  octets: Uint8Array,
+  dataCoding: number,
+  defaultAlphabet: DefaultAlphabet,
+  language: Language = {},
+): string {
+  const text = decodeOctets(octets, dataCoding, defaultAlphabet, language);
   return text.includes('\0') ? text.replaceAll('\0', '') : text;
 }
 
-function decodeOctets(octets: Uint8Array, dataCoding: number, defaultAlphabet: DefaultAlphabet): string {
+function decodeOctets(
+  octets: Uint8Array,
+  dataCoding: number,
+  defaultAlphabet: DefaultAlphabet,
+  language: Language,
+): string {
   const charset = CHARSETS.get(dataCoding);
   if (charset !== undefined) return new TextDecoder(charset).decode(octets);
   if (isUcs2(dataCoding)) return decodeUcs2(octets);
   if (!isDefaultAlphabet(dataCoding)) return latin1(octets);
-  if (defaultAlphabet === 'gsm') return decodeGsm7(octets);
+  if (defaultAlphabet === 'gsm') return decodeGsm7(octets, language);
   return defaultAlphabet === 'utf8' ? Buffer.from(octets).toString('utf8') : latin1(octets);
 }
 
 /** UCS-2 is SMPP's own value, the class group of TS 23.038 (0x18 is a flash message), and message waiting in UCS-2. */
-function isUcs2(dataCoding: number): boolean {
+export function isUcs2(dataCoding: number): boolean {
   return dataCoding === UCS2 || (dataCoding & 0xfc) === 0x18 || (dataCoding & 0xf0) === 0xe0;
 }
 
@@ -171,19 +185,38 @@ function isUcs2(dataCoding: number): boolean {
  * True for 0, message class groups with a 7-bit alphabet (0x10 to 0x13, 0xF0 to 0xFB) and message waiting (0xC0 to
  * 0xDF).
  */
-function isDefaultAlphabet(dataCoding: number): boolean {
+export function isDefaultAlphabet(dataCoding: number): boolean {
   const classed = (dataCoding & 0xfc) === 0x10 || (dataCoding & 0xf4) === 0xf0;
   return dataCoding === 0 || classed || (dataCoding >= 0xc0 && dataCoding <= 0xdf);
 }
 
-function decodeUcs2(octets: Uint8Array): string {
-  return Buffer.from(octets.subarray(0, octets.length & ~1))
-    .swap16()
-    .toString('utf16le');
+/** Reads UTF-16 in the order of its byte order mark, which is not part of the text; big-endian without one. */
+export function decodeUcs2(octets: Uint8Array): string {
+  const [first = 0, second = 0] = octets;
+  const hasMark = (first === 0xfe && second === 0xff) || (first === 0xff && second === 0xfe);
+  const units = Buffer.from(octets.subarray(hasMark ? 2 : 0, octets.length & ~1));
+  return (first === 0xff && hasMark ? units : units.swap16()).toString('utf16le');
+}
+
+/**
+ * Returns true if a text has properties beside its alphabet in its data_coding (TS 23.038, section 4): a class, such as
+ * that of a flash message, or an indication of waiting messages.
+ */
+export const isInGroup = (dataCoding: number): boolean =>
+  dataCoding > UCS2 && (isUcs2(dataCoding) || isDefaultAlphabet(dataCoding));
+
+/** Returns the data_coding of a text in this alphabet with the class or the message waiting of another data_coding. */
+function codingInGroup(dataCoding: number, alphabet: PartCount['alphabet']): number {
+  const isClassed = dataCoding < 0xc0 || dataCoding >= 0xf0;
+  if (alphabet === 'ucs2') return isClassed ? 0x18 | (dataCoding & 0x03) : 0xe0 | (dataCoding & 0x0f);
+  if (!isUcs2(dataCoding)) return dataCoding;
+  return isClassed ? 0x10 | (dataCoding & 0x03) : 0xd0 | (dataCoding & 0x0f);
 }
 
 const CONCAT_8 = 0x00;
 const CONCAT_16 = 0x08;
+const SINGLE_SHIFT = 0x24;
+const LOCKING_SHIFT = 0x25;
 
 /**
  * Builds the user data header of one part: `ref` modulo 2^bits, `total` and `seq` from 1 to 255. The result has 6
@@ -240,6 +273,19 @@ function isPossibleElement({ iei, data }: Udh['ies'][number]): boolean {
 export const roomBeside = (header: Uint8Array, alphabet: PartCount['alphabet']): number =>
   Math.floor(alphabet === 'gsm7' ? ((MAX_OCTETS - header.length) * 8) / 7 : (MAX_OCTETS - header.length) / 2);
 
+/**
+ * Returns true if octets fit into one message next to a user data header: 140 octets together, or in a 7-bit alphabet,
+ * which SMPP does not pack, 160 septets.
+ */
+export const fitOneMessage = ({ udh, data, dataCoding }: Octets): boolean =>
+  data.length <= (isSeptets(dataCoding) ? roomBeside(udh, 'gsm7') : MAX_OCTETS - udh.length);
+
+type Octets = { readonly udh: Uint8Array; readonly data: Uint8Array; readonly dataCoding?: number };
+
+/** Returns true for octets that are septets of a text; without a data_coding they are 8-bit data. */
+export const isSeptets = (dataCoding: number | undefined): boolean =>
+  dataCoding !== undefined && isDefaultAlphabet(dataCoding);
+
 type Content = Pick<Message, 'esmClass' | 'dataCoding' | 'shortMessage' | 'tlvs'>;
 
 const UDH_INDICATOR = 0x40;
@@ -250,11 +296,23 @@ export function userData(message: Content): Uint8Array {
   return message.tlvs.get(TAG.message_payload) ?? message.shortMessage;
 }
 
+/** Splits the user data of a message into its header, if esm_class indicates one, and the octets after it. */
+export function splitUserData(message: Content): { readonly udh: Udh | null; readonly octets: Uint8Array } {
+  const all = userData(message);
+  const udh = message.esmClass & UDH_INDICATOR ? readUdh(all) : null;
+  return { udh, octets: udh ? all.subarray(udh.length) : all };
+}
+
 /** Returns the text of a message, without the user data header if esm_class indicates one. */
 export function textOf(message: Content, defaultAlphabet: DefaultAlphabet): string {
-  const octets = userData(message);
-  const udh = message.esmClass & UDH_INDICATOR ? readUdh(octets) : null;
-  return decodeText(udh ? octets.subarray(udh.length) : octets, message.dataCoding, defaultAlphabet);
+  const { udh, octets } = splitUserData(message);
+  return decodeText(octets, message.dataCoding, defaultAlphabet, udh ? languageOf(udh) : {});
+}
+
+/** Returns the national language tables that a header names (TS 23.040, 9.2.3.24.15 and 9.2.3.24.16). */
+export function languageOf({ ies }: Udh): Language {
+  const table = (wanted: number): number | undefined => ies.find(({ iei }) => iei === wanted)?.data[0];
+  return { single: table(SINGLE_SHIFT), locking: table(LOCKING_SHIFT) };
 }
 
 /** The position of a part in a long message. */
@@ -282,112 +340,6 @@ function concatInTlvs({ tlvs }: Content): Concat | null {
   const total = readUint(tlvs, TAG.sar_total_segments, 1);
   const seq = readUint(tlvs, TAG.sar_segment_seqnum, 1);
   return ref === null || total === null || seq === null ? null : { ref, total, seq };
-}
-
-// GSM 03.38 with one septet per octet, as SMPP carries it (SMPP 3.4, 5.2.19): never packed.
-
-/** The characters of codes 0x00 to 0x7F. The escape at 0x1B represents no character. */
-const BASIC =
-  '@£$¥èéùìòÇ\nØø\rÅå' +
-  'Δ_ΦΓΛΩΠΨΣΘΞ\x1bÆæßÉ' +
-  ' !"#¤%&\'()*+,-./' +
-  '0123456789:;<=>?' +
-  '¡ABCDEFGHIJKLMNO' +
-  'PQRSTUVWXYZÄÖÑÜ§' +
-  '¿abcdefghijklmno' +
-  'pqrstuvwxyzäöñüà';
-
-const ESCAPE = 0x1b;
-
-/** The extension characters, by the code that follows the escape. */
-const EXTENSION: ReadonlyMap<number, string> = new Map([
-  [0x0a, '\f'],
-  [0x14, '^'],
-  [0x28, '{'],
-  [0x29, '}'],
-  [0x2f, '\\'],
-  [0x3c, '['],
-  [0x3d, '~'],
-  [0x3e, ']'],
-  [0x40, '|'],
-  [0x65, '€'],
-]);
-
-const ABSENT = 0xffff;
-const EXTENDED = 0x100;
-
-/**
- * Codes by UTF-16 unit: the septet, the septet + 0x100 when it follows an escape, or ABSENT. One lookup per character.
- */
-const CODES = buildCodes();
-
-function buildCodes(): Uint16Array {
-  const codes = new Uint16Array(0x10000).fill(ABSENT);
-  for (let septet = 0; septet < BASIC.length; septet += 1) codes[BASIC.charCodeAt(septet)] = septet;
-  for (const [septet, character] of EXTENSION) codes[character.charCodeAt(0)] = EXTENDED + septet;
-  codes[ESCAPE] = ABSENT;
-  return codes;
-}
-
-function codeAt(text: string, index: number): number {
-  return CODES[text.charCodeAt(index)] ?? ABSENT;
-}
-
-/** Counts the septets of a text, two per extension character; returns -1 if a character is not in the alphabet. */
-function countSeptets(text: string): number {
-  let septets = text.length;
-  for (let index = 0; index < text.length; index += 1) {
-    const code = codeAt(text, index);
-    if (code === ABSENT) return -1;
-    if (code >= EXTENDED) septets += 1;
-  }
-  return septets;
-}
-
-/** Returns the end of a part of at most `limit` septets that begins at `start`; an escape stays with its character. */
-function septetCut(text: string, start: number, limit: number): number {
-  let septets = 0;
-  let end = start;
-  while (end < text.length) {
-    septets += codeAt(text, end) >= EXTENDED ? 2 : 1;
-    if (septets > limit) break;
-    end += 1;
-  }
-  return end;
-}
-
-/** Encodes a text for which `countSeptets` did not return -1. */
-export function encodeGsm7(text: string): Uint8Array {
-  const octets = Buffer.allocUnsafe(countSeptets(text));
-  let length = 0;
-  for (let index = 0; index < text.length; index += 1) {
-    const code = codeAt(text, index);
-    if (code >= EXTENDED) octets[length++] = ESCAPE;
-    octets[length++] = code & 0x7f;
-  }
-  return octets;
-}
-
-/**
- * Decodes unpacked octets. An unknown escape sequence yields the basic character of its code, and an escape at the end
- * yields nothing; octets above 0x7F, which the alphabet does not define, are read as Latin-1.
- */
-function decodeGsm7(octets: Uint8Array): string {
-  let text = '';
-  for (let index = 0; index < octets.length; index += 1) {
-    const octet = octets[index] ?? 0;
-    text += octet === ESCAPE ? extensionCharacter(octets[++index]) : basicCharacter(octet);
-  }
-  return text;
-}
-
-function basicCharacter(octet: number): string {
-  return BASIC[octet] ?? String.fromCharCode(octet);
-}
-
-function extensionCharacter(octet: number | undefined): string {
-  if (octet === undefined || octet === ESCAPE) return '';
-  return EXTENSION.get(octet) ?? basicCharacter(octet);
 }
 
 type Segment = Pick<Message, 'esmClass' | 'dataCoding' | 'shortMessage' | 'tlvs'>;

@@ -38,14 +38,17 @@ export function readByte(cursor: ReadCursor, name: string): number {
   return value;
 }
 
-/** Reads a C-octet string up to its NUL as Latin-1; values longer than the field allows are accepted. */
+/**
+ * Reads a C-octet string up to its NUL as Latin-1; values longer than the field allows are accepted. Without a NUL it
+ * returns the remaining octets and records an error.
+ */
 export function readCString(cursor: ReadCursor, name: string): string {
   const { bytes, offset: start } = cursor;
   let end = start;
   while (end < bytes.length && bytes[end] !== 0) end += 1;
   if (end === bytes.length) {
     fail(cursor, `${name} is not terminated`);
-    return '';
+    return bytes.toString('latin1', start);
   }
   cursor.offset = end + 1;
   return end === start ? '' : bytes.toString('latin1', start, end);
@@ -200,20 +203,33 @@ function writeTlvs(cursor: WriteCursor, tlvs: Tlvs): void {
   }
 }
 
+/** No parameter has a lower tag (SMPP 3.4, 5.3.2): a lower one is a stray NUL of the peer before the next parameter. */
+const FIRST_TAG = 0x0005;
+
+/**
+ * Reads parameters up to the end of what is whole: some peers write a NUL too many or cut the last parameter short, and
+ * repeat a message that is rejected for that for days. Only a text that is cut short is an error.
+ */
 function readTlvs(cursor: ReadCursor, name: string): Tlvs {
-  if (cursor.offset === cursor.bytes.length) return NO_TLVS;
+  const { bytes } = cursor;
+  if (cursor.offset === bytes.length) return NO_TLVS;
   const tlvs = new Map<number, Uint8Array>();
-  while (cursor.offset < cursor.bytes.length) {
-    if (cursor.bytes.length - cursor.offset < HEAD_OCTETS) {
-      fail(cursor, `${name}: incomplete parameter`);
+  while (bytes.length - cursor.offset >= HEAD_OCTETS) {
+    const tag = bytes.readUInt16BE(cursor.offset);
+    if (tag < FIRST_TAG) {
+      cursor.offset += 1;
+      continue;
+    }
+    const start = cursor.offset + HEAD_OCTETS;
+    const end = start + bytes.readUInt16BE(cursor.offset + 2);
+    if (end > bytes.length) {
+      if (tag === TAG.message_payload) fail(cursor, `${name}: message_payload is longer than the PDU`);
       break;
     }
-    const tag = cursor.bytes.readUInt16BE(cursor.offset);
-    const length = cursor.bytes.readUInt16BE(cursor.offset + 2);
-    cursor.offset += HEAD_OCTETS;
-    const value = readOctets(cursor, name, length);
-    if (!tlvs.has(tag)) tlvs.set(tag, value);
+    if (!tlvs.has(tag)) tlvs.set(tag, bytes.subarray(start, end));
+    cursor.offset = end;
   }
+  cursor.offset = bytes.length;
   return tlvs;
 }
 

@@ -70,12 +70,14 @@ function formARoutes(app: App, { pool, answers, secretKey, outbound: outlet }: W
 
   app.get(PATH_A, {
     onRequest,
+    config: { mayBeMissing: true },
     schema: { tags, operationId: 'findWebhook', summary: 'Get the webhook', response: { 200: FormAOut } },
     handler: async ({ actor }) => inFormA(found(await findEndpoint(tenant(pool, actor), actor))),
   });
 
   app.put(PATH_A, {
     onRequest,
+    config: { mayBeMissing: true },
     schema: {
       tags,
       operationId: 'updateWebhook',
@@ -94,6 +96,7 @@ function formARoutes(app: App, { pool, answers, secretKey, outbound: outlet }: W
 
   app.delete(PATH_A, {
     onRequest,
+    config: { mayBeMissing: true },
     schema: {
       tags,
       operationId: 'deleteWebhook',
@@ -125,6 +128,7 @@ function formBRoutes(app: App, { pool, answers, secretKey, outbound: outlet }: W
 
   app.get(PATH_B, {
     onRequest,
+    config: { mayBeMissing: true },
     schema: {
       tags,
       operationId: 'findStatusWebhook',
@@ -136,6 +140,7 @@ function formBRoutes(app: App, { pool, answers, secretKey, outbound: outlet }: W
 
   app.put(PATH_B, {
     onRequest,
+    config: { mayBeMissing: true },
     schema: {
       tags,
       operationId: 'updateStatusWebhook',
@@ -154,6 +159,7 @@ function formBRoutes(app: App, { pool, answers, secretKey, outbound: outlet }: W
 
   app.delete(PATH_B, {
     onRequest,
+    config: { mayBeMissing: true },
     schema: {
       tags,
       operationId: 'deleteStatusWebhook',
@@ -168,7 +174,7 @@ function formBRoutes(app: App, { pool, answers, secretKey, outbound: outlet }: W
 function toolRoutes(app: App, { pool, answers, secretKey, outbound: outlet, clock }: WebhookRouteDeps): void {
   app.post(`${PATH_A}/secret`, {
     onRequest,
-    config: { secretAnswer: true },
+    config: { mayBeMissing: true, secretAnswer: true },
     schema: {
       tags,
       operationId: 'rotateWebhookSecret',
@@ -186,7 +192,7 @@ function toolRoutes(app: App, { pool, answers, secretKey, outbound: outlet, cloc
 
   app.post(`${PATH_A}/test`, {
     onRequest,
-    config: { stepUp: { exempt: 'sends a sample to where events go already' } },
+    config: { mayBeMissing: true, stepUp: { exempt: 'sends a sample to where events go already' } },
     schema: {
       tags,
       operationId: 'testWebhook',

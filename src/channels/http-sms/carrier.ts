@@ -104,7 +104,7 @@ export function createHttpSmsCarrier(
   };
 
   function submit(submission: Submission): Promise<Outcome> {
-    if (submission.udh || submission.binary || submission.content) return Promise.resolve(NOT_A_TEXT);
+    if (hasMoreThanText(submission)) return Promise.resolve(NOT_A_TEXT);
     return gate.pass(submission, (next) => {
       const request = requests.send(valuesOf(shared, resolved.request, next, Date.now()));
       return request === null ? Promise.resolve(BAD_HEADER) : sendMessage(deps, next, request);
@@ -151,7 +151,10 @@ const notSendable = (text: string): Outcome => ({
   carrierIds: [],
 });
 
-const NOT_A_TEXT = notSendable('This carrier takes texts only');
+const hasMoreThanText = ({ udh, binary, content, dataCoding }: Submission): boolean =>
+  [udh, binary, content, dataCoding].some((part) => part !== undefined);
+
+const NOT_A_TEXT = notSendable('This carrier takes plain texts only');
 const BAD_HEADER = notSendable('The message has characters that no header of the request can have');
 
 const SHOWN_LENGTH = 1000;

@@ -50,6 +50,7 @@ export function createSmppCarrier(
           else answer(STATUS.ESME_RX_T_APPN);
         },
         failed: (reason) => host?.failed(reason),
+        unreadable: () => host?.unreadable?.(),
         log: (level, message, fields) => host?.log(level, message, fields),
       },
     );

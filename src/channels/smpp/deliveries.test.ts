@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { bound, until } from '../../../test/support/carriers/smpp-harness.ts';
 import { delivery, type Link } from '../../../test/support/carriers/smpp-scripted-peer.ts';
-import type { Pdu } from '../../smpp/pdu.ts';
+import { encodePdu, type Pdu } from '../../smpp/pdu.ts';
 import { STATUS } from '../../smpp/status.ts';
 import { cStringValue, NO_TLVS, TAG, uint8 } from '../../smpp/wire.ts';
 
@@ -17,6 +17,43 @@ test('a receipt reaches the host and is acknowledged', async () => {
     { carrierIds: ['7FA3'], state: 'DELIVERED', doneAt: new Date('2027-01-01T00:01:00Z'), destination: '351912345678' },
   ]);
   expect(answers(peer.links[0])).toMatchObject([{ command: 'deliver_sm_resp', status: 0, sequence: 9, messageId: '' }]);
+});
+
+/** A PDU with this body, or with these octets behind the body. */
+const octetsOf = (pdu: Pdu, behind: string): Buffer => {
+  const octets = Buffer.concat([encodePdu(pdu), Buffer.from(behind, 'hex')]);
+  octets.writeUInt32BE(octets.length, 0);
+  return octets;
+};
+
+test.each(['00', '000000', '1401', '001e0009'])(
+  'a receipt and a text are taken although octets behind them cannot be read: %s',
+  async (behind) => {
+    const { peer, host } = await bound();
+    await peer.links[0]?.raw(octetsOf(delivery(9, RECEIPT, { esmClass: 4 }), behind));
+    await peer.links[0]?.raw(octetsOf(delivery(10, 'Hi'), behind));
+    await until(() => answers(peer.links[0]).length === 2);
+    expect(answers(peer.links[0]).map(({ sequence, status }) => [sequence, status])).toEqual([
+      [9, 0],
+      [10, 0],
+    ]);
+    expect(host.receipts).toMatchObject([{ carrierIds: ['7FA3'], state: 'DELIVERED' }]);
+    expect(host.inbounds).toMatchObject([{ text: 'Hi' }]);
+  },
+);
+
+test('a delivery that cannot be read is rejected permanently, logged and counted, and the link stays up', async () => {
+  const { peer, host, carrier } = await bound();
+  const cut = encodePdu(delivery(9, 'Hi')).subarray(0, -1);
+  cut.writeUInt32BE(cut.length, 0);
+  await peer.links[0]?.raw(cut);
+  await until(() => answers(peer.links[0]).length === 1);
+  expect(answers(peer.links[0])).toMatchObject([
+    { command: 'deliver_sm_resp', sequence: 9, status: STATUS.ESME_RX_P_APPN },
+  ]);
+  expect(host.logs).toContain('warn: The carrier sent a PDU that cannot be read');
+  expect(host.unreadables).toBe(1);
+  expect(carrier.state().up).toBe(true);
 });
 
 test('a receipt is acknowledged only after the host has committed it', async () => {
@@ -64,6 +101,14 @@ test('a text from a handset is an inbound message, with its part number and its 
       raw: Uint8Array.from(octets),
     },
   ]);
+});
+
+test('an inbound text with a national language table is read with it', async () => {
+  const { peer, host } = await bound();
+  const shortMessage = Buffer.from('0325010154651d656b6b72', 'hex');
+  peer.links[0]?.send(delivery(9, '', { esmClass: 0x40, shortMessage }));
+  await until(() => answers(peer.links[0]).length === 1);
+  expect(host.inbounds).toMatchObject([{ text: 'Teşekkr' }]);
 });
 
 test.each([
@@ -135,6 +180,7 @@ test('a receipt that names no message is acknowledged, so that it is not repeate
   expect(answers(peer.links[0])[0]?.status).toBe(0);
   expect(host.receipts).toEqual([]);
   expect(host.logs.some((line) => line.startsWith('warn: A receipt without an id'))).toBe(true);
+  expect(host.unreadables).toBe(1);
 });
 
 test('a receipt that arrives in one segment with the bind response is not lost', async () => {

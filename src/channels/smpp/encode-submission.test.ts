@@ -118,3 +118,20 @@ test("the sender's own parameters go out with each part, beside ours, and not to
   }
   expect(encode({ body: 'Hi', tlvs }, { interfaceVersion: 0x33 })[0]?.tlvs.size).toBe(0);
 });
+
+test('a class goes with the text to each part, in the group of its alphabet, and to no other message', () => {
+  const codings = (more: object) => [...new Set(encode(more).map(({ dataCoding }) => dataCoding))];
+  expect(encode({ body: GSM, dataCoding: 0x10 }).length).toBeGreaterThan(1);
+  expect(codings({ body: GSM, dataCoding: 0xf0 })).toEqual([0xf0]);
+  expect(codings({ body: UCS2, dataCoding: 0xf1 })).toEqual([0x19]);
+  expect(codings({ body: GSM, dataCoding: 0x18 })).toEqual([0x10]);
+  expect(codings({ body: GSM, dataCoding: 0xe9 })).toEqual([0xd9]);
+  expect(codings({ body: UCS2, dataCoding: 0xc8 })).toEqual([0xe8]);
+  expect(codings({ body: GSM })).toEqual([0]);
+});
+
+test('a text with a national language table is refused where the alphabet of data_coding 0 is another one', () => {
+  const binary = { udh: Uint8Array.of(3, 0x24, 1, 1), data: Uint8Array.of(0x1b, 0x73), dataCoding: 0 };
+  expect(() => encode({ body: 'ş', binary }, { defaultAlphabet: 'latin1' })).toThrow(/national language tables/);
+  expect(encode({ body: 'ş', binary }, { gsmDataCoding: 0xf1 })).toMatchObject([{ dataCoding: 0xf1 }]);
+});

@@ -2,7 +2,15 @@ import { absoluteTime, destinationAddress, relativeTime, sourceAddress } from '.
 import { COMMAND_LENGTH_AT, encodePdu, HEADER_OCTETS, type Pdu, type Tlvs } from '../../smpp/pdu.ts';
 import type { Answer } from '../../smpp/session.ts';
 import { STATUS, statusClass, statusName } from '../../smpp/status.ts';
-import { countParts, type EncodedText, encodeText, roomBeside, udhConcat } from '../../smpp/text.ts';
+import {
+  countParts,
+  type EncodedText,
+  encodeText,
+  fitOneMessage,
+  isSeptets,
+  roomBeside,
+  udhConcat,
+} from '../../smpp/text.ts';
 import { cStringSize, decodeTlvs, NO_TLVS, readText, TAG, uint8, uint16 } from '../../smpp/wire.ts';
 import type { Outcome, Submission } from '../carrier.ts';
 import type { SmppSettings } from './settings.ts';
@@ -11,7 +19,7 @@ import type { SmppSettings } from './settings.ts';
 type Template = { readonly head: Buffer; readonly tail: Buffer };
 
 /** The fields shared by messages that differ only in their destination. */
-type Kind = Pick<Submission, 'sender' | 'body' | 'wantReceipt'> & {
+type Kind = Pick<Submission, 'sender' | 'body' | 'wantReceipt' | 'dataCoding'> & {
   /** The validity period as it is written. */
   readonly validity: string;
   /** Null until a second message of this kind comes: most texts of single messages are sent once. */
@@ -38,23 +46,25 @@ export function createSubmissionEncoder(
   };
 }
 
-const kindOf = ({ sender, body, wantReceipt }: Submission, validity: string): Kind => ({
+const kindOf = ({ sender, body, wantReceipt, dataCoding }: Submission, validity: string): Kind => ({
   sender,
   body,
   wantReceipt,
+  ...(dataCoding !== undefined && { dataCoding }),
   validity,
   template: null,
 });
 
 const isOfKind = (
   kind: Kind,
-  { sender, body, wantReceipt, udh, binary, tlvs }: Submission,
+  { sender, body, wantReceipt, udh, binary, tlvs, dataCoding }: Submission,
   validity: string,
 ): boolean =>
   kind.body === body &&
   kind.sender === sender &&
   kind.validity === validity &&
   kind.wantReceipt === wantReceipt &&
+  kind.dataCoding === dataCoding &&
   udh === undefined &&
   binary === undefined &&
   tlvs === undefined;
@@ -93,7 +103,6 @@ function frameFor({ head, tail }: Template, e164: string, settings: SmppSettings
 const UDH_INDICATOR = 0x40;
 const BINARY_DATA_CODING = 0x04;
 const VERSION_3_4 = 0x34;
-const MAX_BINARY_OCTETS = 140;
 const MAX_PARTS = 255;
 
 /** The fields that differ between the parts of a message. */
@@ -160,36 +169,37 @@ function partsOf(
   settings: SmppSettings,
   nextRef: (destination: string) => number,
 ): readonly Part[] {
-  const { binary, udh, body } = submission;
-  if (binary) return [binaryPart(binary)];
-  return udh ? [headedPart(udh, body, settings)] : textParts(submission, settings, nextRef);
+  const { binary, udh } = submission;
+  if (binary) return [binaryPart(binary, settings)];
+  return udh ? [headedPart(udh, submission, settings)] : textParts(submission, settings, nextRef);
 }
 
 /** Builds a text after a header. In GSM 03.38 it is not packed: the carrier adds the fill bits. */
-function headedPart(udh: Uint8Array, body: string, settings: SmppSettings): Part {
+function headedPart(udh: Uint8Array, { body, dataCoding: group }: Submission, settings: SmppSettings): Part {
   const { alphabet, units } = countParts(body, settings);
   const room = roomBeside(udh, alphabet);
   if (units > room) throw new RangeError(`a text next to this header takes at most ${room} units, not ${units}`);
-  const { dataCoding, parts } = encodeText(body, settings);
+  const { dataCoding, parts } = encodeText(body, settings, group);
   const shortMessage = Buffer.concat([udh, ...parts]);
   return { esmClass: UDH_INDICATOR, dataCoding, shortMessage, tlvs: NO_TLVS };
 }
 
-function binaryPart({ udh, data, dataCoding = BINARY_DATA_CODING }: NonNullable<Submission['binary']>): Part {
+function binaryPart(binary: NonNullable<Submission['binary']>, settings: SmppSettings): Part {
+  const { udh, data, dataCoding = BINARY_DATA_CODING } = binary;
   const shortMessage = Buffer.concat([udh, data]);
-  if (shortMessage.length > MAX_BINARY_OCTETS) {
-    throw new RangeError(`a binary message takes at most ${MAX_BINARY_OCTETS} octets, not ${shortMessage.length}`);
-  }
+  if (!fitOneMessage(binary)) throw new RangeError(`a message takes no ${shortMessage.length} octets`);
+  if (isSeptets(dataCoding) && settings.defaultAlphabet !== 'gsm')
+    throw new RangeError('this carrier takes no national language tables: its alphabet is not GSM 03.38');
   const esmClass = udh.length > 0 ? UDH_INDICATOR : 0;
-  return { esmClass, dataCoding, shortMessage, tlvs: NO_TLVS };
+  return { esmClass, dataCoding: dataCoding || settings.gsmDataCoding, shortMessage, tlvs: NO_TLVS };
 }
 
 function textParts(
-  { body, destination }: Submission,
+  { body, destination, dataCoding: group }: Submission,
   settings: SmppSettings,
   nextRef: (destination: string) => number,
 ): Part[] {
-  const text = encodedText(body, settings);
+  const text = group === undefined ? encodedText(body, settings) : encodeText(body, settings, group);
   const { dataCoding } = text;
   const [first] = text.parts;
   if (first && text.parts.length === 1) return [wholePart(body, first, dataCoding, settings)];
@@ -294,8 +304,6 @@ export function partResultOf(answer: Answer): PartResult {
   switch (answer.kind) {
     case 'timeout':
       return { kind: 'unknown', text: 'The carrier did not answer in time' };
-    case 'unreadable':
-      return { kind: 'unknown', text: `The carrier's answer was unreadable: ${answer.reason}` };
     case 'closed':
       return answer.written
         ? { kind: 'unknown', text: 'The connection ended before the carrier answered' }

@@ -64,6 +64,22 @@ describe('readReceipt', () => {
     });
   });
 
+  test.for([
+    ['ASCII', Buffer.from(FULL)],
+    ['ASCII with its NUL', Buffer.from(`${FULL}\0`)],
+    ['UCS-2', Buffer.from(FULL, 'utf16le').swap16()],
+    ['UCS-2 with a byte order mark', Buffer.from(`\ufeff${FULL}`, 'utf16le').swap16()],
+    ['little endian UCS-2', Buffer.from(FULL, 'utf16le')],
+    ['little endian UCS-2 with a byte order mark', Buffer.from(`\ufeff${FULL}`, 'utf16le')],
+  ] as const)('reads %s whatever data_coding and esm_class say', ([, shortMessage]) => {
+    for (const esmClass of [0, 4])
+      for (const dataCoding of [0, 3, 4, 8]) {
+        const message = deliver('', { esmClass, dataCoding, shortMessage });
+        expect(isReceipt(message, true)).toBe(true);
+        expect(readReceipt(message)).toMatchObject({ carrierIds: ['0000032675'], state: 'UNDELIVERABLE', raw: FULL });
+      }
+  });
+
   test('reads the parameters when there is no text, and keeps them as the raw text', () => {
     const receipt = readReceipt(deliver('', { tlvs: parameters('7FA3', 2, Uint8Array.of(3, 0, 11)) }));
     expect(receipt).toMatchObject({ carrierIds: ['7FA3'], state: 'DELIVERED', errorCode: '11', doneAt: null });

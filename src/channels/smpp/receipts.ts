@@ -1,6 +1,6 @@
 import { type Message, receiptDate, utcDate } from '../../smpp/message.ts';
-import { textOf } from '../../smpp/text.ts';
-import { readText, readUint, TAG, type Tlvs } from '../../smpp/wire.ts';
+import { decodeUcs2, splitUserData } from '../../smpp/text.ts';
+import { latin1, readText, readUint, TAG, type Tlvs } from '../../smpp/wire.ts';
 import type { Receipt, ReceiptState } from '../carrier.ts';
 
 /** The fields of a deliver_sm (or of a data_sm, with an empty `shortMessage`) from which a receipt is read. */
@@ -59,11 +59,16 @@ export function readReceipt(message: ReceiptSource, options: ReceiptOptions = {}
 }
 
 /**
- * Returns the text of a receipt. Receipts are ASCII whatever the carrier's default alphabet is: an underscore in an id
- * stays an underscore.
+ * Returns the text of a receipt. Receipts are ASCII whatever the carrier's default alphabet is (an underscore in an id
+ * stays an underscore) and whatever data_coding says, which some carriers copy from the message. In UTF-16, one of the
+ * first two octets is zero, or they are a byte order mark.
  */
 function receiptBody(message: ReceiptSource): string {
-  return textOf(message, 'latin1');
+  const { octets } = splitUserData(message);
+  const [first, second] = octets;
+  const isUtf16 = first === 0 || first === 0xfe || first === 0xff;
+  const text = second === 0 ? Buffer.from(octets).toString('utf16le') : isUtf16 ? decodeUcs2(octets) : latin1(octets);
+  return text.includes('\0') ? text.replaceAll('\0', '') : text;
 }
 
 type Fields = Readonly<Record<'id' | 'stat' | 'err' | 'done', string | null>>;

@@ -16,7 +16,7 @@ import {
   type ScriptedPeer,
   startScriptedPeer,
 } from '../../../test/support/carriers/smpp-scripted-peer.ts';
-import type { Pdu } from '../../smpp/pdu.ts';
+import { COMMAND, type Pdu, RESPONSE_BIT } from '../../smpp/pdu.ts';
 import { STATUS } from '../../smpp/status.ts';
 import { NO_TLVS } from '../../smpp/wire.ts';
 import type { Carrier } from '../carrier.ts';
@@ -100,6 +100,22 @@ describe('bind', () => {
     const { carrier } = started(peer);
     await until(() => peer.links.length >= 3);
     expect(carrier.state()).toMatchObject({ up: false, fault: null });
+  });
+
+  test('responses of a header alone, without an error, are a bind and an accepted message without an id', async () => {
+    const header = (command: number, sequence: number): Buffer => {
+      const octets = Buffer.alloc(16);
+      octets.writeUInt32BE(16, 0);
+      octets.writeUInt32BE(command, 4);
+      octets.writeUInt32BE(sequence, 12);
+      return octets;
+    };
+    const { carrier } = await bound((pdu, link) => {
+      void link.raw(header(COMMAND[pdu.command] + RESPONSE_BIT, pdu.sequence));
+      return true;
+    });
+    expect(carrier.state()).toMatchObject({ up: true, bindsUp: 1 });
+    expect(await carrier.submit(submission())).toEqual({ kind: 'accepted', carrierIds: [''] });
   });
 
   test('a bind without an answer is given up after its timeout', async () => {

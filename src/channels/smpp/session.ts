@@ -56,6 +56,7 @@ type SessionEvents = {
   /** The carrier sent a message. `answer` must be called once. */
   deliver(delivery: Delivery, answer: DeliveryAnswer): void;
   failed: CarrierHost['failed'];
+  unreadable(): void;
   log: CarrierHost['log'];
 };
 
@@ -148,6 +149,10 @@ export function createSession(options: SessionOptions, events: SessionEvents): S
       { serves: SERVES, enquireMs: () => settings.enquireSeconds * MS, unbindWait: UNBIND_WAIT },
       {
         request: (delivery) => events.deliver(delivery, answerTo(current, delivery)),
+        broken: (reason) => {
+          events.log('warn', 'The carrier sent a PDU that cannot be read', { bind: kind, reason });
+          events.unreadable();
+        },
         stray: () => {
           strays += 1;
         },
@@ -411,6 +416,7 @@ export function createDeliveries(settings: SmppSettings, host: CarrierHost): Del
     const receipt = readReceipt(message, settings);
     if (receipt) return host.receipt(receipt);
     host.log('warn', 'A receipt without an id was dropped', { octets: Buffer.from(userData(message)).toString('hex') });
+    host.unreadable?.();
     return Promise.resolve();
   }
 

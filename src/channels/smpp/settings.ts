@@ -102,6 +102,11 @@ export const SmppSettings = Type.Object(
       'Treats a text that looks like a receipt as one, even if esm_class does not indicate it.',
       true,
     ),
+    longReceipts: Type.Enum(['all', 'any', 'first', 'last'], {
+      description:
+        'The parts of a long text whose delivery makes it delivered: all of them, any one, the first, or the last, for carriers that report a long text once. A part that fails ends it always. With `all`, a text of which some parts were delivered and none failed is delivered when its validity ends.',
+      default: 'all',
+    }),
     acceptedMeansDelivered: flag('Treats the receipt state ACCEPTD, which is not final here, as delivered.', false),
     dlrOffsetMinutes: Type.Integer({
       description: "Minutes by which the carrier's clock in receipt texts is ahead of UTC.",
@@ -115,6 +120,8 @@ export const SmppSettings = Type.Object(
 
 /** The settings of one SMPP connection. */
 export type SmppSettings = Static<typeof SmppSettings>;
+/** The parts of a long text whose delivery makes it delivered. */
+export type LongReceipts = SmppSettings['longReceipts'];
 
 /**
  * Validates stored or posted settings and fills in the defaults. Throws an Error whose message names the invalid

@@ -120,17 +120,6 @@ describe('one part', () => {
     expect(await carrier.submit(submission())).toEqual({ kind: 'accepted', carrierIds: ['real'] });
   });
 
-  test('a message with an unreadable response is unknown at once', async () => {
-    const { carrier } = await bound((pdu, link) => {
-      if (pdu.command !== 'submit_sm') return false;
-      const octets = Buffer.from('00000012800000040000000000000000aabb', 'hex');
-      octets.writeUInt32BE(pdu.sequence, 12);
-      void link.raw(octets);
-      return true;
-    });
-    expect(await carrier.submit(submission())).toMatchObject({ kind: 'unknown' });
-  });
-
   test('a message whose validity has ended is refused, and nothing is written', async () => {
     const { carrier, peer } = await bound();
     const outcome = await carrier.submit(submission({ validUntil: new Date(Date.now() - 1) }));

@@ -58,6 +58,13 @@ const MAX_LOG_BYTES = 10_000_000;
 
 const FAILURES: readonly { readonly pattern: RegExp; readonly sentence: string }[] = [
   {
+    // initdb asks the system for the name of its user; a server that runs already does not.
+    pattern: /could not look up effective user ID/,
+    sentence:
+      'The built-in PostgreSQL needs a name for the user of this process: start with a user ID that has an entry in ' +
+      '/etc/passwd the first time, or set DATABASE_URL to a PostgreSQL of your own.',
+  },
+  {
     pattern: /No space left on device|Disk quota exceeded/,
     sentence: 'The disk of CLUSTER is full: free some space, then start again.',
   },

@@ -15,6 +15,10 @@ const SENTENCES: [output: string, sentence: string][] = [
     'FATAL:  could not open file "global/pg_control": Permission denied',
     'PostgreSQL may not use /data/postgres: restore the owner',
   ],
+  [
+    'initdb: error: could not look up effective user ID 10012345: user does not exist',
+    'start with a user ID that has an entry in /etc/passwd the first time',
+  ],
   ['FATAL:  could not map anonymous shared memory: Cannot allocate memory', 'did not get the memory it needs'],
   ['FATAL:  database files are incompatible with server', '/data/postgres was created by another version'],
   ['spawn /x/postgres ENOENT', 'The built-in PostgreSQL cannot run here'],

@@ -21,7 +21,7 @@ type Admission = {
 };
 
 /**
- * Creates the checks: plaintext from the network, a missing Host, NUL in the URL, and changes requested by a page of
+ * Creates the checks: plaintext from the network, a missing or second Host, NUL in the URL, and changes requested by a page of
  * another origin are rejected.
  */
 export function createAdmission(config: Config, isTrusted: (address: string | undefined) => boolean): Admission {
@@ -36,7 +36,7 @@ export function createAdmission(config: Config, isTrusted: (address: string | un
       if (secure) reply.header('strict-transport-security', 'max-age=31536000');
     },
     refusal: (request) => {
-      const { socket, headers, httpVersion, url = '' } = request.raw;
+      const { socket, headers, rawHeaders, httpVersion, url = '' } = request.raw;
       const arrival = {
         encrypted: 'encrypted' in socket,
         remoteAddress: socket.remoteAddress,
@@ -45,9 +45,18 @@ export function createAdmission(config: Config, isTrusted: (address: string | un
       if (isPlaintext(arrival, isTrusted) && !url.startsWith(PLAINTEXT_ALLOWED_PREFIX))
         return new AppError('plaintext_refused');
       if (headers.host === undefined && httpVersion === '1.1') return missingHost();
+      if (countHosts(rawHeaders) > 1) return new AppError('invalid', { message: 'There is more than one Host header' });
       return url.includes('%00') ? nulError('url') : foreignPageError(request);
     },
   };
+}
+
+/** Counts the Host headers of a request; Node keeps the first one (RFC 9112, section 3.2). */
+function countHosts(rawHeaders: readonly string[]): number {
+  let count = 0;
+  for (let i = 0; i < rawHeaders.length; i += 2)
+    if (rawHeaders[i]?.length === 4 && rawHeaders[i]?.toLowerCase() === 'host') count += 1;
+  return count;
 }
 
 const missingHost = (): AppError => new AppError('invalid', { message: 'The Host header is missing' });

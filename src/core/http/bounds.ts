@@ -5,6 +5,7 @@ import { networkOf } from '../address.ts';
 import type { Config } from '../config.ts';
 import { AppError } from '../errors.ts';
 import { createFairBudget, type Shortage } from '../limits.ts';
+import type { Log } from '../log.ts';
 import { type App, optionsOf } from './app.ts';
 import type { EndConnection } from './errors.ts';
 import { boundConnections, type Floods, guardDoors, isKnownCaller, limitFailures, type Refusal } from './strangers.ts';
@@ -15,14 +16,15 @@ type Options = {
   readonly isTrusted: (address: string | undefined) => boolean;
   readonly end: EndConnection;
   readonly floods: Floods;
+  readonly log: Log;
 };
 
 /**
  * Limits the resources that clients may hold, and the failures of unauthenticated clients. Call it after the hooks that
  * reject requests without reading them, and before the routes are registered.
  */
-export function applyBounds(app: App, { config: { bounds }, count, isTrusted, end, floods }: Options): void {
-  boundConnections(app.server, { bounds, isTrusted, count, floods });
+export function applyBounds(app: App, { config: { bounds }, count, isTrusted, end, floods, log }: Options): void {
+  boundConnections(app.server, { bounds, isTrusted, count, floods, log });
   boundChunks(app.server, { end, count });
   const stop = endSlowBodies(app.server, { end, count });
   app.addHook('onClose', (_app, done) => {

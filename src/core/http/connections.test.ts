@@ -35,6 +35,25 @@ test('an address holds at most its part of the connections, and another address 
   expect(await metrics()).toContain('heliograph_http_refused_total{bound="connections_of_address"} 25');
 });
 
+test('an address that keeps idle connections loses the one idle for longest to each new one, never a busy one', async () => {
+  const { open, openMany, metrics } = await smallServer({ MAX_CONNECTIONS_PER_ADDRESS: '5' });
+  const kept = await openMany(5, '127.0.0.2');
+  for (const each of kept.slice(1)) {
+    each.send(GET);
+    expect(await each.status()).toBe(200);
+  }
+  // The first has sent half a request.
+  kept[0]?.send(GET.slice(0, 10));
+  for (const closed of [1, 2]) {
+    const next = await open('127.0.0.2');
+    next.send(GET);
+    expect(await next.status()).toBe(200);
+    await until('it is closed', () => kept[closed]?.isClosed() === true);
+  }
+  expect(kept.map((each) => each.isClosed())).toEqual([false, true, true, false, false]);
+  expect(await metrics()).toContain('heliograph_http_refused_total{bound="connections_of_address"} 2');
+});
+
 test('a connection that is closed makes room for another one of its address', async () => {
   const { open, openMany } = await smallServer({ MAX_CONNECTIONS_PER_ADDRESS: '5' });
   const [first] = await openMany(5, '127.0.0.2');
@@ -62,4 +81,11 @@ test('connections of a trusted proxy are not bounded by its address, since they 
   const proxied = await openMany(30, '127.0.0.2');
   for (const each of proxied) each.send(GET.replace('\r\n\r\n', '\r\nX-Forwarded-Proto: https\r\n\r\n'));
   expect(new Set(await Promise.all(proxied.map((each) => each.status())))).toEqual(new Set([200]));
+});
+
+test('a request with two Host headers is refused', async () => {
+  const { open } = await smallServer({});
+  const request = await open('127.0.0.1');
+  request.send('GET / HTTP/1.1\r\nHost: a\r\nhost: b\r\n\r\n');
+  expect(await request.status()).toBe(400);
 });

@@ -25,6 +25,8 @@ app.register(async (scope: App) => {
     channels: Type.Optional(Type.Array(Channel)),
     modes: Type.Optional(Type.String({ pattern: '^(SMS|RCS_SMS)(,(SMS|RCS_SMS))*$' })),
     code: Type.Optional(Type.String({ pattern: '^[A-Z]\\d$' })),
+    search: Type.Optional(Type.String()),
+    unread: Type.Optional(Type.Boolean()),
   });
   scope.get('/words', { schema: { querystring: filters } }, ({ query }) => query);
 });
@@ -56,6 +58,13 @@ test('words of a query may have any case, in repeated parameters and between com
     { order: 'desc', channels: ['SMS', 'RCS'], modes: 'SMS,RCS_SMS' },
   ]);
   expect(await get('channels=rcs')).toEqual([200, { channels: ['RCS'] }]);
+  for (const list of ['modes=SMS&modes=rcs_sms', 'modes=SMS,%20RCS_SMS', 'modes=sms+,+rcs_sms'])
+    expect(await get(list), list).toEqual([200, { modes: 'SMS,RCS_SMS' }]);
+  for (const [word, unread] of Object.entries({ True: true, TRUE: true, 1: true, False: false, 0: false }))
+    expect(await get(`unread=${word}`), word).toEqual([200, { unread }]);
+  for (const query of ['unread=yes', 'unread=2', 'search=a&search=b', 'limit=0x10', 'limit=1e2', 'limit=0b1'])
+    expect((await get(query))[0], query).toBe(400);
+  expect(await get('limit=16')).toEqual([200, { limit: 16 }]);
   for (const query of ['order=up', 'channels=fax', 'modes=sms,fax', 'modes=sms;', 'code=a1'])
     expect((await get(query))[0], query).toBe(400);
 });

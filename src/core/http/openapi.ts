@@ -45,6 +45,8 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** The parts of a multipart/form-data body, for the OpenAPI description. */
     form?: TSchema;
+    /** True if there may be nothing at a path without parameters: its description has a 404. */
+    mayBeMissing?: boolean;
   }
 }
 
@@ -199,7 +201,7 @@ function errorsOf(schema: FastifySchema, route: RouteOptions, url: string): numb
     ...(body || querystring || params || headers || keyed ? [400] : []),
     // Plaintext from the network is 403, except for probes.
     ...(open ? (url.startsWith('/health/') ? [] : [403]) : [401, 403, 429]),
-    ...(params ? [404] : []),
+    ...(params || route.config?.mayBeMissing ? [404] : []),
     ...(keyed ? [409] : []),
     ...(body ? [413, 415] : []),
     ...(route.method === 'GET' && open ? [] : [500, 503]),

@@ -129,7 +129,7 @@ export function createServer(
     const isUnknown = request.is404 && !pages?.handles(request);
     done(admission.refusal(request) ?? (isUnknown ? unknownRouteError(request, reply, allowedMethods) : undefined));
   });
-  applyBounds(app, { config, count, isTrusted, end, floods });
+  applyBounds(app, { config, count, isTrusted, end, floods, log });
   app.addHook('onResponse', observeRequests(log, metrics));
   registerErrorHandlers(app, log, allowedMethods, pages);
   acceptJsonBodies(app);

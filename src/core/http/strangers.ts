@@ -6,6 +6,7 @@ import { networkOf } from '../address.ts';
 import type { Config } from '../config.ts';
 import { AppError } from '../errors.ts';
 import { createFairBudget, createRateLimiter, type Rate } from '../limits.ts';
+import type { Log } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 import { type App, optionsOf } from './app.ts';
 
@@ -225,28 +226,102 @@ type Options = {
   readonly isTrusted: (address: string | undefined) => boolean;
   readonly count: (bound: Refusal) => void;
   readonly floods: Pick<Floods, 'accept'>;
+  readonly log: Log;
 };
+
+/** A connection that counts for a caller. */
+type Connection = { readonly socket: Socket; readonly release: () => void; requests: number };
+
+/** One line of the log a minute for each address. */
+const LINES: Rate = { perMinute: 1, perSecond: 1 };
 
 /**
  * Closes connections as they are accepted: those of an address that holds too many or has flooded others, and, when all
  * are taken, one of the address that holds the most. A limit on their number alone would then keep out everyone else.
- * Each connection of a trusted proxy counts for itself, because it carries the requests of many clients.
+ * An address that holds too many loses first the one that has been idle between two requests for longest, so that a
+ * client which keeps hundreds does not keep out its neighbours. Each connection of a trusted proxy counts for itself,
+ * because it carries the requests of many clients.
  */
-export function boundConnections(server: Server, { bounds, isTrusted, count, floods }: Options): void {
+export function boundConnections(server: Server, { bounds, isTrusted, count, floods, log }: Options): void {
   const budget = createFairBudget({ all: bounds.connections, perCaller: bounds.connectionsPerAddress });
+  const lines = createRateLimiter();
+  const idle = followIdle(server);
+
+  function refuse(socket: Socket, bound: Refusal): true {
+    count(bound);
+    const { remoteAddress: address } = socket;
+    if (bound === 'connections_of_address' && lines.take(networkOf(address), LINES).allowed)
+      log.warn({ address, limit: bounds.connectionsPerAddress }, 'an address holds all the connections that one may');
+    socket.destroy();
+    return true;
+  }
+
   server.on('connection', (socket: Socket) => {
     const { remoteAddress } = socket;
     const caller = isTrusted(remoteAddress) ? socket : networkOf(remoteAddress);
-    const close = (bound: Refusal): true => {
-      count(bound);
-      socket.destroy();
-      return true;
-    };
-    if (!floods.accept(socket)) return void close('pipelining');
-    const taken = budget.take(caller, 1, () => close('connections'));
-    if (typeof taken === 'string') close(taken === 'all' ? 'connections' : 'connections_of_address');
-    else socket.once('close', taken);
+    if (!floods.accept(socket)) return void refuse(socket, 'pipelining');
+    const take = () => budget.take(caller, 1, () => refuse(socket, 'connections'));
+    let taken = take();
+    const longest = taken === 'caller' ? idle.takeLongest(caller) : undefined;
+    if (longest) {
+      longest.release();
+      refuse(longest.socket, 'connections_of_address');
+      taken = take();
+    }
+    if (typeof taken === 'string')
+      return void refuse(socket, taken === 'all' ? 'connections' : 'connections_of_address');
+    socket.once('close', taken);
+    idle.follow(caller, socket, taken);
   });
+}
+
+/** A connection by its peer: over TLS, a request has another socket than the one that was accepted. */
+const peerOf = ({ remoteAddress, remotePort }: Socket): string => `${remoteAddress} ${remotePort}`;
+
+/** Follows which connections are idle between two requests, by caller. */
+function followIdle(server: Server) {
+  const connections = new Map<string, Connection & { readonly caller: unknown }>();
+  /** In the order in which they became idle. */
+  const idle = new Map<unknown, Set<Connection>>();
+
+  function remove(caller: unknown, connection: Connection): void {
+    const own = idle.get(caller);
+    own?.delete(connection);
+    if (own?.size === 0) idle.delete(caller);
+  }
+
+  function began({ socket }: IncomingMessage, response: ServerResponse): void {
+    const connection = connections.get(peerOf(socket));
+    if (!connection) return;
+    const { caller } = connection;
+    connection.requests += 1;
+    remove(caller, connection);
+    response.once('close', () => {
+      connection.requests -= 1;
+      if (connection.requests > 0 || connection.socket.destroyed) return;
+      idle.set(caller, (idle.get(caller) ?? new Set()).add(connection));
+    });
+  }
+  server.on('request', began);
+  server.on('checkExpectation', began);
+
+  return {
+    follow(caller: unknown, socket: Socket, release: () => void): void {
+      const peer = peerOf(socket);
+      const connection = { socket, release, requests: 0, caller };
+      connections.set(peer, connection);
+      socket.once('close', () => {
+        connections.delete(peer);
+        remove(caller, connection);
+      });
+    },
+    /** Returns the connection of a caller that has been idle for longest, which is idle no more. */
+    takeLongest(caller: unknown): Connection | undefined {
+      const [longest] = idle.get(caller) ?? [];
+      if (longest) remove(caller, longest);
+      return longest;
+    },
+  };
 }
 
 /** The limit that was exceeded. */

@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { invalidFields } from '../errors.ts';
+import { type FieldError, invalidFields } from '../errors.ts';
 import { isRecord } from '../schema.ts';
 import { type App, optionsOf } from './app.ts';
 
@@ -232,6 +232,10 @@ export function warnOfUnknownFields(app: App): void {
     done(null, warnings.length > 0 ? withWarnings(reply, payload, warnings) : payload);
   });
 }
+
+/** Returns the unknown fields of a request with strict handling as errors; an error names every one. */
+export const strictFaults = (request: FastifyRequest): FieldError[] =>
+  METHODS.has(request.method) && prefersStrict(request) ? unknownFieldsOf(request).map(toFault) : [];
 
 /**
  * Takes the fields of a form, which arrives after the hooks, so that the response names the unknown ones. Errors: 400

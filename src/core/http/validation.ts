@@ -6,15 +6,16 @@ import { Value } from 'typebox/value';
 import { AppError, type FieldError } from '../errors.ts';
 import { isUuid } from '../ids.ts';
 import { isRecord } from '../schema.ts';
+import { strictFaults } from './unknown-fields.ts';
 
 /**
  * Corrects the case of words in a document that a schema rejected: `text` becomes `TEXT` where the schema has a list of
- * words with that one, and `sms,rcs` becomes `SMS,RCS` where its pattern accepts that. Returns true if it changed
- * anything.
+ * words with that one, and `sms, rcs` becomes `SMS,RCS` where its pattern accepts that. In a query, which is text, a
+ * boolean may be written `True` or `1`, and such a list as repeated parameters. Returns true if it changed anything.
  */
-function forgiveCase(document: unknown, faults: readonly ErrorObject[]): boolean {
+function forgiveCase(document: unknown, faults: readonly ErrorObject[], isText: boolean): boolean {
   let changed = false;
-  for (const fault of faults) changed = correct(document, pathOf(fault.instancePath), fault) || changed;
+  for (const fault of faults) changed = correct(document, pathOf(fault.instancePath), fault, isText) || changed;
   return changed;
 }
 
@@ -25,16 +26,34 @@ const pathOf = (pointer: string): string[] =>
     .slice(1)
     .map((key) => key.replaceAll('~1', '/').replaceAll('~0', '~'));
 
-function correct(document: unknown, path: readonly string[], fault: ErrorObject): boolean {
+function correct(document: unknown, path: readonly string[], fault: ErrorObject, isText: boolean): boolean {
   const last = path.at(-1);
   const parent = path.slice(0, -1).reduce<unknown>((at, key) => (isRecord(at) ? at[key] : undefined), document);
   if (last === undefined || !isRecord(parent) || !Object.hasOwn(parent, last)) return false;
   const given = parent[last];
-  if (typeof given !== 'string') return false;
-  const word = fault.keyword === 'pattern' ? capitals(given, fault.params['pattern']) : wordOf(fault, given);
+  const word = isText && fault.keyword === 'type' ? typed(fault, given) : correctedWord(fault, given);
   if (word === undefined || word === given) return false;
   parent[last] = word;
   return true;
+}
+
+/** Returns the boolean that a text means, or the list with commas that repeated parameters are. */
+function typed({ params, parentSchema }: ErrorObject, given: unknown): boolean | string | undefined {
+  if (params['type'] === 'boolean') return typeof given === 'string' ? BOOLEANS.get(given.toLowerCase()) : undefined;
+  const isList = Array.isArray(given) && given.every((each) => typeof each === 'string');
+  return isList && String(parentSchema?.['pattern']).includes(',') ? given.join(',') : undefined;
+}
+
+const BOOLEANS: ReadonlyMap<string, boolean> = new Map([
+  ['true', true],
+  ['1', true],
+  ['false', false],
+  ['0', false],
+]);
+
+function correctedWord(fault: ErrorObject, given: unknown): string | undefined {
+  if (typeof given !== 'string') return undefined;
+  return fault.keyword === 'pattern' ? capitals(given, fault.params['pattern']) : wordOf(fault, given);
 }
 
 function wordOf({ keyword, params }: ErrorObject, given: string): string | undefined {
@@ -45,7 +64,7 @@ function wordOf({ keyword, params }: ErrorObject, given: string): string | undef
 
 /** Returns the words in capitals, if the pattern accepts them: a pattern for words with commas between them. */
 function capitals(given: string, pattern: unknown): string | undefined {
-  const words = given.toUpperCase();
+  const words = given.slice(0, 300).toUpperCase().replace(/ *, */g, ',');
   return /^[A-Z_,]{1,200}$/.test(words) && new RegExp(String(pattern), 'u').test(words) ? words : undefined;
 }
 
@@ -81,6 +100,16 @@ function dropEmptyFilters(query: unknown, { properties }: Record<string, unknown
   if (!isRecord(query) || !isRecord(properties) || !Object.hasOwn(properties, 'limit')) return;
   for (const name of Object.keys(query))
     if (query[name] === '' && Object.hasOwn(properties, name)) Reflect.deleteProperty(query, name);
+}
+
+/** Makes a text that only JavaScript takes for a number (`0x10`, `1e2`) none, where a number is wanted. */
+function refuseOtherNumerals(texts: unknown, { properties }: Record<string, unknown>): void {
+  if (!isRecord(texts) || !isRecord(properties)) return;
+  for (const [name, text] of Object.entries(texts)) {
+    const field = Object.hasOwn(properties, name) ? properties[name] : undefined;
+    const isNumber = isRecord(field) && (field['type'] === 'integer' || field['type'] === 'number');
+    if (isNumber && typeof text === 'string' && /[a-z]/i.test(text)) texts[name] = `'${text}'`;
+  }
 }
 
 /** The parts of an Ajv error that its message needs. */
@@ -379,10 +408,11 @@ export function validatorCompiler(shared: () => Record<string, unknown>): Fastif
     const correct = (data: unknown): boolean => {
       const faults = findAll(data);
       const isNullGone = httpPart === 'body' && method === 'POST' && forgiveNull(data, faults);
-      return forgiveCase(data, faults) || isNullGone;
+      return forgiveCase(data, faults, httpPart === 'querystring') || isNullGone;
     };
     const passes = (data: unknown): boolean => {
       if (httpPart === 'querystring' && method === 'GET') dropEmptyFilters(data, schema);
+      if (httpPart !== 'body') refuseOtherNumerals(data, schema);
       for (let tries = 0; tries < MAX_CORRECTIONS; tries++) {
         if (check(data)) return true;
         if (!FORGIVEN.includes(httpPart) || !correct(data)) return false;
@@ -447,7 +477,7 @@ export async function invalidInput(request: FastifyRequest): Promise<AppError> {
   const { stranger, moreFaults } = request.routeOptions.config;
   const refused = PARTS.flatMap((part) => faultsOfPart(request, part)).slice(0, stranger ? 1 : undefined);
   const more = stranger ? undefined : await moreFaults?.(request, refused);
-  const faults = [...refused, ...(more ?? [])];
+  const faults = [...refused, ...(more ?? []), ...(stranger ? [] : strictFaults(request))];
   const named = faults.slice(0, MAX_LISTED_FAULTS);
   if (faults.length > named.length) named.push({ field: '', message: `and ${faults.length - named.length} more` });
   return new AppError('invalid', { message: summary(faults), details: named });

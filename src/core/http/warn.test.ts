@@ -103,3 +103,9 @@ test('a 400 because of strict handling names them once', async () => {
   const { status, text } = await ask('/object', WRONG, { prefer: 'handling=strict' });
   expect([status, JSON.parse(text).warnings]).toEqual([400, undefined]);
 });
+
+test('strict handling names the unknown fields beside the invalid ones', async () => {
+  const { status, text } = await ask('/object', { name: 5, tag: ['x'] }, { prefer: 'handling=strict' });
+  const fields = JSON.parse(text).details.map(({ field }: { field: string }) => field);
+  expect([status, fields]).toEqual([400, ['name', 'tag']]);
+});

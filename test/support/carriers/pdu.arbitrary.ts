@@ -11,8 +11,9 @@ const latin1 = fc.integer({ min: 1, max: 0xff }).map((code) => String.fromCharCo
 /** `size` includes the NUL, as in the protocol's tables. */
 const text = (size: number) => fc.string({ unit: latin1, maxLength: size - 1, size: 'max' });
 
+/** No parameter has a tag below 5. */
 const tlvs = fc
-  .array(fc.tuple(fc.integer({ min: 0, max: 0xffff }), octets(300)), { maxLength: 4 })
+  .array(fc.tuple(fc.integer({ min: 5, max: 0xffff }), octets(300)), { maxLength: 4 })
   .map((entries): ReadonlyMap<number, Uint8Array> => new Map(entries));
 
 const source = { sourceTon: byte, sourceNpi: byte, source: text(21) };

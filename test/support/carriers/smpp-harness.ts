@@ -11,6 +11,7 @@ export type TestHost = CarrierHost & {
   readonly failures: string[];
   readonly logs: string[];
   changes: number;
+  unreadables: number;
 };
 
 /** Creates a host that records what the carrier reports; replace a method to fail or to wait. */
@@ -21,8 +22,12 @@ export function createTestHost(): TestHost {
     failures: [],
     logs: [],
     changes: 0,
+    unreadables: 0,
     receipt: async (receipt) => void host.receipts.push(receipt),
     inbound: async (inbound) => void host.inbounds.push(inbound),
+    unreadable: () => {
+      host.unreadables += 1;
+    },
     changed: () => {
       host.changes += 1;
     },
