@@ -40,7 +40,7 @@ export function Composer({ conversation }: ComposerProps) {
       {mode === 'note' ? (
         <NoteForm chatId={conversation.chatId} />
       ) : planReason !== undefined ? (
-        <Text size="sm" c="dimmed">
+        <Text size="sm" c="dimmed" {...REASON}>
           {planReason}
         </Text>
       ) : contact.optedOut ? (
@@ -92,9 +92,12 @@ function useIsClosed({ channel, windowExpiresAt }: Conversation): boolean {
   return channel === 'WHATSAPP' && (windowExpiresAt === null || new Date(windowExpiresAt) <= now);
 }
 
+/** The props of a reason that is shown instead of the reply field and takes its focus. */
+const REASON = { [ANSWER]: '', tabIndex: -1 };
+
 const Refused = ({ text }: { readonly text: string }) => (
   <div className={classes.composer}>
-    <Text size="sm" c="dimmed">
+    <Text size="sm" c="dimmed" {...REASON}>
       {text}
     </Text>
   </div>
@@ -103,7 +106,7 @@ const Refused = ({ text }: { readonly text: string }) => (
 function OptedOut({ conversation: { contact, channel } }: ComposerProps) {
   const { t } = useTranslation('inbox');
   return (
-    <Alert color="red" icon={<BellOff size={18} />}>
+    <Alert color="red" icon={<BellOff size={18} />} {...REASON}>
       {t('refusedOptedOut', { name: contact.name, channel: t(`ui:channel.${channel}`) })}
     </Alert>
   );
@@ -126,7 +129,7 @@ function Closed({ conversation, onTemplate }: ComposerProps & { readonly onTempl
   const { t } = useTranslation('inbox');
   const key = conversation.windowExpiresAt === null ? 'window.never' : 'window.closed';
   return (
-    <Alert color="amber" icon={<Clock size={18} />} title={t('window.title')}>
+    <Alert color="amber" icon={<Clock size={18} />} title={t('window.title')} {...REASON}>
       <Stack gap="sm" align="flex-start">
         <Text size="sm">{t(key, { name: conversation.contact.name })}</Text>
         <GuardedButton need={NEED} size="sm" leftSection={<FileText size={16} />} onClick={onTemplate}>
