@@ -1,66 +1,52 @@
 import { NumberInput } from '@mantine/core';
-import { useForm } from '@mantine/form';
 import { useTranslation } from 'react-i18next';
-import { useAction } from '../api/action.ts';
-import { Dialog, DialogForm } from '../ui/dialog.tsx';
+import { FormDialog } from '../ui/form-dialog.tsx';
 import { KEYS, type Rule, setRule } from './target-dialog.tsx';
 
-type RuleDialogProps = { readonly rule: Rule; readonly onClose: () => void };
+type Values = { readonly forSeconds: number | string; readonly threshold: number | string };
 
 /** Dialog that changes the threshold and the duration from which a condition is an alert. */
-export function RuleDialog({ rule, onClose }: RuleDialogProps) {
+export function RuleDialog({ rule: { kind, enabled, unit, ...rule } }: { readonly rule: Rule }) {
   const { t } = useTranslation('alerts');
   return (
-    <Dialog opened onClose={onClose} title={t(`rule.kind.${rule.kind}`)}>
-      <RuleForm rule={rule} onClose={onClose} />
-    </Dialog>
-  );
-}
-
-function RuleForm({ rule, onClose }: RuleDialogProps) {
-  const { t } = useTranslation('alerts');
-  const { kind, enabled, unit } = rule;
-  const form = useForm<{ forSeconds: number | string; threshold: number | string }>({
-    initialValues: { forSeconds: rule.forSeconds, threshold: rule.threshold ?? '' },
-    validate: {
-      forSeconds: (value) => (value === '' ? t('required') : null),
-      threshold: (value) => (unit !== null && value === '' ? t('required') : null),
-    },
-  });
-  const save = useAction({
-    run: ({ forSeconds, threshold }: typeof form.values) =>
-      setRule({ kind, enabled, forSeconds: Number(forSeconds), threshold: unit === null ? null : Number(threshold) }),
-    refresh: KEYS,
-    done: t('rule.edit.done'),
-    form,
-    onDone: onClose,
-  });
-  return (
-    <DialogForm
-      onSubmit={form.onSubmit((values) => save.run(values))}
+    <FormDialog<Values, unknown>
+      title={t(`rule.kind.${kind}`)}
+      size="lg"
+      values={{ forSeconds: rule.forSeconds, threshold: rule.threshold ?? '' }}
+      validate={{
+        forSeconds: (value) => (value === '' ? t('required') : null),
+        threshold: (value) => (unit !== null && value === '' ? t('required') : null),
+      }}
+      run={({ forSeconds, threshold }) =>
+        setRule({ kind, enabled, forSeconds: Number(forSeconds), threshold: unit === null ? null : Number(threshold) })
+      }
+      refresh={KEYS}
+      done={t('rule.edit.done')}
       action={t('ui:save')}
-      busy={save.busy}
-      onClose={onClose}
     >
-      {unit !== null && (
-        <NumberInput
-          label={t(`rule.unit.${unit}`)}
-          description={t('rule.edit.thresholdHint')}
-          min={0}
-          hideControls
-          data-autofocus
-          {...form.getInputProps('threshold')}
-        />
+      {(form) => (
+        <>
+          {unit !== null && (
+            <NumberInput
+              label={t(`rule.unit.${unit}`)}
+              description={t('rule.edit.thresholdHint')}
+              min={0}
+              hideControls
+              data-autofocus
+              {...form.getInputProps('threshold')}
+            />
+          )}
+          <NumberInput
+            label={t('rule.edit.forSeconds')}
+            description={t('rule.edit.forHint')}
+            min={0}
+            max={86_400}
+            allowDecimal={false}
+            hideControls
+            {...form.getInputProps('forSeconds')}
+          />
+        </>
       )}
-      <NumberInput
-        label={t('rule.edit.forSeconds')}
-        description={t('rule.edit.forHint')}
-        min={0}
-        max={86_400}
-        allowDecimal={false}
-        hideControls
-        {...form.getInputProps('forSeconds')}
-      />
-    </DialogForm>
+    </FormDialog>
   );
 }

@@ -4,6 +4,7 @@ import { cloneElement, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { api, ok } from '../api/send.ts';
 import { type OpenerButton, useOpenWhenDrawn } from '../ui/parts.tsx';
+import { useFieldName } from '../ui/values.tsx';
 
 export type FieldPaneProps = {
   readonly button: OpenerButton;
@@ -33,6 +34,7 @@ export function FieldPane({ button, fields, onInsert }: FieldPaneProps) {
 
 function Chooser({ fields, onInsert }: Omit<FieldPaneProps, 'button'>) {
   const { t } = useTranslation('campaigns');
+  const fieldName = useFieldName();
   const [name, setName] = useState('');
   const [fallback, setFallback] = useState('');
   const chosen = name || (fields[0]?.name ?? '');
@@ -40,7 +42,7 @@ function Chooser({ fields, onInsert }: Omit<FieldPaneProps, 'button'>) {
     <Stack gap="sm">
       <NativeSelect
         label={t('text.field')}
-        data={fields.map((field) => field.name)}
+        data={fields.map((field) => ({ value: field.name, label: fieldName(field.name) }))}
         value={chosen}
         onChange={(event) => setName(event.currentTarget.value)}
       />

@@ -21,7 +21,7 @@ import { fieldOf, senderQuery, templateQuery } from '../api/networks.ts';
 import { useFormat } from '../ui/format.ts';
 import { PartsCounter, PhonePreview } from '../ui/message.tsx';
 import { ErrorState, OnDemand, Section } from '../ui/parts.tsx';
-import { Facts, Money } from '../ui/values.tsx';
+import { Facts, Money, useFieldName } from '../ui/values.tsx';
 import { type Channel, chainOf } from './campaign.ts';
 import type { Draft } from './draft.ts';
 import {
@@ -244,10 +244,12 @@ function useInsert(area: RefObject<HTMLTextAreaElement | null>, onChange: (text:
 }
 
 function useCompletion(fields: readonly Field[], choose: (typed: OpenPlaceholder, name: string) => void) {
+  const fieldName = useFieldName();
   const [typed, setTyped] = useState<OpenPlaceholder | null>(null);
   const [active, setActive] = useState(0);
   const wanted = typed?.name.toLowerCase() ?? '';
-  const shown = typed === null ? [] : fields.filter(({ name }) => name.toLowerCase().includes(wanted));
+  const shown =
+    typed === null ? [] : fields.filter(({ name }) => `${name} ${fieldName(name)}`.toLowerCase().includes(wanted));
   const close = (): void => setTyped(null);
   const take = (at: number): void => {
     const field = shown[at];
@@ -354,6 +356,7 @@ type FieldOptionsProps = {
 /** The fields that match the typed name. The focus stays in the text area, which refers to the active option. */
 function FieldOptions({ id, fields, active, onChoose }: FieldOptionsProps) {
   const { t } = useTranslation('campaigns');
+  const fieldName = useFieldName();
   return (
     <Paper className={classes.options} shadow="md" role="listbox" id={id} aria-label={t('text.fields')}>
       {fields.map(({ name, description }, at) => (
@@ -370,10 +373,10 @@ function FieldOptions({ id, fields, active, onChoose }: FieldOptionsProps) {
           }}
         >
           <Text size="sm" fw={600} component="span">
-            {name}
+            {fieldName(name)}
           </Text>
           <Text size="xs" c="dimmed" component="span">
-            {description}
+            {description || `{{${name}}}`}
           </Text>
         </div>
       ))}

@@ -4,13 +4,11 @@ import { useTranslation } from 'react-i18next';
 import { type AlertChoice, mayNotify, readAlertChoice, writeAlertChoice } from '../api/data.ts';
 import { Dialog } from '../ui/dialog.tsx';
 
-type AlertsDialogProps = { readonly opened: boolean; readonly onClose: () => void };
-
 /** Dialog that chooses how this browser tells of new messages. */
-export function AlertsDialog({ opened, onClose }: AlertsDialogProps) {
+export function AlertsDialog() {
   const { t } = useTranslation('inbox');
   return (
-    <Dialog opened={opened} onClose={onClose} title={t('alerts.title')} size="sm">
+    <Dialog title={t('alerts.title')} size="sm">
       <Choice />
     </Dialog>
   );

@@ -1,16 +1,16 @@
-import { Kbd, Stack, Switch, Table, Text } from '@mantine/core';
+import { Kbd, Stack, Switch } from '@mantine/core';
+import { Fragment } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Dialog } from '../ui/dialog.tsx';
+import classes from './inbox.module.css';
 import { KEY_SHEET, useKeysOn } from './use-keys.ts';
 
-type KeysDialogProps = { readonly opened: boolean; readonly onClose: () => void };
-
 /** The sheet of keyboard shortcuts, with the switch for those of a single letter (WCAG 2.1.4). */
-export function KeysDialog({ opened, onClose }: KeysDialogProps) {
+export function KeysDialog() {
   const { t } = useTranslation('inbox');
   const [isOn, setOn] = useKeysOn();
   return (
-    <Dialog opened={opened} onClose={onClose} title={t('keys.title')} size="md">
+    <Dialog title={t('keys.title')} size="md">
       <Stack>
         <Switch
           label={t('keys.on')}
@@ -18,24 +18,20 @@ export function KeysDialog({ opened, onClose }: KeysDialogProps) {
           data-autofocus
           onChange={(event) => setOn(event.currentTarget.checked)}
         />
-        <Table aria-label={t('keys.title')}>
-          <Table.Tbody>
-            {KEY_SHEET.map(({ keys, name }) => (
-              <Table.Tr key={name}>
-                <Table.Td>
-                  {keys.map((key) => (
-                    <Kbd key={key} mr={4}>
-                      {key}
-                    </Kbd>
-                  ))}
-                </Table.Td>
-                <Table.Td>
-                  <Text size="sm">{t(`keys.${name}`)}</Text>
-                </Table.Td>
-              </Table.Tr>
-            ))}
-          </Table.Tbody>
-        </Table>
+        <dl className={classes.keys}>
+          {KEY_SHEET.map(({ keys, name }) => (
+            <Fragment key={name}>
+              <dt>
+                {keys.map((key) => (
+                  <Kbd key={key} mr={4}>
+                    {key}
+                  </Kbd>
+                ))}
+              </dt>
+              <dd>{t(`keys.${name}`)}</dd>
+            </Fragment>
+          ))}
+        </dl>
       </Stack>
     </Dialog>
   );

@@ -2,31 +2,32 @@ import { Button, Group, Stack, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Dialog } from '../ui/dialog.tsx';
+import { useDialog } from '../ui/lazy-props.ts';
 import { useFormat } from '../ui/format.ts';
 
-type SnoozeDialogProps = {
-  readonly opened: boolean;
-  readonly busy: boolean;
-  readonly onChoose: (until: Date) => void;
-  readonly onClose: () => void;
-};
+type SnoozeDialogProps = { readonly onChoose: (until: Date) => void };
 
 /** Dialog that chooses when a conversation comes back. */
-export function SnoozeDialog({ opened, onClose, ...props }: SnoozeDialogProps) {
+export function SnoozeDialog({ onChoose }: SnoozeDialogProps) {
   const { t } = useTranslation('inbox');
   return (
-    <Dialog opened={opened} onClose={onClose} title={t('snooze.title')} size="sm">
-      <Times {...props} />
+    <Dialog title={t('snooze.title')} size="sm">
+      <Times onChoose={onChoose} />
     </Dialog>
   );
 }
 
-function Times({ busy, onChoose }: Pick<SnoozeDialogProps, 'busy' | 'onChoose'>) {
+function Times({ onChoose }: SnoozeDialogProps) {
   const { t } = useTranslation('inbox');
+  const { close } = useDialog();
   const { brief } = useFormat();
   const [now] = useState(() => new Date());
   const [own, setOwn] = useState('');
   const until = own === '' ? null : new Date(own);
+  const choose = (at: Date): void => {
+    close();
+    onChoose(at);
+  };
   return (
     <Stack>
       {snoozeTimes(now).map((time, at) => (
@@ -35,9 +36,8 @@ function Times({ busy, onChoose }: Pick<SnoozeDialogProps, 'busy' | 'onChoose'>)
           variant="default"
           justify="space-between"
           rightSection={brief(time.until)}
-          disabled={busy}
           {...(at === 0 && { 'data-autofocus': true })}
-          onClick={() => onChoose(time.until)}
+          onClick={() => choose(time.until)}
         >
           {t(`snooze.${time.name}`)}
         </Button>
@@ -45,7 +45,7 @@ function Times({ busy, onChoose }: Pick<SnoozeDialogProps, 'busy' | 'onChoose'>)
       <form
         onSubmit={(event) => {
           event.preventDefault();
-          if (until) onChoose(until);
+          if (until) choose(until);
         }}
       >
         <Group align="flex-end" wrap="nowrap">
@@ -56,7 +56,7 @@ function Times({ busy, onChoose }: Pick<SnoozeDialogProps, 'busy' | 'onChoose'>)
             value={own}
             onChange={(event) => setOwn(event.currentTarget.value)}
           />
-          <Button type="submit" loading={busy} disabled={until === null}>
+          <Button type="submit" disabled={until === null}>
             {t('snooze.submit')}
           </Button>
         </Group>

@@ -1,13 +1,12 @@
 import { Building2 } from 'lucide-react';
-import { Suspense, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { lazyPart } from '../api/load.ts';
 import { AddButton } from '../ui/actions.tsx';
-import { DataTable } from '../ui/data-table.tsx';
+import { DataTable, useListQuery } from '../ui/data-table.tsx';
+import { openDialog } from '../ui/dialog.tsx';
 import { ChoiceFilter, FilterBar, SearchField } from '../ui/filter-bar.tsx';
 import { EmptyState, PageFrame } from '../ui/parts.tsx';
 import { choice, listFields, text, useUrlState } from '../ui/url-state.ts';
-import { useListQuery } from '../ui/use-list-query.ts';
 import { type Account, listAccounts, orderOf, PLANS, STATUSES, SwitchAccountIcon } from './account.tsx';
 import { useAccountColumns } from './accounts-columns.tsx';
 import { OPERATOR } from './shared.tsx';
@@ -21,16 +20,14 @@ const FIELDS = { ...listFields('name'), search: text(), status: choice(STATUSES)
 /** The page of all accounts of the installation. */
 export function Page() {
   const { t } = useTranslation('operator');
-  const [isCreating, setIsCreating] = useState(false);
   const create = (
-    <AddButton need={OPERATOR} onClick={() => setIsCreating(true)}>
+    <AddButton need={OPERATOR} onClick={() => openDialog(<CreateDialog />)}>
       {t('account.create.open')}
     </AddButton>
   );
   return (
     <PageFrame title={t('account.title')} description={t('account.description')} actions={create}>
       <AccountTable />
-      <Suspense>{isCreating && <CreateDialog onClose={() => setIsCreating(false)} />}</Suspense>
     </PageFrame>
   );
 }
