@@ -14962,10 +14962,10 @@ export interface operations {
                                 /** @description Cures, with the number of these rows that each would import. */
                                 cures: {
                                     /**
-                                     * @description `country`: the number is read as one of `country`; `plus`: it begins with a country code; `extract`: it is found in a longer text; `drop`: the value is dropped.
+                                     * @description `country`: the number is read as one of `country`; `plus`: it begins with a country code; `extract`: it is found in a longer text; `dayFirst`, `monthFirst`: the date is read as day, month, year or as month, day, year; `drop`: the value is dropped.
                                      * @enum {string}
                                      */
-                                    cure: "country" | "plus" | "extract" | "drop";
+                                    cure: "country" | "plus" | "extract" | "dayFirst" | "monthFirst" | "drop";
                                     field: string;
                                     country: string | null;
                                     /** @description Number of rows. */
@@ -14982,10 +14982,10 @@ export interface operations {
                             /** @description The values that were changed to import rows. */
                             changes: {
                                 /**
-                                 * @description `country`: the number is read as one of `country`; `plus`: it begins with a country code; `extract`: it is found in a longer text; `drop`: the value is dropped.
+                                 * @description `country`: the number is read as one of `country`; `plus`: it begins with a country code; `extract`: it is found in a longer text; `dayFirst`, `monthFirst`: the date is read as day, month, year or as month, day, year; `drop`: the value is dropped.
                                  * @enum {string}
                                  */
-                                cure: "country" | "plus" | "extract" | "drop";
+                                cure: "country" | "plus" | "extract" | "dayFirst" | "monthFirst" | "drop";
                                 field: string;
                                 country: string | null;
                                 /** @description Number of rows. */
@@ -15247,6 +15247,10 @@ export interface operations {
                      * @default false
                      */
                     extract?: boolean;
+                    /** @description The fields whose dates are read as day, month, year (`28.2.1990`) where they are not yyyy-MM-dd, for example `customFields.born`. */
+                    dayFirst?: string[];
+                    /** @description The fields whose dates are read as month, day, year (`2/28/1990`) where they are not yyyy-MM-dd, for example `customFields.born`. */
+                    monthFirst?: string[];
                     /** @description Rows that are corrected. */
                     edits?: {
                         /** @description The line of the file, from 1; in a sheet, the row. */
@@ -15321,10 +15325,10 @@ export interface operations {
                                 /** @description Cures, with the number of these rows that each would import. */
                                 cures: {
                                     /**
-                                     * @description `country`: the number is read as one of `country`; `plus`: it begins with a country code; `extract`: it is found in a longer text; `drop`: the value is dropped.
+                                     * @description `country`: the number is read as one of `country`; `plus`: it begins with a country code; `extract`: it is found in a longer text; `dayFirst`, `monthFirst`: the date is read as day, month, year or as month, day, year; `drop`: the value is dropped.
                                      * @enum {string}
                                      */
-                                    cure: "country" | "plus" | "extract" | "drop";
+                                    cure: "country" | "plus" | "extract" | "dayFirst" | "monthFirst" | "drop";
                                     field: string;
                                     country: string | null;
                                     /** @description Number of rows. */
@@ -15341,10 +15345,10 @@ export interface operations {
                             /** @description The values that were changed to import rows. */
                             changes: {
                                 /**
-                                 * @description `country`: the number is read as one of `country`; `plus`: it begins with a country code; `extract`: it is found in a longer text; `drop`: the value is dropped.
+                                 * @description `country`: the number is read as one of `country`; `plus`: it begins with a country code; `extract`: it is found in a longer text; `dayFirst`, `monthFirst`: the date is read as day, month, year or as month, day, year; `drop`: the value is dropped.
                                  * @enum {string}
                                  */
-                                cure: "country" | "plus" | "extract" | "drop";
+                                cure: "country" | "plus" | "extract" | "dayFirst" | "monthFirst" | "drop";
                                 field: string;
                                 country: string | null;
                                 /** @description Number of rows. */
@@ -15425,10 +15429,10 @@ export interface operations {
                                 /** @description Cures, with the number of these rows that each would import. */
                                 cures: {
                                     /**
-                                     * @description `country`: the number is read as one of `country`; `plus`: it begins with a country code; `extract`: it is found in a longer text; `drop`: the value is dropped.
+                                     * @description `country`: the number is read as one of `country`; `plus`: it begins with a country code; `extract`: it is found in a longer text; `dayFirst`, `monthFirst`: the date is read as day, month, year or as month, day, year; `drop`: the value is dropped.
                                      * @enum {string}
                                      */
-                                    cure: "country" | "plus" | "extract" | "drop";
+                                    cure: "country" | "plus" | "extract" | "dayFirst" | "monthFirst" | "drop";
                                     field: string;
                                     country: string | null;
                                     /** @description Number of rows. */
@@ -15445,10 +15449,10 @@ export interface operations {
                             /** @description The values that were changed to import rows. */
                             changes: {
                                 /**
-                                 * @description `country`: the number is read as one of `country`; `plus`: it begins with a country code; `extract`: it is found in a longer text; `drop`: the value is dropped.
+                                 * @description `country`: the number is read as one of `country`; `plus`: it begins with a country code; `extract`: it is found in a longer text; `dayFirst`, `monthFirst`: the date is read as day, month, year or as month, day, year; `drop`: the value is dropped.
                                  * @enum {string}
                                  */
-                                cure: "country" | "plus" | "extract" | "drop";
+                                cure: "country" | "plus" | "extract" | "dayFirst" | "monthFirst" | "drop";
                                 field: string;
                                 country: string | null;
                                 /** @description Number of rows. */
@@ -26962,10 +26966,10 @@ export interface operations {
                                 /** @description Cures, with the number of these rows that each would import. */
                                 cures: {
                                     /**
-                                     * @description `country`: the number is read as one of `country`; `plus`: it begins with a country code; `extract`: it is found in a longer text; `drop`: the value is dropped.
+                                     * @description `country`: the number is read as one of `country`; `plus`: it begins with a country code; `extract`: it is found in a longer text; `dayFirst`, `monthFirst`: the date is read as day, month, year or as month, day, year; `drop`: the value is dropped.
                                      * @enum {string}
                                      */
-                                    cure: "country" | "plus" | "extract" | "drop";
+                                    cure: "country" | "plus" | "extract" | "dayFirst" | "monthFirst" | "drop";
                                     field: string;
                                     country: string | null;
                                     /** @description Number of rows. */
@@ -26982,10 +26986,10 @@ export interface operations {
                             /** @description The values that were changed to import rows. */
                             changes: {
                                 /**
-                                 * @description `country`: the number is read as one of `country`; `plus`: it begins with a country code; `extract`: it is found in a longer text; `drop`: the value is dropped.
+                                 * @description `country`: the number is read as one of `country`; `plus`: it begins with a country code; `extract`: it is found in a longer text; `dayFirst`, `monthFirst`: the date is read as day, month, year or as month, day, year; `drop`: the value is dropped.
                                  * @enum {string}
                                  */
-                                cure: "country" | "plus" | "extract" | "drop";
+                                cure: "country" | "plus" | "extract" | "dayFirst" | "monthFirst" | "drop";
                                 field: string;
                                 country: string | null;
                                 /** @description Number of rows. */
@@ -27066,10 +27070,10 @@ export interface operations {
                                 /** @description Cures, with the number of these rows that each would import. */
                                 cures: {
                                     /**
-                                     * @description `country`: the number is read as one of `country`; `plus`: it begins with a country code; `extract`: it is found in a longer text; `drop`: the value is dropped.
+                                     * @description `country`: the number is read as one of `country`; `plus`: it begins with a country code; `extract`: it is found in a longer text; `dayFirst`, `monthFirst`: the date is read as day, month, year or as month, day, year; `drop`: the value is dropped.
                                      * @enum {string}
                                      */
-                                    cure: "country" | "plus" | "extract" | "drop";
+                                    cure: "country" | "plus" | "extract" | "dayFirst" | "monthFirst" | "drop";
                                     field: string;
                                     country: string | null;
                                     /** @description Number of rows. */
@@ -27086,10 +27090,10 @@ export interface operations {
                             /** @description The values that were changed to import rows. */
                             changes: {
                                 /**
-                                 * @description `country`: the number is read as one of `country`; `plus`: it begins with a country code; `extract`: it is found in a longer text; `drop`: the value is dropped.
+                                 * @description `country`: the number is read as one of `country`; `plus`: it begins with a country code; `extract`: it is found in a longer text; `dayFirst`, `monthFirst`: the date is read as day, month, year or as month, day, year; `drop`: the value is dropped.
                                  * @enum {string}
                                  */
-                                cure: "country" | "plus" | "extract" | "drop";
+                                cure: "country" | "plus" | "extract" | "dayFirst" | "monthFirst" | "drop";
                                 field: string;
                                 country: string | null;
                                 /** @description Number of rows. */
@@ -27286,10 +27290,10 @@ export interface operations {
                                 /** @description Cures, with the number of these rows that each would import. */
                                 cures: {
                                     /**
-                                     * @description `country`: the number is read as one of `country`; `plus`: it begins with a country code; `extract`: it is found in a longer text; `drop`: the value is dropped.
+                                     * @description `country`: the number is read as one of `country`; `plus`: it begins with a country code; `extract`: it is found in a longer text; `dayFirst`, `monthFirst`: the date is read as day, month, year or as month, day, year; `drop`: the value is dropped.
                                      * @enum {string}
                                      */
-                                    cure: "country" | "plus" | "extract" | "drop";
+                                    cure: "country" | "plus" | "extract" | "dayFirst" | "monthFirst" | "drop";
                                     field: string;
                                     country: string | null;
                                     /** @description Number of rows. */
@@ -27306,10 +27310,10 @@ export interface operations {
                             /** @description The values that were changed to import rows. */
                             changes: {
                                 /**
-                                 * @description `country`: the number is read as one of `country`; `plus`: it begins with a country code; `extract`: it is found in a longer text; `drop`: the value is dropped.
+                                 * @description `country`: the number is read as one of `country`; `plus`: it begins with a country code; `extract`: it is found in a longer text; `dayFirst`, `monthFirst`: the date is read as day, month, year or as month, day, year; `drop`: the value is dropped.
                                  * @enum {string}
                                  */
-                                cure: "country" | "plus" | "extract" | "drop";
+                                cure: "country" | "plus" | "extract" | "dayFirst" | "monthFirst" | "drop";
                                 field: string;
                                 country: string | null;
                                 /** @description Number of rows. */
@@ -27390,10 +27394,10 @@ export interface operations {
                                 /** @description Cures, with the number of these rows that each would import. */
                                 cures: {
                                     /**
-                                     * @description `country`: the number is read as one of `country`; `plus`: it begins with a country code; `extract`: it is found in a longer text; `drop`: the value is dropped.
+                                     * @description `country`: the number is read as one of `country`; `plus`: it begins with a country code; `extract`: it is found in a longer text; `dayFirst`, `monthFirst`: the date is read as day, month, year or as month, day, year; `drop`: the value is dropped.
                                      * @enum {string}
                                      */
-                                    cure: "country" | "plus" | "extract" | "drop";
+                                    cure: "country" | "plus" | "extract" | "dayFirst" | "monthFirst" | "drop";
                                     field: string;
                                     country: string | null;
                                     /** @description Number of rows. */
@@ -27410,10 +27414,10 @@ export interface operations {
                             /** @description The values that were changed to import rows. */
                             changes: {
                                 /**
-                                 * @description `country`: the number is read as one of `country`; `plus`: it begins with a country code; `extract`: it is found in a longer text; `drop`: the value is dropped.
+                                 * @description `country`: the number is read as one of `country`; `plus`: it begins with a country code; `extract`: it is found in a longer text; `dayFirst`, `monthFirst`: the date is read as day, month, year or as month, day, year; `drop`: the value is dropped.
                                  * @enum {string}
                                  */
-                                cure: "country" | "plus" | "extract" | "drop";
+                                cure: "country" | "plus" | "extract" | "dayFirst" | "monthFirst" | "drop";
                                 field: string;
                                 country: string | null;
                                 /** @description Number of rows. */

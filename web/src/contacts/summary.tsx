@@ -206,7 +206,8 @@ const columnOf = ({ targets }: Draft, field: string): number =>
   targets.indexOf(field.replace(/^customFields\./, 'customField.'));
 
 function withCure(cures: Cures, { cure, field, country }: Change): Cures {
-  if (cure === 'drop') return { ...cures, drop: [...cures.drop, field] };
+  if (cure === 'drop' || cure === 'dayFirst' || cure === 'monthFirst')
+    return { ...cures, [cure]: [...cures[cure], field] };
   if (cure === 'country') return country === null ? cures : { ...cures, countries: [...cures.countries, country] };
   return { ...cures, [cure]: true };
 }
