@@ -194,7 +194,6 @@ function AgentDialog() {
   return (
     <FormDialog
       title={t('agent.title')}
-      size="lg"
       values={EMPTY}
       validate={{ displayName: (name) => (name.trim() === '' ? t('agent.nameMissing') : null) }}
       run={(draft) => ok(api.POST(`${MS}/rcs/agents`, { body: toRequestBody(draft) }))}

@@ -4,7 +4,6 @@ import { Check, CircleCheckBig, MailX, Pencil, Send } from 'lucide-react';
 import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useAction } from '../api/action.ts';
-import { lazyPart } from '../api/load.ts';
 import { notify } from '../api/notify.ts';
 import { api, ok } from '../api/send.ts';
 import { AddButton, DeleteIcon, GuardedButton, GuardedIcon, useDisabledReason } from '../ui/actions.tsx';
@@ -24,12 +23,14 @@ import {
   OPERATOR,
   placeOf,
   type Rule,
+  RuleDialog,
   rulesQuery,
   setRule,
   TARGETS,
   type Target,
+  TargetDialog,
   targetsQuery,
-} from './target-dialog.tsx';
+} from './alert.tsx';
 
 const STATES = ['open', 'resolved'] as const;
 const FIELDS = { ...listFields(), state: choice(STATES, 'open') };
@@ -148,8 +149,6 @@ function Acknowledge({ alert: { id, state, title } }: { readonly alert: Alert })
     </GuardedButton>
   );
 }
-
-const TargetDialog = lazyPart(() => import('./target-dialog.tsx').then((file) => ({ default: file.TargetDialog })));
 
 /** Recipients of alerts. */
 function Targets() {
@@ -278,8 +277,6 @@ function useTest(id: number, name: string) {
       }),
   });
 }
-
-const RuleDialog = lazyPart(() => import('./rule-dialog.tsx').then((file) => ({ default: file.RuleDialog })));
 
 /** Rules by which each kind of condition is an alert. */
 function Rules() {

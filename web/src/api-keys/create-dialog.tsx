@@ -38,7 +38,6 @@ export function CreateDialog() {
   return (
     <FormDialog<NewKey, { readonly apiKey: string }>
       title={t('create.title')}
-      size="lg"
       values={{ name: '', description: '', operations: SCOPES.filter((scope) => may({ scope })), expiresAt: '' }}
       validate={{
         name: (name) => (name.trim() === '' ? t('create.nameMissing') : null),
@@ -88,7 +87,6 @@ export function FindDialog() {
   return (
     <FormDialog
       title={t('find.title')}
-      size="lg"
       values={{ value: '' }}
       run={({ value }) => findApiKey(value.trim())}
       stays

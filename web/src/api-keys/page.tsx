@@ -92,7 +92,6 @@ function RotateDialog({ apiKey }: { readonly apiKey: ApiKey }) {
   return (
     <FormDialog
       title={t('rotate.title', { name: nameOf(apiKey) })}
-      size="lg"
       values={{ grace: String(GRACES[2]) }}
       run={({ grace }) =>
         ok(api.POST(`${KEYS}/{id}/rotate`, { params: { path: { id } }, body: { graceSeconds: Number(grace) } }))

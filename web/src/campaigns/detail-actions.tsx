@@ -137,7 +137,6 @@ function ExportDialog({ campaign: { id, name } }: ActionsProps) {
   return (
     <FormDialog<{ readonly format: Format }, { readonly exportId: string }>
       title={t('export.title', { name })}
-      size="lg"
       values={{ format: 'csv' }}
       run={({ format }) => ok(api.POST(`${EXPORTS}/delivery-reports`, { body: { campaignId: id, format } }))}
       refresh={[['exports']]}

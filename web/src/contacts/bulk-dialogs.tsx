@@ -33,7 +33,6 @@ function BulkListDialog({ target, what, listId, onDone }: BulkListDialogProps) {
   return (
     <FormDialog
       title={t(`bulk.${what}Title`, { count: target.count, shown: format.number(target.count) })}
-      size="lg"
       values={{ choice: isFixed ? { list: String(listId), name: '' } : NO_LIST }}
       run={({ choice }) =>
         track(async (onProgress) => {
@@ -116,7 +115,6 @@ function BulkExportDialog({ target, listId }: BulkExportDialogProps) {
   return (
     <FormDialog<{ readonly kind: ExportFormat }, unknown>
       title={t('export.title', { count: target.count, shown: format.number(target.count) })}
-      size="lg"
       values={{ kind: 'csv' }}
       run={({ kind }) => track((onProgress) => requestExport({ target, listId, kind, onProgress }))}
       action={t('export.submit')}

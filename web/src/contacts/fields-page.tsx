@@ -54,7 +54,6 @@ function FieldDialog({ field }: { readonly field?: CustomField }) {
   return (
     <FormDialog<Pick<CustomField, 'name' | 'type' | 'description'>, unknown>
       title={field ? t('fields.edit', { name: field.name }) : t('fields.new')}
-      size="lg"
       values={{ name: field?.name ?? '', type: field?.type ?? 'text', description: field?.description ?? '' }}
       validate={{ name: (name) => (name.trim() === '' ? t('fields.nameMissing') : null) }}
       run={({ name, type, description }) =>

@@ -15,7 +15,6 @@ export function CreateDialog() {
   return (
     <FormDialog<ContactValues, Contact>
       title={t('create.title')}
-      size="lg"
       values={toValues({}, fields)}
       validate={{ phoneNumber: (number, { email }) => (number.trim() || email.trim() ? null : t('create.neither')) }}
       run={(values) =>

@@ -37,7 +37,6 @@ function CreateDialog() {
   return (
     <FormDialog<Draft, unknown>
       title={t('create.title')}
-      size="lg"
       values={newDraft()}
       validate={faultsOf(t('create.dayMissing'))}
       run={requestExport}

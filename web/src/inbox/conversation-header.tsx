@@ -28,8 +28,8 @@ import {
 import classes from './inbox.module.css';
 import { onKey, ROW } from './use-keys.ts';
 
-const LabelDialog = lazyPart(() => import('./label-dialog.tsx').then((file) => ({ default: file.LabelDialog })));
-const SnoozeDialog = lazyPart(() => import('./snooze-dialog.tsx').then((file) => ({ default: file.SnoozeDialog })));
+const LabelDialog = lazyPart(() => import('./dialogs.tsx').then((file) => ({ default: file.LabelDialog })));
+const SnoozeDialog = lazyPart(() => import('./dialogs.tsx').then((file) => ({ default: file.SnoozeDialog })));
 
 type HeaderProps = {
   readonly conversation: Conversation;

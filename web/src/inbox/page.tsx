@@ -27,8 +27,8 @@ const Arrivals = lazyPart(() => import('./arrivals.tsx').then((f) => ({ default:
 const AvailabilitySwitch = lazyPart(() =>
   import('./availability.tsx').then((f) => ({ default: f.AvailabilitySwitch })),
 );
-const AlertsDialog = lazyPart(() => import('./alerts-dialog.tsx').then((f) => ({ default: f.AlertsDialog })));
-const KeysDialog = lazyPart(() => import('./keys-dialog.tsx').then((f) => ({ default: f.KeysDialog })));
+const AlertsDialog = lazyPart(() => import('./dialogs.tsx').then((f) => ({ default: f.AlertsDialog })));
+const KeysDialog = lazyPart(() => import('./dialogs.tsx').then((f) => ({ default: f.KeysDialog })));
 const NewConversation = lazyPart(() => import('./new-conversation.tsx').then((f) => ({ default: f.NewConversation })));
 
 /** Media query for windows wide enough for the contact details next to the conversation. */

@@ -79,7 +79,6 @@ function CannedDialog({ answer }: { readonly answer?: CannedAnswer }) {
   return (
     <FormDialog
       title={t(answer ? 'canned.edit' : 'canned.add')}
-      size="lg"
       values={{ shortcut: answer?.shortcut ?? '', text: answer?.text ?? '' }}
       run={async (body) =>
         answer
@@ -179,7 +178,6 @@ function LabelDialog({ label }: { readonly label?: Label }) {
   return (
     <FormDialog<LabelValues, unknown>
       title={t(label ? 'label.editOne' : 'label.add')}
-      size="lg"
       values={{ name: label?.name ?? '', color: label?.color ?? 'blue' }}
       run={(body) =>
         label

@@ -34,6 +34,7 @@ function RuleDialog({ rule }: { readonly rule?: Rule }) {
   return (
     <FormDialog
       title={t(rule ? 'change.title' : 'add.title')}
+      size="md"
       values={{
         number: rule?.number ?? '',
         keyword: rule?.keyword ?? '',

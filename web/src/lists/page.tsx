@@ -122,7 +122,6 @@ function ListDialog({ list }: { readonly list?: List }) {
   return (
     <FormDialog
       title={list ? t('edit', { name: list.name }) : t('new')}
-      size="lg"
       values={{ name: list?.name ?? '', description: list?.description ?? '', isTest: list?.isTest ?? false }}
       validate={{ name: (name) => (name.trim() === '' ? t('nameMissing') : null) }}
       run={(body) =>

@@ -157,7 +157,6 @@ function MoveDialog({ message: { messageId, destination, scheduledDate } }: { re
   return (
     <FormDialog
       title={t('scheduled.moveTitle', { destination })}
-      size="lg"
       values={{ scheduledDate: wallTimeOf(new Date(toIso(scheduledDate))) }}
       validate={{ scheduledDate: (value) => (Number.isNaN(Date.parse(value)) ? t('scheduled.missing') : null) }}
       run={(values) => moveScheduled(messageId, new Date(values.scheduledDate).toISOString())}

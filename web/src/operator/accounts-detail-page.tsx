@@ -1,4 +1,4 @@
-import { Alert, Group, SimpleGrid, Stack, Text } from '@mantine/core';
+import { Alert, Group, NumberInput, SimpleGrid, Stack, Text, TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
 import {
@@ -28,9 +28,9 @@ import { choice, listFields, useUrlState } from '../ui/url-state.ts';
 import { DateTime, Facts, Money, Num, Percent, Stat, StatusBadge } from '../ui/values.tsx';
 import {
   ACCOUNT_KEYS,
-  ACCOUNTS,
   type AccountDetails,
   accountQuery,
+  ACCOUNTS,
   LEDGER_KINDS,
   type LedgerEntry,
   listLedger,
@@ -38,6 +38,7 @@ import {
 } from './account.tsx';
 import { AccountStatus, shareOf } from './accounts-columns.tsx';
 import { OPERATOR } from './shared.tsx';
+import { FormDialog } from '../ui/form-dialog.tsx';
 
 const FIELDS = { ...listFields('', 10), kind: choice(LEDGER_KINDS) };
 
@@ -356,10 +357,6 @@ function Figures({ account }: { readonly account: AccountDetails }) {
   );
 }
 
-const TopUpDialog = lazyPart(() =>
-  import('./accounts-top-up-dialog.tsx').then((file) => ({ default: file.TopUpDialog })),
-);
-
 /** Button that adds credit to an account. */
 function TopUpButton({ account }: Props) {
   const { t } = useTranslation('operator');
@@ -372,5 +369,55 @@ function TopUpButton({ account }: Props) {
     >
       {t('account.topUp.open')}
     </GuardedButton>
+  );
+}
+
+/** Dialog for a top-up: amount and reference, with the resulting credit. */
+function TopUpDialog({ account: { id, name, availableCredit, currency } }: { readonly account: AccountDetails }) {
+  const { t } = useTranslation('operator');
+  const format = useFormat();
+  return (
+    <FormDialog
+      title={t('account.topUp.title', { name })}
+      size="md"
+      values={{ amount: '', reference: '' }}
+      validate={{ amount: (amount) => (Number(amount) > 0 ? null : t('account.topUp.amountMissing')) }}
+      run={({ amount, reference }) =>
+        ok(
+          api.POST(`${ACCOUNTS}/{id}/credit`, {
+            params: { path: { id } },
+            body: { amount: Number(amount), ...(reference && { reference }) },
+          }),
+        )
+      }
+      refresh={[...ACCOUNT_KEYS, ['credit']]}
+      done={(credit) => t('account.topUp.done', { amount: format.money(credit.availableCredit, credit.currency) })}
+      action={t('account.topUp.submit')}
+    >
+      {(form) => (
+        <>
+          <NumberInput
+            label={t('account.topUp.amount', { currency })}
+            min={0}
+            decimalScale={6}
+            hideControls
+            data-autofocus
+            {...form.getInputProps('amount')}
+          />
+          <TextInput
+            label={t('account.topUp.reference')}
+            description={t('account.topUp.referenceHint')}
+            maxLength={200}
+            {...form.getInputProps('reference')}
+          />
+          <Text size="sm" c="dimmed" className="tabular">
+            {t('account.topUp.change', {
+              before: format.money(availableCredit, currency),
+              after: format.money(availableCredit + Number(form.values.amount), currency),
+            })}
+          </Text>
+        </>
+      )}
+    </FormDialog>
   );
 }

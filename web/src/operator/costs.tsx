@@ -54,6 +54,7 @@ function AddDialog() {
   return (
     <FormDialog
       title={t('cost.add.title')}
+      size="md"
       values={{ connection: '', prefix: '', network: '', price: '' }}
       validate={{
         connection: (name) => (name === '' ? t('route.add.connectionMissing') : null),
@@ -102,6 +103,7 @@ function ImportDialog() {
   return (
     <FormDialog<CostFile, unknown>
       title={t('cost.import.title')}
+      size="md"
       values={{ connection: '', file: null, replace: false }}
       validate={{
         connection: (name) => (name === '' ? t('route.add.connectionMissing') : null),

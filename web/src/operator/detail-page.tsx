@@ -5,24 +5,25 @@ import { CircleAlert, CirclePause, CirclePlay, Megaphone, Pencil, RefreshCw, Tra
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useAction } from '../api/action.ts';
-import { lazyPart } from '../api/load.ts';
 import { api, ok } from '../api/send.ts';
 import { GuardedButton } from '../ui/actions.tsx';
 import { confirm, openDialog, questionTexts } from '../ui/dialog.tsx';
 import { useFormat } from '../ui/format.ts';
-import { ErrorState, PageFrame, Section, TextLink, TableSkeleton } from '../ui/parts.tsx';
+import { ErrorState, PageFrame, Section, TableSkeleton, TextLink } from '../ui/parts.tsx';
 import { ChannelBadge, Facts } from '../ui/values.tsx';
 import {
-  CONNECTION_KEYS,
-  CONNECTIONS,
   type Connection,
-  ConnectionState,
+  CONNECTION_KEYS,
   connectionQuery,
+  CONNECTIONS,
+  ConnectionState,
 } from './connection-choice.tsx';
-import { Callback, CarrierSetup, TestResult, testConnection } from './connection-test.tsx';
+import { Callback, CarrierSetup, testConnection, TestResult } from './connection-test.tsx';
 import {
   type Field,
   fieldsOf,
+  filledOf,
+  initialOf,
   type Kind,
   settingsOf,
   textOf,
@@ -30,10 +31,9 @@ import {
   useKind,
   useSettingText,
 } from './connections-fields.ts';
-import { Figures, Minutes } from './connections-settings-fields.tsx';
+import { Figures, LinkFields, type LinkValues, Minutes } from './connections-settings-fields.tsx';
 import { OPERATOR, Waiting } from './shared.tsx';
-
-const EditDialog = lazyPart(() => import('./detail-edit-dialog.tsx').then((file) => ({ default: file.EditDialog })));
+import { FormDialog } from '../ui/form-dialog.tsx';
 
 /** The page of one connection: state, figures, related items and settings. */
 export function Page() {
@@ -371,3 +371,50 @@ function RelatedItems({ connection }: { readonly connection: Connection }) {
     </Section>
   );
 }
+
+type EditProps = { readonly connection: Connection; readonly kind: Kind };
+
+/** Dialog that edits settings and secrets; workers reconnect with them. */
+function EditDialog({ connection, kind }: EditProps) {
+  const { t } = useTranslation('operator');
+  const { name, settings } = connection;
+  const { secret } = fieldsOf(kind);
+  const before: LinkValues = { name, settings: initialOf(settingsOf(kind), settings), secret: initialOf(secret) };
+  return (
+    <FormDialog<LinkValues, unknown>
+      title={t('connection.edit.title', { name })}
+      size="xl"
+      values={before}
+      run={(values) =>
+        ok(
+          api.PUT(`${CONNECTIONS}/{name}`, {
+            params: { path: { name } },
+            body: changesOf(
+              filledOf(settingsOf(kind), values.settings, before.settings),
+              filledOf(secret, values.secret),
+            ),
+          }),
+        )
+      }
+      refresh={CONNECTION_KEYS}
+      done={t('connection.edit.done', { name })}
+      action={t('ui:save')}
+    >
+      {(form) => (
+        <>
+          <Text size="sm" c="dimmed">
+            {t('connection.edit.text')}
+          </Text>
+          <LinkFields form={form} kind={kind} isKept />
+        </>
+      )}
+    </FormDialog>
+  );
+}
+
+type FormValues = Readonly<Record<string, unknown>>;
+
+const changesOf = (settings: FormValues, secret: FormValues) => ({
+  ...(Object.keys(settings).length > 0 && { settings }),
+  ...(Object.keys(secret).length > 0 && { secret }),
+});

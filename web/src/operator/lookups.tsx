@@ -63,6 +63,7 @@ function AddDialog({ presets }: { readonly presets: readonly string[] }) {
   return (
     <FormDialog<NewLookup, unknown>
       title={t('lookup.add.title')}
+      size="md"
       values={{ preset: presets[0] ?? '', name: '', account: '', apiKey: '', price: '', margins: false }}
       run={(values) => ok(api.POST(LOOKUPS, { body: bodyOf(values) }))}
       refresh={LOOKUP_KEYS}
@@ -168,6 +169,7 @@ function TestDialog({ name }: { readonly name: string }) {
   return (
     <FormDialog
       title={t('lookup.test.label', { name })}
+      size="md"
       values={{ phoneNumber: '' }}
       run={({ phoneNumber }) => ask(name, phoneNumber)}
       stays

@@ -212,6 +212,7 @@ function PauseDialog() {
   return (
     <FormDialog
       title={t('fence.pause.title')}
+      size="md"
       values={{ reason: '' }}
       validate={{ reason: (reason) => (reason.trim() === '' ? t('fence.pause.reasonMissing') : null) }}
       run={(body) => ok(api.POST('/api/operator/v1/fence/pause', { body }))}

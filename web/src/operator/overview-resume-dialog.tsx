@@ -23,7 +23,6 @@ export function ResumeDialog() {
   return (
     <FormDialog
       title={t('fence.resume.title')}
-      size="lg"
       values={{ queued: 'send' }}
       run={({ queued }) => ok(api.POST(`${FENCE}/resume`, { body: { discard: queued === 'discard' } }))}
       refresh={[['operator']]}

@@ -155,6 +155,7 @@ function AddDialog() {
   return (
     <FormDialog<NewPrice, unknown>
       title={t('price.add.title')}
+      size="md"
       values={{ channel: 'SMS', prefix: '', price: '', refundUndelivered: false }}
       validate={{ price: (price) => (price === '' ? t('price.add.priceMissing') : null) }}
       run={({ price, prefix, ...rest }) => setPrice({ ...rest, prefix: digitsOf(prefix), price: Number(price) })}

@@ -67,6 +67,7 @@ function AddDialog() {
   return (
     <FormDialog<NewPolicy, unknown>
       title={t('routePolicy.add.title')}
+      size="md"
       values={{ prefix: '', policy: 'least-cost', floor: 80, explore: 5 }}
       run={(values) => ok(api.POST(POLICIES, { body: toBody(values) }))}
       refresh={POLICY_KEYS}

@@ -150,6 +150,7 @@ export function AddDialog({ connection }: { readonly connection: string }) {
   return (
     <FormDialog<NewRoute, unknown>
       title={t('route.add.title')}
+      size="md"
       values={emptyRoute(connection)}
       validate={{ connection: (name) => (name === '' ? t('route.add.connectionMissing') : null) }}
       run={(route) => ok(api.POST(ROUTES, { body: toBody(route) }))}

@@ -29,6 +29,7 @@ function PoolDialog() {
   return (
     <FormDialog
       title={t('pool.add.title')}
+      size="md"
       values={{ name: '', numbers: '', accountId: EVERY }}
       validate={{
         name: (name) => (name === '' ? t('wizard.missing') : null),

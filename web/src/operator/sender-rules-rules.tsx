@@ -123,6 +123,7 @@ function RuleDialog() {
   return (
     <FormDialog<Values, unknown>
       title={t('senderRule.add.title')}
+      size="md"
       values={{ prefix: '', alphanumeric: 'refused', replacement: '', registeredOnly: false }}
       run={({ prefix, replacement, ...rest }) =>
         ok(
@@ -169,6 +170,7 @@ function RegisteredDialog() {
   return (
     <FormDialog
       title={t('senderRule.addRegistered.title')}
+      size="md"
       values={{ prefix: '', sender: '', accountId: EVERY }}
       validate={{ sender: (sender) => (sender === '' ? t('wizard.missing') : null) }}
       run={({ prefix, sender, accountId }) =>

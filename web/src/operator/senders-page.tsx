@@ -85,7 +85,6 @@ function NumberDialog() {
   return (
     <FormDialog
       title={t('inbound.add.title')}
-      size="lg"
       values={{ number: '', connection: '', accountId: '' }}
       validate={{
         number: (number) => (number.trim() === '' ? t('wizard.missing') : null),

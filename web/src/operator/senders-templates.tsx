@@ -51,6 +51,7 @@ function RegisterDialog({ id, name }: { readonly id: Sender['id']; readonly name
   return (
     <FormDialog
       title={t('sender.register.title', { name })}
+      size="md"
       values={{ identity: '', connection: '' }}
       validate={{
         identity: (identity) => (identity.trim() === '' ? t('wizard.missing') : null),
@@ -80,7 +81,6 @@ function AssignDialog({ connection }: { readonly connection: string }) {
   return (
     <FormDialog
       title={t('sender.assign.title')}
-      size="lg"
       values={{ identity: '', connection, name: '', accountId: '' }}
       validate={{
         identity: (identity) => (identity.trim() === '' ? t('wizard.missing') : null),

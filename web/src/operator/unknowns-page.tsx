@@ -121,7 +121,6 @@ function SettleDialog({ messageIds, onDone }: SettleProps) {
   return (
     <FormDialog<{ readonly verdict: Verdict | '' }, Settled>
       title={t('unknown.settle.title', { count: messageIds.length })}
-      size="lg"
       values={{ verdict: '' }}
       run={({ verdict }) => settle(messageIds, verdict)}
       refresh={UNKNOWN_KEYS}

@@ -96,6 +96,7 @@ function TotpDialog({ onAdded }: AddDialogProps) {
   return (
     <FormDialog
       title={t('factors.totpTitle')}
+      size="md"
       values={{ code: '' }}
       run={({ code }) => confirmTotp(code)}
       refresh={AFFECTED}
@@ -220,6 +221,7 @@ function RenewDialog() {
   return (
     <FormDialog
       title={t('factors.renewTitle')}
+      size="md"
       values={{}}
       run={renewRecoveryCodes}
       refresh={AFFECTED}
@@ -239,6 +241,7 @@ function PasskeyDialog({ onAdded }: AddDialogProps) {
   return (
     <FormDialog
       title={t('factors.passkeyTitle')}
+      size="md"
       values={{ name: '' }}
       run={({ name }) => addPasskey(name.trim())}
       refresh={AFFECTED}

@@ -193,7 +193,6 @@ function CreateDialog() {
   return (
     <FormDialog
       title={t('create.title')}
-      size="lg"
       values={NEW_SETTINGS}
       validate={{ name: (name) => (name.trim() === '' ? t('create.nameMissing') : null) }}
       run={(settings) => ok(api.POST(CREDENTIALS, { body: bodyOf(settings) }))}
@@ -216,7 +215,6 @@ function RotateDialog({ credential }: DialogProps) {
   return (
     <FormDialog
       title={t('rotate.title', { name: nameOf(credential) })}
-      size="lg"
       values={{}}
       run={() => ok(api.POST(`${CREDENTIALS}/{id}/rotate`, { params: { path: { id } } }))}
       refresh={[['smpp']]}
@@ -238,7 +236,6 @@ function ChangeDialog({ credential }: DialogProps) {
   return (
     <FormDialog
       title={t('change.title', { name })}
-      size="lg"
       values={settingsOf(credential)}
       run={(settings) => ok(api.PATCH(`${CREDENTIALS}/{id}`, { params: { path: { id } }, body: bodyOf(settings) }))}
       refresh={[['smpp']]}

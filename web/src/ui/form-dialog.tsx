@@ -52,7 +52,7 @@ type FormDialogProps<V, O> = FormProps<V, O> & {
 };
 
 /** A form in a dialog that `openDialog` opens: its fields, then the cancel and submit buttons. */
-export function FormDialog<V extends object, O>({ title, size = 'md', ...form }: FormDialogProps<V, O>) {
+export function FormDialog<V extends object, O>({ title, size, ...form }: FormDialogProps<V, O>) {
   const [isLocked, setLocked] = useState(false);
   return (
     <Dialog title={title} size={size} locked={isLocked}>

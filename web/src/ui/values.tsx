@@ -329,7 +329,7 @@ export function Money({ amount, currency }: { readonly amount: number | null; re
   return <span className="tabular">{useFormat().money(amount, currency)}</span>;
 }
 
-/** The name of a custom field as people write it: `Date_of_birth`, also after `customFields.`, as `Date of birth`. */
+/** The name of a custom field as people write it: with blanks for underscores, and without the `customFields.` of a path. */
 export const customFieldName = (field: string): string => field.replace(/^customFields\./, '').replaceAll('_', ' ');
 
 /** Returns a function that names a field of contacts: a standard one in the language of the user, a custom one. */

@@ -136,7 +136,6 @@ export function CreateDialog() {
   return (
     <FormDialog<NewUser, { readonly username: string }>
       title={t('create.title')}
-      size="lg"
       values={{ username: '', password: '', role: 'sender' }}
       validate={{
         username: (username) => (NAME.test(username) ? null : t('create.usernameWrong')),
@@ -186,7 +185,6 @@ function InviteDialog() {
   return (
     <FormDialog<{ readonly email: string; readonly role: Role }, Awaited<ReturnType<typeof invite>>>
       title={t('invitation.open')}
-      size="lg"
       values={{ email: '', role: 'viewer' }}
       validate={{
         email: (email) => (/^[^\s@]+@[^\s@]+\.[^\s@.]+$/.test(email.trim()) ? null : t('invitation.emailWrong')),
@@ -229,7 +227,6 @@ export function PasswordDialog({ user: { id, username } }: UserDialogProps) {
   return (
     <FormDialog
       title={t('password.title', { username })}
-      size="lg"
       values={{ password: '' }}
       validate={{ password: (password) => faultOf(password, username) }}
       run={(body) => ok(api.PUT(`${USERS}/{id}`, { params: { path: { id } }, body }))}
@@ -258,7 +255,6 @@ export function RoleDialog({ user: { id, username, role } }: UserDialogProps) {
   return (
     <FormDialog
       title={t('role.title', { username })}
-      size="lg"
       values={{ role }}
       run={(body) => ok(api.PUT(`${USERS}/{id}`, { params: { path: { id } }, body }))}
       // The user's own role decides the features of the console.

@@ -32,7 +32,6 @@ function RegisterDialog() {
   return (
     <FormDialog
       title={t('register.title')}
-      size="lg"
       values={{ callbackUrl: '', form: 'A' }}
       validate={{ callbackUrl: (url) => (url.trim() === '' ? t('register.urlMissing') : null) }}
       run={register}
@@ -238,7 +237,6 @@ function AddressDialog({ callbackUrl }: Pick<Webhook, 'callbackUrl'>) {
   return (
     <FormDialog
       title={t('address.title')}
-      size="lg"
       values={{ callbackUrl }}
       run={(body) => ok(api.PUT(FORM_A, { body }))}
       refresh={[['webhooks']]}
@@ -271,7 +269,6 @@ function RotateDialog() {
   return (
     <FormDialog
       title={t('rotate.title')}
-      size="lg"
       values={{}}
       run={() => ok(api.POST(`${FORM_A}/secret`))}
       refresh={[['webhooks']]}

@@ -39,7 +39,6 @@ export function ReplayDialog() {
   return (
     <FormDialog<Fields, { readonly replayed: number }>
       title={t('replay.title')}
-      size="lg"
       values={{ since: localOf(new Date(now - DAY_MS)), until: localOf(new Date(now + 60_000)), status: 'DEAD' }}
       run={({ since, until, status }) =>
         ok(

@@ -1,8 +1,8 @@
-import { Checkbox, NativeSelect, Radio, SimpleGrid, Stack, TextInput } from '@mantine/core';
+import { Checkbox, NativeSelect, NumberInput, Radio, SimpleGrid, Stack, TextInput } from '@mantine/core';
 import type { UseFormReturnType } from '@mantine/form';
 import { queryOptions } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
-import { LANGUAGES, type Language, toLanguage } from '../api/data.ts';
+import { type Language, LANGUAGES, toLanguage } from '../api/data.ts';
 import { api, ok } from '../api/send.ts';
 import type { Need } from '../api/session.ts';
 import { SecretOnce } from '../ui/actions.tsx';
@@ -15,7 +15,6 @@ export function TargetDialog({ target }: { readonly target: Target | null }) {
   return (
     <FormDialog<Fields, { readonly secret: string | null }>
       title={t(target ? 'target.edit.title' : 'target.new.title')}
-      size="lg"
       values={fieldsOf(target, i18n.language)}
       validate={{
         address: (address, { kind }) =>
@@ -242,3 +241,50 @@ export function placeOf({ kind, subject, subjectId }: Alert): Place | null {
 /** Sets the rule by which a kind of condition is an alert. */
 export const setRule = ({ kind, enabled, forSeconds, threshold }: Omit<Rule, 'unit'>) =>
   ok(api.PUT(`${RULES}/{kind}`, { params: { path: { kind } }, body: { enabled, forSeconds, threshold } }));
+
+type Values = { readonly forSeconds: number | string; readonly threshold: number | string };
+
+/** Dialog that changes the threshold and the duration from which a condition is an alert. */
+export function RuleDialog({ rule: { kind, enabled, unit, ...rule } }: { readonly rule: Rule }) {
+  const { t } = useTranslation('alerts');
+  return (
+    <FormDialog<Values, unknown>
+      title={t(`rule.kind.${kind}`)}
+      values={{ forSeconds: rule.forSeconds, threshold: rule.threshold ?? '' }}
+      validate={{
+        forSeconds: (value) => (value === '' ? t('required') : null),
+        threshold: (value) => (unit !== null && value === '' ? t('required') : null),
+      }}
+      run={({ forSeconds, threshold }) =>
+        setRule({ kind, enabled, forSeconds: Number(forSeconds), threshold: unit === null ? null : Number(threshold) })
+      }
+      refresh={KEYS}
+      done={t('rule.edit.done')}
+      action={t('ui:save')}
+    >
+      {(form) => (
+        <>
+          {unit !== null && (
+            <NumberInput
+              label={t(`rule.unit.${unit}`)}
+              description={t('rule.edit.thresholdHint')}
+              min={0}
+              hideControls
+              data-autofocus
+              {...form.getInputProps('threshold')}
+            />
+          )}
+          <NumberInput
+            label={t('rule.edit.forSeconds')}
+            description={t('rule.edit.forHint')}
+            min={0}
+            max={86_400}
+            allowDecimal={false}
+            hideControls
+            {...form.getInputProps('forSeconds')}
+          />
+        </>
+      )}
+    </FormDialog>
+  );
+}
