@@ -142,7 +142,6 @@ function ExportDialog({ campaign: { id, name } }: ActionsProps) {
       refresh={[['exports']]}
       action={t('export.submit')}
       result={({ exportId }) => <Job exportId={exportId} />}
-      finish={t('ui:close')}
     >
       {(form) => (
         <>

@@ -21,12 +21,9 @@ type FormProps<V, O> = {
   readonly done?: string | ((output: O, values: V) => string);
   /** Called when the dialog closes after the request. */
   readonly onDone?: (output: O, values: V) => void;
-  /**
-   * Content that replaces the form after the request, such as a secret that is shown once. Only its button closes the
-   * dialog then; null closes it at once.
-   */
+  /** Content that replaces the form after the request, such as a secret that is shown once; null closes the dialog. */
   readonly result?: (output: O, values: V) => ReactNode;
-  /** The label of that button. */
+  /** The label of a button below `result`. With it, nothing else closes the dialog. */
   readonly finish?: string;
   /** The label of the submit button: "Add". */
   readonly action: string | ((values: V) => string);
@@ -56,7 +53,7 @@ export function FormDialog<V extends object, O>({ title, size, ...form }: FormDi
   const [isLocked, setLocked] = useState(false);
   return (
     <Dialog title={title} size={size} locked={isLocked}>
-      <Form {...form} onResult={() => setLocked(true)} />
+      <Form {...form} onResult={setLocked} />
     </Dialog>
   );
 }
@@ -76,7 +73,7 @@ function Form<V extends object, O>({
   action,
   kind,
   ...options
-}: FormProps<V, O> & { readonly onResult: () => void; readonly stays?: boolean }) {
+}: FormProps<V, O> & { readonly onResult: (isLocked: boolean) => void; readonly stays?: boolean }) {
   const { close } = useDialog();
   const form = useForm<V>({ initialValues: values, validate });
   const finishWith = (output: O, input: V): void => {
@@ -87,7 +84,7 @@ function Form<V extends object, O>({
     ...options,
     form: form as { setErrors: typeof form.setErrors; getValues(): Record<string, unknown> },
     onDone(output, input) {
-      if (result?.(output, input)) onResult();
+      if (result?.(output, input)) onResult(finish !== undefined);
       else if (!stays) finishWith(output, input);
     },
   });
@@ -98,9 +95,11 @@ function Form<V extends object, O>({
     return (
       <Stack>
         {shown}
-        <Group justify="flex-end">
-          <Button onClick={() => finishWith(output, filled)}>{finish}</Button>
-        </Group>
+        {finish !== undefined && (
+          <Group justify="flex-end">
+            <Button onClick={() => finishWith(output, filled)}>{finish}</Button>
+          </Group>
+        )}
       </Stack>
     );
   return (
