@@ -1,7 +1,7 @@
 import { Alert, Group, List, Stack, Text, TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Waypoints } from 'lucide-react';
-import { useMemo } from 'react';
+import { Suspense, useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import { lazyPart } from '../api/load.ts';
 import { api, ok } from '../api/send.ts';
@@ -13,8 +13,6 @@ import { EmptyState, ErrorState, PageFrame, Section } from '../ui/parts.tsx';
 import { listFields, text, useUrlState } from '../ui/url-state.ts';
 import { Num, StatusBadge } from '../ui/values.tsx';
 import { ConnectionFilterBar } from './connection-choice.tsx';
-import { Lookups } from './lookups.tsx';
-import { Policies } from './route-policies.tsx';
 import {
   type Asked,
   ConditionsText,
@@ -133,6 +131,8 @@ function Verdict({ route: { place, obstacles } }: { readonly route: ExplainedRou
   );
 }
 
+const Lookups = lazyPart(() => import('./lookups.tsx').then((file) => ({ default: file.Lookups })));
+const Policies = lazyPart(() => import('./route-policies.tsx').then((file) => ({ default: file.Policies })));
 const AddDialog = lazyPart(() => import('./routes-add-dialog.tsx').then((file) => ({ default: file.AddDialog })));
 
 /** `add` opens the dialog with that connection, or with `-` for none. */
@@ -176,8 +176,10 @@ export function Page() {
           </EmptyState>
         }
       />
-      <Policies />
-      <Lookups />
+      <Suspense>
+        <Policies />
+        <Lookups />
+      </Suspense>
       <RouteCheck asked={search} onChange={setSearch} />
       <DialogWhile opened={search.add !== ''} onClose={() => setSearch({ add: '' })}>
         <AddDialog connection={search.add === NONE ? '' : search.add} />

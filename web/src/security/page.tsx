@@ -99,7 +99,9 @@ function SessionList() {
   const columns = useSessionColumns(all);
   const endAll = (): void =>
     confirm({
-      ...questionTexts(t, 'endOthers'),
+      title: t('endOthers.title'),
+      text: t('endOthers.text'),
+      action: t('endOthers.submit'),
       run: endOthers,
       refresh: [['sessions']],
       done: (count) => t('endOthers.done', { count }),
