@@ -11,7 +11,7 @@ import { type Column, DataTable } from '../ui/data-table.tsx';
 import { openDialog, questionTexts } from '../ui/dialog.tsx';
 import { FilterBar } from '../ui/filter-bar.tsx';
 import { useFormat } from '../ui/format.ts';
-import { EmptyState, ErrorState, PageFrame, Section, TextLink, TableSkeleton } from '../ui/parts.tsx';
+import { EmptyState, ErrorState, PageFrame, Section, TableSkeleton, TextLink } from '../ui/parts.tsx';
 import { choice, listFields, useUrlState } from '../ui/url-state.ts';
 import { DateTime, StatusBadge, type Tone } from '../ui/values.tsx';
 import classes from './lines.module.css';

@@ -11,7 +11,7 @@ import { useSession } from '../api/session.ts';
 import { Dialog, openDialog } from '../ui/dialog.tsx';
 import { useDialog } from '../ui/lazy-props.ts';
 import { SearchField } from '../ui/filter-bar.tsx';
-import { ErrorState, type OpenerButton, useOpenWhenDrawn, TableSkeleton } from '../ui/parts.tsx';
+import { ErrorState, type OpenerButton, TableSkeleton, useOpenWhenDrawn } from '../ui/parts.tsx';
 import { changeLanguage } from './i18n.ts';
 import { useSwitchAccount } from './switch-account.ts';
 

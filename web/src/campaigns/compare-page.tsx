@@ -4,7 +4,7 @@ import { Scale } from 'lucide-react';
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { type Format, useFormat } from '../ui/format.ts';
-import { EmptyState, ErrorState, PageFrame, Section, TextLink, TableSkeleton } from '../ui/parts.tsx';
+import { EmptyState, ErrorState, PageFrame, Section, TableSkeleton, TextLink } from '../ui/parts.tsx';
 import { SmallTable } from '../ui/small-table.tsx';
 import { useUrlState, whole } from '../ui/url-state.ts';
 import { DateTime } from '../ui/values.tsx';

@@ -13,7 +13,7 @@ import { GuardedButton } from '../ui/actions.tsx';
 import lists from '../ui/choice-list.module.css';
 import { ConfirmDialog, Dialog, openDialog } from '../ui/dialog.tsx';
 import { useFormat } from '../ui/format.ts';
-import { ButtonLink, ErrorState, TextLink, TableSkeleton } from '../ui/parts.tsx';
+import { ButtonLink, ErrorState, TableSkeleton, TextLink } from '../ui/parts.tsx';
 import { MsisdnText, useNow } from '../ui/values.tsx';
 import { CAMPAIGN, CAMPAIGNS, type Campaign, NEED } from './campaign.ts';
 import { cityOf, contentOf, type Draft, missingOf, placeOf, type StepId, scheduledAt, toBody } from './draft.ts';

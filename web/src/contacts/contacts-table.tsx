@@ -10,7 +10,7 @@ import { type Column, ColumnChoice, useHiddenColumns } from '../ui/data-table.ts
 import { openDialog } from '../ui/dialog.tsx';
 import { ChoiceFilter, FilterBar, SearchField } from '../ui/filter-bar.tsx';
 import { useFormat } from '../ui/format.ts';
-import { EmptyState, ErrorState, OnDemand, useIsPhone, TableSkeleton } from '../ui/parts.tsx';
+import { EmptyState, ErrorState, OnDemand, TableSkeleton, useIsPhone } from '../ui/parts.tsx';
 import { useUrlState } from '../ui/url-state.ts';
 import { VirtualTable } from '../ui/virtual-table.tsx';
 import { countOf, EVERYBODY, isSelected, NOBODY, type Selection, type Target, toggled } from './bulk.tsx';

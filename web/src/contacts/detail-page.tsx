@@ -11,7 +11,7 @@ import { GuardedButton, useDisabledReason } from '../ui/actions.tsx';
 import { openDialog } from '../ui/dialog.tsx';
 import { Hint } from '../ui/hint.tsx';
 import { MessageText } from '../ui/message.tsx';
-import { ButtonLink, EmptyState, ErrorState, PageFrame, Section, TextLink, TableSkeleton } from '../ui/parts.tsx';
+import { ButtonLink, EmptyState, ErrorState, PageFrame, Section, TableSkeleton, TextLink } from '../ui/parts.tsx';
 import { ChannelBadge, Channels, DateTime, Facts, MessageStatus, StatusBadge } from '../ui/values.tsx';
 import { BulkDeleteDialog } from './bulk.tsx';
 import {

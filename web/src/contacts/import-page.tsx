@@ -10,7 +10,7 @@ import { api, ok } from '../api/send.ts';
 import { GuardedButton } from '../ui/actions.tsx';
 import { type Column, DataTable } from '../ui/data-table.tsx';
 import { useFormat } from '../ui/format.ts';
-import { ButtonLink, ErrorState, PageFrame, Section, TextLink, TableSkeleton } from '../ui/parts.tsx';
+import { ButtonLink, ErrorState, PageFrame, Section, TableSkeleton, TextLink } from '../ui/parts.tsx';
 import { Steps } from '../ui/stepper.tsx';
 import { listFields, text, useUrlState } from '../ui/url-state.ts';
 import { Bytes, DateTime, JobProgress, Num, StatusBadge, type Tone } from '../ui/values.tsx';

@@ -32,8 +32,8 @@ import {
   HelpLink,
   PageFrame,
   Section,
-  TextLink,
   TableSkeleton,
+  TextLink,
 } from '../ui/parts.tsx';
 import { type SmallColumn, SmallTable } from '../ui/small-table.tsx';
 import { Steps } from '../ui/stepper.tsx';

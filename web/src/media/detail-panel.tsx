@@ -8,7 +8,7 @@ import { CopyButton, GuardedButton } from '../ui/actions.tsx';
 import { confirm, questionTexts, SidePanel } from '../ui/dialog.tsx';
 import { useFormat } from '../ui/format.ts';
 import { MessageText } from '../ui/message.tsx';
-import { ErrorState, useLast, TableSkeleton } from '../ui/parts.tsx';
+import { ErrorState, TableSkeleton, useLast } from '../ui/parts.tsx';
 import { Bytes, ChannelBadge, DateTime, Duration, Facts } from '../ui/values.tsx';
 import classes from './media.module.css';
 

@@ -8,7 +8,7 @@ import { useSession } from '../api/session.ts';
 import { CopyButton, GuardedButton } from '../ui/actions.tsx';
 import { type Format, useFormat } from '../ui/format.ts';
 import { MessageText } from '../ui/message.tsx';
-import { ButtonLink, EmptyState, ErrorState, PageFrame, Section, TextLink, TableSkeleton } from '../ui/parts.tsx';
+import { ButtonLink, EmptyState, ErrorState, PageFrame, Section, TableSkeleton, TextLink } from '../ui/parts.tsx';
 import { ChannelBadge, DateTime, type Fact, Facts, MessageStatus, Money, Num, type Tone } from '../ui/values.tsx';
 import { shownStatus, useCancel } from './columns.tsx';
 import { isPending, type Message, messageQuery, type TimelineEvent, timelineQuery } from './message.ts';

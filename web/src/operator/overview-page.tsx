@@ -9,7 +9,7 @@ import { GuardedButton } from '../ui/actions.tsx';
 import { openDialog } from '../ui/dialog.tsx';
 import { FormDialog } from '../ui/form-dialog.tsx';
 import { useFormat } from '../ui/format.ts';
-import { ButtonLink, ErrorState, PageFrame, Section, TextLink, TableSkeleton } from '../ui/parts.tsx';
+import { ButtonLink, ErrorState, PageFrame, Section, TableSkeleton, TextLink } from '../ui/parts.tsx';
 import { ChannelBadge, DateTime, Duration, Num, Percent, Stat, StatusBadge, type Tone } from '../ui/values.tsx';
 import { type SmallColumn, SmallTable } from '../ui/small-table.tsx';
 import { shareOf } from './accounts-columns.tsx';

@@ -9,7 +9,7 @@ import { ApiError, api, ok } from '../api/send.ts';
 import type { Need } from '../api/session.ts';
 import { GuardedButton } from '../ui/actions.tsx';
 import { confirm, questionTexts, SidePanel } from '../ui/dialog.tsx';
-import { ErrorState, PageFrame, useLast, TableSkeleton } from '../ui/parts.tsx';
+import { ErrorState, PageFrame, TableSkeleton, useLast } from '../ui/parts.tsx';
 import { DateTime, Facts, StatusBadge } from '../ui/values.tsx';
 import classes from './social.module.css';
 

@@ -8,7 +8,7 @@ import { lazyPart } from '../api/load.ts';
 import type { ColumnChoiceProps, HideableColumn } from './lazy-props.ts';
 import classes from './data-table.module.css';
 import { useFormat } from './format.ts';
-import { ErrorState, OnDemand, useIsPhone, TableSkeleton } from './parts.tsx';
+import { ErrorState, OnDemand, TableSkeleton, useIsPhone } from './parts.tsx';
 
 /** One column of a table. */
 export type Column<T> = {

@@ -10,7 +10,7 @@ import type { Column } from '../ui/data-table.tsx';
 import { Dialog, SidePanel } from '../ui/dialog.tsx';
 import { useDialog } from '../ui/lazy-props.ts';
 import { JsonView } from '../ui/json-view.tsx';
-import { ErrorState, TextLink, useIsPhone, useLast, TableSkeleton } from '../ui/parts.tsx';
+import { ErrorState, TableSkeleton, TextLink, useIsPhone, useLast } from '../ui/parts.tsx';
 import { DateTime, Facts, Num, StatusBadge } from '../ui/values.tsx';
 import { FORM_A, NEED, type Webhook } from './endpoint.tsx';
 import {
