@@ -177,6 +177,8 @@ const MAX_LENGTH = 5000;
 type TextEditorProps = {
   readonly value: string;
   readonly error?: ReactNode;
+  /** The previewed recipient; null if it is a number that is no contact. */
+  readonly contactId: number | null;
   readonly onChange: (text: string) => void;
 };
 
@@ -184,7 +186,7 @@ type TextEditorProps = {
  * A text area in which `{{` offers contact fields. Arrow keys, Enter, Tab or a click choose one; Escape closes the
  * list.
  */
-function TextEditor({ value, error, onChange }: TextEditorProps) {
+function TextEditor({ value, error, contactId, onChange }: TextEditorProps) {
   const { t } = useTranslation('campaigns');
   const { data: fields = [] } = useQuery(fieldsQuery);
   const id = useId();
@@ -224,6 +226,7 @@ function TextEditor({ value, error, onChange }: TextEditorProps) {
       <Group>
         <FieldInsert
           fields={fields}
+          contactId={contactId}
           onInsert={(placeholder) => {
             const at = area.current?.selectionEnd ?? value.length;
             insert({ text: value.slice(0, at) + placeholder + value.slice(at), caret: at + placeholder.length });
@@ -299,6 +302,7 @@ export function TextStep({ form }: { readonly form: DraftForm }) {
               <TextEditor
                 value={draft.smsBody}
                 error={form.errors['smsBody']}
+                contactId={sample?.contactId ?? null}
                 onChange={(text) => form.setFieldValue('smsBody', text)}
               />
               <Length text={textOf(sample) ?? draft.smsBody} />
