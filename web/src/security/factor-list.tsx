@@ -91,8 +91,6 @@ type AddDialogProps = { readonly onAdded: () => void };
 function TotpDialog({ onAdded }: AddDialogProps) {
   const { t } = useTranslation('security');
   const problemText = useProblemText();
-  // A secret is made for each opening, and not again while the dialog is open.
-  const begun = useQuery({ queryKey: ['totp-enrolment'], queryFn: beginTotp, staleTime: Infinity, gcTime: 0 });
   return (
     <FormDialog
       title={t('factors.totpTitle')}
@@ -104,7 +102,7 @@ function TotpDialog({ onAdded }: AddDialogProps) {
       done={t('factors.totpDone')}
       onDone={onAdded}
       action={t('factors.totpSubmit')}
-      isDisabled={({ code }) => begun.data === undefined || code.trim() === ''}
+      isDisabled={({ code }) => code.trim() === ''}
       result={({ recoveryCodes }) => recoveryCodes && <RecoveryCodes codes={recoveryCodes} />}
       finish={t('factors.codesDone')}
     >
@@ -113,9 +111,7 @@ function TotpDialog({ onAdded }: AddDialogProps) {
         return (
           <>
             <Text size="sm">{t('factors.totpText')}</Text>
-            {begun.error && <ErrorState error={begun.error} onRetry={() => void begun.refetch()} />}
-            {begun.isPending && <Skeleton h={240} />}
-            {begun.data && <Secret {...begun.data} />}
+            <NewSecret />
             {error !== null && !isWrong && <Alert color="red">{problemText(error)}</Alert>}
             <TextInput
               label={t('factors.code')}
@@ -131,6 +127,18 @@ function TotpDialog({ onAdded }: AddDialogProps) {
       }}
     </FormDialog>
   );
+}
+
+/** The secret of a new app. It is made for each opening of the dialog, and not again while that is open. */
+function NewSecret() {
+  const { data, error, refetch } = useQuery({
+    queryKey: ['totp-enrolment'],
+    queryFn: beginTotp,
+    staleTime: Number.POSITIVE_INFINITY,
+    gcTime: 0,
+  });
+  if (data) return <Secret {...data} />;
+  return error ? <ErrorState error={error} onRetry={() => void refetch()} /> : <Skeleton h={240} />;
 }
 
 function Secret({ uri, secret }: { readonly uri: string; readonly secret: string }) {
