@@ -95,7 +95,7 @@ function checksOf(
     check: createRowCheck({ targets, rules, cleaning }),
     reporter: createReporter({
       fields: targets.map(faultNameOf),
-      dates: new Set(targets.filter(isDate).map(faultNameOf)),
+      dates: new Set(targets.flatMap((target) => (isDate(target) ? [`customFields.${target.custom}`] : []))),
       rules,
       cleaning,
       candidates,
@@ -366,7 +366,8 @@ function faultNameOf(target: Target): string | null {
   return 'field' in target ? target.field : `customFields.${target.custom}`;
 }
 
-const isDate = (target: Target): boolean => target !== null && 'type' in target && target.type === 'date';
+const isDate = (target: Target): target is Extract<Target, { custom: string }> =>
+  target !== null && 'type' in target && target.type === 'date';
 
 function valueIn(
   raw: string,
