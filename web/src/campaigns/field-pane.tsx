@@ -42,15 +42,17 @@ function Chooser({ fields, contactId, onInsert }: Omit<FieldPaneProps, 'button'>
   const values = useFieldValues(contactId);
   const [name, setName] = useState('');
   const [fallback, setFallback] = useState('');
+  const labelOf = (field: Field): string => {
+    const value = values[field.name];
+    const isShown = (typeof value === 'string' && value !== '') || typeof value === 'number';
+    return isShown ? `${fieldName(field.name)} · ${value}` : fieldName(field.name);
+  };
   const chosen = name || (fields[0]?.name ?? '');
   return (
     <Stack gap="sm">
       <NativeSelect
         label={t('text.field')}
-        data={fields.map((field) => ({
-          value: field.name,
-          label: [fieldName(field.name), values[field.name] ?? ''].filter((part) => part !== '').join(' · '),
-        }))}
+        data={fields.map((field) => ({ value: field.name, label: labelOf(field) }))}
         value={chosen}
         onChange={(event) => setName(event.currentTarget.value)}
       />
