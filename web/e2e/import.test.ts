@@ -141,7 +141,12 @@ test('rows are corrected in the browser, and a country and the order of dates ar
   const window = await site.signIn();
   const { page } = window;
   await site.program.client.request('POST', `${PATH}/fields`, { body: { name: 'Birth_date', type: 'date' } });
-  const rows = ['phone,Birth_date', '3391781527,1990-02-28', '333,', '+49 151 12345670,28.2.1990'];
+  const rows = [
+    'phone,mail,Birth_date',
+    '3391781527,a@example.it,1990-02-28',
+    '333,b@example.it,',
+    '+49 151 12345670,c@example.com,28.2.1990',
+  ];
   await choose(page, 'few.csv', rows.join('\n'));
   const country = page.getByRole('combobox', { name: 'Country of the phone numbers' });
   await country.selectOption({ label: 'None: reject numbers without a country code' });
